@@ -1,0 +1,138 @@
+//! What a link did to a packet, and why.
+//!
+//! The fate of a packet is the row of [`Mark`]s it collected. At most one of them is a loss, and then it is the last. This
+//! is the ground truth from which the accuracy of loss differentiation is computed, so every stage that changes, delays
+//! out of turn or discards a packet leaves a mark.
+
+use crate::units::{Span, Time};
+use arrayvec::ArrayVec;
+use std::fmt;
+
+/// Marks kept with a packet. A packet that four stages touched loses the oldest mark to the next one.
+pub type Marks = ArrayVec<Mark, 4>;
+
+/// One thing that one stage did to one packet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mark {
+    /// Which stage: its place in the pipeline, from 0. [`crate::Pipeline::stage_name`] gives its name.
+    pub stage: u8,
+    /// When, in logical time.
+    pub at: Time,
+    /// What.
+    pub effect: Effect,
+}
+
+/// What a stage did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Effect {
+    /// The packet is gone.
+    Lost(Loss),
+    /// The TCP or UDP checksum was made wrong and nothing else was touched (TL-13).
+    ChecksumSpoiled,
+    /// This many bits were flipped (TL-14).
+    BitsFlipped(u32),
+    /// The ECN field was set to Congestion Experienced instead of dropping the packet (RFC 3168).
+    CongestionMarked,
+    /// This packet is a copy that the link made of another with the same number.
+    Copied,
+    /// The packet was held back for this long by a hiccup.
+    Held(Span),
+    /// The packet left after this many packets that had come after it.
+    Overtaken(u32),
+}
+
+/// Why a packet is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// It found the queue full (drop-tail).
+    QueueFull,
+    /// It was the oldest in a queue that had to make room (drop-head).
+    QueueHead,
+    /// It had waited longer than the queue's limit in time.
+    QueueAge,
+    /// CoDel dropped it (RFC 8289).
+    CoDel,
+    /// RED dropped it early (Floyd and Jacobson 1993).
+    Red,
+    /// The error process hit it, in this state of the channel.
+    Error(ChannelState),
+    /// Its number was on the list of packets to lose.
+    Listed,
+    /// The link was out.
+    Outage,
+    /// A hiccup held it longer than its expiration time (drop-from-front, LL-25).
+    Expired,
+    /// It was still inside when the run ended.
+    RunEnded,
+}
+
+/// State of an error process at the instant it was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ChannelState {
+    /// Few errors or none. Processes without states are always good.
+    Good,
+    /// Many errors: a burst.
+    Bad,
+}
+
+impl Mark {
+    /// Stands in [`Mark::stage`] until the pipeline, which knows, fills in the place of the stage that made the mark.
+    pub(crate) const BY_CURRENT_STAGE: u8 = u8::MAX;
+}
+
+impl Effect {
+    /// Whether the packet is gone after this.
+    #[must_use]
+    pub const fn is_loss(self) -> bool {
+        matches!(self, Self::Lost(_))
+    }
+
+    /// Whether bytes of the packet are wrong after this.
+    #[must_use]
+    pub const fn is_damage(self) -> bool {
+        matches!(self, Self::ChecksumSpoiled | Self::BitsFlipped(_))
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::QueueFull => "queue full",
+            Self::QueueHead => "oldest in a full queue",
+            Self::QueueAge => "waited too long in the queue",
+            Self::CoDel => "CoDel",
+            Self::Red => "RED",
+            Self::Error(ChannelState::Good) => "wireless error",
+            Self::Error(ChannelState::Bad) => "wireless error in a bad state",
+            Self::Listed => "on the list of packets to lose",
+            Self::Outage => "outage",
+            Self::Expired => "expired while held",
+            Self::RunEnded => "in flight when the run ended",
+        })
+    }
+}
+
+impl fmt::Display for ChannelState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Good => "good",
+            Self::Bad => "bad",
+        })
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost(loss) => write!(f, "lost: {loss}"),
+            Self::ChecksumSpoiled => f.write_str("damaged: checksum spoiled"),
+            Self::BitsFlipped(1) => f.write_str("damaged: 1 bit flipped"),
+            Self::BitsFlipped(bits) => write!(f, "damaged: {bits} bits flipped"),
+            Self::CongestionMarked => f.write_str("marked: congestion experienced"),
+            Self::Copied => f.write_str("duplicate"),
+            Self::Held(span) => write!(f, "held for {span}"),
+            Self::Overtaken(1) => f.write_str("overtaken by 1 packet"),
+            Self::Overtaken(count) => write!(f, "overtaken by {count} packets"),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Stages: what a direction of a link is made of.
+//!
+//! The contract, which [`crate::Pipeline`] relies on and every stage keeps:
+//!
+//! * A packet enters by [`Stage::accept`] at its logical time `packet.at`. Packets enter in the order of their times.
+//! * A stage that keeps a packet says by [`Stage::due`] when it next has something to do, and does it in
+//!   [`Stage::advance`], which is called with exactly that instant, however late the caller is.
+//! * A packet leaves by [`Outbox::pass`] with `packet.at` set to the instant at which it leaves: the time given to `accept`
+//!   or `advance`, never an earlier nor a later one.
+//! * A packet that ends here leaves by [`Outbox::lose`]. No packet disappears: each leaves by one of the two ways, once (a
+//!   copy that a stage makes is a packet of its own).
+//! * Where two things happen at the same instant, what is due happens before what arrives.
+
+pub mod duplicate;
+
+use crate::fate::{Effect, Loss};
+use crate::packet::Packet;
+use crate::units::Time;
+
+/// One stage of a pipeline; see the contract in the [module](self).
+pub trait Stage: Send {
+    /// A packet enters at `packet.at`.
+    fn accept(&mut self, packet: Packet, out: &mut Outbox);
+
+    /// When the stage next has something to do; [`Time::NEVER`] if only a packet can make it act.
+    fn due(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// Does what is due at `now`, which is the instant that [`Stage::due`] gave.
+    fn advance(&mut self, now: Time, out: &mut Outbox) {
+        let _ = (now, out);
+    }
+
+    /// Gives up every packet inside, in no particular order, because the run ended.
+    fn clear(&mut self, out: &mut Vec<Packet>) {
+        let _ = out;
+    }
+
+    /// Packets inside that wait (for a limiter, for the end of a hiccup), not counting those in flight.
+    fn waiting(&self) -> usize {
+        0
+    }
+
+    /// Whether the stage may change bytes of a packet. If no stage does, whole segments may pass in one piece.
+    fn changes_bytes(&self) -> bool {
+        false
+    }
+}
+
+/// Where a stage puts packets that leave it.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    pub(crate) passed: Vec<Packet>,
+    pub(crate) lost: Vec<Packet>,
+}
+
+impl Outbox {
+    /// The packet goes on to the next stage at `packet.at`.
+    pub fn pass(&mut self, packet: Packet) {
+        self.passed.push(packet);
+    }
+
+    /// The packet is gone.
+    pub fn lose(&mut self, mut packet: Packet, why: Loss) {
+        packet.mark(Effect::Lost(why));
+        self.lost.push(packet);
+    }
+
+    /// Packets that have passed and were not fetched yet.
+    #[must_use]
+    pub fn passed(&self) -> &[Packet] {
+        &self.passed
+    }
+
+    /// Packets that were lost and were not fetched yet.
+    #[must_use]
+    pub fn lost(&self) -> &[Packet] {
+        &self.lost
+    }
+
+    /// Empties the box: what passed, and what was lost.
+    pub fn take(&mut self) -> (Vec<Packet>, Vec<Packet>) {
+        (std::mem::take(&mut self.passed), std::mem::take(&mut self.lost))
+    }
+}

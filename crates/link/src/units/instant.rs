@@ -1,0 +1,213 @@
+//! Instants and spans of time, in whole nanoseconds.
+
+use super::{UnitError, number_and_unit, serde_as_text, trimmed};
+use std::fmt;
+use std::ops::{Add, AddAssign, Mul, Sub};
+use std::str::FromStr;
+use std::time::Duration;
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// An instant: nanoseconds since the start of the run, on whichever clock the run uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(u64);
+
+/// A length of time in nanoseconds. Reads `70ms`, `1.5s`, `20us`, `200ns`, `5min`, `2h`; [`Span::MAX`] is `inf`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span(u64);
+
+impl Time {
+    /// The start of the run.
+    pub const ZERO: Self = Self(0);
+    /// Later than anything that happens.
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// The instant `nanos` nanoseconds after the start of the run.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the start of the run.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the start of the run.
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / NANOS_PER_SECOND as f64
+    }
+
+    /// Time from `earlier` to this instant; zero if `earlier` is the later one.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Span {
+        Span(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// For ever.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// `nanos` nanoseconds.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// `micros` microseconds.
+    #[must_use]
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros * 1_000)
+    }
+
+    /// `millis` milliseconds.
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis * 1_000_000)
+    }
+
+    /// `secs` seconds.
+    #[must_use]
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs * NANOS_PER_SECOND)
+    }
+
+    /// `secs` seconds, rounded to the nearest nanosecond; negative ones and NaN are none, too many are [`Span::MAX`].
+    #[must_use]
+    pub fn from_secs_f64(secs: f64) -> Self {
+        // `as` saturates at both ends and maps NaN to 0.
+        Self((secs * NANOS_PER_SECOND as f64).round() as u64)
+    }
+
+    /// Nanoseconds.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds.
+    #[must_use]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / NANOS_PER_SECOND as f64
+    }
+
+    /// Whether this is [`Span::MAX`], written `inf`.
+    #[must_use]
+    pub const fn is_forever(self) -> bool {
+        self.0 == u64::MAX
+    }
+}
+
+impl Add<Span> for Time {
+    type Output = Self;
+    /// Saturates at [`Time::NEVER`]: a span of [`Span::MAX`] means for ever.
+    fn add(self, span: Span) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl AddAssign<Span> for Time {
+    fn add_assign(&mut self, span: Span) {
+        *self = *self + span;
+    }
+}
+
+impl Sub for Time {
+    type Output = Span;
+    fn sub(self, earlier: Self) -> Span {
+        self.since(earlier)
+    }
+}
+
+impl Add for Span {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Span {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Mul<u64> for Span {
+    type Output = Self;
+    fn mul(self, times: u64) -> Self {
+        Self(self.0.saturating_mul(times))
+    }
+}
+
+impl From<Duration> for Span {
+    fn from(duration: Duration) -> Self {
+        Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Span> for Duration {
+    fn from(span: Span) -> Self {
+        Self::from_nanos(span.0)
+    }
+}
+
+impl fmt::Display for Time {
+    /// Seconds with nine places, as captures and `tcpdump -tt` print them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}.{:09}", self.0 / NANOS_PER_SECOND, self.0 % NANOS_PER_SECOND))
+    }
+}
+
+/// Units from the largest, with their length in nanoseconds.
+const UNITS: [(&str, u64); 4] = [("s", NANOS_PER_SECOND), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_forever() {
+            return f.pad("inf");
+        }
+        // The largest unit in which three places are exact, else nanoseconds: what is printed reads back the same.
+        for (unit, nanos) in UNITS {
+            let exact = nanos == 1 || self.0.is_multiple_of(nanos / 1000);
+            if self.0 >= nanos && exact {
+                return f.pad(&format!("{}{unit}", trimmed(self.0 as f64 / nanos as f64, 3)));
+            }
+        }
+        f.pad(if self.0 == 0 { "0ms" } else { "0" })
+    }
+}
+
+impl FromStr for Span {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let wrong = || UnitError {
+            given: text.to_owned(),
+            what: "length of time",
+            example: "70ms, 1.5s, 20us, 200ns, 5min or inf",
+        };
+        if matches!(text.trim(), "inf" | "infinite" | "never") {
+            return Ok(Self::MAX);
+        }
+        let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
+        let nanos = match unit {
+            "s" | "sec" => 1e9,
+            "ms" => 1e6,
+            "us" | "µs" => 1e3,
+            "ns" => 1.0,
+            "min" | "m" => 60e9,
+            "h" => 3600e9,
+            "" if number == 0.0 => 0.0,
+            _ => return Err(wrong()),
+        };
+        if number < 0.0 { Err(wrong()) } else { Ok(Self((number * nanos).round() as u64)) }
+    }
+}
+
+serde_as_text!(Span);

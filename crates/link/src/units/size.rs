@@ -1,0 +1,137 @@
+//! Amounts of data and data rates.
+
+use super::{Span, UnitError, number_and_unit, serde_as_text, trimmed};
+use std::fmt;
+use std::str::FromStr;
+
+/// A rate in bits per second. Reads `384kbit`, `11Mbit`, `1.5Mbit/s`, `9600bit`, `125kB/s`; factors of 1000, as tc does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitRate(u64);
+
+/// A number of bytes. Reads `64kB`, `1.5MB`, `64KiB`, `1500B`, `1500`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ByteCount(u64);
+
+impl BitRate {
+    /// `bits` bits per second; `None` for 0, which would never send anything (an outage says that better).
+    #[must_use]
+    pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
+        if bits == 0 { None } else { Some(Self(bits)) }
+    }
+
+    /// Bits per second.
+    #[must_use]
+    pub const fn as_bits_per_second(self) -> u64 {
+        self.0
+    }
+
+    /// Time that `bytes` bytes take at this rate, rounded up to a nanosecond: never early.
+    #[must_use]
+    pub fn time_for(self, bytes: ByteCount) -> Span {
+        let nanos = (u128::from(bytes.get()) * 8 * 1_000_000_000).div_ceil(u128::from(self.0));
+        Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// Whole bytes that fit into `span` at this rate.
+    #[must_use]
+    pub fn bytes_in(self, span: Span) -> ByteCount {
+        let bytes = u128::from(span.as_nanos()) * u128::from(self.0) / 8_000_000_000;
+        ByteCount(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+}
+
+impl ByteCount {
+    /// `bytes` bytes.
+    #[must_use]
+    pub const fn new(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// The number of bytes.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The number of bits.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        self.0.saturating_mul(8)
+    }
+}
+
+/// The largest factor of `steps` in which three places are exact.
+fn scaled(value: u64, steps: &[(&str, u64)]) -> String {
+    for &(unit, factor) in steps {
+        if value >= factor && (factor == 1 || value.is_multiple_of(factor / 1000)) {
+            return format!("{}{unit}", trimmed(value as f64 / factor as f64, 3));
+        }
+    }
+    format!("{value}{}", steps.last().map_or("", |step| step.0))
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let steps = [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)];
+        f.pad(&scaled(self.0, &steps))
+    }
+}
+
+impl FromStr for BitRate {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let wrong =
+            || UnitError { given: text.to_owned(), what: "rate", example: "384kbit, 11Mbit/s or 125kB/s" };
+        let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
+        // A rate in bits says `bit` or a small b (kbps as in mahimahi and iperf3), one in bytes a capital B.
+        let unit = unit.strip_suffix("/s").or_else(|| unit.strip_suffix("ps")).unwrap_or(unit);
+        let (scale, factor) = if let Some(scale) = unit.strip_suffix("bit") {
+            (scale, 1.0)
+        } else if let Some(scale) = unit.strip_suffix('b') {
+            (scale, 1.0)
+        } else if let Some(scale) = unit.strip_suffix('B') {
+            (scale, 8.0)
+        } else {
+            return Err(wrong());
+        };
+        let scale = match scale {
+            "" => 1.0,
+            "k" | "K" => 1e3,
+            "m" | "M" => 1e6,
+            "g" | "G" => 1e9,
+            _ => return Err(wrong()),
+        };
+        Self::from_bits_per_second((number * scale * factor).round() as u64).ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for ByteCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&scaled(self.0, &[("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)]))
+    }
+}
+
+impl FromStr for ByteCount {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let wrong =
+            || UnitError { given: text.to_owned(), what: "number of bytes", example: "64kB, 64KiB or 1500B" };
+        let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
+        let factor = match unit {
+            "" | "B" => 1.0,
+            "kB" | "KB" | "k" => 1e3,
+            "MB" | "M" => 1e6,
+            "GB" | "G" => 1e9,
+            "KiB" => 1024.0,
+            "MiB" => 1024.0 * 1024.0,
+            "GiB" => 1024.0 * 1024.0 * 1024.0,
+            _ => return Err(wrong()),
+        };
+        if number < 0.0 { Err(wrong()) } else { Ok(Self((number * factor).round() as u64)) }
+    }
+}
+
+serde_as_text!(BitRate);
+serde_as_text!(ByteCount);
