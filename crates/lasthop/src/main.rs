@@ -1,3 +1,6 @@
 //! The `lasthop` command.
+#![forbid(unsafe_code)]
+
+mod arguments;
 
 fn main() {}

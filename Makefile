@@ -1,0 +1,39 @@
+# lasthop: build, test, demonstrate, measure.
+#
+#   make demo    a download behind an emulated UMTS link with error bursts, from a bare clone
+#   make test    everything that CI runs
+#   make bench   ratios against other emulators, measured side by side in one run
+#   make fuzz    the fuzz targets of the parsers, FUZZ_SECONDS (default 30) each
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+BUILD_PACKAGES := build-essential
+RUN_PACKAGES   := iproute2 nftables
+TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt
+FUZZ_SECONDS   ?= 30
+
+.PHONY: demo test bench fuzz build
+
+build:
+	@scripts/require-rust
+	@scripts/require $(BUILD_PACKAGES) $(RUN_PACKAGES)
+	cargo build --release --locked
+
+demo: build
+	@scripts/require curl python3 tshark
+	@scripts/demo target/release/lasthop
+
+test:
+	@scripts/require-rust
+	@scripts/require $(BUILD_PACKAGES) $(RUN_PACKAGES) $(TEST_PACKAGES)
+	@scripts/test
+
+bench: build
+	@scripts/require iperf3 ethtool
+	@scripts/bench target/release/lasthop
+
+fuzz:
+	@scripts/require-rust
+	@scripts/require $(BUILD_PACKAGES)
+	@scripts/fuzz $(FUZZ_SECONDS)

@@ -1,0 +1,95 @@
+//! A world without a kernel: a script of arrivals, and a clock that jumps from one event to the next.
+//!
+//! Tests run the real event loop on it and compare times to the nanosecond. What the machine would add, a wake-up that
+//! comes late, is a parameter: [`Simulated::late_by`].
+
+use crate::driver::{Driver, PortId};
+use link::units::{Span, Time};
+use packet::Frame;
+use std::collections::VecDeque;
+use std::io;
+
+/// The simulated driver.
+#[derive(Debug, Default)]
+pub struct Simulated {
+    now: Time,
+    wake_up_late: Span,
+    /// What is going to arrive, in order of time.
+    script: VecDeque<(Time, PortId, Frame)>,
+    /// What has arrived and was not read yet.
+    arrived: Vec<VecDeque<Frame>>,
+    /// What was sent: when, where, what.
+    pub sent: Vec<(Time, PortId, Frame)>,
+    /// Waits so far: each would be one block in the kernel.
+    pub waits: usize,
+}
+
+impl Simulated {
+    /// A world in which the packets of `script` arrive, in order of their times.
+    ///
+    /// # Panics
+    /// If the script goes back in time.
+    #[must_use]
+    pub fn new(script: Vec<(Time, PortId, Frame)>) -> Self {
+        assert!(script.is_sorted_by_key(|entry| entry.0), "the script goes back in time");
+        Self { script: script.into(), ..Self::default() }
+    }
+
+    /// Makes every wake-up by the clock come `late` too late, as on a busy machine.
+    #[must_use]
+    pub fn late_by(mut self, late: Span) -> Self {
+        self.wake_up_late = late;
+        self
+    }
+
+    /// Moves what has arrived by now from the script to the ports.
+    fn deliver_arrivals(&mut self) {
+        while let Some((_, port, frame)) = self.script.pop_front_if(|entry| entry.0 <= self.now) {
+            if self.arrived.len() <= port.0 {
+                self.arrived.resize_with(port.0 + 1, VecDeque::new);
+            }
+            self.arrived[port.0].push_back(frame);
+        }
+    }
+
+    fn add_ready(&self, ready: &mut Vec<PortId>) {
+        let waiting = self.arrived.iter().enumerate().filter(|(_, frames)| !frames.is_empty());
+        ready.extend(waiting.map(|(port, _)| PortId(port)));
+    }
+}
+
+impl Driver for Simulated {
+    fn now(&mut self) -> Time {
+        self.now
+    }
+
+    fn wait(&mut self, until: Time, ready: &mut Vec<PortId>) -> io::Result<bool> {
+        self.waits += 1;
+        self.add_ready(ready);
+        if !ready.is_empty() {
+            return Ok(true);
+        }
+        let arrival = self.script.front().map_or(Time::NEVER, |entry| entry.0);
+        let wake_up = if until == Time::NEVER { until } else { until + self.wake_up_late };
+        let next = arrival.min(wake_up);
+        if next == Time::NEVER {
+            return Ok(false);
+        }
+        self.now = self.now.max(next);
+        self.deliver_arrivals();
+        self.add_ready(ready);
+        Ok(true)
+    }
+
+    fn receive(&mut self, port: PortId, into: &mut Vec<Frame>) -> io::Result<bool> {
+        let frame = self.arrived.get_mut(port.0).and_then(VecDeque::pop_front);
+        let more = frame.is_some();
+        into.extend(frame);
+        Ok(more)
+    }
+
+    fn send(&mut self, port: PortId, frame: Frame) -> io::Result<()> {
+        self.sent.push((self.now, port, frame));
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! The command line: what can be said, and the help that says so.
+
+use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A laboratory for TCP over wireless links, on the real Linux TCP stack.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, disable_help_subcommand = true, after_help = "\
+Examples:
+  lasthop link --profile umts --loss lite-4 -- curl -O http://host.lasthop:8000/file
+  lasthop link --down rate=2mbit,delay=40ms,loss=1% -- bash
+  lasthop profiles
+  lasthop doctor")]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a program behind an emulated wireless link
+    Link(Box<LinkArguments>),
+    /// List the link and loss profiles, or show one
+    Profiles(ProfilesArguments),
+    /// Check what works on this machine, and say how to get what does not
+    Doctor,
+    /// Remove what killed runs left behind
+    Clean,
+    /// Measure the emulator itself: rate, delay, sojourn times, loss and damage against what was asked for
+    SelfCheck(SelfCheckArguments),
+    /// Convert the event log of a run that was killed to Parquet
+    Recover(RecoverArguments),
+    /// Cleans up when the main process has gone; started by it.
+    #[command(name = "__keeper", hide = true)]
+    Keeper,
+}
+
+/// `lasthop link`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = "\
+The program runs on the wireless host. Down is towards it, up is from it. The network that this command was started in is
+the other end: it is called host.lasthop inside, and its address is in LASTHOP_HOST.
+
+DIRECTION is a list of parameters: rate=2mbit  delay=40ms  jitter=5ms  queue=50p|64kB|200ms|inf|codel
+  loss=1%|lite-4|FILE|none  burst=100ms  ber=1e-5  damage=lose|checksum|flip  duplicate=1%
+  outage=10s+2s  trace=FILE  counted=ip|ethernet|wire
+
+Examples:
+  lasthop link --profile umts --loss lite-4 --seed 7 --capture x.pcapng -- curl -O http://host.lasthop:8000/file
+  lasthop link --down rate=2mbit,delay=40ms --up rate=500kbit,loss=10% -- iperf3 -c host.lasthop
+  lasthop link --down trace=att.down --up trace=att.up -- chromium http://host.lasthop/
+  lasthop link --profile geo --publish 8080 -- python3 -m http.server 8080
+  lasthop link --profile lte -- lasthop link --profile lossy-wifi -- bash       (two hops)
+  lasthop link set 3 down rate=1mbit")]
+pub struct LinkArguments {
+    /// Look at links that run, or change them
+    #[command(subcommand)]
+    pub running: Option<RunningLinks>,
+
+    /// Link profile, by name or path (`lasthop profiles` lists them); a perfect link without
+    #[arg(short, long, value_name = "NAME|FILE")]
+    pub profile: Option<String>,
+    /// Loss profile, by name or path
+    #[arg(short, long, value_name = "NAME|FILE")]
+    pub loss: Option<String>,
+    /// Parameters of the way from the program to the network
+    #[arg(long, value_name = "DIRECTION")]
+    pub up: Vec<String>,
+    /// Parameters of the way from the network to the program
+    #[arg(long, value_name = "DIRECTION")]
+    pub down: Vec<String>,
+    /// Seed of everything random; the same seed gives the same errors at the same times [default: drawn, and printed]
+    #[arg(short, long)]
+    pub seed: Option<u64>,
+    /// Maximum transmission unit in bytes [default: the profile's, or 1500]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u16).range(68..))]
+    pub mtu: Option<u16>,
+    /// Congestion control of both ends
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    pub cc: String,
+    /// Let others reach PORT of a server behind the link (repeatable)
+    #[arg(long, value_name = "PORT")]
+    pub publish: Vec<u16>,
+    /// Write both ends of the link as pcapng, the fate of each packet as its comment
+    #[arg(long, value_name = "FILE")]
+    pub capture: Option<PathBuf>,
+    /// Bytes of each packet to capture [default: all]
+    #[arg(long, value_name = "BYTES", requires = "capture")]
+    pub snaplen: Option<u32>,
+    /// Write the fate of each packet as Parquet
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
+    /// Write the summary as one JSON object
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Spin for the last microseconds before a packet leaves: more exact, at the price of a processor
+    #[arg(long)]
+    pub precise: bool,
+    /// Carry Ethernet frames (TAP) instead of IP packets (TUN)
+    #[arg(long)]
+    pub ethernet: bool,
+    /// No messages, not even the summary
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The program and its arguments [default: your shell]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// `lasthop link list|set`.
+#[derive(Debug, Subcommand)]
+pub enum RunningLinks {
+    /// List the links that run
+    List {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Change parameters of a link while it runs
+    #[command(after_help = "\
+Examples:
+  lasthop link set 3 down rate=1mbit,delay=100ms
+  lasthop link set 3 both outage=now+5s")]
+    Set {
+        /// Which link (`lasthop link list`)
+        id: String,
+        /// up, down or both
+        direction: String,
+        /// What to change, as in `lasthop link --down`
+        parameters: String,
+    },
+}
+
+/// `lasthop profiles`.
+#[derive(Debug, Args)]
+pub struct ProfilesArguments {
+    /// Show this one
+    pub name: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `lasthop self-check`.
+#[derive(Debug, Args)]
+pub struct SelfCheckArguments {
+    /// Seed of everything random
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Seconds a measurement
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub seconds: u64,
+    /// Spin before packets leave, as `lasthop link --precise` does
+    #[arg(long)]
+    pub precise: bool,
+    /// Write the table as JSON too
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// `lasthop recover`.
+#[derive(Debug, Args)]
+pub struct RecoverArguments {
+    /// The log that was left (FILE.parquet.log)
+    pub log: PathBuf,
+}
