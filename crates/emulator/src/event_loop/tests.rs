@@ -1,0 +1,187 @@
+//! The shipped loop on a simulated world: every time is exact.
+
+use super::*;
+use crate::control::control;
+use crate::simulated::Simulated;
+use link::stage::{Outbox, Stage};
+use link::units::Span;
+use link::{Effect, Loss};
+use packet::Layer;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+
+/// The simplest stage that waits.
+struct Wait {
+    span: Span,
+    inside: VecDeque<Packet>,
+}
+
+impl Stage for Wait {
+    fn accept(&mut self, packet: Packet, _: &mut Outbox) {
+        self.inside.push_back(packet);
+    }
+    fn due(&self) -> Time {
+        self.inside.front().map_or(Time::NEVER, |packet| packet.at + self.span)
+    }
+    fn advance(&mut self, now: Time, out: &mut Outbox) {
+        if let Some(mut packet) = self.inside.pop_front() {
+            packet.at = now;
+            out.pass(packet);
+        }
+    }
+    fn clear(&mut self, out: &mut Vec<Packet>) {
+        out.extend(self.inside.drain(..));
+    }
+}
+
+/// Loses every packet with an even first byte.
+struct LoseEven;
+
+impl Stage for LoseEven {
+    fn accept(&mut self, packet: Packet, out: &mut Outbox) {
+        if packet.frame.head()[0] % 2 == 0 {
+            out.lose(packet, Loss::Listed);
+        } else {
+            out.pass(packet);
+        }
+    }
+}
+
+fn waits(millis: &[u64]) -> Pipeline {
+    let stage = |&millis| {
+        let wait = Wait { span: Span::from_millis(millis), inside: VecDeque::new() };
+        (format!("wait {millis}"), Box::new(wait) as Box<dyn Stage>)
+    };
+    Pipeline::new(millis.iter().map(stage).collect())
+}
+
+fn frame(content: u8) -> Frame {
+    Frame::owned(Layer::Ip, vec![content; 40])
+}
+
+fn at(micros: u64) -> Time {
+    Time::from_nanos(micros * 1000)
+}
+
+/// Sees everything that the loop shows.
+#[derive(Default)]
+struct Seen {
+    entered: Vec<(WayId, u64, Time)>,
+    ended: Vec<(WayId, Packet)>,
+}
+
+impl Observer for Seen {
+    fn entered(&mut self, way: WayId, number: u64, _: &Frame, now: Time) {
+        self.entered.push((way, number, now));
+    }
+    fn ended(&mut self, way: WayId, packet: &Packet) {
+        self.ended.push((way, packet.clone()));
+    }
+}
+
+/// Runs one link: port 0 is the host, port 1 the network.
+fn run(world: Simulated, up: Pipeline, down: Pipeline) -> Ending<Simulated, Seen> {
+    let (_control, controls) = control().expect("an eventfd");
+    let mut emulator = Emulator::new(world, Seen::default(), controls);
+    emulator.add(Way { from: PortId(0), pipeline: up, to: PortId(1) });
+    emulator.add(Way { from: PortId(1), pipeline: down, to: PortId(0) });
+    emulator.run().expect("the simulated world has no errors")
+}
+
+#[test]
+fn packets_leave_exactly_when_they_are_due() {
+    let script = vec![(at(100), PortId(0), frame(1)), (at(250), PortId(1), frame(2))];
+    let ending = run(Simulated::new(script), waits(&[10]), waits(&[20, 5]));
+    let sent: Vec<_> = ending.driver.sent.iter().map(|(time, port, f)| (*time, port.0, f.head()[0])).collect();
+    assert_eq!(sent, [(at(10_100), 1, 1), (at(25_250), 0, 2)]);
+    assert_eq!(ending.punctuality.worst(), Span::ZERO);
+}
+
+#[test]
+fn a_late_wake_up_makes_a_packet_late_once_and_not_once_a_stage() {
+    let late = Span::from_micros(300);
+    let script = vec![(at(0), PortId(0), frame(1))];
+    let ending = run(Simulated::new(script).late_by(late), waits(&[10, 10, 10]), waits(&[]));
+    // The loop is 300 us late at each of the three stages, the packet only at the last.
+    assert_eq!(ending.driver.sent[0].0, at(30_300));
+    assert_eq!(ending.observer.ended[0].1.at, at(30_000), "the logical time is exact");
+    assert_eq!(ending.punctuality.worst(), late);
+}
+
+#[test]
+fn it_blocks_while_nothing_is_due() {
+    let script = vec![(at(0), PortId(0), frame(1)), (at(3_600_000_000), PortId(0), frame(1))];
+    let ending = run(Simulated::new(script), waits(&[10]), waits(&[]));
+    assert_eq!(ending.driver.sent.len(), 2);
+    // Each packet costs one wait for it and one for its time; the last wait finds the end of the world.
+    assert!(ending.driver.waits <= 6, "{} waits: it spins", ending.driver.waits);
+}
+
+#[test]
+fn the_observer_sees_every_packet_come_and_end() {
+    let script: Vec<_> = (0..10).map(|n| (at(u64::from(n)), PortId(0), frame(n))).collect();
+    let lossy = Pipeline::new(vec![("even".to_owned(), Box::new(LoseEven) as Box<dyn Stage>)]);
+    let ending = run(Simulated::new(script), lossy, waits(&[]));
+    assert_eq!(ending.observer.entered.len(), 10);
+    assert_eq!(ending.observer.ended.len(), 10);
+    let lost = ending.observer.ended.iter().filter(|(_, packet)| packet.loss() == Some(Loss::Listed));
+    assert_eq!(lost.count(), 5);
+    assert_eq!(ending.driver.sent.len(), 5);
+}
+
+/// Stops the run when a packet comes.
+struct StopTheRun(crate::Control);
+
+impl Stage for StopTheRun {
+    fn accept(&mut self, packet: Packet, out: &mut Outbox) {
+        self.0.tell(Command::Stop);
+        out.pass(packet);
+    }
+}
+
+#[test]
+fn what_is_inside_when_the_run_stops_is_lost_with_that_reason() {
+    let (control, controls) = control().expect("an eventfd");
+    let world = Simulated::new(vec![(at(0), PortId(0), frame(1)), (at(5_000), PortId(0), frame(2))]);
+    let mut emulator = Emulator::new(world, Seen::default(), controls);
+    let wait = Wait { span: Span::from_millis(10), inside: VecDeque::new() };
+    let pipeline = Pipeline::new(vec![
+        ("stop".to_owned(), Box::new(StopTheRun(control)) as Box<dyn Stage>),
+        ("wait".to_owned(), Box::new(wait)),
+    ]);
+    emulator.add(Way { from: PortId(0), pipeline, to: PortId(1) });
+    let ending = emulator.run().expect("no errors");
+    let effects: Vec<_> = ending.observer.ended.iter().map(|(_, p)| p.marks.last().map(|m| m.effect)).collect();
+    assert_eq!(effects, [Some(Effect::Lost(Loss::RunEnded))]);
+    assert!(ending.driver.sent.is_empty());
+}
+
+proptest! {
+    /// Whatever arrives when, and however late the machine is: nothing leaves early, order is kept, nothing disappears.
+    #[test]
+    fn never_early_in_order_and_complete(
+        gaps in proptest::collection::vec((0u64..20_000, 0usize..2), 1..200),
+        late in 0u64..3_000,
+    ) {
+        let mut time = 0;
+        let script: Vec<_> = gaps.iter().enumerate().map(|(n, &(gap, port))| {
+            time += gap;
+            (at(time), PortId(port), frame(n as u8))
+        }).collect();
+        let ending = run(Simulated::new(script).late_by(Span::from_micros(late)), waits(&[7, 2]), waits(&[3]));
+        prop_assert_eq!(ending.driver.sent.len(), gaps.len());
+        for (way, packet) in &ending.observer.ended {
+            let delay = Span::from_millis(if way.0 == 0 { 9 } else { 3 });
+            prop_assert_eq!(packet.at, packet.arrived + delay);
+        }
+        for port in 0..2 {
+            let out: Vec<_> = ending.driver.sent.iter().filter(|s| s.1 == PortId(port)).collect();
+            let entered = ending.observer.ended.iter().filter(|e| e.0.0 == 1 - port);
+            for ((_, packet), (sent, _, bytes)) in entered.zip(&out) {
+                prop_assert!(*sent >= packet.at);
+                prop_assert_eq!(bytes.head(), packet.frame.head());
+            }
+            prop_assert!(out.is_sorted_by_key(|s| s.0));
+        }
+    }
+}
