@@ -34,9 +34,14 @@ pub trait Observer {
     fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: Time);
     /// The packet ended its way: delivered, or lost if [`Packet::loss`] says so.
     fn ended(&mut self, way: WayId, packet: &Packet);
-    /// How often the observer had to hold the loop up because it could not keep pace.
-    fn blocked(&self) -> u64 {
-        0
+    /// All that happened until `now` has been shown.
+    fn settled(&mut self, now: Time) {
+        let _ = now;
+    }
+    /// When the observer next has something to do of its own, such as sending what it collected to a disk; it is told
+    /// by [`Observer::settled`]. [`Time::NEVER`] if it only looks.
+    fn due(&self) -> Time {
+        Time::NEVER
     }
 }
 
@@ -156,9 +161,10 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
             if stop {
                 return Ok(self.finish());
             }
-            let until = self.due.iter().copied().min().unwrap_or(Time::NEVER);
+            let due = self.due.iter().copied().min().unwrap_or(Time::NEVER);
             ready.clear();
-            if !self.outlet.driver.wait(until, &mut ready)? && until == Time::NEVER {
+            let until = due.min(self.outlet.observer.due());
+            if !self.outlet.driver.wait(until, &mut ready)? && due == Time::NEVER {
                 return Ok(self.finish());
             }
             for &port in &ready {
@@ -204,6 +210,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         if let Err(error) = self.outlet.driver.flush() {
             self.outlet.note_refused(error);
         }
+        self.outlet.observer.settled(now);
     }
 
     /// Does what it is told; true for [`Command::Stop`].
@@ -233,6 +240,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         if let Err(error) = self.outlet.driver.flush() {
             self.outlet.note_refused(error);
         }
+        self.outlet.observer.settled(now);
         let Outlet { driver, observer, punctuality, refused, now } = self.outlet;
         Ending { driver, observer, punctuality, refused, at: now }
     }
