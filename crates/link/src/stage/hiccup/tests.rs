@@ -213,6 +213,10 @@ fn commands_hold_release_and_reorder() {
     assert_eq!(rig.numbers(), [0, 1, 3, 4, 2, 5]);
     rig.command(ms(40), HiccupCommand::Hold(Span::from_millis(10))).packet(ms(41)).run(ms(60));
     assert_eq!(rig.left.last().map(|leaving| leaving.at), Some(ms(50)));
+    // A shorter hold within a longer one does not end it.
+    rig.command(ms(60), HiccupCommand::Hold(Span::from_millis(30)));
+    rig.command(ms(65), HiccupCommand::Hold(Span::from_millis(5))).packet(ms(66)).run(ms(100));
+    assert_eq!(rig.left.last().map(|leaving| leaving.at), Some(ms(90)));
 
     let error =
         Rig::new("").stage.command(ms(0), HiccupCommand::ReorderNext).expect_err("no length is known");
@@ -255,6 +259,12 @@ fn other_parameters_apply_to_what_is_inside() {
     // The trigger is the same and goes on counting from the start; its holds last 2 s now.
     rig.packet(ms(21_900)).run(ms(30_000));
     assert_eq!(rig.left[2].at, ms(22_000));
+
+    // Another trigger counts anew: the second packet after the change.
+    let spec = "hold = { span = '2s', trigger = { packet = 2 } }";
+    rig.run(ms(33_000)).stage.set(toml::from_str(spec).expect("a spec"), ms(33_000)).expect("possible");
+    rig.packet(ms(33_001)).packet(ms(33_002)).run(ms(40_000));
+    assert_eq!((rig.left[3].at, rig.left[4].at), (ms(33_001), ms(35_002)));
 
     let mut rig = Rig::new("reorder = { length = 5, trigger = { packet = 1 } }");
     rig.packet(ms(0)).packet(ms(1)).packet(ms(2));

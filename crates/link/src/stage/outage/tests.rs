@@ -143,6 +143,9 @@ fn commands_take_the_link_down_and_up() {
     stage.command(ms(40), OutageCommand::DownFor(Span::from_millis(5)));
     assert!(loses(&mut stage, ms(44)));
     assert!(!loses(&mut stage, ms(45)));
+    stage.command(ms(46), OutageCommand::DownFor(Span::from_millis(4)));
+    stage.command(ms(47), OutageCommand::DownFor(Span::from_millis(1)));
+    assert!(loses(&mut stage, ms(49)), "a shorter outage within a longer one does not end it");
     stage.command(ms(52), OutageCommand::Up);
     assert!(loses(&mut stage, ms(55)), "a scheduled outage is not ended by a command");
     assert!(!loses(&mut stage, ms(60)));
