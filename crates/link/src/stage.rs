@@ -12,6 +12,8 @@
 //! * Where two things happen at the same instant, what is due happens before what arrives.
 
 pub mod duplicate;
+pub mod hiccup;
+pub mod outage;
 
 use crate::fate::{Effect, Loss};
 use crate::packet::Packet;

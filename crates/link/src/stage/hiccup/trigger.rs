@@ -1,0 +1,116 @@
+//! When a hiccup starts: by time, by count of packets, at random, or on command only.
+
+use crate::seed::Stream;
+use crate::units::{Span, Time};
+use rand::RngExt;
+use rand_distr::Exp1;
+use serde::{Deserialize, Serialize};
+
+/// What starts a hiccup. Times and packets are counted from the start of the run, or from the moment at which the
+/// trigger was changed.
+///
+/// In TOML: `"command"`, `{ at = "5s" }`, `{ packet = 10 }`, `{ every = "10s" }`, `{ every-packets = 100 }`,
+/// `{ random = "30s" }`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trigger {
+    /// Only [`super::Hiccup::command`].
+    #[default]
+    Command,
+    /// Once, this long after the start; 0 is at once.
+    At(Span),
+    /// Once, with the n-th packet that comes to the stage, the first being 1. The hiccup takes in that packet.
+    Packet(u64),
+    /// At every multiple of this period, the first a period after the start.
+    Every(Span),
+    /// With every n-th packet that comes to the stage: n, 2n, 3n ...
+    EveryPackets(u64),
+    /// At random: a Poisson process with this mean time from one to the next.
+    Random(Span),
+}
+
+impl Trigger {
+    /// What is wrong with the parameter, if anything.
+    pub(super) const fn fault(self) -> Option<&'static str> {
+        match self {
+            Self::Packet(0) => Some("packet = 0: packets are counted from 1"),
+            Self::EveryPackets(0) => Some("every-packets = 0: a period has at least 1 packet"),
+            Self::Every(Span::ZERO) => Some("every = 0: a period is longer than no time"),
+            Self::Random(Span::ZERO) => Some("random = 0: a mean time is longer than no time"),
+            _ => None,
+        }
+    }
+}
+
+/// A [`Trigger`] at work.
+#[derive(Debug)]
+pub(super) struct Firing {
+    trigger: Trigger,
+    stream: Stream,
+    /// When it next fires by time.
+    next: Time,
+    /// Packets seen.
+    packets: u64,
+}
+
+impl Firing {
+    /// Starts to count at `origin`; draws from `stream`.
+    pub(super) fn new(trigger: Trigger, origin: Time, stream: Stream) -> Self {
+        let mut firing = Self { trigger, stream, next: Time::NEVER, packets: 0 };
+        firing.start(origin);
+        firing
+    }
+
+    /// Takes over another trigger, counting from `now`. The same one goes on as it was.
+    pub(super) fn set(&mut self, trigger: Trigger, now: Time) {
+        if trigger != self.trigger {
+            self.trigger = trigger;
+            self.packets = 0;
+            self.start(now);
+        }
+    }
+
+    /// When it next fires by time.
+    pub(super) const fn due(&self) -> Time {
+        self.next
+    }
+
+    /// Whether it fires at or before `now`; then it moves on to its next time. To be asked until it says no.
+    pub(super) fn fires(&mut self, now: Time) -> bool {
+        if self.next > now || self.next == Time::NEVER {
+            return false;
+        }
+        self.next = match self.trigger {
+            Trigger::Every(period) => self.next + period,
+            Trigger::Random(mean) => self.next + self.gap(mean),
+            _ => Time::NEVER,
+        };
+        true
+    }
+
+    /// Counts a packet that comes in; whether it fires with this one.
+    pub(super) fn counts(&mut self) -> bool {
+        self.packets += 1;
+        match self.trigger {
+            Trigger::Packet(number) => self.packets == number,
+            Trigger::EveryPackets(period) => self.packets.is_multiple_of(period),
+            _ => false,
+        }
+    }
+
+    fn start(&mut self, origin: Time) {
+        self.next = match self.trigger {
+            Trigger::At(span) | Trigger::Every(span) => origin + span,
+            Trigger::Random(mean) => origin + self.gap(mean),
+            _ => Time::NEVER,
+        };
+    }
+
+    fn gap(&mut self, mean: Span) -> Span {
+        if mean.is_forever() {
+            return Span::MAX;
+        }
+        let draw: f64 = self.stream.sample(Exp1);
+        Span::from_secs_f64(mean.as_secs_f64() * draw).max(Span::from_nanos(1))
+    }
+}
