@@ -6,6 +6,7 @@
 //! little early and the rest is spent spinning, which takes the wake-up latency of the kernel out of the delay at the
 //! price of processor time; that is for the real clock only.
 
+mod buffers;
 mod port;
 
 pub use port::{Port, Segments};
@@ -14,7 +15,7 @@ use crate::control::{Bell, Controls};
 use crate::driver::{Driver, PortId};
 use link::units::{Span, Time};
 use packet::Frame;
-use port::Buffers;
+use buffers::Buffers;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::time::{

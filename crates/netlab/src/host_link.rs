@@ -17,6 +17,7 @@ use crate::state::Claim;
 use crate::sysctl;
 use crate::tun::{self, TunOptions};
 use packet::Layer;
+use std::fmt::Write;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
@@ -177,7 +178,8 @@ impl HostLink {
         }
         // The IPv6 name is another one: most servers that people try things with listen on IPv4 only.
         let Addresses { outside, outside6, .. } = self.addresses;
-        hosts.push_str(&format!("{outside} host.lasthop\n{outside6} host6.lasthop\n"));
+        // Writing to a String cannot fail.
+        let _ = write!(hosts, "{outside} host.lasthop\n{outside6} host6.lasthop\n");
         let path = self.claim.folder().join("hosts");
         fs::write(&path, hosts).attempt(format!("write {}", path.display()))?;
         Ok(path)

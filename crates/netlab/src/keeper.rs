@@ -143,7 +143,7 @@ impl Keeper {
         }
         let process = command.spawn().attempt("start the keeper process")?;
         drop((theirs, inside, outside));
-        let keeper = Process::find(process.id() as i32);
+        let keeper = Process::find(process.id().cast_signed());
         host_link.claim().record(|state| state.keeper = keeper)?;
 
         let words = ours.try_clone().attempt("duplicate a descriptor")?;

@@ -83,7 +83,7 @@ pub fn root() -> PathBuf {
 impl Process {
     /// This process.
     pub fn current() -> Result<Self, NetlabError> {
-        Self::find(std::process::id() as i32)
+        Self::find(std::process::id().cast_signed())
             .ok_or_else(|| NetlabError::new("read /proc/self/stat", "it has an unknown form"))
     }
 

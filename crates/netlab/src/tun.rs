@@ -47,7 +47,7 @@ pub fn create_here(device: &Path, options: TunOptions<'_>) -> Result<OwnedFd, Ne
     let mut request = InterfaceRequest { name: [0; libc::IFNAMSIZ], flags: 0, rest: [0; 22] };
     // The last byte stays 0.
     for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
-        *to = from as c_char;
+        *to = c_char::from_ne_bytes([from]);
     }
     let kind = match layer {
         Layer::Ip => libc::IFF_TUN,

@@ -1,9 +1,12 @@
 //! A TUN or TAP descriptor as a port.
 
+use super::buffers::Buffers;
+use packet::virtio;
+use packet::whole::{Run, frames};
 use packet::{Frame, Layer};
 use rustix::buffer::spare_capacity;
-use rustix::io::{Errno, read, write};
-use std::io;
+use rustix::io::{Errno, read, readv, write, writev};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// How the kernel hands segments over, which is a property of the descriptor (TUNSETOFFLOAD, IFF_VNET_HDR).
@@ -18,79 +21,127 @@ pub enum Segments {
 /// Room that a packet needs beyond the MTU: an Ethernet header and two VLAN tags.
 const BEYOND_MTU: usize = 14 + 2 * 4;
 
+/// Shorter packets are copied out of the buffer for the longest: an acknowledgement must not keep 64 KiB.
+const WORTH_COPYING: usize = 2048;
+
 /// A descriptor that packets are read from and written to.
 #[derive(Debug)]
 pub struct Port {
     fd: OwnedFd,
     layer: Layer,
     segments: Segments,
-    largest: usize,
+    /// Longest packet with [`Segments::Split`], in bytes.
+    longest: usize,
+    /// Packets that leave together, not written yet.
+    run: Option<Run>,
+    /// Memory for rewritten headers.
+    header: Vec<u8>,
+    unusable: u64,
 }
 
 impl Port {
     /// A port on `fd`, which must be non-blocking, whose interface has this MTU (bytes).
     #[must_use]
     pub fn new(fd: OwnedFd, layer: Layer, segments: Segments, mtu: usize) -> Self {
-        Self { fd, layer, segments, largest: mtu + BEYOND_MTU }
+        Self { fd, layer, segments, longest: mtu + BEYOND_MTU, run: None, header: Vec::new(), unusable: 0 }
+    }
+
+    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they were dropped.
+    #[must_use]
+    pub fn unusable(&self) -> u64 {
+        self.unusable
     }
 
     pub(super) fn has_kept(&self) -> bool {
-        false
+        self.run.is_some()
     }
 
+    /// The next packet, or the packets of the next segment; false when there is none.
     pub(super) fn receive(&mut self, buffers: &mut Buffers, into: &mut Vec<Frame>) -> io::Result<bool> {
-        let mut bytes = buffers.get(self.largest);
+        let received = match self.segments {
+            Segments::Split => self.receive_packet(buffers, into),
+            Segments::Whole => self.receive_segment(buffers, into),
+        };
+        match received {
+            Ok(()) => Ok(true),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn receive_packet(&mut self, buffers: &mut Buffers, into: &mut Vec<Frame>) -> Result<(), Errno> {
+        let mut bytes = buffers.short(self.longest);
         match read(&self.fd, spare_capacity(&mut bytes)) {
             Ok(_) => {
                 into.push(Frame::owned(self.layer, bytes));
-                Ok(true)
+                Ok(())
             }
             Err(error) => {
                 buffers.put(bytes);
-                match error {
-                    Errno::AGAIN | Errno::INTR => Ok(false),
-                    other => Err(other.into()),
-                }
+                Err(error)
             }
         }
     }
 
-    pub(super) fn send(&mut self, frame: Frame, buffers: &mut Buffers) -> io::Result<()> {
-        let sent = write(&self.fd, frame.head());
-        buffers.take_back(frame);
-        sent.map(drop).map_err(io::Error::from)
+    fn receive_segment(&mut self, buffers: &mut Buffers, into: &mut Vec<Frame>) -> Result<(), Errno> {
+        let mut bytes = buffers.long();
+        let mut header = [0; virtio::LEN];
+        let mut pieces = [IoSliceMut::new(&mut header), IoSliceMut::new(&mut bytes)];
+        let read = match readv(&self.fd, &mut pieces) {
+            Ok(read) => read.saturating_sub(virtio::LEN),
+            Err(error) => {
+                buffers.put(bytes);
+                return Err(error);
+            }
+        };
+        if read <= WORTH_COPYING {
+            let mut copy = buffers.short(WORTH_COPYING);
+            copy.extend_from_slice(&bytes[..read]);
+            buffers.put(bytes);
+            bytes = copy;
+        } else {
+            bytes.truncate(read);
+        }
+        let header = virtio::Header::decode(&header);
+        match header.ok().and_then(|header| frames(self.layer, &header, bytes).ok()) {
+            Some(frames) => into.extend(frames),
+            None => self.unusable += 1,
+        }
+        Ok(())
     }
 
+    /// Sends a packet, or keeps it until it is known whether the next one can go with it.
+    pub(super) fn send(&mut self, frame: Frame, buffers: &mut Buffers) -> io::Result<()> {
+        if self.segments == Segments::Split {
+            let sent = write(&self.fd, &frame.to_bytes());
+            buffers.take_back(frame);
+            return sent.map(drop).map_err(io::Error::from);
+        }
+        let frame = match self.run.as_mut().map_or(Err(frame), |run| Ok(run.push(frame))) {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(frame)) | Err(frame) => frame,
+        };
+        let flushed = self.flush(buffers);
+        self.run = Some(Run::new(frame));
+        flushed
+    }
+
+    /// Writes what [`Port::send`] has kept.
     pub(super) fn flush(&mut self, buffers: &mut Buffers) -> io::Result<()> {
-        Ok(())
+        let Some(run) = self.run.take() else { return Ok(()) };
+        let pieces = run.pieces(&mut self.header);
+        let slices =
+            [IoSlice::new(&pieces.virtio), IoSlice::new(pieces.header), IoSlice::new(pieces.payload)];
+        let sent = writev(&self.fd, &slices);
+        if let Some(bytes) = run.into_buffer() {
+            buffers.put(bytes);
+        }
+        sent.map(drop).map_err(io::Error::from)
     }
 }
 
 impl AsFd for Port {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
-    }
-}
-
-/// Memory of packets that have gone, for packets to come: in steady state nothing is allocated.
-#[derive(Debug, Default)]
-pub(super) struct Buffers {
-    free: Vec<Vec<u8>>,
-}
-
-impl Buffers {
-    /// An empty buffer with room for `size` bytes.
-    fn get(&mut self, size: usize) -> Vec<u8> {
-        let mut bytes = self.free.pop().unwrap_or_default();
-        bytes.clear();
-        bytes.reserve(size);
-        bytes
-    }
-
-    fn put(&mut self, bytes: Vec<u8>) {
-        self.free.push(bytes);
-    }
-
-    pub(super) fn take_back(&mut self, frame: Frame) {
     }
 }

@@ -62,7 +62,7 @@ pub fn run() -> Result<(), NetlabError> {
             return send(&mut reports, &Report::Ended(status)).attempt("report to the main process");
         }
     };
-    let pid = program.id() as i32;
+    let pid = program.id().cast_signed();
     // The main process may be gone already; the watch below sees that too.
     let _ = send(&mut reports, &Report::Started(pid));
     let folder = orders.folder;
@@ -169,7 +169,7 @@ fn below() -> Vec<i32> {
         }
     }
     let mut found = Vec::new();
-    let mut next = vec![std::process::id() as i32];
+    let mut next = vec![std::process::id().cast_signed()];
     while let Some(pid) = next.pop() {
         let below = children.remove(&pid).unwrap_or_default();
         found.extend(&below);

@@ -1,0 +1,75 @@
+//! Memory of packets that have gone, for packets to come: in steady state nothing is allocated.
+
+use packet::Frame;
+
+/// Room for the longest IP packet with an Ethernet header and two VLAN tags.
+const LONG: usize = 65_535 + 14 + 2 * 4;
+
+/// Buffers kept at most of each kind: 64 MiB of long ones, and short ones for a long fat pipe.
+const KEPT_LONG: usize = 1024;
+const KEPT_SHORT: usize = 65_536;
+
+/// Free buffers.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    short: Vec<Vec<u8>>,
+    /// All of length [`LONG`], so that they can be read into without being cleared each time.
+    long: Vec<Vec<u8>>,
+}
+
+impl Buffers {
+    /// An empty buffer with room for `size` bytes.
+    pub fn short(&mut self, size: usize) -> Vec<u8> {
+        let mut bytes = self.short.pop().unwrap_or_default();
+        bytes.clear();
+        bytes.reserve(size);
+        bytes
+    }
+
+    /// A buffer of [`LONG`] bytes, whatever they are.
+    pub fn long(&mut self) -> Vec<u8> {
+        self.long.pop().unwrap_or_else(|| vec![0; LONG])
+    }
+
+    /// Takes a buffer for use again.
+    pub fn put(&mut self, mut bytes: Vec<u8>) {
+        if bytes.capacity() >= LONG {
+            if self.long.len() < KEPT_LONG {
+                bytes.resize(LONG, 0);
+                self.long.push(bytes);
+            }
+        } else if self.short.len() < KEPT_SHORT {
+            self.short.push(bytes);
+        }
+    }
+
+    /// Takes back the memory of a frame, if nobody else holds it.
+    pub fn take_back(&mut self, frame: Frame) {
+        if let Some(bytes) = frame.into_buffer() {
+            self.put(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packet::Layer;
+
+    #[test]
+    fn a_buffer_comes_back_as_what_it_was() {
+        let mut buffers = Buffers::default();
+        let mut long = buffers.long();
+        let place = long.as_ptr();
+        long.truncate(20_000);
+        buffers.put(long);
+        let again = buffers.long();
+        assert_eq!((again.as_ptr(), again.len()), (place, LONG));
+
+        let short = buffers.short(1522);
+        let place = short.as_ptr();
+        buffers.take_back(Frame::owned(Layer::Ip, short));
+        let again = buffers.short(1522);
+        assert_eq!((again.as_ptr(), again.len()), (place, 0));
+    }
+}
