@@ -5,8 +5,20 @@
 //! * [`Frame`] is what a link carries: the bytes of one MTU-sized packet, either its own or a part of a larger segment
 //!   that the kernel handed over in one piece (see [`whole`]).
 //! * [`headers`] finds where each header starts and which [`headers::Region`] of a packet is what.
+//! * [`checksum`] verifies, completes, recomputes and spoils checksums; [`ecn`] reads and sets the ECN field.
+//! * [`virtio`] is the header that a TUN device with `IFF_VNET_HDR` puts before each packet.
 #![forbid(unsafe_code)]
 
+pub mod checksum;
+pub mod ecn;
 mod frame;
+pub mod headers;
+#[cfg(test)]
+mod sample;
+pub mod virtio;
+pub mod whole;
 
+pub use ecn::Ecn;
 pub use frame::{Frame, Layer};
+pub use headers::{Headers, Region, Tcp, Unreadable};
+pub use whole::{Misfit, Run, Whole};

@@ -1,0 +1,421 @@
+//! Where each header of a packet starts, and what the link needs to know from it.
+//!
+//! [`Headers::parse`] reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), IPv4 with options, IPv6 with
+//! hop-by-hop, routing, destination and fragment headers, and of the transport only what marks its borders. It copies
+//! what it finds and allocates nothing, so that the packet may be changed while the headers are held; they then tell what
+//! the packet was when it was read.
+//!
+//! It is as tolerant as a link has to be: an IP header must be readable, everything behind it may be cut off, damaged or
+//! unknown, and is then reported as absent. It does not verify checksums (see [`crate::checksum`]), and does not look into
+//! tunnels, authentication headers or jumbograms (RFC 2675).
+
+mod region;
+
+pub use region::{Region, UnknownRegion};
+
+use crate::Layer;
+use etherparse::{EtherType, IpNumber};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
+
+/// Protocol number of TCP in an IP header.
+pub const TCP: u8 = IpNumber::TCP.0;
+/// Protocol number of UDP in an IP header.
+pub const UDP: u8 = IpNumber::UDP.0;
+/// Protocol number of ICMP for IPv4 in an IP header.
+pub const ICMP: u8 = IpNumber::ICMP.0;
+/// Protocol number of ICMP for IPv6 in an IP header.
+pub const ICMPV6: u8 = IpNumber::IPV6_ICMP.0;
+
+const ETHERNET_LEN: usize = 14;
+const VLAN_LEN: usize = 4;
+pub(crate) const IPV4_LEN: usize = 20;
+pub(crate) const IPV6_LEN: usize = 40;
+const TCP_LEN: usize = 20;
+const UDP_LEN: usize = 8;
+const ICMP_LEN: usize = 8;
+
+/// Offsets and contents of the headers of one packet; offsets count from the first byte of the frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headers {
+    source: IpAddr,
+    destination: IpAddr,
+    /// The IPv4 or IPv6 header.
+    network: u32,
+    /// What IP carries: behind the last extension header.
+    segment: u32,
+    /// Behind the transport header, which is complete if there is a value.
+    payload: Option<u32>,
+    /// End of the IP packet, or of the bytes if they end before it.
+    end: u32,
+    cut: bool,
+    fragment: Fragment,
+    rerouted: bool,
+    protocol: u8,
+    ports: Option<(u16, u16)>,
+    tcp: Option<Tcp>,
+}
+
+/// Fields of a TCP header (RFC 9293).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tcp {
+    /// Sequence number of the first byte (of the SYN, where there is one).
+    pub sequence: u32,
+    /// Acknowledgment number; means something only with [`Tcp::ACK`].
+    pub acknowledgment: u32,
+    /// The flags as in byte 13 of the header; see the constants.
+    pub flags: u8,
+}
+
+/// Whether IP carries a whole segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fragment {
+    Whole,
+    First,
+    Later,
+}
+
+/// A packet whose IP header cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// The bytes end inside a header.
+    #[error("{len} bytes end inside the {header} header: hand over the whole packet")]
+    Cut {
+        /// The header.
+        header: &'static str,
+        /// Length of all bytes.
+        len: usize,
+    },
+    /// An Ethernet frame that does not carry IP, such as ARP.
+    #[error("EtherType {0:#06x} is not IP: only IPv4 (0x0800) and IPv6 (0x86dd) have the headers asked for")]
+    NotIp(u16),
+    /// The IP header's version is neither 4 nor 6, or not the one that the Ethernet header announced.
+    #[error("IP version {0} where 4 or 6 was expected: is the layer (IP or Ethernet) the device's?")]
+    Version(u8),
+    /// The lengths in the IPv4 header contradict each other.
+    #[error("IPv4 header length {header} does not fit total length {total}: the packet is damaged")]
+    Length {
+        /// Header length in bytes.
+        header: usize,
+        /// Total length in bytes.
+        total: usize,
+    },
+}
+
+impl Tcp {
+    /// No more data from the sender.
+    pub const FIN: u8 = 0x01;
+    /// Synchronize sequence numbers.
+    pub const SYN: u8 = 0x02;
+    /// Reset the connection.
+    pub const RST: u8 = 0x04;
+    /// Push.
+    pub const PSH: u8 = 0x08;
+    /// The acknowledgment number is valid.
+    pub const ACK: u8 = 0x10;
+    /// The urgent pointer is valid.
+    pub const URG: u8 = 0x20;
+    /// ECN echo (RFC 3168).
+    pub const ECE: u8 = 0x40;
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: u8 = 0x80;
+
+    /// Whether any of `flags` is set.
+    #[must_use]
+    pub const fn has(self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+}
+
+impl Headers {
+    /// Reads the headers at the start of `bytes`, whose first one belongs to `layer`.
+    #[inline]
+    pub fn parse(layer: Layer, bytes: &[u8]) -> Result<Self, Unreadable> {
+        let (network, version) = network_start(layer, bytes)?;
+        match version {
+            4 => Self::ipv4(bytes, network),
+            _ => Self::ipv6(bytes, network),
+        }
+    }
+
+    fn ipv4(bytes: &[u8], network: usize) -> Result<Self, Unreadable> {
+        let cut = Unreadable::Cut { header: "IPv4", len: bytes.len() };
+        let Some(ip) = bytes[network..].first_chunk::<IPV4_LEN>() else { return Err(cut) };
+        let header = usize::from(ip[0] & 0x0f) * 4;
+        let total = usize::from(u16_at(ip, 2));
+        if header < IPV4_LEN || total < header {
+            return Err(Unreadable::Length { header, total });
+        }
+        if bytes.len() < network + header {
+            return Err(cut);
+        }
+        let fragment = match u16_at(ip, 6) & 0x3fff {
+            0 => Fragment::Whole,
+            0x2000 => Fragment::First,
+            _ => Fragment::Later,
+        };
+        let mut headers = Self {
+            source: Ipv4Addr::from([ip[12], ip[13], ip[14], ip[15]]).into(),
+            destination: Ipv4Addr::from([ip[16], ip[17], ip[18], ip[19]]).into(),
+            network: network as u32,
+            segment: (network + header) as u32,
+            payload: None,
+            end: bytes.len().min(network + total) as u32,
+            cut: bytes.len() < network + total,
+            fragment,
+            rerouted: false,
+            protocol: ip[9],
+            ports: None,
+            tcp: None,
+        };
+        headers.read_transport(bytes);
+        Ok(headers)
+    }
+
+    fn ipv6(bytes: &[u8], network: usize) -> Result<Self, Unreadable> {
+        let Some(ip) = bytes[network..].first_chunk::<IPV6_LEN>() else {
+            return Err(Unreadable::Cut { header: "IPv6", len: bytes.len() });
+        };
+        let total = IPV6_LEN + usize::from(u16_at(ip, 4));
+        let mut addresses = [[0; 16]; 2];
+        addresses[0].copy_from_slice(&ip[8..24]);
+        addresses[1].copy_from_slice(&ip[24..40]);
+        let mut headers = Self {
+            source: Ipv6Addr::from(addresses[0]).into(),
+            destination: Ipv6Addr::from(addresses[1]).into(),
+            network: network as u32,
+            segment: (network + IPV6_LEN) as u32,
+            payload: None,
+            end: bytes.len().min(network + total) as u32,
+            cut: bytes.len() < network + total,
+            fragment: Fragment::Whole,
+            rerouted: false,
+            protocol: ip[6],
+            ports: None,
+            tcp: None,
+        };
+        if headers.skip_extensions(bytes) {
+            headers.read_transport(bytes);
+        }
+        Ok(headers)
+    }
+
+    /// Walks along IPv6 extension headers (RFC 8200 section 4); false if one of them is cut off.
+    fn skip_extensions(&mut self, bytes: &[u8]) -> bool {
+        loop {
+            let rest = &bytes[self.segment()];
+            let len = match IpNumber(self.protocol) {
+                IpNumber::IPV6_HEADER_HOP_BY_HOP
+                | IpNumber::IPV6_ROUTE_HEADER
+                | IpNumber::IPV6_DESTINATION_OPTIONS => match rest {
+                    [_, units, ..] => (usize::from(*units) + 1) * 8,
+                    _ => return false,
+                },
+                IpNumber::IPV6_FRAGMENTATION_HEADER => 8,
+                _ => return true,
+            };
+            if rest.len() < len {
+                return false;
+            }
+            match IpNumber(self.protocol) {
+                // Segments left: the pseudo-header's destination is not yet the one in the IP header (section 8.1).
+                IpNumber::IPV6_ROUTE_HEADER => self.rerouted |= rest[3] != 0,
+                IpNumber::IPV6_FRAGMENTATION_HEADER => {
+                    let field = u16_at(rest, 2);
+                    self.fragment = match (field & 0xfff8, field & 1) {
+                        (0, 0) => self.fragment,
+                        (0, _) => Fragment::First,
+                        _ => Fragment::Later,
+                    };
+                }
+                _ => {}
+            }
+            self.protocol = rest[0];
+            self.segment += len as u32;
+            if self.fragment == Fragment::Later {
+                return true;
+            }
+        }
+    }
+
+    fn read_transport(&mut self, bytes: &[u8]) {
+        if self.fragment == Fragment::Later {
+            return;
+        }
+        let segment = &bytes[self.segment()];
+        let ports = |header: &[u8]| Some((u16_at(header, 0), u16_at(header, 2)));
+        let len = match self.protocol {
+            TCP => {
+                let Some(header) = segment.first_chunk::<TCP_LEN>() else { return };
+                let len = usize::from(header[12] >> 4) * 4;
+                if len < TCP_LEN {
+                    return;
+                }
+                if segment.len() >= len {
+                    self.ports = ports(header);
+                    self.tcp = Some(Tcp {
+                        sequence: u32_at(header, 4),
+                        acknowledgment: u32_at(header, 8),
+                        flags: header[13],
+                    });
+                }
+                len
+            }
+            UDP => {
+                let Some(header) = segment.first_chunk::<UDP_LEN>() else { return };
+                self.ports = ports(header);
+                UDP_LEN
+            }
+            ICMP | ICMPV6 => ICMP_LEN,
+            _ => return,
+        };
+        if segment.len() >= len {
+            self.payload = Some(self.segment + len as u32);
+        }
+    }
+
+    /// Start of the IPv4 or IPv6 header.
+    #[must_use]
+    pub fn network(&self) -> usize {
+        self.network as usize
+    }
+
+    /// Start of the transport header; `None` if it is not there in full (a later fragment, cut off, damaged) or its
+    /// length is unknown (anything but TCP, UDP and ICMP).
+    #[must_use]
+    pub fn transport(&self) -> Option<usize> {
+        self.payload.map(|_| self.segment as usize)
+    }
+
+    /// Start of what the transport carries; `None` as for [`Headers::transport`].
+    #[must_use]
+    pub fn payload(&self) -> Option<usize> {
+        self.payload.map(|start| start as usize)
+    }
+
+    /// End of the IP packet by its own length, without padding behind it; the end of the bytes if those are fewer.
+    #[must_use]
+    pub fn end(&self) -> usize {
+        self.end as usize
+    }
+
+    /// Whether the bytes end before the IP packet does.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Whether the packet is IPv4; it is IPv6 otherwise.
+    #[must_use]
+    pub fn is_ipv4(&self) -> bool {
+        self.source.is_ipv4()
+    }
+
+    /// What IP carries, behind any extension headers: [`TCP`], [`UDP`], ... (IANA protocol numbers).
+    #[must_use]
+    pub fn protocol(&self) -> u8 {
+        self.protocol
+    }
+
+    /// Whether this is a fragment other than the first, which has no transport header.
+    #[must_use]
+    pub fn is_later_fragment(&self) -> bool {
+        self.fragment == Fragment::Later
+    }
+
+    /// Whether IP carries only a fragment of a segment, the first or a later one.
+    #[must_use]
+    pub fn is_fragment(&self) -> bool {
+        self.fragment != Fragment::Whole
+    }
+
+    /// Source and destination.
+    #[must_use]
+    pub fn addresses(&self) -> (IpAddr, IpAddr) {
+        (self.source, self.destination)
+    }
+
+    /// Source and destination port of TCP or UDP.
+    #[must_use]
+    pub fn ports(&self) -> Option<(u16, u16)> {
+        self.ports
+    }
+
+    /// The TCP header, if it is there in full.
+    #[must_use]
+    pub fn tcp(&self) -> Option<Tcp> {
+        self.tcp
+    }
+
+    /// Whether the packet opens a TCP connection: SYN, or SYN and ACK.
+    #[must_use]
+    pub fn is_tcp_syn(&self) -> bool {
+        self.tcp.is_some_and(|tcp| tcp.has(Tcp::SYN))
+    }
+
+    /// What IP carries, as a range of the bytes.
+    pub(crate) fn segment(&self) -> Range<usize> {
+        self.segment as usize..self.end as usize
+    }
+
+    /// Whether the bytes that a transport checksum covers are all here, and so is the address it was made for.
+    pub(crate) fn is_summable(&self) -> bool {
+        self.fragment == Fragment::Whole && !self.cut && !self.rerouted
+    }
+
+    /// The same headers on a packet that ends at `end`, with other contents of the TCP header.
+    pub(crate) fn of_part(mut self, end: usize, tcp: Option<Tcp>) -> Self {
+        self.end = end as u32;
+        self.tcp = tcp;
+        self
+    }
+}
+
+/// Start and version of the IP header.
+#[inline]
+pub(crate) fn network_start(layer: Layer, bytes: &[u8]) -> Result<(usize, u8), Unreadable> {
+    let (start, announced) = match layer {
+        Layer::Ip => (0, None),
+        Layer::Ethernet => {
+            let (start, version) = ethernet_payload(bytes)?;
+            (start, Some(version))
+        }
+    };
+    let Some(first) = bytes.get(start) else {
+        return Err(Unreadable::Cut { header: "IP", len: bytes.len() });
+    };
+    let version = first >> 4;
+    if !matches!(version, 4 | 6) || announced.is_some_and(|announced| announced != version) {
+        return Err(Unreadable::Version(version));
+    }
+    Ok((start, version))
+}
+
+/// Where the payload of an Ethernet frame starts, and its IP version by the EtherType.
+fn ethernet_payload(bytes: &[u8]) -> Result<(usize, u8), Unreadable> {
+    let mut start = ETHERNET_LEN;
+    loop {
+        let Some(header) = bytes.get(..start) else {
+            return Err(Unreadable::Cut { header: "Ethernet", len: bytes.len() });
+        };
+        match EtherType(u16_at(header, start - 2)) {
+            EtherType::IPV4 => return Ok((start, 4)),
+            EtherType::IPV6 => return Ok((start, 6)),
+            EtherType::VLAN_TAGGED_FRAME
+            | EtherType::PROVIDER_BRIDGING
+            | EtherType::VLAN_DOUBLE_TAGGED_FRAME => start += VLAN_LEN,
+            other => return Err(Unreadable::NotIp(other.0)),
+        }
+    }
+}
+
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[cfg(test)]
+mod tests;

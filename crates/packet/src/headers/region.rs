@@ -1,0 +1,73 @@
+//! Parts of a packet that damage can be aimed at (TL-14).
+
+use super::Headers;
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+/// A part of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Region {
+    /// The IP packet with its header. An Ethernet header before it and padding behind it do not belong to it: on a real
+    /// Ethernet the frame check sequence covers them, and a frame damaged there never reaches IP.
+    #[default]
+    Packet,
+    /// What IP carries, behind extension headers: the transport header and payload, or a fragment of them.
+    Segment,
+    /// The header of TCP with its options, of UDP or of ICMP.
+    TransportHeader,
+    /// What the transport carries. A fragment other than the first is payload from end to end.
+    Payload,
+}
+
+/// A name that no [`Region`] has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no region of a packet: write packet, segment, header or payload")]
+pub struct UnknownRegion(pub String);
+
+impl Region {
+    /// Every region, from the widest.
+    pub const ALL: [Self; 4] = [Self::Packet, Self::Segment, Self::TransportHeader, Self::Payload];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Packet => "packet",
+            Self::Segment => "segment",
+            Self::TransportHeader => "header",
+            Self::Payload => "payload",
+        }
+    }
+}
+
+impl fmt::Display for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Region {
+    type Err = UnknownRegion;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|region| region.name() == text)
+            .ok_or_else(|| UnknownRegion(text.to_owned()))
+    }
+}
+
+impl Headers {
+    /// Where a region lies in the bytes that were parsed; `None` if the packet has no such part or its borders are not
+    /// known. A payload may be empty.
+    #[must_use]
+    pub fn region(&self, region: Region) -> Option<Range<usize>> {
+        let segment = self.segment();
+        match region {
+            Region::Packet => Some(self.network()..segment.end),
+            Region::Segment => Some(segment),
+            Region::TransportHeader => self.payload().map(|payload| segment.start..payload),
+            Region::Payload if self.is_later_fragment() => Some(segment),
+            Region::Payload => self.payload().map(|payload| payload..segment.end),
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Segments kept whole: many packets that the kernel handed over as one, and hands on as one where it can.
+//!
+//! A TUN device with offloads gives up to 64 KiB of TCP (or UDP) payload behind one header. Each MTU-sized packet in it
+//! has a fate of its own, so a [`Whole`] is taken through a link as [`Whole::parts`], which are light views of it. Packets
+//! that leave the link together and still follow one another are joined again as a [`Run`], which is written to the
+//! device without copying payload.
+//!
+//! A part that somebody looks into or changes becomes what the kernel's own segmentation would have made of it
+//! (`inet_gso_segment`, `ipv6_gso_segment`, `tcp_gso_segment`, `__udp_gso_segment`): the IPv4 identification counts up, the
+//! TCP sequence number advances, FIN and PSH stay with the last, CWR with the first, lengths and checksums are its own.
+
+mod run;
+
+pub use run::{Pieces, Run};
+
+use crate::checksum::{self, IN_TCP, IN_UDP, add, replace_ipv4_word};
+use crate::headers::{Headers, IPV6_LEN, TCP, Tcp, UDP, Unreadable, u16_at};
+use crate::virtio::{self, Checksum, Kind, Segmentation};
+use crate::{Ecn, Frame, Layer, ecn};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Packets in one piece, as the kernel handed them over.
+pub struct Whole {
+    layer: Layer,
+    /// Headers and payload, the transport checksum partial, nothing behind the IP packet.
+    bytes: Vec<u8>,
+    headers: Headers,
+    /// Start of the transport header.
+    transport: usize,
+    /// Start of the payload.
+    payload: usize,
+    ecn: Ecn,
+    segmentation: Segmentation,
+    count: u16,
+}
+
+/// A packet and a virtio header that do not fit together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    /// The headers cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// The checksum field lies behind the end.
+    #[error(
+        "checksum field at csum_start {start} + csum_offset {offset} lies outside the {len} bytes of the packet"
+    )]
+    ChecksumOutside {
+        /// `csum_start`.
+        start: u16,
+        /// `csum_offset`.
+        offset: u16,
+        /// Length of the packet.
+        len: usize,
+    },
+    /// The checksum to complete is not the one of the protocol that is to be cut, as in tunnels.
+    #[error(
+        "csum_start {start} + csum_offset {offset} is not the checksum of the TCP or UDP header at {transport}"
+    )]
+    ChecksumElsewhere {
+        /// `csum_start`.
+        start: u16,
+        /// `csum_offset`.
+        offset: u16,
+        /// Start of the transport header.
+        transport: usize,
+    },
+    /// The virtio header says one protocol, the packet another, or the packet is a fragment.
+    #[error("the packet (IP protocol {protocol}) is not a whole {kind:?} segment, as the virtio header says")]
+    Protocol {
+        /// What the virtio header says.
+        kind: Kind,
+        /// What the IP header says.
+        protocol: u8,
+    },
+    /// The packet is to be cut into pieces of nothing.
+    #[error("gso_size is 0: a packet that is not to be cut has gso_type 0")]
+    SizeZero,
+    /// The packet is not to be cut.
+    #[error("gso_type is 0: a packet that is not to be cut is a frame by itself")]
+    NotSegmented,
+    /// The IP packet is longer than the bytes.
+    #[error("the IP packet ends behind the {0} bytes that were read: use a buffer of 65 550 bytes or more")]
+    Cut(usize),
+    /// The headers are so long that a virtio header could not point behind them.
+    #[error("{0} bytes of headers: a virtio header counts them in 16 bits")]
+    HeadersTooLong(usize),
+}
+
+/// The frames in what a device with `IFF_VNET_HDR` handed over: one packet, or the parts of a whole.
+pub fn frames(layer: Layer, virtio: &virtio::Header, bytes: Vec<u8>) -> Result<Frames, Misfit> {
+    if virtio.segmentation.is_some() {
+        return Ok(Frames::Parts(Whole::new(layer, bytes, virtio)?.parts()));
+    }
+    let frame = match virtio.checksum {
+        Checksum::Partial { start, offset } => Frame::with_partial_checksum(layer, bytes, start, offset)?,
+        Checksum::Complete | Checksum::Valid => Frame::owned(layer, bytes),
+    };
+    Ok(Frames::One(Some(frame).into_iter()))
+}
+
+/// Iterator of [`frames`].
+#[derive(Debug)]
+pub enum Frames {
+    /// A packet by itself.
+    One(std::option::IntoIter<Frame>),
+    /// Parts of a whole.
+    Parts(Parts),
+}
+
+impl Iterator for Frames {
+    type Item = Frame;
+
+    fn next(&mut self) -> Option<Frame> {
+        match self {
+            Self::One(frame) => frame.next(),
+            Self::Parts(parts) => parts.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::One(frame) => frame.size_hint(),
+            Self::Parts(parts) => parts.size_hint(),
+        }
+    }
+}
+
+impl ExactSizeIterator for Frames {}
+
+/// Iterator of [`Whole::parts`], in the order of the stream.
+#[derive(Debug)]
+pub struct Parts {
+    whole: Arc<Whole>,
+    rest: Range<u16>,
+}
+
+impl Iterator for Parts {
+    type Item = Frame;
+
+    fn next(&mut self) -> Option<Frame> {
+        self.rest.next().map(|index| Frame::part(Arc::clone(&self.whole), index))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.rest.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Parts {}
+
+impl Whole {
+    /// Takes what the kernel handed over with `virtio` before it.
+    ///
+    /// A transport checksum that is already complete is made partial, and so recomputed from what the bytes are: a kernel
+    /// that merged packets has verified them.
+    pub fn new(layer: Layer, mut bytes: Vec<u8>, virtio: &virtio::Header) -> Result<Arc<Self>, Misfit> {
+        let segmentation = virtio.segmentation.ok_or(Misfit::NotSegmented)?;
+        let Segmentation { kind, size, .. } = segmentation;
+        if size == 0 {
+            return Err(Misfit::SizeZero);
+        }
+        let headers = Headers::parse(layer, &bytes)?;
+        if headers.is_cut() {
+            return Err(Misfit::Cut(bytes.len()));
+        }
+        let protocol = headers.protocol();
+        let fits = match kind {
+            Kind::Tcp4 => protocol == TCP && headers.is_ipv4(),
+            Kind::Tcp6 => protocol == TCP && !headers.is_ipv4(),
+            Kind::Udp => protocol == UDP,
+        };
+        let (Some(transport), Some(payload), true) =
+            (headers.transport(), headers.payload(), fits && !headers.is_fragment())
+        else {
+            return Err(Misfit::Protocol { kind, protocol });
+        };
+        if payload > usize::from(u16::MAX) {
+            return Err(Misfit::HeadersTooLong(payload));
+        }
+        bytes.truncate(headers.end());
+        let field = transport + checksum_offset(kind);
+        match virtio.checksum {
+            Checksum::Partial { start, offset } => {
+                if usize::from(start) != transport || transport + usize::from(offset) != field {
+                    return Err(Misfit::ChecksumElsewhere { start, offset, transport });
+                }
+            }
+            Checksum::Complete | Checksum::Valid => {
+                let sum = checksum::pseudo_header(&bytes, &headers, headers.end() - transport);
+                checksum::write(&mut bytes, field, sum);
+            }
+        }
+        // Without payload there still is one packet. 65 535 bytes at most, so that 16 bits hold any count.
+        let count = (headers.end() - payload).div_ceil(usize::from(size)).max(1) as u16;
+        let ecn = ecn::read(layer, &bytes);
+        Ok(Arc::new(Self { layer, bytes, headers, transport, payload, ecn, segmentation, count }))
+    }
+
+    /// The packets in it, each a light view.
+    #[must_use]
+    pub fn parts(self: &Arc<Self>) -> Parts {
+        Parts { whole: Arc::clone(self), rest: 0..self.count }
+    }
+
+    /// Number of packets in it.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    pub(crate) fn layer(&self) -> Layer {
+        self.layer
+    }
+
+    pub(crate) fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    /// Every header before the payload, as the kernel handed them over.
+    pub(crate) fn header(&self) -> &[u8] {
+        &self.bytes[..self.payload]
+    }
+
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    pub(crate) fn part_len(&self, index: u16) -> usize {
+        self.payload + self.payload_of(index, 1).len()
+    }
+
+    pub(crate) fn part_headers(&self, index: u16) -> Headers {
+        self.headers.of_part(self.part_len(index), self.tcp_of(index, 1))
+    }
+
+    /// Appends one packet with complete checksums.
+    pub(crate) fn write_part(&self, index: u16, ce: bool, out: &mut Vec<u8>) {
+        let from = out.len();
+        self.write_header(index, 1, ce, out);
+        out.extend_from_slice(&self.bytes[self.payload_of(index, 1)]);
+        let done =
+            checksum::complete(&mut out[from..], self.transport, checksum_offset(self.segmentation.kind));
+        debug_assert!(done, "the transport header is there in full");
+    }
+
+    /// Payload of `count` packets from `first` on, as a range of the bytes.
+    fn payload_of(&self, first: u16, count: u16) -> Range<usize> {
+        let end = self.bytes.len();
+        let size = usize::from(self.segmentation.size);
+        let start = self.payload + usize::from(first) * size;
+        start..(start + usize::from(count) * size).min(end)
+    }
+
+    /// Fields of the TCP header before the payload of `count` packets from `first` on.
+    fn tcp_of(&self, first: u16, count: u16) -> Option<Tcp> {
+        self.headers.tcp().map(|mut tcp| {
+            tcp.sequence = tcp.sequence.wrapping_add(u32::from(first) * u32::from(self.segmentation.size));
+            if first + count != self.count {
+                tcp.flags &= !(Tcp::FIN | Tcp::PSH);
+            }
+            if first != 0 {
+                tcp.flags &= !Tcp::CWR;
+            }
+            tcp
+        })
+    }
+
+    /// Appends the headers for `count` packets from `first` on in one piece, the transport checksum partial.
+    fn write_header(&self, first: u16, count: u16, ce: bool, out: &mut Vec<u8>) {
+        let from = out.len();
+        out.extend_from_slice(self.header());
+        let header = &mut out[from..];
+        let end = self.payload + self.payload_of(first, count).len();
+        let network = self.headers.network();
+        if self.headers.is_ipv4() {
+            let ip = &mut header[network..self.transport];
+            replace_ipv4_word(ip, 2, (end - network) as u16);
+            let identification = u16_at(ip, 4).wrapping_add(first);
+            replace_ipv4_word(ip, 4, identification);
+        } else {
+            checksum::write(header, network + 4, (end - network - IPV6_LEN) as u16);
+        }
+        if ce {
+            let marked = ecn::mark_ce(self.layer, header);
+            debug_assert!(marked, "a frame has the flag only if it may be marked");
+        }
+        let transport = &mut header[self.transport..];
+        let len = (end - self.transport) as u16;
+        if let Some(tcp) = self.tcp_of(first, count) {
+            transport[4..8].copy_from_slice(&tcp.sequence.to_be_bytes());
+            transport[13] = tcp.flags;
+        } else {
+            checksum::write(transport, 4, len);
+        }
+        // The pseudo-header's sum changes only by the length. It is not made anew: with a routing header its destination
+        // is not the one in the IP header.
+        let field = checksum_offset(self.segmentation.kind);
+        let old_len = (self.bytes.len() - self.transport) as u16;
+        let sum = add(add(u16_at(transport, field), !old_len), len);
+        checksum::write(transport, field, sum);
+    }
+}
+
+const fn checksum_offset(kind: Kind) -> usize {
+    match kind {
+        Kind::Tcp4 | Kind::Tcp6 => IN_TCP,
+        Kind::Udp => IN_UDP,
+    }
+}
+
+impl fmt::Debug for Whole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Whole")
+            .field("len", &self.bytes.len())
+            .field("count", &self.count)
+            .field("headers", &self.headers)
+            .field("segmentation", &self.segmentation)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
