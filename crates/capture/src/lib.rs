@@ -57,6 +57,8 @@
 pub mod event;
 #[cfg(test)]
 mod example;
+pub mod fuzz;
+pub mod log;
 pub mod summary;
 mod time;
 

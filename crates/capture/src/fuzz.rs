@@ -1,0 +1,8 @@
+//! Entry points for fuzzing: each takes any bytes and must return.
+
+/// The reader of the event log.
+pub fn log(bytes: &[u8]) {
+    if let Ok(reader) = crate::log::Reader::new(bytes) {
+        reader.for_each(drop);
+    }
+}
