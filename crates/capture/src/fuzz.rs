@@ -6,3 +6,10 @@ pub fn log(bytes: &[u8]) {
         reader.for_each(drop);
     }
 }
+
+/// The reader of captures.
+pub fn capture(bytes: &[u8]) {
+    if let Ok(reader) = crate::packets::Reader::new(bytes) {
+        reader.for_each(drop);
+    }
+}

@@ -58,7 +58,10 @@ pub mod event;
 #[cfg(test)]
 mod example;
 pub mod fuzz;
+mod input;
 pub mod log;
+pub mod packets;
+pub mod pcapng;
 pub mod summary;
 mod time;
 
@@ -66,5 +69,6 @@ pub use event::{
     Channel, Direction, Ended, Fate, Flow, Header, Layer, LinkId, LinkInfo, Loss, Outcome, Reason, Sending,
     WayInfo,
 };
+pub use input::Tail;
 pub use summary::Summary;
 pub use time::{Span, Time, WallTime};

@@ -18,7 +18,7 @@ mod read;
 mod row;
 mod write;
 
-pub use read::{LogError, Reader, Tail};
+pub use read::{LogError, Reader};
 pub use write::Writer;
 
 /// First bytes of a log.

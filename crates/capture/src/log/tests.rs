@@ -1,4 +1,5 @@
 use super::*;
+use crate::Tail;
 use crate::event::{Note, Record};
 use crate::example;
 use crate::time::Time;
