@@ -62,7 +62,9 @@ mod input;
 pub mod log;
 pub mod packets;
 pub mod pcapng;
+pub mod recorder;
 pub mod summary;
+pub mod table;
 mod time;
 
 pub use event::{
@@ -70,5 +72,6 @@ pub use event::{
     WayInfo,
 };
 pub use input::Tail;
+pub use recorder::{CaptureTo, CloseError, Live, Options, RecordError, Recorded, Recorder, Stalls};
 pub use summary::Summary;
 pub use time::{Span, Time, WallTime};
