@@ -2,48 +2,50 @@
 //!
 //! # Writing, on the emulator's thread
 //!
-//! ```text
-//! let mut recorder = Recorder::start(header, Options { capture: .., events: .., ..Options::default() })?;
-//! loop {
-//!     // A packet comes to a link, before the pipeline sees it:
-//!     recorder.entered(link, direction, number, at, length, bytes);
-//!     // The pipeline's sink, delivered or lost, once for each packet and each copy:
-//!     recorder.ended(&Ended { .. }, bytes);
-//!     // Once per turn of the event loop, behind everything that was due until `now`: nothing earlier will come.
-//!     recorder.settled(now);
-//!     // To the next timer of the loop: when records that wait in memory should go to the disk.
-//!     recorder.due();
-//! }
-//! let recorded = recorder.close(end)?;    // says what was written, or what went wrong with the disk
+//! ```
+//! use capture::*;
+//! # let dir = tempfile::tempdir()?;
+//! # let (capture_path, events_path) = (dir.path().join("x.pcapng"), dir.path().join("x.parquet"));
+//! # let way = || WayInfo { profile: "umts".into(), bits_per_second: Some(384_000), stages: vec!["errors".into()] };
+//! # let links = vec![LinkInfo { id: LinkId(0), name: "wlan".into(), layer: Layer::Ip, mtu: 1500, up: way(), down: way() }];
+//! let header = Header::new("0.1.0", WallTime::from_nanos(1_700_000_000_000_000_000), 7, links);
+//! let mut recorder = Recorder::start(header, Options {
+//!     capture: Some(CaptureTo::Path(capture_path)), // None: no capture
+//!     events: Some(events_path),                    // None: no event log
+//!     ..Options::default()                          // snap_length, memory, age
+//! })?;
+//!
+//! // A packet comes to a link, before the pipeline sees it.
+//! let (link, direction, number, arrived) = (LinkId(0), Direction::Down, 0, Time::from_nanos(1_000));
+//! # let bytes = [0; 40];
+//! recorder.entered(link, direction, number, arrived, 40, &bytes);
+//!
+//! // The pipeline's sink, delivered or lost: once for each packet, and once for each copy.
+//! let left = Time::from_nanos(82_000_000);
+//! recorder.ended(&Ended {
+//!     link, direction, number, copy: false, length: 40,
+//!     arrived, sending: Sending { start: arrived, end: arrived }, left,
+//!     outcome: Outcome::Lost(Loss::Error), stage: Some(0), channel: Some(Channel::Bad),
+//!     bits_flipped: 0, checksum_spoiled: false, congestion_marked: false, held: Span::ZERO, overtaken: 0,
+//! }, &bytes);
+//!
+//! // Once a turn of the event loop: everything due until now has been recorded, nothing earlier will come.
+//! recorder.settled(left);
+//! // To the loop's timers: when to call that again at the latest. `Time::NEVER` when nothing waits.
+//! let wake_at = recorder.due();
+//!
+//! // At the end: waits for the disk; says what was written, or what went wrong and what was written nevertheless.
+//! let recorded = recorder.close(left)?;
+//! assert_eq!(recorded.summary.way(link, direction).lost, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! `entered` and `ended` copy into a chunk of memory and return; a thread of the recorder writes. `bytes` may be longer
-//! than what is kept: the recorder cuts. Only a packet that was changed ([`Ended::is_unchanged`] is false) is copied
-//! when it ends. If the disk is slower than the link for longer than [`Options::memory`] lasts, the calls block;
-//! [`Recorder::stalls`] counts that, and the run is overloaded. Where nothing is to be written at all, count with a
-//! [`Summary`] alone.
-//!
-//! ```text
-//! pub struct Options {
-//!     pub capture: Option<CaptureTo>,     // CaptureTo::Path(PathBuf) | CaptureTo::Writer(Box<dyn Write + Send>)
-//!     pub snap_length: u32,               // bytes kept of a packet; default 65 535
-//!     pub events: Option<PathBuf>,        // FILE.parquet; FILE.parquet.log during the run
-//!     pub memory: usize,                  // bytes; default 256 MiB
-//!     pub age: Span,                      // records wait in memory at most this long; default 200 ms
-//! }
-//! impl Recorder {                         // Send
-//!     pub fn start(header: Header, options: Options) -> Result<Self, RecordError>;
-//!     pub fn entered(&mut self, link: LinkId, direction: Direction, number: u64, at: Time, length: u32, bytes: &[u8]);
-//!     pub fn ended(&mut self, ended: &Ended, bytes: &[u8]);
-//!     pub fn note(&mut self, at: Time, text: &str);              // a parameter was changed live, ...
-//!     pub fn describe(&mut self, link: &LinkInfo);               // a link was added or has other stages from here on
-//!     pub fn settled(&mut self, now: Time);
-//!     pub fn due(&self) -> Time;                                 // Time::NEVER if nothing waits
-//!     pub fn live(&self) -> Live;                                // Clone + Send; Live::summary(&self) -> Summary
-//!     pub fn stalls(&self) -> Stalls;                            // { count: u64, waited: Duration }
-//!     pub fn close(self, end: Time) -> Result<Recorded, RecordError>;
-//! }
-//! ```
+//! than what is kept: the recorder cuts. Only a packet that was changed ([`Ended::is_unchanged`] is false) and a copy are
+//! copied again when they end. If the disk is slower than the link for longer than [`Options::memory`] lasts, the calls
+//! block; [`Recorder::stalls`] counts that, and the run is overloaded. [`Recorder::note`] records that a parameter was
+//! changed, [`Recorder::describe`] that a link has other stages or is new. [`Recorder::live`] is for another thread that
+//! shows the counters. Where nothing is to be written at all, count with a [`Summary`] alone.
 //!
 //! # Reading
 //!

@@ -22,6 +22,7 @@ use crate::summary::Summary;
 use crate::time::Time;
 use chunk::{Chunk, Entry};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -61,7 +62,13 @@ struct Keep {
 
 /// A view of the counters while the run goes on. They follow what was recorded with a delay of [`Options::age`].
 #[derive(Debug, Clone, Default)]
-pub struct Live(Arc<Mutex<Summary>>);
+pub struct Live(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    summary: Mutex<Summary>,
+    stalls: AtomicU64,
+}
 
 /// How often and how long the emulator had to wait for the disk. Any stall makes the run overloaded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -278,6 +285,7 @@ impl Recorder {
             return Chunk::new();
         }
         self.stalls.count += 1;
+        self.live.0.stalls.store(self.stalls.count, Ordering::Relaxed);
         let since = Instant::now();
         let chunk = self.empty.recv();
         self.stalls.waited += since.elapsed();
@@ -292,7 +300,13 @@ impl Live {
     /// The counters now.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.summary.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How often the emulator had to wait for the disk so far; it may be waiting now.
+    #[must_use]
+    pub fn stalls(&self) -> u64 {
+        self.0.stalls.load(Ordering::Relaxed)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::example;
 use crate::packets;
 use crate::table;
 use std::io::{self, Write};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 
 const LINK: LinkId = LinkId(0);
 
@@ -27,18 +27,19 @@ impl Write for Kept {
     }
 }
 
-/// A disk that waits for a permit before every write.
+/// A disk that stands still until the emulator has had to wait for it.
 struct Slow {
-    permits: Receiver<()>,
-    asked: Sender<()>,
+    live: Receiver<Live>,
     disk: Kept,
 }
 
 impl Write for Slow {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        drop(self.asked.send(()));
-        // No permit any more: the brake is off.
-        drop(self.permits.recv());
+        if let Ok(live) = self.live.recv() {
+            while live.stalls() == 0 {
+                std::thread::yield_now();
+            }
+        }
         self.disk.write(bytes)
     }
 
@@ -128,34 +129,21 @@ fn capture_event_log_and_counters_agree() {
 
 #[test]
 fn a_slow_disk_makes_the_caller_wait_and_is_counted() {
-    let (permit, permits) = channel();
-    let (asked, asking) = channel();
+    let (give, live) = channel();
     let disk = Kept::default();
-    let slow = Slow { permits, asked, disk: disk.clone() };
     // Two chunks are the least there is.
-    let options = Options { capture: to(slow), memory: 0, ..Options::default() };
+    let options = Options { capture: to(Slow { live, disk: disk.clone() }), memory: 0, ..Options::default() };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     assert_eq!(recorder.stalls(), Stalls::default());
-    // Lets the disk go on only when it asked twice more than that: the caller must by then have been waiting.
-    let brake = std::thread::spawn(move || {
-        let mut writes = 0;
-        while asking.recv().is_ok() {
-            writes += 1;
-            std::thread::sleep(Duration::from_millis(5));
-            if permit.send(()).is_err() {
-                break;
-            }
-        }
-        writes
-    });
+    give.send(recorder.live()).expect("the disk is there");
+    drop(give);
     drive(&mut recorder, 5_000);
     let stalls = recorder.stalls();
-    let recorded = recorder.close(at(6_000_000)).expect("closed");
     assert!(stalls.count > 0 && stalls.waited > Duration::ZERO, "{stalls:?}");
-    assert_eq!(recorded.stalls.count >= stalls.count, true);
+    let recorded = recorder.close(at(6_000_000)).expect("closed");
+    assert!(recorded.stalls.count >= stalls.count);
     let way = recorded.summary.way(LINK, Direction::Down);
     assert_eq!(packets(&disk).len() as u64, way.packets + way.delivered, "nothing is left out");
-    assert!(brake.join().expect("no panic") > 0);
 }
 
 #[test]
@@ -200,19 +188,18 @@ fn records_go_to_the_disk_when_they_are_old_enough() {
 }
 
 #[test]
-fn the_log_of_a_killed_run_is_not_overwritten() {
+fn the_log_of_another_run_is_not_overwritten() {
     let dir = tempfile::tempdir().expect("a directory");
     let events = dir.path().join("x.parquet");
     let options = || Options { events: Some(events.clone()), ..Options::default() };
-    let mut killed = Recorder::start(example::header(), options()).expect("started");
-    drive(&mut killed, 2_000);
-    // As after `kill -9`: what went to the disk is there, and nobody has closed anything.
-    std::mem::forget(killed);
+    let first = Recorder::start(example::header(), options()).expect("started");
     let refused = Recorder::start(example::header(), options()).err().expect("refused");
     assert!(
         matches!(&refused, RecordError::LeftOver { path } if *path == table::log_path(&events)),
         "{refused}"
     );
+    first.close(at(1)).expect("closed");
+    Recorder::start(example::header(), options()).expect("the first is done").close(at(1)).expect("closed");
 }
 
 #[test]

@@ -101,7 +101,7 @@ impl Writing {
     }
 
     fn count(&self, chunk: &Chunk) {
-        let mut summary = self.live.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut summary = self.live.0.summary.lock().unwrap_or_else(PoisonError::into_inner);
         for entry in chunk.entries() {
             match entry {
                 Entry::Entered { link, direction, length, .. } => summary.entered(*link, *direction, *length),
