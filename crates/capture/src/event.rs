@@ -1,0 +1,41 @@
+//! The schema of the event log, version 1.
+//!
+//! A log is a [`Header`] and then a row of [`Record`]s: one [`Fate`] for every packet that ended its way on a link, and
+//! [`Note`]s. What a version means is fixed for ever; a column or a kind of record may be added within a version, and
+//! readers pass over what they do not know. A change of meaning is a new version.
+//!
+//! The types here are plain: they hold no reference to a link model and can be made by anything that moves packets.
+
+mod fate;
+mod flow;
+mod header;
+
+pub use fate::{Channel, Ended, Fate, Loss, Outcome, Reason, Sending};
+pub use flow::Flow;
+pub use header::{Direction, Header, Layer, LinkId, LinkInfo, WayInfo};
+
+use crate::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// Version of the schema that this crate writes.
+pub const SCHEMA: u16 = 1;
+
+/// Something that happened to the run rather than to a packet: a parameter was changed, the emulator fell behind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// When.
+    pub at: Time,
+    /// What, in words.
+    pub text: String,
+}
+
+/// One record of the log behind its header.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// A packet ended its way on a link.
+    Fate(Fate),
+    /// Something happened to the run.
+    Note(Note),
+    /// A link was added, or got other stages: from here on this description counts for its number.
+    Link(LinkInfo),
+}

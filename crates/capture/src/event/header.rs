@@ -1,0 +1,157 @@
+//! What a log or a capture says about the run as a whole.
+
+use super::SCHEMA;
+use crate::time::WallTime;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Number of a link within a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LinkId(pub u16);
+
+/// One of the two ways through a link, seen from the wireless host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the wireless host to the network.
+    Up,
+    /// From the network towards the wireless host.
+    Down,
+}
+
+/// What the first byte of a packet belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layer {
+    /// An IPv4 or IPv6 header (TUN; link type RAW).
+    Ip,
+    /// An Ethernet header without frame check sequence (TAP; link type ETHERNET).
+    Ethernet,
+}
+
+/// The run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of the schema: [`SCHEMA`] when written by this crate.
+    pub schema: u16,
+    /// Version of the program that wrote this.
+    pub lasthop: String,
+    /// [`crate::Time::ZERO`] of the run on the wall.
+    pub started: WallTime,
+    /// The campaign's seed.
+    pub seed: u64,
+    /// The links there are at the start.
+    pub links: Vec<LinkInfo>,
+}
+
+/// One link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkInfo {
+    /// Its number.
+    pub id: LinkId,
+    /// Its name.
+    pub name: String,
+    /// What its packets start with.
+    pub layer: Layer,
+    /// Longest packet in bytes, at IP.
+    pub mtu: u32,
+    /// From the wireless host.
+    pub up: WayInfo,
+    /// Towards the wireless host.
+    pub down: WayInfo,
+}
+
+/// One direction of a link.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WayInfo {
+    /// The profile as text: its name, or its parameters in TOML.
+    pub profile: String,
+    /// Bit rate of the limiter in bit/s, where there is one that is constant.
+    pub bits_per_second: Option<u64>,
+    /// Names of the stages in their order.
+    pub stages: Vec<String>,
+}
+
+impl Direction {
+    /// Both, up first.
+    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
+
+    /// `up` or `down`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+
+    /// The direction with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::BOTH.into_iter().find(|direction| direction.name() == name)
+    }
+}
+
+impl Header {
+    /// The header of a run of this version of the schema.
+    #[must_use]
+    pub fn new(lasthop: &str, started: WallTime, seed: u64, links: Vec<LinkInfo>) -> Self {
+        Self { schema: SCHEMA, lasthop: lasthop.to_owned(), started, seed, links }
+    }
+
+    /// The link with this number.
+    #[must_use]
+    pub fn link(&self, id: LinkId) -> Option<&LinkInfo> {
+        self.links.iter().find(|link| link.id == id)
+    }
+
+    /// Adds a link, or puts `link` in the place of the one with its number.
+    pub fn describe(&mut self, link: LinkInfo) {
+        match self.links.iter_mut().find(|known| known.id == link.id) {
+            Some(known) => *known = link,
+            None => self.links.push(link),
+        }
+    }
+}
+
+impl LinkInfo {
+    /// One of its directions.
+    #[must_use]
+    pub fn way(&self, direction: Direction) -> &WayInfo {
+        match direction {
+            Direction::Up => &self.up,
+            Direction::Down => &self.down,
+        }
+    }
+
+    /// Name of a stage by its place in `direction`.
+    #[must_use]
+    pub fn stage(&self, direction: Direction, place: u8) -> Option<&str> {
+        self.way(direction).stages.get(usize::from(place)).map(String::as_str)
+    }
+}
+
+impl From<packet::Layer> for Layer {
+    fn from(layer: packet::Layer) -> Self {
+        match layer {
+            packet::Layer::Ip => Self::Ip,
+            packet::Layer::Ethernet => Self::Ethernet,
+        }
+    }
+}
+
+impl From<Layer> for packet::Layer {
+    fn from(layer: Layer) -> Self {
+        match layer {
+            Layer::Ip => Self::Ip,
+            Layer::Ethernet => Self::Ethernet,
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

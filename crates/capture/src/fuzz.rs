@@ -1,0 +1,15 @@
+//! Entry points for fuzzing: each takes any bytes and must return.
+
+/// The reader of the event log.
+pub fn log(bytes: &[u8]) {
+    if let Ok(reader) = crate::log::Reader::new(bytes) {
+        reader.for_each(drop);
+    }
+}
+
+/// The reader of captures.
+pub fn capture(bytes: &[u8]) {
+    if let Ok(reader) = crate::packets::Reader::new(bytes) {
+        reader.for_each(drop);
+    }
+}

@@ -1,0 +1,171 @@
+//! The log's reader.
+
+use super::row::Row;
+use super::{FRAME, LONGEST, MAGIC, kind};
+use crate::event::{Header, LinkInfo, Note, Record, SCHEMA};
+use crate::input::{End, Input, Tail};
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Iterates over the records behind the header. It ends at the last complete record; [`Reader::tail`] then says what is
+/// behind that.
+pub struct Reader<R> {
+    input: Input<R>,
+    header: Header,
+    passed_over: u64,
+    tail: Option<Tail>,
+}
+
+/// A log that cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The file cannot be opened.
+    #[error("cannot open the event log `{}`: {source}", path.display())]
+    Open {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Reading failed.
+    #[error("cannot read the event log: {0}")]
+    Read(#[from] io::Error),
+    /// It is something else.
+    #[error("this is no event log of lasthop: it does not begin with `lasthop` and a version")]
+    NotALog,
+    /// The framing is of a later program.
+    #[error("the event log has format {0}, this program reads format 1: use the lasthop that wrote it")]
+    Framing(u8),
+    /// The schema is of a later program.
+    #[error("the event log has schema {0}, this program reads up to {SCHEMA}: use the lasthop that wrote it")]
+    Schema(u16),
+    /// It was cut off too early.
+    #[error(
+        "the event log ends before its header is complete: the run ended as it began, nothing can be recovered"
+    )]
+    NoHeader,
+}
+
+impl Reader<BufReader<File>> {
+    /// Opens the log at `path`.
+    pub fn open(path: &Path) -> Result<Self, LogError> {
+        let file = File::open(path).map_err(|source| LogError::Open { path: path.to_owned(), source })?;
+        Self::new(BufReader::with_capacity(1 << 18, file))
+    }
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads the header of the log in `source`, which should be buffered.
+    pub fn new(source: R) -> Result<Self, LogError> {
+        let mut input = Input::new(source);
+        let (name, framing) = MAGIC.split_at(MAGIC.len() - 1);
+        let begun = input.begin(MAGIC.len()).map(|_| ());
+        match (begun, input.record()) {
+            (Err(End::Failed(error)), _) => return Err(LogError::Read(error)),
+            (Ok(()), magic) if !magic.starts_with(name) => return Err(LogError::NotALog),
+            (Ok(()), magic) if !magic.ends_with(framing) => return Err(LogError::Framing(magic[name.len()])),
+            (Ok(()), _) => {}
+            (Err(End::Tail(_)), magic) if MAGIC.starts_with(magic) => return Err(LogError::NoHeader),
+            (Err(End::Tail(_)), _) => return Err(LogError::NotALog),
+        }
+        let header = match frame(&mut input) {
+            Ok((kind::HEADER, body)) => header(body)?,
+            Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
+            Err(End::Failed(error)) => return Err(LogError::Read(error)),
+        };
+        Ok(Self { input, header, passed_over: 0, tail: None })
+    }
+
+    /// The header, with the links as they are described up to the record read last.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// What the log ends with; `None` as long as the end was not reached.
+    #[must_use]
+    pub fn tail(&self) -> Option<Tail> {
+        self.tail
+    }
+
+    /// Records of kinds that this version does not know.
+    #[must_use]
+    pub fn passed_over(&self) -> u64 {
+        self.passed_over
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = io::Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.tail.is_none() {
+            match frame(&mut self.input).map(|(kind, body)| decode(kind, body)) {
+                Ok(Decoded::Record(record)) => {
+                    if let Record::Link(link) = &record {
+                        self.header.describe(link.clone());
+                    }
+                    return Some(Ok(record));
+                }
+                Ok(Decoded::Unknown) => self.passed_over += 1,
+                Ok(Decoded::Wrong) => self.tail = Some(self.input.damaged()),
+                Err(End::Tail(tail)) => self.tail = Some(tail),
+                Err(End::Failed(error)) => {
+                    self.tail = Some(self.input.damaged());
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Reads the next record: its kind and its body.
+fn frame<R: Read>(input: &mut Input<R>) -> Result<(u8, &[u8]), End> {
+    let frame = input.begin(FRAME)?;
+    let word = |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
+    let (length, crc) = (word(0) as usize, word(4));
+    if length > LONGEST {
+        return Err(End::Tail(input.damaged()));
+    }
+    input.more(length)?;
+    // Kind and body.
+    if crc32fast::hash(&input.record()[FRAME - 1..]) != crc {
+        return Err(End::Tail(input.damaged()));
+    }
+    let record = input.record();
+    Ok((record[FRAME - 1], &record[FRAME..]))
+}
+
+fn header(body: &[u8]) -> Result<Header, LogError> {
+    /// The schema first: of a later one nothing else can be relied on.
+    #[derive(Deserialize)]
+    struct Version {
+        schema: u16,
+    }
+    let Version { schema } = serde_json::from_slice(body).map_err(|_| LogError::NoHeader)?;
+    if schema > SCHEMA {
+        return Err(LogError::Schema(schema));
+    }
+    serde_json::from_slice(body).map_err(|_| LogError::NoHeader)
+}
+
+enum Decoded {
+    Record(Record),
+    Unknown,
+    Wrong,
+}
+
+fn decode(kind: u8, body: &[u8]) -> Decoded {
+    let record = match kind {
+        kind::FATE => {
+            postcard::take_from_bytes::<Row<'_>>(body).ok().map(|(row, _)| Record::Fate(row.fate()))
+        }
+        kind::NOTE => serde_json::from_slice::<Note>(body).ok().map(Record::Note),
+        kind::LINK => serde_json::from_slice::<LinkInfo>(body).ok().map(Record::Link),
+        _ => return Decoded::Unknown,
+    };
+    record.map_or(Decoded::Wrong, Decoded::Record)
+}

@@ -1,0 +1,178 @@
+//! pcapng: sections of blocks.
+
+use super::endian::Endian;
+use super::{Clock, Interface, LONGEST, Packet, Unit};
+use crate::input::{End, Input};
+use std::io::Read;
+
+/// First bytes of the format: the type of a section header block, the same in both byte orders.
+pub(super) const MAGIC: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
+
+/// Type, length and what comes first in the body: no block is shorter but an empty one.
+const BLOCK_HEADER: usize = 8;
+
+mod block {
+    pub const SECTION: u32 = 0x0A0D_0D0A;
+    pub const INTERFACE: u32 = 1;
+    pub const OLD_PACKET: u32 = 2;
+    pub const SIMPLE_PACKET: u32 = 3;
+    pub const PACKET: u32 = 6;
+}
+
+/// State of reading a section.
+pub(super) struct Section {
+    endian: Endian,
+    pub(super) interfaces: Vec<Interface>,
+}
+
+impl Section {
+    /// Reads the first block, which must begin a section.
+    pub(super) fn read<R: Read>(input: &mut Input<R>) -> Result<Self, End> {
+        let mut section = Self { endian: Endian::Little, interfaces: Vec::new() };
+        match section.block(input)? {
+            (block::SECTION, _) => Ok(section),
+            _ => Err(End::Tail(input.damaged())),
+        }
+    }
+
+    /// Reads on to the next packet.
+    pub(super) fn packet<R: Read>(&mut self, input: &mut Input<R>) -> Result<Packet, End> {
+        loop {
+            let (kind, body) = self.block(input)?;
+            let endian = self.endian;
+            let packet = match kind {
+                block::SECTION => {
+                    self.interfaces.clear();
+                    continue;
+                }
+                block::INTERFACE => match Interface::of(endian, body) {
+                    Some(interface) => {
+                        self.interfaces.push(interface);
+                        continue;
+                    }
+                    None => None,
+                },
+                block::PACKET | block::OLD_PACKET => self.enhanced(kind, body),
+                block::SIMPLE_PACKET => self.simple(body),
+                _ => continue,
+            };
+            return packet.ok_or_else(|| End::Tail(input.damaged()));
+        }
+    }
+
+    /// Reads a block: its type and its body.
+    fn block<'a, R: Read>(&mut self, input: &'a mut Input<R>) -> Result<(u32, &'a [u8]), End> {
+        let header = input.begin(BLOCK_HEADER)?;
+        let is_section = header.starts_with(&MAGIC);
+        if is_section {
+            let magic = &input.more(4)?[BLOCK_HEADER..];
+            self.endian = match magic {
+                [0x4D, 0x3C, 0x2B, 0x1A] => Endian::Little,
+                [0x1A, 0x2B, 0x3C, 0x4D] => Endian::Big,
+                _ => return Err(End::Tail(input.damaged())),
+            };
+        }
+        let header = input.record();
+        let read = header.len();
+        let word = |bytes: &[u8], at| self.endian.u32(bytes, at).expect("that much was read");
+        let (kind, length) = (word(header, 0), word(header, 4) as usize);
+        if length < read + 4 || !length.is_multiple_of(4) || length > LONGEST {
+            return Err(End::Tail(input.damaged()));
+        }
+        let block = input.more(length - read)?;
+        if word(block, length - 4) as usize != length {
+            return Err(End::Tail(input.damaged()));
+        }
+        Ok((kind, &input.record()[BLOCK_HEADER..length - 4]))
+    }
+
+    /// An enhanced packet block, or its forerunner, whose interface has 16 bits.
+    fn enhanced(&self, kind: u32, body: &[u8]) -> Option<Packet> {
+        let word = |at| self.endian.u32(body, at);
+        let interface = match kind {
+            block::OLD_PACKET => usize::from(self.endian.u16(body, 0)?),
+            _ => word(0)? as usize,
+        };
+        let count = u64::from(word(4)?) << 32 | u64::from(word(8)?);
+        let (kept, length) = (word(12)? as usize, word(16)?);
+        let rest = body.get(20..)?;
+        let mut packet = Packet {
+            interface,
+            time: self.interfaces.get(interface)?.clock.time(count),
+            length,
+            bytes: rest.get(..kept)?.to_vec(),
+            comments: Vec::new(),
+            inbound: None,
+        };
+        for (code, value) in options(self.endian, rest.get(kept.next_multiple_of(4)..).unwrap_or_default()) {
+            match code {
+                1 => packet.comments.push(text(value)),
+                2 => {
+                    packet.inbound = match self.endian.u32(value, 0).map(|flags| flags & 3) {
+                        Some(1) => Some(true),
+                        Some(2) => Some(false),
+                        _ => None,
+                    }
+                }
+                _ => {}
+            }
+        }
+        Some(packet)
+    }
+
+    /// A simple packet block: no time, no options, and padding that only the snap length tells from the packet.
+    fn simple(&self, body: &[u8]) -> Option<Packet> {
+        let length = self.endian.u32(body, 0)?;
+        let snap_length = match self.interfaces.first()?.snap_length {
+            0 => u32::MAX,
+            limit => limit,
+        };
+        let bytes = body.get(4..)?;
+        let kept = bytes.len().min(length.min(snap_length) as usize);
+        let bytes = bytes[..kept].to_vec();
+        let time = crate::WallTime::default();
+        Some(Packet { interface: 0, time, length, bytes, comments: Vec::new(), inbound: None })
+    }
+}
+
+impl Interface {
+    fn of(endian: Endian, body: &[u8]) -> Option<Self> {
+        let mut interface = Self {
+            name: String::new(),
+            description: String::new(),
+            link_type: endian.u16(body, 0)?,
+            snap_length: endian.u32(body, 4)?,
+            clock: Clock { unit: Unit::Decimal(6), offset: 0 },
+        };
+        for (code, value) in options(endian, &body[8..]) {
+            match (code, value) {
+                (2, name) => interface.name = text(name),
+                (3, description) => interface.description = text(description),
+                (9, [power, ..]) => {
+                    let exponent = power & 0x7f;
+                    let binary = power & 0x80 != 0;
+                    interface.clock.unit =
+                        if binary { Unit::Binary(exponent) } else { Unit::Decimal(exponent) };
+                }
+                (14, seconds) => interface.clock.offset = endian.i64(seconds, 0).unwrap_or(0),
+                _ => {}
+            }
+        }
+        Some(interface)
+    }
+}
+
+/// Code and value of each option, until the end of options or of the block, or nonsense.
+fn options(endian: Endian, mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let code = endian.u16(rest, 0)?;
+        let length = usize::from(endian.u16(rest, 2)?);
+        let value = rest.get(4..4 + length)?;
+        rest = rest.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
+        (code != 0).then_some((code, value))
+    })
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,167 @@
+use super::*;
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::{DataLink, Endianness, TsResolution};
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn read(bytes: &[u8]) -> (Vec<Packet>, Option<Tail>) {
+    let mut reader = Reader::new(bytes).expect("a capture");
+    let packets = reader.by_ref().map(|packet| packet.expect("no I/O error")).collect();
+    (packets, reader.tail())
+}
+
+/// Another program's pcapng: `units` counted in `resolution`, with an offset.
+fn foreign(endian: Endianness, resolution: u8, offset: u64, units: u64) -> Vec<u8> {
+    let mut writer = PcapNgWriter::with_endianness(Vec::new(), endian).expect("a section");
+    let mut interface = InterfaceDescriptionBlock::new(DataLink::ETHERNET, 0);
+    interface.options.push(InterfaceDescriptionOption::IfName("eth0".into()));
+    interface.options.push(InterfaceDescriptionOption::IfTsResol(resolution));
+    interface.options.push(InterfaceDescriptionOption::IfTsOffset(offset));
+    writer.write_pcapng_block(interface).expect("an interface");
+    let packet = EnhancedPacketBlock {
+        interface_id: 0,
+        timestamp: Duration::from_nanos(units),
+        original_len: 9,
+        data: b"abcdefg"[..].into(),
+        options: vec![
+            EnhancedPacketOption::Comment("one".into()),
+            EnhancedPacketOption::Flags(1),
+            EnhancedPacketOption::Comment("two".into()),
+        ],
+    };
+    writer.write_pcapng_block(packet).expect("a packet");
+    writer.into_inner()
+}
+
+#[test]
+fn pcapng_of_other_programs() {
+    for endian in [Endianness::Little, Endianness::Big] {
+        let bytes = foreign(endian, 9, 0, 1_700_000_000_123_456_789);
+        let expected = Packet {
+            interface: 0,
+            time: WallTime::from_nanos(1_700_000_000_123_456_789),
+            length: 9,
+            bytes: b"abcdefg".to_vec(),
+            comments: vec!["one".to_owned(), "two".to_owned()],
+            inbound: Some(true),
+        };
+        assert_eq!(read(&bytes), (vec![expected], Some(Tail::Complete)));
+        let mut reader = Reader::new(&bytes[..]).expect("a capture");
+        reader.next();
+        let interface = &reader.interfaces()[0];
+        assert_eq!((interface.name.as_str(), interface.link_type), ("eth0", 1));
+    }
+}
+
+#[test]
+fn times_whatever_they_are_counted_in() {
+    // Draft-ietf-opsawg-pcapng, if_tsresol: the top bit chooses powers of two.
+    let cases = [
+        (6, 0, 1_500_000, 1_500_000_000),
+        (3, 0, 1_500, 1_500_000_000),
+        (12, 0, 1_500_000_000_999, 1_500_000_000),
+        (0x80 | 10, 0, 1536, 1_500_000_000),
+        (6, 2, 1_500_000, 3_500_000_000),
+        (9, u64::MAX, 1_500_000_000, 500_000_000),
+        (0x7f, 0, u64::MAX, 0),
+        (0xff, 0, u64::MAX, 0),
+    ];
+    for (resolution, offset, units, nanos) in cases {
+        let (packets, _) = read(&foreign(Endianness::Little, resolution, offset, units));
+        assert_eq!(packets[0].time.as_nanos(), nanos, "{resolution} {offset} {units}");
+    }
+}
+
+#[test]
+fn pcap_of_other_programs() {
+    for endianness in [Endianness::Little, Endianness::Big] {
+        for (ts_resolution, nanos) in
+            [(TsResolution::MicroSecond, 123_456_000), (TsResolution::NanoSecond, 123_456_789)]
+        {
+            let datalink = DataLink::RAW;
+            let header = PcapHeader { endianness, ts_resolution, datalink, ..PcapHeader::default() };
+            let mut writer = PcapWriter::with_header(Vec::new(), header).expect("a header");
+            let time = Duration::new(1_700_000_000, 123_456_789);
+            writer.write_packet(&PcapPacket::new(time, 90, b"abc")).expect("a packet");
+            let mut bytes = writer.into_writer();
+            let (packets, tail) = read(&bytes);
+            let time = WallTime::from_nanos(1_700_000_000_000_000_000 + nanos);
+            let expected = Packet {
+                interface: 0,
+                time,
+                length: 90,
+                bytes: b"abc".to_vec(),
+                comments: vec![],
+                inbound: None,
+            };
+            assert_eq!((packets, tail), (vec![expected.clone()], Some(Tail::Complete)));
+            assert_eq!(Reader::new(&bytes[..]).expect("a capture").interfaces()[0].link_type, 101);
+            // `tcpdump -s 3`: packets longer than the snap length.
+            let snap_length = if endianness == Endianness::Little { [3, 0, 0, 0] } else { [0, 0, 0, 3] };
+            bytes[16..20].copy_from_slice(&snap_length);
+            assert_eq!(read(&bytes).0, [expected]);
+        }
+    }
+}
+
+#[test]
+fn option_lists_without_an_end_and_blocks_that_nobody_knows() {
+    let mut bytes = foreign(Endianness::Little, 9, 0, 5);
+    let block = |kind: u32, body: &[u8]| {
+        let length = (body.len() as u32 + 12).to_le_bytes();
+        [&kind.to_le_bytes()[..], &length, body, &length].concat()
+    };
+    bytes.extend(block(0x0bad, b"1234"));
+    // An enhanced packet: interface, time, kept, length, bytes, and an option without an end.
+    let words: Vec<u8> = [0_u32, 0, 7, 4, 4].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let option = [&1_u16.to_le_bytes()[..], &2_u16.to_le_bytes(), b"ok\0\0"].concat();
+    bytes.extend(block(6, &[&words[..], b"wxyz", &option].concat()));
+    // A simple packet, with a byte of padding.
+    bytes.extend(block(3, &[&3_u32.to_le_bytes()[..], b"xyz\0"].concat()));
+    let (packets, tail) = read(&bytes);
+    assert_eq!(tail, Some(Tail::Complete));
+    let seen: Vec<_> =
+        packets.iter().map(|packet| (packet.bytes.as_slice(), packet.comments.len())).collect();
+    assert_eq!(seen, [(&b"abcdefg"[..], 2), (b"wxyz", 1), (b"xyz", 0)]);
+}
+
+#[test]
+fn cut_off_anywhere_it_yields_a_prefix() {
+    let whole = foreign(Endianness::Little, 9, 0, 5);
+    let (packets, _) = read(&whole);
+    for length in 0..whole.len() {
+        match Reader::new(&whole[..length]) {
+            Ok(mut reader) => {
+                assert_eq!(reader.by_ref().count(), 0, "{length}");
+                assert!(!matches!(reader.tail(), Some(Tail::Damaged { .. })), "{length}");
+            }
+            Err(error) => assert!(matches!(error, CaptureError::NoHeader | CaptureError::NotACapture(_))),
+        }
+    }
+    assert_eq!(packets.len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn wrong_bytes_do_no_harm(at in 0_usize..400, wrong in prop::collection::vec(any::<u8>(), 1..8), big in any::<bool>()) {
+        let endian = if big { Endianness::Big } else { Endianness::Little };
+        let mut bytes = foreign(endian, 9, 0, 5);
+        let at = at % bytes.len();
+        let end = bytes.len().min(at + wrong.len());
+        bytes[at..end].copy_from_slice(&wrong[..end - at]);
+        crate::fuzz::capture(&bytes);
+    }
+
+    #[test]
+    fn bytes_from_anywhere_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..300), start in 0_usize..3) {
+        let magic: &[u8] = [&MAGIC[..], &[0xd4, 0xc3, 0xb2, 0xa1], &[]][start];
+        crate::fuzz::capture(&[magic, &bytes].concat());
+    }
+}
+
+const MAGIC: [u8; 4] = super::pcapng::MAGIC;

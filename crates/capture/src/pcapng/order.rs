@@ -1,0 +1,289 @@
+//! Packets in the order of time, each once its fate is known.
+//!
+//! The comment on a packet that enters tells what became of it, which is known when it has left. Records therefore wait
+//! here until every earlier one has its fate and nothing earlier can come ([`Order::settled`]). What waits is what is
+//! inside the links, and whatever happened since the oldest of it entered. If that is more than the limit, the oldest is
+//! written without its fate; the record of its delivery still has it.
+
+use super::words;
+use super::write::{Interface, Packet, Writer};
+use crate::event::{Direction, Ended, Header, LinkId, LinkInfo, Outcome};
+use crate::time::{Time, WallTime};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+
+/// Puts packets in order and writes them.
+pub struct Order<W> {
+    writer: Writer<W>,
+    started: WallTime,
+    ends: HashMap<LinkId, Ends>,
+    waiting: BTreeMap<Place, Waiting>,
+    /// Where the record of a packet waits that has entered and not ended, or what is left of one written early.
+    inside: HashMap<(LinkId, Direction, u64), Inside>,
+    settled: Time,
+    /// Bytes that records wait with, and how many may.
+    held: usize,
+    limit: usize,
+    sequence: u64,
+    last_written: Time,
+    report: OrderReport,
+    /// Memory of records that were written, for the next ones.
+    spare: Vec<(Vec<u8>, String)>,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OrderReport {
+    /// Records of packets.
+    pub records: u64,
+    /// Packets that were written before their fate was known, since too much was inside.
+    pub without_fate: u64,
+    /// Records that came when later ones had been written already.
+    pub out_of_order: u64,
+    /// Most bytes that ever waited.
+    pub most_held: usize,
+}
+
+/// Numbers of the interfaces at the ends of a link.
+#[derive(Clone, Copy)]
+struct Ends {
+    host: u32,
+    network: u32,
+}
+
+/// Place in the order: time, and records of the same time as they came.
+type Place = (Time, u64);
+
+struct Waiting {
+    interface: u32,
+    length: u32,
+    bytes: Vec<u8>,
+    comment: String,
+    inbound: bool,
+    /// Whose fate it waits for.
+    fate_of: Option<(LinkId, Direction, u64)>,
+}
+
+enum Inside {
+    Waiting(Place),
+    Written(Vec<u8>),
+}
+
+/// Bytes kept of a packet whose record was written before its fate was known: all headers.
+const HEADERS: usize = 128;
+
+/// Memory of a record besides its bytes.
+const OVERHEAD: usize = 256;
+
+/// Records whose memory is kept for others.
+const SPARE: usize = 1024;
+
+impl<W: Write> Order<W> {
+    /// Begins a capture of the links in `header`. At most about `limit` bytes of records wait.
+    pub fn new(output: W, header: &Header, snap_length: u32, limit: usize) -> io::Result<Self> {
+        let application = format!("lasthop {} (seed {})", header.lasthop, header.seed);
+        let mut order = Self {
+            writer: Writer::new(output, &application, snap_length)?,
+            started: header.started,
+            ends: HashMap::new(),
+            waiting: BTreeMap::new(),
+            inside: HashMap::new(),
+            settled: Time::ZERO,
+            held: 0,
+            limit,
+            sequence: 0,
+            last_written: Time::ZERO,
+            report: OrderReport::default(),
+            spare: Vec::new(),
+        };
+        for link in &header.links {
+            order.link(link)?;
+        }
+        Ok(order)
+    }
+
+    /// Adds the ends of a link, if its number is new. Ends that exist stay described as they were.
+    pub fn link(&mut self, link: &LinkInfo) -> io::Result<()> {
+        if self.ends.contains_key(&link.id) {
+            return Ok(());
+        }
+        let description = description(link);
+        let rate = link.up.bits_per_second.filter(|_| link.up.bits_per_second == link.down.bits_per_second);
+        let mut end = |which: &str| {
+            self.writer.interface(&Interface {
+                name: &format!("{} {which} end", link.name),
+                description: &description,
+                layer: link.layer,
+                bits_per_second: rate,
+            })
+        };
+        let ends = Ends { host: end("host")?, network: end("network")? };
+        self.ends.insert(link.id, ends);
+        Ok(())
+    }
+
+    /// A packet of `length` bytes enters a link that was described.
+    pub fn entered(
+        &mut self,
+        link: LinkId,
+        direction: Direction,
+        number: u64,
+        at: Time,
+        length: u32,
+        bytes: &[u8],
+    ) {
+        let Some(ends) = self.ends.get(&link) else { return };
+        let interface = ends.entering(direction);
+        let (mut own, mut comment) = self.spare.pop().unwrap_or_default();
+        own.extend_from_slice(bytes);
+        words::packet(&mut comment, direction, number);
+        let key = (link, direction, number);
+        let record = Waiting { interface, length, bytes: own, comment, inbound: false, fate_of: Some(key) };
+        let place = self.put(at, record);
+        self.inside.insert(key, Inside::Waiting(place));
+    }
+
+    /// A packet's way ended; `bytes` as it leaves, if they are others than those it came with. `stage` as in
+    /// [`words::fate`].
+    pub fn ended(&mut self, ended: &Ended, stage: Option<&str>, bytes: Option<&[u8]>) {
+        let Some(ends) = self.ends.get(&ended.link) else { return };
+        let interface = ends.leaving(ended.direction);
+        let key = (ended.link, ended.direction, ended.number);
+        let entering = match self.inside.get(&key) {
+            Some(Inside::Waiting(place)) => self.waiting.get(place),
+            _ => None,
+        };
+        if ended.outcome == Outcome::Delivered {
+            let same: &[u8] = match (self.inside.get(&key), entering) {
+                (_, Some(entering)) => &entering.bytes,
+                (Some(Inside::Written(head)), _) => head,
+                _ => &[],
+            };
+            let (mut own, mut comment) = self.spare.pop().unwrap_or_default();
+            own.extend_from_slice(bytes.unwrap_or(same));
+            words::packet(&mut comment, ended.direction, ended.number);
+            words::fate(&mut comment, ended, stage);
+            let length = ended.length;
+            let record = Waiting { interface, length, bytes: own, comment, inbound: true, fate_of: None };
+            self.put(ended.left, record);
+        }
+        if let Some(Inside::Waiting(place)) = self.inside.get(&key)
+            && let Some(entering) = self.waiting.get_mut(place)
+        {
+            // A copy may end before its original, or behind it while the record still waits: then both are told.
+            words::fate(&mut entering.comment, ended, stage);
+            if !ended.copy {
+                entering.fate_of = None;
+            }
+        }
+        if !ended.copy {
+            self.inside.remove(&key);
+        }
+    }
+
+    /// Nothing before `now` will come any more: writes what can be written.
+    pub fn settled(&mut self, now: Time) -> io::Result<()> {
+        self.settled = self.settled.max(now);
+        self.write_ready()
+    }
+
+    /// Writes what can be written.
+    pub fn write_ready(&mut self) -> io::Result<()> {
+        self.report.most_held = self.report.most_held.max(self.held);
+        while let Some(first) = self.waiting.first_entry() {
+            let ready = first.key().0 <= self.settled && first.get().fate_of.is_none();
+            if !ready && self.held <= self.limit {
+                break;
+            }
+            let (place, mut record) = first.remove_entry();
+            if let Some(key) = record.fate_of {
+                self.report.without_fate += 1;
+                words::unknown(&mut record.comment);
+                let head = &record.bytes[..record.bytes.len().min(HEADERS)];
+                self.inside.insert(key, Inside::Written(head.to_vec()));
+            }
+            self.write(place.0, record)?;
+        }
+        Ok(())
+    }
+
+    /// Hands what was written to the system.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+
+    /// Writes everything, with what is still inside as in flight, and flushes.
+    pub fn finish(mut self) -> io::Result<(OrderReport, W)> {
+        while let Some((place, mut record)) = self.waiting.pop_first() {
+            if record.fate_of.is_some() {
+                words::in_flight(&mut record.comment);
+            }
+            self.write(place.0, record)?;
+        }
+        self.writer.flush()?;
+        Ok((self.report, self.writer.into_inner()))
+    }
+
+    /// What was written so far.
+    pub fn report(&self) -> OrderReport {
+        self.report
+    }
+
+    fn put(&mut self, at: Time, record: Waiting) -> Place {
+        let place = (at, self.sequence);
+        self.sequence += 1;
+        self.held += record.bytes.len() + OVERHEAD;
+        self.waiting.insert(place, record);
+        place
+    }
+
+    fn write(&mut self, at: Time, mut record: Waiting) -> io::Result<()> {
+        self.held -= record.bytes.len() + OVERHEAD;
+        self.report.records += 1;
+        self.report.out_of_order += u64::from(at < self.last_written);
+        self.last_written = self.last_written.max(at);
+        self.writer.packet(&Packet {
+            interface: record.interface,
+            time: self.started.at(at),
+            length: record.length,
+            bytes: &record.bytes,
+            comment: &record.comment,
+            inbound: record.inbound,
+        })?;
+        if self.spare.len() < SPARE {
+            record.bytes.clear();
+            record.comment.clear();
+            self.spare.push((record.bytes, record.comment));
+        }
+        Ok(())
+    }
+}
+
+impl Ends {
+    fn entering(self, direction: Direction) -> u32 {
+        match direction {
+            Direction::Up => self.host,
+            Direction::Down => self.network,
+        }
+    }
+
+    fn leaving(self, direction: Direction) -> u32 {
+        match direction {
+            Direction::Up => self.network,
+            Direction::Down => self.host,
+        }
+    }
+}
+
+/// `up: umts, 64000 bit/s; down: umts, 384000 bit/s`.
+fn description(link: &LinkInfo) -> String {
+    let ways = Direction::BOTH.map(|direction| {
+        let way = link.way(direction);
+        let profile = if way.profile.is_empty() { "no profile" } else { way.profile.trim() };
+        match way.bits_per_second {
+            Some(rate) => format!("{direction}: {profile}, {rate} bit/s"),
+            None => format!("{direction}: {profile}"),
+        }
+    });
+    ways.join("; ")
+}

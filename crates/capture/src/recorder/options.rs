@@ -1,0 +1,51 @@
+//! What to record, and with how much memory.
+
+use crate::time::Span;
+use std::fmt;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// What to record. Nothing by default but the counters.
+#[derive(Debug)]
+pub struct Options {
+    /// Where to write a capture.
+    pub capture: Option<CaptureTo>,
+    /// Bytes kept of each packet in the capture.
+    pub snap_length: u32,
+    /// The Parquet file to write the fates to. `FILE.log` stands beside it until the run is closed.
+    pub events: Option<PathBuf>,
+    /// Bytes of memory: half for records on their way to the disk, half for packets inside the links, whose record in the
+    /// capture waits for their fate.
+    pub memory: usize,
+    /// How long records may wait in memory before they go to the disk, in the time of the run.
+    pub age: Span,
+}
+
+/// Where a capture goes.
+pub enum CaptureTo {
+    /// To a file, replaced if there is one.
+    Path(PathBuf),
+    /// To anything else. It is buffered before.
+    Writer(Box<dyn Write + Send>),
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            capture: None,
+            snap_length: 65_535,
+            events: None,
+            memory: 256 * 1024 * 1024,
+            age: Span::from_millis(200),
+        }
+    }
+}
+
+impl fmt::Debug for CaptureTo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => f.debug_tuple("Path").field(path).finish(),
+            Self::Writer(_) => f.write_str("Writer"),
+        }
+    }
+}

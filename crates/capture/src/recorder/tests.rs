@@ -1,0 +1,232 @@
+use super::*;
+use crate::event::{Fate, Loss, Outcome};
+use crate::example;
+use crate::packets;
+use crate::table;
+use std::io::{self, Write};
+use std::sync::mpsc::channel;
+
+const LINK: LinkId = LinkId(0);
+
+fn at(nanos: u64) -> Time {
+    Time::from_nanos(nanos)
+}
+
+/// A disk that takes every write when it is told to, and keeps it.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A disk that stands still until the emulator has had to wait for it.
+struct Slow {
+    live: Receiver<Live>,
+    disk: Kept,
+}
+
+impl Write for Slow {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Ok(live) = self.live.recv() {
+            while live.stalls() == 0 {
+                std::thread::yield_now();
+            }
+        }
+        self.disk.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A disk that is full after so many bytes.
+struct Full {
+    left: usize,
+    disk: Kept,
+}
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > self.left {
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
+        self.left -= bytes.len();
+        self.disk.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn to(disk: impl Write + Send + 'static) -> Option<CaptureTo> {
+    Some(CaptureTo::Writer(Box::new(disk)))
+}
+
+/// `count` packets of 1000 bytes, one a microsecond, each 10 us under way and every tenth lost.
+fn drive(recorder: &mut Recorder, count: u64) {
+    for number in 0..count {
+        let now = number * 1_000;
+        let bytes = [number as u8; 1000];
+        recorder.entered(LINK, Direction::Down, number, at(now), 1000, &bytes);
+        let outcome = if number % 10 == 0 { Outcome::Lost(Loss::Outage) } else { Outcome::Delivered };
+        if number >= 10 {
+            let ended = Ended { length: 1000, outcome, ..example::delivered(number - 10, now - 10_000, now) };
+            recorder.ended(&ended, &bytes);
+        }
+        recorder.settled(at(now));
+    }
+}
+
+fn packets(disk: &Kept) -> Vec<packets::Packet> {
+    let bytes = disk.0.lock().expect("no panic").clone();
+    packets::Reader::new(&bytes[..]).expect("a capture").map(|packet| packet.expect("no I/O error")).collect()
+}
+
+#[test]
+fn capture_event_log_and_counters_agree() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (capture, events) = (dir.path().join("x.pcapng"), dir.path().join("x.parquet"));
+    let options = Options {
+        capture: Some(CaptureTo::Path(capture.clone())),
+        events: Some(events.clone()),
+        ..Options::default()
+    };
+    let mut recorder = Recorder::start(example::header(), options).expect("started");
+    drive(&mut recorder, 5_000);
+    recorder.note(at(5_000_000), "enough");
+    let recorded = recorder.close(at(6_000_000)).expect("closed");
+
+    let way = recorded.summary.way(LINK, Direction::Down);
+    assert_eq!((way.packets, way.bytes, way.delivered, way.lost), (5_000, 5_000_000, 4_491, 499));
+    let packets: Vec<_> =
+        packets::Reader::open(&capture).expect("a capture").map(|packet| packet.expect("a packet")).collect();
+    assert_eq!(packets.len() as u64, way.packets + way.delivered);
+    assert_eq!(recorded.capture.expect("a capture").report.records, packets.len() as u64);
+    assert!(packets.is_sorted_by_key(|packet| packet.time));
+    let in_flight =
+        packets.iter().filter(|packet| packet.comments[0].ends_with("in flight at the end")).count();
+    assert_eq!(in_flight, 10);
+    assert!(packets.iter().all(|packet| packet.bytes.len() == 1000));
+
+    let reader = table::Reader::open(&events).expect("a table");
+    assert_eq!(reader.notes()[0].text, "enough");
+    let fates: Vec<Fate> = reader.map(|fate| fate.expect("a fate")).collect();
+    assert_eq!(fates.len() as u64, way.delivered + way.lost);
+    assert_eq!(recorded.events, Some(Logged { path: events, fates: fates.len() as u64 }));
+    assert!(fates.iter().enumerate().all(|(place, fate)| fate.number == place as u64));
+    assert_eq!(std::fs::read_dir(dir.path()).expect("the directory").count(), 2, "nothing else is left");
+}
+
+#[test]
+fn a_slow_disk_makes_the_caller_wait_and_is_counted() {
+    let (give, live) = channel();
+    let disk = Kept::default();
+    // Two chunks are the least there is.
+    let options = Options { capture: to(Slow { live, disk: disk.clone() }), memory: 0, ..Options::default() };
+    let mut recorder = Recorder::start(example::header(), options).expect("started");
+    assert_eq!(recorder.stalls(), Stalls::default());
+    give.send(recorder.live()).expect("the disk is there");
+    drop(give);
+    drive(&mut recorder, 5_000);
+    let stalls = recorder.stalls();
+    assert!(stalls.count > 0 && stalls.waited > Duration::ZERO, "{stalls:?}");
+    let recorded = recorder.close(at(6_000_000)).expect("closed");
+    assert!(recorded.stalls.count >= stalls.count);
+    let way = recorded.summary.way(LINK, Direction::Down);
+    assert_eq!(packets(&disk).len() as u64, way.packets + way.delivered, "nothing is left out");
+}
+
+#[test]
+fn a_full_disk_is_told_at_the_end_and_the_counters_go_on() {
+    let disk = Kept::default();
+    let full = Full { left: 1_000_000, disk: disk.clone() };
+    let options = Options { capture: to(full), ..Options::default() };
+    let mut recorder = Recorder::start(example::header(), options).expect("started");
+    drive(&mut recorder, 5_000);
+    let error = recorder.close(at(6_000_000)).expect_err("the disk is full");
+    assert_eq!(error.recorded.summary.way(LINK, Direction::Down).packets, 5_000);
+    assert_eq!(error.recorded.capture, None);
+    assert!(matches!(&error.errors[..], [RecordError::Write { what: "capture", .. }]), "{error:?}");
+    let text = error.to_string();
+    assert!(text.starts_with("the capture ends 0.00") && text.contains("no storage space"), "{text}");
+    assert!(packets(&disk).len() > 500, "what was written can be read");
+}
+
+#[test]
+fn records_go_to_the_disk_when_they_are_old_enough() {
+    let disk = Kept::default();
+    let options =
+        Options { capture: to(disk.clone()), age: crate::Span::from_nanos(500), ..Options::default() };
+    let mut recorder = Recorder::start(example::header(), options).expect("started");
+    assert_eq!(recorder.due(), Time::NEVER);
+    recorder.entered(LINK, Direction::Up, 0, at(1_000), 4, b"abcd");
+    let ended = Ended { direction: Direction::Up, ..example::delivered(0, 1_000, 1_200) };
+    recorder.ended(&ended, b"abcd");
+    recorder.settled(at(1_200));
+    assert_eq!(recorder.due(), at(1_500));
+    recorder.settled(at(1_499));
+    assert_eq!(recorder.due(), at(1_500));
+    recorder.settled(at(1_500));
+    assert_eq!(recorder.due(), Time::NEVER, "idle: nothing to wake up for");
+    recorder.settled(at(9_000));
+    assert_eq!(recorder.due(), Time::NEVER);
+    // The chunk is under way; closing waits for it, and has nothing to add.
+    let live = recorder.live();
+    let recorded = recorder.close(at(10_000)).expect("closed");
+    assert_eq!(live.summary(), recorded.summary);
+    assert_eq!(packets(&disk).len(), 2);
+}
+
+#[test]
+fn the_log_of_another_run_is_not_overwritten() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let events = dir.path().join("x.parquet");
+    let options = || Options { events: Some(events.clone()), ..Options::default() };
+    let first = Recorder::start(example::header(), options()).expect("started");
+    let refused = Recorder::start(example::header(), options()).err().expect("refused");
+    assert!(
+        matches!(&refused, RecordError::LeftOver { path } if *path == table::log_path(&events)),
+        "{refused}"
+    );
+    first.close(at(1)).expect("closed");
+    Recorder::start(example::header(), options()).expect("the first is done").close(at(1)).expect("closed");
+}
+
+#[test]
+fn a_file_that_cannot_be_created_is_named() {
+    let path = PathBuf::from("/nonexistent/x.pcapng");
+    let options = Options { capture: Some(CaptureTo::Path(path)), ..Options::default() };
+    let error = Recorder::start(example::header(), options).err().expect("no such directory").to_string();
+    assert!(error.starts_with("cannot create the capture `/nonexistent/x.pcapng`: "), "{error}");
+}
+
+#[test]
+fn stages_are_named_as_they_are_when_the_packet_ends() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let events = dir.path().join("x.parquet");
+    let options = Options { events: Some(events.clone()), ..Options::default() };
+    let mut recorder = Recorder::start(example::header(), options).expect("started");
+    let lost = |number| Ended {
+        outcome: Outcome::Lost(Loss::Error),
+        stage: Some(2),
+        ..example::delivered(number, 5, 9)
+    };
+    recorder.ended(&lost(0), b"");
+    let mut link = example::header().links[0].clone();
+    link.down.stages = ["a", "b", "burst"].map(str::to_owned).to_vec();
+    recorder.describe(&link);
+    recorder.ended(&lost(1), b"");
+    recorder.close(at(10)).expect("closed");
+    let fates = table::Reader::open(&events).expect("a table").map(|fate| fate.expect("a fate").stage);
+    assert_eq!(fates.collect::<Vec<_>>(), [Some("errors".to_owned()), Some("burst".to_owned())]);
+}

@@ -1,0 +1,267 @@
+//! The writing thread: takes chunks apart and feeds counters, capture and event log.
+//!
+//! A file that cannot be written any more is given up, with the error kept for the end; the other one and the counters go
+//! on.
+
+use super::chunk::{Chunk, Entry};
+use super::{CaptureTo, Captured, Live, Logged, Options, RecordError, Recorded};
+use crate::event::{Direction, Ended, Flow, Header, LinkId, LinkInfo, Note};
+use crate::log;
+use crate::pcapng::Order;
+use crate::table;
+use crate::time::Time;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::sync::mpsc::{Receiver, SyncSender};
+
+/// Bytes collected before the system is called.
+const BUFFER: usize = 256 * 1024;
+
+type Output = BufWriter<Box<dyn Write + Send>>;
+
+/// State of the writing thread.
+pub(super) struct Writing {
+    header: Header,
+    live: Live,
+    capture: Option<Capture>,
+    events: Option<Events>,
+    errors: Vec<RecordError>,
+    /// Until when everything was recorded.
+    settled: Time,
+}
+
+struct Capture {
+    path: Option<PathBuf>,
+    order: Order<Output>,
+}
+
+struct Events {
+    path: PathBuf,
+    log: PathBuf,
+    writer: log::Writer<Output>,
+    fates: u64,
+    /// Whose the packets inside are, read when they came: damage may have hit the headers since.
+    flows: HashMap<(LinkId, Direction, u64), Option<Flow>>,
+}
+
+impl Writing {
+    pub(super) fn open(header: Header, options: Options, live: Live) -> Result<Self, RecordError> {
+        // The log first: it is the one that may be refused, and no capture should be replaced then.
+        let events = options.events.map(|path| Events::open(path, &header)).transpose()?;
+        let limit = options.memory / 2;
+        let capture =
+            options.capture.map(|to| Capture::open(to, &header, options.snap_length, limit)).transpose()?;
+        Ok(Self { header, live, capture, events, errors: Vec::new(), settled: Time::ZERO })
+    }
+
+    /// Writes chunks until no more can come.
+    pub(super) fn run(mut self, to_write: &Receiver<Chunk>, written: &SyncSender<Chunk>) -> Self {
+        while let Ok(mut chunk) = to_write.recv() {
+            self.write(&chunk);
+            chunk.clear();
+            // There is room for every chunk; and nobody wants it if the recorder is being closed.
+            drop(written.send(chunk));
+        }
+        self
+    }
+
+    /// Ends the files.
+    pub(super) fn close(mut self, recorded: &mut Recorded, errors: &mut Vec<RecordError>) {
+        errors.append(&mut self.errors);
+        if let Some(Capture { path, order }) = self.capture {
+            match order.finish() {
+                Ok((report, _)) => recorded.capture = Some(Captured { path, report }),
+                Err(source) => {
+                    errors.push(RecordError::Write { what: "capture", path, at: self.settled, source })
+                }
+            }
+        }
+        if let Some(events) = self.events {
+            match events.close(self.settled) {
+                Ok(logged) => recorded.events = Some(logged),
+                Err(error) => errors.push(error),
+            }
+        }
+    }
+
+    fn write(&mut self, chunk: &Chunk) {
+        self.count(chunk);
+        self.to_capture(chunk);
+        self.to_events(chunk);
+        for entry in chunk.entries() {
+            match entry {
+                Entry::Settled(now) => self.settled = self.settled.max(*now),
+                Entry::Link(link) => self.header.describe((**link).clone()),
+                _ => {}
+            }
+        }
+    }
+
+    fn count(&self, chunk: &Chunk) {
+        let mut summary = self.live.0.summary.lock().unwrap_or_else(PoisonError::into_inner);
+        for entry in chunk.entries() {
+            match entry {
+                Entry::Entered { link, direction, length, .. } => summary.entered(*link, *direction, *length),
+                Entry::Ended { ended, .. } => summary.ended(ended),
+                _ => {}
+            }
+        }
+    }
+
+    fn to_capture(&mut self, chunk: &Chunk) {
+        let Some(capture) = &mut self.capture else { return };
+        if let Err(source) = capture.write(chunk, &self.header) {
+            let path = capture.path.take();
+            self.errors.push(RecordError::Write { what: "capture", path, at: self.settled, source });
+            self.capture = None;
+        }
+    }
+
+    fn to_events(&mut self, chunk: &Chunk) {
+        let Some(events) = &mut self.events else { return };
+        if let Err(source) = events.write(chunk, &self.header) {
+            let path = Some(std::mem::take(&mut events.log));
+            self.errors.push(RecordError::Write { what: "event log", path, at: self.settled, source });
+            self.events = None;
+        }
+    }
+}
+
+impl Capture {
+    fn open(to: CaptureTo, header: &Header, snap_length: u32, limit: usize) -> Result<Self, RecordError> {
+        let (path, output): (_, Box<dyn Write + Send>) = match to {
+            CaptureTo::Writer(output) => (None, output),
+            CaptureTo::Path(path) => {
+                let file = create("capture", &path)?;
+                (Some(path), Box::new(file))
+            }
+        };
+        let output = BufWriter::with_capacity(BUFFER, output);
+        match Order::new(output, header, snap_length, limit) {
+            Ok(order) => Ok(Self { path, order }),
+            Err(source) => Err(RecordError::Write { what: "capture", path, at: Time::ZERO, source }),
+        }
+    }
+
+    fn write(&mut self, chunk: &Chunk, header: &Header) -> io::Result<()> {
+        let mut described = Described::new(header);
+        for entry in chunk.entries() {
+            match entry {
+                Entry::Entered { link, direction, number, at, length, bytes } => {
+                    self.order.entered(*link, *direction, *number, *at, *length, chunk.bytes(*bytes));
+                    self.order.write_ready()?;
+                }
+                Entry::Ended { ended, bytes } => {
+                    let bytes = (!ended.is_unchanged() || ended.copy).then(|| chunk.bytes(*bytes));
+                    self.order.ended(ended, described.stage(ended), bytes);
+                }
+                Entry::Settled(now) => self.order.settled(*now)?,
+                Entry::Link(link) => {
+                    self.order.link(link)?;
+                    described.add(link);
+                }
+                Entry::Note { .. } => {}
+            }
+        }
+        self.order.flush()
+    }
+}
+
+impl Events {
+    fn open(path: PathBuf, header: &Header) -> Result<Self, RecordError> {
+        let log = table::log_path(&path);
+        let file = File::create_new(&log).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => RecordError::LeftOver { path: log.clone() },
+            _ => RecordError::Create { what: "event log", path: log.clone(), source },
+        })?;
+        let output: Output = BufWriter::with_capacity(BUFFER, Box::new(file));
+        let started = log::Writer::new(output, header).and_then(|mut writer| writer.flush().map(|()| writer));
+        match started {
+            Ok(writer) => Ok(Self { path, log, writer, fates: 0, flows: HashMap::new() }),
+            Err(source) => {
+                let path = Some(log);
+                Err(RecordError::Write { what: "event log", path, at: Time::ZERO, source })
+            }
+        }
+    }
+
+    fn write(&mut self, chunk: &Chunk, header: &Header) -> io::Result<()> {
+        let mut described = Described::new(header);
+        for entry in chunk.entries() {
+            match entry {
+                Entry::Entered { link, direction, number, length, bytes, .. } => {
+                    let flow = described.flow(*link, chunk.bytes(*bytes), *length);
+                    self.flows.insert((*link, *direction, *number), flow);
+                }
+                Entry::Ended { ended, bytes } => {
+                    let key = (ended.link, ended.direction, ended.number);
+                    let known =
+                        if ended.copy { self.flows.get(&key).copied() } else { self.flows.remove(&key) };
+                    let flow = known
+                        .unwrap_or_else(|| described.flow(ended.link, chunk.bytes(*bytes), ended.length));
+                    self.writer.ended(ended, described.stage(ended), flow)?;
+                    self.fates += 1;
+                }
+                Entry::Note { at, text } => {
+                    let text = String::from_utf8_lossy(chunk.bytes(*text)).into_owned();
+                    self.writer.note(&Note { at: *at, text })?;
+                }
+                Entry::Link(link) => {
+                    self.writer.link(link)?;
+                    described.add(link);
+                }
+                Entry::Settled(_) => {}
+            }
+        }
+        self.writer.flush()
+    }
+
+    /// Makes the Parquet file.
+    fn close(mut self, at: Time) -> Result<Logged, RecordError> {
+        let Self { path, log, fates, .. } = &mut self;
+        let (path, log, fates) = (std::mem::take(path), std::mem::take(log), *fates);
+        if let Err(source) = self.writer.flush() {
+            return Err(RecordError::Write { what: "event log", path: Some(log), at, source });
+        }
+        drop(self.writer);
+        match table::convert(&log, &path) {
+            Ok(_) => Ok(Logged { path, fates }),
+            Err(source) => Err(RecordError::Table { path, log, source }),
+        }
+    }
+}
+
+/// The links as they are described at a place in a chunk.
+struct Described<'a> {
+    header: &'a Header,
+    newer: Vec<&'a LinkInfo>,
+}
+
+impl<'a> Described<'a> {
+    fn new(header: &'a Header) -> Self {
+        Self { header, newer: Vec::new() }
+    }
+
+    fn add(&mut self, link: &'a LinkInfo) {
+        self.newer.push(link);
+    }
+
+    fn link(&self, id: LinkId) -> Option<&'a LinkInfo> {
+        self.newer.iter().rev().find(|link| link.id == id).copied().or_else(|| self.header.link(id))
+    }
+
+    fn stage(&self, ended: &Ended) -> Option<&'a str> {
+        self.link(ended.link)?.stage(ended.direction, ended.stage?)
+    }
+
+    fn flow(&self, link: LinkId, bytes: &[u8], length: u32) -> Option<Flow> {
+        Flow::of(self.link(link)?.layer, bytes, length)
+    }
+}
+
+fn create(what: &'static str, path: &Path) -> Result<File, RecordError> {
+    File::create(path).map_err(|source| RecordError::Create { what, path: path.to_owned(), source })
+}

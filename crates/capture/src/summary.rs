@@ -1,0 +1,227 @@
+//! What links did to their packets, in numbers.
+//!
+//! Plain counters: no file, no thread, no clock. Summaries of parts of a run can be merged.
+
+use crate::event::{Direction, Ended, LinkId, Loss, Outcome};
+use crate::time::Span;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// Counters for every direction of every link.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    ways: BTreeMap<(LinkId, Direction), Counters>,
+}
+
+/// Counters for one direction of one link. A packet that is still inside is in `packets` and `bytes` only.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Packets that came to the link. Copies that the link made are not among them.
+    pub packets: u64,
+    /// Their bytes, at the link's layer.
+    pub bytes: u64,
+    /// Packets and copies that reached the other end.
+    pub delivered: u64,
+    /// Their bytes.
+    pub delivered_bytes: u64,
+    /// Packets and copies that did not.
+    pub lost: u64,
+    /// The same by reason.
+    pub lost_by_reason: Losses,
+    /// Packets and copies delivered with wrong bytes.
+    pub damaged: u64,
+    /// Copies that the link made, whatever became of them.
+    pub duplicated: u64,
+    /// Packets and copies delivered behind a packet that had come after them.
+    pub reordered: u64,
+    /// Packets and copies delivered with a congestion mark that the link set.
+    pub congestion_marked: u64,
+    /// Time from coming to the link until delivery, of delivered packets.
+    pub delay: Spread,
+    /// Time from coming to the link until the first bit is sent, of delivered packets.
+    pub waiting: Spread,
+}
+
+/// Packets lost by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Losses([u64; Loss::ALL.len()]);
+
+/// Least, mean and greatest of lengths of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spread {
+    count: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Summary {
+    /// A packet of `length` bytes came to a link.
+    pub fn entered(&mut self, link: LinkId, direction: Direction, length: u32) {
+        let counters = self.counters(link, direction);
+        counters.packets += 1;
+        counters.bytes += u64::from(length);
+    }
+
+    /// A packet or a copy ended its way.
+    pub fn ended(&mut self, ended: &Ended) {
+        self.counters(ended.link, ended.direction).ended(ended);
+    }
+
+    /// Counters of one direction; all zero where nothing happened.
+    #[must_use]
+    pub fn way(&self, link: LinkId, direction: Direction) -> Counters {
+        self.ways.get(&(link, direction)).cloned().unwrap_or_default()
+    }
+
+    /// Counters of one direction of all links together.
+    #[must_use]
+    pub fn total(&self, direction: Direction) -> Counters {
+        let mut total = Counters::default();
+        for ((_, way), counters) in &self.ways {
+            if *way == direction {
+                total.merge(counters);
+            }
+        }
+        total
+    }
+
+    /// Every direction in which something happened.
+    pub fn iter(&self) -> impl Iterator<Item = (LinkId, Direction, &Counters)> {
+        self.ways.iter().map(|(&(link, direction), counters)| (link, direction, counters))
+    }
+
+    /// Adds what `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        for (link, direction, counters) in other.iter() {
+            self.counters(link, direction).merge(counters);
+        }
+    }
+
+    fn counters(&mut self, link: LinkId, direction: Direction) -> &mut Counters {
+        self.ways.entry((link, direction)).or_default()
+    }
+}
+
+impl Counters {
+    /// A packet or a copy ended its way.
+    pub fn ended(&mut self, ended: &Ended) {
+        self.duplicated += u64::from(ended.copy);
+        match ended.outcome {
+            Outcome::Lost(loss) => {
+                self.lost += 1;
+                self.lost_by_reason.count(loss);
+            }
+            Outcome::Delivered => {
+                self.delivered += 1;
+                self.delivered_bytes += u64::from(ended.length);
+                self.damaged += u64::from(ended.is_damaged());
+                self.reordered += u64::from(ended.overtaken > 0);
+                self.congestion_marked += u64::from(ended.congestion_marked);
+                self.delay.add(ended.left.since(ended.arrived));
+                self.waiting.add(ended.sending.start.since(ended.arrived));
+            }
+        }
+    }
+
+    /// Adds what `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.delivered += other.delivered;
+        self.delivered_bytes += other.delivered_bytes;
+        self.lost += other.lost;
+        for (mine, theirs) in self.lost_by_reason.0.iter_mut().zip(other.lost_by_reason.0) {
+            *mine += theirs;
+        }
+        self.damaged += other.damaged;
+        self.duplicated += other.duplicated;
+        self.reordered += other.reordered;
+        self.congestion_marked += other.congestion_marked;
+        self.delay.merge(&other.delay);
+        self.waiting.merge(&other.waiting);
+    }
+}
+
+impl Losses {
+    /// Packets lost for this reason.
+    #[must_use]
+    pub fn of(&self, loss: Loss) -> u64 {
+        self.0[loss as usize]
+    }
+
+    /// Reasons for which packets were lost, with their number.
+    pub fn iter(&self) -> impl Iterator<Item = (Loss, u64)> + '_ {
+        Loss::ALL.into_iter().map(|loss| (loss, self.of(loss))).filter(|&(_, count)| count > 0)
+    }
+
+    fn count(&mut self, loss: Loss) {
+        self.0[loss as usize] += 1;
+    }
+}
+
+impl Spread {
+    /// How many lengths were added.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The least; `None` of nothing.
+    #[must_use]
+    pub fn min(&self) -> Option<Span> {
+        (self.count > 0).then(|| Span::from_nanos(self.min))
+    }
+
+    /// The mean, to the nanosecond below; `None` of nothing.
+    #[must_use]
+    pub fn mean(&self) -> Option<Span> {
+        (self.count > 0).then(|| Span::from_nanos((self.sum / u128::from(self.count)) as u64))
+    }
+
+    /// The greatest; `None` of nothing.
+    #[must_use]
+    pub fn max(&self) -> Option<Span> {
+        (self.count > 0).then(|| Span::from_nanos(self.max))
+    }
+
+    /// Adds a length.
+    pub fn add(&mut self, span: Span) {
+        let nanos = span.as_nanos();
+        self.merge(&Self { count: 1, sum: u128::from(nanos), min: nanos, max: nanos });
+    }
+
+    /// Adds what `other` has.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        self.sum += other.sum;
+    }
+}
+
+impl Serialize for Losses {
+    /// A map from the reason's name to the number, without zeros.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter().map(|(loss, count)| (loss.name(), count)))
+    }
+}
+
+impl Serialize for Spread {
+    /// Nanoseconds; `null` of nothing.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Text {
+            min_ns: Option<Span>,
+            mean_ns: Option<Span>,
+            max_ns: Option<Span>,
+        }
+        Text { min_ns: self.min(), mean_ns: self.mean(), max_ns: self.max() }.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! The columns: name, meaning, and how a fate gets into them and out of them again.
+
+use crate::event::{Channel, Direction, Fate, Flow, Header, LinkId, Reason, Sending};
+use crate::time::{Span, Time};
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// One column of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// Its name. A unit stands behind an underscore.
+    pub name: &'static str,
+    /// What is in it.
+    pub meaning: &'static str,
+    pub(super) kind: Kind,
+    /// Whether a row may have nothing here.
+    pub(super) optional: bool,
+    pub(super) get: for<'a> fn(&'a Fate, &'a Header) -> Cell<'a>,
+    /// Puts a value, which is not null, into a fate.
+    pub(super) set: fn(&mut Fate, Cell<'_>),
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Bool,
+    /// An unsigned number of so many bits.
+    Bits(u8),
+    /// Like `Bits(64)`, and near the one in the row before.
+    Rising,
+    Text,
+}
+
+/// One value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell<'a> {
+    Null,
+    Bool(bool),
+    Number(u64),
+    Text(Cow<'a, str>),
+}
+
+macro_rules! columns {
+    ($($name:literal, $kind:expr, $optional:literal, $meaning:literal, $get:expr, $set:expr;)*) => {
+        &[$(Column { name: $name, meaning: $meaning, kind: $kind, optional: $optional, get: $get, set: $set }),*]
+    };
+}
+
+/// All columns, in their order.
+#[rustfmt::skip]
+pub const COLUMNS: &[Column] = columns! {
+    "link", Kind::Text, true, "name of the link",
+        |fate, header| Cell::text(header.link(fate.link).map(|link| link.name.as_str())), |_, _| {};
+    "link_id", Kind::Bits(16), false, "number of the link",
+        |fate, _| Cell::number(fate.link.0), |fate, cell| fate.link = LinkId(cell.int());
+    "direction", Kind::Text, false, "up: from the wireless host; down: towards it",
+        |fate, _| Cell::text(Some(fate.direction.name())),
+        |fate, cell| if let Some(direction) = Direction::from_name(cell.str()) { fate.direction = direction };
+    "number", Kind::Rising, false, "number of the packet in its direction of its link, in order of arrival, from 0",
+        |fate, _| Cell::Number(fate.number), |fate, cell| fate.number = cell.int();
+    "copy", Kind::Bool, false, "whether this is a copy that the link made",
+        |fate, _| Cell::Bool(fate.copy), |fate, cell| fate.copy = cell.bool();
+    "length", Kind::Bits(32), false, "bytes, at the link's layer",
+        |fate, _| Cell::number(fate.length), |fate, cell| fate.length = cell.int();
+    "arrived_ns", Kind::Rising, false, "when it came to the link, in ns since the start of the run",
+        |fate, _| Cell::time(fate.arrived), |fate, cell| fate.arrived = cell.instant();
+    "sending_start_ns", Kind::Rising, false, "when the limiter sent its first bit; arrived_ns without a limiter",
+        |fate, _| Cell::time(fate.sending.start), |fate, cell| fate.sending.start = cell.instant();
+    "sending_end_ns", Kind::Rising, false, "when the limiter sent its last bit; arrived_ns without a limiter",
+        |fate, _| Cell::time(fate.sending.end), |fate, cell| fate.sending.end = cell.instant();
+    "left_ns", Kind::Rising, false, "when it was delivered or lost",
+        |fate, _| Cell::time(fate.left), |fate, cell| fate.left = cell.instant();
+    "outcome", Kind::Text, false, "delivered or lost",
+        |fate, _| Cell::text(Some(if fate.lost.is_none() { "delivered" } else { "lost" })), |_, _| {};
+    "reason", Kind::Text, true, "why it was lost: queue-full, queue-head, queue-age, codel, red, error, listed, outage, \
+        expired, run-ended",
+        |fate, _| Cell::text(fate.lost.as_ref().map(Reason::name)),
+        |fate, cell| fate.lost = Some(Reason::from_name(cell.str()));
+    "stage", Kind::Text, true, "name of the stage that lost it, or else of the one that damaged it",
+        |fate, _| Cell::text(fate.stage.as_deref()), |fate, cell| fate.stage = Some(cell.str().to_owned());
+    "channel", Kind::Text, true, "state of the channel when the last error process judged it: good or bad",
+        |fate, _| Cell::text(fate.channel.map(Channel::name)),
+        |fate, cell| fate.channel = Channel::from_name(cell.str());
+    "bits_flipped", Kind::Bits(32), false, "bits that the link flipped",
+        |fate, _| Cell::number(fate.bits_flipped), |fate, cell| fate.bits_flipped = cell.int();
+    "checksum_spoiled", Kind::Bool, false, "whether the link made the TCP or UDP checksum wrong and nothing else",
+        |fate, _| Cell::Bool(fate.checksum_spoiled), |fate, cell| fate.checksum_spoiled = cell.bool();
+    "ce_marked", Kind::Bool, false, "whether the link set the ECN field to Congestion Experienced",
+        |fate, _| Cell::Bool(fate.congestion_marked), |fate, cell| fate.congestion_marked = cell.bool();
+    "held_ns", Kind::Bits(64), false, "how long hiccups held it back",
+        |fate, _| Cell::Number(fate.held.as_nanos()), |fate, cell| fate.held = Span::from_nanos(cell.int());
+    "overtaken", Kind::Bits(32), false, "packets that had come after it and left before it",
+        |fate, _| Cell::number(fate.overtaken), |fate, cell| fate.overtaken = cell.int();
+    "src", Kind::Text, true, "source address",
+        |fate, _| Cell::address(fate.flow.map(|flow| flow.source)),
+        |fate, cell| cell.put(|flow, address| flow.source = address, fate);
+    "dst", Kind::Text, true, "destination address",
+        |fate, _| Cell::address(fate.flow.map(|flow| flow.destination)),
+        |fate, cell| cell.put(|flow, address| flow.destination = address, fate);
+    "protocol", Kind::Bits(8), true, "IP protocol number: 6 TCP, 17 UDP",
+        |fate, _| Cell::maybe(fate.flow.map(|flow| flow.protocol)),
+        |fate, cell| flow(fate).protocol = cell.int();
+    "sport", Kind::Bits(16), true, "source port of TCP or UDP",
+        |fate, _| Cell::maybe(fate.flow.and_then(|flow| flow.ports).map(|ports| ports.0)),
+        |fate, cell| flow(fate).ports.get_or_insert_default().0 = cell.int();
+    "dport", Kind::Bits(16), true, "destination port of TCP or UDP",
+        |fate, _| Cell::maybe(fate.flow.and_then(|flow| flow.ports).map(|ports| ports.1)),
+        |fate, cell| flow(fate).ports.get_or_insert_default().1 = cell.int();
+    "tcp_seq", Kind::Bits(32), true, "TCP sequence number of the first byte",
+        |fate, _| Cell::maybe(fate.flow.and_then(|flow| flow.tcp_sequence)),
+        |fate, cell| flow(fate).tcp_sequence = Some(cell.int());
+    "payload", Kind::Bits(32), true, "bytes behind the transport header",
+        |fate, _| Cell::maybe(fate.flow.and_then(|flow| flow.payload)),
+        |fate, cell| flow(fate).payload = Some(cell.int());
+};
+
+/// What a row is before any column was read.
+pub(super) fn blank() -> Fate {
+    Fate {
+        link: LinkId(0),
+        direction: Direction::Up,
+        number: 0,
+        copy: false,
+        length: 0,
+        arrived: Time::ZERO,
+        sending: Sending { start: Time::ZERO, end: Time::ZERO },
+        left: Time::ZERO,
+        lost: None,
+        stage: None,
+        channel: None,
+        bits_flipped: 0,
+        checksum_spoiled: false,
+        congestion_marked: false,
+        held: Span::ZERO,
+        overtaken: 0,
+        flow: None,
+    }
+}
+
+/// The flow of a fate of which one column was found: the others may follow.
+fn flow(fate: &mut Fate) -> &mut Flow {
+    const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    fate.flow.get_or_insert(Flow {
+        source: NOWHERE,
+        destination: NOWHERE,
+        protocol: 0,
+        ports: None,
+        tcp_sequence: None,
+        payload: None,
+    })
+}
+
+impl<'a> Cell<'a> {
+    fn text(text: Option<&'a str>) -> Self {
+        text.map_or(Self::Null, |text| Self::Text(Cow::Borrowed(text)))
+    }
+
+    fn address(address: Option<IpAddr>) -> Self {
+        address.map_or(Self::Null, |address| Self::Text(Cow::Owned(address.to_string())))
+    }
+
+    fn number(number: impl Into<u64>) -> Self {
+        Self::Number(number.into())
+    }
+
+    fn maybe(number: Option<impl Into<u64>>) -> Self {
+        number.map_or(Self::Null, Self::number)
+    }
+
+    fn time(time: Time) -> Self {
+        Self::Number(time.as_nanos())
+    }
+
+    /// The number, or the greatest that there is room for.
+    fn int<N: TryFrom<u64> + Bounded>(&self) -> N {
+        match *self {
+            Self::Number(number) => N::try_from(number).unwrap_or(N::MAX),
+            _ => N::MIN,
+        }
+    }
+
+    fn bool(&self) -> bool {
+        *self == Self::Bool(true)
+    }
+
+    fn instant(&self) -> Time {
+        Time::from_nanos(self.int())
+    }
+
+    fn str(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            _ => "",
+        }
+    }
+
+    fn put(&self, set: fn(&mut Flow, IpAddr), fate: &mut Fate) {
+        if let Ok(address) = self.str().parse() {
+            set(flow(fate), address);
+        }
+    }
+}
+
+/// Least and greatest of a type of number.
+trait Bounded {
+    const MIN: Self;
+    const MAX: Self;
+}
+
+macro_rules! bounded {
+    ($($number:ty)*) => {
+        $(impl Bounded for $number {
+            const MIN: Self = <$number>::MIN;
+            const MAX: Self = <$number>::MAX;
+        })*
+    };
+}
+
+bounded!(u8 u16 u32 u64);
