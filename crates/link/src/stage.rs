@@ -11,9 +11,11 @@
 //!   copy that a stage makes is a packet of its own).
 //! * Where two things happen at the same instant, what is due happens before what arrives.
 
+pub mod bottleneck;
 pub mod duplicate;
 pub mod hiccup;
 pub mod outage;
+pub mod spec;
 
 use crate::fate::{Effect, Loss};
 use crate::packet::Packet;

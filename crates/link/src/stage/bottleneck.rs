@@ -1,0 +1,390 @@
+//! The bottleneck of a link: a limiter that sends one packet after the other, and the queue in front of it.
+//!
+//! * A packet that finds the limiter free is sent at once; the others wait in order, as far as the queue allows. The packet that
+//!   is being sent does not count as waiting, nor do packets in flight behind (ReSoA evaluation 10.2.5, M16).
+//! * A packet leaves when its last bit is sent, and [`Packet::sending`] says from when to when that took. It is never
+//!   early, and at a constant rate less than 1 ns late after any number of packets in a row (see [`RateSpec`] for traces).
+//! * What the limiter counts as the size of a packet is a parameter, [`Counted`].
+//! * Errors are another stage's business and come behind: a packet that they hit has used the link (M14).
+//!
+//! [`Bottleneck::set`] changes parameters while packets are inside. None of them is lost by that: they stay, in order, also
+//! where the new queue has less room, and only packets that come later are judged by it. Of a packet that is being sent, the
+//! bits that are still to be sent go at the new rate from that instant on; with a new trace they are part of its first
+//! opportunities or lines. A trace begins at the instant it is set; one that was already there goes on. What CoDel and RED
+//! have learnt stays if the kind of queue does.
+
+mod backlog;
+mod clock;
+mod codel;
+mod congestion;
+mod counted;
+mod limiter;
+pub mod mahimahi;
+mod queue;
+mod rate;
+mod red;
+pub mod theaterq;
+
+pub use codel::CoDelSpec;
+pub use counted::Counted;
+pub use queue::{Limit, QueueSpec, TraceLimit};
+pub use rate::{Once, RateSpec};
+pub use red::RedSpec;
+
+use crate::fate::{ChannelState, Effect, Loss};
+use crate::packet::{Packet, Sending};
+use crate::seed::{Seed, Stream};
+use crate::stage::spec::{Read, SpecError};
+use crate::stage::{Outbox, Stage};
+use crate::units::Time;
+use backlog::{Backlog, Waiting};
+use codel::CoDel;
+use congestion::mark_congestion;
+use limiter::Limiter;
+use rand::RngExt;
+use red::{Red, Verdict};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Parameters of [`Bottleneck`]. Nothing said is a perfect link: unlimited, so that no packet ever waits.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BottleneckSpec {
+    /// How fast the limiter sends.
+    pub rate: RateSpec,
+    /// Who may wait.
+    pub queue: QueueSpec,
+    /// What of a packet counts.
+    pub counted: Counted,
+}
+
+impl BottleneckSpec {
+    /// Reads the files that the spec names; a spec that names one needs this before [`Bottleneck::new`].
+    pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
+        self.rate.load(read)
+    }
+}
+
+impl fmt::Display for BottleneckSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}, {}", self.rate, self.counted, self.queue)
+    }
+}
+
+/// The stage; see the [module](self).
+#[derive(Debug)]
+pub struct Bottleneck {
+    spec: BottleneckSpec,
+    limiter: Limiter,
+    discipline: Discipline,
+    backlog: Backlog,
+    /// The packet being sent; the end of its sending is [`Time::NEVER`] while only a trace's opportunities will tell.
+    serving: Option<Packet>,
+    due: Time,
+    stream: Stream,
+}
+
+/// A queue discipline with its state.
+#[derive(Debug)]
+enum Discipline {
+    DropTail(Limit),
+    DropHead(Limit),
+    CoDel(CoDel),
+    Red(Red),
+    Trace(TraceLimit),
+}
+
+impl Bottleneck {
+    /// A bottleneck as `spec` says, with the random numbers of `seed`. A trace begins at [`Time::ZERO`].
+    pub fn new(spec: BottleneckSpec, seed: &Seed) -> Result<Self, SpecError> {
+        Ok(Self {
+            limiter: Limiter::new(&spec.rate, Time::ZERO)?,
+            discipline: Discipline::new(&spec, None, Time::ZERO)?,
+            spec,
+            backlog: Backlog::default(),
+            serving: None,
+            due: Time::NEVER,
+            stream: seed.stream(),
+        })
+    }
+
+    /// What the stage was last told.
+    #[must_use]
+    pub fn spec(&self) -> &BottleneckSpec {
+        &self.spec
+    }
+
+    /// Takes other parameters from `now` on, which must not lie before anything that has happened; see the [module](self).
+    /// [`Stage::due`] may change by this. If the new parameters are refused the old ones stay.
+    pub fn set(&mut self, spec: BottleneckSpec, now: Time) -> Result<(), SpecError> {
+        let discipline = Discipline::new(&spec, Some(&self.discipline), now)?;
+        if spec.rate != self.spec.rate {
+            let mut limiter = Limiter::new(&spec.rate, now)?;
+            if let Some(packet) = &mut self.serving {
+                packet.sending.end = limiter.resume(self.limiter.left(now), now);
+            }
+            self.limiter = limiter;
+        }
+        self.discipline = discipline;
+        let overhead = self.limiter.overhead();
+        self.backlog.recount(|packet| spec.counted.bytes(&packet.frame) + overhead);
+        self.spec = spec;
+        self.due = self.next_due(now);
+        Ok(())
+    }
+
+    /// A packet comes to the queue, and counts in one of its virtual queues.
+    fn arrive(&mut self, packet: Packet, queue: u16, out: &mut Outbox) {
+        let now = packet.at;
+        let cost = self.spec.counted.bytes(&packet.frame) + self.limiter.overhead();
+        let waiting = Waiting { packet, cost, queue };
+        let idle = self.serving.is_none() && self.backlog.is_empty();
+        if idle && let Limiter::Mahimahi(replay) = &mut self.limiter {
+            replay.skip(now);
+        }
+        let free = idle && self.limiter.is_ready(now);
+        let Some(waiting) = self.admit(waiting, free, now, out) else { return };
+        if !free {
+            self.backlog.push(waiting);
+            self.make_room(now, out);
+        } else if let Discipline::CoDel(_) = self.discipline {
+            // CoDel sees each packet as it leaves the queue, also one that did not wait.
+            self.backlog.push(waiting);
+            self.send_next(now, false, out);
+        } else {
+            self.send(waiting, now, false, out);
+        }
+        self.due = self.next_due(now);
+    }
+
+    /// Whether a packet may wait, or be sent at once if the limiter is `free`. If not it is lost.
+    fn admit(&mut self, mut waiting: Waiting, free: bool, now: Time, out: &mut Outbox) -> Option<Waiting> {
+        let Self { limiter, discipline, backlog, serving, stream, .. } = self;
+        let waits = backlog.amount();
+        let limit = match discipline {
+            Discipline::DropTail(limit) => *limit,
+            Discipline::DropHead(_) => Limit::Unlimited,
+            Discipline::CoDel(codel) => {
+                codel.enqueued(waiting.cost);
+                codel.spec.limit
+            }
+            Discipline::Red(red) => {
+                let packet_time = limiter.packet_time(red.spec.packet, now);
+                let verdict = red.arrival(waits, now, packet_time, || stream.random());
+                let marked =
+                    verdict == Verdict::Signal && red.spec.ecn && mark_congestion(&mut waiting.packet.frame);
+                if marked {
+                    waiting.packet.mark(Effect::CongestionMarked);
+                } else if verdict != Verdict::Keep {
+                    if serving.is_none() && backlog.is_empty() {
+                        red.idle(now);
+                    }
+                    out.lose(waiting.packet, Loss::Red);
+                    return None;
+                }
+                red.spec.limit
+            }
+            Discipline::Trace(unit) => {
+                let Limiter::Theaterq(replay, _) = limiter else { return Some(waiting) };
+                let (limit, inside) = (u64::from(replay.at(now).limit), backlog.amount_in(waiting.queue));
+                let room = match unit {
+                    TraceLimit::Packets => inside.packets < limit,
+                    TraceLimit::Bytes => inside.bytes + waiting.cost <= limit,
+                };
+                if limit > 0 && !room && !free {
+                    out.lose(waiting.packet, Loss::QueueFull);
+                    return None;
+                }
+                Limit::Unlimited
+            }
+        };
+        let end = serving.as_ref().map(|packet| packet.sending.end);
+        if free || backlog.has_room(limit, waiting.cost, || limiter.wait(waits.bytes, end, now)) {
+            return Some(waiting);
+        }
+        out.lose(waiting.packet, Loss::QueueFull);
+        None
+    }
+
+    /// Drop-head: the oldest packets make room for the newest.
+    fn make_room(&mut self, now: Time, out: &mut Outbox) {
+        let Discipline::DropHead(limit) = self.discipline else { return };
+        while self.backlog.exceeds(limit) {
+            self.lose_head(now, Loss::QueueHead, out);
+        }
+    }
+
+    /// Drop-head with a limit in time: packets that are too old at `now` are lost.
+    fn expire(&mut self, now: Time, out: &mut Outbox) {
+        let Discipline::DropHead(Limit::Time(limit)) = self.discipline else { return };
+        while self.backlog.front().is_some_and(|head| head.packet.at + limit <= now) {
+            self.lose_head(now, Loss::QueueAge, out);
+        }
+    }
+
+    fn lose_head(&mut self, now: Time, why: Loss, out: &mut Outbox) {
+        if let Some(Waiting { mut packet, .. }) = self.backlog.pop() {
+            packet.at = now;
+            out.lose(packet, why);
+        }
+    }
+
+    /// The packet that leaves the queue to be sent.
+    fn take_next(&mut self, now: Time, out: &mut Outbox) -> Option<Waiting> {
+        let next = match &mut self.discipline {
+            Discipline::CoDel(codel) => codel.dequeue(&mut self.backlog, now, out),
+            _ => self.backlog.pop(),
+        };
+        if next.is_none()
+            && let Discipline::Red(red) = &mut self.discipline
+        {
+            red.idle(now);
+        }
+        next
+    }
+
+    /// Begins to send a packet. One that takes no time has left already.
+    fn send(&mut self, waiting: Waiting, now: Time, waited: bool, out: &mut Outbox) {
+        let Waiting { mut packet, cost, .. } = waiting;
+        let end = self.limiter.send(cost, now, waited);
+        packet.sending = Sending { start: now, end };
+        if end > now {
+            self.serving = Some(packet);
+        } else {
+            packet.at = now;
+            out.pass(packet);
+        }
+    }
+
+    /// Sends what waits as long as the limiter is free.
+    fn send_next(&mut self, now: Time, waited: bool, out: &mut Outbox) {
+        while self.serving.is_none() && self.limiter.is_ready(now) {
+            let Some(waiting) = self.take_next(now, out) else { return };
+            self.send(waiting, now, waited, out);
+        }
+    }
+
+    /// Uses an opportunity of a mahimahi trace.
+    fn use_opportunity(&mut self, mut budget: u64, now: Time, out: &mut Outbox) {
+        while budget > 0 {
+            if self.serving.is_none() {
+                let Some(waiting) = self.take_next(now, out) else { return };
+                self.send(waiting, now, true, out);
+            }
+            let (left, done) = self.limiter.spend(budget);
+            budget = left;
+            if done {
+                self.deliver(now, out);
+            }
+        }
+    }
+
+    /// The packet being sent leaves.
+    fn deliver(&mut self, now: Time, out: &mut Outbox) {
+        if let Some(mut packet) = self.serving.take() {
+            packet.sending.end = now;
+            packet.at = now;
+            out.pass(packet);
+        }
+    }
+
+    fn next_due(&mut self, now: Time) -> Time {
+        let sending = match (&mut self.limiter, &self.serving) {
+            (Limiter::Mahimahi(replay), Some(_)) => replay.due(),
+            (_, Some(packet)) => packet.sending.end,
+            (_, None) if self.backlog.is_empty() => Time::NEVER,
+            (limiter, None) => limiter.next(now),
+        };
+        match (&self.discipline, self.backlog.front()) {
+            (Discipline::DropHead(Limit::Time(limit)), Some(head)) => {
+                sending.min((head.packet.at + *limit).max(now))
+            }
+            _ => sending,
+        }
+    }
+}
+
+impl Discipline {
+    /// As `spec` says; what `old` has learnt is kept if it is of the same kind.
+    fn new(spec: &BottleneckSpec, old: Option<&Self>, now: Time) -> Result<Self, SpecError> {
+        Ok(match (spec.queue.clone(), old) {
+            (QueueSpec::DropTail(limit), _) => Self::DropTail(limit),
+            (QueueSpec::DropHead(limit), _) => Self::DropHead(limit),
+            (QueueSpec::CoDel(spec), Some(Self::CoDel(old))) => Self::CoDel(old.with(spec)?),
+            (QueueSpec::CoDel(spec), _) => Self::CoDel(CoDel::new(spec)?),
+            (QueueSpec::Red(spec), Some(Self::Red(old))) => Self::Red(old.with(spec)?),
+            (QueueSpec::Red(spec), _) => Self::Red(Red::new(spec, now)?),
+            (QueueSpec::Trace(unit), _) => match spec.rate {
+                RateSpec::Theaterq(..) => Self::Trace(unit),
+                _ => return Err(SpecError::value("queue", "trace", "needs a rate with a TheaterQ trace")),
+            },
+        })
+    }
+}
+
+impl Stage for Bottleneck {
+    fn accept(&mut self, packet: Packet, out: &mut Outbox) {
+        let Limiter::Theaterq(replay, _) = &mut self.limiter else {
+            self.arrive(packet, 0, out);
+            return;
+        };
+        let entry = *replay.at(packet.at);
+        let mut hit = |probability: crate::units::Probability| {
+            probability.get() > 0.0 && probability.happens(self.stream.random())
+        };
+        if hit(entry.loss) {
+            out.lose(packet, Loss::Error(ChannelState::Good));
+            return;
+        }
+        let copy = hit(entry.duplicate).then(|| {
+            let mut copy = packet.clone();
+            copy.mark(Effect::Copied);
+            copy
+        });
+        let copy_lost = copy.is_some() && hit(entry.loss);
+        self.arrive(packet, entry.queue, out);
+        match copy {
+            Some(copy) if copy_lost => out.lose(copy, Loss::Error(ChannelState::Good)),
+            Some(copy) => self.arrive(copy, entry.queue, out),
+            None => {}
+        }
+    }
+
+    fn due(&self) -> Time {
+        self.due
+    }
+
+    fn advance(&mut self, now: Time, out: &mut Outbox) {
+        if let Some(budget) = self.limiter.opportunity(now) {
+            self.use_opportunity(budget, now, out);
+        } else {
+            if self.serving.as_ref().is_some_and(|packet| packet.sending.end <= now) {
+                self.deliver(now, out);
+            }
+            self.send_next(now, true, out);
+        }
+        self.expire(now, out);
+        self.due = self.next_due(now);
+    }
+
+    fn clear(&mut self, out: &mut Vec<Packet>) {
+        out.extend(self.serving.take());
+        out.extend(self.backlog.drain());
+        self.due = Time::NEVER;
+    }
+
+    fn waiting(&self) -> usize {
+        self.backlog.amount().packets as usize
+    }
+
+    fn changes_bytes(&self) -> bool {
+        match &self.discipline {
+            Discipline::CoDel(codel) => codel.spec.ecn,
+            Discipline::Red(red) => red.spec.ecn,
+            Discipline::DropTail(_) | Discipline::DropHead(_) | Discipline::Trace(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! The layer at which a limiter counts bits.
+//!
+//! "11 Mbit/s" means little without it: of a full-sized TCP segment on Ethernet, 1500 bytes are IP and 1538 occupy the wire.
+
+use packet::{Frame, Layer};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// Bytes of an Ethernet header: two addresses and the type (IEEE 802.3).
+const ETHERNET_HEADER: u64 = 14;
+/// Frame check sequence behind an Ethernet frame.
+const ETHERNET_FCS: u64 = 4;
+/// Shortest Ethernet frame, frame check sequence included; a shorter one is padded.
+const ETHERNET_MINIMUM: u64 = 64;
+/// Preamble and start-of-frame delimiter (8) and the gap between frames (12).
+const ETHERNET_GAP: u64 = 8 + 12;
+
+/// What of a packet costs capacity. Written `ip` (the default), `ethernet`, `wire`, or a number of bytes added to each IP packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Counted {
+    /// The IP packet: header and payload.
+    #[default]
+    Ip,
+    /// The IP packet and an Ethernet header (14 bytes), as Linux counts in its queueing disciplines.
+    Ethernet,
+    /// All that an Ethernet wire is busy with: at least 64 bytes of frame with check sequence, 20 of preamble and gap.
+    Wire,
+    /// The IP packet and this many bytes.
+    Overhead(u32),
+}
+
+impl Counted {
+    /// Bytes that `frame` costs.
+    #[must_use]
+    pub fn bytes(self, frame: &Frame) -> u64 {
+        let length = frame.len() as u64;
+        let ip = match frame.layer() {
+            Layer::Ip => length,
+            Layer::Ethernet => length.saturating_sub(ETHERNET_HEADER),
+        };
+        match self {
+            Self::Ip => ip,
+            Self::Ethernet => ip + ETHERNET_HEADER,
+            Self::Wire => (ip + ETHERNET_HEADER + ETHERNET_FCS).max(ETHERNET_MINIMUM) + ETHERNET_GAP,
+            Self::Overhead(bytes) => ip + u64::from(bytes),
+        }
+    }
+}
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip => f.pad("counted at IP"),
+            Self::Ethernet => f.pad("counted at Ethernet"),
+            Self::Wire => f.pad("counted on the Ethernet wire"),
+            Self::Overhead(bytes) => f.pad(&format!("counted at IP + {bytes} B")),
+        }
+    }
+}
+
+impl Serialize for Counted {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Ip => serializer.serialize_str("ip"),
+            Self::Ethernet => serializer.serialize_str("ethernet"),
+            Self::Wire => serializer.serialize_str("wire"),
+            Self::Overhead(bytes) => serializer.serialize_u32(*bytes),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Counted {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Layers;
+
+        impl Visitor<'_> for Layers {
+            type Value = Counted;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`ip`, `ethernet`, `wire` or a number of bytes added to each IP packet")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Counted, E> {
+                match text {
+                    "ip" => Ok(Counted::Ip),
+                    "ethernet" => Ok(Counted::Ethernet),
+                    "wire" => Ok(Counted::Wire),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
+            }
+
+            fn visit_i64<E: Error>(self, bytes: i64) -> Result<Counted, E> {
+                u32::try_from(bytes)
+                    .map(Counted::Overhead)
+                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(bytes), &self))
+            }
+
+            fn visit_u64<E: Error>(self, bytes: u64) -> Result<Counted, E> {
+                u32::try_from(bytes)
+                    .map(Counted::Overhead)
+                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Unsigned(bytes), &self))
+            }
+        }
+
+        deserializer.deserialize_any(Layers)
+    }
+}

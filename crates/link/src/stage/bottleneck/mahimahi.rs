@@ -1,0 +1,148 @@
+//! Traces in the format of mahimahi's `mm-link`: when a link had the opportunity to deliver.
+//!
+//! One whole number of milliseconds a line, not decreasing; each is an opportunity to deliver [`OPPORTUNITY`] bytes at that
+//! instant. As mahimahi's `LinkQueue` does it:
+//!
+//! * An opportunity goes to the packet that is partly sent, then to those that wait, in order, until its bytes are used up; a
+//!   packet may span several. A packet leaves at the opportunity that carries its last byte.
+//! * What no packet uses is gone. A packet that comes at the instant of an opportunity is too late for it.
+//! * The last number is also the length of the trace: at that instant it starts again, or ends for good with `once`.
+//!
+//! mahimahi reads packets with the 4 bytes of header that a Linux TUN device puts in front ([`TUN_HEADER`]) and counts them;
+//! so does this: 1500 bytes of IP fill one opportunity. mahimahi stops with an error at a larger packet; here it takes more
+//! than one opportunity.
+//!
+//! Source: Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015; `src/frontend/link_queue.cc`
+//! of its repository.
+
+use crate::stage::spec::{Line, TraceError};
+use crate::units::{Span, Time};
+use std::sync::Arc;
+
+/// Bytes that one line of a trace can carry.
+pub const OPPORTUNITY: u64 = 1504;
+
+/// Bytes that mahimahi counts with each packet: the header of a TUN device.
+pub const TUN_HEADER: u64 = 4;
+
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// A trace: instants of opportunities since its start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MahimahiTrace {
+    /// Nanoseconds, not decreasing, not empty, the last one above 0.
+    instants: Vec<u64>,
+}
+
+impl MahimahiTrace {
+    /// Reads a trace; `file` is its name in errors.
+    pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
+        let mut instants: Vec<u64> = Vec::new();
+        let mut last = Line { file, number: 1, text: "" };
+        for line in Line::of(file, text) {
+            let field = line.text.trim();
+            let millis = field.parse::<u64>().ok().and_then(|millis| millis.checked_mul(NANOS_PER_MILLI));
+            let Some(nanos) = millis.filter(|_| !field.starts_with('+')) else {
+                return Err(line.wrong("opportunity", field, "a whole number of milliseconds, one a line"));
+            };
+            if instants.last().is_some_and(|&before| nanos < before) {
+                return Err(line.wrong("opportunity", field, "must not lie before the one above"));
+            }
+            instants.push(nanos);
+            last = line;
+        }
+        match instants.last() {
+            None => Err(last.wrong("opportunity", "", "there must be at least one line")),
+            Some(0) => Err(last.wrong("opportunity", last.text, "the last one must be later than 0 ms")),
+            Some(_) => Ok(Self { instants }),
+        }
+    }
+
+    /// Opportunities in the trace.
+    #[must_use]
+    pub fn opportunities(&self) -> usize {
+        self.instants.len()
+    }
+
+    /// Length of the trace.
+    #[must_use]
+    pub fn duration(&self) -> Span {
+        Span::from_nanos(self.length())
+    }
+
+    fn length(&self) -> u64 {
+        self.instants.last().copied().unwrap_or(1)
+    }
+}
+
+/// A trace that is being played.
+#[derive(Debug)]
+pub(super) struct Replay {
+    trace: Arc<MahimahiTrace>,
+    once: bool,
+    /// When the present round through the trace began; [`Time::NEVER`] after the last one.
+    round: Time,
+    /// The next opportunity of this round.
+    next: usize,
+    /// Bytes of the packet in service that are still to be sent.
+    pub left: u64,
+}
+
+impl Replay {
+    /// Plays `trace` from `start`, over and over unless it is for `once`.
+    pub fn new(trace: Arc<MahimahiTrace>, once: bool, start: Time) -> Self {
+        Self { trace, once, round: start, next: 0, left: 0 }
+    }
+
+    /// When the next opportunity is.
+    pub fn due(&self) -> Time {
+        self.round + Span::from_nanos(self.trace.instants[self.next])
+    }
+
+    /// The next opportunity is used, or lost.
+    pub fn consume(&mut self) {
+        self.next += 1;
+        if self.next == self.trace.instants.len() {
+            self.next = 0;
+            self.begin_round(1);
+        }
+    }
+
+    /// Opportunities until `now`, that instant included, are lost.
+    pub fn skip(&mut self, now: Time) {
+        if self.due() > now {
+            return;
+        }
+        let elapsed = now.since(self.round).as_nanos();
+        let length = self.trace.length();
+        self.begin_round(elapsed / length);
+        let within = if self.round == Time::NEVER { 0 } else { elapsed % length };
+        self.next = self.trace.instants.partition_point(|&instant| instant <= within);
+    }
+
+    /// Time from `now` until the opportunity that carries the first of the bytes behind `bytes` others.
+    pub fn wait(&self, bytes: u64, now: Time) -> Span {
+        let ahead = self.next as u64 + bytes / OPPORTUNITY;
+        let count = self.trace.instants.len() as u64;
+        if self.once && ahead >= count {
+            return Span::MAX;
+        }
+        let within = self.trace.instants[(ahead % count) as usize];
+        let rounds = self.trace.duration() * (ahead / count);
+        (self.round + rounds + Span::from_nanos(within)).since(now)
+    }
+
+    /// Mean time of `bytes` bytes over the whole trace.
+    pub fn mean_time(&self, bytes: u64) -> Span {
+        let opportunities = bytes as f64 / OPPORTUNITY as f64;
+        Span::from_nanos(
+            (opportunities * self.trace.length() as f64 / self.trace.instants.len() as f64) as u64,
+        )
+    }
+
+    fn begin_round(&mut self, rounds: u64) {
+        if rounds > 0 {
+            self.round = if self.once { Time::NEVER } else { self.round + self.trace.duration() * rounds };
+        }
+    }
+}

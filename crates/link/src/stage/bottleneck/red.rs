@@ -1,0 +1,206 @@
+//! RED: packets are lost early, at random, the more the longer the queue is on average (Floyd and Jacobson, "Random Early
+//! Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993).
+//!
+//! On each arrival the average moves by `weight` towards the length of the queue, the packet itself not included. While the
+//! limiter was idle it has fallen as if one packet of `packet` bytes had been sent after the other and the queue been empty
+//! each time (section IV of the paper). Up to `min` nothing is lost; from there to `max` the probability rises from 0 to `probability`, and
+//! losses are spread evenly (section VII: `p_b / (1 − count · p_b)`); above `max` every packet is lost, or, if `gentle`, the
+//! probability rises on to 1 at twice `max` (ns-2's `gentle_`). It does not depend on the size of the packet, also where the
+//! queue is measured in bytes (RFC 7141).
+//!
+//! With `ecn`, packets of transports that take part are marked where they would be lost at random, and still lost where
+//! everything is.
+
+use super::backlog::Amount;
+use super::queue::Limit;
+use crate::stage::spec::SpecError;
+use crate::units::{ByteCount, Probability, Span, Time};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Parameters of RED.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedSpec {
+    /// Average up to which nothing is lost, in packets or bytes.
+    pub min: Limit,
+    /// Average at which `probability` is reached, in the same unit. The paper asks for at least twice `min`.
+    pub max: Limit,
+    /// Probability of a loss at `max`. 2 % unless said otherwise, as in the paper and in `tc`.
+    #[serde(default = "default_probability")]
+    pub probability: Probability,
+    /// Weight of the present length in the average. 0.002 unless said otherwise, as in the paper.
+    #[serde(default = "default_weight")]
+    pub weight: f64,
+    /// Size of a usual packet, which the average falls by while the limiter is idle (`avpkt` of `tc`). 1000 bytes unless
+    /// said otherwise.
+    #[serde(default = "default_packet")]
+    pub packet: ByteCount,
+    /// Whether the probability rises from `max` to twice `max` rather than jump to 1.
+    #[serde(default)]
+    pub gentle: bool,
+    /// Mark packets rather than lose them at random where their transport takes part (RFC 3168).
+    #[serde(default)]
+    pub ecn: bool,
+    /// What the queue holds at most, as drop-tail.
+    #[serde(default)]
+    pub limit: Limit,
+}
+
+fn default_probability() -> Probability {
+    Probability::new(0.02).unwrap_or_default()
+}
+
+const fn default_weight() -> f64 {
+    0.002
+}
+
+const fn default_packet() -> ByteCount {
+    ByteCount::new(1000)
+}
+
+impl RedSpec {
+    /// RED between these averages, everything else as usual.
+    #[must_use]
+    pub fn between(min: Limit, max: Limit) -> Self {
+        Self {
+            min,
+            max,
+            probability: default_probability(),
+            weight: default_weight(),
+            packet: default_packet(),
+            gentle: false,
+            ecn: false,
+            limit: Limit::Unlimited,
+        }
+    }
+
+    /// `min` and `max` as numbers, and whether they are bytes.
+    fn thresholds(&self) -> Result<(f64, f64, bool), SpecError> {
+        let (min, max, in_bytes) = match (self.min, self.max) {
+            (Limit::Packets(min), Limit::Packets(max)) => (min, max, false),
+            (Limit::Bytes(min), Limit::Bytes(max)) => (min.get(), max.get(), true),
+            _ => {
+                let both = format!("{} and max = {}", self.min, self.max);
+                return Err(SpecError::value(
+                    "min",
+                    both,
+                    "both must be packets, like 5p, or both bytes, like 7500B",
+                ));
+            }
+        };
+        if min >= max {
+            return Err(SpecError::value("max", self.max, "must be above min"));
+        }
+        Ok((min as f64, max as f64, in_bytes))
+    }
+}
+
+impl fmt::Display for RedSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { min, max, probability, weight, packet, gentle, ecn, limit } = self;
+        write!(f, "RED min {min} max {max} probability {probability} weight {weight} packet {packet}")?;
+        write!(f, " limit {limit}{}{}", if *gentle { " gentle" } else { "" }, if *ecn { " ECN" } else { "" })
+    }
+}
+
+/// What RED says about a packet that comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It may wait.
+    Keep,
+    /// It is lost, or marked where that is allowed.
+    Signal,
+    /// It is lost.
+    Drop,
+}
+
+/// State of RED.
+#[derive(Debug)]
+pub(super) struct Red {
+    pub spec: RedSpec,
+    min: f64,
+    max: f64,
+    in_bytes: bool,
+    average: f64,
+    /// Packets since the last one that was signalled, −1 below `min`.
+    count: i64,
+    /// Since when the limiter has had nothing to send.
+    idle: Option<Time>,
+}
+
+impl Red {
+    /// A queue that is empty at `now`.
+    pub fn new(spec: RedSpec, now: Time) -> Result<Self, SpecError> {
+        let (min, max, in_bytes) = spec.thresholds()?;
+        if !(spec.weight > 0.0 && spec.weight <= 1.0) {
+            return Err(SpecError::value(
+                "weight",
+                spec.weight,
+                "must be above 0 and at most 1, such as 0.002",
+            ));
+        }
+        if spec.packet.get() == 0 {
+            return Err(SpecError::value("packet", spec.packet, "must be above 0, such as 1000B"));
+        }
+        Ok(Self { spec, min, max, in_bytes, average: 0.0, count: -1, idle: Some(now) })
+    }
+
+    /// The same queue with other parameters.
+    pub fn with(&self, spec: RedSpec) -> Result<Self, SpecError> {
+        let new = Self::new(spec, Time::ZERO)?;
+        let average = if new.in_bytes == self.in_bytes { self.average } else { 0.0 };
+        Ok(Self { average, count: self.count, idle: self.idle, ..new })
+    }
+
+    /// The limiter has nothing to send from `now` on.
+    pub fn idle(&mut self, now: Time) {
+        self.idle.get_or_insert(now);
+    }
+
+    /// A packet comes and finds `queue` waiting. `packet_time` is what a usual packet takes to be sent; `uniform` gives a
+    /// number drawn from [0, 1).
+    pub fn arrival(
+        &mut self,
+        queue: Amount,
+        now: Time,
+        packet_time: Span,
+        uniform: impl FnOnce() -> f64,
+    ) -> Verdict {
+        if let Some(since) = self.idle.take() {
+            let missed = now.since(since).as_nanos() as f64 / packet_time.as_nanos().max(1) as f64;
+            self.average *= (1.0 - self.spec.weight).powf(missed);
+        } else {
+            let length = if self.in_bytes { queue.bytes } else { queue.packets };
+            self.average += self.spec.weight * (length as f64 - self.average);
+        }
+        let limit = if self.spec.gentle { 2.0 * self.max } else { self.max };
+        if self.average < self.min {
+            self.count = -1;
+            return Verdict::Keep;
+        }
+        if self.average >= limit {
+            self.count = 0;
+            return Verdict::Drop;
+        }
+        self.count += 1;
+        let probability = self.probability();
+        // Above 1 or negative once the last gap has grown to 1/p_b: then it is certain.
+        let rest = 1.0 - self.count as f64 * probability;
+        if rest <= probability || uniform() < probability / rest {
+            self.count = 0;
+            return Verdict::Signal;
+        }
+        Verdict::Keep
+    }
+
+    /// `p_b` of the paper at the present average, which is at least `min`.
+    fn probability(&self) -> f64 {
+        let most = self.spec.probability.get();
+        if self.average < self.max {
+            most * (self.average - self.min) / (self.max - self.min)
+        } else {
+            most + (1.0 - most) * (self.average - self.max) / self.max
+        }
+    }
+}

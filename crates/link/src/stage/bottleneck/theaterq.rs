@@ -1,0 +1,291 @@
+//! Traces in the CSV format of TheaterQ, a Linux queueing discipline that replays the state of a link.
+//!
+//! Each line holds for a while and then gives way to the next. There are two forms, of five and of ten fields:
+//!
+//! ```text
+//! KEEP,LATENCY,RATE,LOSS,LIMIT
+//! KEEP,LATENCY,JITTER,RATE,LOSS,LIMIT,DUP_PROB,DUP_DELAY,ROUTE_ID,QUEUE_ID
+//! ```
+//!
+//! | field | unit | meaning |
+//! |---|---|---|
+//! | `KEEP` | µs | how long the line holds, above 0 |
+//! | `LATENCY`, `JITTER` | ns | propagation delay, drawn evenly from latency ± jitter |
+//! | `RATE` | bit/s | rate of the limiter; −1 is unlimited, 0 stops it until a line with another rate |
+//! | `LOSS`, `DUP_PROB` | 2³² − 1 is 100 % | probability that a packet is lost, or doubled, when it comes |
+//! | `LIMIT` | packets, or bytes | room in the queue, 0 is unlimited |
+//! | `DUP_DELAY` | ns | how much later the copy leaves |
+//! | `ROUTE_ID` | 0–65535 | packets of one route keep their order; those of route 0 need not |
+//! | `QUEUE_ID` | 0–65535 | which of several virtual queues the packet counts in, though all wait in one row |
+//!
+//! A line that does not begin with a digit is a comment. Route and queue numbers are limited to 255 in TheaterQ unless its
+//! module is told otherwise.
+//!
+//! [`super::Bottleneck`] plays rate, loss, duplication, limit and queue; `Delay` plays latency, jitter,
+//! delay of copies and routes. Each looks up the line that holds when a packet comes to it, so the line for the latency is the one that
+//! holds when the packet has been sent, where TheaterQ takes the one when its sending begins. A packet is sent at the rate
+//! that holds when its sending begins, to its end, as in TheaterQ.
+//!
+//! Where TheaterQ's code and its description differ this follows the description: −1 is unlimited, JITTER excepted, which the
+//! description calls a standard deviation and the code draws evenly.
+//!
+//! Source: README and `theaterq_lkm/sch_theaterq.c` of the repository cs7org/TheaterQ.
+
+use crate::stage::spec::{Line, TraceError};
+use crate::units::{BitRate, Probability, Span, Time};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+const NANOS_PER_MICRO: u64 = 1_000;
+
+/// State of the link while one line holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Entry {
+    /// Propagation delay.
+    pub latency: Span,
+    /// The delay is drawn evenly from latency ± jitter, and is never negative.
+    pub jitter: Span,
+    /// Rate of the limiter.
+    pub rate: EntryRate,
+    /// Probability that a packet is lost when it comes.
+    pub loss: Probability,
+    /// Room in the queue, in packets or in bytes; 0 is unlimited.
+    pub limit: u32,
+    /// Probability that a packet is doubled when it comes.
+    pub duplicate: Probability,
+    /// How much later the copy leaves.
+    pub duplicate_delay: Span,
+    /// Packets with the same route keep their order; 0 is no route.
+    pub route: u16,
+    /// The virtual queue in which a packet counts.
+    pub queue: u16,
+}
+
+/// Rate of the limiter while one line holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryRate {
+    /// Packets pass at once.
+    Unlimited,
+    /// Nothing is sent.
+    Stopped,
+    /// At this rate.
+    Limited(BitRate),
+}
+
+/// What follows the last line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtEnd {
+    /// The first line, again (`LOOP`).
+    #[default]
+    Loop,
+    /// The last line holds for ever (`HOLD`).
+    Hold,
+    /// A perfect link: no delay, no limit, no loss (`CLEAR`).
+    Clear,
+}
+
+impl Entry {
+    /// A link that does nothing to packets.
+    pub const CLEAR: Self = Self {
+        latency: Span::ZERO,
+        jitter: Span::ZERO,
+        rate: EntryRate::Unlimited,
+        loss: Probability::ZERO,
+        limit: 0,
+        duplicate: Probability::ZERO,
+        duplicate_delay: Span::ZERO,
+        route: 0,
+        queue: 0,
+    };
+}
+
+/// A trace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TheaterqTrace {
+    /// Not empty, as long as `ends`.
+    entries: Vec<Entry>,
+    /// When each entry ends, in nanoseconds since the start of the trace; increasing.
+    ends: Vec<u64>,
+}
+
+impl TheaterqTrace {
+    /// Reads a trace; `file` is its name in errors.
+    pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
+        let mut trace = Self { entries: Vec::new(), ends: Vec::new() };
+        let mut width = None;
+        let mut last = 1;
+        for line in Line::of(file, text) {
+            last = line.number;
+            if !line.text.starts_with(|c: char| c.is_ascii_digit()) {
+                continue;
+            }
+            let fields = line.text.split(',').count();
+            if !matches!(fields, 5 | 10) {
+                return Err(line.wrong(
+                    "line",
+                    line.text,
+                    "must have 5 fields (simple form) or 10 (extended)",
+                ));
+            }
+            if *width.get_or_insert(fields) != fields {
+                return Err(line.wrong("line", line.text, "must have as many fields as the lines above"));
+            }
+            let (keep, entry) = read_entry(&line, fields == 10)?;
+            let begin = trace.ends.last().copied().unwrap_or(0);
+            let Some(end) = keep.checked_mul(NANOS_PER_MICRO).and_then(|nanos| begin.checked_add(nanos))
+            else {
+                return Err(line.wrong(
+                    "KEEP",
+                    &keep.to_string(),
+                    "the trace must be shorter than 580 years",
+                ));
+            };
+            trace.entries.push(entry);
+            trace.ends.push(end);
+        }
+        if trace.entries.is_empty() {
+            let line = Line { file, number: last, text: "" };
+            return Err(line.wrong("line", "", "there must be at least one line of fields"));
+        }
+        Ok(trace)
+    }
+
+    /// Lines of the trace.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Length of the trace.
+    #[must_use]
+    pub fn duration(&self) -> Span {
+        Span::from_nanos(self.length())
+    }
+
+    fn length(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(1)
+    }
+}
+
+/// Reads `KEEP` in microseconds and the rest of a line.
+fn read_entry(line: &Line<'_>, extended: bool) -> Result<(u64, Entry), TraceError> {
+    const KEEP: &str = "a whole number of microseconds above 0";
+    const NANOS: &str = "a whole number of nanoseconds";
+    const SCALED: &str = "a probability as a whole number, 0 to 4294967295 (100 %)";
+    const ID: &str = "a whole number from 0 to 65535";
+
+    let mut fields = line.text.split(',').map(str::trim);
+    let mut text = || fields.next().unwrap_or_default();
+    let whole = |field, text: &str, most: u64, wanted| match text.parse::<u64>() {
+        Ok(value) if value <= most => Ok(value),
+        _ => Err(line.wrong(field, text, wanted)),
+    };
+    let scaled = |field, text: &str| {
+        let value = whole(field, text, u64::from(u32::MAX), SCALED)?;
+        Probability::new(value as f64 / f64::from(u32::MAX)).ok_or_else(|| line.wrong(field, text, SCALED))
+    };
+
+    let keep = text();
+    let keep = match whole("KEEP", keep, u64::MAX, KEEP)? {
+        0 => return Err(line.wrong("KEEP", keep, KEEP)),
+        keep => keep,
+    };
+    let mut entry = Entry::CLEAR;
+    entry.latency = Span::from_nanos(whole("LATENCY", text(), u64::MAX, NANOS)?);
+    if extended {
+        entry.jitter = Span::from_nanos(whole("JITTER", text(), u64::MAX, NANOS)?);
+    }
+    entry.rate = read_rate(line, text())?;
+    entry.loss = scaled("LOSS", text())?;
+    entry.limit = whole("LIMIT", text(), u64::from(u32::MAX), "a whole number from 0 to 4294967295")? as u32;
+    if extended {
+        entry.duplicate = scaled("DUP_PROB", text())?;
+        entry.duplicate_delay = Span::from_nanos(whole("DUP_DELAY", text(), u64::MAX, NANOS)?);
+        entry.route = whole("ROUTE_ID", text(), u64::from(u16::MAX), ID)? as u16;
+        entry.queue = whole("QUEUE_ID", text(), u64::from(u16::MAX), ID)? as u16;
+    }
+    Ok((keep, entry))
+}
+
+fn read_rate(line: &Line<'_>, text: &str) -> Result<EntryRate, TraceError> {
+    match text.parse::<i64>() {
+        Ok(-1) => Ok(EntryRate::Unlimited),
+        Ok(0) => Ok(EntryRate::Stopped),
+        Ok(rate) if rate > 0 => {
+            Ok(BitRate::from_bits_per_second(rate as u64).map_or(EntryRate::Stopped, EntryRate::Limited))
+        }
+        _ => {
+            Err(line.wrong("RATE", text, "a whole number of bits per second, 0 (stopped) or -1 (unlimited)"))
+        }
+    }
+}
+
+/// A trace that is being played.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    trace: Arc<TheaterqTrace>,
+    at_end: AtEnd,
+    start: Time,
+    /// The line that was looked up last, and when it holds.
+    current: Entry,
+    from: Time,
+    until: Time,
+    /// From when nothing is sent, and when that ends, as found last.
+    stopped: (Time, Time),
+}
+
+impl Replay {
+    /// Plays `trace` from `start`.
+    pub fn new(trace: Arc<TheaterqTrace>, at_end: AtEnd, start: Time) -> Self {
+        let (current, never) = (Entry::CLEAR, Time::NEVER);
+        Self { trace, at_end, start, current, from: never, until: never, stopped: (never, never) }
+    }
+
+    /// What holds at `now`.
+    pub fn at(&mut self, now: Time) -> &Entry {
+        if now < self.from || now >= self.until {
+            (self.current, self.from, self.until) = self.look_up(now);
+        }
+        &self.current
+    }
+
+    /// The first instant from `now` on at which packets are sent; [`Time::NEVER`] if none are any more.
+    pub fn sending(&mut self, now: Time) -> Time {
+        if self.stopped.0 <= now && now < self.stopped.1 {
+            return self.stopped.1;
+        }
+        let mut instant = now;
+        // One more than there are lines: the present one may have begun long ago and come again.
+        for _ in 0..=self.trace.entries.len() {
+            if self.at(instant).rate != EntryRate::Stopped {
+                self.stopped = (now, instant);
+                return instant;
+            }
+            instant = self.until;
+            if instant == Time::NEVER {
+                break;
+            }
+        }
+        self.stopped = (now, Time::NEVER);
+        Time::NEVER
+    }
+
+    /// What holds at `now`, from when, and until when.
+    fn look_up(&self, now: Time) -> (Entry, Time, Time) {
+        let length = self.trace.length();
+        let elapsed = now.since(self.start).as_nanos();
+        let (round, within) = match self.at_end {
+            AtEnd::Loop => (elapsed / length * length, elapsed % length),
+            AtEnd::Hold | AtEnd::Clear => (0, elapsed),
+        };
+        let place = self.trace.ends.partition_point(|&end| end <= within);
+        let after = |nanos| self.start + Span::from_nanos(round) + Span::from_nanos(nanos);
+        let begin = after(place.checked_sub(1).map_or(0, |before| self.trace.ends[before]));
+        match (self.trace.entries.get(place), self.at_end, self.trace.entries.last()) {
+            (Some(&entry), ..) => (entry, begin, after(self.trace.ends[place])),
+            (None, AtEnd::Hold, Some(&last)) => (last, begin, Time::NEVER),
+            (None, ..) => (Entry::CLEAR, begin, Time::NEVER),
+        }
+    }
+}
