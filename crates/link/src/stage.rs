@@ -12,6 +12,7 @@
 //! * Where two things happen at the same instant, what is due happens before what arrives.
 
 pub mod bottleneck;
+pub mod delay;
 pub mod duplicate;
 pub mod hiccup;
 pub mod outage;

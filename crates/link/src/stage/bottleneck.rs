@@ -387,4 +387,4 @@ impl Stage for Bottleneck {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -21,7 +21,7 @@
 //! A line that does not begin with a digit is a comment. Route and queue numbers are limited to 255 in TheaterQ unless its
 //! module is told otherwise.
 //!
-//! [`super::Bottleneck`] plays rate, loss, duplication, limit and queue; `Delay` plays latency, jitter,
+//! [`super::Bottleneck`] plays rate, loss, duplication, limit and queue; [`crate::stage::delay::Delay`] plays latency, jitter,
 //! delay of copies and routes. Each looks up the line that holds when a packet comes to it, so the line for the latency is the one that
 //! holds when the packet has been sent, where TheaterQ takes the one when its sending begins. A packet is sent at the rate
 //! that holds when its sending begins, to its end, as in TheaterQ.

@@ -1,0 +1,144 @@
+//! Delay: the time that packets are on their way behind the limiter.
+//!
+//! Any number of packets are on their way at the same time, so a delay limits no rate. Each leaves exactly at the time it
+//! came plus the delay drawn for it by the [`Law`], except that packets keep their order unless `reorder` says otherwise: one
+//! whose delay ends before that of its predecessor leaves together with it. A packet that leaves after others that came later is marked with
+//! their number ([`Effect::Overtaken`]).
+//!
+//! [`Delay::set`] changes the law for packets that come later; those on their way keep their times.
+//!
+//! Sources of laws: ReSoA evaluation 10.2.4 (M11: constant), tc-netem(8) (uniform, normal).
+
+mod flight;
+mod law;
+mod spec;
+mod table;
+
+pub use spec::{Between, DelaySpec, Empirical, Law};
+pub use table::{Course, Quantiles};
+
+use crate::fate::Effect;
+use crate::packet::Packet;
+use crate::seed::{Seed, Stream};
+use crate::stage::spec::SpecError;
+use crate::stage::{Outbox, Stage};
+use crate::units::Time;
+use flight::Reordering;
+use law::{Draw, Drawn};
+use std::collections::{HashMap, VecDeque};
+
+/// The stage; see the [module](self).
+#[derive(Debug)]
+pub struct Delay {
+    spec: DelaySpec,
+    draw: Draw,
+    /// Packets that leave in the order in which they came, after all of `reordering`.
+    row: VecDeque<(Time, Packet)>,
+    reordering: Reordering,
+    /// Packets that came so far.
+    entered: u64,
+    /// When the last packet leaves.
+    last: Time,
+    /// When the last packet of each route leaves.
+    routes: HashMap<u16, Time>,
+    stream: Stream,
+}
+
+impl Delay {
+    /// A delay as `spec` says, with the random numbers of `seed`. A trace begins at [`Time::ZERO`].
+    pub fn new(spec: DelaySpec, seed: &Seed) -> Result<Self, SpecError> {
+        Ok(Self {
+            draw: Draw::new(&spec.law, Time::ZERO)?,
+            spec,
+            row: VecDeque::new(),
+            reordering: Reordering::default(),
+            entered: 0,
+            last: Time::ZERO,
+            routes: HashMap::new(),
+            stream: seed.stream(),
+        })
+    }
+
+    /// What the stage was last told.
+    #[must_use]
+    pub fn spec(&self) -> &DelaySpec {
+        &self.spec
+    }
+
+    /// Takes other parameters for packets that come from `now` on. A trace begins then, or goes on if it was there already. If the new
+    /// parameters are refused the old ones stay.
+    pub fn set(&mut self, spec: DelaySpec, now: Time) -> Result<(), SpecError> {
+        if spec.law != self.spec.law {
+            self.draw = Draw::new(&spec.law, now)?;
+            self.routes.clear();
+        }
+        if spec.reorder {
+            let first = self.entered - self.row.len() as u64;
+            for ((leaves, packet), number) in self.row.drain(..).zip(first..) {
+                self.reordering.enter(number, leaves, packet);
+            }
+        }
+        self.spec = spec;
+        Ok(())
+    }
+
+    /// When a packet of a TheaterQ route leaves: not before the one ahead of it, and if it had to wait for it, the next
+    /// one not before it has been sent once more, as TheaterQ keeps the rate of a route.
+    fn on_route(&mut self, packet: &Packet, route: u16, leaves: Time) -> Time {
+        let busy = self.routes.entry(route).or_default();
+        if leaves > *busy {
+            *busy = leaves;
+            return leaves;
+        }
+        let leaves = *busy;
+        *busy += packet.sending.end.since(packet.sending.start);
+        leaves
+    }
+}
+
+impl Stage for Delay {
+    fn accept(&mut self, packet: Packet, _: &mut Outbox) {
+        let Drawn { delay, route } = self.draw.draw(&packet, &mut self.stream);
+        let mut leaves = packet.at + delay;
+        if self.spec.reorder {
+            if route > 0 {
+                leaves = self.on_route(&packet, route, leaves);
+            }
+            self.last = self.last.max(leaves);
+            self.reordering.enter(self.entered, leaves, packet);
+        } else {
+            self.last = self.last.max(leaves);
+            self.row.push_back((self.last, packet));
+        }
+        self.entered += 1;
+    }
+
+    fn due(&self) -> Time {
+        let row = self.row.front().map_or(Time::NEVER, |(leaves, _)| *leaves);
+        if self.reordering.is_empty() { row } else { row.min(self.reordering.due()) }
+    }
+
+    fn advance(&mut self, now: Time, out: &mut Outbox) {
+        while let Some((mut packet, overtaken)) = self.reordering.leave(now) {
+            packet.at = now;
+            if overtaken > 0 {
+                packet.mark(Effect::Overtaken(overtaken));
+            }
+            out.pass(packet);
+        }
+        while self.row.front().is_some_and(|(leaves, _)| *leaves <= now) {
+            if let Some((_, mut packet)) = self.row.pop_front() {
+                packet.at = now;
+                out.pass(packet);
+            }
+        }
+    }
+
+    fn clear(&mut self, out: &mut Vec<Packet>) {
+        out.extend(self.row.drain(..).map(|(_, packet)| packet));
+        self.reordering.clear(out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

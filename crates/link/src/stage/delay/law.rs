@@ -1,0 +1,115 @@
+//! Drawing the delay of a packet.
+
+use super::spec::{Between, Law};
+use super::table::{Course, Quantiles};
+use crate::fate::Effect;
+use crate::packet::Packet;
+use crate::seed::Stream;
+use crate::stage::bottleneck::theaterq::Replay;
+use crate::stage::spec::SpecError;
+use crate::units::{Span, Time};
+use rand::RngExt;
+use rand_distr::{Distribution, LogNormal, Normal};
+use std::sync::Arc;
+
+/// A [`Law`] with its state.
+#[derive(Debug)]
+pub(super) enum Draw {
+    Constant(Span),
+    Uniform { low: u64, high: u64 },
+    Normal(Normal<f64>),
+    LogNormal(LogNormal<f64>),
+    Quantiles(Quantiles),
+    Course { course: Arc<Course>, straight: bool, start: Time },
+    Theaterq(Replay),
+}
+
+/// The delay of one packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drawn {
+    pub delay: Span,
+    /// The packet keeps the order of this route; 0 is none.
+    pub route: u16,
+}
+
+impl Draw {
+    /// The law, from `start` on if it depends on time.
+    pub fn new(law: &Law, start: Time) -> Result<Self, SpecError> {
+        Ok(match law {
+            Law::Constant { delay } => Self::Constant(finite("delay", *delay)?),
+            Law::Uniform { mean, jitter } => {
+                if jitter > mean {
+                    return Err(SpecError::value("jitter", jitter, "must not exceed the mean"));
+                }
+                let high = finite("mean", *mean)?.as_nanos().saturating_add(jitter.as_nanos());
+                Self::Uniform { low: (*mean - *jitter).as_nanos(), high }
+            }
+            Law::Normal { mean, sd } => {
+                let (mean, sd) = (finite("mean", *mean)?.as_nanos(), finite("sd", *sd)?.as_nanos());
+                let normal = Normal::new(mean as f64, sd as f64);
+                Self::Normal(normal.map_err(|_| SpecError::value("sd", sd, "must be a length of time"))?)
+            }
+            Law::LogNormal { mean, sd } => {
+                let wrong = || SpecError::value("mean", mean, "must be above 0 for a log-normal delay");
+                let ratio = finite("sd", *sd)?.as_secs_f64() / finite("mean", *mean)?.as_secs_f64();
+                // Of the logarithm: sigma^2 = ln(1 + sd^2 / mean^2), mu = ln mean - sigma^2 / 2.
+                let variance = (ratio * ratio).ln_1p();
+                let mu = (mean.as_nanos() as f64).ln() - variance / 2.0;
+                if *mean == Span::ZERO {
+                    return Err(wrong());
+                }
+                Self::LogNormal(LogNormal::new(mu, variance.sqrt()).map_err(|_| wrong())?)
+            }
+            Law::Empirical(empirical) => Self::Quantiles(empirical.quantiles()?),
+            Law::Trace { file, between } => {
+                let straight = *between == Between::Linear;
+                Self::Course { course: file.content()?.clone(), straight, start }
+            }
+            Law::Theaterq { file, at_end } => {
+                Self::Theaterq(Replay::new(file.content()?.clone(), *at_end, start))
+            }
+        })
+    }
+
+    /// The delay of `packet`, which comes at its logical time.
+    pub fn draw(&mut self, packet: &Packet, stream: &mut Stream) -> Drawn {
+        let nanos = match self {
+            Self::Constant(delay) => delay.as_nanos(),
+            Self::Uniform { low, high } => stream.random_range(*low..=*high),
+            Self::Normal(normal) => loop {
+                // The mean is not negative, so at least every second draw is not.
+                let nanos = normal.sample(stream);
+                if nanos >= 0.0 {
+                    break nanos.round() as u64;
+                }
+            },
+            Self::LogNormal(law) => law.sample(stream).round() as u64,
+            Self::Quantiles(quantiles) => quantiles.at(stream.random()).round() as u64,
+            Self::Course { course, straight, start } => {
+                course.at(packet.at.since(*start).as_nanos(), *straight)
+            }
+            Self::Theaterq(replay) => return theaterq(replay, packet, stream),
+        };
+        Drawn { delay: Span::from_nanos(nanos), route: 0 }
+    }
+}
+
+fn theaterq(replay: &mut Replay, packet: &Packet, stream: &mut Stream) -> Drawn {
+    let entry = replay.at(packet.at);
+    let mut delay = entry.latency;
+    if entry.jitter > Span::ZERO {
+        let width = entry.jitter.as_nanos().saturating_mul(2);
+        delay = delay + Span::from_nanos(stream.random_range(0..=width)) - entry.jitter;
+    }
+    if packet.marks.iter().any(|mark| mark.effect == Effect::Copied) {
+        delay = delay + entry.duplicate_delay;
+    }
+    Drawn { delay, route: entry.route }
+}
+
+fn finite(field: &'static str, span: Span) -> Result<Span, SpecError> {
+    if span.is_forever() {
+        return Err(SpecError::value(field, span, "must end: a link that delivers nothing is an outage"));
+    }
+    Ok(span)
+}

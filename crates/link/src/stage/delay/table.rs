@@ -1,0 +1,204 @@
+//! Files of delays: measured values, a table of percentiles, or a course in time.
+//!
+//! CSV. A value has its unit with it (`12.5ms`), or the first line names the columns and their units (`delay_ms`;
+//! `percent,delay_ms`; `time_s,delay_ms`) and the values are plain numbers. Lines that are empty or begin with `#` are left
+//! out.
+
+use crate::stage::spec::{Line, TraceError};
+use crate::units::Span;
+
+/// A line of a file with two columns or one: what stands in it and where.
+type Row<'a> = (Line<'a>, Vec<&'a str>);
+
+/// Units that the name of a column may end in.
+const UNITS: [&str; 4] = ["s", "ms", "us", "ns"];
+
+/// A quantile function: delays, with straight lines between the points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quantiles {
+    /// Probability and delay in nanoseconds; both do not decrease, the probability from 0 to 1.
+    points: Vec<(f64, f64)>,
+}
+
+/// Delay over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Course {
+    /// Nanoseconds since the first row, and the delay in nanoseconds; the times increase, at least two rows.
+    rows: Vec<(u64, u64)>,
+}
+
+/// What is wrong with a list of percentiles or of values.
+pub(super) struct Unsorted(pub &'static str);
+
+impl Quantiles {
+    /// Values that were measured, each as likely as any other, with straight lines between neighbours (type 7 of Hyndman and
+    /// Fan 1996, which NumPy and R use). `None` if there are none.
+    #[must_use]
+    pub fn of_values(values: &[Span]) -> Option<Self> {
+        let mut nanos: Vec<_> = values.iter().map(|value| value.as_nanos() as f64).collect();
+        nanos.sort_by(f64::total_cmp);
+        let &only = nanos.first()?;
+        if nanos.len() == 1 {
+            nanos.push(only);
+        }
+        let last = (nanos.len() - 1) as f64;
+        Some(Self {
+            points: nanos.iter().enumerate().map(|(place, &value)| (place as f64 / last, value)).collect(),
+        })
+    }
+
+    /// Percentiles: per cent from 0 to 100, and the delay that so many do not exceed.
+    pub(super) fn of_percentiles(percentiles: &[(f64, Span)]) -> Result<Self, Unsorted> {
+        let (Some(first), Some(last)) = (percentiles.first(), percentiles.last()) else {
+            return Err(Unsorted("there must be at least the delays at 0 % and at 100 %"));
+        };
+        if (first.0..=last.0) != (0.0..=100.0) {
+            return Err(Unsorted("must begin at 0 % and end at 100 %"));
+        }
+        if percentiles.windows(2).any(|pair| !(pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1)) {
+            return Err(Unsorted("per cents must increase, and delays must not decrease"));
+        }
+        let points =
+            percentiles.iter().map(|&(percent, delay)| (percent / 100.0, delay.as_nanos() as f64)).collect();
+        Ok(Self { points })
+    }
+
+    /// Reads a file with one column (values) or two (per cent, delay); `file` is its name in errors.
+    pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
+        let (units, rows) = rows(file, text, &["percent", "delay"])?;
+        let nothing =
+            || Line { file, number: 1, text: "" }.wrong("delay", "", "there must be at least one value");
+        if rows.first().is_some_and(|(_, fields)| fields.len() == 2) {
+            let mut percentiles = Vec::new();
+            let mut last = None;
+            for (line, fields) in &rows {
+                let percent = fields[0].trim_end_matches('%').trim();
+                let percent = percent.parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p));
+                let percent =
+                    percent.ok_or_else(|| line.wrong("percent", fields[0], "a number from 0 to 100"))?;
+                percentiles.push((percent, span(line, "delay", fields[1], units[1])?));
+                last = Some(line);
+            }
+            return Self::of_percentiles(&percentiles).map_err(|Unsorted(wanted)| {
+                last.map_or_else(nothing, |line| line.wrong("percent", line.text, wanted))
+            });
+        }
+        let values = rows
+            .iter()
+            .map(|(line, fields)| span(line, "delay", fields[0], units[0]))
+            .collect::<Result<Vec<_>, _>>()?;
+        Self::of_values(&values).ok_or_else(nothing)
+    }
+
+    /// The delay that a share `uniform` (0 to 1) of all delays does not exceed, in nanoseconds.
+    pub(super) fn at(&self, uniform: f64) -> f64 {
+        let above =
+            self.points.partition_point(|&(share, _)| share <= uniform).clamp(1, self.points.len() - 1);
+        let ((from, low), (to, high)) = (self.points[above - 1], self.points[above]);
+        low + (high - low) * ((uniform - from) / (to - from)).clamp(0.0, 1.0)
+    }
+}
+
+impl Course {
+    /// Reads a file with two columns, time and delay. Times count from the first row and increase; the last row closes the
+    /// trace: at its time the trace begins again. `file` is the file's name in errors.
+    pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
+        let (units, lines) = rows(file, text, &["time", "delay"])?;
+        let mut rows: Vec<(u64, u64)> = Vec::new();
+        let mut start = None;
+        for (line, fields) in &lines {
+            let [time, delay] = fields[..] else {
+                return Err(line.wrong("line", line.text, "must have two fields: time and delay"));
+            };
+            let instant = span(line, "time", time, units[0])?.as_nanos();
+            let since = instant.checked_sub(*start.get_or_insert(instant));
+            match since {
+                Some(since) if rows.last().is_none_or(|&(before, _)| before < since) => {
+                    rows.push((since, span(line, "delay", delay, units[1])?.as_nanos()));
+                }
+                _ => return Err(line.wrong("time", time, "must be later than in the row above")),
+            }
+        }
+        if rows.len() < 2 {
+            let line = lines.last().map_or(Line { file, number: 1, text: "" }, |(line, _)| *line);
+            return Err(line.wrong(
+                "line",
+                line.text,
+                "there must be at least two rows: the last one closes the trace",
+            ));
+        }
+        Ok(Self { rows })
+    }
+
+    /// Length of the trace.
+    #[must_use]
+    pub fn duration(&self) -> Span {
+        Span::from_nanos(self.length())
+    }
+
+    fn length(&self) -> u64 {
+        self.rows.last().map_or(1, |&(time, _)| time)
+    }
+
+    /// The delay in nanoseconds when `elapsed` nanoseconds have passed: that of the last row, or on the straight line from
+    /// it to the next one.
+    pub(super) fn at(&self, elapsed: u64, straight: bool) -> u64 {
+        let within = elapsed % self.length();
+        let next = self.rows.partition_point(|&(time, _)| time <= within).clamp(1, self.rows.len() - 1);
+        let ((from, low), (to, high)) = (self.rows[next - 1], self.rows[next]);
+        if !straight {
+            return low;
+        }
+        let share = (within - from) as f64 / (to - from) as f64;
+        (low as f64 + (high as f64 - low as f64) * share).round() as u64
+    }
+}
+
+/// The rows of a file, each of one or two fields and all of the same number, and the unit of each column if a heading gives
+/// it.
+fn rows<'a>(
+    file: &'a str,
+    text: &'a str,
+    columns: &[&'static str; 2],
+) -> Result<([Option<&'a str>; 2], Vec<Row<'a>>), TraceError> {
+    let mut units = [None; 2];
+    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut headed = false;
+    for line in Line::of(file, text) {
+        let trimmed = line.text.trim();
+        if trimmed.is_empty() || trimmed.starts_with('#') {
+            continue;
+        }
+        let fields: Vec<_> = trimmed.split(',').map(str::trim).collect();
+        if fields.len() > 2 {
+            return Err(line.wrong("line", line.text, "must have one field or two"));
+        }
+        let is_heading = rows.is_empty() && !headed && trimmed.starts_with(|c: char| c.is_ascii_alphabetic());
+        if is_heading {
+            headed = true;
+            for (place, &field) in fields.iter().enumerate() {
+                let unit = field.rsplit_once('_').map(|(_, unit)| unit).filter(|unit| UNITS.contains(unit));
+                let named = columns.contains(&field.split('_').next().unwrap_or_default());
+                if !named || (unit.is_none() && field.contains('_')) {
+                    return Err(line.wrong("heading", field, "a column like delay_ms, time_s or percent"));
+                }
+                units[place] = unit;
+            }
+            continue;
+        }
+        if rows.first().is_some_and(|(_, first)| first.len() != fields.len()) {
+            return Err(line.wrong("line", line.text, "must have as many fields as the lines above"));
+        }
+        rows.push((line, fields));
+    }
+    Ok((units, rows))
+}
+
+fn span(line: &Line<'_>, field: &'static str, text: &str, unit: Option<&str>) -> Result<Span, TraceError> {
+    let parsed = match unit {
+        Some(unit) if text.parse::<f64>().is_ok() => format!("{text}{unit}").parse::<Span>(),
+        _ => text.parse(),
+    };
+    let wanted = "a length of time with its unit, like 12.5ms, or a heading like delay_ms and plain numbers";
+    parsed.ok().filter(|span| !span.is_forever()).ok_or_else(|| line.wrong(field, text, wanted))
+}

@@ -1,0 +1,106 @@
+//! How a delay is written in a profile.
+
+use super::*;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Profile {
+    delay: DelaySpec,
+}
+
+fn read(value: &str) -> DelaySpec {
+    let toml = format!("delay = {value}");
+    toml::from_str::<Profile>(&toml).unwrap_or_else(|error| panic!("{toml}: {error}")).delay
+}
+
+fn refused(value: &str) -> String {
+    let toml = format!("delay = {value}");
+    match toml::from_str::<Profile>(&toml) {
+        Err(error) => error.to_string(),
+        Ok(profile) => Delay::new(profile.delay, &Seed::campaign(1)).expect_err(value).to_string(),
+    }
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    for value in [
+        "\"70ms\"",
+        "{ kind = \"constant\", delay = \"70ms\", reorder = true }",
+        "{ kind = \"uniform\", mean = \"40ms\", jitter = \"10ms\" }",
+        "{ kind = \"normal\", mean = \"40ms\", sd = \"10ms\", reorder = true }",
+        "{ kind = \"lognormal\", mean = \"40ms\", sd = \"10ms\" }",
+        "{ kind = \"empirical\", values = [\"10ms\", \"20ms\"] }",
+        "{ kind = \"empirical\", percentiles = [[0, \"10ms\"], [99.5, \"20ms\"], [100, \"1s\"]] }",
+        "{ kind = \"empirical\", file = \"a.csv\" }",
+        "{ kind = \"trace\", file = \"a.csv\" }",
+        "{ kind = \"trace\", file = \"a.csv\", between = \"linear\" }",
+        "{ kind = \"theaterq\", file = \"a.csv\", at_end = \"clear\", reorder = true }",
+    ] {
+        let delay = read(value);
+        let written = toml::to_string(&Profile { delay: delay.clone() }).expect("can be written");
+        assert_eq!(
+            toml::from_str::<Profile>(&written).expect("reads back").delay,
+            delay,
+            "{value}\n{written}"
+        );
+    }
+    assert_eq!(read("\"70ms\""), DelaySpec::constant(Span::from_millis(70)));
+    let written = toml::to_string(&Profile { delay: read("\"70ms\"") }).expect("can be written");
+    assert_eq!(written, "delay = \"70ms\"\n");
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_what_can() {
+    assert!(refused("\"70\"").contains("write it like 70ms"));
+    assert!(refused("70").contains("a delay like \"70ms\""));
+    assert!(refused("{ kind = \"pareto\", mean = \"1ms\" }").contains("lognormal"));
+    assert!(refused("{ kind = \"normal\", mean = \"1ms\", sd = \"1ms\", order = true }").contains("order"));
+    assert!(refused("{ kind = \"empirical\", valeus = [] }").contains("values = [DELAY, ...]"));
+    assert_eq!(refused("\"inf\""), "delay = inf: must end: a link that delivers nothing is an outage");
+    assert_eq!(
+        refused("{ kind = \"uniform\", mean = \"1ms\", jitter = \"2ms\" }"),
+        "jitter = 2ms: must not exceed the mean"
+    );
+    assert!(
+        refused("{ kind = \"lognormal\", mean = \"0ms\", sd = \"1ms\" }")
+            .starts_with("mean = 0ms: must be above 0")
+    );
+    assert!(
+        refused("{ kind = \"lognormal\", mean = \"0ms\", sd = \"0ms\" }")
+            .starts_with("mean = 0ms: must be above 0")
+    );
+    assert_eq!(
+        refused("{ kind = \"empirical\", values = [] }"),
+        "values = []: there must be at least one value"
+    );
+    assert!(
+        refused("{ kind = \"empirical\", percentiles = [[5, \"1ms\"], [100, \"2ms\"]] }")
+            .contains("begin at 0 %")
+    );
+    assert!(refused("{ kind = \"empirical\", percentiles = [] }").contains("at 0 % and at 100 %"));
+    assert!(refused("{ kind = \"trace\", file = \"a.csv\" }").contains("a.csv has not been read yet"));
+}
+
+#[test]
+fn files_are_read_through_the_function_that_load_is_given() {
+    for (value, text) in [
+        ("{ kind = \"empirical\", file = \"a.csv\" }", "10ms\n"),
+        ("{ kind = \"trace\", file = \"a.csv\" }", "0s,10ms\n1s,10ms\n"),
+        ("{ kind = \"theaterq\", file = \"a.csv\" }", "1000,10000000,-1,0,0\n"),
+    ] {
+        let mut spec = read(value);
+        spec.load(&mut |name| {
+            (name == "a.csv").then(|| text.to_owned()).ok_or(std::io::ErrorKind::NotFound.into())
+        })
+        .expect("a file");
+        let mut stage = Delay::new(spec, &Seed::campaign(1)).expect("a spec that can be");
+        assert_eq!(delays(&mut stage, 10, 5), [10 * MS; 10], "{value}");
+    }
+}
+
+#[test]
+fn it_prints_what_it_does() {
+    assert_eq!(read("\"70ms\"").to_string(), "70ms");
+    let normal = read("{ kind = \"normal\", mean = \"40ms\", sd = \"10ms\", reorder = true }");
+    assert_eq!(normal.to_string(), "40ms, sd 10ms, normal, reordering");
+}
