@@ -13,9 +13,9 @@ pub use port::{Port, Segments};
 
 use crate::control::{Bell, Controls};
 use crate::driver::{Driver, PortId};
+use buffers::Buffers;
 use link::units::{Span, Time};
 use packet::Frame;
-use buffers::Buffers;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::time::{

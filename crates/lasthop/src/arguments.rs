@@ -6,12 +6,17 @@ use std::path::PathBuf;
 
 /// A laboratory for TCP over wireless links, on the real Linux TCP stack.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, disable_help_subcommand = true, after_help = "\
+#[command(
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    after_help = "\
 Examples:
   lasthop link --profile umts --loss lite-4 -- curl -O http://host.lasthop:8000/file
   lasthop link --down rate=2mbit,delay=40ms,loss=1% -- bash
   lasthop profiles
-  lasthop doctor")]
+  lasthop doctor"
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -40,7 +45,9 @@ pub enum Command {
 
 /// `lasthop link`.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 The program runs on the wireless host. Down is towards it, up is from it. The network that this command was started in is
 the other end: it is called host.lasthop inside, and its address is in LASTHOP_HOST.
 
@@ -54,7 +61,8 @@ Examples:
   lasthop link --down trace=att.down --up trace=att.up -- chromium http://host.lasthop/
   lasthop link --profile geo --publish 8080 -- python3 -m http.server 8080
   lasthop link --profile lte -- lasthop link --profile lossy-wifi -- bash       (two hops)
-  lasthop link set 3 down rate=1mbit")]
+  lasthop link set 3 down rate=1mbit"
+)]
 pub struct LinkArguments {
     /// Look at links that run, or change them
     #[command(subcommand)]

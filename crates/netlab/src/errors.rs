@@ -17,7 +17,10 @@ pub struct NetlabError {
 
 impl NetlabError {
     /// `attempted` is impossible for a reason of our own.
-    pub fn new(attempted: impl Into<String>, reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub fn new(
+        attempted: impl Into<String>,
+        reason: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
         Self { attempted: attempted.into(), reason: io::Error::other(reason), way_out: None }
     }
 

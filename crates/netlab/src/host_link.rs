@@ -88,9 +88,7 @@ impl Addresses {
     #[must_use]
     pub fn of(id: u32) -> Self {
         let v4 = |host: u32| Ipv4Addr::from(u32::from(Ipv4Addr::new(100, 64, 0, 0)) + id * 4 + host);
-        let v6 = |host: u16| {
-            Ipv6Addr::new(0xfd6c, 0x6173, 0x7468, (id >> 16) as u16, id as u16, 0, 0, host)
-        };
+        let v6 = |host: u16| Ipv6Addr::new(0xfd6c, 0x6173, 0x7468, (id >> 16) as u16, id as u16, 0, 0, host);
         Self { outside: v4(1), inside: v4(2), outside6: v6(1), inside6: v6(2) }
     }
 
@@ -172,7 +170,8 @@ impl HostLink {
 
     /// A private `/etc/hosts` in the folder of the run: the caller's, and the names of the other end.
     pub fn hosts_file(&self) -> Result<PathBuf, NetlabError> {
-        let mut hosts = fs::read_to_string("/etc/hosts").unwrap_or_else(|_| "127.0.0.1 localhost\n".to_owned());
+        let mut hosts =
+            fs::read_to_string("/etc/hosts").unwrap_or_else(|_| "127.0.0.1 localhost\n".to_owned());
         if !hosts.ends_with('\n') {
             hosts.push('\n');
         }

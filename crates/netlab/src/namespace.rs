@@ -19,7 +19,8 @@ impl Namespace {
     /// The one this thread is in.
     pub fn current() -> Result<Self, NetlabError> {
         let path = "/proc/thread-self/ns/net";
-        let fd = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).attempt(format!("open {path}"))?;
+        let fd =
+            open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).attempt(format!("open {path}"))?;
         Ok(Self { fd })
     }
 
@@ -36,7 +37,10 @@ impl Namespace {
     }
 
     /// Does something in this namespace, on a thread of its own: the caller's thread stays where it is.
-    pub fn enter<T: Send>(&self, work: impl FnOnce() -> Result<T, NetlabError> + Send) -> Result<T, NetlabError> {
+    pub fn enter<T: Send>(
+        &self,
+        work: impl FnOnce() -> Result<T, NetlabError> + Send,
+    ) -> Result<T, NetlabError> {
         on_a_thread(|| {
             move_into_link_name_space(self.fd.as_fd(), Some(LinkNameSpaceType::Network))
                 .attempt("enter a network namespace")?;

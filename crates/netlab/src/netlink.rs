@@ -5,12 +5,14 @@
 use crate::errors::{Attempt, NetlabError};
 use crate::namespace::Namespace;
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
+    NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
@@ -113,8 +115,9 @@ impl Netlink {
     pub fn dropped(&self, index: u32) -> Result<u64, NetlabError> {
         let mut message = LinkMessage::default();
         message.header.index = index;
-        let answers =
-            self.request(RouteNetlinkMessage::GetLink(message), 0).attempt("read the counters of an interface")?;
+        let answers = self
+            .request(RouteNetlinkMessage::GetLink(message), 0)
+            .attempt("read the counters of an interface")?;
         for answer in answers {
             let RouteNetlinkMessage::NewLink(link) = answer else { continue };
             for attribute in link.attributes {

@@ -76,8 +76,10 @@ pub fn root() -> PathBuf {
     if uid.is_root() {
         return "/run/lasthop".into();
     }
-    std::env::var_os("XDG_RUNTIME_DIR")
-        .map_or_else(|| std::env::temp_dir().join(format!("lasthop-{uid}")), |dir| Path::new(&dir).join("lasthop"))
+    std::env::var_os("XDG_RUNTIME_DIR").map_or_else(
+        || std::env::temp_dir().join(format!("lasthop-{uid}")),
+        |dir| Path::new(&dir).join("lasthop"),
+    )
 }
 
 impl Process {
@@ -217,7 +219,8 @@ impl Claim {
 fn write_state(folder: &Path, state: &State) -> Result<(), NetlabError> {
     let path = folder.join("state.json");
     let fresh = folder.join("state.json.new");
-    let text = serde_json::to_vec_pretty(state).map_err(io::Error::from).attempt("write the state as JSON")?;
+    let text =
+        serde_json::to_vec_pretty(state).map_err(io::Error::from).attempt("write the state as JSON")?;
     fs::write(&fresh, text).attempt(format!("write {}", fresh.display()))?;
     fs::rename(&fresh, &path).attempt(format!("write {}", path.display()))
 }
@@ -230,7 +233,8 @@ pub fn list() -> Vec<(PathBuf, State)> {
 
 fn list_in(root: &Path) -> Vec<(PathBuf, State)> {
     let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut runs: Vec<_> = folders.filter_map(|folder| Some((folder.clone(), State::read(&folder).ok()?))).collect();
+    let mut runs: Vec<_> =
+        folders.filter_map(|folder| Some((folder.clone(), State::read(&folder).ok()?))).collect();
     runs.sort_by_key(|(_, state)| state.id);
     runs
 }
@@ -277,9 +281,9 @@ fn undo(root: &Path, folder: &Path, state: &State, namespace: &Namespace) -> Res
 
 /// Sysctls serve every link of the namespace: another run that needs them gets the duty to restore them.
 fn hand_over_or_restore(root: &Path, state: &State, namespace: &Namespace) -> Result<(), NetlabError> {
-    let heir = list_in(root)
-        .into_iter()
-        .find(|(_, other)| other.id != state.id && other.namespace == state.namespace && !other.is_abandoned());
+    let heir = list_in(root).into_iter().find(|(_, other)| {
+        other.id != state.id && other.namespace == state.namespace && !other.is_abandoned()
+    });
     if let Some((folder, mut heir)) = heir {
         heir.sysctls.extend(state.sysctls.iter().cloned());
         return write_state(&folder, &heir);
@@ -301,7 +305,10 @@ fn kill_marked(state: &State) {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
         };
-        if in_namespace && marked() && let Some(pid) = Pid::from_raw(pid) {
+        if in_namespace
+            && marked()
+            && let Some(pid) = Pid::from_raw(pid)
+        {
             // It may have ended in between.
             let _ = kill_process(pid, Signal::KILL);
         }
@@ -315,5 +322,6 @@ pub(crate) fn pids() -> impl Iterator<Item = i32> {
 }
 
 fn namespace_lives(inode: u64) -> bool {
-    pids().any(|pid| fs::metadata(format!("/proc/{pid}/ns/net")).is_ok_and(|metadata| metadata.ino() == inode))
+    pids()
+        .any(|pid| fs::metadata(format!("/proc/{pid}/ns/net")).is_ok_and(|metadata| metadata.ino() == inode))
 }

@@ -58,7 +58,9 @@ pub fn create_here(device: &Path, options: TunOptions<'_>) -> Result<OwnedFd, Ne
     // SAFETY: TUNSETIFF reads and writes one `struct ifreq`, which is 40 bytes on 64-bit Linux, as this one is.
     unsafe { ioctl(&fd, Setter::<{ libc::TUNSETIFF as _ }, InterfaceRequest>::new(request)) }
         .attempt(format!("make the interface {name}"))
-        .map_err(|error| error.or_else_do("this needs root (CAP_NET_ADMIN), or a user namespace of your own"))?;
+        .map_err(|error| {
+            error.or_else_do("this needs root (CAP_NET_ADMIN), or a user namespace of your own")
+        })?;
 
     let offloads = if whole_segments {
         libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN
@@ -76,7 +78,9 @@ fn with_way_out(error: NetlabError, device: &Path) -> NetlabError {
     let device = device.display();
     let way_out = match error.reason.kind() {
         io::ErrorKind::NotFound => {
-            format!("load the tun module (modprobe tun), or as root: mkdir -p /dev/net && mknod {device} c 10 200")
+            format!(
+                "load the tun module (modprobe tun), or as root: mkdir -p /dev/net && mknod {device} c 10 200"
+            )
         }
         io::ErrorKind::PermissionDenied => {
             format!("run as root, or let everybody open it, as most distributions do: chmod 0666 {device}")

@@ -92,7 +92,8 @@ fn run(world: Simulated, up: Pipeline, down: Pipeline) -> Ending<Simulated, Seen
 fn packets_leave_exactly_when_they_are_due() {
     let script = vec![(at(100), PortId(0), frame(1)), (at(250), PortId(1), frame(2))];
     let ending = run(Simulated::new(script), waits(&[10]), waits(&[20, 5]));
-    let sent: Vec<_> = ending.driver.sent.iter().map(|(time, port, f)| (*time, port.0, f.head()[0])).collect();
+    let sent: Vec<_> =
+        ending.driver.sent.iter().map(|(time, port, f)| (*time, port.0, f.head()[0])).collect();
     assert_eq!(sent, [(at(10_100), 1, 1), (at(25_250), 0, 2)]);
     assert_eq!(ending.punctuality.worst(), Span::ZERO);
 }
@@ -151,7 +152,8 @@ fn what_is_inside_when_the_run_stops_is_lost_with_that_reason() {
     ]);
     emulator.add(Way { from: PortId(0), pipeline, to: PortId(1) });
     let ending = emulator.run().expect("no errors");
-    let effects: Vec<_> = ending.observer.ended.iter().map(|(_, p)| p.marks.last().map(|m| m.effect)).collect();
+    let effects: Vec<_> =
+        ending.observer.ended.iter().map(|(_, p)| p.marks.last().map(|m| m.effect)).collect();
     assert_eq!(effects, [Some(Effect::Lost(Loss::RunEnded))]);
     assert!(ending.driver.sent.is_empty());
 }

@@ -16,7 +16,6 @@
 mod backlog;
 mod clock;
 mod codel;
-mod congestion;
 mod counted;
 mod limiter;
 pub mod mahimahi;
@@ -39,7 +38,6 @@ use crate::stage::{Outbox, Stage};
 use crate::units::Time;
 use backlog::{Backlog, Waiting};
 use codel::CoDel;
-use congestion::mark_congestion;
 use limiter::Limiter;
 use rand::RngExt;
 use red::{Red, Verdict};
@@ -171,8 +169,7 @@ impl Bottleneck {
             Discipline::Red(red) => {
                 let packet_time = limiter.packet_time(red.spec.packet, now);
                 let verdict = red.arrival(waits, now, packet_time, || stream.random());
-                let marked =
-                    verdict == Verdict::Signal && red.spec.ecn && mark_congestion(&mut waiting.packet.frame);
+                let marked = verdict == Verdict::Signal && red.spec.ecn && waiting.packet.frame.mark_ce();
                 if marked {
                     waiting.packet.mark(Effect::CongestionMarked);
                 } else if verdict != Verdict::Keep {
@@ -375,14 +372,6 @@ impl Stage for Bottleneck {
 
     fn waiting(&self) -> usize {
         self.backlog.amount().packets as usize
-    }
-
-    fn changes_bytes(&self) -> bool {
-        match &self.discipline {
-            Discipline::CoDel(codel) => codel.spec.ecn,
-            Discipline::Red(red) => red.spec.ecn,
-            Discipline::DropTail(_) | Discipline::DropHead(_) | Discipline::Trace(_) => false,
-        }
     }
 }
 

@@ -6,7 +6,6 @@
 //! as Linux does it (`codel_dequeue` in `include/net/codel_impl.h`): a marked packet goes out and ends the round.
 
 use super::backlog::{Backlog, Waiting};
-use super::congestion::mark_congestion;
 use super::queue::Limit;
 use crate::fate::{Effect, Loss};
 use crate::stage::Outbox;
@@ -148,7 +147,7 @@ impl CoDel {
     }
 
     fn marks(&self, waiting: &mut Waiting, now: Time) -> bool {
-        let marked = self.spec.ecn && mark_congestion(&mut waiting.packet.frame);
+        let marked = self.spec.ecn && waiting.packet.frame.mark_ce();
         if marked {
             waiting.packet.at = now;
             waiting.packet.mark(Effect::CongestionMarked);

@@ -11,7 +11,7 @@ mod traces;
 
 use super::*;
 use crate::units::{BitRate, Span};
-use packet::{Frame, Layer};
+use packet::{Ecn, Frame, Layer};
 
 /// What became of a packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,13 +65,15 @@ pub(crate) fn collect(out: &mut Outbox, now: Time, fates: &mut Vec<Fate>) {
     let (passed, lost) = (out.passed.drain(..), out.lost.drain(..));
     for packet in passed.chain(lost) {
         assert_eq!(packet.at, now, "a packet leaves at the instant at which the stage acts");
+        let marked = packet.marks.iter().any(|mark| mark.effect == Effect::CongestionMarked);
+        assert_eq!(marked, packet.frame.ecn() == Ecn::Ce, "none comes with CE");
         fates.push(Fate {
             number: packet.number,
             arrived: packet.arrived,
             at: packet.at,
             sending: packet.sending,
             loss: packet.loss(),
-            marked: packet.marks.iter().any(|mark| mark.effect == Effect::CongestionMarked),
+            marked,
         });
     }
 }
