@@ -132,75 +132,75 @@ impl Bottleneck {
     }
 
     /// A packet comes to the queue, and counts in one of its virtual queues.
-    fn arrive(&mut self, packet: Packet, queue: u16, out: &mut Outbox) {
+    fn arrive(&mut self, mut packet: Packet, queue: u16, out: &mut Outbox) {
         let now = packet.at;
         let cost = self.spec.counted.bytes(&packet.frame) + self.limiter.overhead();
-        let waiting = Waiting { packet, cost, queue };
         let idle = self.serving.is_none() && self.backlog.is_empty();
         if idle && let Limiter::Mahimahi(replay) = &mut self.limiter {
             replay.skip(now);
         }
         let free = idle && self.limiter.is_ready(now);
-        let Some(waiting) = self.admit(waiting, free, now, out) else { return };
-        if !free {
-            self.backlog.push(waiting);
+        if let Err(why) = self.admit(&mut packet, cost, queue, free, now) {
+            out.lose(packet, why);
+        } else if !free {
+            self.backlog.push(Waiting { packet, cost, queue });
             self.make_room(now, out);
         } else if let Discipline::CoDel(_) = self.discipline {
             // CoDel sees each packet as it leaves the queue, also one that did not wait.
-            self.backlog.push(waiting);
+            self.backlog.push(Waiting { packet, cost, queue });
             self.send_next(now, false, out);
         } else {
-            self.send(waiting, now, false, out);
+            self.send(packet, cost, now, false, out);
         }
         self.due = self.next_due(now);
     }
 
-    /// Whether a packet may wait, or be sent at once if the limiter is `free`. If not it is lost.
-    fn admit(&mut self, mut waiting: Waiting, free: bool, now: Time, out: &mut Outbox) -> Option<Waiting> {
+    /// Whether a packet may wait, or be sent at once if the limiter is `free`; if not, why it is lost.
+    fn admit(
+        &mut self,
+        packet: &mut Packet,
+        cost: u64,
+        queue: u16,
+        free: bool,
+        now: Time,
+    ) -> Result<(), Loss> {
         let Self { limiter, discipline, backlog, serving, stream, .. } = self;
         let waits = backlog.amount();
         let limit = match discipline {
             Discipline::DropTail(limit) => *limit,
-            Discipline::DropHead(_) => Limit::Unlimited,
+            Discipline::DropHead(_) => return Ok(()),
             Discipline::CoDel(codel) => {
-                codel.enqueued(waiting.cost);
+                codel.enqueued(cost);
                 codel.spec.limit
             }
             Discipline::Red(red) => {
                 let packet_time = limiter.packet_time(red.spec.packet, now);
                 let verdict = red.arrival(waits, now, packet_time, || stream.random());
-                let marked = verdict == Verdict::Signal && red.spec.ecn && waiting.packet.frame.mark_ce();
-                if marked {
-                    waiting.packet.mark(Effect::CongestionMarked);
+                if verdict == Verdict::Signal && red.spec.ecn && packet.frame.mark_ce() {
+                    packet.mark(Effect::CongestionMarked);
                 } else if verdict != Verdict::Keep {
                     if serving.is_none() && backlog.is_empty() {
                         red.idle(now);
                     }
-                    out.lose(waiting.packet, Loss::Red);
-                    return None;
+                    return Err(Loss::Red);
                 }
                 red.spec.limit
             }
             Discipline::Trace(unit) => {
-                let Limiter::Theaterq(replay, _) = limiter else { return Some(waiting) };
-                let (limit, inside) = (u64::from(replay.at(now).limit), backlog.amount_in(waiting.queue));
+                let Limiter::Theaterq(replay, _) = limiter else { return Ok(()) };
+                let (limit, inside) = (u64::from(replay.at(now).limit), backlog.amount_in(queue));
                 let room = match unit {
                     TraceLimit::Packets => inside.packets < limit,
-                    TraceLimit::Bytes => inside.bytes + waiting.cost <= limit,
+                    TraceLimit::Bytes => inside.bytes + cost <= limit,
                 };
-                if limit > 0 && !room && !free {
-                    out.lose(waiting.packet, Loss::QueueFull);
-                    return None;
-                }
-                Limit::Unlimited
+                return if limit == 0 || room || free { Ok(()) } else { Err(Loss::QueueFull) };
             }
         };
         let end = serving.as_ref().map(|packet| packet.sending.end);
-        if free || backlog.has_room(limit, waiting.cost, || limiter.wait(waits.bytes, end, now)) {
-            return Some(waiting);
+        if free || backlog.has_room(limit, cost, || limiter.wait(waits.bytes, end, now)) {
+            return Ok(());
         }
-        out.lose(waiting.packet, Loss::QueueFull);
-        None
+        Err(Loss::QueueFull)
     }
 
     /// Drop-head: the oldest packets make room for the newest.
@@ -241,8 +241,7 @@ impl Bottleneck {
     }
 
     /// Begins to send a packet. One that takes no time has left already.
-    fn send(&mut self, waiting: Waiting, now: Time, waited: bool, out: &mut Outbox) {
-        let Waiting { mut packet, cost, .. } = waiting;
+    fn send(&mut self, mut packet: Packet, cost: u64, now: Time, waited: bool, out: &mut Outbox) {
         let end = self.limiter.send(cost, now, waited);
         packet.sending = Sending { start: now, end };
         if end > now {
@@ -257,7 +256,7 @@ impl Bottleneck {
     fn send_next(&mut self, now: Time, waited: bool, out: &mut Outbox) {
         while self.serving.is_none() && self.limiter.is_ready(now) {
             let Some(waiting) = self.take_next(now, out) else { return };
-            self.send(waiting, now, waited, out);
+            self.send(waiting.packet, waiting.cost, now, waited, out);
         }
     }
 
@@ -266,7 +265,7 @@ impl Bottleneck {
         while budget > 0 {
             if self.serving.is_none() {
                 let Some(waiting) = self.take_next(now, out) else { return };
-                self.send(waiting, now, true, out);
+                self.send(waiting.packet, waiting.cost, now, true, out);
             }
             let (left, done) = self.limiter.spend(budget);
             budget = left;
