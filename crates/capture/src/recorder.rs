@@ -238,7 +238,11 @@ impl Recorder {
             Err(_) => errors.push(RecordError::Deserted),
         }
         recorded.summary = live.summary();
-        if errors.is_empty() { Ok(recorded) } else { Err(CloseError { errors, recorded }) }
+        if errors.is_empty() {
+            Ok(recorded)
+        } else {
+            Err(CloseError { errors, recorded: Box::new(recorded) })
+        }
     }
 
     #[inline]

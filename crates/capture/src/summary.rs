@@ -214,6 +214,7 @@ impl Serialize for Spread {
     /// Nanoseconds; `null` of nothing.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
+        #[allow(clippy::struct_field_names, reason = "a name in JSON ends in its unit")]
         struct Text {
             min_ns: Option<Span>,
             mean_ns: Option<Span>,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The row; times in nanoseconds.
 #[derive(Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "a row of a table: each is a column")]
 pub(super) struct Row<'a> {
     link: LinkId,
     up: bool,

@@ -70,7 +70,7 @@ pub struct CloseError {
     /// At least one.
     pub errors: Vec<RecordError>,
     /// The rest.
-    pub recorded: Recorded,
+    pub recorded: Box<Recorded>,
 }
 
 impl fmt::Display for CloseError {

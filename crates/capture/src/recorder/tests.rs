@@ -68,8 +68,8 @@ impl Write for Full {
     }
 }
 
-fn to(disk: impl Write + Send + 'static) -> Option<CaptureTo> {
-    Some(CaptureTo::Writer(Box::new(disk)))
+fn to(disk: impl Write + Send + 'static) -> CaptureTo {
+    CaptureTo::Writer(Box::new(disk))
 }
 
 /// `count` packets of 1000 bytes, one a microsecond, each 10 us under way and every tenth lost.
@@ -104,14 +104,14 @@ fn capture_event_log_and_counters_agree() {
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     drive(&mut recorder, 5_000);
     recorder.note(at(5_000_000), "enough");
-    let recorded = recorder.close(at(6_000_000)).expect("closed");
+    let closed = recorder.close(at(6_000_000)).expect("closed");
 
-    let way = recorded.summary.way(LINK, Direction::Down);
+    let way = closed.summary.way(LINK, Direction::Down);
     assert_eq!((way.packets, way.bytes, way.delivered, way.lost), (5_000, 5_000_000, 4_491, 499));
     let packets: Vec<_> =
         packets::Reader::open(&capture).expect("a capture").map(|packet| packet.expect("a packet")).collect();
     assert_eq!(packets.len() as u64, way.packets + way.delivered);
-    assert_eq!(recorded.capture.expect("a capture").report.records, packets.len() as u64);
+    assert_eq!(closed.capture.expect("a capture").report.records, packets.len() as u64);
     assert!(packets.is_sorted_by_key(|packet| packet.time));
     let in_flight =
         packets.iter().filter(|packet| packet.comments[0].ends_with("in flight at the end")).count();
@@ -122,7 +122,7 @@ fn capture_event_log_and_counters_agree() {
     assert_eq!(reader.notes()[0].text, "enough");
     let fates: Vec<Fate> = reader.map(|fate| fate.expect("a fate")).collect();
     assert_eq!(fates.len() as u64, way.delivered + way.lost);
-    assert_eq!(recorded.events, Some(Logged { path: events, fates: fates.len() as u64 }));
+    assert_eq!(closed.events, Some(Logged { path: events, fates: fates.len() as u64 }));
     assert!(fates.iter().enumerate().all(|(place, fate)| fate.number == place as u64));
     assert_eq!(std::fs::read_dir(dir.path()).expect("the directory").count(), 2, "nothing else is left");
 }
@@ -132,7 +132,8 @@ fn a_slow_disk_makes_the_caller_wait_and_is_counted() {
     let (give, live) = channel();
     let disk = Kept::default();
     // Two chunks are the least there is.
-    let options = Options { capture: to(Slow { live, disk: disk.clone() }), memory: 0, ..Options::default() };
+    let options =
+        Options { capture: Some(to(Slow { live, disk: disk.clone() })), memory: 0, ..Options::default() };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     assert_eq!(recorder.stalls(), Stalls::default());
     give.send(recorder.live()).expect("the disk is there");
@@ -140,9 +141,9 @@ fn a_slow_disk_makes_the_caller_wait_and_is_counted() {
     drive(&mut recorder, 5_000);
     let stalls = recorder.stalls();
     assert!(stalls.count > 0 && stalls.waited > Duration::ZERO, "{stalls:?}");
-    let recorded = recorder.close(at(6_000_000)).expect("closed");
-    assert!(recorded.stalls.count >= stalls.count);
-    let way = recorded.summary.way(LINK, Direction::Down);
+    let closed = recorder.close(at(6_000_000)).expect("closed");
+    assert!(closed.stalls.count >= stalls.count);
+    let way = closed.summary.way(LINK, Direction::Down);
     assert_eq!(packets(&disk).len() as u64, way.packets + way.delivered, "nothing is left out");
 }
 
@@ -150,7 +151,7 @@ fn a_slow_disk_makes_the_caller_wait_and_is_counted() {
 fn a_full_disk_is_told_at_the_end_and_the_counters_go_on() {
     let disk = Kept::default();
     let full = Full { left: 1_000_000, disk: disk.clone() };
-    let options = Options { capture: to(full), ..Options::default() };
+    let options = Options { capture: Some(to(full)), ..Options::default() };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     drive(&mut recorder, 5_000);
     let error = recorder.close(at(6_000_000)).expect_err("the disk is full");
@@ -166,7 +167,7 @@ fn a_full_disk_is_told_at_the_end_and_the_counters_go_on() {
 fn records_go_to_the_disk_when_they_are_old_enough() {
     let disk = Kept::default();
     let options =
-        Options { capture: to(disk.clone()), age: crate::Span::from_nanos(500), ..Options::default() };
+        Options { capture: Some(to(disk.clone())), age: crate::Span::from_nanos(500), ..Options::default() };
     let mut recorder = Recorder::start(example::header(), options).expect("started");
     assert_eq!(recorder.due(), Time::NEVER);
     recorder.entered(LINK, Direction::Up, 0, at(1_000), 4, b"abcd");
@@ -182,8 +183,8 @@ fn records_go_to_the_disk_when_they_are_old_enough() {
     assert_eq!(recorder.due(), Time::NEVER);
     // The chunk is under way; closing waits for it, and has nothing to add.
     let live = recorder.live();
-    let recorded = recorder.close(at(10_000)).expect("closed");
-    assert_eq!(live.summary(), recorded.summary);
+    let closed = recorder.close(at(10_000)).expect("closed");
+    assert_eq!(live.summary(), closed.summary);
     assert_eq!(packets(&disk).len(), 2);
 }
 

@@ -75,7 +75,7 @@ impl Writing {
             match order.finish() {
                 Ok((report, _)) => recorded.capture = Some(Captured { path, report }),
                 Err(source) => {
-                    errors.push(RecordError::Write { what: "capture", path, at: self.settled, source })
+                    errors.push(RecordError::Write { what: "capture", path, at: self.settled, source });
                 }
             }
         }
@@ -89,8 +89,8 @@ impl Writing {
 
     fn write(&mut self, chunk: &Chunk) {
         self.count(chunk);
-        self.to_capture(chunk);
-        self.to_events(chunk);
+        self.feed_capture(chunk);
+        self.feed_events(chunk);
         for entry in chunk.entries() {
             match entry {
                 Entry::Settled(now) => self.settled = self.settled.max(*now),
@@ -111,7 +111,7 @@ impl Writing {
         }
     }
 
-    fn to_capture(&mut self, chunk: &Chunk) {
+    fn feed_capture(&mut self, chunk: &Chunk) {
         let Some(capture) = &mut self.capture else { return };
         if let Err(source) = capture.write(chunk, &self.header) {
             let path = capture.path.take();
@@ -120,7 +120,7 @@ impl Writing {
         }
     }
 
-    fn to_events(&mut self, chunk: &Chunk) {
+    fn feed_events(&mut self, chunk: &Chunk) {
         let Some(events) = &mut self.events else { return };
         if let Err(source) = events.write(chunk, &self.header) {
             let path = Some(std::mem::take(&mut events.log));

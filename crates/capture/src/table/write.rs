@@ -7,11 +7,13 @@ use crate::input::Tail;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, Type};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -54,15 +56,14 @@ impl<W: Write + Send> Writer<W> {
             self.write_rows(header)?;
         }
         let columns: BTreeMap<_, _> = COLUMNS.iter().map(|column| (column.name, column.meaning)).collect();
-        let json = |result: serde_json::Result<String>| result.expect("plain data has a JSON form");
         let metadata = [
             (key::SCHEMA, header.schema.to_string()),
             (key::VERSION, header.lasthop.clone()),
             (key::SEED, header.seed.to_string()),
             (key::STARTED, header.started.as_nanos().to_string()),
-            (key::HEADER, json(serde_json::to_string(header))),
-            (key::NOTES, json(serde_json::to_string(notes))),
-            (key::COLUMNS, json(serde_json::to_string(&columns))),
+            (key::HEADER, json(header)?),
+            (key::NOTES, json(notes)?),
+            (key::COLUMNS, json(&columns)?),
             (key::TAIL, tail.to_string()),
         ];
         for (key, value) in metadata {
@@ -128,6 +129,10 @@ fn write_cells<'a, T: DataType>(
     }
     writer.write_batch(&values, optional.then_some(&there), None)?;
     Ok(())
+}
+
+fn json(value: &(impl Serialize + ?Sized)) -> Result<String, TableError> {
+    serde_json::to_string(value).map_err(|error| TableError::Parquet(ParquetError::External(Box::new(error))))
 }
 
 fn number(cell: &Cell<'_>) -> Option<u64> {

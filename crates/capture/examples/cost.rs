@@ -1,0 +1,103 @@
+//! What recording costs: nanoseconds a packet on the emulator's side, and what the writing thread gets away.
+//!
+//! ```text
+//! cargo run --release -p capture --example cost -- DIRECTORY [PACKETS]
+//! ```
+//!
+//! Packets of 1500 bytes, 100 inside the link at a time, come as fast as the recorder takes them; with `memory` for all of
+//! them the calls never wait, with the default the disk sets the pace.
+
+use capture::{
+    CaptureTo, Direction, Ended, Header, Layer, LinkId, LinkInfo, Options, Outcome, Recorder, Sending, Span,
+    Time, WallTime, WayInfo,
+};
+use std::path::PathBuf;
+use std::time::Instant;
+
+const LENGTH: usize = 1500;
+const INSIDE: u64 = 100;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let dir = PathBuf::from(arguments.next().ok_or("usage: cost DIRECTORY [PACKETS]")?);
+    let packets: u64 = arguments.next().map_or(Ok(1_000_000), |count| count.parse())?;
+    let capture = || Some(CaptureTo::Path(dir.join("cost.pcapng")));
+    let nowhere = || Some(CaptureTo::Writer(Box::new(std::io::sink())));
+    let events = || Some(dir.join("cost.parquet"));
+    let roomy = 2 * (packets as usize) * (LENGTH + 512);
+    let usual = Options::default().memory;
+    for (what, capture, events, memory) in [
+        ("counters only", None, None, usual),
+        ("capture, memory for all", capture(), None, roomy),
+        ("capture", capture(), None, usual),
+        ("capture to nowhere", nowhere(), None, usual),
+        ("events", None, events(), usual),
+        ("capture and events", capture(), events(), usual),
+    ] {
+        measure(what, packets, Options { capture, events, memory, ..Options::default() })?;
+    }
+    Ok(())
+}
+
+fn measure(what: &str, packets: u64, options: Options) -> Result<(), Box<dyn std::error::Error>> {
+    let link = LinkInfo {
+        id: LinkId(0),
+        name: "wlan".to_owned(),
+        layer: Layer::Ip,
+        mtu: 1500,
+        up: WayInfo::default(),
+        down: WayInfo::default(),
+    };
+    let mut recorder = Recorder::start(Header::new("cost", WallTime::from_nanos(0), 1, vec![link]), options)?;
+    let bytes = segment();
+    let begun = Instant::now();
+    for number in 0..packets {
+        let now = Time::from_nanos(number * 5_000);
+        recorder.entered(LinkId(0), Direction::Down, number, now, LENGTH as u32, &bytes);
+        if let Some(number) = number.checked_sub(INSIDE) {
+            recorder.ended(&delivered(number, now), &bytes);
+        }
+        recorder.settled(now);
+    }
+    let calls = begun.elapsed();
+    let stalls = recorder.stalls();
+    recorder.close(Time::from_nanos(packets * 5_000))?;
+    let all = begun.elapsed();
+    let own = calls.saturating_sub(stalls.waited).as_nanos() as f64 / packets as f64;
+    println!(
+        "{what:24} {own:6.0} ns a packet (entered + ended + settled), {:5} stalls, all on the disk at {:8.0} packets/s",
+        stalls.count,
+        packets as f64 / all.as_secs_f64(),
+    );
+    Ok(())
+}
+
+fn delivered(number: u64, left: Time) -> Ended {
+    let arrived = Time::from_nanos(number * 5_000);
+    Ended {
+        link: LinkId(0),
+        direction: Direction::Down,
+        number,
+        copy: false,
+        length: LENGTH as u32,
+        arrived,
+        sending: Sending { start: arrived, end: arrived },
+        left,
+        outcome: Outcome::Delivered,
+        stage: None,
+        channel: None,
+        bits_flipped: 0,
+        checksum_spoiled: false,
+        congestion_marked: false,
+        held: Span::ZERO,
+        overtaken: 0,
+    }
+}
+
+/// A TCP segment over IPv4.
+fn segment() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let builder = etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(5001, 80, 1000, 1000);
+    builder.write(&mut bytes, &[0; LENGTH - 40]).expect("memory takes everything");
+    bytes
+}
