@@ -231,3 +231,28 @@ fn stages_are_named_as_they_are_when_the_packet_ends() {
     let fates = table::Reader::open(&events).expect("a table").map(|fate| fate.expect("a fate").stage);
     assert_eq!(fates.collect::<Vec<_>>(), [Some("errors".to_owned()), Some("burst".to_owned())]);
 }
+
+#[test]
+fn whose_a_packet_is_was_read_before_it_was_damaged() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let events = dir.path().join("x.parquet");
+    let options = Options { events: Some(events.clone()), ..Options::default() };
+    let mut recorder = Recorder::start(example::header(), options).expect("started");
+    let mut bytes = Vec::new();
+    let builder = etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(1111, 80, 7, 100);
+    builder.write(&mut bytes, b"abc").expect("a packet");
+    recorder.entered(LINK, Direction::Down, 0, at(5), bytes.len() as u32, &bytes);
+    // The first octet of the source address and of the sequence number.
+    bytes[12] ^= 0x80;
+    bytes[24] ^= 0x80;
+    let damaged = Ended { bits_flipped: 2, length: bytes.len() as u32, ..example::delivered(0, 5, 9) };
+    recorder.ended(&Ended { copy: true, ..damaged }, &bytes);
+    recorder.ended(&damaged, &bytes);
+    recorder.close(at(10)).expect("closed");
+    let fates: Vec<Fate> =
+        table::Reader::open(&events).expect("a table").map(|fate| fate.expect("a fate")).collect();
+    for fate in fates {
+        let flow = fate.flow.expect("headers");
+        assert_eq!((flow.source, flow.tcp_sequence, flow.payload), ([10, 0, 0, 1].into(), Some(7), Some(3)));
+    }
+}
