@@ -1,6 +1,6 @@
 //! What the emulator's thread calls for every packet, and the thread that writes.
 //!
-//! The calls copy into a [`chunk`] and return. Full chunks go to the writing thread, and so do those whose first record is
+//! The calls copy into a chunk of memory and return. Full chunks go to the writing thread, and so do those whose first record is
 //! older than [`Options::age`]; empty ones come back. When as many chunks are on the way as [`Options::memory`] allows, a
 //! call blocks until one comes back: nothing is left out of a recording, the run gets late instead, and [`Stalls`] counts
 //! it. Once every chunk has its memory, nothing is allocated on the emulator's side.

@@ -145,6 +145,7 @@ fn a_slow_disk_makes_the_caller_wait_and_is_counted() {
     assert!(closed.stalls.count >= stalls.count);
     let way = closed.summary.way(LINK, Direction::Down);
     assert_eq!(packets(&disk).len() as u64, way.packets + way.delivered, "nothing is left out");
+    assert_eq!(closed.capture.expect("a capture").report.without_fate, 0);
 }
 
 #[test]

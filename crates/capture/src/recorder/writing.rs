@@ -20,6 +20,9 @@ use std::sync::mpsc::{Receiver, SyncSender};
 /// Bytes collected before the system is called.
 const BUFFER: usize = 256 * 1024;
 
+/// Bytes of packets inside the links for which there is always room, however little memory was asked for.
+const LEAST_INSIDE: usize = 1024 * 1024;
+
 type Output = BufWriter<Box<dyn Write + Send>>;
 
 /// State of the writing thread.
@@ -51,7 +54,7 @@ impl Writing {
     pub(super) fn open(header: Header, options: Options, live: Live) -> Result<Self, RecordError> {
         // The log first: it is the one that may be refused, and no capture should be replaced then.
         let events = options.events.map(|path| Events::open(path, &header)).transpose()?;
-        let limit = options.memory / 2;
+        let limit = (options.memory / 2).max(LEAST_INSIDE);
         let capture =
             options.capture.map(|to| Capture::open(to, &header, options.snap_length, limit)).transpose()?;
         Ok(Self { header, live, capture, events, errors: Vec::new(), settled: Time::ZERO })
