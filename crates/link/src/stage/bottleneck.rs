@@ -1,27 +1,29 @@
 //! The bottleneck of a link: a limiter that sends one packet after the other, and the queue in front of it.
 //!
-//! * A packet that finds the limiter free is sent at once; the others wait in order, as far as the queue allows. The packet that
-//!   is being sent does not count as waiting, nor do packets in flight behind (ReSoA evaluation 10.2.5, M16).
+//! * A packet that finds the limiter free is sent at once; the others wait in order, as far as the queue allows. The
+//!   packet that is being sent does not count as waiting, nor do packets in flight behind (ReSoA evaluation 10.2.5,
+//!   M16).
 //! * A packet leaves when its last bit is sent, and [`Packet::sending`] says from when to when that took. It is never
-//!   early, and at a constant rate less than 1 ns late after any number of packets in a row (see [`RateSpec`] for traces).
+//!   early, and at a constant rate less than 1 ns late after any number of packets in a row (see [`RateSpec`] for
+//!   traces).
 //! * What the limiter counts as the size of a packet is a parameter, [`Counted`].
 //! * Errors are another stage's business and come behind: a packet that they hit has used the link (M14).
 //!
-//! [`Bottleneck::set`] changes parameters while packets are inside. None of them is lost by that: they stay, in order, also
-//! where the new queue has less room, and only packets that come later are judged by it. Of a packet that is being sent, the
-//! bits that are still to be sent go at the new rate from that instant on; with a new trace they are part of its first
-//! opportunities or lines. A trace begins at the instant it is set; one that was already there goes on. What CoDel and RED
-//! have learnt stays if the kind of queue does.
+//! [`Bottleneck::set`] changes parameters while packets are inside. None of them is lost by that: they stay, in order,
+//! also where the new queue has less room, and only packets that come later are judged by it. Of a packet that is being
+//! sent, the bits that are still to be sent go at the new rate from that instant on; with a new trace they are part of
+//! its first opportunities or lines. A trace begins at the instant it is set; one that was already there goes on. What
+//! CoDel and RED have learnt stays if the kind of queue does.
 
 mod backlog;
 mod clock;
-mod codel;
+pub mod codel;
 mod counted;
 mod limiter;
 pub mod mahimahi;
 mod queue;
 mod rate;
-mod red;
+pub mod red;
 pub mod theaterq;
 
 pub use codel::CoDelSpec;
@@ -112,8 +114,8 @@ impl Bottleneck {
         &self.spec
     }
 
-    /// Takes other parameters from `now` on, which must not lie before anything that has happened; see the [module](self).
-    /// [`Stage::due`] may change by this. If the new parameters are refused the old ones stay.
+    /// Takes other parameters from `now` on, which must not lie before anything that has happened; see the
+    /// [module](self). [`Stage::due`] may change by this. If the new parameters are refused the old ones stay.
     pub fn set(&mut self, spec: BottleneckSpec, now: Time) -> Result<(), SpecError> {
         let discipline = Discipline::new(&spec, Some(&self.discipline), now)?;
         if spec.rate != self.spec.rate {

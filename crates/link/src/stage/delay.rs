@@ -1,9 +1,9 @@
 //! Delay: the time that packets are on their way behind the limiter.
 //!
-//! Any number of packets are on their way at the same time, so a delay limits no rate. Each leaves exactly at the time it
-//! came plus the delay drawn for it by the [`Law`], except that packets keep their order unless `reorder` says otherwise: one
-//! whose delay ends before that of its predecessor leaves together with it. A packet that leaves after others that came later is marked with
-//! their number ([`Effect::Overtaken`]).
+//! Any number of packets are on their way at the same time, so a delay limits no rate. Each leaves exactly at the time
+//! it came plus the delay drawn for it by the [`Law`], except that packets keep their order unless `reorder` says
+//! otherwise: one whose delay ends before that of its predecessor leaves together with it. A packet that leaves after
+//! others that came later is marked with their number ([`Effect::Overtaken`]).
 //!
 //! [`Delay::set`] changes the law for packets that come later; those on their way keep their times.
 //!
@@ -65,8 +65,8 @@ impl Delay {
         &self.spec
     }
 
-    /// Takes other parameters for packets that come from `now` on. A trace begins then, or goes on if it was there already. If the new
-    /// parameters are refused the old ones stay.
+    /// Takes other parameters for packets that come from `now` on. A trace begins then, or goes on if it was there
+    /// already. If the new parameters are refused the old ones stay.
     pub fn set(&mut self, spec: DelaySpec, now: Time) -> Result<(), SpecError> {
         if spec.law != self.spec.law {
             self.draw = Draw::new(&spec.law, now)?;

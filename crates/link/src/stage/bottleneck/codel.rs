@@ -1,9 +1,10 @@
 //! CoDel: the queue is controlled by how long packets waited in it (RFC 8289).
 //!
-//! When no packet has waited for less than `target` over an `interval`, one is lost as it leaves the queue, and then one more
-//! each time `interval / sqrt(count)` has passed, until a packet has waited for less. The algorithm is that of section 5 of
-//! the RFC, with "MAXPACKET" the largest packet so far. With `ecn`, packets of transports that take part are marked instead,
-//! as Linux does it (`codel_dequeue` in `include/net/codel_impl.h`): a marked packet goes out and ends the round.
+//! When no packet has waited for less than `target` over an `interval`, one is lost as it leaves the queue, and then
+//! one more each time `interval / sqrt(count)` has passed, until a packet has waited for less. The algorithm is that of
+//! section 5 of the RFC, with "MAXPACKET" the largest packet so far. With `ecn`, packets of transports that take part
+//! are marked instead, as Linux does it (`codel_dequeue` in `include/net/codel_impl.h`): a marked packet goes out and
+//! ends the round.
 
 use super::backlog::{Backlog, Waiting};
 use super::queue::Limit;
@@ -116,8 +117,8 @@ impl CoDel {
                 (head, _) = self.do_dequeue(backlog, now);
             }
             self.dropping = true;
-            // The rate of losses that controlled the queue in the last cycle is a good one to start with if that was not
-            // long ago. As in Linux, `drop_next` may also lie ahead.
+            // The rate of losses that controlled the queue in the last cycle is a good one to start with if that was
+            // not long ago. As in Linux, `drop_next` may also lie ahead.
             let delta = self.count - self.last_count;
             let recent = now.since(self.drop_next) < self.spec.interval * 16;
             self.count = if delta > 1 && recent { delta } else { 1 };

@@ -1,6 +1,7 @@
 //! The layer at which a limiter counts bits.
 //!
-//! "11 Mbit/s" means little without it: of a full-sized TCP segment on Ethernet, 1500 bytes are IP and 1538 occupy the wire.
+//! "11 Mbit/s" means little without it: of a full-sized TCP segment on Ethernet, 1500 bytes are IP and 1538 occupy the
+//! wire.
 
 use packet::{Frame, Layer};
 use serde::de::{Error, Visitor};
@@ -16,7 +17,8 @@ const ETHERNET_MINIMUM: u64 = 64;
 /// Preamble and start-of-frame delimiter (8) and the gap between frames (12).
 const ETHERNET_GAP: u64 = 8 + 12;
 
-/// What of a packet costs capacity. Written `ip` (the default), `ethernet`, `wire`, or a number of bytes added to each IP packet.
+/// What of a packet costs capacity. Written `ip` (the default), `ethernet`, `wire`, or a number of bytes added to each
+/// IP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Counted {
     /// The IP packet: header and payload.

@@ -57,8 +57,8 @@ impl Limiter {
         }
     }
 
-    /// Begins to send `bytes` bytes and says when that ends: [`Time::NEVER`] if only the opportunities of a trace will tell.
-    /// `waited`: the packet was in the queue when the last one ended.
+    /// Begins to send `bytes` bytes and says when that ends: [`Time::NEVER`] if only the opportunities of a trace will
+    /// tell. `waited`: the packet was in the queue when the last one ended.
     pub fn send(&mut self, bytes: u64, now: Time, waited: bool) -> Time {
         match self {
             Self::Unlimited => now,
@@ -81,8 +81,8 @@ impl Limiter {
         }
     }
 
-    /// How long a packet that comes at `now` would wait until its sending begins, behind `bytes` bytes that wait and the
-    /// packet that is being sent until `end`.
+    /// How long a packet that comes at `now` would wait until its sending begins, behind `bytes` bytes that wait and
+    /// the packet that is being sent until `end`.
     pub fn wait(&mut self, bytes: u64, end: Option<Time>, now: Time) -> Span {
         let begin = match self {
             Self::Unlimited => now,
@@ -143,8 +143,8 @@ impl Limiter {
         }
     }
 
-    /// Uses up to `budget` bytes of an opportunity for the packet being sent: what is left of the budget, and whether the
-    /// packet is through.
+    /// Uses up to `budget` bytes of an opportunity for the packet being sent: what is left of the budget, and whether
+    /// the packet is through.
     pub fn spend(&mut self, budget: u64) -> (u64, bool) {
         let Self::Mahimahi(replay) = self else { return (0, false) };
         let sent = budget.min(replay.left);

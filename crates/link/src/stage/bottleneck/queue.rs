@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// How much a queue holds. The packet that is being sent does not wait and does not count, nor do packets in flight behind
-/// the limiter (M16). Reads `50p`, `64kB`, `200ms` and `inf`.
+/// How much a queue holds. The packet that is being sent does not wait and does not count, nor do packets in flight
+/// behind the limiter (M16). Reads `50p`, `64kB`, `200ms` and `inf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Limit {
     /// Everything.
@@ -25,15 +25,15 @@ pub enum Limit {
 
 /// What happens to packets that come faster than they are sent.
 ///
-/// In a profile: a [`Limit`] such as `"50p"` alone means drop-tail. Else a table with a `kind`: `drop-tail`, `drop-head`
-/// (both with `limit`), `codel`, `red`, `trace` (with `limit_in = "packets"` or `"bytes"`).
+/// In a profile: a [`Limit`] such as `"50p"` alone means drop-tail. Else a table with a `kind`: `drop-tail`,
+/// `drop-head` (both with `limit`), `codel`, `red`, `trace` (with `limit_in = "packets"` or `"bytes"`).
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueueSpec {
-    /// A packet that finds no room is lost. With a limit in time: a packet that would wait longer until its sending begins,
-    /// at the rate that holds when it comes (exact with a constant rate and with a mahimahi trace).
+    /// A packet that finds no room is lost. With a limit in time: a packet that would wait longer until its sending
+    /// begins, at the rate that holds when it comes (exact with a constant rate and with a mahimahi trace).
     DropTail(Limit),
-    /// The oldest packets make room for a packet that comes. With a limit in time: a packet whose sending has not begun when
-    /// the limit has passed since it came is lost at that instant.
+    /// The oldest packets make room for a packet that comes. With a limit in time: a packet whose sending has not begun
+    /// when the limit has passed since it came is lost at that instant.
     DropHead(Limit),
     /// Controlled delay; see [`super::codel`].
     CoDel(CoDelSpec),

@@ -18,16 +18,16 @@
 //! | `ROUTE_ID` | 0–65535 | packets of one route keep their order; those of route 0 need not |
 //! | `QUEUE_ID` | 0–65535 | which of several virtual queues the packet counts in, though all wait in one row |
 //!
-//! A line that does not begin with a digit is a comment. Route and queue numbers are limited to 255 in TheaterQ unless its
-//! module is told otherwise.
+//! A line that does not begin with a digit is a comment. Route and queue numbers are limited to 255 in TheaterQ unless
+//! its module is told otherwise.
 //!
-//! [`super::Bottleneck`] plays rate, loss, duplication, limit and queue; [`crate::stage::delay::Delay`] plays latency, jitter,
-//! delay of copies and routes. Each looks up the line that holds when a packet comes to it, so the line for the latency is the one that
-//! holds when the packet has been sent, where TheaterQ takes the one when its sending begins. A packet is sent at the rate
-//! that holds when its sending begins, to its end, as in TheaterQ.
+//! [`super::Bottleneck`] plays rate, loss, duplication, limit and queue; [`crate::stage::delay::Delay`] plays latency,
+//! jitter, delay of copies and routes. Each looks up the line that holds when a packet comes to it, so the line for the
+//! latency is the one that holds when the packet has been sent, where TheaterQ takes the one when its sending begins. A
+//! packet is sent at the rate that holds when its sending begins, to its end, as in TheaterQ.
 //!
-//! Where TheaterQ's code and its description differ this follows the description: −1 is unlimited, JITTER excepted, which the
-//! description calls a standard deviation and the code draws evenly.
+//! Where TheaterQ's code and its description differ this follows the description: −1 is unlimited, JITTER excepted,
+//! which the description calls a standard deviation and the code draws evenly.
 //!
 //! Source: README and `theaterq_lkm/sch_theaterq.c` of the repository cs7org/TheaterQ.
 

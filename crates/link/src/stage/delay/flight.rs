@@ -1,7 +1,7 @@
 //! Packets on their way that may overtake each other.
 //!
-//! Counting by how many a packet was overtaken looks at one bit for each packet that came after it: 16 words of memory where
-//! 1000 packets are on their way.
+//! Counting by how many a packet was overtaken looks at one bit for each packet that came after it: 16 words of memory
+//! where 1000 packets are on their way.
 
 use crate::packet::Packet;
 use crate::units::Time;

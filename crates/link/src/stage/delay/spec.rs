@@ -35,16 +35,17 @@ pub enum Law {
         /// Largest distance from the mean, which it must not exceed.
         jitter: Span,
     },
-    /// Normally distributed, given that it is not negative: a negative draw is drawn again. (netem lets a packet pass at once
-    /// instead, which makes those too many.) The more of the bell lies below 0, the more the mean of what remains exceeds `mean`.
+    /// Normally distributed, given that it is not negative: a negative draw is drawn again. (netem lets a packet pass
+    /// at once instead, which makes those too many.) The more of the bell lies below 0, the more the mean of what
+    /// remains exceeds `mean`.
     Normal {
         /// Mean of the whole bell.
         mean: Span,
         /// Standard deviation of the whole bell.
         sd: Span,
     },
-    /// Log-normally distributed with this mean and standard deviation *of the delay*, as netem's users give them; not those
-    /// of its logarithm, as ns-3's `LogNormalRandomVariable` takes them.
+    /// Log-normally distributed with this mean and standard deviation *of the delay*, as netem's users give them; not
+    /// those of its logarithm, as ns-3's `LogNormalRandomVariable` takes them.
     LogNormal {
         /// Mean delay.
         mean: Span,
@@ -61,8 +62,9 @@ pub enum Law {
         #[serde(default)]
         between: Between,
     },
-    /// Latency, jitter, routes and delay of copies as a TheaterQ trace says; see [`crate::stage::bottleneck::theaterq`]. With
-    /// `reorder`, packets of one route keep their order and those of route 0 or of different routes need not.
+    /// Latency, jitter, routes and delay of copies as a TheaterQ trace says; see
+    /// [`crate::stage::bottleneck::theaterq`]. With `reorder`, packets of one route keep their order and those of route
+    /// 0 or of different routes need not.
     Theaterq {
         /// The file, which is likely to be that of the bottleneck's rate too.
         file: FromFile<TheaterqTrace>,

@@ -1,8 +1,8 @@
 //! Files of delays: measured values, a table of percentiles, or a course in time.
 //!
 //! CSV. A value has its unit with it (`12.5ms`), or the first line names the columns and their units (`delay_ms`;
-//! `percent,delay_ms`; `time_s,delay_ms`) and the values are plain numbers. Lines that are empty or begin with `#` are left
-//! out.
+//! `percent,delay_ms`; `time_s,delay_ms`) and the values are plain numbers. Lines that are empty or begin with `#` are
+//! left out.
 
 use crate::stage::spec::{Line, TraceError};
 use crate::units::Span;
@@ -31,8 +31,8 @@ pub struct Course {
 pub(super) struct Unsorted(pub &'static str);
 
 impl Quantiles {
-    /// Values that were measured, each as likely as any other, with straight lines between neighbours (type 7 of Hyndman and
-    /// Fan 1996, which NumPy and R use). `None` if there are none.
+    /// Values that were measured, each as likely as any other, with straight lines between neighbours (type 7 of
+    /// Hyndman and Fan 1996, which NumPy and R use). `None` if there are none.
     #[must_use]
     pub fn of_values(values: &[Span]) -> Option<Self> {
         let mut nanos: Vec<_> = values.iter().map(|value| value.as_nanos() as f64).collect();
@@ -100,8 +100,8 @@ impl Quantiles {
 }
 
 impl Course {
-    /// Reads a file with two columns, time and delay. Times count from the first row and increase; the last row closes the
-    /// trace: at its time the trace begins again. `file` is the file's name in errors.
+    /// Reads a file with two columns, time and delay. Times count from the first row and increase; the last row closes
+    /// the trace: at its time the trace begins again. `file` is the file's name in errors.
     pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
         let (units, lines) = rows(file, text, &["time", "delay"])?;
         let mut rows: Vec<(u64, u64)> = Vec::new();
@@ -140,8 +140,8 @@ impl Course {
         self.rows.last().map_or(1, |&(time, _)| time)
     }
 
-    /// The delay in nanoseconds when `elapsed` nanoseconds have passed: that of the last row, or on the straight line from
-    /// it to the next one.
+    /// The delay in nanoseconds when `elapsed` nanoseconds have passed: that of the last row, or on the straight line
+    /// from it to the next one.
     pub(super) fn at(&self, elapsed: u64, straight: bool) -> u64 {
         let within = elapsed % self.length();
         let next = self.rows.partition_point(|&(time, _)| time <= within).clamp(1, self.rows.len() - 1);
@@ -154,8 +154,8 @@ impl Course {
     }
 }
 
-/// The rows of a file, each of one or two fields and all of the same number, and the unit of each column if a heading gives
-/// it.
+/// The rows of a file, each of one or two fields and all of the same number, and the unit of each column if a heading
+/// gives it.
 fn rows<'a>(
     file: &'a str,
     text: &'a str,

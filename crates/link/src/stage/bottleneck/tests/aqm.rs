@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 
 const MS: u64 = 1_000_000;
 
-/// Section 5 of RFC 8289, line by line, over a queue of (number, arrival, length), in front of a server that takes 1 us a byte.
+/// Section 5 of RFC 8289, line by line, over a queue of (number, arrival, length), in front of a server that takes 1 us
+/// a byte.
 #[derive(Default)]
 struct Rfc8289 {
     queue: VecDeque<(u64, u64, u64)>,
@@ -152,8 +153,9 @@ fn codel_does_what_the_pseudocode_of_rfc_8289_does() {
 
 #[test]
 fn codel_holds_waiting_times_around_the_target_under_a_persistent_overload() {
-    // Sources that never have enough, as many flows together are: a window that grows by 4 packets in a round trip and falls
-    // to 7/8 when a packet is lost, at most once in one. Round trips of 50 ms and the queue; packets of 1 ms; 500 s.
+    // Sources that never have enough, as many flows together are: a window that grows by 4 packets in a round trip and
+    // falls to 7/8 when a packet is lost, at most once in one. Round trips of 50 ms and the queue; packets of 1 ms; 500
+    // s.
     let mut stage = codel(5, 100);
     let (mut out, mut fates) = (Outbox::default(), Vec::new());
     let (mut window, mut inside, mut number, mut calm) = (10.0, 0, 0, Time::ZERO);

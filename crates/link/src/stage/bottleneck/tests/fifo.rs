@@ -4,7 +4,8 @@ use super::*;
 use proptest::prelude::*;
 use rand_distr::{Distribution, Exp};
 
-/// Departures of a work-conserving server in exact arithmetic: ends are fractions of a nanosecond with denominator `rate`.
+/// Departures of a work-conserving server in exact arithmetic: ends are fractions of a nanosecond with denominator
+/// `rate`.
 fn departures(arrivals: &[(u64, usize)], rate: u64) -> Vec<u64> {
     let rate = u128::from(rate);
     let mut end = 0;
@@ -30,7 +31,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
     fn departures_follow_lindleys_recursion_exactly(
-        pattern in prop::collection::vec((prop_oneof![Just(0u64), 0..3u64, 0..2_000u64, 0..20_000u64], 0usize..100), 1..5_000),
+        pattern in prop::collection::vec(
+            (prop_oneof![Just(0u64), 0..3u64, 0..2_000u64, 0..20_000u64], 0usize..100),
+            1..5_000,
+        ),
         rate_bits in prop_oneof![Just(1_000_000_000u64), 1_000_000..2_000_000_000u64, Just(7_777_777_777), Just(1 << 50)],
     ) {
         let arrivals = arrivals(&pattern);

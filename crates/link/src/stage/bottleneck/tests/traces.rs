@@ -100,7 +100,8 @@ proptest! {
         let text = text(&instants);
         let mut at = 0;
         let arrivals: Vec<_> = pattern.iter().map(|&(gap, length)| { at += gap; (at, length) }).collect();
-        let mut stage = bottleneck(mahimahi(&text, false), &if room == u64::MAX { "inf".into() } else { format!("{room}p") });
+        let queue = if room == u64::MAX { "inf".into() } else { format!("{room}p") };
+        let mut stage = bottleneck(mahimahi(&text, false), &queue);
         let fates = drive(&mut stage, arrivals.clone());
 
         // One opportunity after the other, with all packets that came before it in the queue.
@@ -112,7 +113,11 @@ proptest! {
         while next.peek().is_some() || !waiting.is_empty() || transit.is_some() {
             let now = (base + instants[place]) * MS;
             while let Some((number, (_, length))) = next.next_if(|(_, (at, _))| *at < now) {
-                if waiting.len() as u64 >= room { gone.push(number) } else { waiting.push_back((number, *length as u64 + 4)) }
+                if waiting.len() as u64 >= room {
+                    gone.push(number);
+                } else {
+                    waiting.push_back((number, *length as u64 + 4));
+                }
             }
             let mut left = 1504;
             while left > 0 {
@@ -145,7 +150,8 @@ proptest! {
         }
         let gone = lost(&fates);
         for &number in gone.iter().take(3) {
-            let some: Vec<_> = (0u64..).zip(&arrivals).filter(|(n, _)| *n == number || *n < number && !gone.contains(n)).map(|(_, a)| *a).collect();
+            let ahead = |n: u64| n == number || n < number && !gone.contains(&n);
+            let some: Vec<_> = (0u64..).zip(&arrivals).filter(|(n, _)| ahead(*n)).map(|(_, a)| *a).collect();
             let alone = drive(&mut bottleneck(trace.clone(), "inf"), some);
             let last = alone[alone.len() - 1];
             prop_assert!(last.sending.start - last.arrived > Span::from_millis(limit));
@@ -255,7 +261,8 @@ fn the_limit_of_a_trace_holds_for_each_of_its_queues() {
     let text = "1000,0,0,1000,0,2,0,0,0,1\n1000,0,0,1000,0,1,0,0,0,2\n1000,0,0,1000,0,3,0,0,0,1\n";
     let arrivals = [0, 0, 0, 0, MS, MS, 2 * MS, 2 * MS].map(|at| (at, 8));
     let fates = drive(&mut extended(text, TraceLimit::Packets), arrivals);
-    // 0 is sent; 1 and 2 wait in queue 1, 3 finds it full; 4 waits in queue 2, 5 finds it full; 6 is the third in queue 1.
+    // 0 is sent; 1 and 2 wait in queue 1, 3 finds it full; 4 waits in queue 2, 5 finds it full; 6 is the third in queue
+    // 1.
     assert_eq!(lost(&fates), [3, 5, 7]);
     assert_eq!(passed(&fates).iter().map(|fate| fate.number).collect::<Vec<_>>(), [0, 1, 2, 4, 6], "one row");
     // In bytes: 20 in queue 0.

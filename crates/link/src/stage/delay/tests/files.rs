@@ -102,7 +102,9 @@ fn errors_name_file_line_field_value_and_what_would_be_right() {
 
 proptest! {
     #[test]
-    fn no_text_makes_a_parser_panic(text in prop_oneof![".*", "[0-9a-z,.%_\n-]{0,200}", "([0-9]{1,20}(ms|s|%)?,[0-9.]{1,20}ms\n){1,9}"]) {
+    fn no_text_makes_a_parser_panic(
+        text in prop_oneof![".*", "[0-9a-z,.%_\n-]{0,200}", "([0-9]{1,20}(ms|s|%)?,[0-9.]{1,20}ms\n){1,9}"],
+    ) {
         if let Ok(quantiles) = Quantiles::parse("t", &text) {
             for uniform in [0.0, 0.3, 0.999_999] {
                 prop_assert!(quantiles.at(uniform) >= 0.0);

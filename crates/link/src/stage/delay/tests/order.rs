@@ -81,7 +81,7 @@ proptest! {
             prop_assert_eq!(marked.unwrap_or(0), overtaken);
             prop_assert_eq!(marked, Some(overtaken).filter(|&count| count > 0));
         }
-        prop_assert!(left.windows(2).all(|pair| pair[0].at < pair[1].at || pair[0].at == pair[1].at && pair[0].number < pair[1].number));
+        prop_assert!(left.is_sorted_by_key(|packet| (packet.at, packet.number)));
     }
 }
 
