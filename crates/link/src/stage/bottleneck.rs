@@ -9,11 +9,12 @@
 //! * What the limiter counts as the size of a packet is a parameter, [`Counted`].
 //! * Errors are another stage's business and come behind: a packet that they hit has used the link (M14).
 //!
-//! [`Bottleneck::set`] changes parameters while packets are inside. None of them is lost by that: they stay, in order,
-//! also where the new queue has less room, and only packets that come later are judged by it. Of a packet that is being
-//! sent, the bits that are still to be sent go at the new rate from that instant on; with a new trace they are part of
-//! its first opportunities or lines. A trace begins at the instant it is set; one that was already there goes on. What
-//! CoDel and RED have learnt stays if the kind of queue does.
+//! [`Bottleneck::set`] changes parameters while packets are inside, which stay, in order. Drop-tail and RED judge by the
+//! new limits those that come later; drop-head applies a new limit to those that wait as well (one in time at once, one in
+//! packets or bytes when the next packet comes), CoDel its target when they leave. Of a packet that is being sent, the bits
+//! that are still to be sent go at the new rate from that instant on; with a new trace they are part of its first
+//! opportunities or lines. A trace begins at the instant it is set; one that was already there goes on. What CoDel and RED
+//! have learnt stays if the kind of queue does.
 
 mod backlog;
 mod clock;

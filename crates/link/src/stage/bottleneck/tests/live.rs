@@ -100,6 +100,35 @@ fn a_smaller_queue_keeps_the_packets_it_holds() {
 }
 
 #[test]
+fn drop_head_applies_a_new_limit_to_those_that_wait() {
+    // 1000 bytes take 1 ms; nine wait.
+    let run = |limit| {
+        let mut stage = bottleneck(rate(8_000_000), "inf");
+        let (mut out, mut fates) = (Outbox::default(), Vec::new());
+        for number in 0..10 {
+            stage.accept(packet(number, 1000, Time::ZERO), &mut out);
+        }
+        advance(&mut stage, nanos(MS / 2), &mut fates);
+        let queue = QueueSpec::DropHead(limit);
+        stage
+            .set(BottleneckSpec { queue, ..stage.spec().clone() }, nanos(MS / 2))
+            .expect("a spec that can be");
+        advance(&mut stage, nanos(MS * 3 / 4), &mut fates);
+        stage.accept(packet(10, 1000, nanos(MS * 3 / 4)), &mut out);
+        collect(&mut out, nanos(MS * 3 / 4), &mut fates);
+        advance(&mut stage, nanos(u64::MAX - 1), &mut fates);
+        let gone = fates.iter().filter(|fate| fate.loss.is_some());
+        gone.map(|fate| (fate.number, fate.at.as_nanos() / 1000)).collect::<Vec<_>>()
+    };
+    assert_eq!(run(Limit::Packets(8)), [(1, 750), (2, 750)]);
+    assert_eq!(run(Limit::Time(Span::from_millis(8))), [(9, 8000), (10, 8750)]);
+    assert_eq!(
+        run(Limit::Time(Span::from_nanos(1000))),
+        (1..10).map(|n| (n, 500)).chain([(10, 751)]).collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn what_counts_is_counted_anew() {
     let mut stage = bottleneck(rate(8_000_000), "2kB");
     let mut out = Outbox::default();
