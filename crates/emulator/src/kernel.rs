@@ -16,13 +16,13 @@ use crate::driver::{Driver, PortId};
 use buffers::Buffers;
 use link::units::{Span, Time};
 use packet::Frame;
-use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
 };
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
 /// What an epoll event is about, where it is not the number of a port.
@@ -45,7 +45,6 @@ pub struct Kernel {
     spin: Span,
     ports: Vec<Port>,
     buffers: Buffers,
-    events: Vec<epoll::Event>,
     /// The port that has kept frames of a segment to send them in one piece.
     unflushed: Option<PortId>,
 }
@@ -73,7 +72,6 @@ impl Kernel {
             spin: Span::ZERO,
             ports: Vec::new(),
             buffers: Buffers::default(),
-            events: Vec::with_capacity(64),
             unflushed: None,
         })
     }
@@ -94,6 +92,12 @@ impl Kernel {
         epoll::add(&self.epoll, &port, epoll::EventData::new_u64(id.0 as u64), epoll::EventFlags::IN)?;
         self.ports.push(port);
         Ok(id)
+    }
+
+    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they were dropped.
+    #[must_use]
+    pub fn unusable(&self) -> u64 {
+        self.ports.iter().map(Port::unusable).sum()
     }
 
     /// Sets the timer to ring at `at`, unless it is set so already.
@@ -118,14 +122,14 @@ impl Kernel {
     fn poll(&mut self, block: bool, ready: &mut Vec<PortId>) -> io::Result<()> {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let timeout = (!block).then_some(&at_once);
-        self.events.clear();
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout) {
-            Ok(_) => {}
+        let mut memory = [const { MaybeUninit::uninit() }; 64];
+        let events = match epoll::wait(&self.epoll, &mut memory, timeout) {
+            Ok((events, _)) => events,
             // A signal: the caller looks around and waits again.
             Err(rustix::io::Errno::INTR) => return Ok(()),
             Err(error) => return Err(error.into()),
-        }
-        for event in &self.events {
+        };
+        for event in events {
             match event.data.u64() {
                 TIMER => self.armed = Time::NEVER,
                 BELL => self.bell.hush(),

@@ -107,6 +107,9 @@ pub struct LinkArguments {
     /// Spin for the last microseconds before a packet leaves: more exact, at the price of a processor
     #[arg(long)]
     pub precise: bool,
+    /// Take segments apart even where nothing needs it; for measuring
+    #[arg(long, hide = true)]
+    pub split: bool,
     /// Carry Ethernet frames (TAP) instead of IP packets (TUN)
     #[arg(long)]
     pub ethernet: bool,

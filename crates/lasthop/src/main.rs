@@ -2,5 +2,53 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod catalogue;
+mod link_command;
+mod notice;
+mod profiles_command;
+mod recording;
+mod remote;
 
-fn main() {}
+use arguments::{Arguments, Command, RunningLinks};
+use clap::Parser;
+use link_command::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(status) => ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)),
+        Err(error) => {
+            anstream::eprintln!("lasthop: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does what is asked and returns the exit status.
+fn run(arguments: Arguments) -> Result<i32, Failure> {
+    match arguments.command {
+        Command::Link(mut link) => match link.running.take() {
+            Some(RunningLinks::List { json }) => link_command::list(json),
+            Some(RunningLinks::Set { id, direction, parameters }) => {
+                link_command::set(&id, &direction, &parameters)
+            }
+            None => link_command::run(*link),
+        },
+        Command::Profiles(profiles) => profiles_command::run(&profiles),
+        Command::Clean => clean(),
+        Command::Keeper => netlab::keeper::run().map(|()| 0).map_err(Failure::from),
+        Command::Doctor | Command::SelfCheck(_) | Command::Recover(_) => Err("not yet".into()),
+    }
+}
+
+/// `lasthop clean`.
+fn clean() -> Result<i32, Failure> {
+    let swept = netlab::state::sweep()?;
+    if swept.is_empty() {
+        anstream::eprintln!("nothing was left behind");
+    }
+    for what in swept {
+        anstream::println!("removed {what}");
+    }
+    Ok(0)
+}

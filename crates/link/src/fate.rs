@@ -7,9 +7,47 @@
 use crate::units::{Span, Time};
 use arrayvec::ArrayVec;
 use std::fmt;
+use std::ops::Deref;
 
-/// Marks kept with a packet. A packet that four stages touched loses the oldest mark to the next one.
-pub type Marks = ArrayVec<Mark, 4>;
+/// The marks that a packet has collected, oldest first. A packet that four stages touched loses the oldest mark to the next.
+///
+/// Most packets have none, and every packet is moved several times on its way: marks live outside of the packet.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Marks(Option<Box<ArrayVec<Mark, 4>>>);
+
+impl Marks {
+    /// Adds a mark.
+    pub fn push(&mut self, mark: Mark) {
+        let marks = self.0.get_or_insert_default();
+        if marks.is_full() {
+            marks.remove(0);
+        }
+        marks.push(mark);
+    }
+
+    /// The marks that no stage has signed yet.
+    pub(crate) fn unsigned(&mut self) -> impl Iterator<Item = &mut Mark> {
+        let marks = self.0.as_mut().map_or(&mut [][..], |marks| marks.as_mut_slice());
+        marks.iter_mut().filter(|mark| mark.stage == Mark::BY_CURRENT_STAGE)
+    }
+}
+
+impl Deref for Marks {
+    type Target = [Mark];
+
+    fn deref(&self) -> &[Mark] {
+        self.0.as_ref().map_or(&[], |marks| marks.as_slice())
+    }
+}
+
+impl<'a> IntoIterator for &'a Marks {
+    type Item = &'a Mark;
+    type IntoIter = std::slice::Iter<'a, Mark>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
 
 /// One thing that one stage did to one packet.
 #[derive(Debug, Clone, Copy, PartialEq)]

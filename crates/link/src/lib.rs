@@ -14,7 +14,9 @@
 pub mod fate;
 mod packet;
 mod pipeline;
+pub mod profile;
 pub mod seed;
+pub mod spec;
 pub mod stage;
 pub mod units;
 

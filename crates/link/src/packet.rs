@@ -43,15 +43,12 @@ impl Packet {
             at: now,
             sending: Sending { start: now, end: now },
             channel: None,
-            marks: Marks::new(),
+            marks: Marks::default(),
         }
     }
 
     /// Adds a mark with the packet's logical time. The pipeline fills in which stage it was.
     pub fn mark(&mut self, effect: Effect) {
-        if self.marks.is_full() {
-            self.marks.remove(0);
-        }
         self.marks.push(Mark { stage: Mark::BY_CURRENT_STAGE, at: self.at, effect });
     }
 

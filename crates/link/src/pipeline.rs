@@ -6,7 +6,8 @@
 
 use crate::fate::{Effect, Loss, Mark};
 use crate::packet::Packet;
-use crate::stage::{Outbox, Stage};
+use crate::spec::StageSpec;
+use crate::stage::{Outbox, Stage, StageCommand};
 use crate::units::Time;
 use packet::Frame;
 
@@ -21,6 +22,8 @@ pub trait Sink {
 /// A row of named stages.
 pub struct Pipeline {
     stages: Vec<Named>,
+    /// Names of stages by the number that their marks carry. Stages that come and go while the link runs keep theirs.
+    names: Vec<String>,
     /// Due time of each stage, in order: read much more often than it changes.
     due: Vec<Time>,
     next_number: u64,
@@ -30,7 +33,8 @@ pub struct Pipeline {
 }
 
 struct Named {
-    name: String,
+    /// Place of the name in [`Pipeline::names`].
+    id: u8,
     stage: Box<dyn Stage>,
 }
 
@@ -43,14 +47,31 @@ impl Pipeline {
     pub fn new(stages: Vec<(String, Box<dyn Stage>)>) -> Self {
         assert!(stages.len() < usize::from(Mark::BY_CURRENT_STAGE), "{} stages are too many", stages.len());
         let due = stages.iter().map(|(_, stage)| stage.due()).collect();
-        let stages = stages.into_iter().map(|(name, stage)| Named { name, stage }).collect();
-        Self { stages, due, next_number: 0, out: Outbox::default(), moving: Vec::new() }
+        let (names, stages): (Vec<_>, Vec<_>) = stages.into_iter().unzip();
+        let stages = stages.into_iter().zip(0..).map(|(stage, id)| Named { id, stage }).collect();
+        Self { stages, names, due, next_number: 0, out: Outbox::default(), moving: Vec::new() }
+    }
+
+    /// Gives numbers to the names of stages that may be inserted later, so that logs can list them from the start.
+    pub fn reserve(&mut self, names: impl IntoIterator<Item = String>) {
+        for name in names {
+            self.id_of(&name);
+        }
+    }
+
+    fn id_of(&mut self, name: &str) -> u8 {
+        let place = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        });
+        assert!(place < usize::from(Mark::BY_CURRENT_STAGE), "{place} stages are too many");
+        place as u8
     }
 
     /// Name of the stage that left a mark.
     #[must_use]
     pub fn stage_name(&self, stage: u8) -> &str {
-        self.stages.get(usize::from(stage)).map_or("link", |named| &named.name)
+        self.names.get(usize::from(stage)).map_or("link", String::as_str)
     }
 
     /// When something next happens inside; [`Time::NEVER`] if only a packet can make it happen.
@@ -109,6 +130,69 @@ impl Pipeline {
         }
     }
 
+    /// Names of stages by the number that their marks carry, those included that are only reserved.
+    #[must_use]
+    pub fn stage_names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Gives the stage of this name other parameters at `now`, which must not lie before anything that has happened.
+    ///
+    /// # Errors
+    /// If there is no such stage, or if it refuses; then nothing has changed.
+    pub fn set(&mut self, name: &str, spec: &StageSpec, now: Time) -> Result<(), String> {
+        self.touch(name, |stage| stage.change(spec, now))
+    }
+
+    /// Tells the stage of this name to do something at `now`.
+    ///
+    /// # Errors
+    /// If there is no such stage, or if it cannot do that.
+    pub fn obey(&mut self, name: &str, command: StageCommand, now: Time) -> Result<(), String> {
+        self.touch(name, |stage| stage.obey(command, now))
+    }
+
+    /// Puts another stage into the row, in front of the one that is now at `place`.
+    ///
+    /// # Panics
+    /// If the row is shorter than `place`.
+    pub fn insert(&mut self, place: usize, name: &str, stage: Box<dyn Stage>) {
+        let id = self.id_of(name);
+        self.due.insert(place, stage.due());
+        self.stages.insert(place, Named { id, stage });
+    }
+
+    /// Takes the stage of this name out of the row.
+    ///
+    /// # Errors
+    /// If there is no such stage, or if it is one that keeps packets.
+    pub fn remove(&mut self, name: &str) -> Result<(), String> {
+        let place = self.place_of(name)?;
+        if self.stages[place].stage.keeps_packets() {
+            return Err(format!("stage `{name}` may have packets inside and cannot be taken out"));
+        }
+        self.stages.remove(place);
+        self.due.remove(place);
+        Ok(())
+    }
+
+    fn place_of(&self, name: &str) -> Result<usize, String> {
+        let place = self.stages.iter().position(|named| self.names[usize::from(named.id)] == name);
+        place.ok_or_else(|| format!("there is no stage `{name}`"))
+    }
+
+    /// Does something to one stage, after which it may have something else due.
+    fn touch(
+        &mut self,
+        name: &str,
+        change: impl FnOnce(&mut dyn Stage) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let place = self.place_of(name)?;
+        let changed = change(self.stages[place].stage.as_mut());
+        self.due[place] = self.stages[place].stage.due();
+        changed
+    }
+
     /// Ends the run: everything still inside is lost at `now` as [`Loss::RunEnded`].
     pub fn finish(&mut self, now: Time, sink: &mut impl Sink) {
         self.advance(now, sink);
@@ -118,7 +202,7 @@ impl Pipeline {
             for mut packet in self.moving.drain(..) {
                 packet.at = now;
                 packet.mark(Effect::Lost(Loss::RunEnded));
-                signed(&mut packet, place);
+                signed(&mut packet, named.id);
                 sink.lost(packet);
             }
         }
@@ -129,15 +213,16 @@ impl Pipeline {
         let mut place = first;
         loop {
             self.due[place] = self.stages[place].stage.due();
+            let id = self.stages[place].id;
             for mut packet in self.out.lost.drain(..) {
-                signed(&mut packet, place);
+                signed(&mut packet, id);
                 sink.lost(packet);
             }
             if self.out.passed.is_empty() {
                 return;
             }
             for packet in &mut self.out.passed {
-                signed(packet, place);
+                signed(packet, id);
             }
             place += 1;
             if place == self.stages.len() {
@@ -155,11 +240,8 @@ impl Pipeline {
 }
 
 /// Fills in which stage made the newest marks.
-fn signed(packet: &mut Packet, place: usize) {
-    for mark in packet.marks.iter_mut().rev() {
-        if mark.stage != Mark::BY_CURRENT_STAGE {
-            break;
-        }
-        mark.stage = place as u8;
+fn signed(packet: &mut Packet, stage: u8) {
+    for mark in packet.marks.unsigned() {
+        mark.stage = stage;
     }
 }

@@ -14,13 +14,17 @@
 pub mod bottleneck;
 pub mod delay;
 pub mod duplicate;
+pub mod errors;
 pub mod hiccup;
 pub mod outage;
 pub mod spec;
 
 use crate::fate::{Effect, Loss};
 use crate::packet::Packet;
+use crate::spec::StageSpec;
 use crate::units::Time;
+use hiccup::HiccupCommand;
+use outage::OutageCommand;
 
 /// One stage of a pipeline; see the contract in the [module](self).
 pub trait Stage: Send {
@@ -47,10 +51,37 @@ pub trait Stage: Send {
         0
     }
 
+    /// Takes over other parameters at `now`; packets inside stay. Refused, with what stands there, by a stage of another
+    /// kind and by parameters that make no sense; then nothing has changed.
+    fn change(&mut self, to: &StageSpec, now: Time) -> Result<(), String> {
+        let _ = now;
+        Err(format!("this stage cannot become `{}`", to.kind()))
+    }
+
+    /// Does what it is told at `now`.
+    fn obey(&mut self, command: StageCommand, now: Time) -> Result<(), String> {
+        let _ = now;
+        Err(format!("this stage knows no {command:?}"))
+    }
+
+    /// Whether a packet may stay in the stage beyond [`Stage::accept`].
+    fn keeps_packets(&self) -> bool {
+        true
+    }
+
     /// Whether the stage may change bytes of a packet. If no stage does, whole segments may pass in one piece.
     fn changes_bytes(&self) -> bool {
         false
     }
+}
+
+/// What one can tell a stage while the link runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StageCommand {
+    /// For an outage stage.
+    Outage(OutageCommand),
+    /// For a hiccup stage.
+    Hiccup(HiccupCommand),
 }
 
 /// Where a stage puts packets that leave it.

@@ -266,6 +266,11 @@ impl Side<'_> {
 fn end(namespace: &Namespace, name: &str, options: &HostLinkOptions) -> Result<End, NetlabError> {
     let tun = TunOptions { name, layer: options.layer, whole_segments: options.whole_segments };
     let fd = tun::create(namespace, tun)?;
+    // Nothing of its own on the link: no search for routers, no link-local address to announce. A host without IPv6 has
+    // no such settings.
+    for (setting, value) in [("accept_ra", "0"), ("router_solicitations", "0"), ("addr_gen_mode", "1")] {
+        let _ = sysctl::set(namespace, &format!("net.ipv6.conf.{name}.{setting}"), value);
+    }
     let index = Netlink::open(namespace)?.index(name)?;
     Ok(End { fd, interface: name.to_owned(), index })
 }

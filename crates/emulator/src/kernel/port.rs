@@ -117,9 +117,12 @@ impl Port {
             buffers.take_back(frame);
             return sent.map(drop).map_err(io::Error::from);
         }
-        let frame = match self.run.as_mut().map_or(Err(frame), |run| Ok(run.push(frame))) {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(frame)) | Err(frame) => frame,
+        let frame = match &mut self.run {
+            None => frame,
+            Some(run) => match run.push(frame) {
+                Ok(()) => return Ok(()),
+                Err(frame) => frame,
+            },
         };
         let flushed = self.flush(buffers);
         self.run = Some(Run::new(frame));

@@ -36,6 +36,7 @@ pub use red::RedSpec;
 use crate::fate::{ChannelState, Effect, Loss};
 use crate::packet::{Packet, Sending};
 use crate::seed::{Seed, Stream};
+use crate::spec::StageSpec;
 use crate::stage::spec::{Read, SpecError};
 use crate::stage::{Outbox, Stage};
 use crate::units::Time;
@@ -374,6 +375,13 @@ impl Stage for Bottleneck {
 
     fn waiting(&self) -> usize {
         self.backlog.amount().packets as usize
+    }
+
+    fn change(&mut self, to: &StageSpec, now: Time) -> Result<(), String> {
+        let StageSpec::Bottleneck(spec) = to else {
+            return Err(format!("`bottleneck` cannot become `{}`", to.kind()));
+        };
+        self.set(spec.clone(), now).map_err(|error| error.to_string())
     }
 }
 

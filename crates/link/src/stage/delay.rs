@@ -20,6 +20,7 @@ pub use table::{Course, Quantiles};
 use crate::fate::Effect;
 use crate::packet::Packet;
 use crate::seed::{Seed, Stream};
+use crate::spec::StageSpec;
 use crate::stage::spec::SpecError;
 use crate::stage::{Outbox, Stage};
 use crate::units::Time;
@@ -137,6 +138,11 @@ impl Stage for Delay {
     fn clear(&mut self, out: &mut Vec<Packet>) {
         out.extend(self.row.drain(..).map(|(_, packet)| packet));
         self.reordering.clear(out);
+    }
+
+    fn change(&mut self, to: &StageSpec, now: Time) -> Result<(), String> {
+        let StageSpec::Delay(spec) = to else { return Err(format!("`delay` cannot become `{}`", to.kind())) };
+        self.set(spec.clone(), now).map_err(|error| error.to_string())
     }
 }
 

@@ -7,8 +7,9 @@
 use crate::fate::Effect;
 use crate::packet::Packet;
 use crate::seed::Stream;
+use crate::spec::StageSpec;
 use crate::stage::{Outbox, Stage};
-use crate::units::Probability;
+use crate::units::{Probability, Time};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -47,13 +48,24 @@ impl Stage for Duplicate {
             out.pass(copy);
         }
     }
+
+    fn change(&mut self, to: &StageSpec, _: Time) -> Result<(), String> {
+        let StageSpec::Duplicate(spec) = to else {
+            return Err(format!("`duplicate` cannot become `{}`", to.kind()));
+        };
+        self.spec = spec.clone();
+        Ok(())
+    }
+
+    fn keeps_packets(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::seed::Seed;
-    use crate::units::Time;
     use packet::{Frame, Layer};
 
     #[test]

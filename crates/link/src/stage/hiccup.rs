@@ -26,10 +26,12 @@ pub use trigger::Trigger;
 use crate::fate::{Effect, Loss};
 use crate::packet::Packet;
 use crate::seed::{Seed, Stream};
-use crate::stage::{Outbox, Stage};
+use crate::spec::StageSpec;
+use crate::stage::{Outbox, Stage, StageCommand};
 use crate::units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::fmt;
 use trigger::Firing;
 
 /// Parameters of [`Hiccup`].
@@ -104,6 +106,24 @@ pub enum HiccupError {
     /// Nothing says how far to move a packet.
     #[error("no re-ordering length: set `reorder = {{ length = 3 }}` before selecting packets")]
     NoReorder,
+}
+
+impl fmt::Display for HiccupSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        parts.extend(self.hold.as_ref().map(|hold| format!("holds for {}, {}", hold.span, hold.trigger)));
+        parts.extend(
+            self.reorder
+                .as_ref()
+                .map(|reorder| format!("re-orders by {}, {}", reorder.length, reorder.trigger)),
+        );
+        parts.extend(self.expiration.map(|expiration| format!("drops after {expiration}")));
+        parts.extend(self.limit.map(|limit| format!("{limit} packets at most")));
+        if parts.is_empty() {
+            parts.push("on command".to_owned());
+        }
+        f.write_str(&parts.join(", "))
+    }
 }
 
 /// The stage; see the [module](self).
@@ -346,6 +366,20 @@ impl Stage for Hiccup {
 
     fn waiting(&self) -> usize {
         self.queue.len() + self.selected.len()
+    }
+
+    fn change(&mut self, to: &StageSpec, now: Time) -> Result<(), String> {
+        let StageSpec::Hiccup(spec) = to else {
+            return Err(format!("`hiccup` cannot become `{}`", to.kind()));
+        };
+        self.set(spec.clone(), now).map_err(|error| error.to_string())
+    }
+
+    fn obey(&mut self, command: StageCommand, now: Time) -> Result<(), String> {
+        let StageCommand::Hiccup(command) = command else {
+            return Err(format!("`hiccup` knows no {command:?}"));
+        };
+        self.command(now, command).map_err(|error| error.to_string())
     }
 }
 

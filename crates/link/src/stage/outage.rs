@@ -15,9 +15,11 @@ pub use windows::Sojourn;
 use crate::fate::Loss;
 use crate::packet::Packet;
 use crate::seed::Seed;
-use crate::stage::{Outbox, Stage};
+use crate::spec::StageSpec;
+use crate::stage::{Outbox, Stage, StageCommand};
 use crate::units::{Span, Time};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use windows::{Commands, Process, Schedule};
 
 /// Parameters of [`Outage`]. Times count from the start of the run, or from the moment at which they were changed.
@@ -106,6 +108,24 @@ pub enum OutageError {
     NoTime(&'static str),
 }
 
+impl fmt::Display for OutageSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = self
+            .schedule
+            .iter()
+            .map(|outage| format!("out from {} for {}", outage.start, outage.length))
+            .collect();
+        parts.extend(self.period.map(|period| format!("again every {period}")));
+        parts.extend(
+            self.process.map(|process| format!("up {}, down {} at random", process.up, process.down)),
+        );
+        if parts.is_empty() {
+            parts.push("on command".to_owned());
+        }
+        f.write_str(&parts.join(", "))
+    }
+}
+
 /// The stage; see the [module](self).
 #[derive(Debug)]
 pub struct Outage {
@@ -185,6 +205,25 @@ impl Stage for Outage {
         } else {
             out.pass(packet);
         }
+    }
+
+    fn change(&mut self, to: &StageSpec, now: Time) -> Result<(), String> {
+        let StageSpec::Outage(spec) = to else {
+            return Err(format!("`outage` cannot become `{}`", to.kind()));
+        };
+        self.set(spec.clone(), now).map_err(|error| error.to_string())
+    }
+
+    fn obey(&mut self, command: StageCommand, now: Time) -> Result<(), String> {
+        let StageCommand::Outage(command) = command else {
+            return Err(format!("`outage` knows no {command:?}"));
+        };
+        self.command(now, command);
+        Ok(())
+    }
+
+    fn keeps_packets(&self) -> bool {
+        false
     }
 }
 

@@ -108,3 +108,19 @@ impl<'de> Deserialize<'de> for Counted {
         deserializer.deserialize_any(Layers)
     }
 }
+
+impl std::str::FromStr for Counted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!("`{text}` is no layer: say ip, ethernet, wire, or a number of bytes added to each packet")
+        };
+        match text {
+            "ip" => Ok(Self::Ip),
+            "ethernet" => Ok(Self::Ethernet),
+            "wire" => Ok(Self::Wire),
+            number => number.parse().map(Self::Overhead).map_err(|_| wrong()),
+        }
+    }
+}

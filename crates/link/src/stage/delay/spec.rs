@@ -117,6 +117,19 @@ impl DelaySpec {
         Self { law: Law::Constant { delay }, reorder: false }
     }
 
+    /// The mean (the median of one that was measured), where the parameters say it: not for traces.
+    #[must_use]
+    pub fn mean(&self) -> Option<Span> {
+        match &self.law {
+            Law::Constant { delay } => Some(*delay),
+            Law::Uniform { mean, .. } | Law::Normal { mean, .. } | Law::LogNormal { mean, .. } => Some(*mean),
+            Law::Empirical(empirical) => {
+                empirical.quantiles().ok().map(|quantiles| Span::from_nanos(quantiles.at(0.5) as u64))
+            }
+            Law::Trace { .. } | Law::Theaterq { .. } => None,
+        }
+    }
+
     /// Reads the file that the delay comes from, if it does; a spec that names one needs this before
     /// [`super::Delay::new`].
     pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {

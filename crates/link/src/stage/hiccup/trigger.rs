@@ -5,6 +5,7 @@ use crate::units::{Span, Time};
 use rand::RngExt;
 use rand_distr::Exp1;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What starts a hiccup. Times and packets are counted from the start of the run, or from the moment at which the
 /// trigger was changed.
@@ -27,6 +28,19 @@ pub enum Trigger {
     EveryPackets(u64),
     /// At random: a Poisson process with this mean time from one to the next.
     Random(Span),
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command => f.write_str("on command"),
+            Self::At(at) => write!(f, "at {at}"),
+            Self::Packet(number) => write!(f, "with packet {number}"),
+            Self::Every(period) => write!(f, "every {period}"),
+            Self::EveryPackets(count) => write!(f, "every {count} packets"),
+            Self::Random(mean) => write!(f, "every {mean} at random"),
+        }
+    }
 }
 
 impl Trigger {

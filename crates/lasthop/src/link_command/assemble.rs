@@ -1,0 +1,67 @@
+//! From the command line to a link: a profile, losses, and parameters on top.
+
+use super::Failure;
+use crate::arguments::LinkArguments;
+use crate::catalogue;
+use link::Direction;
+use link::profile::{LinkProfile, Parameters, Resolve};
+use link::stage::errors::ErrorSpec;
+use std::io;
+use std::path::Path;
+
+/// MTU of a link whose profile names none.
+const USUAL_MTU: u16 = 1500;
+
+/// A link as it was asked for.
+pub struct Assembled {
+    /// Profile and loss profile, for people.
+    pub name: String,
+    /// Both directions.
+    pub link: LinkProfile,
+    /// Bytes.
+    pub mtu: u16,
+}
+
+/// What parameters may name.
+pub struct Named;
+
+impl Resolve for Named {
+    fn losses(&mut self, name: &str) -> Result<ErrorSpec, String> {
+        catalogue::loss(name).map(|(_, loss)| loss.errors).map_err(|error| error.to_string())
+    }
+
+    fn file(&mut self, name: &str) -> io::Result<String> {
+        catalogue::read_beside(Path::new(""), name)
+    }
+}
+
+/// Puts the link together.
+pub fn assemble(arguments: &LinkArguments) -> Result<Assembled, Failure> {
+    let mut names = Vec::new();
+    let mut link = match &arguments.profile {
+        Some(name) => {
+            let (profile, link) = catalogue::link(name)?;
+            names.push(profile.name);
+            link
+        }
+        None => LinkProfile::default(),
+    };
+    if let Some(name) = &arguments.loss {
+        let (profile, loss) = catalogue::loss(name)?;
+        names.push(profile.name);
+        link.add_losses(&loss);
+    }
+    for (direction, texts, option) in
+        [(Direction::Up, &arguments.up, "--up"), (Direction::Down, &arguments.down, "--down")]
+    {
+        for text in texts {
+            let parameters: Parameters = text.parse().map_err(|error| format!("{option} {text}: {error}"))?;
+            parameters
+                .apply(link.direction_mut(direction), &mut Named)
+                .map_err(|error| format!("{option} {text}: {error}"))?;
+        }
+    }
+    let mtu = arguments.mtu.or(link.mtu).unwrap_or(USUAL_MTU);
+    let name = if names.is_empty() { "link".to_owned() } else { names.join("+") };
+    Ok(Assembled { name, link, mtu })
+}

@@ -1,0 +1,149 @@
+//! What a link did to a program's packets, when the program has ended.
+
+use super::Failure;
+use crate::arguments::LinkArguments;
+use crate::notice::Notice;
+use crate::recording::Recording;
+use capture::{Direction, LinkId, Recorded, Summary};
+use emulator::Ending;
+use emulator::kernel::Kernel;
+use emulator::punctuality::{Overload, Punctuality};
+use link::units::{BitRate, Span};
+use serde_json::{Value, json};
+use std::fs;
+
+/// A run that has ended.
+pub struct Outcome {
+    seed: u64,
+    seconds: f64,
+    recorded: Recorded,
+    punctuality: Punctuality,
+    overload: Vec<Overload>,
+    refused: Option<String>,
+}
+
+impl Outcome {
+    /// Closes the recorder and judges the run.
+    pub fn new(ended: Ending<Kernel, Recording>, dropped: u64, seed: u64) -> Result<Self, Failure> {
+        let Ending { driver, observer, punctuality, refused, at } = ended;
+        let recorded = observer.into_recorder().close(capture::Time::from_nanos(at.as_nanos()))?;
+        let mut overload: Vec<_> = punctuality.verdict().into_iter().collect();
+        if dropped + driver.unusable() > 0 {
+            overload.push(Overload::DroppedByKernel { packets: dropped + driver.unusable() });
+        }
+        if recorded.stalls.count > 0 {
+            overload.push(Overload::RecorderBlocked { times: recorded.stalls.count });
+        }
+        let refused = refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}"));
+        Ok(Self { seed, seconds: at.as_secs_f64(), recorded, punctuality, overload, refused })
+    }
+
+    /// Says and writes what is to be said and written.
+    pub fn report(&self, notice: Notice, arguments: &LinkArguments, id: u32) -> Result<(), Failure> {
+        for direction in Direction::BOTH {
+            notice.say(format_args!("{direction:<4} {}", self.line(direction)));
+        }
+        if let Some(captured) = self.recorded.capture.as_ref().and_then(|captured| captured.path.as_ref()) {
+            notice.say(format_args!("capture: {}", captured.display()));
+        }
+        if let Some(events) = &self.recorded.events {
+            notice.say(format_args!("events:  {} ({} fates)", events.path.display(), events.fates));
+        }
+        for reason in &self.overload {
+            notice.warn(format_args!("overloaded: {reason}; this was not the link that you asked for"));
+        }
+        if let Some(refused) = &self.refused {
+            notice.warn(refused);
+        }
+        if let Some(path) = &arguments.json {
+            let text = serde_json::to_string(&self.json(id))?;
+            fs::write(path, text + "\n").map_err(|error| format!("write {}: {error}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    fn line(&self, direction: Direction) -> String {
+        let counters = self.summary().way(LinkId(0), direction);
+        let mut parts = vec![format!("{} packets", counters.packets)];
+        if counters.lost > 0 {
+            let reasons: Vec<_> = counters
+                .lost_by_reason
+                .iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(reason, count)| format!("{count} {reason}"))
+                .collect();
+            parts.push(format!("{} lost ({})", counters.lost, reasons.join(", ")));
+        } else {
+            parts.push("none lost".to_owned());
+        }
+        for (count, what) in [
+            (counters.damaged, "damaged"),
+            (counters.duplicated, "duplicated"),
+            (counters.reordered, "re-ordered"),
+            (counters.congestion_marked, "marked"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{count} {what}"));
+            }
+        }
+        parts.push(format!("{} at IP level", self.rate(counters.delivered_bytes)));
+        if let Some(mean) = counters.delay.mean() {
+            let mean = Span::from_nanos(mean.as_nanos() / 1000 * 1000);
+            parts.push(format!("{mean} mean delay"));
+        }
+        parts.join(", ")
+    }
+
+    /// Bytes over the time of the run.
+    fn rate(&self, bytes: u64) -> String {
+        let bits = (bytes as f64 * 8.0 / self.seconds.max(1e-9)).round() as u64;
+        // Three digits say it.
+        let digits = 10u64.pow(bits.max(1).ilog10().saturating_sub(2));
+        BitRate::from_bits_per_second(bits / digits * digits).map_or("0 bit/s".into(), |rate| rate.to_string())
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.recorded.summary
+    }
+
+    /// The object of `--json`.
+    fn json(&self, id: u32) -> Value {
+        let way = |direction| {
+            let counters = self.summary().way(LinkId(0), direction);
+            let lost: serde_json::Map<String, Value> = counters
+                .lost_by_reason
+                .iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(reason, count)| (reason.name().to_owned(), count.into()))
+                .collect();
+            json!({
+                "packets": counters.packets,
+                "lost": counters.lost,
+                "damaged": counters.damaged,
+                "duplicated": counters.duplicated,
+                "reordered": counters.reordered,
+                "bytes": counters.bytes,
+                "delivered": counters.delivered,
+                "delivered_bytes": counters.delivered_bytes,
+                "congestion_marked": counters.congestion_marked,
+                "lost_by_reason": lost,
+                "delay_mean_ns": counters.delay.mean().map(capture::Span::as_nanos),
+                "waiting_mean_ns": counters.waiting.mean().map(capture::Span::as_nanos),
+            })
+        };
+        json!({
+            "link": id,
+            "seed": self.seed,
+            "seconds": self.seconds,
+            "up": way(Direction::Up),
+            "down": way(Direction::Down),
+            "overloaded": !self.overload.is_empty(),
+            "overload_reasons": self.overload.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "lateness_ns": {
+                "median": self.punctuality.quantile(0.5).as_nanos(),
+                "p99": self.punctuality.quantile(0.99).as_nanos(),
+                "worst": self.punctuality.worst().as_nanos(),
+            },
+        })
+    }
+}

@@ -1,0 +1,29 @@
+//! What the command says to people. Standard output belongs to the program behind the link; this goes to standard error.
+
+use std::fmt::Display;
+
+/// Says something, unless told to be quiet.
+#[derive(Debug, Clone, Copy)]
+pub struct Notice {
+    quiet: bool,
+}
+
+impl Notice {
+    /// `quiet`: say only what went wrong.
+    #[must_use]
+    pub const fn new(quiet: bool) -> Self {
+        Self { quiet }
+    }
+
+    /// Something good to know.
+    pub fn say(self, text: impl Display) {
+        if !self.quiet {
+            anstream::eprintln!("lasthop: {text}");
+        }
+    }
+
+    /// Something that went wrong, said even when quiet.
+    pub fn warn(self, text: impl Display) {
+        anstream::eprintln!("lasthop: warning: {text}");
+    }
+}

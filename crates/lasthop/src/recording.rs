@@ -1,0 +1,129 @@
+//! From what the event loop shows to what the recorder takes: the two crates do not know each other.
+
+use capture::{Channel, Direction, Ended, LinkId, Outcome, Recorder, Span, Time};
+use emulator::{Observer, WayId};
+use link::{ChannelState, Effect, Loss, Packet};
+use packet::Frame;
+
+/// Records what happens on links whose ways were added up first, then down: way `2n` is up and `2n + 1` down of link `n`.
+pub struct Recording {
+    recorder: Recorder,
+    /// Memory for a packet that is a part of a larger segment, whose bytes come into being only here.
+    bytes: Vec<u8>,
+    wants_bytes: bool,
+}
+
+impl Recording {
+    /// `wants_bytes`: whether the recorder keeps more than counters.
+    pub fn new(recorder: Recorder, wants_bytes: bool) -> Self {
+        Self { recorder, bytes: Vec::new(), wants_bytes }
+    }
+
+    /// The recorder, to close it.
+    pub fn into_recorder(self) -> Recorder {
+        self.recorder
+    }
+}
+
+const fn place(way: WayId) -> (LinkId, Direction) {
+    let direction = if way.0 % 2 == 0 { Direction::Up } else { Direction::Down };
+    (LinkId((way.0 / 2) as u16), direction)
+}
+
+const fn time(time: link::units::Time) -> Time {
+    Time::from_nanos(time.as_nanos())
+}
+
+/// The packet's complete bytes, written into `memory` if they do not exist as such.
+fn bytes<'a>(frame: &'a Frame, wanted: bool, memory: &'a mut Vec<u8>) -> &'a [u8] {
+    if !wanted {
+        return &[];
+    }
+    memory.clear();
+    frame.write_into(memory);
+    memory
+}
+
+const fn loss(loss: Loss) -> capture::Loss {
+    match loss {
+        Loss::QueueFull => capture::Loss::QueueFull,
+        Loss::QueueHead => capture::Loss::QueueHead,
+        Loss::QueueAge => capture::Loss::QueueAge,
+        Loss::CoDel => capture::Loss::CoDel,
+        Loss::Red => capture::Loss::Red,
+        Loss::Error(_) => capture::Loss::Error,
+        Loss::Listed => capture::Loss::Listed,
+        Loss::Outage => capture::Loss::Outage,
+        Loss::Expired => capture::Loss::Expired,
+        Loss::RunEnded => capture::Loss::RunEnded,
+    }
+}
+
+/// What the marks of a packet come to.
+fn ended(way: WayId, packet: &Packet) -> Ended {
+    let (link, direction) = place(way);
+    let mut ended = Ended {
+        link,
+        direction,
+        number: packet.number,
+        copy: false,
+        length: packet.frame.len() as u32,
+        arrived: time(packet.arrived),
+        sending: capture::Sending { start: time(packet.sending.start), end: time(packet.sending.end) },
+        left: time(packet.at),
+        outcome: Outcome::Delivered,
+        stage: None,
+        channel: packet.channel.map(|channel| match channel {
+            ChannelState::Good => Channel::Good,
+            ChannelState::Bad => Channel::Bad,
+        }),
+        bits_flipped: 0,
+        checksum_spoiled: false,
+        congestion_marked: false,
+        held: Span::ZERO,
+        overtaken: 0,
+    };
+    for mark in &packet.marks {
+        match mark.effect {
+            Effect::Lost(why) => {
+                ended.outcome = Outcome::Lost(loss(why));
+                ended.stage = Some(mark.stage);
+            }
+            Effect::ChecksumSpoiled => {
+                ended.checksum_spoiled = true;
+                ended.stage = Some(mark.stage);
+            }
+            Effect::BitsFlipped(bits) => {
+                ended.bits_flipped += bits;
+                ended.stage = Some(mark.stage);
+            }
+            Effect::CongestionMarked => ended.congestion_marked = true,
+            Effect::Copied => ended.copy = true,
+            Effect::Held(span) => ended.held = Span::from_nanos(span.as_nanos()),
+            Effect::Overtaken(count) => ended.overtaken = count,
+        }
+    }
+    ended
+}
+
+impl Observer for Recording {
+    fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: link::units::Time) {
+        let (link, direction) = place(way);
+        let bytes = bytes(frame, self.wants_bytes, &mut self.bytes);
+        self.recorder.entered(link, direction, number, time(now), frame.len() as u32, bytes);
+    }
+
+    fn ended(&mut self, way: WayId, packet: &Packet) {
+        let ended = ended(way, packet);
+        let bytes = bytes(&packet.frame, self.wants_bytes && !ended.is_unchanged(), &mut self.bytes);
+        self.recorder.ended(&ended, bytes);
+    }
+
+    fn settled(&mut self, now: link::units::Time) {
+        self.recorder.settled(time(now));
+    }
+
+    fn due(&self) -> link::units::Time {
+        link::units::Time::from_nanos(self.recorder.due().as_nanos())
+    }
+}

@@ -1,0 +1,158 @@
+//! Profiles: links and losses as data, each with the source it comes from.
+//!
+//! A *link profile* gives rate, queue and delay of both directions; a *loss profile* gives an error process that is put into a
+//! link. Both are TOML; `profiles/README.md` describes the format. The profiles in `profiles/` are built in and known by
+//! name; any other is known by its path.
+
+mod builtin;
+mod file;
+mod losses;
+mod parameters;
+
+pub use builtin::builtin;
+pub use parameters::{HELP as PARAMETERS, ParameterError, Parameters, Resolve};
+
+use crate::seed::Direction;
+use crate::spec::{DirectionSpec, StageSpec};
+use crate::stage::errors::ErrorSpec;
+use crate::stage::spec::{Read, SpecError};
+use crate::units::{BitRate, ByteCount};
+use serde::Deserialize;
+
+/// A profile, as it stands in its file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// The name it is known by: that of its file without the ending.
+    pub name: String,
+    /// What it is, in a line.
+    pub title: String,
+    /// Where it comes from: author, title, year, table. No source, no profile.
+    pub source: String,
+    /// What is not from the source.
+    pub note: Option<String>,
+    /// What the source states and the profile reproduces.
+    pub claims: Vec<Claim>,
+    /// Link or loss.
+    pub content: Content,
+}
+
+/// What a profile describes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// A link.
+    Link(LinkProfile),
+    /// Losses.
+    Loss(LossProfile),
+}
+
+/// Both directions of a link.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LinkProfile {
+    /// Maximum transmission unit in bytes, where the source has one.
+    pub mtu: Option<u16>,
+    /// From the wireless host to the network.
+    pub up: DirectionSpec,
+    /// From the network to the wireless host.
+    pub down: DirectionSpec,
+}
+
+/// An error process and where it belongs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LossProfile {
+    /// The directions that it is put into, unless a direction asks for it by name.
+    pub directions: Vec<Direction>,
+    /// The process.
+    pub errors: ErrorSpec,
+}
+
+/// Something a source states in numbers.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// What was measured: `delay`, `rate`, `loss`, `burst`, …
+    pub quantity: String,
+    /// In which direction; both if absent.
+    pub direction: Option<String>,
+    /// Which percentile (0 to 100), where it is a distribution; the mean or the constant if absent.
+    pub percentile: Option<f64>,
+    /// The number, with its unit.
+    pub value: String,
+    /// Where the source says so.
+    pub source: String,
+}
+
+/// A profile that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// It is not written as a profile is.
+    #[error("{file}: {message}")]
+    Malformed {
+        /// Its file.
+        file: String,
+        /// What is wrong, with line and column.
+        message: String,
+    },
+    /// A file that it names cannot be used.
+    #[error("{file}: {reason}")]
+    Trace {
+        /// The profile's file.
+        file: String,
+        /// What is wrong.
+        reason: SpecError,
+    },
+}
+
+impl Profile {
+    /// Reads a profile from the text of `file`; `read` gives the text of the trace files that it names.
+    pub fn parse(file: &str, text: &str, read: &mut Read<'_>) -> Result<Self, ProfileError> {
+        let name = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".toml");
+        let mut profile = file::parse(name, text)
+            .map_err(|message| ProfileError::Malformed { file: file.to_owned(), message })?;
+        let loaded = match &mut profile.content {
+            Content::Link(link) => link.up.load(read).and_then(|()| link.down.load(read)),
+            Content::Loss(loss) => loss.errors.load(read),
+        };
+        loaded.map_err(|reason| ProfileError::Trace { file: file.to_owned(), reason })?;
+        Ok(profile)
+    }
+}
+
+impl LinkProfile {
+    /// One of the directions.
+    #[must_use]
+    pub fn direction(&self, direction: Direction) -> &DirectionSpec {
+        match direction {
+            Direction::Up => &self.up,
+            Direction::Down => &self.down,
+        }
+    }
+
+    /// One of the directions, to change it.
+    pub fn direction_mut(&mut self, direction: Direction) -> &mut DirectionSpec {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
+
+    /// Bytes that are on their way when the link is full: the larger rate of both directions, times the delay there and
+    /// back. A direction without a constant rate counts as 10 Gbit/s, which is more than a machine can emulate.
+    #[must_use]
+    pub fn bandwidth_delay_product(&self) -> ByteCount {
+        let rate =
+            |direction: &DirectionSpec| direction.rate().map_or(10_000_000_000, BitRate::as_bits_per_second);
+        let rate = rate(&self.up).max(rate(&self.down));
+        let delay = self.up.delay() + self.down.delay();
+        BitRate::from_bits_per_second(rate).map_or(ByteCount::default(), |rate| rate.bytes_in(delay))
+    }
+
+    /// Puts a loss profile into the directions that it names.
+    pub fn add_losses(&mut self, loss: &LossProfile) {
+        for &direction in &loss.directions {
+            self.direction_mut(direction).put(StageSpec::Errors(loss.errors.clone()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! The profiles of `profiles/`, built in.
+
+macro_rules! profiles {
+    ($($name:literal)*) => {
+        const BUILTIN: &[(&str, &str)] = &[
+            $((concat!($name, ".toml"), include_str!(concat!("../../../../profiles/", $name, ".toml"))),)*
+        ];
+    };
+}
+
+profiles! {
+    "geo" "gsm" "lite-0" "lite-1" "lite-2" "lite-3" "lite-4" "lite-5" "lite-6" "lora" "lossy-wifi" "lte" "ltcp" "ltcp-lossy"
+    "starlink" "umts" "wifi-b"
+}
+
+/// File name and text of each built-in profile, in the order of their names.
+pub fn builtin() -> impl Iterator<Item = (&'static str, &'static str)> {
+    BUILTIN.iter().copied()
+}

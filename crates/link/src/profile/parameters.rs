@@ -1,0 +1,204 @@
+//! Parameters of a direction in one line, as `lasthop link --down rate=2mbit,delay=40ms,loss=1%` takes them.
+
+use super::losses::errors;
+use crate::spec::{DirectionSpec, StageSpec};
+use crate::stage::StageCommand;
+use crate::stage::bottleneck::theaterq::AtEnd;
+use crate::stage::bottleneck::{BottleneckSpec, Once, RateSpec};
+use crate::stage::delay::{DelaySpec, Law};
+use crate::stage::duplicate::DuplicateSpec;
+use crate::stage::errors::ErrorSpec;
+use crate::stage::outage::{OutageCommand, OutageSpec, ScheduledOutage};
+use crate::stage::spec::FromFile;
+use crate::units::Span;
+use std::io;
+use std::str::FromStr;
+
+/// A list of parameters, in the order given; each is put on top of what a direction is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parameters {
+    list: Vec<(Key, String)>,
+}
+
+/// A parameter that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{parameter}: {why}")]
+pub struct ParameterError {
+    /// The parameter as given.
+    pub parameter: String,
+    /// What is wrong, and what would be right.
+    pub why: String,
+}
+
+macro_rules! keys {
+    ($($variant:ident $name:literal $help:literal,)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Key { $($variant,)* }
+
+        impl Key {
+            const NAMES: &'static [&'static str] = &[$($name,)*];
+
+            fn named(name: &str) -> Option<Self> {
+                match name { $($name => Some(Self::$variant),)* _ => None }
+            }
+
+            const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+
+        /// Each parameter with an example and what it means.
+        pub const HELP: &[(&str, &str)] = &[$(($name, $help),)*];
+    };
+}
+
+keys! {
+    Rate "rate" "2mbit, inf",
+    Trace "trace" "FILE: a mahimahi or TheaterQ trace of the rate",
+    Queue "queue" "50p, 64kB, 200ms, inf, codel, red: what the limiter's queue holds",
+    Counted "counted" "ip, ethernet, wire, or bytes added to a packet",
+    Delay "delay" "40ms",
+    Jitter "jitter" "5ms: standard deviation of the delay",
+    Loss "loss" "1%, none, or a loss profile by name or path",
+    Burst "burst" "100ms: mean length of a burst of losses, with loss=SHARE",
+    Ber "ber" "1e-5: bits flipped",
+    Damage "damage" "lose, checksum, or flip: what an error does",
+    Duplicate "duplicate" "1%",
+    Outage "outage" "10s+2s: from 10 s on for 2 s",
+}
+
+/// Where names in parameters lead.
+pub trait Resolve {
+    /// The errors of the loss profile called `name`.
+    fn losses(&mut self, name: &str) -> Result<ErrorSpec, String>;
+    /// The text of a trace file.
+    fn file(&mut self, name: &str) -> io::Result<String>;
+}
+
+impl FromStr for Parameters {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<Self, ParameterError> {
+        let mut list = Vec::new();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let wrong = |why: String| ParameterError { parameter: part.to_owned(), why };
+            let Some((name, value)) = part.split_once('=') else {
+                return Err(wrong("write it as NAME=VALUE, such as rate=2mbit".to_owned()));
+            };
+            let Some(key) = Key::named(name.trim()) else {
+                let nearest = Key::NAMES.iter().min_by_key(|known| strsim::damerau_levenshtein(name, known));
+                let hint = nearest.filter(|known| strsim::damerau_levenshtein(name, known) <= 2);
+                return Err(wrong(match hint {
+                    Some(known) => format!("there is no `{name}`: did you mean `{known}`?"),
+                    None => format!("there is no `{name}`: there are {}", Key::NAMES.join(", ")),
+                }));
+            };
+            list.push((key, value.trim().to_owned()));
+        }
+        Ok(Self { list })
+    }
+}
+
+impl Parameters {
+    /// Puts the parameters on top of what `direction` is. Nothing has changed if one of them cannot be used.
+    pub fn apply(
+        &self,
+        direction: &mut DirectionSpec,
+        resolve: &mut dyn Resolve,
+    ) -> Result<(), ParameterError> {
+        let mut changed = direction.clone();
+        for (key, value) in &self.list {
+            put(&mut changed, *key, value, &self.list, resolve)
+                .map_err(|why| ParameterError { parameter: format!("{}={value}", key.name()), why })?;
+        }
+        *direction = changed;
+        Ok(())
+    }
+
+    /// What the parameters tell stages to do at once, on a link that runs: `outage=now+5s`.
+    #[must_use]
+    pub fn commands(&self) -> Vec<(&'static str, StageCommand)> {
+        let outage = |value: &str| {
+            let length = value.strip_prefix("now+")?.parse().ok()?;
+            Some(("outage", StageCommand::Outage(OutageCommand::DownFor(length))))
+        };
+        self.list
+            .iter()
+            .filter(|(key, _)| *key == Key::Outage)
+            .filter_map(|(_, value)| outage(value))
+            .collect()
+    }
+}
+
+fn put(
+    direction: &mut DirectionSpec,
+    key: Key,
+    value: &str,
+    all: &[(Key, String)],
+    resolve: &mut dyn Resolve,
+) -> Result<(), String> {
+    match key {
+        Key::Rate | Key::Trace | Key::Queue | Key::Counted => {
+            let mut spec = match direction.find("bottleneck") {
+                Some(StageSpec::Bottleneck(spec)) => spec.clone(),
+                _ => BottleneckSpec::default(),
+            };
+            match key {
+                Key::Rate => spec.rate = value.parse().map_err(said)?,
+                Key::Trace => {
+                    spec.rate = trace(value, resolve)?;
+                    spec.load(&mut |file| resolve.file(file)).map_err(said)?;
+                }
+                Key::Queue => spec.queue = value.parse().map_err(said)?,
+                _ => spec.counted = value.parse().map_err(said)?,
+            }
+            direction.put(StageSpec::Bottleneck(spec));
+        }
+        Key::Delay => direction.put(StageSpec::Delay(DelaySpec::constant(value.parse().map_err(said)?))),
+        Key::Jitter => {
+            let sd: Span = value.parse().map_err(said)?;
+            let mean = direction.delay();
+            if mean == Span::ZERO {
+                return Err("jitter spreads a delay: give delay=... before it".to_owned());
+            }
+            direction.put(StageSpec::Delay(DelaySpec { law: Law::Normal { mean, sd }, reorder: false }));
+        }
+        Key::Loss | Key::Burst | Key::Ber | Key::Damage => {
+            // They belong together: whichever comes first puts all of them.
+            errors(direction, all, resolve)?;
+        }
+        Key::Duplicate => {
+            let probability = value.parse().map_err(said)?;
+            direction.put(StageSpec::Duplicate(DuplicateSpec { probability }));
+        }
+        Key::Outage => {
+            let (start, length) = value.split_once('+').ok_or("write it as START+LENGTH, such as 10s+2s")?;
+            let length: Span = length.parse().map_err(said)?;
+            let mut spec = match direction.find("outage") {
+                Some(StageSpec::Outage(spec)) => spec.clone(),
+                _ => OutageSpec::default(),
+            };
+            if start != "now" {
+                spec.schedule.push(ScheduledOutage { start: start.parse().map_err(said)?, length });
+            }
+            direction.put(StageSpec::Outage(spec));
+        }
+    }
+    Ok(())
+}
+
+/// A trace by what its first line looks like: mahimahi's is one number, TheaterQ's has commas.
+fn trace(name: &str, resolve: &mut dyn Resolve) -> Result<RateSpec, String> {
+    let text = resolve.file(name).map_err(|error| format!("{name}: {error}"))?;
+    let is_theaterq = text.lines().any(|line| line.contains(','));
+    Ok(if is_theaterq {
+        RateSpec::Theaterq(FromFile::named(name), AtEnd::default())
+    } else {
+        RateSpec::Mahimahi(FromFile::named(name), Once::default())
+    })
+}
+
+/// An error in words.
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

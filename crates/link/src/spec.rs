@@ -1,0 +1,216 @@
+//! A direction of a link as data: which stages, in which order, with which parameters.
+
+use crate::pipeline::Pipeline;
+use crate::seed::Seed;
+use crate::stage::Stage;
+use crate::stage::bottleneck::{Bottleneck, BottleneckSpec, RateSpec};
+use crate::stage::delay::{Delay, DelaySpec};
+use crate::stage::duplicate::{Duplicate, DuplicateSpec};
+use crate::stage::errors::{ErrorSpec, Errors};
+use crate::stage::hiccup::{Hiccup, HiccupSpec};
+use crate::stage::outage::{Outage, OutageSpec};
+use crate::stage::spec::{Read, SpecError};
+use crate::units::{BitRate, Span, Time};
+use std::fmt;
+
+/// The parameters of one stage.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StageSpec {
+    /// A limiter and the queue in front of it.
+    Bottleneck(BottleneckSpec),
+    /// An error process and what an error does.
+    Errors(ErrorSpec),
+    /// Times at which nothing passes.
+    Outage(OutageSpec),
+    /// Packets that are delivered twice.
+    Duplicate(DuplicateSpec),
+    /// Propagation delay.
+    Delay(DelaySpec),
+    /// Transient holds and re-ordering.
+    Hiccup(HiccupSpec),
+}
+
+/// Every kind of stage, in their usual order.
+const KINDS: [&str; 6] = ["bottleneck", "errors", "outage", "duplicate", "delay", "hiccup"];
+
+/// A stage that cannot be built from its parameters.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("stage `{stage}`: {why}")]
+pub struct BuildError {
+    /// Name of the stage.
+    pub stage: String,
+    /// What is wrong, and what would be right.
+    pub why: String,
+}
+
+/// One direction of a link: named stages in the order in which packets pass them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DirectionSpec {
+    /// Name and parameters of each stage. The name also picks the stage's random stream (see [`crate::seed`]).
+    pub stages: Vec<(String, StageSpec)>,
+}
+
+impl StageSpec {
+    /// The name of this kind of stage, in profiles and in the event log.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Bottleneck(_) => "bottleneck",
+            Self::Errors(_) => "errors",
+            Self::Outage(_) => "outage",
+            Self::Duplicate(_) => "duplicate",
+            Self::Delay(_) => "delay",
+            Self::Hiccup(_) => "hiccup",
+        }
+    }
+
+    /// Where a stage of this kind stands unless a profile gives an order of its own: errors behind the limiter, where a
+    /// burst hits as many packets as the air does (TL-11), and everything that only moves packets in time last.
+    fn usual_place(&self) -> usize {
+        KINDS.iter().position(|kind| *kind == self.kind()).unwrap_or(KINDS.len())
+    }
+
+    /// Builds the stage. `seed` is its own.
+    pub fn build(&self, seed: &Seed) -> Result<Box<dyn Stage>, String> {
+        Ok(match self.clone() {
+            Self::Bottleneck(spec) => Box::new(Bottleneck::new(spec, seed).map_err(said)?),
+            Self::Errors(spec) => Box::new(Errors::new(spec, seed).map_err(said)?),
+            Self::Outage(spec) => Box::new(Outage::new(spec, seed).map_err(said)?),
+            Self::Duplicate(spec) => Box::new(Duplicate::new(spec, seed.stream())),
+            Self::Delay(spec) => Box::new(Delay::new(spec, seed).map_err(said)?),
+            Self::Hiccup(spec) => Box::new(Hiccup::new(spec, seed).map_err(said)?),
+        })
+    }
+}
+
+/// An error in words.
+pub(crate) fn said(error: impl fmt::Display) -> String {
+    error.to_string()
+}
+
+impl DirectionSpec {
+    /// The first stage of this kind.
+    #[must_use]
+    pub fn find(&self, kind: &str) -> Option<&StageSpec> {
+        self.stages.iter().map(|(_, spec)| spec).find(|spec| spec.kind() == kind)
+    }
+
+    /// Puts `spec` in the place of the first stage of its kind, or, if there is none, where such a stage usually stands.
+    pub fn put(&mut self, spec: StageSpec) {
+        if let Some((_, old)) = self.stages.iter_mut().find(|(_, old)| old.kind() == spec.kind()) {
+            *old = spec;
+            return;
+        }
+        let place = spec.usual_place();
+        let before = self.stages.iter().position(|(_, other)| other.usual_place() > place);
+        self.stages.insert(before.unwrap_or(self.stages.len()), (spec.kind().to_owned(), spec));
+    }
+
+    /// Takes every stage of this kind out.
+    pub fn remove(&mut self, kind: &str) {
+        self.stages.retain(|(_, spec)| spec.kind() != kind);
+    }
+
+    /// A name for another stage of this kind: `errors`, `errors.2`, …
+    #[must_use]
+    pub fn free_name(&self, kind: &str) -> String {
+        match self.stages.iter().filter(|(_, spec)| spec.kind() == kind).count() {
+            0 => kind.to_owned(),
+            count => format!("{kind}.{}", count + 1),
+        }
+    }
+
+    /// Reads the trace files that stages name, by `read`.
+    pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
+        for (_, spec) in &mut self.stages {
+            match spec {
+                StageSpec::Bottleneck(spec) => spec.load(read)?,
+                StageSpec::Errors(spec) => spec.load(read)?,
+                StageSpec::Delay(spec) => spec.load(read)?,
+                StageSpec::Outage(_) | StageSpec::Duplicate(_) | StageSpec::Hiccup(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The limiter's rate, where it is constant.
+    #[must_use]
+    pub fn rate(&self) -> Option<BitRate> {
+        match self.find("bottleneck") {
+            Some(StageSpec::Bottleneck(BottleneckSpec { rate: RateSpec::Constant(rate), .. })) => Some(*rate),
+            _ => None,
+        }
+    }
+
+    /// The mean delay behind the limiter, as far as the parameters say it.
+    #[must_use]
+    pub fn delay(&self) -> Span {
+        match self.find("delay") {
+            Some(StageSpec::Delay(spec)) => spec.mean().unwrap_or_default(),
+            _ => Span::ZERO,
+        }
+    }
+
+    /// Changes a running pipeline from what `self` says to what `next` says. `seed` is that of the direction.
+    pub fn change_into(
+        &self,
+        next: &Self,
+        pipeline: &mut Pipeline,
+        seed: &Seed,
+        now: Time,
+    ) -> Result<(), String> {
+        for (place, (name, spec)) in next.stages.iter().enumerate() {
+            match self.stages.iter().find(|(known, _)| known == name) {
+                Some((_, known)) if known == spec => {}
+                Some(_) => pipeline.set(name, spec, now)?,
+                None => pipeline.insert(place, name, spec.build(&seed.stage(name))?),
+            }
+        }
+        for (name, _) in &self.stages {
+            if !next.stages.iter().any(|(kept, _)| kept == name) {
+                pipeline.remove(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Builds the pipeline. `seed` is that of the direction.
+    pub fn build(&self, seed: &Seed) -> Result<Pipeline, BuildError> {
+        let mut stages = Vec::with_capacity(self.stages.len());
+        for (name, spec) in &self.stages {
+            let stage =
+                spec.build(&seed.stage(name)).map_err(|why| BuildError { stage: name.clone(), why })?;
+            stages.push((name.clone(), stage));
+        }
+        let mut pipeline = Pipeline::new(stages);
+        pipeline.reserve(KINDS.map(str::to_owned));
+        Ok(pipeline)
+    }
+}
+
+impl fmt::Display for DirectionSpec {
+    /// One stage a line, as the summary and `lasthop profiles NAME` print it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.stages.is_empty() {
+            return f.write_str("perfect");
+        }
+        for (place, (name, spec)) in self.stages.iter().enumerate() {
+            let separator = if place == 0 { "" } else { "; " };
+            write!(f, "{separator}{name}: {spec}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for StageSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bottleneck(spec) => spec.fmt(f),
+            Self::Errors(spec) => spec.fmt(f),
+            Self::Outage(spec) => spec.fmt(f),
+            Self::Duplicate(spec) => write!(f, "{}", spec.probability),
+            Self::Delay(spec) => spec.fmt(f),
+            Self::Hiccup(spec) => spec.fmt(f),
+        }
+    }
+}
