@@ -14,6 +14,7 @@
 pub mod bottleneck;
 pub mod delay;
 pub mod duplicate;
+pub mod errors;
 pub mod hiccup;
 pub mod outage;
 pub mod spec;
