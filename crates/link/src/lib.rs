@@ -12,6 +12,8 @@
 #![forbid(unsafe_code)]
 
 pub mod fate;
+pub mod filter;
+pub mod fit;
 mod packet;
 mod pipeline;
 pub mod profile;

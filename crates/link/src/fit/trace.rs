@@ -1,0 +1,74 @@
+//! Erasure traces: what was lost.
+
+use crate::stage::errors::{fields, nanos};
+use crate::stage::spec::{Line, TraceError};
+use crate::units::{Span, Time};
+
+/// What was lost, of a sequence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ErasureTrace {
+    /// Blocks that follow each other without a gap: a packet in each slot of a constant flow, a frame of a link layer.
+    Blocks {
+        /// Whether each was lost.
+        lost: Vec<bool>,
+        /// How long each took.
+        block: Span,
+    },
+    /// Packets, each judged at an instant, in order.
+    Packets(Vec<(Time, bool)>),
+}
+
+impl ErasureTrace {
+    /// Reads blocks: the digits 0 (arrived) and 1 (lost) with anything of white space and commas between them. What follows a
+    /// `#` means nothing. `file` is the name in errors.
+    pub fn parse_blocks(file: &str, text: &str, block: Span) -> Result<Self, TraceError> {
+        let mut lost = Vec::new();
+        for line in Line::of(file, text) {
+            for digit in content(line).chars() {
+                match digit {
+                    '0' | '1' => lost.push(digit == '1'),
+                    ',' => {}
+                    space if space.is_whitespace() => {}
+                    other => {
+                        return Err(line.wrong("block", other.encode_utf8(&mut [0; 4]), "must be 0 (arrived) or 1 (lost)"));
+                    }
+                }
+            }
+        }
+        Ok(Self::Blocks { lost, block })
+    }
+
+    /// Reads packets: a time and 0 (arrived) or 1 (lost) in each line, with a comma, a semicolon or white space between them.
+    /// A bare time is in milliseconds. Empty lines and what follows a `#` mean nothing. `file` is the name in errors.
+    pub fn parse_packets(file: &str, text: &str) -> Result<Self, TraceError> {
+        let mut packets: Vec<(Time, bool)> = Vec::new();
+        for line in Line::of(file, text) {
+            let content = content(line);
+            if content.is_empty() {
+                continue;
+            }
+            let fields = fields(content);
+            let &[time, lost] = &fields[..] else {
+                return Err(line.wrong("time,lost", content, "must have two fields: a time, and 0 or 1"));
+            };
+            let at = nanos(time).ok_or_else(|| {
+                line.wrong("time", time, "must be a time such as 120.5 (milliseconds), 120ms or 1.5s")
+            })?;
+            let at = Time::from_nanos(at);
+            if packets.last().is_some_and(|before| at < before.0) {
+                return Err(line.wrong("time", time, "must not lie before the one above"));
+            }
+            let lost = match lost {
+                "0" => false,
+                "1" => true,
+                other => return Err(line.wrong("lost", other, "must be 0 (arrived) or 1 (lost)")),
+            };
+            packets.push((at, lost));
+        }
+        Ok(Self::Packets(packets))
+    }
+}
+
+fn content(line: Line<'_>) -> &str {
+    line.text.split('#').next().unwrap_or("").trim()
+}

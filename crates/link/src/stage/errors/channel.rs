@@ -1,0 +1,241 @@
+//! A process at work: judges one packet after the other.
+//!
+//! The schedule of a process that evolves comes from a stream of its own, what happens to one packet by chance from
+//! another, one number a packet, hit or not. So neither depends on what is done to packets.
+
+use super::damage::{Piece, hazard};
+use super::process::{ProcessSpec, StateErrors};
+use super::spec::Sampled;
+use super::timeline::{Stay, Timeline};
+use super::trace::Replay;
+use super::two_state::{Extent, TwoState};
+use super::PacketList;
+use crate::fate::ChannelState;
+use crate::packet::{Packet, Sending};
+use crate::seed::{Seed, Stream};
+use crate::stage::spec::SpecError;
+use crate::units::{ByteCount, Probability, Time};
+use rand::RngExt;
+
+/// The running process.
+#[derive(Debug)]
+pub(super) struct Channel {
+    model: Model,
+    seed: Seed,
+    /// Decides about single packets.
+    stream: Stream,
+    /// Timelines begun so far.
+    timelines: u64,
+    /// Error hazard along the packet that was judged last, if the process has bit errors.
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug)]
+enum Model {
+    Packets(Probability),
+    /// Hazard of a bit.
+    Bits(f64),
+    InTime(Timeline, Option<Hazards>),
+    /// With the thousandths of a bit that have passed.
+    InBytes(Timeline, Option<Hazards>, u64),
+    /// With the packets that have passed.
+    InPackets(Timeline, u64),
+    Listed(PacketList),
+}
+
+/// Hazard of a bit in each state.
+#[derive(Debug, Clone, Copy)]
+struct Hazards {
+    good: f64,
+    bad: f64,
+}
+
+/// What the process says of a packet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Verdict {
+    /// Bad if any part of the packet met the bad state.
+    pub state: ChannelState,
+    pub hit: Hit,
+}
+
+/// Whether, and how, a packet is hit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Hit {
+    No,
+    /// The packet.
+    Whole,
+    /// Some bit: the first one at which the hazard of the bits so far exceeds this. See [`Channel::pieces`].
+    Bits(f64),
+}
+
+const STEPS_PER_BIT: u64 = 1000;
+
+impl Channel {
+    pub fn new(process: &ProcessSpec, seed: &Seed) -> Result<Self, SpecError> {
+        let mut channel = Self {
+            model: Model::Packets(Probability::ZERO),
+            seed: seed.clone(),
+            stream: seed.stage("packets").stream(),
+            timelines: 0,
+            pieces: Vec::new(),
+        };
+        channel.begin(process, Time::ZERO)?;
+        Ok(channel)
+    }
+
+    /// Takes another process from `now` on. Two states that go on in the same thing, time or bytes or packets, keep the
+    /// state they are in; any other process begins.
+    pub fn change(&mut self, process: &ProcessSpec, now: Time) -> Result<(), SpecError> {
+        match (&mut self.model, process) {
+            (Model::InTime(timeline, hazards), ProcessSpec::InTime { channel, errors }) => {
+                timeline.change(channel, now.as_nanos());
+                *hazards = errors.map(Hazards::of);
+            }
+            (Model::InBytes(timeline, hazards, passed), ProcessSpec::InBytes { channel, errors }) => {
+                timeline.change(channel, *passed);
+                *hazards = errors.map(Hazards::of);
+            }
+            (Model::InPackets(timeline, passed), ProcessSpec::InPackets { channel }) => {
+                // The state of a packet holds until the step before the next.
+                timeline.change(channel, passed.saturating_sub(1));
+            }
+            _ => self.begin(process, now)?,
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, process: &ProcessSpec, now: Time) -> Result<(), SpecError> {
+        self.model = match process {
+            ProcessSpec::Packets { loss } => Model::Packets(*loss),
+            ProcessSpec::Bits { ber } => Model::Bits(hazard(*ber)),
+            ProcessSpec::Listed { packets } => Model::Listed(packets.clone()),
+            ProcessSpec::InTime { channel, errors } => {
+                Model::InTime(self.timeline(channel, now.as_nanos()), errors.map(Hazards::of))
+            }
+            ProcessSpec::InBytes { channel, errors } => {
+                Model::InBytes(self.timeline(channel, 0), errors.map(Hazards::of), 0)
+            }
+            ProcessSpec::InPackets { channel } => Model::InPackets(self.timeline(channel, 0), 0),
+            ProcessSpec::Trace { file, repeat } => {
+                let replay = Replay::new(file.content()?.clone(), *repeat, now.as_nanos())?;
+                Model::InTime(Timeline::replayed(replay, now.as_nanos(), self.schedule()), None)
+            }
+        };
+        Ok(())
+    }
+
+    fn timeline<U: Extent>(&mut self, channel: &TwoState<U>, from: u64) -> Timeline {
+        Timeline::drawn(channel, from, self.schedule())
+    }
+
+    /// The stream of the next timeline.
+    fn schedule(&mut self) -> Stream {
+        let number = self.timelines;
+        self.timelines += 1;
+        let schedule = self.seed.stage("schedule");
+        if number == 0 { schedule.stream() } else { schedule.stage(&number.to_string()).stream() }
+    }
+
+    /// Error hazard along the packet that was judged last, where that was [`Hit::Bits`].
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Judges the next packet.
+    pub fn judge(&mut self, packet: &Packet, sampled: Sampled) -> Verdict {
+        let bits = ByteCount::new(packet.frame.len() as u64).bits();
+        let pieces = &mut self.pieces;
+        let (state, hazards) = match &mut self.model {
+            Model::Packets(loss) => {
+                let hit = loss.happens(self.stream.random());
+                return Verdict::whole(ChannelState::Good, hit);
+            }
+            Model::Listed(list) => return Verdict::whole(ChannelState::Good, list.contains(packet.number)),
+            Model::InPackets(timeline, passed) => {
+                let state = timeline.at(*passed);
+                *passed += 1;
+                return Verdict::whole(state, state == ChannelState::Bad);
+            }
+            Model::Bits(hazard) => {
+                pieces.clear();
+                pieces.push(Piece { end: bits, hazard: *hazard });
+                (ChannelState::Good, Some(Hazards { good: *hazard, bad: *hazard }))
+            }
+            Model::InTime(timeline, hazards) => {
+                let Sending { start, end } = packet.sending;
+                let state = match sampled {
+                    Sampled::Interval if start < end => {
+                        let (start, end) = (start.as_nanos(), end.as_nanos());
+                        along(timeline, start, end, *hazards, pieces, |at| {
+                            // The first bit whose transmission begins at or after `at`.
+                            (u128::from(at - start) * u128::from(bits)).div_ceil(u128::from(end - start)) as u64
+                        })
+                    }
+                    _ => None,
+                };
+                let state = state.unwrap_or_else(|| {
+                    let state = timeline.at(packet.at.as_nanos());
+                    pieces.clear();
+                    pieces.extend(hazards.map(|hazards| Piece { end: bits, hazard: hazards.in_state(state) }));
+                    state
+                });
+                (state, *hazards)
+            }
+            Model::InBytes(timeline, hazards, passed) => {
+                let start = *passed;
+                *passed = start.saturating_add(bits.saturating_mul(STEPS_PER_BIT));
+                let state = along(timeline, start, *passed, *hazards, pieces, |at| {
+                    (at - start).div_ceil(STEPS_PER_BIT)
+                });
+                (state.unwrap_or(ChannelState::Good), *hazards)
+            }
+        };
+        if hazards.is_none() {
+            return Verdict::whole(state, state == ChannelState::Bad);
+        }
+        // `1 − e^−x` is the probability that some bit is hit where the hazards of all bits add up to x.
+        let first = -(-self.stream.random::<f64>()).ln_1p();
+        let hit = if first < Piece::total(&self.pieces) { Hit::Bits(first) } else { Hit::No };
+        Verdict { state, hit }
+    }
+}
+
+impl Verdict {
+    fn whole(state: ChannelState, hit: bool) -> Self {
+        Self { state, hit: if hit { Hit::Whole } else { Hit::No } }
+    }
+}
+
+impl Hazards {
+    fn of(errors: StateErrors) -> Self {
+        Self { good: hazard(errors.good), bad: hazard(errors.bad) }
+    }
+
+    fn in_state(self, state: ChannelState) -> f64 {
+        match state {
+            ChannelState::Good => self.good,
+            ChannelState::Bad => self.bad,
+        }
+    }
+}
+
+/// The state along `start..end`, bad if any part of it is, and with `hazards` the pieces; `bit` is the first bit that begins
+/// at or after a point of the axis. `None` if nothing is known of that time any more.
+fn along(
+    timeline: &mut Timeline,
+    start: u64,
+    end: u64,
+    hazards: Option<Hazards>,
+    pieces: &mut Vec<Piece>,
+    bit: impl Fn(u64) -> u64,
+) -> Option<ChannelState> {
+    pieces.clear();
+    let mut seen = None;
+    timeline.between(start, end, |Stay { state, end, .. }| {
+        if seen != Some(ChannelState::Bad) {
+            seen = Some(state);
+        }
+        pieces.extend(hazards.map(|hazards| Piece { end: bit(end), hazard: hazards.in_state(state) }));
+    });
+    seen
+}

@@ -1,0 +1,145 @@
+//! Traces of error events: when a channel was bad.
+//!
+//! ```text
+//! # start,end
+//! 120,150
+//! 2s,2.2s
+//! 7000;7090.5
+//! ```
+//!
+//! A line has the start and the end of a time during which the channel is bad, separated by a comma, a semicolon or white
+//! space. They count from the start of the trace; a bare number is in milliseconds. The start belongs to the bad time, the
+//! end does not, and `inf` is an end that never comes. Times must be in order and must not overlap. Empty lines, what
+//! follows a `#`, and a first line `start,end` mean nothing.
+
+use crate::fate::ChannelState;
+use crate::stage::spec::{Line, SpecError, TraceError};
+use crate::units::Span;
+use std::sync::Arc;
+
+const WHAT: &str = "a time such as 120, 120ms or 1.5s";
+
+/// Times during which a channel is bad.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorTrace {
+    /// Start and end in nanoseconds, in order and disjoint; not empty.
+    bad: Vec<(u64, u64)>,
+}
+
+impl ErrorTrace {
+    /// Reads a trace; `file` is its name in errors.
+    pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
+        let mut trace = Self { bad: Vec::new() };
+        let mut last = Line { file, number: 1, text: "" };
+        let mut first = true;
+        for line in Line::of(file, text) {
+            last = line;
+            let content = line.text.split('#').next().unwrap_or("").trim();
+            if content.is_empty() {
+                continue;
+            }
+            let fields = fields(content);
+            if !std::mem::take(&mut first) || fields != ["start", "end"] {
+                trace.add(line, content, &fields)?;
+            }
+        }
+        if trace.bad.is_empty() {
+            return Err(last.wrong("start,end", "", "there must be at least one line with a start and an end"));
+        }
+        Ok(trace)
+    }
+
+    fn add(&mut self, line: Line<'_>, content: &str, fields: &[&str]) -> Result<(), TraceError> {
+        let &[start, end] = fields else {
+            return Err(line.wrong("start,end", content, "must have two fields: start and end of a bad time"));
+        };
+        let from = nanos(start).filter(|&from| from != u64::MAX);
+        let from = from.ok_or_else(|| line.wrong("start", start, WHAT))?;
+        let to = nanos(end).ok_or_else(|| line.wrong("end", end, WHAT))?;
+        if to <= from {
+            return Err(line.wrong("end", end, "must be later than the start"));
+        }
+        match self.bad.last_mut() {
+            Some(before) if from < before.1 => {
+                return Err(line.wrong("start", start, "must not lie before the end of the time above"));
+            }
+            Some(before) if from == before.1 => before.1 = to,
+            _ => self.bad.push((from, to)),
+        }
+        Ok(())
+    }
+
+    /// Start and end of each bad time.
+    pub fn bad_times(&self) -> impl Iterator<Item = (Span, Span)> + '_ {
+        self.bad.iter().map(|&(start, end)| (Span::from_nanos(start), Span::from_nanos(end)))
+    }
+
+    /// End of the last bad time.
+    #[must_use]
+    pub fn end(&self) -> Span {
+        Span::from_nanos(self.bad.last().map_or(0, |last| last.1))
+    }
+}
+
+/// Fields of a line: what commas and semicolons divide, or else white space.
+pub(crate) fn fields(content: &str) -> Vec<&str> {
+    if content.contains([',', ';']) {
+        content.split([',', ';']).map(str::trim).collect()
+    } else {
+        content.split_whitespace().collect()
+    }
+}
+
+/// A time, in milliseconds where it has no unit.
+pub(crate) fn nanos(field: &str) -> Option<u64> {
+    let bare = field.ends_with(|c: char| c.is_ascii_digit() || c == '.');
+    let span: Span = if bare { format!("{field}ms").parse() } else { field.parse() }.ok()?;
+    Some(span.as_nanos())
+}
+
+/// A trace that is being played.
+#[derive(Debug)]
+pub(super) struct Replay {
+    trace: Arc<ErrorTrace>,
+    /// Length of a round; [`u64::MAX`] if there is only one.
+    round: u64,
+    /// When the present round began.
+    began: u64,
+    /// The bad time that is next, or present.
+    next: usize,
+}
+
+impl Replay {
+    /// Plays `trace` from `start`: once, or over and over in rounds of `repeat`.
+    pub fn new(trace: Arc<ErrorTrace>, repeat: Option<Span>, start: u64) -> Result<Self, SpecError> {
+        if let Some(length) = repeat
+            && (length < trace.end() || length.is_forever())
+        {
+            return Err(SpecError::value(
+                "repeat",
+                length,
+                "must end, and not before the last bad time of the trace does",
+            ));
+        }
+        let round = repeat.map_or(u64::MAX, Span::as_nanos);
+        Ok(Self { trace, round, began: start, next: 0 })
+    }
+
+    /// End of the stay in `state` that begins now. Stays are asked for in their order, good first.
+    pub fn end(&mut self, state: ChannelState) -> u64 {
+        match state {
+            ChannelState::Good => {
+                if self.next == self.trace.bad.len() {
+                    self.next = 0;
+                    self.began = self.began.saturating_add(self.round);
+                }
+                self.began.saturating_add(self.trace.bad[self.next].0)
+            }
+            ChannelState::Bad => {
+                let end = self.began.saturating_add(self.trace.bad[self.next].1);
+                self.next += 1;
+                end
+            }
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! Parameters of a channel with two states, in each of the forms that people think in.
+//!
+//! | form | fields | means |
+//! |---|---|---|
+//! | sojourns | `good`, `bad` | how long the channel stays in a state on average |
+//! | bursts | `loss`, `burst` | share of time (bytes, packets) in the bad state, mean length of a stay there |
+//! | transitions | `p`, `q` | probability per tick of good → bad and of bad → good |
+//!
+//! They are the same to the channel: `loss = bad / (good + bad) = p / (p + q)`, `burst = bad`, `good = tick / p`,
+//! `bad = tick / q`. What was given is kept as it is and the rest computed from it, so that nothing is rounded twice.
+//! The edges belong to it: a state that never ends (`inf`, or a probability of 0), one that always lasts a single tick
+//! (a probability of 1), one that does not occur (a mean of 0).
+
+use crate::stage::spec::SpecError;
+use crate::units::{ByteCount, Probability, Span};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What a channel can evolve in: [`Span`] (time), [`ByteCount`], or [`Packets`].
+pub trait Extent: Copy + PartialEq + fmt::Display + FromStr<Err: fmt::Display> {
+    /// The steps that a timeline counts in one unit of [`Extent::units`]: nanoseconds, thousandths of a bit, packets.
+    const STEPS: f64;
+    /// How sojourns are distributed where nothing is said.
+    const SOJOURN: Sojourn;
+    /// A tick where nothing is said, in units.
+    const TICK: f64;
+    /// Whether sojourns and tick can be chosen at all; packets are whole, and each is a tick.
+    const CHOICE: bool = true;
+    /// Nanoseconds, bytes or packets; infinite where there is no end.
+    fn units(self) -> f64;
+    /// The other way round, as precisely as the type can say it.
+    fn from_units(units: f64) -> Self;
+    /// `units` to four digits, for people.
+    fn show(units: f64) -> String;
+}
+
+/// A mean number of packets, 0 or more. Reads and prints `2.5`, `inf`.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Packets(f64);
+
+/// How long a channel stays in a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sojourn {
+    /// A whole number of ticks, geometrically distributed: a chain that is stepped at every tick (TL-09).
+    Geometric,
+    /// Exponentially distributed, without ticks (ReSoA evaluation 4.6).
+    Exponential,
+}
+
+/// State of a channel when it comes into being.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// Drawn in proportion to the mean sojourn times, as if the channel had always been there.
+    #[default]
+    Stationary,
+    /// Good.
+    Good,
+    /// Bad.
+    Bad,
+}
+
+/// The parameters in the form in which they were given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Form<U> {
+    /// Mean lengths of stay.
+    Sojourns {
+        /// In the good state.
+        good: U,
+        /// In the bad state.
+        bad: U,
+    },
+    /// Share of the bad state and mean length of a stay there.
+    Bursts {
+        /// Share in the bad state.
+        loss: Probability,
+        /// Mean length of a stay in it.
+        burst: U,
+    },
+    /// Probabilities per tick.
+    Transitions {
+        /// Good to bad.
+        p: Probability,
+        /// Bad to good.
+        q: Probability,
+    },
+}
+
+/// A two-state Markov channel that evolves in `U`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TwoState<U> {
+    form: Form<U>,
+    sojourn: Sojourn,
+    tick: U,
+    start: Start,
+}
+
+/// The same channel in every form, to be printed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Description<U> {
+    /// Mean stay in the good state.
+    pub good: U,
+    /// Mean stay in the bad state, which is the mean burst.
+    pub bad: U,
+    /// Share in the bad state.
+    pub loss: Probability,
+    /// Geometric sojourns have it: probability of good → bad at a tick, that of bad → good, and the tick.
+    pub per_tick: Option<(Probability, Probability, U)>,
+    exact: (f64, f64),
+}
+
+/// How the lengths of stay in one state are drawn, in steps of a timeline.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Law {
+    /// The state does not occur.
+    Zero,
+    /// It never ends.
+    Forever,
+    /// A whole number of ticks, each the last with probability `leave`.
+    Geometric { leave: f64, tick: u64 },
+    /// Exponential.
+    Exponential { mean: f64 },
+}
+
+impl<U: Extent> TwoState<U> {
+    /// A channel as `form` says, with the sojourns and the tick that are usual for `U` and a stationary start.
+    pub fn new(form: Form<U>) -> Result<Self, SpecError> {
+        Self::with(form, U::SOJOURN, None, Start::Stationary)
+    }
+
+    /// A channel as `form` says. `tick` is that of geometric sojourns; [`Extent::TICK`] if there is none.
+    pub fn with(form: Form<U>, sojourn: Sojourn, tick: Option<U>, start: Start) -> Result<Self, SpecError> {
+        if sojourn == Sojourn::Exponential {
+            if let Some(tick) = tick {
+                return Err(SpecError::value(
+                    "tick",
+                    tick,
+                    "exponential sojourns have none: leave it out, or write sojourn = \"geometric\"",
+                ));
+            }
+            if let Form::Transitions { p, .. } = form {
+                return Err(SpecError::value(
+                    "p",
+                    p,
+                    "p and q belong to a tick: with exponential sojourns give good and bad, or loss and burst",
+                ));
+            }
+        }
+        if !U::CHOICE && (sojourn != U::SOJOURN || tick.is_some_and(|tick| tick.units() != U::TICK)) {
+            return Err(SpecError::value(
+                "evolves-in",
+                "packets",
+                "sojourns are geometric and a packet is a tick: leave out sojourn and tick",
+            ));
+        }
+        let tick = tick.unwrap_or(U::from_units(U::TICK));
+        // One step is the finest that a timeline can tell.
+        if !tick.units().is_finite() || tick.units() * U::STEPS < 1.0 {
+            return Err(SpecError::value("tick", tick, "must be above 0 and end, such as 10ms"));
+        }
+        let channel = Self { form, sojourn, tick, start };
+        channel.check()?;
+        Ok(channel)
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        let (good, bad) = self.means();
+        if let Form::Bursts { loss, burst } = self.form {
+            if burst.units() == 0.0 && loss > Probability::ZERO {
+                return Err(SpecError::value("burst", burst, "must be above 0 where there is loss"));
+            }
+            if !burst.units().is_finite() && loss < Probability::ONE {
+                return Err(SpecError::value("burst", burst, "must end where loss is below 100%"));
+            }
+        }
+        if good == 0.0 && bad == 0.0 {
+            return Err(SpecError::value("bad", U::show(bad), "one of good and bad must be above 0"));
+        }
+        if good.is_infinite() && bad.is_infinite() && self.start == Start::Stationary {
+            return Err(SpecError::value(
+                "start",
+                "stationary",
+                "a channel that never changes needs start = \"good\" or \"bad\": neither state has a share",
+            ));
+        }
+        if self.sojourn == Sojourn::Geometric {
+            for (field, mean) in [("good", good), ("bad", bad)] {
+                // A hair of tolerance: loss and burst may say one tick by way of a division.
+                if mean > 0.0 && mean < self.tick.units() * (1.0 - 1e-9) {
+                    let value = format!("{} on average, with a tick of {}", U::show(mean), self.tick);
+                    let wanted = "must be 0 or at least one tick: make it longer, the tick shorter, or write \
+                                  sojourn = \"exponential\"";
+                    return Err(SpecError::value(field, value, wanted));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What was given.
+    #[must_use]
+    pub fn form(&self) -> Form<U> {
+        self.form
+    }
+
+    /// How sojourns are distributed.
+    #[must_use]
+    pub fn sojourn(&self) -> Sojourn {
+        self.sojourn
+    }
+
+    /// The tick of geometric sojourns.
+    #[must_use]
+    pub fn tick(&self) -> Option<U> {
+        (self.sojourn == Sojourn::Geometric).then_some(self.tick)
+    }
+
+    /// State at the beginning.
+    #[must_use]
+    pub fn start(&self) -> Start {
+        self.start
+    }
+
+    /// Mean sojourns, good and bad, in units.
+    fn means(&self) -> (f64, f64) {
+        match self.form {
+            Form::Sojourns { good, bad } => (good.units(), bad.units()),
+            Form::Bursts { loss, .. } if loss == Probability::ONE => (0.0, f64::INFINITY),
+            Form::Bursts { loss, burst } if loss == Probability::ZERO => (f64::INFINITY, burst.units()),
+            Form::Bursts { loss, burst } => (burst.units() * (1.0 - loss.get()) / loss.get(), burst.units()),
+            // A probability of 0 divides to infinity, as it should.
+            Form::Transitions { p, q } => (self.tick.units() / p.get(), self.tick.units() / q.get()),
+        }
+    }
+
+    /// Share in the bad state: mean bad / (mean good + mean bad).
+    #[must_use]
+    pub fn loss(&self) -> Probability {
+        let share = match self.form {
+            Form::Bursts { loss, .. } => loss.get(),
+            Form::Transitions { p, q } if p.get() + q.get() > 0.0 => p.get() / (p.get() + q.get()),
+            _ => match self.means() {
+                (good, bad) if good.is_infinite() && bad.is_infinite() => {
+                    f64::from(u8::from(self.start == Start::Bad))
+                }
+                (good, _) if good.is_infinite() => 0.0,
+                (_, bad) if bad.is_infinite() => 1.0,
+                (good, bad) => bad / (good + bad),
+            },
+        };
+        Probability::new(share).unwrap_or(Probability::ONE)
+    }
+
+    /// Every form of the same channel.
+    #[must_use]
+    pub fn describe(&self) -> Description<U> {
+        let (good, bad) = self.means();
+        Description {
+            good: U::from_units(good),
+            bad: U::from_units(bad),
+            loss: self.loss(),
+            per_tick: self.tick().map(|tick| {
+                let (p, q) = self.per_tick();
+                let probability = |value| Probability::new(value).unwrap_or(Probability::ONE);
+                (probability(p), probability(q), tick)
+            }),
+            exact: (good, bad),
+        }
+    }
+
+    /// Probabilities of leaving the good and the bad state at a tick.
+    fn per_tick(&self) -> (f64, f64) {
+        if let Form::Transitions { p, q } = self.form {
+            return (p.get(), q.get());
+        }
+        let (good, bad) = self.means();
+        // A state that does not occur is left at once, one that never ends never.
+        let leave = |mean: f64| (self.tick.units() / mean).min(1.0);
+        (leave(good), leave(bad))
+    }
+
+    /// How stays in the good and in the bad state are drawn.
+    pub(crate) fn laws(&self) -> (Law, Law) {
+        let (good, bad) = self.means();
+        let (p, q) = self.per_tick();
+        let law = |mean: f64, leave: f64, other: f64| {
+            if mean == 0.0 {
+                Law::Zero
+            } else if mean.is_infinite() || other == 0.0 {
+                Law::Forever
+            } else if self.sojourn == Sojourn::Geometric {
+                Law::Geometric { leave, tick: (self.tick.units() * U::STEPS).round() as u64 }
+            } else {
+                Law::Exponential { mean: mean * U::STEPS }
+            }
+        };
+        (law(good, p, bad), law(bad, q, good))
+    }
+}
+
+impl<U: Extent> fmt::Display for Description<U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (good, bad) = self.exact;
+        write!(f, "good {}, bad {} on average ({}", U::show(good), U::show(bad), percent(self.loss))?;
+        f.write_str(" bad)")?;
+        if let Some((p, q, tick)) = self.per_tick {
+            write!(f, ", p {} and q {} per tick of {tick}", percent(p), percent(q))?;
+        }
+        Ok(())
+    }
+}
+
+/// Four digits of a probability.
+fn percent(value: Probability) -> String {
+    format!("{}%", digits(value.get() * 100.0))
+}
+
+/// Four significant digits.
+pub(crate) fn digits(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".to_owned() } else { "inf".to_owned() };
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if !(-6..9).contains(&magnitude) {
+        return format!("{value:.3e}");
+    }
+    let text = format!("{value:.*}", usize::try_from(3 - magnitude).unwrap_or(0));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// `value` in the largest of `units` that it reaches.
+fn scaled(value: f64, units: &[(&str, f64)]) -> String {
+    if value == 0.0 || value.is_infinite() {
+        return digits(value);
+    }
+    let (unit, factor) = units.iter().find(|unit| value >= unit.1).or(units.last()).copied().unwrap_or(("", 1.0));
+    format!("{}{unit}", digits(value / factor))
+}
+
+impl Extent for Span {
+    const STEPS: f64 = 1.0;
+    const SOJOURN: Sojourn = Sojourn::Geometric;
+    /// 10 ms: the timer interrupt of the thesis's kernel (TL-09).
+    const TICK: f64 = 10e6;
+
+    fn units(self) -> f64 {
+        if self.is_forever() { f64::INFINITY } else { self.as_nanos() as f64 }
+    }
+
+    fn from_units(units: f64) -> Self {
+        Self::from_nanos(units.round() as u64)
+    }
+
+    fn show(units: f64) -> String {
+        scaled(units, &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)])
+    }
+}
+
+impl Extent for ByteCount {
+    /// Finer than a bit, so that a sojourn need not end with one (the sojourns of Table D.1 are real numbers).
+    const STEPS: f64 = 8000.0;
+    const SOJOURN: Sojourn = Sojourn::Exponential;
+    const TICK: f64 = 1.0;
+
+    fn units(self) -> f64 {
+        if self.get() == u64::MAX { f64::INFINITY } else { self.get() as f64 }
+    }
+
+    fn from_units(units: f64) -> Self {
+        Self::new(units.round() as u64)
+    }
+
+    fn show(units: f64) -> String {
+        scaled(units, &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)])
+    }
+}
+
+impl Extent for Packets {
+    const STEPS: f64 = 1.0;
+    const SOJOURN: Sojourn = Sojourn::Geometric;
+    const TICK: f64 = 1.0;
+    const CHOICE: bool = false;
+
+    fn units(self) -> f64 {
+        self.0
+    }
+
+    fn from_units(units: f64) -> Self {
+        Self(units)
+    }
+
+    fn show(units: f64) -> String {
+        format!("{} packets", digits(units))
+    }
+}
+
+impl Packets {
+    /// `count` packets; `None` for a negative number or NaN.
+    #[must_use]
+    pub fn new(count: f64) -> Option<Self> {
+        (count >= 0.0).then_some(Self(count))
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Packets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0.to_string())
+    }
+}
+
+impl FromStr for Packets {
+    type Err = crate::units::UnitError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = text.trim().trim_end_matches("packets").trim_end().parse().ok();
+        number.and_then(Self::new).ok_or_else(|| crate::units::UnitError {
+            given: text.to_owned(),
+            what: "number of packets",
+            example: "2.5 or inf",
+        })
+    }
+}
