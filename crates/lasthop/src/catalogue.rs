@@ -1,6 +1,6 @@
 //! Finding profiles and trace files by name or path.
 
-use link::profile::{Content, LossProfile, LinkProfile, Profile, builtin};
+use link::profile::{Content, LinkProfile, LossProfile, Profile, builtin};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -27,7 +27,8 @@ pub fn find(name: &str) -> Result<Profile, NoProfile> {
     if !name.contains('/') && !path.extension().is_some_and(|ending| ending == "toml") {
         return Err(NoProfile(unknown(name)));
     }
-    let text = fs::read_to_string(path).map_err(|error| NoProfile(format!("read profile {name}: {error}")))?;
+    let text =
+        fs::read_to_string(path).map_err(|error| NoProfile(format!("read profile {name}: {error}")))?;
     let folder = path.parent().map(Path::to_owned).unwrap_or_default();
     Profile::parse(name, &text, &mut |file| read_beside(&folder, file))
         .map_err(|error| NoProfile(error.to_string()))

@@ -81,7 +81,8 @@ pub fn run(arguments: LinkArguments) -> Result<i32, Failure> {
             notice.say(format_args!("  {direction:<4} {}", assembled.link.direction(direction)));
         }
         let emulating = thread::Builder::new().name("emulator".into()).spawn(move || emulator.run())?;
-        let remote = Remote::new(host_link.id(), shown.clone(), &assembled.link, seed, control.clone(), [up, down]);
+        let remote =
+            Remote::new(host_link.id(), shown.clone(), &assembled.link, seed, control.clone(), [up, down]);
         let listener = Listener::start(host_link.claim().folder().join(remote::SOCKET), move |request| {
             remote.answer(request)
         })?;

@@ -92,9 +92,15 @@ fn show(profile: &Profile, json: bool) -> Result<(), Failure> {
     if !profile.claims.is_empty() {
         anstream::println!("\nWhat the source states, and a test regenerates:");
         for claim in &profile.claims {
-            let percentile = claim.percentile.map(|percent| format!(" {percent}th percentile")).unwrap_or_default();
+            let percentile =
+                claim.percentile.map(|percent| format!(" {percent}th percentile")).unwrap_or_default();
             let direction = claim.direction.as_deref().unwrap_or("both");
-            anstream::println!("  {direction:<5} {}{percentile} {} ({})", claim.quantity, claim.value, claim.source);
+            anstream::println!(
+                "  {direction:<5} {}{percentile} {} ({})",
+                claim.quantity,
+                claim.value,
+                claim.source
+            );
         }
     }
     Ok(())

@@ -75,8 +75,12 @@ pub struct Claim {
     pub direction: Option<String>,
     /// Which percentile (0 to 100), where it is a distribution; the mean or the constant if absent.
     pub percentile: Option<f64>,
+    /// Length of the packet, for the time that one takes on the limiter.
+    pub bytes: Option<u64>,
     /// The number, with its unit.
     pub value: String,
+    /// How far off the profile may be, as a share of the value; a test has its own idea where it is absent.
+    pub tolerance: Option<f64>,
     /// Where the source says so.
     pub source: String,
 }

@@ -47,8 +47,9 @@ impl Remote {
 
     fn show(&self) -> Answer {
         let link = self.link.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let packets =
-            self.ways.map(|way| self.control.visit(way, |pipeline, _| pipeline.arrivals()).unwrap_or_default());
+        let packets = self
+            .ways
+            .map(|way| self.control.visit(way, |pipeline, _| pipeline.arrivals()).unwrap_or_default());
         Answer::Link(Running {
             id: self.id.to_string(),
             pid: std::process::id(),
@@ -122,7 +123,8 @@ pub fn set(id: &str, direction: &str, parameters: &str) -> Result<i32, Failure> 
     let runs = state::list();
     let Some((folder, _)) = runs.iter().find(|(_, state)| state.id.to_string() == id) else {
         let ids: Vec<_> = runs.iter().map(|(_, state)| state.id.to_string()).collect();
-        let known = if ids.is_empty() { "no link runs".to_owned() } else { format!("there are {}", ids.join(", ")) };
+        let known =
+            if ids.is_empty() { "no link runs".to_owned() } else { format!("there are {}", ids.join(", ")) };
         return Err(format!("there is no link {id}: {known}").into());
     };
     let request = Request::Set { direction: direction.to_owned(), parameters: parameters.to_owned() };

@@ -34,7 +34,8 @@ impl Outcome {
         if recorded.stalls.count > 0 {
             overload.push(Overload::RecorderBlocked { times: recorded.stalls.count });
         }
-        let refused = refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}"));
+        let refused =
+            refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}"));
         Ok(Self { seed, seconds: at.as_secs_f64(), recorded, punctuality, overload, refused })
     }
 
@@ -99,7 +100,8 @@ impl Outcome {
         let bits = (bytes as f64 * 8.0 / self.seconds.max(1e-9)).round() as u64;
         // Three digits say it.
         let digits = 10u64.pow(bits.max(1).ilog10().saturating_sub(2));
-        BitRate::from_bits_per_second(bits / digits * digits).map_or("0 bit/s".into(), |rate| rate.to_string())
+        BitRate::from_bits_per_second(bits / digits * digits)
+            .map_or("0 bit/s".into(), |rate| rate.to_string())
     }
 
     fn summary(&self) -> &Summary {

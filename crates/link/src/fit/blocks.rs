@@ -59,7 +59,8 @@ impl Steps {
     fn leaving(self) -> Estimate<Probability> {
         let (left, stayed) = (self.left as f64, self.stayed as f64);
         let share = |value: f64| Probability::new(value.clamp(0.0, 1.0)).unwrap_or_default();
-        let quantile = |at: f64| Beta::new(left + 0.5, stayed + 0.5).map_or(f64::NAN, |law| law.inverse_cdf(at));
+        let quantile =
+            |at: f64| Beta::new(left + 0.5, stayed + 0.5).map_or(f64::NAN, |law| law.inverse_cdf(at));
         Estimate {
             value: share(left / (left + stayed)),
             low: share(quantile(0.025)),

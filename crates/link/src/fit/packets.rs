@@ -65,7 +65,8 @@ pub(super) fn fit(packets: &[(Time, bool)]) -> Result<Fit, FitError> {
     let judged = pairs.iter().map(|pair| pair.count).sum::<f64>() as usize;
     let judged_lost = pairs.iter().filter(|pair| pair.to).map(|pair| pair.count).sum::<f64>() as usize;
     let (log_likelihood_independent, independence) = independence(likelihood.log, judged, judged_lost);
-    let [good_runs, bad_runs] = [false, true].map(|state| runs::in_time(packets, state, |t| rates.stays(state, t)));
+    let [good_runs, bad_runs] =
+        [false, true].map(|state| runs::in_time(packets, state, |t| rates.stays(state, t)));
     let form = Form::Sojourns { good: good.value, bad: bad.value };
     Ok(Fit {
         channel: TwoState::with(form, Sojourn::Exponential, None, Start::Stationary)?,
@@ -108,7 +109,8 @@ fn pairs(packets: &[(Time, bool)]) -> Result<Vec<Pairs>, FitError> {
 fn likeliest(pairs: &[Pairs], share: f64) -> Option<(Rates, Likelihood)> {
     let total: f64 = pairs.iter().map(|pair| pair.count).sum();
     let seconds = pairs.iter().map(|pair| pair.count * pair.seconds).sum::<f64>() / total;
-    let changes = pairs.iter().filter(|pair| pair.from != pair.to).map(|pair| pair.count).sum::<f64>() / total;
+    let changes =
+        pairs.iter().filter(|pair| pair.from != pair.to).map(|pair| pair.count).sum::<f64>() / total;
     let mixed = (changes / (2.0 * share * (1.0 - share))).min(0.95);
     let shortest = pairs.iter().map(|pair| pair.seconds).fold(f64::INFINITY, f64::min);
     let mut rates =

@@ -30,7 +30,11 @@ impl ErasureTrace {
                     ',' => {}
                     space if space.is_whitespace() => {}
                     other => {
-                        return Err(line.wrong("block", other.encode_utf8(&mut [0; 4]), "must be 0 (arrived) or 1 (lost)"));
+                        return Err(line.wrong(
+                            "block",
+                            other.encode_utf8(&mut [0; 4]),
+                            "must be 0 (arrived) or 1 (lost)",
+                        ));
                     }
                 }
             }

@@ -1,25 +1,82 @@
 //! Errors in parameters: `loss`, `burst`, `ber` and `damage`, which belong together.
 
-use super::parameters::{Key, Resolve};
+use super::parameters::{Key, Resolve, said};
 use crate::spec::{DirectionSpec, StageSpec};
-use crate::stage::errors::ErrorSpec;
+use crate::stage::errors::{EffectSpec, ErrorSpec, Flip, Form, ProcessSpec, TwoState};
+use crate::units::{BitErrorRatio, Probability, Span};
 
-/// Puts the errors that `all` parameters describe together.
+/// How wrong a packet is that `damage=flip` hits, where nothing else says it: TCP Lite's range for radio is 1e-3 to 1e-6
+/// (5.2.1), and at 1e-3 a full-sized segment has about twelve wrong bits.
+const FLIPPED: f64 = 1e-3;
+
+/// Puts the errors that `all` parameters describe into a direction.
 pub(super) fn errors(
     direction: &mut DirectionSpec,
     all: &[(Key, String)],
     resolve: &mut dyn Resolve,
 ) -> Result<(), String> {
     let value = |wanted| all.iter().rev().find(|(key, _)| *key == wanted).map(|(_, value)| value.as_str());
-    let loss = value(Key::Loss).ok_or("give loss=... with it")?;
-    if loss == "none" {
-        direction.remove("errors");
-        return Ok(());
-    }
-    let spec = match loss.parse() {
-        Ok(share) => ErrorSpec::losing(share),
-        Err(_) => resolve.losses(loss)?,
+    let mut spec = match (value(Key::Loss), value(Key::Ber), value(Key::Burst)) {
+        (Some(_), Some(_), _) => {
+            return Err("loss and ber are two error processes: give one of them".to_owned());
+        }
+        (Some("none"), None, _) => {
+            direction.remove("errors");
+            return Ok(());
+        }
+        (Some(loss), None, burst) => by_loss(loss, burst, resolve)?,
+        (None, Some(ber), None) => {
+            let ber: BitErrorRatio = ber.parse().map_err(said)?;
+            ErrorSpec {
+                effect: EffectSpec::Flip(Flip::default()),
+                ..ErrorSpec::new(ProcessSpec::Bits { ber })
+            }
+        }
+        (None, Some(_), Some(_)) => return Err("burst goes with loss=SHARE, not with ber".to_owned()),
+        (None, None, _) => match direction.find("errors") {
+            Some(StageSpec::Errors(spec)) => spec.clone(),
+            _ => return Err("there are no errors yet: give loss=... or ber=... with it".to_owned()),
+        },
     };
+    if let Some(damage) = value(Key::Damage) {
+        spec.effect = effect(damage, &spec.process)?;
+    }
     direction.put(StageSpec::Errors(spec));
     Ok(())
+}
+
+/// `loss` as a share, or as a loss profile.
+fn by_loss(loss: &str, burst: Option<&str>, resolve: &mut dyn Resolve) -> Result<ErrorSpec, String> {
+    let looks_like_a_share =
+        loss.starts_with(|first: char| first.is_ascii_digit() || first == '.' || first == '-');
+    if !looks_like_a_share {
+        return match burst {
+            None => resolve.losses(loss),
+            Some(_) => {
+                Err(format!("burst goes with loss=SHARE; the loss profile {loss} has bursts of its own"))
+            }
+        };
+    }
+    let loss: Probability = loss.parse().map_err(said)?;
+    let process = match burst {
+        None => ProcessSpec::Packets { loss },
+        Some(burst) => {
+            let burst: Span = burst.parse().map_err(said)?;
+            let channel = TwoState::new(Form::Bursts { loss, burst }).map_err(said)?;
+            ProcessSpec::InTime { channel, errors: None }
+        }
+    };
+    Ok(ErrorSpec::new(process))
+}
+
+fn effect(damage: &str, process: &ProcessSpec) -> Result<EffectSpec, String> {
+    match damage {
+        "lose" => Ok(EffectSpec::Lose),
+        "checksum" => Ok(EffectSpec::SpoilChecksum),
+        "flip" => {
+            let ber = if process.has_bit_errors() { None } else { BitErrorRatio::new(FLIPPED) };
+            Ok(EffectSpec::Flip(Flip { ber, ..Flip::default() }))
+        }
+        other => Err(format!("`{other}` is no damage: say lose, checksum or flip")),
+    }
 }

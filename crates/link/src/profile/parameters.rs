@@ -199,6 +199,6 @@ fn trace(name: &str, resolve: &mut dyn Resolve) -> Result<RateSpec, String> {
 }
 
 /// An error in words.
-fn said(error: impl std::fmt::Display) -> String {
+pub(super) fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }

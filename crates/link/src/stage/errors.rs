@@ -38,6 +38,7 @@ pub use two_state::{Description, Extent, Form, Packets, Sojourn, Start, TwoState
 use crate::fate::{Effect, Loss};
 use crate::packet::Packet;
 use crate::seed::{Seed, Stream};
+use crate::spec::StageSpec;
 use crate::stage::spec::SpecError;
 use crate::stage::{Outbox, Stage};
 use crate::units::Time;
@@ -144,6 +145,17 @@ impl Stage for Errors {
 
     fn changes_bytes(&self) -> bool {
         self.spec.effect != EffectSpec::Lose
+    }
+
+    fn change(&mut self, to: &StageSpec, now: Time) -> Result<(), String> {
+        let StageSpec::Errors(spec) = to else {
+            return Err(format!("`errors` cannot become `{}`", to.kind()));
+        };
+        self.set(spec.clone(), now).map_err(|error| error.to_string())
+    }
+
+    fn keeps_packets(&self) -> bool {
+        false
     }
 }
 

@@ -3,13 +3,13 @@
 //! The schedule of a process that evolves comes from a stream of its own, what happens to one packet by chance from
 //! another, one number a packet, hit or not. So neither depends on what is done to packets.
 
+use super::PacketList;
 use super::damage::{Piece, hazard};
 use super::process::{ProcessSpec, StateErrors};
 use super::spec::Sampled;
 use super::timeline::{Stay, Timeline};
 use super::trace::Replay;
 use super::two_state::{Extent, TwoState};
-use super::PacketList;
 use crate::fate::ChannelState;
 use crate::packet::{Packet, Sending};
 use crate::seed::{Seed, Stream};
@@ -168,7 +168,8 @@ impl Channel {
                         let (start, end) = (start.as_nanos(), end.as_nanos());
                         along(timeline, start, end, *hazards, pieces, |at| {
                             // The first bit whose transmission begins at or after `at`.
-                            (u128::from(at - start) * u128::from(bits)).div_ceil(u128::from(end - start)) as u64
+                            (u128::from(at - start) * u128::from(bits)).div_ceil(u128::from(end - start))
+                                as u64
                         })
                     }
                     _ => None,
@@ -176,7 +177,8 @@ impl Channel {
                 let state = state.unwrap_or_else(|| {
                     let state = timeline.at(packet.at.as_nanos());
                     pieces.clear();
-                    pieces.extend(hazards.map(|hazards| Piece { end: bits, hazard: hazards.in_state(state) }));
+                    pieces
+                        .extend(hazards.map(|hazards| Piece { end: bits, hazard: hazards.in_state(state) }));
                     state
                 });
                 (state, *hazards)

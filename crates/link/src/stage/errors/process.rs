@@ -105,7 +105,9 @@ impl ProcessSpec {
 impl fmt::Display for ProcessSpec {
     /// The process with its parameters in every form.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let states = |f: &mut fmt::Formatter<'_>, channel: &dyn fmt::Display, errors: &Option<StateErrors>| {
+        let states = |f: &mut fmt::Formatter<'_>,
+                      channel: &dyn fmt::Display,
+                      errors: &Option<StateErrors>| {
             write!(f, "{channel}")?;
             match errors {
                 Some(StateErrors { good, bad }) => write!(f, ", bit error ratio {good} good and {bad} bad"),

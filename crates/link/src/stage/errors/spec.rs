@@ -170,7 +170,9 @@ impl fmt::Display for EffectSpec {
             Self::Flip(Flip { region, ber: Some(ber), .. }) => {
                 write!(f, "bits of the {region} flipped, bit error ratio {ber} and at least one")
             }
-            Self::Flip(Flip { region, bits: Some(bits), .. }) => write!(f, "{bits} bits of the {region} flipped"),
+            Self::Flip(Flip { region, bits: Some(bits), .. }) => {
+                write!(f, "{bits} bits of the {region} flipped")
+            }
         }
     }
 }

@@ -230,7 +230,9 @@ impl From<ProcessSpec> for Table {
             ProcessSpec::Packets { loss } => Self { loss: Some(loss), ..Self::default() },
             ProcessSpec::Bits { ber } => Self { ber: Some(ber), ..Self::default() },
             ProcessSpec::InTime { channel, errors } => Self::states::<Span>(Axis::Time, &channel, errors),
-            ProcessSpec::InBytes { channel, errors } => Self::states::<ByteCount>(Axis::Bytes, &channel, errors),
+            ProcessSpec::InBytes { channel, errors } => {
+                Self::states::<ByteCount>(Axis::Bytes, &channel, errors)
+            }
             ProcessSpec::InPackets { channel } => Self::states::<Packets>(Axis::Packets, &channel, None),
             ProcessSpec::Listed { packets } => Self { packets: Some(packets), ..Self::default() },
             ProcessSpec::Trace { file, repeat } => {

@@ -44,14 +44,22 @@ impl ErrorTrace {
             }
         }
         if trace.bad.is_empty() {
-            return Err(last.wrong("start,end", "", "there must be at least one line with a start and an end"));
+            return Err(last.wrong(
+                "start,end",
+                "",
+                "there must be at least one line with a start and an end",
+            ));
         }
         Ok(trace)
     }
 
     fn add(&mut self, line: Line<'_>, content: &str, fields: &[&str]) -> Result<(), TraceError> {
         let &[start, end] = fields else {
-            return Err(line.wrong("start,end", content, "must have two fields: start and end of a bad time"));
+            return Err(line.wrong(
+                "start,end",
+                content,
+                "must have two fields: start and end of a bad time",
+            ));
         };
         let from = nanos(start).filter(|&from| from != u64::MAX);
         let from = from.ok_or_else(|| line.wrong("start", start, WHAT))?;

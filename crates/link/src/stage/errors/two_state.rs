@@ -335,7 +335,8 @@ fn scaled(value: f64, units: &[(&str, f64)]) -> String {
     if value == 0.0 || value.is_infinite() {
         return digits(value);
     }
-    let (unit, factor) = units.iter().find(|unit| value >= unit.1).or(units.last()).copied().unwrap_or(("", 1.0));
+    let (unit, factor) =
+        units.iter().find(|unit| value >= unit.1).or(units.last()).copied().unwrap_or(("", 1.0));
     format!("{}{unit}", digits(value / factor))
 }
 
