@@ -16,7 +16,7 @@ use crate::seed::Direction;
 use crate::spec::{DirectionSpec, StageSpec};
 use crate::stage::errors::ErrorSpec;
 use crate::stage::spec::{Read, SpecError};
-use crate::units::{BitRate, ByteCount};
+use crate::units::{BitRate, ByteCount, Probability};
 use serde::Deserialize;
 
 /// A profile, as it stands in its file.
@@ -80,7 +80,7 @@ pub struct Claim {
     /// The number, with its unit.
     pub value: String,
     /// How far off the profile may be, as a share of the value; a test has its own idea where it is absent.
-    pub tolerance: Option<f64>,
+    pub tolerance: Option<Probability>,
     /// Where the source says so.
     pub source: String,
 }
