@@ -7,6 +7,7 @@ mod link_command;
 mod notice;
 mod profiles_command;
 mod recording;
+mod recover_command;
 mod remote;
 
 use arguments::{Arguments, Command, RunningLinks};
@@ -37,7 +38,8 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Profiles(profiles) => profiles_command::run(&profiles),
         Command::Clean => clean(),
         Command::Keeper => netlab::keeper::run().map(|()| 0).map_err(Failure::from),
-        Command::Doctor | Command::SelfCheck(_) | Command::Recover(_) => Err("not yet".into()),
+        Command::Recover(arguments) => recover_command::run(&arguments),
+        Command::Doctor | Command::SelfCheck(_) => Err("not yet".into()),
     }
 }
 
