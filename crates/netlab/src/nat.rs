@@ -1,0 +1,178 @@
+//! What the caller's namespace does for the wireless host: address translation and published ports.
+//!
+//! One nftables table per run, of family `inet` and named after it: one command removes all of it. Forwarding itself is a
+//! sysctl ([`sysctls`]).
+//!
+//! *Published* TCP ports: a connection to any address of the caller, from other hosts or from the caller itself, is
+//! redirected to the wireless host; the TCP connection stays end to end. For 127.0.0.1 the kernel must be told to route
+//! loopback addresses through the link's device (`route_localnet`, on that device only), and the connection then comes
+//! from the link's outside address. There is no such switch in IPv6: **`[::1]:PORT` is not published**.
+//!
+//! Where it stops: an `accept` here cannot overrule a `drop` in somebody else's table. On a host whose forward policy is
+//! drop (Docker's iptables rules) the owner of that policy must let the link's device pass; [`forward_policy_drops`] tells.
+
+use crate::Namespace;
+use crate::error::{Error, Result, Trying};
+use crate::plan::Addresses;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::num::NonZeroU16;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+
+/// A TCP port of the caller's addresses that leads to a server behind the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Publish {
+    /// Port at the caller's addresses.
+    pub outside: NonZeroU16,
+    /// Port of the server behind the link.
+    pub inside: NonZeroU16,
+}
+
+impl FromStr for Publish {
+    type Err = Error;
+
+    /// `PORT`, or `OUTSIDE:INSIDE` when they differ.
+    fn from_str(text: &str) -> Result<Self> {
+        let port = |part: &str| {
+            part.parse().map_err(|_| Error::Value {
+                what: "port to publish",
+                value: text.to_owned(),
+                expected: "PORT or OUTSIDE:INSIDE, numbers from 1 to 65535",
+            })
+        };
+        let (outside, inside) = text.split_once(':').unwrap_or((text, text));
+        Ok(Self { outside: port(outside)?, inside: port(inside)? })
+    }
+}
+
+/// What to translate.
+#[derive(Debug, Clone)]
+pub struct Rules<'a> {
+    /// Name of the table: letters, digits and underscores.
+    pub table: &'a str,
+    /// Name of the link's device in the caller's namespace.
+    pub device: &'a str,
+    /// The link's addresses.
+    pub addresses: Addresses,
+    /// Whether IPv6 leaves the caller too.
+    pub ipv6: bool,
+    /// Ports to publish.
+    pub publish: &'a [Publish],
+}
+
+/// Adds the table to `namespace`, all or nothing.
+pub fn add(namespace: &Namespace, rules: &Rules<'_>) -> Result<()> {
+    nft(namespace, &compose(rules))
+}
+
+/// Removes the table called `name` from `namespace`; whether it was there.
+pub fn remove(namespace: &Namespace, name: &str) -> Result<bool> {
+    // `add` makes `delete` succeed where the table is missing, in one transaction; ask first to be able to tell.
+    let existed = tables(namespace)?.iter().any(|table| table == name);
+    if existed {
+        nft(namespace, &format!("delete table inet {name}\n"))?;
+    }
+    Ok(existed)
+}
+
+/// Names of the `inet` tables in `namespace`.
+pub fn tables(namespace: &Namespace) -> Result<Vec<String>> {
+    let output = run(namespace, &["list", "tables", "inet"], "")?;
+    Ok(output.lines().filter_map(|line| line.strip_prefix("table inet ").map(str::to_owned)).collect())
+}
+
+/// Sysctls that forwarding between the link and the caller's network needs, with their values.
+#[must_use]
+pub fn sysctls(ipv6: bool) -> Vec<(&'static str, &'static str)> {
+    let mut all = vec![("net.ipv4.ip_forward", "1")];
+    if ipv6 {
+        all.push(("net.ipv6.conf.all.forwarding", "1"));
+    }
+    all
+}
+
+/// Whether some table in `namespace` drops forwarded packets by policy: then ours cannot let them through.
+pub fn forward_policy_drops(namespace: &Namespace) -> Result<bool> {
+    let rules = run(namespace, &["list", "chains"], "")?;
+    Ok(rules.lines().any(|line| line.contains("hook forward") && line.contains("policy drop")))
+}
+
+fn compose(rules: &Rules<'_>) -> String {
+    use std::fmt::Write as _;
+    let Rules { table, device, addresses, ipv6, publish } = rules;
+    let Addresses { inside, inside6, .. } = addresses;
+    let mut redirections = String::new();
+    for Publish { outside, inside: port } in *publish {
+        let _ = writeln!(redirections, "    meta nfproto ipv4 fib daddr type local tcp dport {outside} dnat ip to {inside}:{port}");
+        let _ = writeln!(
+            redirections,
+            "    meta nfproto ipv6 ip6 daddr != ::1 fib daddr type local tcp dport {outside} dnat ip6 to [{inside6}]:{port}"
+        );
+    }
+    let masquerade6 = if *ipv6 { format!("    ip6 saddr {inside6} oifname != \"{device}\" masquerade\n") } else { String::new() };
+    // Packets that come in by the link's own device are for the caller himself: `host.lasthop:PORT` stays his.
+    format!(
+        "table inet {table} {{\n\
+         \x20 chain prerouting {{\n    type nat hook prerouting priority dstnat; policy accept;\n    iifname \"{device}\" accept\n{redirections}  }}\n\
+         \x20 chain output {{\n    type nat hook output priority -100; policy accept;\n{redirections}  }}\n\
+         \x20 chain postrouting {{\n    type nat hook postrouting priority srcnat; policy accept;\n\
+         \x20   ip saddr {inside} oifname != \"{device}\" masquerade\n{masquerade6}\
+         \x20   ip saddr 127.0.0.0/8 oifname \"{device}\" masquerade\n  }}\n\
+         \x20 chain forward {{\n    type filter hook forward priority filter; policy accept;\n\
+         \x20   iifname \"{device}\" accept\n    oifname \"{device}\" accept\n  }}\n}}\n"
+    )
+}
+
+fn nft(namespace: &Namespace, script: &str) -> Result<()> {
+    run(namespace, &["-f", "-"], script).map(|_| ())
+}
+
+/// Where a program of the system lies; an ordinary user's PATH lacks the sbin directories.
+#[must_use]
+pub fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from))
+        .map(|directory| directory.join(name))
+        .find(|path| path.is_file())
+}
+
+fn run(namespace: &Namespace, arguments: &[&str], input: &str) -> Result<String> {
+    let nft = program("nft")
+        .ok_or_else(|| Error::missing("the program nft is not installed", "apt-get install nftables"))?;
+    let what = || format!("run {} {}", nft.display(), arguments.join(" "));
+    let output = namespace.enter(|| {
+        let mut child = Command::new(&nft)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .trying(what)?;
+        child.stdin.take().expect("piped").write_all(input.as_bytes()).trying(what)?;
+        child.wait_with_output().trying(what)
+    })?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(Error::Program { program: format!("nft {}", arguments.join(" ")), message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_to_publish() {
+        let port = |n| NonZeroU16::new(n).expect("not zero");
+        assert_eq!("8000".parse::<Publish>().expect("one"), Publish { outside: port(8000), inside: port(8000) });
+        assert_eq!("80:8000".parse::<Publish>().expect("two"), Publish { outside: port(80), inside: port(8000) });
+        assert!("0".parse::<Publish>().is_err());
+        let error = "http".parse::<Publish>().expect_err("a word").to_string();
+        assert_eq!(error, "port to publish \"http\" is not PORT or OUTSIDE:INSIDE, numbers from 1 to 65535");
+    }
+}
