@@ -15,7 +15,12 @@ pub struct Cgroup {
 impl Cgroup {
     /// The directory that [`create`](Self::create) would make.
     pub fn planned(name: &str) -> Result<PathBuf> {
-        Ok(own_group(Path::new("/proc/self"))?.join(name))
+        Self::planned_for(Path::new("/proc/self"), name)
+    }
+
+    /// The same for the process with this /proc directory.
+    pub(crate) fn planned_for(process: &Path, name: &str) -> Result<PathBuf> {
+        Ok(own_group(process)?.join(name))
     }
 
     /// Makes the group at `path`.

@@ -22,15 +22,17 @@
 //!     // 2. What earlier runs left behind. `swept` holds one line for each thing undone.
 //!     let registry = Registry::open()?;
 //!     let swept = registry.sweep()?;
-//!     // 3. Root goes on as it is; an ordinary user enters a user namespace of its own. *Single-threaded*: the kernel
-//!     //    refuses otherwise. From here on "the caller's namespace" is what `Namespace::current()` says.
-//!     let rights = rights::acquire(&rights::Options::default())?;
+//!     // 3. The run's directory, in which everything is written down before it is made. Root goes on as it is; an ordinary
+//!     //    user enters a user namespace of its own. *Single-threaded*: the kernel refuses otherwise. From here on "the
+//!     //    caller's namespace" is what `Namespace::current()` says. Keep `rights` as long as the link.
+//!     let mut run = registry.begin()?;
+//!     let rights = rights::acquire(&mut run, &rights::Options::default())?;
 //!     // 4. Namespaces, TUN ends, addresses, routes, NAT, keeper. Still single-threaded: it ignores SIGINT and SIGQUIT and
 //!     //    blocks SIGTERM and SIGHUP, and threads started later must inherit that. It may start a thread of its own
 //!     //    (the DNS forwarder).
 //!     let options = HostLinkOptions { mtu: 1500, publish: vec!["8000".parse()?], ..HostLinkOptions::default() };
-//!     let mut link = HostLink::create(&rights, &registry, options)?;
-//!     // 5. Threads may start: the emulator takes the two descriptors. `inside` carries what the wireless host sends and
+//!     let mut link = HostLink::create(run, &rights, &options)?;
+//!     // 5. Threads may start: the emulator takes two descriptors of its own (the devices live until all are closed). `inside` carries what the wireless host sends and
 //!     //    receives, `outside` the same for the caller's network: packets read from `inside` go *up*, from `outside` *down*.
 //!     let inside = link.inside().descriptor()?;
 //!     let outside = link.outside().descriptor()?;
@@ -48,12 +50,41 @@
 //! }
 //! ```
 //!
-//! What the caller needs besides: [`HostLink::id`] (for `lasthop link set ID`), [`HostLink::directory`] (the run's own
+//! [`HostLink::wait`] belongs on the main thread, the emulator on another. What the caller needs besides: [`HostLink::id`] (for `lasthop link set ID`), [`HostLink::directory`] (the run's own
 //! directory: put the control socket there, it goes with the run), [`HostLink::addresses`], [`HostLink::notes`] (what is
-//! not possible here, one line each), [`HostLink::wait_descriptor`] (readable when `wait` would not block, for an event
-//! loop), [`tun::Tun::statistics`] (`tx_dropped` of an end: the emulator did not read fast enough), [`Registry::list`] (for
+//! not possible here, one line each), [`tun::Tun::statistics`] (`tx_dropped` of an end: the emulator did not read fast enough), [`Registry::list`] (for
 //! `lasthop link list`), [`checks::all`] (for `lasthop doctor`).
 //!
 //! With [`HostLinkOptions::whole_segments`] each packet on both descriptors starts with the 10 bytes of `struct
 //! virtio_net_hdr` ([`tun::VIRTIO_HEADER_LENGTH`]) and may be a TCP segment of up to 64 KiB with a partial checksum; without
 //! it each read gives one bare IP packet of at most the MTU with complete checksums. Descriptors are non-blocking.
+
+pub mod address;
+pub mod cgroup;
+pub mod checks;
+pub mod dns;
+mod error;
+pub mod host_link;
+pub mod interface;
+pub mod keeper;
+mod names;
+pub mod namespace;
+pub mod nat;
+pub mod neighbour;
+mod netlink;
+pub mod offload;
+pub mod plan;
+pub mod process;
+pub mod rights;
+pub mod route;
+mod signals;
+pub mod state;
+pub mod sysctl;
+pub mod tun;
+pub mod veth;
+
+pub use error::{Error, Result};
+pub use host_link::{CommandLine, Ended, HostLink, HostLinkOptions};
+pub use namespace::Namespace;
+pub use rights::Rights;
+pub use state::{Registry, Run};

@@ -36,9 +36,9 @@ fn server(line: &str) -> Option<IpAddr> {
 }
 
 /// The `hosts` file behind the link.
-pub(crate) fn hosts(callers: &str, addresses: Addresses) -> String {
+pub(crate) fn hosts(callers: &str, addresses: Addresses, host: IpAddr) -> String {
     let newline = if callers.is_empty() || callers.ends_with('\n') { "" } else { "\n" };
-    format!("{callers}{newline}{} host.lasthop\n{} host6.lasthop\n", addresses.outside, addresses.outside6)
+    format!("{callers}{newline}{host} host.lasthop\n{} host6.lasthop\n", addresses.outside6)
 }
 
 /// The `resolv.conf` behind the link: all as the caller has it, but `server` the only name server.
@@ -51,8 +51,13 @@ pub(crate) fn resolv_conf(callers: &str, server_behind: IpAddr) -> String {
     text
 }
 
-/// Writes the files into `directory`; `name_server` replaces the caller's if given.
-pub(crate) fn write(directory: &Path, addresses: Addresses, name_server: Option<IpAddr>) -> Result<Overlays> {
+/// Writes the files into `directory`; `host` is the address of `host.lasthop`, `name_server` replaces the caller's if given.
+pub(crate) fn write(
+    directory: &Path,
+    addresses: Addresses,
+    host: IpAddr,
+    name_server: Option<IpAddr>,
+) -> Result<Overlays> {
     let mut overlays = Vec::new();
     let mut lay = |name: &str, text: String, over: &str| {
         let path = directory.join(name);
@@ -62,7 +67,7 @@ pub(crate) fn write(directory: &Path, addresses: Addresses, name_server: Option<
     };
     let callers = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     if Path::new(HOSTS).exists() {
-        lay("hosts", hosts(&callers(HOSTS), addresses), HOSTS)?;
+        lay("hosts", hosts(&callers(HOSTS), addresses, host), HOSTS)?;
     }
     if let Some(server) = name_server
         && Path::new(RESOLV_CONF).exists()
@@ -113,7 +118,7 @@ mod tests {
     #[test]
     fn the_hosts_file_keeps_the_callers_lines() {
         let addresses = crate::plan::choose(&[]).expect("a pair");
-        let text = hosts("127.0.0.1 localhost", addresses);
+        let text = hosts("127.0.0.1 localhost", addresses, IpAddr::V4(addresses.outside));
         assert_eq!(text, "127.0.0.1 localhost\n100.64.0.1 host.lasthop\nfd6c:6173:7468:6f70::1 host6.lasthop\n");
     }
 }

@@ -17,7 +17,7 @@ use crate::plan::Addresses;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::num::NonZeroU16;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 
@@ -64,22 +64,26 @@ pub struct Rules<'a> {
 
 /// Adds the table to `namespace`, all or nothing.
 pub fn add(namespace: &Namespace, rules: &Rules<'_>) -> Result<()> {
-    nft(namespace, &compose(rules))
+    add_with(&installed()?, namespace, rules)
+}
+
+/// The same by the program `nft`.
+pub(crate) fn add_with(nft: &Path, namespace: &Namespace, rules: &Rules<'_>) -> Result<()> {
+    run(nft, namespace, &["-f", "-"], &compose(rules)).map(|_| ())
 }
 
 /// Removes the table called `name` from `namespace`; whether it was there.
 pub fn remove(namespace: &Namespace, name: &str) -> Result<bool> {
-    // `add` makes `delete` succeed where the table is missing, in one transaction; ask first to be able to tell.
     let existed = tables(namespace)?.iter().any(|table| table == name);
     if existed {
-        nft(namespace, &format!("delete table inet {name}\n"))?;
+        run(&installed()?, namespace, &["delete", "table", "inet", name], "")?;
     }
     Ok(existed)
 }
 
 /// Names of the `inet` tables in `namespace`.
 pub fn tables(namespace: &Namespace) -> Result<Vec<String>> {
-    let output = run(namespace, &["list", "tables", "inet"], "")?;
+    let output = run(&installed()?, namespace, &["list", "tables", "inet"], "")?;
     Ok(output.lines().filter_map(|line| line.strip_prefix("table inet ").map(str::to_owned)).collect())
 }
 
@@ -95,7 +99,7 @@ pub fn sysctls(ipv6: bool) -> Vec<(&'static str, &'static str)> {
 
 /// Whether some table in `namespace` drops forwarded packets by policy: then ours cannot let them through.
 pub fn forward_policy_drops(namespace: &Namespace) -> Result<bool> {
-    let rules = run(namespace, &["list", "chains"], "")?;
+    let rules = run(&installed()?, namespace, &["list", "chains"], "")?;
     Ok(rules.lines().any(|line| line.contains("hook forward") && line.contains("policy drop")))
 }
 
@@ -125,10 +129,6 @@ fn compose(rules: &Rules<'_>) -> String {
     )
 }
 
-fn nft(namespace: &Namespace, script: &str) -> Result<()> {
-    run(namespace, &["-f", "-"], script).map(|_| ())
-}
-
 /// Where a program of the system lies; an ordinary user's PATH lacks the sbin directories.
 #[must_use]
 pub fn program(name: &str) -> Option<PathBuf> {
@@ -139,12 +139,18 @@ pub fn program(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-fn run(namespace: &Namespace, arguments: &[&str], input: &str) -> Result<String> {
-    let nft = program("nft")
-        .ok_or_else(|| Error::missing("the program nft is not installed", "apt-get install nftables"))?;
+fn installed() -> Result<PathBuf> {
+    program("nft").ok_or_else(not_installed)
+}
+
+pub(crate) fn not_installed() -> Error {
+    Error::missing("the program nft is not installed", "apt-get install nftables")
+}
+
+fn run(nft: &Path, namespace: &Namespace, arguments: &[&str], input: &str) -> Result<String> {
     let what = || format!("run {} {}", nft.display(), arguments.join(" "));
     let output = namespace.enter(|| {
-        let mut child = Command::new(&nft)
+        let mut child = Command::new(nft)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,0 +1,255 @@
+//! The process that cleans up, even when the main process is killed.
+//!
+//! The main process starts itself once more as `__keeper` with one end of a socket pair. The keeper starts COMMAND behind the
+//! link, adopts what COMMAND leaves behind (PR_SET_CHILD_SUBREAPER) and undoes the run at the end:
+//!
+//! * COMMAND ends: descendants that are left get SIGTERM, and SIGKILL after 2 s; then the main process is told, and the link
+//!   still carries packets until then.
+//! * The main process says `End`: the same for COMMAND itself, then NAT, sysctls, control group and state go.
+//! * The main process dies, seen as end of file: SIGKILL to all at once, then the same.
+//! * The keeper is killed: the main process sees end of file and undoes the run itself. Both are killed: the next start does.
+//!
+//! COMMAND has the caller's user, environment (with `LASTHOP_HOST` and `LASTHOP` added), descriptors and terminal, default
+//! signal dispositions and an empty mask. It sees the caller's `/sys`: `/sys/class/net` shows the caller's interfaces.
+
+mod descendants;
+mod handle;
+mod protocol;
+
+pub(crate) use handle::{Keeper, Started};
+pub(crate) use protocol::Start as StartOrder;
+pub use protocol::Exit;
+
+use crate::error::{Error, Result, Trying};
+use crate::signals::{self, Disposition};
+use crate::state::Registry;
+use crate::{Namespace, checks, namespace};
+use protocol::{Order, Report, Start, receive, send};
+use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::io::FdFlags;
+use rustix::process::{Pid, WaitOptions};
+use rustix::thread::UnshareFlags;
+use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+/// First argument of a process that is a keeper.
+pub const SUBCOMMAND: &str = "__keeper";
+
+/// Time between SIGTERM and SIGKILL for descendants that COMMAND left behind.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Call this first in `main`: if this process was started to be a keeper (or to do a [check](crate::checks)), it is one, and
+/// the exit code comes back when it is done. Otherwise `None`, at once.
+#[must_use]
+pub fn entry() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    let subcommand = arguments.next()?;
+    if subcommand == checks::SUBCOMMAND {
+        return Some(checks::serve(&arguments.next().unwrap_or_default().to_string_lossy()));
+    }
+    if subcommand != SUBCOMMAND {
+        return None;
+    }
+    let mut descriptor = || inherited(arguments.next()?.to_str()?.parse().ok()?);
+    let (Some(control), Some(inside)) = (descriptor(), descriptor()) else {
+        eprintln!("lasthop: {SUBCOMMAND} is what lasthop link calls by itself; there is no use for it by hand");
+        return Some(ExitCode::from(2));
+    };
+    let result = Keeping::begin(UnixStream::from(control), Namespace::from_fd(inside)).and_then(Keeping::serve);
+    Some(result.map_or_else(
+        |error| {
+            eprintln!("lasthop: {error}");
+            ExitCode::FAILURE
+        },
+        |()| ExitCode::SUCCESS,
+    ))
+}
+
+/// Takes over a descriptor that the main process left open for us; COMMAND shall not have it.
+fn inherited(number: i32) -> Option<OwnedFd> {
+    if number <= 2 {
+        return None;
+    }
+    // SAFETY: the check below fails for a number that is no open descriptor (and closing it then does no harm), and nothing
+    // else in this process, which has just started, owns one above 2.
+    let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+    match rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC) {
+        Ok(()) => Some(descriptor),
+        Err(_) => {
+            std::mem::forget(descriptor);
+            None
+        }
+    }
+}
+
+/// Why COMMAND is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    Asked,
+    Orphaned,
+}
+
+/// The keeper at work.
+struct Keeping {
+    control: UnixStream,
+    inside: Namespace,
+    children: OwnedFd,
+    registry: Registry,
+    id: String,
+    command: Option<u32>,
+}
+
+impl Keeping {
+    fn begin(control: UnixStream, inside: Namespace) -> Result<Self> {
+        for signal in signals::OF_THE_TERMINAL.into_iter().chain(signals::PASSED_ON) {
+            signals::set(signal, Disposition::Ignore).trying(|| format!("ignore signal {signal}"))?;
+        }
+        signals::block_only(&[libc::SIGCHLD]).trying(|| "change the signal mask".into())?;
+        let children = signals::descriptor(&[libc::SIGCHLD])?;
+        rustix::process::set_child_subreaper(rustix::process::getpid().into())
+            .trying(|| "become a subreaper".into())?;
+        let Some(Order::Keep { registry, id }) = receive(&control)? else {
+            return Err(Error::Keeper("the first order is not Keep".into()));
+        };
+        send(&control, &Report::Keeping)?;
+        Ok(Self { control, inside, children, registry: Registry::at(registry)?, id, command: None })
+    }
+
+    fn serve(mut self) -> Result<()> {
+        let reason = loop {
+            let [ordered, ended] = signals::wait_readable([&self.control, &self.children], None)?;
+            if ended {
+                while signals::next(&self.children).is_some() {}
+                self.reap()?;
+            }
+            if ordered {
+                match receive(&self.control)? {
+                    Some(Order::Start(start)) => self.start(*start)?,
+                    Some(Order::Signal(signal)) => self.pass_on(signal),
+                    Some(Order::End) => break Reason::Asked,
+                    Some(Order::Keep { .. }) => return Err(Error::Keeper("told twice what to keep".into())),
+                    None => break Reason::Orphaned,
+                }
+            }
+        };
+        let grace = if reason == Reason::Asked { GRACE } else { Duration::ZERO };
+        descendants::end(&self.children, &self.control, grace)?;
+        let lines = self.undo()?;
+        if reason == Reason::Asked {
+            // The main process may have died meanwhile; then nobody wants to know.
+            let _ = send(&self.control, &Report::Undone { lines });
+        }
+        Ok(())
+    }
+
+    /// Collects what ended; when it is COMMAND, ends what it left behind and reports.
+    fn reap(&mut self) -> Result<()> {
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if Some(pid.as_raw_pid() as u32) != self.command {
+                continue;
+            }
+            self.command = None;
+            let exit = match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => Exit::Code(code as u8),
+                (None, signal) => Exit::Signal(signal.unwrap_or(libc::SIGKILL)),
+            };
+            descendants::end(&self.children, &self.control, GRACE)?;
+            send_unless_dead(&self.control, &Report::Ended(exit));
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    fn pass_on(&self, signal: i32) {
+        let pid = self.command.and_then(|pid| Pid::from_raw(pid as i32));
+        // Not reaped yet, so the number is still COMMAND's.
+        if let (Some(pid), Some(signal)) = (pid, rustix::process::Signal::from_named_raw(signal)) {
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+
+    fn undo(&self) -> Result<Vec<String>> {
+        let locked = self.registry.lock()?;
+        let state = crate::state::read(&self.registry.path().join(&self.id));
+        Ok(state.map_or_else(Vec::new, |state| crate::state::undo(&self.registry, &locked, &state)))
+    }
+
+    fn start(&mut self, start: Start) -> Result<()> {
+        let program = start.program.to_string_lossy().into_owned();
+        let report = match spawn(&self.inside, &self.id, start) {
+            Ok(Ok(pid)) => {
+                self.command = Some(pid);
+                let _ = release_terminal_pipes();
+                Report::Started
+            }
+            Ok(Err(error)) => {
+                let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+                let why = if code == 127 { "command not found".to_owned() } else { reason(&error) };
+                Report::NotStarted { code, message: format!("{program}: {why}") }
+            }
+            Err(error) => Report::Failed { message: error.to_string() },
+        };
+        send_unless_dead(&self.control, &report);
+        Ok(())
+    }
+}
+
+/// The kernel's reason without Rust's "(os error N)".
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+/// A main process that died is noticed by the next read.
+fn send_unless_dead(control: &UnixStream, report: &Report) {
+    let _ = send(control, report);
+}
+
+/// COMMAND has the caller's pipes now; holding them here as well would keep their readers from seeing its end.
+fn release_terminal_pipes() -> std::io::Result<()> {
+    let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    Ok(())
+}
+
+/// Starts COMMAND from a thread that has moved behind the link. The outer error is ours, the inner one that of executing.
+fn spawn(inside: &Namespace, id: &str, start: Start) -> Result<std::io::Result<u32>> {
+    namespace::on_own_thread(|| {
+        // SAFETY: CLONE_FS and CLONE_NEWNS leave the descriptor table shared; only this short-lived thread is changed.
+        unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS | UnshareFlags::NEWNS) }
+            .trying(|| "create a mount namespace".into())?;
+        start.overlays.apply()?;
+        inside.enter_this_thread()?;
+        let ignored = start.ignored.clone();
+        let mut command = Command::new(&start.program);
+        command
+            .args(&start.arguments)
+            .envs(start.environment.iter().map(|(name, value)| (name, value)))
+            .env("LASTHOP", id)
+            .env("LASTHOP_HOST", start.host.to_string());
+        let group = start.cgroup.as_ref().map(|path| path.join("cgroup.procs"));
+        let group = group.and_then(|path| std::fs::OpenOptions::new().write(true).open(path).ok());
+        // SAFETY: what runs between fork and exec are system calls on data made before; nothing is allocated.
+        unsafe {
+            command.pre_exec(move || {
+                if let Some(group) = &group {
+                    // "0" is the writer. A group that went away is no reason not to run.
+                    let _ = rustix::io::write(group, b"0");
+                }
+                for signal in signals::OF_THE_TERMINAL.into_iter().chain(signals::PASSED_ON) {
+                    let ignore = ignored.contains(&signal);
+                    signals::set(signal, if ignore { Disposition::Ignore } else { Disposition::Default })?;
+                }
+                signals::block_only(&[])?;
+                // Of the rights over our own user namespace COMMAND gets none (it has them if it is root).
+                let _ = rustix::thread::clear_ambient_capability_set();
+                Ok(())
+            });
+        }
+        Ok(command.spawn().map(|child| child.id()))
+    })
+}
