@@ -1,6 +1,7 @@
 //! The command line: what can be said, and the help that says so.
 
 use clap::{Args, Parser, Subcommand};
+use netlab::nat::Publish;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -38,9 +39,6 @@ pub enum Command {
     SelfCheck(SelfCheckArguments),
     /// Convert the event log of a run that was killed to Parquet
     Recover(RecoverArguments),
-    /// Cleans up when the main process has gone; started by it.
-    #[command(name = "__keeper", hide = true)]
-    Keeper,
 }
 
 /// `lasthop link`.
@@ -61,7 +59,7 @@ Examples:
   lasthop link --down trace=att.down --up trace=att.up -- chromium http://host.lasthop/
   lasthop link --profile geo --publish 8080 -- python3 -m http.server 8080
   lasthop link --profile lte -- lasthop link --profile lossy-wifi -- bash       (two hops)
-  lasthop link set 3 down rate=1mbit"
+  lasthop link set 4f down rate=1mbit"
 )]
 pub struct LinkArguments {
     /// Look at links that run, or change them
@@ -89,9 +87,9 @@ pub struct LinkArguments {
     /// Congestion control of both ends
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub cc: String,
-    /// Let others reach PORT of a server behind the link (repeatable)
-    #[arg(long, value_name = "PORT")]
-    pub publish: Vec<u16>,
+    /// Lead PORT of this host to a server behind the link, at PORT or at another one (repeatable)
+    #[arg(long, value_name = "PORT[:INSIDE]")]
+    pub publish: Vec<Publish>,
     /// Write both ends of the link as pcapng, the fate of each packet as its comment
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
@@ -110,9 +108,6 @@ pub struct LinkArguments {
     /// Take segments apart even where nothing needs it; for measuring
     #[arg(long, hide = true)]
     pub split: bool,
-    /// Carry Ethernet frames (TAP) instead of IP packets (TUN)
-    #[arg(long)]
-    pub ethernet: bool,
     /// No messages, not even the summary
     #[arg(short, long)]
     pub quiet: bool,
@@ -133,10 +128,10 @@ pub enum RunningLinks {
     /// Change parameters of a link while it runs
     #[command(after_help = "\
 Examples:
-  lasthop link set 3 down rate=1mbit,delay=100ms
-  lasthop link set 3 both outage=now+5s")]
+  lasthop link set 4f down rate=1mbit,delay=100ms
+  lasthop link set 4f both outage=now+5s")]
     Set {
-        /// Which link (`lasthop link list`)
+        /// Which link: its name in `lasthop link list`, or the first digits of it
         id: String,
         /// up, down or both
         direction: String,

@@ -14,16 +14,15 @@ use assemble::{Assembled, assemble};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
 use emulator::kernel::{Kernel, Port, Segments};
 use emulator::{Command, Control, Emulator, Ending, Way, WayId, control};
+use link::units::BitRate;
 use link::{Direction, Seed};
-use netlab::{End, HostLink, HostLinkOptions, Keeper, Program};
+use netlab::route::Metrics;
+use netlab::tun::Tun;
+use netlab::{CommandLine, HostLink, HostLinkOptions, Registry, rights};
 use packet::Layer;
 use running::Remote;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use summary::Outcome;
 
@@ -31,121 +30,127 @@ use summary::Outcome;
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// What the emulator thread ends with.
-type Ended = io::Result<Ending<Kernel, Recording>>;
+type Emulated = io::Result<Ending<Kernel, Recording>>;
 
 /// Runs the program and returns the exit status to leave with.
-pub fn run(arguments: LinkArguments) -> Result<i32, Failure> {
+pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let notice = Notice::new(arguments.quiet);
-    let assembled = assemble(&arguments)?;
+    let assembled = assemble(arguments)?;
     let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
-    let command = program_words(&arguments.command);
-    let shown = command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-
-    let layer = if arguments.ethernet { Layer::Ethernet } else { Layer::Ip };
-    let direction_seed = |direction| Seed::campaign(seed).run(0).link("link").direction(direction);
+    let direction_seed = |direction| link_seed(seed).direction(direction);
     let up = assembled.link.up.build(&direction_seed(Direction::Up))?;
     let down = assembled.link.down.build(&direction_seed(Direction::Down))?;
     let damages = up.changes_bytes() || down.changes_bytes();
     let whole_segments = !damages && !arguments.split;
+    let stages = [&up, &down].map(|pipeline| pipeline.stage_names().to_vec());
 
-    let recorder = start_recorder(&arguments, &assembled, seed, layer)?;
-    let mut host_link = HostLink::set_up(&HostLinkOptions {
-        layer,
-        whole_segments,
-        mtu: assembled.mtu,
-        congestion_control: arguments.cc.clone(),
-        publish: arguments.publish.clone(),
-        bandwidth_delay_product: assembled.link.bandwidth_delay_product().get(),
-        command: shown.clone(),
-    })?;
+    // Up to here nothing was made, and no thread was started: getting the rights of an ordinary user needs that.
+    let registry = Registry::open()?;
+    for swept in registry.sweep()? {
+        notice.say(format_args!("left behind by a run that was killed: {swept}"));
+    }
+    let mut run = registry.begin()?;
+    let rights = rights::acquire(&mut run, &rights::Options::default())?;
+    let mut link = HostLink::create(run, &rights, &host_link_options(arguments, &assembled, whole_segments))?;
+    let recorder = start_recorder(arguments, &assembled, seed, stages)?;
 
-    // From here on what was made is taken down again, whatever happens.
-    let result = (|| {
-        let program = program(&host_link, command)?;
-        let (control, controls) = control()?;
-        let segments = if whole_segments { Segments::Whole } else { Segments::Split };
-        let mut kernel = Kernel::new(&controls)?;
-        if arguments.precise {
-            kernel = kernel.precise();
-        }
-        let (inside, outside) = host_link.take_ends();
-        let mut port = |end: End| kernel.add(Port::new(end.fd, layer, segments, assembled.mtu.into()));
-        let (inside, outside) = (port(inside)?, port(outside)?);
-        let wants_bytes = arguments.capture.is_some() || arguments.events.is_some();
-        let mut emulator = Emulator::new(kernel, Recording::new(recorder, wants_bytes), controls);
-        let up = emulator.add(Way { from: inside, pipeline: up, to: outside });
-        let down = emulator.add(Way { from: outside, pipeline: down, to: inside });
+    let (control, controls) = control()?;
+    let mut kernel = Kernel::new(&controls)?;
+    if arguments.precise {
+        kernel = kernel.precise();
+    }
+    let segments = if whole_segments { Segments::Whole } else { Segments::Split };
+    let mut port = |tun: &Tun| -> Result<_, Failure> {
+        let descriptor = tun.descriptor()?;
+        Ok(kernel.add(Port::new(descriptor, Layer::Ip, segments, assembled.mtu.into()))?)
+    };
+    let (inside, outside) = (port(link.inside())?, port(link.outside())?);
+    let wants_bytes = arguments.capture.is_some() || arguments.events.is_some();
+    let live = recorder.live();
+    let mut emulator = Emulator::new(kernel, Recording::new(recorder, wants_bytes), controls);
+    // In the order of `way`.
+    emulator.add(Way { from: inside, pipeline: up, to: outside });
+    emulator.add(Way { from: outside, pipeline: down, to: inside });
 
-        notice.say(format_args!("link {}, seed {seed}, MTU {}", host_link.id(), assembled.mtu));
-        for direction in Direction::BOTH {
-            notice.say(format_args!("  {direction:<4} {}", assembled.link.direction(direction)));
-        }
-        let emulating = thread::Builder::new().name("emulator".into()).spawn(move || emulator.run())?;
-        let remote =
-            Remote::new(host_link.id(), shown.clone(), &assembled.link, seed, control.clone(), [up, down]);
-        let listener = Listener::start(host_link.claim().folder().join(remote::SOCKET), move |request| {
-            remote.answer(request)
-        })?;
+    notice.say(format_args!("link {}, seed {seed}, MTU {}", link.id(), assembled.mtu));
+    for direction in Direction::BOTH {
+        notice.say(format_args!("  {direction:<4} {}", assembled.link.direction(direction)));
+    }
+    for note in link.notes() {
+        notice.say(format_args!("  note: {note}"));
+    }
+    let emulating = thread::Builder::new().name("emulator".into()).spawn(move || emulator.run())?;
+    let command = command_line(&arguments.command);
+    let remote = Remote::new(
+        link.id().to_owned(),
+        shown(&arguments.command),
+        &assembled.link,
+        seed,
+        control.clone(),
+        live,
+    );
+    let listener =
+        Listener::start(link.directory().join(remote::SOCKET), move |request| remote.answer(request))?;
 
-        let status = run_program(&mut host_link, &program);
-        let dropped = host_link.dropped_by_kernel();
-        drop(listener);
-        let ended = stop(&control, emulating);
-        let status = status?;
-        if let netlab::Status::NotStarted(_, why) = &status {
-            notice.warn(format_args!("`{}` cannot be run: {why}", program.command[0].to_string_lossy()));
-        }
-        let outcome = Outcome::new(ended?, dropped?, seed)?;
-        outcome.report(notice, &arguments, host_link.id())?;
-        Ok::<_, Failure>(status.code())
-    })();
-    let torn_down = host_link.tear_down();
-    let status = result?;
-    torn_down?;
-    Ok(status)
+    link.start(&command)?;
+    let ended = link.wait();
+    drop(listener);
+    let dropped = link.inside().statistics()?.tx_dropped + link.outside().statistics()?.tx_dropped;
+    let emulated = stop(&control, emulating);
+    let id = link.id().to_owned();
+    // The link goes first: nothing that is wrong with a file shall keep it.
+    let taken_down = link.end();
+    let outcome = Outcome::new(emulated?, dropped, seed)?;
+    outcome.report(notice, arguments, &id)?;
+    taken_down?;
+    let ended = ended?;
+    if let Some(message) = ended.message() {
+        notice.warn(message);
+    }
+    Ok(ended.status().into())
+}
+
+/// Seed of the one link of a `lasthop link`.
+fn link_seed(seed: u64) -> Seed {
+    Seed::campaign(seed).run(0).link("link")
 }
 
 /// The program to run: what was given, or the user's shell.
-fn program_words(given: &[OsString]) -> Vec<OsString> {
+fn command_line(given: &[OsString]) -> CommandLine {
+    match given.split_first() {
+        Some((program, arguments)) => CommandLine::new(program, arguments.iter().cloned()),
+        None => CommandLine::new(shell(), [] as [OsString; 0]),
+    }
+}
+
+fn shell() -> OsString {
+    std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())
+}
+
+fn shown(given: &[OsString]) -> String {
     if given.is_empty() {
-        return vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())];
+        return shell().to_string_lossy().into_owned();
     }
-    given.to_vec()
+    given.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-fn program(host_link: &HostLink, command: Vec<OsString>) -> Result<Program, Failure> {
-    let environment = vec![
-        ("LASTHOP_HOST".to_owned(), host_link.addresses().outside.to_string()),
-        ("LASTHOP".to_owned(), host_link.id().to_string()),
-    ];
-    let files = vec![(host_link.hosts_file()?, PathBuf::from("/etc/hosts"))];
-    Ok(Program { command, environment, files })
-}
-
-/// Runs the program to its end, passing signals to it.
-fn run_program(host_link: &mut HostLink, program: &Program) -> Result<netlab::Status, Failure> {
-    // Ctrl-C reaches the program through the terminal; we wait for what it makes of it.
-    for signal in [SIGINT, SIGQUIT] {
-        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
+fn host_link_options(
+    arguments: &LinkArguments,
+    assembled: &Assembled,
+    whole_segments: bool,
+) -> HostLinkOptions {
+    HostLinkOptions {
+        mtu: assembled.mtu.into(),
+        whole_segments,
+        metrics: Metrics { congestion_control: arguments.cc.clone(), ..Metrics::default() },
+        buffers: Some((assembled.link.fastest(), assembled.link.round_trip())),
+        publish: arguments.publish.clone(),
+        ..HostLinkOptions::default()
     }
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGHUP])?;
-    let keeper = Keeper::start(host_link, program)?;
-    let mut passing = keeper.signals()?;
-    let handle = signals.handle();
-    let passer = thread::Builder::new().name("signals".into()).spawn(move || {
-        for signal in signals.forever() {
-            passing.pass(signal);
-        }
-    })?;
-    let status = keeper.wait();
-    handle.close();
-    // It has nothing to say.
-    let _ = passer.join();
-    Ok(status?)
 }
 
 /// Ends the event loop and takes what it leaves.
-fn stop(control: &Control, emulating: thread::JoinHandle<Ended>) -> Ended {
+fn stop(control: &Control, emulating: thread::JoinHandle<Emulated>) -> Emulated {
     control.tell(Command::Stop);
     emulating.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
@@ -154,21 +159,21 @@ fn start_recorder(
     arguments: &LinkArguments,
     assembled: &Assembled,
     seed: u64,
-    layer: Layer,
+    [up, down]: [Vec<String>; 2],
 ) -> Result<Recorder, Failure> {
     let started = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
-    let way = |direction| WayInfo {
+    let way = |direction, stages| WayInfo {
         profile: assembled.link.direction(direction).to_string(),
-        bits_per_second: assembled.link.direction(direction).rate().map(|rate| rate.as_bits_per_second()),
-        stages: assembled.link.direction(direction).stages.iter().map(|(name, _)| name.clone()).collect(),
+        bits_per_second: assembled.link.direction(direction).rate().map(BitRate::as_bits_per_second),
+        stages,
     };
     let info = LinkInfo {
         id: LinkId(0),
         name: assembled.name.clone(),
-        layer: layer.into(),
+        layer: Layer::Ip.into(),
         mtu: assembled.mtu.into(),
-        up: way(Direction::Up),
-        down: way(Direction::Down),
+        up: way(Direction::Up, up),
+        down: way(Direction::Down, down),
     };
     let started = WallTime::from_nanos(started.as_nanos() as u64);
     let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, vec![info]);

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod catalogue;
+mod doctor_command;
 mod link_command;
 mod notice;
 mod profiles_command;
@@ -16,6 +17,10 @@ use link_command::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // This binary is its own keeper and checker; see `netlab::keeper`. Before anything else, and before any thread.
+    if let Some(code) = netlab::keeper::entry() {
+        return code;
+    }
     match run(Arguments::parse()) {
         Ok(status) => ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)),
         Err(error) => {
@@ -33,24 +38,24 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
             Some(RunningLinks::Set { id, direction, parameters }) => {
                 link_command::set(&id, &direction, &parameters)
             }
-            None => link_command::run(*link),
+            None => link_command::run(&link),
         },
         Command::Profiles(profiles) => profiles_command::run(&profiles),
         Command::Clean => clean(),
-        Command::Keeper => netlab::keeper::run().map(|()| 0).map_err(Failure::from),
         Command::Recover(arguments) => recover_command::run(&arguments),
-        Command::Doctor | Command::SelfCheck(_) => Err("not yet".into()),
+        Command::Doctor => Ok(doctor_command::run()),
+        Command::SelfCheck(_) => Err("not yet".into()),
     }
 }
 
 /// `lasthop clean`.
 fn clean() -> Result<i32, Failure> {
-    let swept = netlab::state::sweep()?;
+    let swept = netlab::Registry::open()?.sweep()?;
     if swept.is_empty() {
         anstream::eprintln!("nothing was left behind");
     }
     for what in swept {
-        anstream::println!("removed {what}");
+        anstream::println!("{what}");
     }
     Ok(0)
 }

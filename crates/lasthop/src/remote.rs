@@ -59,8 +59,10 @@ pub struct Running {
     pub up: String,
     /// The way from the network to the program.
     pub down: String,
-    /// Packets so far, up and down.
+    /// Packets that came to it so far, up and down.
     pub packets: (u64, u64),
+    /// Packets that it has lost so far, up and down.
+    pub lost: (u64, u64),
 }
 
 /// Answers requests on a socket until it is dropped.

@@ -1,207 +1,258 @@
-//! The keeper: the process that starts the program behind a link, and that takes everything down if the main process is
-//! killed.
+//! The process that cleans up, even when the main process is killed.
 //!
-//! ```text
-//! main ──socket──▶ keeper ──▶ program ──▶ whatever the program starts
-//! ```
+//! The main process starts itself once more as `__keeper` with one end of a socket pair. The keeper starts COMMAND behind the
+//! link, adopts what COMMAND leaves behind (PR_SET_CHILD_SUBREAPER) and undoes the run at the end:
 //!
-//! The main process runs itself again as `__keeper` and talks to it over a socket pair, a line of JSON at a time. The
-//! keeper adopts orphans (it is a *child subreaper*), so everything that the program starts stays below it. When the
-//! program ends, the keeper says how, ends what is left (SIGTERM, then SIGKILL), and is done. When instead the socket
-//! closes, the main process is gone: the keeper kills everything below it and undoes what the run had made.
+//! * COMMAND ends: descendants that are left get SIGTERM, and SIGKILL after 2 s; then the main process is told, and the link
+//!   still carries packets until then.
+//! * The main process says `End`: the same for COMMAND itself, then NAT, sysctls, control group and state go.
+//! * The main process dies, seen as end of file: SIGKILL to all at once, then the same.
+//! * The keeper is killed: the main process sees end of file and undoes the run itself. Both are killed: the next start does.
 //!
-//! Ctrl-C goes to the whole foreground process group: the program gets it, main and keeper pass over it.
+//! COMMAND has the caller's user, environment (with `LASTHOP_HOST` and `LASTHOP` added), descriptors and terminal, default
+//! signal dispositions and an empty mask. It sees the caller's `/sys`: `/sys/class/net` shows the caller's interfaces.
 
-mod job;
+mod descendants;
+mod handle;
+mod protocol;
 
-pub use job::run;
+pub(crate) use handle::{Keeper, Started};
+pub use protocol::Exit;
+pub(crate) use protocol::Start as StartOrder;
 
-use crate::errors::{Attempt, NetlabError};
-use crate::host_link::HostLink;
-use crate::namespace::Namespace;
-use crate::state::{MARK, Process};
-use rustix::io::{FdFlags, fcntl_setfd};
-use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use crate::error::{Error, Result, Trying};
+use crate::signals::{self, Disposition};
+use crate::state::Registry;
+use crate::{Namespace, checks, namespace};
+use protocol::{Order, Report, Start, receive, send};
+use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::io::FdFlags;
+use rustix::process::{Pid, WaitOptions};
+use rustix::thread::UnshareFlags;
+use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
 
-/// The hidden subcommand under which the main program must call [`run`].
+/// First argument of a process that is a keeper.
 pub const SUBCOMMAND: &str = "__keeper";
 
-/// What to run behind a link.
-#[derive(Debug, Clone)]
-pub struct Program {
-    /// Program and arguments; not empty.
-    pub command: Vec<OsString>,
-    /// Added to the environment.
-    pub environment: Vec<(String, String)>,
-    /// Files that stand in for others in the program's view of the file system: (stand-in, path).
-    pub files: Vec<(PathBuf, PathBuf)>,
+/// Time between SIGTERM and SIGKILL for descendants that COMMAND left behind.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Call this first in `main`: if this process was started to be a keeper (or to do a [check](crate::checks)), it is one, and
+/// the exit code comes back when it is done. Otherwise `None`, at once.
+#[must_use]
+pub fn entry() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    let subcommand = arguments.next()?;
+    if subcommand == checks::SUBCOMMAND {
+        return Some(checks::serve(&arguments.next().unwrap_or_default().to_string_lossy()));
+    }
+    if subcommand != SUBCOMMAND {
+        return None;
+    }
+    let mut descriptor = || inherited(arguments.next()?.to_str()?.parse().ok()?);
+    let (Some(control), Some(inside)) = (descriptor(), descriptor()) else {
+        eprintln!(
+            "lasthop: {SUBCOMMAND} is what lasthop link calls by itself; there is no use for it by hand"
+        );
+        return Some(ExitCode::from(2));
+    };
+    let result =
+        Keeping::begin(UnixStream::from(control), Namespace::from_fd(inside)).and_then(Keeping::serve);
+    Some(result.map_or_else(
+        |error| {
+            eprintln!("lasthop: {error}");
+            ExitCode::FAILURE
+        },
+        |()| ExitCode::SUCCESS,
+    ))
 }
 
-/// How a program ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    /// By itself, with this exit status.
-    Exited(i32),
-    /// By this signal.
-    Signalled(i32),
-    /// It could not be started: 126 (found, but not executable) or 127 (not found), and why.
-    NotStarted(i32, String),
-}
-
-impl Status {
-    /// What a shell would say: the exit status, or 128 and the number of the signal.
-    #[must_use]
-    pub const fn code(&self) -> i32 {
-        match self {
-            Self::Exited(code) | Self::NotStarted(code, _) => *code,
-            Self::Signalled(signal) => 128 + *signal,
+/// Takes over a descriptor that the main process left open for us; COMMAND shall not have it.
+fn inherited(number: i32) -> Option<OwnedFd> {
+    if number <= 2 {
+        return None;
+    }
+    // SAFETY: the check below fails for a number that is no open descriptor (and closing it then does no harm), and nothing
+    // else in this process, which has just started, owns one above 2.
+    let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+    match rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC) {
+        Ok(()) => Some(descriptor),
+        Err(_) => {
+            std::mem::forget(descriptor);
+            None
         }
     }
 }
 
-/// What the keeper is told when it starts. Numbers of descriptors are those in the keeper.
-#[derive(Debug, Serialize, Deserialize)]
-struct Orders {
-    command: Vec<Vec<u8>>,
-    environment: Vec<(String, String)>,
-    files: Vec<(PathBuf, PathBuf)>,
-    inside: RawFd,
-    outside: RawFd,
-    folder: PathBuf,
+/// Why COMMAND is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    Asked,
+    Orphaned,
 }
 
-/// What the keeper is told later.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Word {
-    /// Send this signal to the program.
-    Signal(i32),
+/// The keeper at work.
+struct Keeping {
+    control: UnixStream,
+    inside: Namespace,
+    children: OwnedFd,
+    registry: Registry,
+    id: String,
+    command: Option<u32>,
 }
 
-/// What the keeper says.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Report {
-    /// The program runs.
-    Started(i32),
-    /// The program has ended.
-    Ended(Status),
-}
-
-/// The main process's side.
-pub struct Keeper {
-    process: Child,
-    reports: BufReader<UnixStream>,
-    words: UnixStream,
-}
-
-/// Passes signals to the program, from any thread.
-#[derive(Debug)]
-pub struct Signals {
-    words: UnixStream,
-}
-
-impl Keeper {
-    /// Starts the keeper, and through it the program.
-    pub fn start(host_link: &mut HostLink, program: &Program) -> Result<Self, NetlabError> {
-        use std::os::unix::ffi::OsStrExt;
-
-        let (ours, theirs) = UnixStream::pair().attempt("make a socket pair")?;
-        let inside = Namespace::try_clone(host_link.inside())?;
-        let outside = Namespace::try_clone(host_link.outside())?;
-        let descriptors = [theirs.as_raw_fd(), fd_of(&inside), fd_of(&outside)];
-        let mut environment = program.environment.clone();
-        environment.push((MARK.to_owned(), host_link.claim().state().mark.clone()));
-        let orders = Orders {
-            command: program.command.iter().map(|word| word.as_bytes().to_vec()).collect(),
-            environment,
-            files: program.files.clone(),
-            inside: descriptors[1],
-            outside: descriptors[2],
-            folder: host_link.claim().folder().to_owned(),
+impl Keeping {
+    fn begin(control: UnixStream, inside: Namespace) -> Result<Self> {
+        for signal in signals::OF_THE_TERMINAL.into_iter().chain(signals::PASSED_ON) {
+            signals::set(signal, Disposition::Ignore).trying(|| format!("ignore signal {signal}"))?;
+        }
+        signals::block_only(&[libc::SIGCHLD]).trying(|| "change the signal mask".into())?;
+        let children = signals::descriptor(&[libc::SIGCHLD])?;
+        rustix::process::set_child_subreaper(rustix::process::getpid().into())
+            .trying(|| "become a subreaper".into())?;
+        let Some(Order::Keep { registry, id }) = receive(&control)? else {
+            return Err(Error::Keeper("the first order is not Keep".into()));
         };
+        send(&control, &Report::Keeping)?;
+        Ok(Self { control, inside, children, registry: Registry::at(registry)?, id, command: None })
+    }
 
-        let mut command = Command::new("/proc/self/exe");
-        command.arg(SUBCOMMAND).env(job::SOCKET, descriptors[0].to_string());
-        // SAFETY: between fork and exec only fcntl is called, on descriptors that stay open until then.
+    fn serve(mut self) -> Result<()> {
+        let reason = loop {
+            let [ordered, ended] = signals::wait_readable([&self.control, &self.children], None)?;
+            if ended {
+                while signals::next(&self.children).is_some() {}
+                self.reap()?;
+            }
+            if ordered {
+                match receive(&self.control)? {
+                    Some(Order::Start(start)) => self.start(*start)?,
+                    Some(Order::Signal(signal)) => self.pass_on(signal),
+                    Some(Order::End) => break Reason::Asked,
+                    Some(Order::Keep { .. }) => return Err(Error::Keeper("told twice what to keep".into())),
+                    None => break Reason::Orphaned,
+                }
+            }
+        };
+        let grace = if reason == Reason::Asked { GRACE } else { Duration::ZERO };
+        descendants::end(&self.children, &self.control, grace)?;
+        let lines = self.undo()?;
+        if reason == Reason::Asked {
+            // The main process may have died meanwhile; then nobody wants to know.
+            let _ = send(&self.control, &Report::Undone { lines });
+        }
+        Ok(())
+    }
+
+    /// Collects what ended; when it is COMMAND, ends what it left behind and reports.
+    fn reap(&mut self) -> Result<()> {
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if Some(pid.as_raw_pid() as u32) != self.command {
+                continue;
+            }
+            self.command = None;
+            let exit = match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => Exit::Code(code as u8),
+                (None, signal) => Exit::Signal(signal.unwrap_or(libc::SIGKILL)),
+            };
+            descendants::end(&self.children, &self.control, GRACE)?;
+            send_unless_dead(&self.control, &Report::Ended(exit));
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    fn pass_on(&self, signal: i32) {
+        let pid = self.command.and_then(|pid| Pid::from_raw(pid as i32));
+        // Not reaped yet, so the number is still COMMAND's.
+        if let (Some(pid), Some(signal)) = (pid, rustix::process::Signal::from_named_raw(signal)) {
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+
+    fn undo(&self) -> Result<Vec<String>> {
+        let locked = self.registry.lock()?;
+        let state = crate::state::read(&self.registry.path().join(&self.id));
+        Ok(state.map_or_else(Vec::new, |state| crate::state::undo(&self.registry, &locked, &state)))
+    }
+
+    fn start(&mut self, start: Start) -> Result<()> {
+        let program = start.program.to_string_lossy().into_owned();
+        let report = match spawn(&self.inside, &self.id, start) {
+            Ok(Ok(pid)) => {
+                self.command = Some(pid);
+                let _ = release_terminal_pipes();
+                Report::Started
+            }
+            Ok(Err(error)) => {
+                let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+                let why = if code == 127 { "command not found".to_owned() } else { reason(&error) };
+                Report::NotStarted { code, message: format!("{program}: {why}") }
+            }
+            Err(error) => Report::Failed { message: error.to_string() },
+        };
+        send_unless_dead(&self.control, &report);
+        Ok(())
+    }
+}
+
+/// The kernel's reason without Rust's "(os error N)".
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+/// A main process that died is noticed by the next read.
+fn send_unless_dead(control: &UnixStream, report: &Report) {
+    let _ = send(control, report);
+}
+
+/// COMMAND has the caller's pipes now; holding them here as well would keep their readers from seeing its end.
+fn release_terminal_pipes() -> std::io::Result<()> {
+    let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    Ok(())
+}
+
+/// Starts COMMAND from a thread that has moved behind the link. The outer error is ours, the inner one that of executing.
+fn spawn(inside: &Namespace, id: &str, start: Start) -> Result<std::io::Result<u32>> {
+    namespace::on_own_thread(|| {
+        // SAFETY: CLONE_FS and CLONE_NEWNS leave the descriptor table shared; only this short-lived thread is changed.
+        unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS | UnshareFlags::NEWNS) }
+            .trying(|| "create a mount namespace".into())?;
+        start.overlays.apply()?;
+        inside.enter_this_thread()?;
+        let ignored = start.ignored.clone();
+        let mut command = Command::new(&start.program);
+        command
+            .args(&start.arguments)
+            .envs(start.environment.iter().map(|(name, value)| (name, value)))
+            .env("LASTHOP", id)
+            .env("LASTHOP_HOST", start.host.to_string());
+        let group = start.cgroup.as_ref().map(|path| path.join("cgroup.procs"));
+        let group = group.and_then(|path| std::fs::OpenOptions::new().write(true).open(path).ok());
+        // SAFETY: what runs between fork and exec are system calls on data made before; nothing is allocated.
         unsafe {
             command.pre_exec(move || {
-                for fd in descriptors {
-                    let fd = std::os::fd::BorrowedFd::borrow_raw(fd);
-                    fcntl_setfd(fd, FdFlags::empty())?;
+                if let Some(group) = &group {
+                    // "0" is the writer. A group that went away is no reason not to run.
+                    let _ = rustix::io::write(group, b"0");
                 }
+                for signal in signals::OF_THE_TERMINAL.into_iter().chain(signals::PASSED_ON) {
+                    let ignore = ignored.contains(&signal);
+                    signals::set(signal, if ignore { Disposition::Ignore } else { Disposition::Default })?;
+                }
+                signals::block_only(&[])?;
+                // Of the rights over our own user namespace COMMAND gets none (it has them if it is root).
+                let _ = rustix::thread::clear_ambient_capability_set();
                 Ok(())
             });
         }
-        let process = command.spawn().attempt("start the keeper process")?;
-        drop((theirs, inside, outside));
-        let keeper = Process::find(process.id().cast_signed());
-        host_link.claim().record(|state| state.keeper = keeper)?;
-
-        let words = ours.try_clone().attempt("duplicate a descriptor")?;
-        let mut keeper = Self { process, reports: BufReader::new(ours), words };
-        send(&mut keeper.words, &orders).attempt("give the keeper its orders")?;
-        Ok(keeper)
-    }
-
-    /// Something that passes signals to the program.
-    pub fn signals(&self) -> Result<Signals, NetlabError> {
-        Ok(Signals { words: self.words.try_clone().attempt("duplicate a descriptor")? })
-    }
-
-    /// Waits until the program has ended, and everything that it started.
-    pub fn wait(mut self) -> Result<Status, NetlabError> {
-        let mut line = String::new();
-        let status = loop {
-            line.clear();
-            let read = self.reports.read_line(&mut line).attempt("hear from the keeper")?;
-            if read == 0 {
-                return Err(NetlabError::new("hear from the keeper", "it has died")
-                    .or_else_do("what the run has made is undone by the next one, or by: lasthop clean"));
-            }
-            match serde_json::from_str(&line).map_err(std::io::Error::from).attempt("hear from the keeper")? {
-                Report::Started(_) => {}
-                Report::Ended(status) => break status,
-            }
-        };
-        // It ends what the program has left behind, and then itself.
-        self.process.wait().attempt("wait for the keeper")?;
-        Ok(status)
-    }
-}
-
-impl Signals {
-    /// Passes a signal to the program; does nothing when it has ended.
-    pub fn pass(&mut self, signal: i32) {
-        let _ = send(&mut self.words, &Word::Signal(signal));
-    }
-}
-
-fn fd_of(namespace: &Namespace) -> RawFd {
-    use std::os::fd::AsFd;
-    namespace.as_fd().as_raw_fd()
-}
-
-fn send(socket: &mut UnixStream, message: &impl Serialize) -> std::io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    socket.write_all(&line)
-}
-
-/// A descriptor that was inherited under this number.
-///
-/// # Safety
-/// Nobody else owns it.
-unsafe fn inherited(fd: RawFd) -> OwnedFd {
-    use std::os::fd::FromRawFd;
-    // SAFETY: the caller's promise.
-    unsafe { OwnedFd::from_raw_fd(fd) }
+        Ok(command.spawn().map(|child| child.id()))
+    })
 }

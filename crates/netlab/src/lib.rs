@@ -1,35 +1,90 @@
-//! Namespaces, TUN and TAP ends, addresses, routes and NAT for a run, that leave nothing behind.
+//! Everything that makes kernel objects for a run, and leaves none behind.
 //!
-//! What is made here falls into two classes. Namespaces and TUN devices have no owner but descriptors: when the process
-//! that holds them is gone, by whatever means, so are they. What stays by itself (NAT rules, sysctls of the caller's
-//! namespace, processes) is written down in a state directory *before* it is made ([`state`]), and is undone by the run
-//! itself, by its keeper if the run is killed ([`keeper`]), or by the next run or `lasthop clean` if that is killed as
-//! well ([`state::sweep`]).
+//! Network namespaces held by descriptors, TUN and TAP ends, addresses, routes (congestion control always set, per
+//! route), sysctls, cgroups and NAT. What the kernel does not take back by itself when a process dies is written down
+//! before it is made ([`state`]) and undone by a second process that outlives the first ([`keeper`]), or, should both be
+//! killed, by the next start ([`state::Registry::sweep`]). No link model lives here: the crate hands out descriptors.
 //!
-//! The order of calls for a link around a program:
+//! # A program behind a link
 //!
-//! ```text
-//! let claim = state::Claim::new()?;                    // a number nobody has; sweeps what others left
-//! let host_link = HostLink::set_up(claim, &options)?;  // namespaces, TUN ends, addresses, routes, NAT
-//! let keeper = Keeper::start(&host_link, &program)?;   // the program runs, behind ends that nobody serves yet
-//! let (inside, outside) = host_link.take_ends();       // descriptors for the emulator
-//! let status = keeper.wait()?;                         // how the program ended
-//! host_link.tear_down()?;
+//! `lasthop link` calls, in this order:
+//!
+//! ```no_run
+//! use netlab::{CommandLine, HostLink, HostLinkOptions, Registry, Rights, keeper, rights};
+//!
+//! # fn forward(_inside: std::os::fd::OwnedFd, _outside: std::os::fd::OwnedFd) {}
+//! fn main() -> Result<std::process::ExitCode, netlab::Error> {
+//!     // 1. First of all: the hidden subcommand `__keeper FD`, in which this binary is its own keeper. Before any argument
+//!     //    parser sees the arguments and before any thread starts.
+//!     if let Some(code) = keeper::entry() {
+//!         return Ok(code);
+//!     }
+//!     // 2. What earlier runs left behind. `swept` holds one line for each thing undone.
+//!     let registry = Registry::open()?;
+//!     let swept = registry.sweep()?;
+//!     // 3. The run's directory, in which everything is written down before it is made. Root goes on as it is; an ordinary
+//!     //    user enters a user namespace of its own. *Single-threaded*: the kernel refuses otherwise. From here on "the
+//!     //    caller's namespace" is what `Namespace::current()` says. Keep `rights` as long as the link.
+//!     let mut run = registry.begin()?;
+//!     let rights = rights::acquire(&mut run, &rights::Options::default())?;
+//!     // 4. Namespaces, TUN ends, addresses, routes, NAT, keeper. Still single-threaded: it ignores SIGINT and SIGQUIT and
+//!     //    blocks SIGTERM and SIGHUP, and threads started later must inherit that. It may start a thread of its own
+//!     //    (the DNS forwarder).
+//!     let options = HostLinkOptions { mtu: 1500, publish: vec!["8000".parse()?], ..HostLinkOptions::default() };
+//!     let mut link = HostLink::create(run, &rights, &options)?;
+//!     // 5. Threads may start: the emulator takes two descriptors of its own (the devices live until all are closed). `inside` carries what the wireless host sends and
+//!     //    receives, `outside` the same for the caller's network: packets read from `inside` go *up*, from `outside` *down*.
+//!     let inside = link.inside().descriptor()?;
+//!     let outside = link.outside().descriptor()?;
+//!     let emulator = std::thread::spawn(move || forward(inside, outside));
+//!     // 6. The program, with the caller's environment, descriptors and terminal. 126 and 127 come back as `Ended` with a
+//!     //    message, as a shell has it.
+//!     link.start(&CommandLine::new("curl", ["http://host.lasthop:8000/"]))?;
+//!     // 7. Blocks; meanwhile SIGTERM and SIGHUP are passed on to the program. Descendants that the program left behind get
+//!     //    SIGTERM, and SIGKILL 2 s later, before this returns, so that their last packets still find a link.
+//!     let ended = link.wait()?;
+//!     // 8. Stop the emulator, then take everything back. Dropping the link does the same, silently.
+//!     # drop(emulator);
+//!     let cleaned = link.end()?;
+//!     Ok(ended.code())
+//! }
 //! ```
 //!
-//! No models here, and nothing about what happens to packets.
+//! [`HostLink::wait`] belongs on the main thread, the emulator on another. What the caller needs besides: [`HostLink::id`] (for `lasthop link set ID`), [`HostLink::directory`] (the run's own
+//! directory: put the control socket there, it goes with the run), [`HostLink::addresses`], [`HostLink::notes`] (what is
+//! not possible here, one line each), [`tun::Tun::statistics`] (`tx_dropped` of an end: the emulator did not read fast enough), [`Registry::list`] (for
+//! `lasthop link list`), [`checks::all`] (for `lasthop doctor`).
+//!
+//! With [`HostLinkOptions::whole_segments`] each packet on both descriptors starts with the 10 bytes of `struct
+//! virtio_net_hdr` ([`tun::VIRTIO_HEADER_LENGTH`]) and may be a TCP segment of up to 64 KiB with a partial checksum; without
+//! it each read gives one bare IP packet of at most the MTU with complete checksums. Descriptors are non-blocking.
 
-pub mod errors;
+pub mod address;
+pub mod cgroup;
+pub mod checks;
+pub mod dns;
+mod error;
 pub mod host_link;
+pub mod interface;
 pub mod keeper;
+mod names;
 pub mod namespace;
 pub mod nat;
-pub mod netlink;
+pub mod neighbour;
+mod netlink;
+pub mod offload;
+pub mod plan;
+pub mod process;
+pub mod rights;
+pub mod route;
+mod signals;
 pub mod state;
 pub mod sysctl;
 pub mod tun;
+pub mod veth;
 
-pub use errors::{Attempt, NetlabError};
-pub use host_link::{Addresses, End, HostLink, HostLinkOptions};
-pub use keeper::{Keeper, Program, Status};
+pub use error::{Error, Result};
+pub use host_link::{CommandLine, Ended, HostLink, HostLinkOptions};
 pub use namespace::Namespace;
+pub use rights::Rights;
+pub use state::{Registry, Run};

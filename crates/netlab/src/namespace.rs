@@ -1,80 +1,121 @@
-//! Network namespaces without names, held by a descriptor.
+//! Anonymous network namespaces, held by a descriptor.
 //!
-//! A namespace lives as long as a process is in it or a descriptor of it is open. Ours are never mounted anywhere, so one
-//! that nobody holds is gone, even after `kill -9`.
+//! Nothing is bound into `/run/netns`: a namespace is gone when the last descriptor, process and device that holds it is,
+//! whatever way they went. The caller's thread never changes its namespace; work inside one is done by a thread of its own.
 
-use crate::errors::{Attempt, NetlabError};
-use rustix::fs::{Mode, OFlags, fstat, open};
-use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::thread;
+use crate::error::{Result, Trying};
+use rustix::fs::{Mode, OFlags};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// A network namespace.
+/// A network namespace; see the [module](self).
 #[derive(Debug)]
 pub struct Namespace {
     fd: OwnedFd,
 }
 
 impl Namespace {
-    /// The one this thread is in.
-    pub fn current() -> Result<Self, NetlabError> {
-        let path = "/proc/thread-self/ns/net";
-        let fd =
-            open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).attempt(format!("open {path}"))?;
-        Ok(Self { fd })
-    }
-
-    /// A new one, with nothing in it but a loopback device that is down.
-    pub fn new() -> Result<Self, NetlabError> {
-        on_a_thread(|| {
-            // SAFETY: only the network namespace of this thread changes. The thread does nothing else and ends here, and no
-            // descriptor table or memory is unshared.
-            unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.attempt("make a network namespace").map_err(
-                |error| error.or_else_do("this needs root (CAP_SYS_ADMIN), or a user namespace of your own"),
-            )?;
+    /// A new namespace with nothing in it but a loopback device that is down.
+    pub fn new() -> Result<Self> {
+        on_own_thread(|| {
+            // SAFETY: CLONE_NEWNET leaves the descriptor table shared; only this short-lived thread changes its namespace.
+            unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }
+                .trying(|| "create a network namespace".into())?;
             Self::current()
         })
     }
 
-    /// Does something in this namespace, on a thread of its own: the caller's thread stays where it is.
-    pub fn enter<T: Send>(
-        &self,
-        work: impl FnOnce() -> Result<T, NetlabError> + Send,
-    ) -> Result<T, NetlabError> {
-        on_a_thread(|| {
-            move_into_link_name_space(self.fd.as_fd(), Some(LinkNameSpaceType::Network))
-                .attempt("enter a network namespace")?;
+    /// The namespace the calling thread is in.
+    pub fn current() -> Result<Self> {
+        Self::at("/proc/thread-self/ns/net")
+    }
+
+    /// The namespace a path stands for: `/proc/PID/ns/net`, `/run/netns/NAME`.
+    pub fn at(path: &str) -> Result<Self> {
+        let fd = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .trying(|| format!("open {path}"))?;
+        Ok(Self { fd })
+    }
+
+    /// The namespace behind a descriptor.
+    #[must_use]
+    pub fn from_fd(fd: OwnedFd) -> Self {
+        Self { fd }
+    }
+
+    /// The descriptor that keeps the namespace alive.
+    #[must_use]
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    /// A second handle on the same namespace.
+    pub fn try_clone(&self) -> Result<Self> {
+        Ok(Self { fd: self.fd.try_clone().trying(|| "duplicate a namespace descriptor".into())? })
+    }
+
+    /// Runs `work` in this namespace, on a thread of its own; a panic in it goes on in the caller.
+    pub fn enter<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+        on_own_thread(|| {
+            self.enter_this_thread()?;
             work()
         })
     }
 
-    /// Number of the namespace: the same for all descriptors of one namespace, and for no other that lives.
-    pub fn inode(&self) -> Result<u64, NetlabError> {
-        Ok(fstat(&self.fd).attempt("look at a network namespace")?.st_ino)
+    /// Moves the calling thread, for good.
+    pub(crate) fn enter_this_thread(&self) -> Result<()> {
+        rustix::thread::move_into_link_name_space(self.fd(), Some(LinkNameSpaceType::Network))
+            .trying(|| "enter a network namespace".into())
     }
 
-    /// Another descriptor of the same namespace.
-    pub fn try_clone(&self) -> Result<Self, NetlabError> {
-        Ok(Self { fd: self.fd.try_clone().attempt("duplicate a descriptor")? })
+    /// Path by which this process reaches the namespace.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("/proc/self/fd/{}", self.fd.as_raw_fd())
+    }
+
+    /// Inode number: equal for two handles on one namespace, and reused after it is gone.
+    pub fn inode(&self) -> Result<u64> {
+        Ok(rustix::fs::fstat(&self.fd).trying(|| "stat a namespace".into())?.st_ino)
+    }
+
+    /// The kernel's cookie: unlike the inode number never used twice until the next boot (Linux 5.14).
+    pub fn cookie(&self) -> Result<u64> {
+        self.enter(|| {
+            let socket =
+                rustix::net::socket(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::DGRAM, None)
+                    .trying(|| "open a socket".into())?;
+            netns_cookie(socket.as_fd())
+        })
     }
 }
 
-impl From<OwnedFd> for Namespace {
-    /// The namespace that a descriptor is of, such as one inherited from another process.
-    fn from(fd: OwnedFd) -> Self {
-        Self { fd }
+/// `SO_NETNS_COOKIE` of a socket.
+fn netns_cookie(socket: BorrowedFd<'_>) -> Result<u64> {
+    let mut cookie = 0_u64;
+    let mut length = libc::socklen_t::try_from(size_of::<u64>()).expect("eight");
+    // SAFETY: `cookie` and `length` outlive the call, and `length` is the size of `cookie`.
+    let status = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_NETNS_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut length,
+        )
+    };
+    if status == 0 {
+        Ok(cookie)
+    } else {
+        Err(std::io::Error::last_os_error()).trying(|| "SO_NETNS_COOKIE".into())
     }
 }
 
-impl AsFd for Namespace {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
-}
+/// `asm-generic/socket.h`; the libc crate lacks it for some targets.
+const SO_NETNS_COOKIE: libc::c_int = 71;
 
-fn on_a_thread<T: Send>(work: impl FnOnce() -> Result<T, NetlabError> + Send) -> Result<T, NetlabError> {
-    thread::scope(|scope| match thread::Builder::new().name("namespace".into()).spawn_scoped(scope, work) {
-        Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-        Err(error) => Err(error).attempt("start a thread"),
-    })
+/// Runs `work` on a thread that ends with it.
+pub(crate) fn on_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    std::thread::scope(|scope| scope.spawn(work).join())
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -1,106 +1,197 @@
-//! NAT between the caller's network and the program behind a link.
+//! What the caller's namespace does for the wireless host: address translation and published ports.
 //!
-//! Everything is in one nftables table of its own, so that one command removes it, and no rule of anybody else is touched.
+//! One nftables table per run, of family `inet` and named after it: one command removes all of it. Forwarding itself is a
+//! sysctl ([`sysctls`]).
+//!
+//! *Published* TCP ports: a connection to any address of the caller, from other hosts or from the caller itself, is
+//! redirected to the wireless host; the TCP connection stays end to end. For 127.0.0.1 the kernel must be told to route
+//! loopback addresses through the link's device (`route_localnet`, on that device only), and the connection then comes
+//! from the link's outside address. There is no such switch in IPv6: **`[::1]:PORT` is not published**.
+//!
+//! Where it stops: an `accept` here cannot overrule a `drop` in somebody else's table. On a host whose forward policy is
+//! drop (Docker's iptables rules) the owner of that policy must let the link's device pass; [`forward_policy_drops`] tells.
 
-use crate::errors::{Attempt, NetlabError};
-use crate::namespace::Namespace;
-use std::fmt::Write as _;
+use crate::Namespace;
+use crate::error::{Error, Result, Trying};
+use crate::plan::Addresses;
+use serde::{Deserialize, Serialize};
 use std::io::Write;
-use std::net::Ipv4Addr;
+use std::num::NonZeroU16;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::str::FromStr;
 
-/// The rules of one link.
+/// A TCP port of the caller's addresses that leads to a server behind the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Publish {
+    /// Port at the caller's addresses.
+    pub outside: NonZeroU16,
+    /// Port of the server behind the link.
+    pub inside: NonZeroU16,
+}
+
+impl FromStr for Publish {
+    type Err = Error;
+
+    /// `PORT`, or `OUTSIDE:INSIDE` when they differ.
+    fn from_str(text: &str) -> Result<Self> {
+        let port = |part: &str| {
+            part.parse().map_err(|_| Error::Value {
+                what: "port to publish",
+                value: text.to_owned(),
+                expected: "PORT or OUTSIDE:INSIDE, numbers from 1 to 65535",
+            })
+        };
+        let (outside, inside) = text.split_once(':').unwrap_or((text, text));
+        Ok(Self { outside: port(outside)?, inside: port(inside)? })
+    }
+}
+
+/// What to translate.
 #[derive(Debug, Clone)]
-pub struct Nat<'a> {
-    /// Name of the table.
+pub struct Rules<'a> {
+    /// Name of the table: letters, digits and underscores.
     pub table: &'a str,
-    /// The interface of the link in the caller's namespace.
-    pub interface: &'a str,
-    /// Address of the program behind the link.
-    pub inside: Ipv4Addr,
-    /// TCP and UDP ports of the caller's addresses that lead to the same port behind the link.
-    pub publish: &'a [u16],
+    /// Name of the link's device in the caller's namespace.
+    pub device: &'a str,
+    /// The link's addresses.
+    pub addresses: Addresses,
+    /// Whether IPv6 leaves the caller too.
+    pub ipv6: bool,
+    /// Ports to publish.
+    pub publish: &'a [Publish],
 }
 
-impl Nat<'_> {
-    /// The table as nft reads it.
-    fn rules(&self) -> String {
-        let Self { table, interface, inside, publish } = self;
-        let mut rules = format!(
-            "table inet {table} {{
-  chain postrouting {{
-    type nat hook postrouting priority srcnat; policy accept;
-    ip saddr {inside} oifname != \"{interface}\" masquerade
-    ip saddr 127.0.0.0/8 oifname \"{interface}\" masquerade
-  }}
-  chain forward {{
-    type filter hook forward priority filter; policy accept;
-    iifname \"{interface}\" accept
-    oifname \"{interface}\" accept
-  }}
-"
+/// Adds the table to `namespace`, all or nothing.
+pub fn add(namespace: &Namespace, rules: &Rules<'_>) -> Result<()> {
+    add_with(&installed()?, namespace, rules)
+}
+
+/// The same by the program `nft`.
+pub(crate) fn add_with(nft: &Path, namespace: &Namespace, rules: &Rules<'_>) -> Result<()> {
+    run(nft, namespace, &["-f", "-"], &compose(rules)).map(|_| ())
+}
+
+/// Removes the table called `name` from `namespace`; whether it was there.
+pub fn remove(namespace: &Namespace, name: &str) -> Result<bool> {
+    let existed = tables(namespace)?.iter().any(|table| table == name);
+    if existed {
+        run(&installed()?, namespace, &["delete", "table", "inet", name], "")?;
+    }
+    Ok(existed)
+}
+
+/// Names of the `inet` tables in `namespace`.
+pub fn tables(namespace: &Namespace) -> Result<Vec<String>> {
+    let output = run(&installed()?, namespace, &["list", "tables", "inet"], "")?;
+    Ok(output.lines().filter_map(|line| line.strip_prefix("table inet ").map(str::to_owned)).collect())
+}
+
+/// Sysctls that forwarding between the link and the caller's network needs, with their values.
+#[must_use]
+pub fn sysctls(ipv6: bool) -> Vec<(&'static str, &'static str)> {
+    let mut all = vec![("net.ipv4.ip_forward", "1")];
+    if ipv6 {
+        all.push(("net.ipv6.conf.all.forwarding", "1"));
+    }
+    all
+}
+
+/// Whether some table in `namespace` drops forwarded packets by policy: then ours cannot let them through.
+pub fn forward_policy_drops(namespace: &Namespace) -> Result<bool> {
+    let rules = run(&installed()?, namespace, &["list", "chains"], "")?;
+    Ok(rules.lines().any(|line| line.contains("hook forward") && line.contains("policy drop")))
+}
+
+fn compose(rules: &Rules<'_>) -> String {
+    use std::fmt::Write as _;
+    let Rules { table, device, addresses, ipv6, publish } = rules;
+    let Addresses { inside, inside6, .. } = addresses;
+    let mut redirections = String::new();
+    for Publish { outside, inside: port } in *publish {
+        let _ = writeln!(
+            redirections,
+            "    meta nfproto ipv4 fib daddr type local tcp dport {outside} dnat ip to {inside}:{port}"
         );
-        if !publish.is_empty() {
-            let ports: Vec<_> = publish.iter().map(u16::to_string).collect();
-            let ports = ports.join(", ");
-            for (chain, hook) in [("prerouting", "prerouting"), ("local", "output")] {
-                // Writing to a String cannot fail.
-                let _ = write!(
-                    rules,
-                    "  chain {chain} {{
-    type nat hook {hook} priority dstnat; policy accept;
-    iifname != \"{interface}\" fib daddr type local meta l4proto {{ tcp, udp }} th dport {{ {ports} }} dnat ip to {inside}
-  }}
-"
-                );
-            }
-        }
-        rules.push_str("}\n");
-        rules
+        let _ = writeln!(
+            redirections,
+            "    meta nfproto ipv6 ip6 daddr != ::1 fib daddr type local tcp dport {outside} dnat ip6 to [{inside6}]:{port}"
+        );
     }
-
-    /// Makes the table in `namespace`.
-    pub fn make(&self, namespace: &Namespace) -> Result<(), NetlabError> {
-        run(namespace, &self.rules(), &format!("make the NAT table {}", self.table))
-    }
-}
-
-/// Removes a table; it is no error if there is none.
-pub fn remove(namespace: &Namespace, table: &str) -> Result<(), NetlabError> {
-    // Adding a table that is there changes nothing, so that deleting it always finds one.
-    run(
-        namespace,
-        &format!("add table inet {table}\ndelete table inet {table}\n"),
-        &format!("remove the NAT table {table}"),
+    let masquerade6 = if *ipv6 {
+        format!("    ip6 saddr {inside6} oifname != \"{device}\" masquerade\n")
+    } else {
+        String::new()
+    };
+    // Packets that come in by the link's own device are for the caller himself: `host.lasthop:PORT` stays his.
+    format!(
+        "table inet {table} {{\n\
+         \x20 chain prerouting {{\n    type nat hook prerouting priority dstnat; policy accept;\n    iifname \"{device}\" accept\n{redirections}  }}\n\
+         \x20 chain output {{\n    type nat hook output priority -100; policy accept;\n{redirections}  }}\n\
+         \x20 chain postrouting {{\n    type nat hook postrouting priority srcnat; policy accept;\n\
+         \x20   ip saddr {inside} oifname != \"{device}\" masquerade\n{masquerade6}\
+         \x20   ip saddr 127.0.0.0/8 oifname \"{device}\" masquerade\n  }}\n\
+         \x20 chain forward {{\n    type filter hook forward priority filter; policy accept;\n\
+         \x20   iifname \"{device}\" accept\n    oifname \"{device}\" accept\n  }}\n}}\n"
     )
 }
 
-/// Whether a table is there.
-pub fn exists(namespace: &Namespace, table: &str) -> Result<bool, NetlabError> {
-    namespace.enter(|| {
-        let listed = Command::new("nft").args(["list", "tables", "inet"]).output().attempt("run nft")?;
-        let tables = String::from_utf8_lossy(&listed.stdout);
-        Ok(tables.lines().any(|line| line.split_whitespace().last() == Some(table)))
-    })
+/// Where a program of the system lies; an ordinary user's PATH lacks the sbin directories.
+#[must_use]
+pub fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from))
+        .map(|directory| directory.join(name))
+        .find(|path| path.is_file())
 }
 
-fn run(namespace: &Namespace, script: &str, attempted: &str) -> Result<(), NetlabError> {
-    namespace.enter(|| {
-        let mut nft = Command::new("nft")
-            .args(["-f", "-"])
+fn installed() -> Result<PathBuf> {
+    program("nft").ok_or_else(not_installed)
+}
+
+pub(crate) fn not_installed() -> Error {
+    Error::missing("the program nft is not installed", "apt-get install nftables")
+}
+
+fn run(nft: &Path, namespace: &Namespace, arguments: &[&str], input: &str) -> Result<String> {
+    let what = || format!("run {} {}", nft.display(), arguments.join(" "));
+    let output = namespace.enter(|| {
+        let mut child = Command::new(nft)
+            .args(arguments)
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .attempt(format!("{attempted}: run nft"))
-            .map_err(|error| error.or_else_do("install nftables (apt-get install nftables)"))?;
-        if let Some(mut input) = nft.stdin.take() {
-            input.write_all(script.as_bytes()).attempt(attempted)?;
-        }
-        let output = nft.wait_with_output().attempt(attempted)?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(NetlabError::new(attempted, String::from_utf8_lossy(&output.stderr).trim().to_owned()))
-    })
+            .trying(what)?;
+        child.stdin.take().expect("piped").write_all(input.as_bytes()).trying(what)?;
+        child.wait_with_output().trying(what)
+    })?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(Error::Program { program: format!("nft {}", arguments.join(" ")), message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_to_publish() {
+        let port = |n| NonZeroU16::new(n).expect("not zero");
+        assert_eq!(
+            "8000".parse::<Publish>().expect("one"),
+            Publish { outside: port(8000), inside: port(8000) }
+        );
+        assert_eq!(
+            "80:8000".parse::<Publish>().expect("two"),
+            Publish { outside: port(80), inside: port(8000) }
+        );
+        assert!("0".parse::<Publish>().is_err());
+        let error = "http".parse::<Publish>().expect_err("a word").to_string();
+        assert_eq!(error, "port to publish \"http\" is not PORT or OUTSIDE:INSIDE, numbers from 1 to 65535");
+    }
 }

@@ -1,176 +1,260 @@
-//! What runs have made and must be undone, on disk, so that somebody else can undo it.
+//! What a run made, written down before it is made.
 //!
-//! Each run has a folder with its number under [`root`]. `state.json` in it lists everything that would outlive the run,
-//! and is written before the thing is made: what is listed may not exist, but what exists is listed.
+//! Each run has a directory `ID/` with a `state.json` in [`Registry::path`]: `/run/lasthop` for root,
+//! `$XDG_RUNTIME_DIR/lasthop` for a user (or `/tmp/lasthop-UID` without one), or what `LASTHOP_STATE_DIR` says. All of
+//! these are gone after a reboot, as is everything they speak of. A run whose processes are gone but whose directory is
+//! not was killed: [`Registry::sweep`] undoes what its state lists.
 
-use crate::errors::{Attempt, NetlabError};
-use crate::namespace::Namespace;
-use crate::{nat, sysctl};
-use rustix::fs::{FlockOperation, flock};
-use rustix::process::{Pid, Signal, getuid, kill_process};
+mod identity;
+mod undo;
+
+pub use identity::NamespaceId;
+pub(crate) use undo::{remembered, undo};
+
+use crate::error::{Error, Result, Trying};
+use crate::plan::Addresses;
+use crate::process::ProcessId;
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// Numbers of runs: one /30 of 100.64.0.0/10 each.
-const NUMBERS: std::ops::Range<u32> = 1..1 << 20;
-
-/// In the environment of everything that runs behind a link, with the mark of the run as value.
-pub const MARK: &str = "LASTHOP_RUN";
-
-/// A process that cannot be mistaken for a later one with the same number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Process {
-    /// Its number.
-    pub pid: i32,
-    /// When it started, in clock ticks since boot (`/proc/PID/stat`, field 22).
-    pub started: u64,
-}
-
-/// What a run has made, or is about to.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// A run as it is written down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Number of the run.
-    pub id: u32,
-    /// Found in the environment of its processes.
-    pub mark: String,
-    /// The process that runs the link.
-    pub owner: Process,
-    /// The process that cleans up if that is killed.
-    pub keeper: Option<Process>,
-    /// Number of the caller's network namespace.
-    pub namespace: u64,
-    /// Number of the namespace behind the link.
-    pub inside: Option<u64>,
-    /// NAT table in the caller's namespace.
-    pub nat_table: Option<String>,
-    /// Sysctls of the caller's namespace, with the value they had.
-    pub sysctls: Vec<(String, String)>,
-    /// The program, for people.
-    pub command: String,
-    /// Start of the run, seconds since 1970.
-    pub since: u64,
+    /// Name of the run and of its directory: six hexadecimal digits.
+    pub id: String,
+    /// The process that moves the packets.
+    pub main: ProcessId,
+    /// The process that cleans up, once there is one.
+    pub keeper: Option<ProcessId>,
+    /// Inode number of the PID namespace in which these numbers are true.
+    pub pid_namespace: u64,
+    /// Start, in seconds since 1970.
+    pub started: u64,
+    /// The namespace of the caller.
+    pub outside: Option<NamespaceId>,
+    /// The namespace of the wireless host.
+    pub inside: Option<NamespaceId>,
+    /// The pair of addresses that this run has claimed.
+    pub addresses: Option<Addresses>,
+    /// The program behind the link and its arguments.
+    pub command: Vec<String>,
+    /// What must be taken back, in the order in which it was made.
+    pub made: Vec<Made>,
 }
 
-/// The number and folder of a run, from [`Claim::take`] until [`Claim::release`].
+/// Something that does not vanish with the process that made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Made {
+    /// An nftables table in the caller's namespace.
+    Table {
+        /// Its name, in family `inet`.
+        name: String,
+    },
+    /// A changed sysctl of the caller's namespace.
+    Sysctl {
+        /// Its name.
+        key: String,
+        /// What it was before the first run that changed it.
+        former: String,
+    },
+    /// A control group.
+    Cgroup {
+        /// Its directory.
+        path: PathBuf,
+    },
+    /// A process that would outlive the run.
+    Process {
+        /// Which.
+        process: ProcessId,
+        /// What it is: "pasta".
+        what: String,
+    },
+}
+
+/// The directory in which runs are written down; see the [module](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registry {
+    path: PathBuf,
+}
+
+/// Held while addresses are chosen, sysctls are remembered and left-overs are swept; let go by dropping it.
 #[derive(Debug)]
-pub struct Claim {
-    folder: PathBuf,
-    state: State,
+#[must_use = "the lock is held as long as this lives"]
+pub(crate) struct Locked {
+    _file: OwnedFd,
 }
 
-/// Held while the state of more than one run is looked at.
-struct Lock {
-    _file: File,
-}
-
-/// The folder of all runs: `/run/lasthop` for root, else in the user's runtime directory. `LASTHOP_STATE_DIR` overrides it.
-#[must_use]
-pub fn root() -> PathBuf {
-    if let Some(folder) = std::env::var_os("LASTHOP_STATE_DIR") {
-        return folder.into();
-    }
-    let uid = getuid();
-    if uid.is_root() {
-        return "/run/lasthop".into();
-    }
-    std::env::var_os("XDG_RUNTIME_DIR").map_or_else(
-        || std::env::temp_dir().join(format!("lasthop-{uid}")),
-        |dir| Path::new(&dir).join("lasthop"),
-    )
-}
-
-impl Process {
-    /// This process.
-    pub fn current() -> Result<Self, NetlabError> {
-        Self::find(std::process::id().cast_signed())
-            .ok_or_else(|| NetlabError::new("read /proc/self/stat", "it has an unknown form"))
+impl Registry {
+    /// The registry of this user, made if missing.
+    pub fn open() -> Result<Self> {
+        let user = rustix::process::geteuid();
+        let path = if let Some(path) = std::env::var_os("LASTHOP_STATE_DIR") {
+            PathBuf::from(path)
+        } else if user.is_root() {
+            PathBuf::from("/run/lasthop")
+        } else if let Some(path) = std::env::var_os("XDG_RUNTIME_DIR") {
+            PathBuf::from(path).join("lasthop")
+        } else {
+            PathBuf::from(format!("/tmp/lasthop-{}", user.as_raw()))
+        };
+        Self::at(path)
     }
 
-    /// The process with this number, if there is one.
+    /// The registry in directory `path`, made if missing; it must belong to this user alone.
+    pub fn at(path: PathBuf) -> Result<Self> {
+        use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+        let what = || format!("make the state directory {}", path.display());
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).trying(what)?;
+        let owner = std::fs::symlink_metadata(&path).trying(what)?;
+        if !owner.is_dir() || owner.uid() != rustix::process::geteuid().as_raw() {
+            return Err(Error::missing(
+                format!("the state directory {} belongs to user {}", path.display(), owner.uid()),
+                "remove it, or set LASTHOP_STATE_DIR to a directory of your own",
+            ));
+        }
+        Ok(Self { path })
+    }
+
+    /// The directory.
     #[must_use]
-    pub fn find(pid: i32) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name in parentheses may hold anything; what follows the last parenthesis starts with field 3.
-        let started = stat.rsplit_once(')')?.1.split_whitespace().nth(22 - 3)?.parse().ok()?;
-        Some(Self { pid, started })
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// Whether it still runs.
-    #[must_use]
-    pub fn is_alive(self) -> bool {
-        Self::find(self.pid) == Some(self)
+    pub(crate) fn lock(&self) -> Result<Locked> {
+        let path = self.path.join("lock");
+        let what = || format!("lock {}", path.display());
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+        let file = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR).trying(what)?;
+        rustix::fs::flock(&file, FlockOperation::LockExclusive).trying(what)?;
+        Ok(Locked { _file: file })
     }
-}
 
-impl Lock {
-    fn take(root: &Path) -> Result<Self, NetlabError> {
-        fs::create_dir_all(root).attempt(format!("make {}", root.display()))?;
-        let path = root.join("lock");
-        let file = File::create(&path).attempt(format!("open {}", path.display()))?;
-        flock(&file, FlockOperation::LockExclusive).attempt(format!("lock {}", path.display()))?;
-        Ok(Self { _file: file })
+    /// Starts a run: its directory and first state, with nothing made yet.
+    pub fn begin(&self) -> Result<Run> {
+        let _locked = self.lock()?;
+        let main = ProcessId::own()?;
+        let pid_namespace = own_pid_namespace()?;
+        let started = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs());
+        for attempt in 0..1000_u64 {
+            let id = identity::run_id(main, attempt);
+            let directory = self.path.join(&id);
+            match std::fs::create_dir(&directory) {
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                other => {
+                    other.trying(|| format!("make {}", directory.display()))?;
+                    let state = State {
+                        id,
+                        main,
+                        keeper: None,
+                        pid_namespace,
+                        started,
+                        outside: None,
+                        inside: None,
+                        addresses: None,
+                        command: Vec::new(),
+                        made: Vec::new(),
+                    };
+                    let run = Run { registry: self.clone(), state, kept: false };
+                    run.write()?;
+                    return Ok(run);
+                }
+            }
+        }
+        Err(Error::missing(format!("no free name in {}", self.path.display()), "run lasthop clean"))
+    }
+
+    /// All runs written down, oldest first, dead ones too.
+    pub fn list(&self) -> Result<Vec<State>> {
+        let mut states: Vec<State> = self.directories()?.iter().filter_map(|path| read(path)).collect();
+        states.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
+        Ok(states)
+    }
+
+    /// The run called `id`.
+    pub fn find(&self, id: &str) -> Result<State> {
+        self.list()?.into_iter().find(|state| state.id == id).ok_or_else(|| {
+            Error::missing(format!("no link {id:?}"), "lasthop link list shows those that run")
+        })
+    }
+
+    /// Undoes what killed runs left behind; one line for each thing undone.
+    pub fn sweep(&self) -> Result<Vec<String>> {
+        let mut lines = Vec::new();
+        let locked = self.lock()?;
+        for directory in self.directories()? {
+            match read(&directory) {
+                Some(state) if state.is_running() => {}
+                Some(state) => lines.extend(undo(self, &locked, &state)),
+                // Killed before the first state was written (begin holds the lock until then): nothing was made.
+                None => {
+                    std::fs::remove_dir_all(&directory)
+                        .trying(|| format!("remove {}", directory.display()))?;
+                    lines.push(format!("removed {}", directory.display()));
+                }
+            }
+        }
+        Ok(lines)
+    }
+
+    fn directories(&self) -> Result<Vec<PathBuf>> {
+        let what = || format!("read {}", self.path.display());
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&self.path).trying(what)? {
+            let entry = entry.trying(what)?;
+            if entry.file_type().trying(what)?.is_dir() {
+                found.push(entry.path());
+            }
+        }
+        found.sort();
+        Ok(found)
     }
 }
 
 impl State {
-    fn read(folder: &Path) -> io::Result<Self> {
-        let text = fs::read(folder.join("state.json"))?;
-        serde_json::from_slice(&text).map_err(io::Error::from)
-    }
-
-    /// Whether nobody is there any more who would undo it.
-    fn is_abandoned(&self) -> bool {
-        !self.owner.is_alive() && !self.keeper.is_some_and(Process::is_alive)
+    /// Whether a process of the run is left that will clean up. A run of another PID namespace cannot be judged and
+    /// counts as running.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        own_pid_namespace().is_ok_and(|own| own != self.pid_namespace)
+            || self.main.is_alive()
+            || self.keeper.is_some_and(ProcessId::is_alive)
     }
 }
 
-impl Claim {
-    /// Takes the lowest number that nobody has and `usable` accepts. Sweeps first what killed runs have left.
-    pub fn take(command: &str, usable: impl Fn(u32) -> bool) -> Result<Self, NetlabError> {
-        sweep()?;
-        let root = root();
-        let _lock = Lock::take(&root)?;
-        for id in NUMBERS.filter(|&id| usable(id)) {
-            let folder = root.join(id.to_string());
-            match fs::create_dir(&folder) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(error).attempt(format!("make {}", folder.display())),
-            }
-            let owner = Process::current()?;
-            let since = std::time::UNIX_EPOCH.elapsed().map_or(0, |age| age.as_secs());
-            let state = State {
-                id,
-                mark: format!("{id}.{}.{}", owner.pid, owner.started),
-                owner,
-                keeper: None,
-                namespace: Namespace::current()?.inode()?,
-                inside: None,
-                nat_table: None,
-                sysctls: Vec::new(),
-                command: command.to_owned(),
-                since,
-            };
-            let claim = Self { folder, state };
-            claim.write()?;
-            return Ok(claim);
-        }
-        Err(NetlabError::new("take a number for the link", "all are taken").or_else_do("run: lasthop clean"))
-    }
+fn own_pid_namespace() -> Result<u64> {
+    Ok(rustix::fs::stat("/proc/self/ns/pid").trying(|| "stat /proc/self/ns/pid".into())?.st_ino)
+}
 
-    /// The run whose folder is `folder`, for its keeper.
-    pub fn adopt(folder: &Path) -> Result<Self, NetlabError> {
-        let state = State::read(folder).attempt(format!("read {}", folder.display()))?;
-        Ok(Self { folder: folder.to_owned(), state })
-    }
+pub(crate) fn read(directory: &Path) -> Option<State> {
+    serde_json::from_slice(&std::fs::read(directory.join("state.json")).ok()?).ok()
+}
 
-    /// Number of the run.
+/// A run of this process: its directory, and its state as far as it got. Dropping it undoes what it lists, unless a
+/// keeper does.
+#[derive(Debug)]
+pub struct Run {
+    registry: Registry,
+    state: State,
+    kept: bool,
+}
+
+impl Run {
+    /// Name of the run.
     #[must_use]
-    pub fn id(&self) -> u32 {
-        self.state.id
+    pub fn id(&self) -> &str {
+        &self.state.id
+    }
+
+    /// Its directory, which goes with the run, whatever is in it.
+    #[must_use]
+    pub fn directory(&self) -> PathBuf {
+        self.registry.path.join(&self.state.id)
     }
 
     /// What is written down.
@@ -179,149 +263,50 @@ impl Claim {
         &self.state
     }
 
-    /// Folder of the run, for files of its own.
+    /// The registry it belongs to.
     #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn registry(&self) -> &Registry {
+        &self.registry
     }
 
-    /// Writes down what is about to be made.
-    pub fn record(&mut self, change: impl FnOnce(&mut State)) -> Result<(), NetlabError> {
+    /// Writes down what is about to be made; returns once it is on file.
+    pub fn record(&mut self, made: Made) -> Result<()> {
+        self.update(|state| state.made.push(made))
+    }
+
+    pub(crate) fn update(&mut self, change: impl FnOnce(&mut State)) -> Result<()> {
         change(&mut self.state);
         self.write()
     }
 
-    /// Sets a sysctl of `namespace` and remembers the value it had.
-    pub fn set_sysctl(&mut self, namespace: &Namespace, name: &str, value: &str) -> Result<(), NetlabError> {
-        let _lock = Lock::take(&root())?;
-        let former = sysctl::get(namespace, name)?;
-        if former == value {
-            return Ok(());
-        }
-        self.record(|state| state.sysctls.push((name.to_owned(), former)))?;
-        sysctl::set(namespace, name, value)
+    /// From now on a keeper undoes it.
+    pub(crate) fn leave_to_keeper(&mut self) {
+        self.kept = true;
     }
 
-    /// Undoes everything that is written down, and gives the number back.
-    pub fn release(self, namespace: &Namespace) -> Result<(), NetlabError> {
-        let root = root();
-        let _lock = Lock::take(&root)?;
-        // Whoever releases last reads what others may have handed over meanwhile.
-        let state = State::read(&self.folder).unwrap_or(self.state);
-        undo(&root, &self.folder, &state, namespace)
+    /// The keeper is gone: this process undoes it after all.
+    pub(crate) fn take_back(&mut self) {
+        self.kept = false;
     }
 
-    fn write(&self) -> Result<(), NetlabError> {
-        write_state(&self.folder, &self.state)
+    /// A reader sees the former state or the new one, never half of one.
+    fn write(&self) -> Result<()> {
+        let (file, new) = (self.directory().join("state.json"), self.directory().join("state.json.new"));
+        let json = serde_json::to_vec_pretty(&self.state).expect("a state has no maps with odd keys");
+        std::fs::write(&new, json).trying(|| format!("write {}", new.display()))?;
+        std::fs::rename(&new, &file).trying(|| format!("write {}", file.display()))
     }
 }
 
-fn write_state(folder: &Path, state: &State) -> Result<(), NetlabError> {
-    let path = folder.join("state.json");
-    let fresh = folder.join("state.json.new");
-    let text =
-        serde_json::to_vec_pretty(state).map_err(io::Error::from).attempt("write the state as JSON")?;
-    fs::write(&fresh, text).attempt(format!("write {}", fresh.display()))?;
-    fs::rename(&fresh, &path).attempt(format!("write {}", path.display()))
-}
-
-/// All runs that have a folder, oldest number first.
-#[must_use]
-pub fn list() -> Vec<(PathBuf, State)> {
-    list_in(&root())
-}
-
-fn list_in(root: &Path) -> Vec<(PathBuf, State)> {
-    let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut runs: Vec<_> =
-        folders.filter_map(|folder| Some((folder.clone(), State::read(&folder).ok()?))).collect();
-    runs.sort_by_key(|(_, state)| state.id);
-    runs
-}
-
-/// Undoes what runs have left whose processes are gone, and says what it was.
-pub fn sweep() -> Result<Vec<String>, NetlabError> {
-    let root = root();
-    if !root.exists() {
-        return Ok(Vec::new());
-    }
-    let _lock = Lock::take(&root)?;
-    let here = Namespace::current()?;
-    let mut swept = Vec::new();
-    for (folder, state) in list_in(&root) {
-        if !state.is_abandoned() {
-            continue;
-        }
-        if state.namespace != here.inode()? && namespace_lives(state.namespace) {
-            swept.push(format!(
-                "link {} was killed and belongs to another network namespace: run `lasthop clean` there",
-                state.id
-            ));
-            continue;
-        }
-        undo(&root, &folder, &state, &here)?;
-        swept.push(format!("link {} ({}), which was killed", state.id, state.command));
-    }
-    Ok(swept)
-}
-
-/// Undoes one run. The lock is held.
-fn undo(root: &Path, folder: &Path, state: &State, namespace: &Namespace) -> Result<(), NetlabError> {
-    kill_marked(state);
-    if namespace.inode()? == state.namespace {
-        if let Some(table) = &state.nat_table {
-            nat::remove(namespace, table)?;
-        }
-        if !state.sysctls.is_empty() {
-            hand_over_or_restore(root, state, namespace)?;
-        }
-    }
-    fs::remove_dir_all(folder).attempt(format!("remove {}", folder.display()))
-}
-
-/// Sysctls serve every link of the namespace: another run that needs them gets the duty to restore them.
-fn hand_over_or_restore(root: &Path, state: &State, namespace: &Namespace) -> Result<(), NetlabError> {
-    let heir = list_in(root).into_iter().find(|(_, other)| {
-        other.id != state.id && other.namespace == state.namespace && !other.is_abandoned()
-    });
-    if let Some((folder, mut heir)) = heir {
-        heir.sysctls.extend(state.sysctls.iter().cloned());
-        return write_state(&folder, &heir);
-    }
-    for (name, value) in &state.sysctls {
-        sysctl::set(namespace, name, value)?;
-    }
-    Ok(())
-}
-
-/// Ends processes behind the link that nobody watches any more: those in its namespace that carry its mark.
-fn kill_marked(state: &State) {
-    let Some(inside) = state.inside else { return };
-    let mark = format!("{MARK}={}", state.mark);
-    for pid in pids() {
-        let in_namespace =
-            fs::metadata(format!("/proc/{pid}/ns/net")).is_ok_and(|metadata| metadata.ino() == inside);
-        let marked = || {
-            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
-        };
-        if in_namespace
-            && marked()
-            && let Some(pid) = Pid::from_raw(pid)
+impl Drop for Run {
+    fn drop(&mut self) {
+        if !self.kept
+            && let Ok(locked) = self.registry.lock()
         {
-            // It may have ended in between.
-            let _ = kill_process(pid, Signal::KILL);
+            undo(&self.registry, &locked, &self.state);
         }
     }
 }
 
-/// Numbers of all processes.
-pub(crate) fn pids() -> impl Iterator<Item = i32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
-fn namespace_lives(inode: u64) -> bool {
-    pids()
-        .any(|pid| fs::metadata(format!("/proc/{pid}/ns/net")).is_ok_and(|metadata| metadata.ino() == inode))
-}
+#[cfg(test)]
+mod tests;

@@ -1,53 +1,119 @@
-//! Sysctls of a network namespace.
+//! Sysctls below `net.`, per namespace.
 //!
-//! `/proc/sys/net` shows the namespace of the thread that opens it, so everything here is done inside
-//! [`Namespace::enter`].
+//! `/proc/sys/net` shows the namespace of the thread that opens a file there, so reading and writing happens on a thread
+//! that has entered it. Who holds CAP_NET_ADMIN over the namespace may write, root or not.
 
-use crate::errors::{Attempt, NetlabError};
-use crate::namespace::Namespace;
-use std::fs;
+use crate::Namespace;
+use crate::error::{Result, Trying};
+use link::units::{BitRate, ByteCount, Span};
+use std::path::PathBuf;
 
-fn path(name: &str) -> String {
-    format!("/proc/sys/{}", name.replace('.', "/"))
-}
-
-/// The value of `name`, as in `net.ipv4.ip_forward`. Interface names with a dot do not occur here.
-pub fn get(namespace: &Namespace, name: &str) -> Result<String, NetlabError> {
-    let path = path(name);
-    namespace.enter(|| Ok(fs::read_to_string(&path).attempt(format!("read {name}"))?.trim().to_owned()))
-}
-
-/// Sets `name` to `value`.
-pub fn set(namespace: &Namespace, name: &str, value: &str) -> Result<(), NetlabError> {
-    let path = path(name);
-    namespace.enter(|| fs::write(&path, value).attempt(format!("set {name} = {value}")))
-}
-
-/// Sets several; stops at the first that fails.
-pub fn set_all(namespace: &Namespace, values: &[(&str, &str)]) -> Result<(), NetlabError> {
+/// Reads `key` ("net.ipv4.ip_forward") in `namespace`, without the newline.
+pub fn read(namespace: &Namespace, key: &str) -> Result<String> {
+    let path = path(key);
     namespace.enter(|| {
-        for (name, value) in values {
-            fs::write(path(name), value).attempt(format!("set {name} = {value}"))?;
-        }
-        Ok(())
+        Ok(std::fs::read_to_string(&path).trying(|| format!("read {}", path.display()))?.trim().into())
     })
 }
 
-/// Congestion controls that a route in `namespace` can name.
-pub fn congestion_controls(namespace: &Namespace) -> Result<Vec<String>, NetlabError> {
-    let list = get(namespace, "net.ipv4.tcp_available_congestion_control")?;
-    Ok(list.split_whitespace().map(str::to_owned).collect())
+/// Writes `key` in `namespace`.
+pub fn write(namespace: &Namespace, key: &str, value: &str) -> Result<()> {
+    let path = path(key);
+    namespace
+        .enter(|| std::fs::write(&path, value).trying(|| format!("write {value:?} to {}", path.display())))
 }
 
-/// Largest socket buffers that a path with this many bytes in flight can use, as values of `tcp_rmem` and `tcp_wmem`.
-///
-/// Linux counts the memory of packets, not their payload, and gives the window half of it at first: four times the
-/// bandwidth-delay product lets the window reach it with small segments too. Never less than Linux's own limits (6 MB to
-/// receive, 4 MB to send).
+/// Dots separate, as in sysctl(8); a dot within an interface name is written as a slash.
+fn path(key: &str) -> PathBuf {
+    let swapped: String = key
+        .chars()
+        .map(|c| match c {
+            '.' => '/',
+            '/' => '.',
+            other => other,
+        })
+        .collect();
+    PathBuf::from("/proc/sys").join(swapped)
+}
+
+/// Whether `namespace` has IPv6 at all.
+pub fn has_ipv6(namespace: &Namespace) -> bool {
+    read(namespace, "net.ipv6.conf.all.disable_ipv6").is_ok_and(|value| value == "0")
+}
+
+/// What a namespace of an experiment should be: no router advertisement listened to, no duplicate address detection, no
+/// path metrics carried over from one connection to the next (each starts alike), `ping` for everyone.
+pub fn calm(namespace: &Namespace) -> Result<()> {
+    write(namespace, "net.ipv4.tcp_no_metrics_save", "1")?;
+    if has_ipv6(namespace) {
+        for family in ["all", "default"] {
+            write(namespace, &format!("net.ipv6.conf.{family}.accept_ra"), "0")?;
+            write(namespace, &format!("net.ipv6.conf.{family}.accept_dad"), "0")?;
+        }
+    }
+    // In a user namespace that maps one group only that one can be named.
+    let group = rustix::process::getegid().as_raw();
+    write(namespace, "net.ipv4.ping_group_range", "0 2147483647")
+        .or_else(|_| write(namespace, "net.ipv4.ping_group_range", &format!("{group} {group}")))
+}
+
+/// Socket buffers for paths of `rate` and round-trip time `rtt`: the largest receive and send buffer become four times
+/// the bandwidth-delay product (half of a receive buffer is the kernel's own overhead, and a window must hold what is
+/// in flight during a recovery round besides), and never less than they were.
+pub fn socket_buffers(namespace: &Namespace, rate: BitRate, rtt: Span) -> Result<()> {
+    let wanted = buffer_size(rate, rtt).get();
+    for key in ["net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"] {
+        let former = read(namespace, key)?;
+        if let Some(value) = with_larger_maximum(&former, wanted) {
+            write(namespace, key, &value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Four bandwidth-delay products, as far as the kernel's `int` goes.
 #[must_use]
-pub fn socket_buffers(bandwidth_delay_product: u64) -> (String, String) {
-    let largest = bandwidth_delay_product.saturating_mul(4).min(1 << 30);
-    let receive = format!("4096 131072 {}", largest.max(6 << 20));
-    let send = format!("4096 16384 {}", largest.max(4 << 20));
-    (receive, send)
+pub fn buffer_size(rate: BitRate, rtt: Span) -> ByteCount {
+    ByteCount::new(rate.bytes_in(rtt).get().saturating_mul(4).min(i32::MAX as u64))
+}
+
+/// `min default max` with at least `wanted` as max; `None` if it is already.
+fn with_larger_maximum(triple: &str, wanted: u64) -> Option<String> {
+    let mut values = triple.split_whitespace();
+    let (least, initial) = (values.next()?, values.next()?);
+    let most: u64 = values.next()?.parse().ok()?;
+    (wanted > most).then(|| format!("{least} {initial} {wanted}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dot_in_an_interface_name_is_a_slash() {
+        assert_eq!(
+            path("net.ipv4.conf.eth0/7.forwarding"),
+            PathBuf::from("/proc/sys/net/ipv4/conf/eth0.7/forwarding")
+        );
+    }
+
+    #[test]
+    fn buffers_hold_four_bandwidth_delay_products() {
+        let rate = BitRate::from_bits_per_second(100_000_000).expect("a rate");
+        assert_eq!(buffer_size(rate, Span::from_millis(600)).get(), 30_000_000);
+        assert_eq!(
+            buffer_size(BitRate::from_bits_per_second(100_000_000_000).expect("a rate"), Span::from_secs(60))
+                .get(),
+            2_147_483_647
+        );
+    }
+
+    #[test]
+    fn buffers_never_shrink() {
+        assert_eq!(
+            with_larger_maximum("4096\t131072\t6291456", 30_000_000).as_deref(),
+            Some("4096 131072 30000000")
+        );
+        assert_eq!(with_larger_maximum("4096\t131072\t6291456", 6_291_456), None);
+    }
 }

@@ -1,93 +1,184 @@
-//! TUN and TAP devices: the ends of a link.
+//! TUN (IP) and TAP (Ethernet) ends: a device in a namespace whose packets this process reads and writes.
+//!
+//! The device is not persistent: it goes with its last descriptor, whatever way the process ends.
+//!
+//! * *Per packet* (the default): the kernel cuts segments and fills in checksums before a packet is read, so that each read
+//!   gives what a wire would carry, and damage done to it is seen.
+//! * *Whole segments* ([`Options::whole_segments`]): each packet starts with a `struct virtio_net_hdr`; TCP segments of up
+//!   to 64 KiB arrive uncut with a partial checksum, and may be written so.
+//!
+//! `tx_dropped` counts packets the kernel had for the device while its queue was full: the reader was too slow, which
+//! makes a run *overloaded*.
 
-use crate::errors::{Attempt, NetlabError};
-use crate::namespace::Namespace;
-use packet::Layer;
-use rustix::fs::{Mode, OFlags, open};
-use rustix::ioctl::{IntegerSetter, Setter, ioctl};
-use std::ffi::{c_char, c_short};
-use std::io;
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use crate::error::{Error, Result, Trying};
+use crate::interface::{self, Change, Statistics};
+use crate::{Namespace, offload};
+use rustix::fs::{Mode, OFlags};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
-/// The device file, unless a test says otherwise.
+/// Bytes of `struct virtio_net_hdr` before each packet of an end with whole segments.
+pub const VIRTIO_HEADER_LENGTH: usize = 10;
+
+/// What the packets of an end start with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layer {
+    /// The IP header: TUN.
+    #[default]
+    Ip,
+    /// The Ethernet header: TAP, with this hardware address.
+    Ethernet([u8; 6]),
+}
+
+/// How to make an end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Interface name, at most 15 bytes.
+    pub name: String,
+    /// TUN or TAP.
+    pub layer: Layer,
+    /// Largest IP packet in bytes.
+    pub mtu: u32,
+    /// Packets that wait in the device for the reader (`txqueuelen`).
+    pub queue_length: u32,
+    /// Whether segments stay whole; see the [module](self).
+    pub whole_segments: bool,
+    /// Whether written packets take the NAPI path of a network card, with GRO (IFF_NAPI).
+    pub napi: bool,
+    /// The file that makes ends.
+    pub device: PathBuf,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: "lasthop0".into(),
+            layer: Layer::Ip,
+            mtu: 1500,
+            queue_length: 1000,
+            whole_segments: false,
+            napi: false,
+            device: PathBuf::from(DEVICE),
+        }
+    }
+}
+
+/// Where Linux keeps the file that makes ends.
 pub const DEVICE: &str = "/dev/net/tun";
 
-/// What a device is to be like.
-#[derive(Debug, Clone, Copy)]
-pub struct TunOptions<'a> {
-    /// Name of the interface, 15 bytes at most.
-    pub name: &'a str,
-    /// TUN for IP, TAP for Ethernet.
-    pub layer: Layer,
-    /// Whether segments come and go whole, behind a virtio header, with checksums left to do.
-    pub whole_segments: bool,
+/// An end; see the [module](self).
+#[derive(Debug)]
+pub struct Tun {
+    fd: OwnedFd,
+    namespace: Namespace,
+    name: String,
+    index: u32,
 }
 
-/// `struct ifreq` as far as TUNSETIFF looks at it.
-#[repr(C)]
-struct InterfaceRequest {
-    name: [c_char; libc::IFNAMSIZ],
-    flags: c_short,
-    rest: [u8; 22],
-}
-
-/// Makes a device in `namespace`. It disappears when the descriptor is closed.
-pub fn create(namespace: &Namespace, options: TunOptions<'_>) -> Result<OwnedFd, NetlabError> {
-    namespace.enter(|| create_here(Path::new(DEVICE), options))
-}
-
-/// Makes a device in the namespace of this thread, by the device file at `device`.
-pub fn create_here(device: &Path, options: TunOptions<'_>) -> Result<OwnedFd, NetlabError> {
-    let TunOptions { name, layer, whole_segments } = options;
-    let fd = open(device, OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
-        .attempt(format!("open {}", device.display()))
-        .map_err(|error| with_way_out(error, device))?;
-
-    let mut request = InterfaceRequest { name: [0; libc::IFNAMSIZ], flags: 0, rest: [0; 22] };
-    // The last byte stays 0.
-    for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
-        *to = c_char::from_ne_bytes([from]);
+impl Tun {
+    /// Makes an end in `namespace`, up, without addresses.
+    pub fn open(namespace: &Namespace, options: &Options) -> Result<Self> {
+        let fd = namespace.enter(|| attach(options))?;
+        let index = interface::find(namespace, &options.name)?.index;
+        let hardware_address = match options.layer {
+            Layer::Ip => None,
+            Layer::Ethernet(address) => Some(address),
+        };
+        let change = Change {
+            up: None,
+            mtu: Some(options.mtu),
+            queue_length: Some(options.queue_length),
+            hardware_address,
+        };
+        interface::change(namespace, index, &change)?;
+        interface::change(namespace, index, &Change::up())?;
+        Ok(Self { fd, namespace: namespace.try_clone()?, name: options.name.clone(), index })
     }
-    let kind = match layer {
-        Layer::Ip => libc::IFF_TUN,
-        Layer::Ethernet => libc::IFF_TAP,
-    };
-    let header = if whole_segments { libc::IFF_VNET_HDR } else { 0 };
-    request.flags = (kind | libc::IFF_NO_PI | header) as c_short;
-    // SAFETY: TUNSETIFF reads and writes one `struct ifreq`, which is 40 bytes on 64-bit Linux, as this one is.
-    unsafe { ioctl(&fd, Setter::<{ libc::TUNSETIFF as _ }, InterfaceRequest>::new(request)) }
-        .attempt(format!("make the interface {name}"))
-        .map_err(|error| {
-            error.or_else_do("this needs root (CAP_NET_ADMIN), or a user namespace of your own")
-        })?;
 
-    let offloads = if whole_segments {
-        libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN
-    } else {
-        0
-    };
-    // SAFETY: TUNSETOFFLOAD takes flags by value.
-    unsafe { ioctl(&fd, IntegerSetter::<{ libc::TUNSETOFFLOAD as _ }>::new_usize(offloads as usize)) }
-        .attempt(format!("set the offloads of {name}"))?;
+    /// Number of the interface in its namespace.
+    #[must_use]
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// Name of the interface in its namespace.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A descriptor of its own on the packet queue; the device lives until the last one is closed.
+    pub fn descriptor(&self) -> Result<OwnedFd> {
+        self.fd.try_clone().trying(|| format!("duplicate the descriptor of {}", self.name))
+    }
+
+    /// What the device counted so far.
+    pub fn statistics(&self) -> Result<Statistics> {
+        Ok(interface::find(&self.namespace, &self.name)?.statistics)
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Opens the device file and attaches a queue to a new interface in the calling thread's namespace.
+fn attach(options: &Options) -> Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let fd =
+        rustix::fs::open(&options.device, flags, Mode::empty()).map_err(|errno| explain(options, errno))?;
+    let mut request = offload::named(&options.name)?;
+    let mut mode = libc::IFF_NO_PI
+        | match options.layer {
+            Layer::Ip => libc::IFF_TUN,
+            Layer::Ethernet(_) => libc::IFF_TAP,
+        };
+    if options.whole_segments {
+        mode |= libc::IFF_VNET_HDR;
+    }
+    if options.napi {
+        mode |= libc::IFF_NAPI;
+    }
+    request.ifr_ifru.ifru_flags = mode as libc::c_short;
+    // SAFETY: TUNSETIFF reads and writes the `ifreq`, which lives until after the call.
+    let status = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) };
+    if status < 0 {
+        return Err(std::io::Error::last_os_error())
+            .trying(|| format!("make the interface {}", options.name));
+    }
+    let features =
+        if options.whole_segments { libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 } else { 0 };
+    // SAFETY: TUNSETOFFLOAD takes its argument by value.
+    let status =
+        unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETOFFLOAD as _, libc::c_ulong::from(features)) };
+    if status < 0 {
+        return Err(std::io::Error::last_os_error())
+            .trying(|| format!("set the offloads of {}", options.name));
+    }
     Ok(fd)
 }
 
-/// What to do about a device file that cannot be opened.
-fn with_way_out(error: NetlabError, device: &Path) -> NetlabError {
-    let device = device.display();
-    let way_out = match error.reason.kind() {
-        io::ErrorKind::NotFound => {
-            format!(
-                "load the tun module (modprobe tun), or as root: mkdir -p /dev/net && mknod {device} c 10 200"
+/// Why the device file cannot be opened, and what to do.
+fn explain(options: &Options, errno: rustix::io::Errno) -> Error {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let path = options.device.display();
+    match errno {
+        rustix::io::Errno::NOENT | rustix::io::Errno::NODEV | rustix::io::Errno::NXIO => Error::missing(
+            format!("{path}: {}", std::io::Error::from(errno)),
+            format!("as root: modprobe tun; mkdir -p /dev/net; mknod -m 666 {path} c 10 200"),
+        ),
+        rustix::io::Errno::ACCESS | rustix::io::Errno::PERM => {
+            let found = std::fs::metadata(&options.device).map_or_else(
+                |_| "unreadable".to_owned(),
+                |data| format!("mode {:04o}, owner {}", data.permissions().mode() & 0o7777, data.uid()),
+            );
+            Error::missing(
+                format!("{path}: permission denied ({found})"),
+                format!("as root: chmod 0666 {path}"),
             )
         }
-        io::ErrorKind::PermissionDenied => {
-            format!("run as root, or let everybody open it, as most distributions do: chmod 0666 {device}")
-        }
-        _ => return error,
-    };
-    error.or_else_do(way_out)
+        other => Error::System { what: format!("open {path}"), source: other.into() },
+    }
 }
-
-const _: () = assert!(size_of::<InterfaceRequest>() == 40, "struct ifreq has 40 bytes on 64-bit Linux");

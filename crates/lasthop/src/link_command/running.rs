@@ -1,37 +1,40 @@
 //! Links that run: what they are, and changing them.
 
-use super::{Failure, way};
+use super::{Failure, link_seed, way};
 use crate::remote::{self, Answer, Request, Running};
-use emulator::{Control, WayId};
+use capture::{LinkId, Live};
+use emulator::Control;
+use link::Direction;
 use link::profile::{LinkProfile, Parameters};
-use link::{Direction, Seed};
-use netlab::state;
+use netlab::Registry;
+use netlab::state::State;
 use std::sync::Mutex;
 use std::time::Instant;
 
 /// A running link's side of the conversation.
 pub struct Remote {
-    id: u32,
+    id: String,
     command: String,
     seed: u64,
     started: Instant,
     /// What the directions are now.
     link: Mutex<LinkProfile>,
     control: Control,
-    ways: [WayId; 2],
+    /// What the recorder has counted so far.
+    live: Live,
 }
 
 impl Remote {
     pub fn new(
-        id: u32,
+        id: String,
         command: String,
         link: &LinkProfile,
         seed: u64,
         control: Control,
-        ways: [WayId; 2],
+        live: Live,
     ) -> Self {
         let link = Mutex::new(link.clone());
-        Self { id, command, seed, started: Instant::now(), link, control, ways }
+        Self { id, command, seed, started: Instant::now(), link, control, live }
     }
 
     /// Does what is asked.
@@ -47,17 +50,21 @@ impl Remote {
 
     fn show(&self) -> Answer {
         let link = self.link.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let packets = self
-            .ways
-            .map(|way| self.control.visit(way, |pipeline, _| pipeline.arrivals()).unwrap_or_default());
+        let summary = self.live.summary();
+        let counted = |direction| {
+            let counters = summary.way(LinkId(0), direction);
+            (counters.packets, counters.lost)
+        };
+        let (up, down) = (counted(capture::Direction::Up), counted(capture::Direction::Down));
         Answer::Link(Running {
-            id: self.id.to_string(),
+            id: self.id.clone(),
             pid: std::process::id(),
             command: self.command.clone(),
             seconds: self.started.elapsed().as_secs(),
             up: link.up.to_string(),
             down: link.down.to_string(),
-            packets: (packets[0], packets[1]),
+            packets: (up.0, down.0),
+            lost: (up.1, down.1),
         })
     }
 
@@ -75,7 +82,7 @@ impl Remote {
             let mut changed = link.direction(direction).clone();
             parameters.apply(&mut changed, &mut super::assemble::Named).map_err(|error| error.to_string())?;
             let former = link.direction(direction).clone();
-            let seed = Seed::campaign(self.seed).run(0).link("link").direction(direction);
+            let seed = link_seed(self.seed).direction(direction);
             let (next, commands) = (changed.clone(), parameters.commands());
             let done = self.control.visit(way(direction), move |pipeline, now| {
                 former.change_into(&next, pipeline, &seed, now)?;
@@ -94,23 +101,21 @@ impl Remote {
 
 /// `lasthop link list`.
 pub fn list(json: bool) -> Result<i32, Failure> {
+    let registry = Registry::open()?;
     let mut found = false;
-    for (folder, state) in state::list() {
-        if !state.owner.is_alive() {
-            continue;
-        }
-        let Ok(Answer::Link(running)) = remote::ask(&folder.join(remote::SOCKET), &Request::Show) else {
-            continue;
-        };
+    for state in registry.list()?.into_iter().filter(State::is_running) {
+        let socket = registry.path().join(&state.id).join(remote::SOCKET);
+        // One that has just ended or is about to start does not answer.
+        let Ok(Answer::Link(running)) = remote::ask(&socket, &Request::Show) else { continue };
         found = true;
         if json {
             anstream::println!("{}", serde_json::to_string(&running)?);
             continue;
         }
-        let Running { id, pid, command, seconds, up, down, packets } = running;
+        let Running { id, pid, command, seconds, up, down, packets, lost } = running;
         anstream::println!("link {id}  {command}  (process {pid}, {seconds} s)");
-        anstream::println!("  up   {:>8} packets  {up}", packets.0);
-        anstream::println!("  down {:>8} packets  {down}", packets.1);
+        anstream::println!("  up   {:>8} packets, {:>6} lost  {up}", packets.0, lost.0);
+        anstream::println!("  down {:>8} packets, {:>6} lost  {down}", packets.1, lost.1);
     }
     if !found && !json {
         anstream::eprintln!("no link runs");
@@ -120,15 +125,21 @@ pub fn list(json: bool) -> Result<i32, Failure> {
 
 /// `lasthop link set`.
 pub fn set(id: &str, direction: &str, parameters: &str) -> Result<i32, Failure> {
-    let runs = state::list();
-    let Some((folder, _)) = runs.iter().find(|(_, state)| state.id.to_string() == id) else {
-        let ids: Vec<_> = runs.iter().map(|(_, state)| state.id.to_string()).collect();
-        let known =
-            if ids.is_empty() { "no link runs".to_owned() } else { format!("there are {}", ids.join(", ")) };
-        return Err(format!("there is no link {id}: {known}").into());
+    let registry = Registry::open()?;
+    let running: Vec<_> =
+        registry.list()?.into_iter().filter(State::is_running).map(|state| state.id).collect();
+    // The first digits do, as long as they tell one link from the others.
+    let mut matching = running.iter().filter(|known| known.starts_with(id));
+    let (Some(found), None) = (matching.next(), matching.next()) else {
+        let known = if running.is_empty() {
+            "no link runs".to_owned()
+        } else {
+            format!("there are {}", running.join(", "))
+        };
+        return Err(format!("`{id}` names no single link: {known}").into());
     };
     let request = Request::Set { direction: direction.to_owned(), parameters: parameters.to_owned() };
-    match remote::ask(&folder.join(remote::SOCKET), &request)? {
+    match remote::ask(&registry.path().join(found).join(remote::SOCKET), &request)? {
         Answer::Changed { now } => {
             for (direction, is) in now {
                 anstream::println!("{direction:<4} {is}");

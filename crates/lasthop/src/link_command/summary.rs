@@ -40,7 +40,7 @@ impl Outcome {
     }
 
     /// Says and writes what is to be said and written.
-    pub fn report(&self, notice: Notice, arguments: &LinkArguments, id: u32) -> Result<(), Failure> {
+    pub fn report(&self, notice: Notice, arguments: &LinkArguments, id: &str) -> Result<(), Failure> {
         for direction in Direction::BOTH {
             notice.say(format_args!("{direction:<4} {}", self.line(direction)));
         }
@@ -109,7 +109,7 @@ impl Outcome {
     }
 
     /// The object of `--json`.
-    fn json(&self, id: u32) -> Value {
+    fn json(&self, id: &str) -> Value {
         let way = |direction| {
             let counters = self.summary().way(LinkId(0), direction);
             let lost: serde_json::Map<String, Value> = counters

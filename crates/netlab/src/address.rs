@@ -1,0 +1,71 @@
+//! Addresses of interfaces.
+
+use crate::Namespace;
+use crate::error::{Result, Trying};
+use crate::netlink::{Existing, Netlink};
+use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use std::net::IpAddr;
+
+/// An address on an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// Number of the interface.
+    pub index: u32,
+    /// The address.
+    pub address: IpAddr,
+    /// Bits of the prefix that the address claims to share with its neighbours.
+    pub prefix_length: u8,
+}
+
+/// Adds `address`, usable at once (no duplicate address detection) and without the prefix route that the kernel would
+/// add: that one would carry the default congestion control. Routes are added by [`route::add`](crate::route::add).
+pub fn add(namespace: &Namespace, address: Address) -> Result<()> {
+    let mut message = AddressMessage::default();
+    message.header.family = family(address.address);
+    message.header.prefix_len = address.prefix_length;
+    message.header.index = address.index;
+    message.attributes.push(AddressAttribute::Local(address.address));
+    message.attributes.push(AddressAttribute::Address(address.address));
+    message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad | AddressFlags::Noprefixroute));
+    Netlink::open(namespace)?.change(RouteNetlinkMessage::NewAddress(message), Existing::Refuse).trying(
+        || {
+            format!(
+                "add address {}/{} to interface {}",
+                address.address, address.prefix_length, address.index
+            )
+        },
+    )
+}
+
+/// All addresses in `namespace`.
+pub fn list(namespace: &Namespace) -> Result<Vec<Address>> {
+    let answers =
+        Netlink::open(namespace)?.dump(RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
+    Ok(answers.into_iter().filter_map(parse).collect())
+}
+
+fn parse(message: RouteNetlinkMessage) -> Option<Address> {
+    let RouteNetlinkMessage::NewAddress(message) = message else { return None };
+    // `Local` is the interface's own address; on a point-to-point interface `Address` is the peer's. IPv6 has `Address` only.
+    let own = message.attributes.iter().find_map(|attribute| match attribute {
+        AddressAttribute::Local(address) => Some(*address),
+        _ => None,
+    });
+    let peer = message.attributes.iter().find_map(|attribute| match attribute {
+        AddressAttribute::Address(address) => Some(*address),
+        _ => None,
+    });
+    Some(Address {
+        index: message.header.index,
+        address: own.or(peer)?,
+        prefix_length: message.header.prefix_len,
+    })
+}
+
+pub(crate) fn family(address: IpAddr) -> AddressFamily {
+    match address {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    }
+}

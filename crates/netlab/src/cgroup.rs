@@ -1,0 +1,114 @@
+//! A control group (v2) of a run: the surest way to end all its processes, and where its eBPF programs attach.
+//!
+//! Made below the caller's own group, so that limits set on the caller hold for the run too. Where there is no v2
+//! hierarchy, or this user may not write to it, there is none: [`Cgroup::create`] says why, and a run goes on without.
+
+use crate::error::{Error, Result, Trying};
+use std::path::{Path, PathBuf};
+
+/// A control group of our own; see the [module](self).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cgroup {
+    path: PathBuf,
+}
+
+impl Cgroup {
+    /// The directory that [`create`](Self::create) would make.
+    pub fn planned(name: &str) -> Result<PathBuf> {
+        Self::planned_for(Path::new("/proc/self"), name)
+    }
+
+    /// The same for the process with this /proc directory.
+    pub(crate) fn planned_for(process: &Path, name: &str) -> Result<PathBuf> {
+        Ok(own_group(process)?.join(name))
+    }
+
+    /// Makes the group at `path`.
+    pub fn create(path: PathBuf) -> Result<Self> {
+        std::fs::create_dir(&path).trying(|| format!("create the control group {}", path.display()))?;
+        Ok(Self { path })
+    }
+
+    /// The group that an earlier process made at `path`.
+    #[must_use]
+    pub fn existing(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Its directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Moves process `pid` in, and with it all that it starts from now on.
+    pub fn add(&self, pid: u32) -> Result<()> {
+        let file = self.path.join("cgroup.procs");
+        std::fs::write(&file, pid.to_string()).trying(|| format!("write {pid} to {}", file.display()))
+    }
+
+    /// The processes in it.
+    pub fn processes(&self) -> Result<Vec<u32>> {
+        let file = self.path.join("cgroup.procs");
+        let text = std::fs::read_to_string(&file).trying(|| format!("read {}", file.display()))?;
+        Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
+    }
+
+    /// Kills all its processes at once (`cgroup.kill`, Linux 5.14).
+    pub fn kill(&self) -> Result<()> {
+        let file = self.path.join("cgroup.kill");
+        std::fs::write(&file, "1").trying(|| format!("write 1 to {}", file.display()))
+    }
+
+    /// Removes the group; killed processes need a moment to leave it.
+    pub fn remove(&self) -> Result<()> {
+        for _ in 0..200 {
+            match std::fs::remove_dir(&self.path) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+                other => return other.trying(|| format!("remove the control group {}", self.path.display())),
+            }
+        }
+        Err(Error::missing(
+            format!("the control group {} still has processes", self.path.display()),
+            "end them and run lasthop clean",
+        ))
+    }
+}
+
+/// Directory of the v2 group that the process with this /proc directory is in.
+fn own_group(process: &Path) -> Result<PathBuf> {
+    let read = |name: &str| {
+        let path = process.join(name);
+        std::fs::read_to_string(&path).trying(|| format!("read {}", path.display()))
+    };
+    let mount = mount_point(&read("mountinfo")?)
+        .ok_or_else(|| Error::missing("cgroup v2 is not mounted", "mount -t cgroup2 none /sys/fs/cgroup"))?;
+    let groups = read("cgroup")?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
+    own.map(|own| mount.join(own))
+        .ok_or_else(|| Error::missing("this process is in no v2 control group", "boot with cgroup v2"))
+}
+
+/// Where cgroup v2 is mounted: field 5 of the line whose file system type, behind the lone dash, is `cgroup2`.
+fn mount_point(mountinfo: &str) -> Option<PathBuf> {
+    mountinfo.lines().find_map(|line| {
+        let (left, right) = line.split_once(" - ")?;
+        (right.split(' ').next()? == "cgroup2").then(|| left.split(' ').nth(4))?.map(PathBuf::from)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_v2_mount_is_found_among_v1_mounts() {
+        let text = "33 31 0:30 / /sys/fs/cgroup/cpuacct rw,relatime - cgroup cgroup rw,cpuacct\n\
+                    41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+        assert_eq!(mount_point(text), Some(PathBuf::from("/sys/fs/cgroup/unified")));
+        assert_eq!(mount_point("33 31 0:30 / /c rw - cgroup cgroup rw,cpuacct\n"), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! What works on this machine: each check performs the operation it speaks of, and takes it back.
+//!
+//! For `lasthop doctor`, which only prints what comes back. The places where things lie are arguments ([`Places`]), so that
+//! a test can break each check. Operations that change the process doing them happen in a process of their own: this
+//! binary once more, as `__check` (see [`keeper::entry`](crate::keeper::entry)).
+
+mod objects;
+
+use crate::cgroup::Cgroup;
+use crate::error::{Error, Result, Trying};
+use crate::route::Metrics;
+use crate::state::Registry;
+use crate::{nat, rights, tun};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+/// First argument of a process that checks.
+pub(crate) const SUBCOMMAND: &str = "__check";
+
+/// Where things lie, and what is asked of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Places {
+    /// The file that makes TUN ends.
+    pub tun: PathBuf,
+    /// The program nft, if installed.
+    pub nft: Option<PathBuf>,
+    /// The program pasta, if installed.
+    pub pasta: Option<PathBuf>,
+    /// The congestion control that routes ask for.
+    pub congestion_control: String,
+    /// The /proc directory of the process whose control group is meant.
+    pub process: PathBuf,
+    /// A binary that calls [`keeper::entry`](crate::keeper::entry) first of all.
+    pub executable: PathBuf,
+    /// Where runs are written down; `None` for the default.
+    pub state: Option<PathBuf>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self {
+            tun: PathBuf::from(tun::DEVICE),
+            nft: nat::program("nft"),
+            pasta: nat::program("pasta"),
+            congestion_control: Metrics::default().congestion_control,
+            process: PathBuf::from("/proc/self"),
+            executable: PathBuf::from("/proc/self/exe"),
+            state: None,
+        }
+    }
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// What was tried, in a few words.
+    pub name: String,
+    /// Without it no link works; the others say what a link can do besides.
+    pub essential: bool,
+    /// What was found, or what is missing and how to get it.
+    pub outcome: std::result::Result<String, String>,
+}
+
+impl Check {
+    fn new(name: &str, essential: bool, outcome: Result<String>) -> Self {
+        Self { name: name.into(), essential, outcome: outcome.map_err(|error| error.to_string()) }
+    }
+}
+
+/// What a checking process is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Where {
+    /// With the rights it has.
+    Here,
+    /// In a user namespace that it makes.
+    UserNamespace,
+    /// In a user namespace, and nothing else than making it.
+    UserNamespaceAlone,
+}
+
+/// All checks, the essential ones first.
+#[must_use]
+pub fn all(places: &Places) -> Vec<Check> {
+    let root = rights::suffice().unwrap_or(false);
+    let mut checks = vec![Check::new("state directory", true, state_directory(places))];
+    let user_namespace = in_own_process(places, Where::UserNamespaceAlone).map(|_| {
+        if root { "works for ordinary users (not needed by root)" } else { "rights over a private network" }
+            .to_owned()
+    });
+    let user_namespace_works = user_namespace.is_ok();
+    checks.push(Check::new("user namespace", !root, user_namespace));
+    let place = if root { Where::Here } else { Where::UserNamespace };
+    if root || user_namespace_works {
+        match in_own_process(places, place) {
+            Ok(more) => checks.extend(more),
+            Err(error) => checks.push(Check::new("network objects", true, Err(error))),
+        }
+    }
+    checks.push(Check::new("control group", false, control_group(places)));
+    checks.push(Check::new("pasta", false, pasta(places, root)));
+    checks.sort_by_key(|check| !check.essential);
+    checks
+}
+
+fn state_directory(places: &Places) -> Result<String> {
+    let registry = match &places.state {
+        Some(path) => Registry::at(path.clone())?,
+        None => Registry::open()?,
+    };
+    let run = registry.begin()?;
+    drop(run);
+    Ok(format!("{} can be written", registry.path().display()))
+}
+
+fn control_group(places: &Places) -> Result<String> {
+    let path = Cgroup::planned_for(&places.process, &format!("lasthop-check-{}", std::process::id()))?;
+    let group = Cgroup::create(path)?;
+    let shown = group.path().parent().map(|path| path.display().to_string()).unwrap_or_default();
+    group.remove()?;
+    Ok(format!("below {shown}"))
+}
+
+fn pasta(places: &Places, root: bool) -> Result<String> {
+    let way_out = "apt-get install passt; without it an ordinary user's link leads to no network";
+    let pasta =
+        places.pasta.as_ref().ok_or_else(|| Error::missing("the program pasta is not installed", way_out))?;
+    let output = Command::new(pasta)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Error::missing(format!("{}: {error}", pasta.display()), way_out))?;
+    let text = String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned();
+    if !output.status.success() {
+        return Err(Error::missing(format!("{} --version: {}", pasta.display(), output.status), way_out));
+    }
+    Ok(if root { format!("{text} (not needed by root)") } else { text })
+}
+
+/// Has a process of its own do the checks of `place`.
+fn in_own_process(places: &Places, place: Where) -> Result<Vec<Check>> {
+    let request =
+        serde_json::to_string(&(place, places)).map_err(|error| Error::Keeper(error.to_string()))?;
+    let output = Command::new(&places.executable)
+        .args([SUBCOMMAND, &request])
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .trying(|| format!("run {} {SUBCOMMAND}", places.executable.display()))?;
+    let answer: std::result::Result<Vec<Check>, String> =
+        serde_json::from_slice(&output.stdout).map_err(|error| Error::Program {
+            program: format!("{} {SUBCOMMAND}", places.executable.display()),
+            message: format!("{error} ({})", output.status),
+        })?;
+    answer.map_err(|message| Error::Program { program: "check".into(), message })
+}
+
+/// The checking process.
+pub(crate) fn serve(request: &str) -> ExitCode {
+    let Ok((place, places)) = serde_json::from_str::<(Where, Places)>(request) else {
+        eprintln!(
+            "lasthop: {SUBCOMMAND} is what lasthop doctor calls by itself; there is no use for it by hand"
+        );
+        return ExitCode::from(2);
+    };
+    let entered = if place == Where::Here { Ok(()) } else { rights::enter_user_namespace() };
+    let answer = entered
+        .map_err(|error| error.to_string())
+        .map(|()| if place == Where::UserNamespaceAlone { Vec::new() } else { objects::all(&places) });
+    println!("{}", serde_json::to_string(&answer).unwrap_or_default());
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,261 @@
+//! Building a link, in the order that leaves nothing behind at any moment: first what vanishes by itself (namespace, ends),
+//! then the keeper, then, each written down before, what does not.
+
+use super::{HostLink, HostLinkOptions};
+use crate::cgroup::Cgroup;
+use crate::dns::Forwarder;
+use crate::error::{Error, Result};
+use crate::keeper::Keeper;
+use crate::names::{self, RESOLV_CONF};
+use crate::nat::{self, Rules};
+use crate::plan::{self, Addresses};
+use crate::route::{self, Prefix, Route};
+use crate::signals::Quiet;
+use crate::state::{Made, NamespaceId, Run, remembered};
+use crate::tun::{self, Tun};
+use crate::{Namespace, Rights, address, interface, sysctl};
+use std::net::{IpAddr, SocketAddr};
+
+/// Name of the wireless host's interface.
+const INSIDE: &str = "lasthop0";
+/// DNS (RFC 1035).
+const DNS: u16 = 53;
+
+pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) -> Result<HostLink> {
+    let quiet = Quiet::begin()?;
+    let mut notes = rights.notes().to_vec();
+    let outside_namespace = Namespace::current()?;
+    let resolv_conf = std::fs::read_to_string(RESOLV_CONF).unwrap_or_default();
+    let name_servers = names::servers(&resolv_conf);
+
+    let addresses = claim(&mut run, &outside_namespace, &name_servers)?;
+    let leaves = network_beyond(&outside_namespace)?;
+    notes.extend(leaves.notes.iter().cloned());
+    let host = rights.host().unwrap_or(IpAddr::V4(addresses.outside));
+
+    // Vanishes with the last process.
+    let inside_namespace = Namespace::new()?;
+    let inside_id = NamespaceId::of(&inside_namespace)?;
+    run.update(|state| state.inside = Some(inside_id))?;
+    let device = format!("lasthop-{}", run.id());
+    let open = |namespace: &Namespace, name: &str| {
+        let options = tun::Options {
+            name: name.to_owned(),
+            mtu: options.mtu,
+            queue_length: options.queue_length,
+            whole_segments: options.whole_segments,
+            device: options.device.clone(),
+            ..tun::Options::default()
+        };
+        Tun::open(namespace, &options)
+    };
+    interface::loopback_up(&inside_namespace)?;
+    sysctl::calm(&inside_namespace)?;
+    let inside = open(&inside_namespace, INSIDE)?;
+    let outside = open(&outside_namespace, &device)?;
+    let ipv6 =
+        sysctl::has_ipv6(&inside_namespace) && sysctl::has_ipv6(&outside_namespace) && options.mtu >= 1280;
+    connect(&inside_namespace, &inside, &outside_namespace, &outside, addresses, ipv6, leaves.ipv6, options)?;
+    if let Some((rate, rtt)) = options.buffers {
+        sysctl::socket_buffers(&inside_namespace, rate, rtt)?;
+        if rights.outside_is_private() {
+            sysctl::socket_buffers(&outside_namespace, rate, rtt)?;
+        }
+    }
+
+    // From here on somebody cleans up whatever happens.
+    let keeper = Keeper::start(run.registry(), run.id(), &inside_namespace)?;
+    run.leave_to_keeper();
+    let keeper_process = keeper.process();
+    // Should anything below fail, dropping the keeper has it undo the run.
+    run.update(|state| state.keeper = keeper_process)?;
+    let cgroup = control_group(&mut run, &mut notes)?;
+    translate(&mut run, &outside_namespace, &device, addresses, ipv6 && leaves.ipv6, options)?;
+    if nat::forward_policy_drops(&outside_namespace).unwrap_or(false) {
+        notes.push(format!(
+            "a forward policy of this host is drop: only {host} is reachable unless it lets {device} pass \
+             (iptables -I FORWARD -i {device} -j ACCEPT; iptables -I FORWARD -o {device} -j ACCEPT)"
+        ));
+    }
+    let (forwarder, name_server) =
+        name_service(&outside_namespace, rights, addresses, &name_servers, &mut notes)?;
+    let overlays = names::write(&run.directory(), addresses, host, name_server)?;
+    Ok(HostLink {
+        keeper: Some(keeper),
+        run,
+        _forwarder: forwarder,
+        inside,
+        outside,
+        inside_namespace,
+        addresses,
+        host,
+        overlays,
+        cgroup,
+        notes,
+        not_started: None,
+        quiet,
+    })
+}
+
+/// Chooses addresses that nothing here uses and writes them down, so that no other start chooses them.
+fn claim(run: &mut Run, outside: &Namespace, name_servers: &[IpAddr]) -> Result<Addresses> {
+    let id = NamespaceId::of(outside)?;
+    let registry = run.registry().clone();
+    let _locked = registry.lock()?;
+    let mut taken: Vec<Prefix> = name_servers.iter().copied().map(Prefix::host).collect();
+    taken.extend(
+        address::list(outside)?.iter().map(|its| Prefix { address: its.address, length: its.prefix_length }),
+    );
+    taken.extend(route::list(outside)?.iter().map(|its| its.destination));
+    taken.extend(registry.list()?.iter().filter_map(|other| other.addresses).flat_map(Addresses::blocks));
+    let addresses = plan::choose(&taken)?;
+    run.update(|state| {
+        state.outside = Some(id);
+        state.addresses = Some(addresses);
+    })?;
+    Ok(addresses)
+}
+
+/// Where the caller's network leads.
+struct Beyond {
+    ipv6: bool,
+    notes: Vec<String>,
+}
+
+fn network_beyond(outside: &Namespace) -> Result<Beyond> {
+    let routes = route::list(outside)?;
+    let mut defaults =
+        routes.iter().filter(|route| route.destination.length == 0 && route.leads_out).peekable();
+    let mut notes = Vec::new();
+    if defaults.peek().is_none() {
+        notes.push("the caller has no default route: only the caller itself is reachable".to_owned());
+    }
+    let mut six = defaults.filter(|route| route.destination.address.is_ipv6()).peekable();
+    let (has_six, learned) = (six.peek().is_some(), six.any(|route| route.from_router_advertisement));
+    if learned {
+        notes.push(
+            "IPv6 ends at the caller: its default route comes from a router advertisement, and forwarding would make \
+             the kernel forget it"
+                .to_owned(),
+        );
+    }
+    Ok(Beyond { ipv6: has_six && !learned, notes })
+}
+
+/// Addresses and routes of both ends.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "two ends of two parts each; a struct for them would be used once"
+)]
+fn connect(
+    inside_namespace: &Namespace,
+    inside: &Tun,
+    outside_namespace: &Namespace,
+    outside: &Tun,
+    addresses: Addresses,
+    ipv6: bool,
+    ipv6_leaves: bool,
+    options: &HostLinkOptions,
+) -> Result<()> {
+    let mut pairs =
+        vec![(IpAddr::V4(addresses.inside), IpAddr::V4(addresses.outside), Some(Prefix::DEFAULT_V4))];
+    if ipv6 {
+        let default = ipv6_leaves.then_some(Prefix::DEFAULT_V6);
+        pairs.push((IpAddr::V6(addresses.inside6), IpAddr::V6(addresses.outside6), default));
+    }
+    for (ours, theirs, default) in pairs {
+        for (namespace, index, own, peer) in [
+            (inside_namespace, inside.index(), ours, theirs),
+            (outside_namespace, outside.index(), theirs, ours),
+        ] {
+            let Prefix { address, length } = Prefix::host(own);
+            address::add(namespace, address::Address { index, address, prefix_length: length })?;
+            let mut to_peer = Route::on_link(Prefix::host(peer), index, options.metrics.clone());
+            to_peer.source = Some(own);
+            route::add(namespace, &to_peer)?;
+        }
+        if let Some(default) = default {
+            let mut out = Route::by_way_of(default, theirs, inside.index(), options.metrics.clone());
+            out.source = Some(ours);
+            route::add(inside_namespace, &out)?;
+        }
+    }
+    Ok(())
+}
+
+/// A control group for the program; without one the run goes on.
+fn control_group(run: &mut Run, notes: &mut Vec<String>) -> Result<Option<std::path::PathBuf>> {
+    let path = match Cgroup::planned(&format!("lasthop-{}", run.id())) {
+        Ok(path) => path,
+        Err(error) => {
+            notes.push(format!("no control group: {error}"));
+            return Ok(None);
+        }
+    };
+    run.record(Made::Cgroup { path: path.clone() })?;
+    match Cgroup::create(path) {
+        Ok(group) => Ok(Some(group.path().to_owned())),
+        Err(error) => {
+            notes.push(format!("no control group: {error}"));
+            Ok(None)
+        }
+    }
+}
+
+/// Forwarding and NAT in the caller's namespace.
+fn translate(
+    run: &mut Run,
+    outside: &Namespace,
+    device: &str,
+    addresses: Addresses,
+    ipv6: bool,
+    options: &HostLinkOptions,
+) -> Result<()> {
+    let registry = run.registry().clone();
+    let id = NamespaceId::of(outside)?;
+    for (key, value) in nat::sysctls(ipv6) {
+        let _locked = registry.lock()?;
+        let former = match remembered(&registry, id, key)? {
+            Some(former) => former,
+            None => sysctl::read(outside, key)?,
+        };
+        run.record(Made::Sysctl { key: key.to_owned(), former })?;
+        if sysctl::read(outside, key)? != value {
+            sysctl::write(outside, key, value)?;
+        }
+    }
+    // These two are the device's own and go with it: 127.0.0.1 published, and replies accepted that a strict host would
+    // expect elsewhere.
+    sysctl::write(outside, &format!("net.ipv4.conf.{device}.route_localnet"), "1")?;
+    sysctl::write(outside, &format!("net.ipv4.conf.{device}.rp_filter"), "0")?;
+    let table = format!("lasthop_{}", run.id());
+    run.record(Made::Table { name: table.clone() })?;
+    nat::add(outside, &Rules { table: &table, device, addresses, ipv6, publish: &options.publish })
+}
+
+/// A name server that can be reached from behind the link: the caller's own, or ours in front of it.
+fn name_service(
+    outside: &Namespace,
+    rights: &Rights,
+    addresses: Addresses,
+    servers: &[IpAddr],
+    notes: &mut Vec<String>,
+) -> Result<(Option<Forwarder>, Option<IpAddr>)> {
+    if let Some(server) = rights.name_server() {
+        return Ok((None, Some(server)));
+    }
+    let Some(server) = servers.first().copied().filter(IpAddr::is_loopback) else { return Ok((None, None)) };
+    if rights.outside_is_private() {
+        notes.push(format!("no DNS: the name server {server} is not in this private network"));
+        return Ok((None, None));
+    }
+    let listen = SocketAddr::new(IpAddr::V4(addresses.outside), DNS);
+    match Forwarder::start(outside, listen, SocketAddr::new(server, DNS)) {
+        Ok(forwarder) => Ok((forwarder, Some(listen.ip()))),
+        Err(error @ Error::System { .. }) => {
+            notes.push(format!("no DNS: {error}"));
+            Ok((None, None))
+        }
+        Err(error) => Err(error),
+    }
+}

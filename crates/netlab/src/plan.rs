@@ -1,0 +1,108 @@
+//! Which addresses a link gets: the first pair that nothing here uses.
+//!
+//! IPv4 pairs are /30 blocks of 100.64.0.0/10 (RFC 6598, shared address space: no private network of a user should hold
+//! it), or of 198.18.0.0/15 (RFC 2544, benchmarks) if a route covers all of that; IPv6 pairs have the same number in the
+//! unique local prefix fd6c:6173:7468:6f70::/64 ("lasthop" in ASCII; RFC 4193). Taken is what overlaps an address, a
+//! route other than a default route, or a name server of the caller, or what another run has claimed.
+
+use crate::error::{Error, Result};
+use crate::route::Prefix;
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The addresses of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Addresses {
+    /// Of the wireless host.
+    pub inside: Ipv4Addr,
+    /// Of the caller's end: `host.lasthop`.
+    pub outside: Ipv4Addr,
+    /// Of the wireless host, IPv6.
+    pub inside6: Ipv6Addr,
+    /// Of the caller's end, IPv6: `host6.lasthop`.
+    pub outside6: Ipv6Addr,
+}
+
+const POOLS: [(Ipv4Addr, u8); 2] = [(Ipv4Addr::new(100, 64, 0, 0), 10), (Ipv4Addr::new(198, 18, 0, 0), 15)];
+const POOL6: Ipv6Addr = Ipv6Addr::new(0xfd6c, 0x6173, 0x7468, 0x6f70, 0, 0, 0, 0);
+
+impl Addresses {
+    /// The pair at the /30 block that starts at `base`.
+    fn at(base: u32, number: u32) -> Self {
+        let base6 = POOL6.to_bits() + u128::from(number) * 4;
+        Self {
+            outside: Ipv4Addr::from_bits(base + 1),
+            inside: Ipv4Addr::from_bits(base + 2),
+            outside6: Ipv6Addr::from_bits(base6 + 1),
+            inside6: Ipv6Addr::from_bits(base6 + 2),
+        }
+    }
+
+    /// The blocks the pair takes up.
+    #[must_use]
+    pub fn blocks(self) -> [Prefix; 2] {
+        [
+            Prefix { address: IpAddr::V4(Ipv4Addr::from_bits(self.outside.to_bits() & !3)), length: 30 },
+            Prefix { address: IpAddr::V6(Ipv6Addr::from_bits(self.outside6.to_bits() & !3)), length: 126 },
+        ]
+    }
+}
+
+/// The first pair that overlaps nothing in `taken`. Default routes are no obstacle.
+pub fn choose(taken: &[Prefix]) -> Result<Addresses> {
+    let taken: Vec<Prefix> = taken.iter().copied().filter(|prefix| prefix.length > 0).collect();
+    let mut number = 0;
+    for (pool, length) in POOLS {
+        let whole = Prefix { address: IpAddr::V4(pool), length };
+        let here: Vec<Prefix> = taken.iter().copied().filter(|prefix| prefix.overlaps(whole)).collect();
+        if here.iter().any(|prefix| prefix.length <= length) {
+            continue;
+        }
+        // IPv6 numbers go on through both pools, so that a pair of the second never shares one with the first.
+        let count = 1_u32 << (30 - length);
+        for block in 0..count {
+            let pair = Addresses::at(pool.to_bits() + block * 4, number);
+            number += 1;
+            let [v4, v6] = pair.blocks();
+            if !here.iter().any(|prefix| prefix.overlaps(v4))
+                && !taken.iter().any(|prefix| prefix.overlaps(v6))
+            {
+                return Ok(pair);
+            }
+        }
+    }
+    Err(Error::missing(
+        "no free pair of addresses in 100.64.0.0/10 and 198.18.0.0/15",
+        "remove a route that covers one of them, or run lasthop clean",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(address: &str, length: u8) -> Prefix {
+        Prefix { address: address.parse().expect("an address"), length }
+    }
+
+    #[test]
+    fn the_first_pair_when_nothing_is_taken_but_a_default_route() {
+        let pair = choose(&[Prefix::DEFAULT_V4, Prefix::DEFAULT_V6]).expect("a pair");
+        assert_eq!(pair.outside, Ipv4Addr::new(100, 64, 0, 1));
+        assert_eq!(pair.inside, Ipv4Addr::new(100, 64, 0, 2));
+        assert_eq!(pair.outside6, "fd6c:6173:7468:6f70::1".parse::<Ipv6Addr>().expect("an address"));
+    }
+
+    #[test]
+    fn a_nested_link_takes_the_next_pair() {
+        let pair = choose(&[block("100.64.0.2", 32), block("fd6c:6173:7468:6f70::6", 128)]).expect("a pair");
+        assert_eq!(pair.outside, Ipv4Addr::new(100, 64, 0, 9));
+    }
+
+    #[test]
+    fn a_route_over_the_whole_pool_leads_to_the_other() {
+        let pair = choose(&[block("100.64.0.0", 10)]).expect("a pair");
+        assert_eq!(pair.outside, Ipv4Addr::new(198, 18, 0, 1));
+        assert!(choose(&[block("96.0.0.0", 3), block("198.16.0.0", 12)]).is_err());
+    }
+}

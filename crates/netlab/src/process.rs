@@ -1,0 +1,149 @@
+//! Processes by number *and* start time: numbers are used again, the pair is not until the next boot.
+
+use crate::error::{Result, Trying};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
+
+/// A process of this boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessId {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot (field 22 of proc_pid_stat(5)).
+    pub start_time: u64,
+}
+
+/// What /proc/PID/stat says.
+struct Stat {
+    zombie: bool,
+    parent: u32,
+    start_time: u64,
+}
+
+impl ProcessId {
+    /// The process with number `pid`, if there is one.
+    #[must_use]
+    pub fn of(pid: u32) -> Option<Self> {
+        stat(pid).map(|stat| Self { pid, start_time: stat.start_time })
+    }
+
+    /// This process.
+    pub fn own() -> Result<Self> {
+        Self::of(std::process::id())
+            .ok_or(std::io::Error::from(std::io::ErrorKind::NotFound))
+            .trying(|| "read /proc/self/stat (is /proc mounted?)".into())
+    }
+
+    /// Whether it still runs; a zombie does not.
+    #[must_use]
+    pub fn is_alive(self) -> bool {
+        stat(self.pid).is_some_and(|stat| stat.start_time == self.start_time && !stat.zombie)
+    }
+
+    /// Sends it a signal; whether it was there to get it. Never hits another process that has the number now.
+    #[must_use]
+    pub fn signal(self, signal: Signal) -> bool {
+        let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return false };
+        let Ok(descriptor) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
+        self.is_alive() && pidfd_send_signal(descriptor, signal).is_ok()
+    }
+
+    /// Kills it and waits until it is gone, `patience` at most; whether it was there.
+    #[must_use]
+    pub fn kill(self, patience: Duration) -> bool {
+        let was_there = self.signal(Signal::KILL);
+        let deadline = Instant::now() + patience;
+        while self.is_alive() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        was_there
+    }
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The name in parentheses may hold anything, so that fields are counted from the last one.
+fn parse(text: &str) -> Option<Stat> {
+    let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_whitespace().collect();
+    Some(Stat {
+        zombie: matches!(*fields.first()?, "Z" | "X"),
+        parent: fields.get(1)?.parse().ok()?,
+        start_time: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// All processes that /proc shows.
+fn all() -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Children of `ancestor`, their children, and so on.
+#[must_use]
+pub fn descendants(ancestor: u32) -> Vec<u32> {
+    let parents: Vec<(u32, u32)> =
+        all().into_iter().filter_map(|pid| Some((pid, stat(pid)?.parent))).collect();
+    let mut found = vec![ancestor];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        found.extend(parents.iter().filter(|(_, its)| *its == parent).map(|(pid, _)| *pid));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+/// Processes of run `id`: those with `LASTHOP=id` in their environment that are in the network namespace with inode number
+/// `inside`. Neither alone would do: an environment is passed around, an inode number is used again.
+#[must_use]
+pub fn of_run(id: &str, inside: u64) -> Vec<ProcessId> {
+    let mark = format!("LASTHOP={id}").into_bytes();
+    all()
+        .into_iter()
+        .filter(|pid| namespace_inode(*pid) == Some(inside))
+        .filter(|pid| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|entry| entry == mark)
+        })
+        .filter_map(ProcessId::of)
+        .collect()
+}
+
+/// Path of the network namespace with inode number `inode`, by way of a process in it.
+pub(crate) fn namespace_path(inode: u64) -> Option<String> {
+    all()
+        .into_iter()
+        .find(|pid| namespace_inode(*pid) == Some(inode))
+        .map(|pid| format!("/proc/{pid}/ns/net"))
+}
+
+fn namespace_inode(pid: u32) -> Option<u64> {
+    rustix::fs::stat(format!("/proc/{pid}/ns/net")).ok().map(|stat| stat.st_ino)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_blanks_and_parentheses() {
+        let text = "7 (a) b) S 3 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0";
+        let stat = parse(text).expect("a stat line");
+        assert_eq!((stat.parent, stat.start_time, stat.zombie), (3, 4711, false));
+    }
+
+    #[test]
+    fn a_process_that_ended_is_not_alive_and_gets_no_signal() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep");
+        let process = ProcessId::of(child.id()).expect("it runs");
+        assert!(process.is_alive());
+        assert!(descendants(std::process::id()).contains(&child.id()));
+        let other = ProcessId { start_time: process.start_time + 1, ..process };
+        assert!(!other.signal(Signal::KILL), "another process with this number");
+        assert!(process.kill(Duration::from_secs(5)));
+        assert!(!process.is_alive());
+        child.wait().expect("reaped");
+    }
+}

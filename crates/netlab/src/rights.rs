@@ -1,0 +1,191 @@
+//! The right to make network objects: root has it, an ordinary user gets it in a user namespace of its own.
+//!
+//! In the user namespace the user keeps its number (an identity map of one user and one group), so that files and
+//! terminals are what they were. The rights that come with the namespace are kept across `exec` as ambient capabilities,
+//! because the keeper and `nft` need them; COMMAND gets none of them. "The caller's network" is then a private namespace:
+//! empty, or, if pasta (of passt) is installed, with the caller's network through it.
+//!
+//! The kernel gives a new user namespace to a single-threaded process only: call [`acquire`] before threads start.
+
+mod pasta;
+
+use crate::error::{Error, Result, Trying};
+use crate::state::Run;
+use crate::{Namespace, interface};
+use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
+use std::net::IpAddr;
+
+/// How to get the rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Whether an ordinary user's link may lead to the network through pasta.
+    pub pasta: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { pasta: true }
+    }
+}
+
+/// Proof that network objects can be made, and what is known about the way out.
+#[derive(Debug)]
+pub struct Rights {
+    outside: Outside,
+    notes: Vec<String>,
+}
+
+/// What "the caller's namespace" is.
+#[derive(Debug)]
+enum Outside {
+    /// The one the process was started in.
+    Own,
+    /// A private one without a way out.
+    Empty,
+    /// A private one behind pasta.
+    Pasta(pasta::Pasta),
+}
+
+impl Rights {
+    /// Whether the other end is a namespace of our own.
+    #[must_use]
+    pub fn outside_is_private(&self) -> bool {
+        !matches!(self.outside, Outside::Own)
+    }
+
+    /// What is not possible with these rights, one line each.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The address of the caller's host if it is not the outside end itself: pasta's gateway.
+    pub(crate) fn host(&self) -> Option<IpAddr> {
+        match &self.outside {
+            Outside::Pasta(pasta) => Some(pasta.gateway()),
+            _ => None,
+        }
+    }
+
+    /// The name server to use behind the link if the caller's cannot be reached as it is.
+    pub(crate) fn name_server(&self) -> Option<IpAddr> {
+        match &self.outside {
+            Outside::Pasta(pasta) => pasta.name_server(),
+            _ => None,
+        }
+    }
+}
+
+/// Gets the rights, as the [module](self) says. Whatever it starts is recorded in `run`.
+pub fn acquire(run: &mut Run, options: &Options) -> Result<Rights> {
+    if suffice()? {
+        return Ok(Rights { outside: Outside::Own, notes: Vec::new() });
+    }
+    let mut notes = Vec::new();
+    // pasta attaches from outside, so it has to be started before and told to go on after.
+    let waiting = match (options.pasta, crate::nat::program("pasta")) {
+        (true, Some(program)) => Some(pasta::Waiting::start(run, &program)?),
+        (true, None) => {
+            notes.push("no way out: pasta is not installed (apt-get install passt); only the link's own two ends exist".into());
+            None
+        }
+        (false, _) => None,
+    };
+    enter_user_namespace()?;
+    interface::loopback_up(&Namespace::current()?)?;
+    let outside = match waiting.map(pasta::Waiting::attach) {
+        None => Outside::Empty,
+        Some(Ok(pasta)) => Outside::Pasta(pasta),
+        Some(Err(error)) => {
+            notes.push(format!("no way out: {error}"));
+            Outside::Empty
+        }
+    };
+    Ok(Rights { outside, notes })
+}
+
+/// Capabilities needed: devices and routes, namespaces and mounts; packets and ports below 1024 for name service and ping.
+fn needed() -> CapabilitySet {
+    CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN
+}
+
+/// Capabilities kept across `exec` in a user namespace.
+fn kept() -> CapabilitySet {
+    needed() | CapabilitySet::NET_BIND_SERVICE | CapabilitySet::NET_RAW | CapabilitySet::SYS_PTRACE
+}
+
+/// Whether this process has all rights already.
+pub(crate) fn suffice() -> Result<bool> {
+    let own = rustix::thread::capabilities(None).trying(|| "read own capabilities".into())?;
+    if !own.effective.contains(needed()) {
+        return Ok(false);
+    }
+    // A user namespace somebody else made may give capabilities over itself and none over the network namespace in it.
+    Ok(owns_network())
+}
+
+/// Whether the capabilities hold for this network namespace: changing nothing on the loopback device needs them.
+fn owns_network() -> bool {
+    Namespace::current().is_ok_and(|here| {
+        interface::find(&here, "lo").is_ok_and(|loopback| {
+            let nothing = interface::Change { mtu: Some(loopback.mtu), ..interface::Change::default() };
+            interface::change(&here, loopback.index, &nothing).is_ok()
+        })
+    })
+}
+
+/// A user namespace in which this user is itself, with a network namespace that belongs to it.
+pub(crate) fn enter_user_namespace() -> Result<()> {
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    // SAFETY: neither flag unshares the descriptor table.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) }
+        .map_err(explain)?;
+    let write = |path: &str, text: String| {
+        std::fs::write(path, &text).map_err(|error| match error.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => explain(rustix::io::Errno::PERM),
+            _ => Error::System { what: format!("write {text:?} to {path}"), source: error },
+        })
+    };
+    // A group map may only be written by one who can no longer drop groups (user_namespaces(7)).
+    write("/proc/self/setgroups", "deny".into())?;
+    write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    let what = || "keep capabilities across exec".to_owned();
+    let all = rustix::thread::capabilities(None).trying(what)?;
+    let sets = CapabilitySets { inheritable: all.inheritable | kept(), ..all };
+    rustix::thread::set_capabilities(None, sets).trying(what)?;
+    for capability in kept() {
+        rustix::thread::configure_capability_in_ambient_set(capability, true).trying(what)?;
+    }
+    Ok(())
+}
+
+/// What keeps a user from making a user namespace, and what to do.
+fn explain(errno: rustix::io::Errno) -> Error {
+    let is = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
+    let refused = |name: &str, remedy: &str| {
+        Error::missing(
+            format!("user namespaces are forbidden here ({name})"),
+            format!("as root: sysctl -w {remedy}"),
+        )
+    };
+    if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
+        refused("kernel.unprivileged_userns_clone = 0", "kernel.unprivileged_userns_clone=1")
+    } else if is("/proc/sys/user/max_user_namespaces", "0") || errno == rustix::io::Errno::NOSPC {
+        refused("user.max_user_namespaces is used up", "user.max_user_namespaces=10000")
+    } else if is("/proc/sys/user/max_net_namespaces", "0") {
+        refused("user.max_net_namespaces = 0", "user.max_net_namespaces=10000")
+    } else if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
+        refused(
+            "kernel.apparmor_restrict_unprivileged_userns = 1",
+            "kernel.apparmor_restrict_unprivileged_userns=0",
+        )
+    } else if errno == rustix::io::Errno::INVAL {
+        Error::missing(
+            "no user namespace: the kernel lacks CONFIG_USER_NS, or this process has threads already",
+            "run as root",
+        )
+    } else {
+        Error::missing(format!("no user namespace: {}", std::io::Error::from(errno)), "run as root")
+    }
+}

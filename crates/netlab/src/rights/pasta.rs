@@ -1,0 +1,109 @@
+//! The network through pasta, which translates between a private namespace and ordinary sockets of the user.
+//!
+//! pasta must be started by the user *outside* the user namespace it attaches to. So a shell is started first that waits for
+//! a line and then becomes pasta: its number is known, and written down, before there is anything to leave behind, and
+//! should this process die before it has sent the line, the shell reads end of file and ends.
+
+use crate::error::{Error, Result, Trying};
+use crate::process::ProcessId;
+use crate::state::{Made, Run};
+use crate::{Namespace, route};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// pasta answers DNS here on behalf of the caller's name server, if that listens on a loopback address (link-local, so that
+/// nothing is hidden by it).
+const NAME_SERVER: Ipv4Addr = Ipv4Addr::new(169, 254, 1, 53);
+/// pasta reads the host's addresses and sets up the namespace in some milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A shell that will be pasta.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    child: Child,
+    forwards_dns: bool,
+}
+
+/// pasta at work.
+#[derive(Debug)]
+pub(super) struct Pasta {
+    child: Child,
+    gateway: IpAddr,
+    forwards_dns: bool,
+}
+
+impl Waiting {
+    pub(super) fn start(run: &mut Run, program: &Path) -> Result<Self> {
+        let resolv_conf = std::fs::read_to_string(crate::names::RESOLV_CONF).unwrap_or_default();
+        let forwards_dns = crate::names::servers(&resolv_conf).first().is_some_and(IpAddr::is_loopback);
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "read -r go && exec \"$0\" \"$@\" </dev/null"]).arg(program);
+        // In the foreground, so that the number stays; no ports from host to namespace or back.
+        command.args(["--foreground", "--quiet", "--config-net"]);
+        command.args(["-t", "none", "-u", "none", "-T", "none", "-U", "none"]);
+        if forwards_dns {
+            command.args(["--dns-forward", &NAME_SERVER.to_string()]);
+        }
+        command.arg(std::process::id().to_string());
+        let child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .trying(|| format!("start {}", program.display()))?;
+        let waiting = Self { child, forwards_dns };
+        if let Some(process) = ProcessId::of(waiting.child.id()) {
+            run.record(Made::Process { process, what: "pasta".into() })?;
+        }
+        Ok(waiting)
+    }
+
+    /// Lets it go, attach to this process's namespaces, and waits for the default route that it sets up.
+    pub(super) fn attach(mut self) -> Result<Pasta> {
+        let go = self.child.stdin.take().expect("piped").write_all(b"go\n");
+        go.trying(|| "start pasta".into())?;
+        let here = Namespace::current()?;
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            let routes = route::list(&here)?;
+            let default =
+                routes.iter().find(|its| its.destination == route::Prefix::DEFAULT_V4 && its.via.is_some());
+            if let Some(gateway) = default.and_then(|route| route.via) {
+                return Ok(Pasta { child: self.child, gateway, forwards_dns: self.forwards_dns });
+            }
+            if let Some(status) = self.child.try_wait().trying(|| "wait for pasta".into())? {
+                let mut message = String::new();
+                let _ = self.child.stderr.take().expect("piped").read_to_string(&mut message);
+                let message = format!("{status}: {}", message.trim());
+                return Err(Error::Program { program: "pasta".into(), message });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        Err(Error::missing("pasta set up no default route", "does the host have one?"))
+    }
+}
+
+impl Pasta {
+    /// The host, as pasta shows it: its gateway address stands for the host's loopback address.
+    pub(super) fn gateway(&self) -> IpAddr {
+        self.gateway
+    }
+
+    /// Where names are asked, if the caller's own name server is on a loopback address.
+    pub(super) fn name_server(&self) -> Option<IpAddr> {
+        self.forwards_dns.then_some(IpAddr::V4(NAME_SERVER))
+    }
+}
+
+impl Drop for Pasta {
+    /// The keeper kills it too; this collects it.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,262 @@
+//! Routes, each with its congestion control.
+//!
+//! A host's default congestion control may be anything (bbr on some), and a child namespace takes it over; `cubic` may not
+//! even be *allowed* as a child's default. A route's `congctl` metric (RTAX_CC_ALGO) has neither problem and touches
+//! nothing outside the namespace, so every route made here carries one. Connections accepted over a route use it too.
+
+use crate::address::family;
+use crate::error::{Error, Result, Trying};
+use crate::netlink::{Existing, Netlink};
+use crate::{Namespace, sysctl};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
+};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// A block of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prefix {
+    /// An address of the block.
+    pub address: IpAddr,
+    /// Leading bits that all addresses of the block share.
+    pub length: u8,
+}
+
+impl Prefix {
+    /// The block that holds `address` alone.
+    #[must_use]
+    pub fn host(address: IpAddr) -> Self {
+        Self { address, length: if address.is_ipv4() { 32 } else { 128 } }
+    }
+
+    /// All IPv4 addresses: the destination of a default route.
+    pub const DEFAULT_V4: Self = Self { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), length: 0 };
+    /// All IPv6 addresses.
+    pub const DEFAULT_V6: Self = Self { address: IpAddr::V6(Ipv6Addr::UNSPECIFIED), length: 0 };
+
+    /// Whether the two blocks have an address in common.
+    #[must_use]
+    pub fn overlaps(self, other: Self) -> bool {
+        let common = u32::from(self.length.min(other.length));
+        match (self.address, other.address) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => {
+                (a.to_bits() ^ b.to_bits()).checked_shr(32 - common).is_none_or(|x| x == 0)
+            }
+            (IpAddr::V6(a), IpAddr::V6(b)) => {
+                (a.to_bits() ^ b.to_bits()).checked_shr(128 - common).is_none_or(|x| x == 0)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl std::fmt::Display for Prefix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}
+
+/// What TCP does on connections over a route; what is `None` is the kernel's default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Metrics {
+    /// Congestion control, by the kernel's name; always set.
+    pub congestion_control: String,
+    /// Initial congestion window in segments.
+    pub initial_congestion_window: Option<u32>,
+    /// Initial receive window in segments.
+    pub initial_receive_window: Option<u32>,
+    /// Path MTU in bytes, instead of the device's.
+    pub mtu: Option<u32>,
+    /// Largest segment to announce, in bytes (`advmss`).
+    pub announced_segment_size: Option<u32>,
+    /// Acknowledge each segment at once, for experiments without delayed acknowledgements.
+    pub quick_acknowledgements: bool,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            congestion_control: "cubic".into(),
+            initial_congestion_window: None,
+            initial_receive_window: None,
+            mtu: None,
+            announced_segment_size: None,
+            quick_acknowledgements: false,
+        }
+    }
+}
+
+/// A route to add.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// Where it leads.
+    pub destination: Prefix,
+    /// Next hop; `None` when the destination is on the link.
+    pub via: Option<IpAddr>,
+    /// Number of the interface.
+    pub index: u32,
+    /// Address that packets get which have none yet.
+    pub source: Option<IpAddr>,
+    /// Lower is preferred.
+    pub priority: Option<u32>,
+    /// TCP over this route.
+    pub metrics: Metrics,
+}
+
+impl Route {
+    /// To `destination`, on the link of interface `index`.
+    #[must_use]
+    pub fn on_link(destination: Prefix, index: u32, metrics: Metrics) -> Self {
+        Self { destination, via: None, index, source: None, priority: None, metrics }
+    }
+
+    /// To `destination` by way of `via`.
+    #[must_use]
+    pub fn by_way_of(destination: Prefix, via: IpAddr, index: u32, metrics: Metrics) -> Self {
+        Self { via: Some(via), ..Self::on_link(destination, index, metrics) }
+    }
+}
+
+/// Adds `route`.
+///
+/// # Errors
+/// When the kernel lacks the congestion control, the error names those it has.
+pub fn add(namespace: &Namespace, route: &Route) -> Result<()> {
+    let result =
+        Netlink::open(namespace)?.change(RouteNetlinkMessage::NewRoute(compose(route)), Existing::Refuse);
+    if let Err(error) = &result
+        && matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOENT))
+    {
+        let available = sysctl::read(namespace, "net.ipv4.tcp_available_congestion_control")?;
+        if !available.split_whitespace().any(|name| name == route.metrics.congestion_control) {
+            let name = route.metrics.congestion_control.clone();
+            return Err(Error::CongestionControl { name, available });
+        }
+    }
+    result.trying(|| format!("add route to {} on interface {}", route.destination, route.index))
+}
+
+fn compose(route: &Route) -> RouteMessage {
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(route.destination.address);
+    message.header.destination_prefix_length = route.destination.length;
+    message.header.table = RouteHeader::RT_TABLE_MAIN;
+    message.header.protocol = RouteProtocol::Static;
+    message.header.scope = if route.via.is_none() && route.destination.address.is_ipv4() {
+        RouteScope::Link
+    } else {
+        RouteScope::Universe
+    };
+    message.header.kind = RouteType::Unicast;
+    if route.destination.length > 0 {
+        message.attributes.push(RouteAttribute::Destination(RouteAddress::from(route.destination.address)));
+    }
+    message.attributes.extend(route.via.map(|via| RouteAttribute::Gateway(RouteAddress::from(via))));
+    message.attributes.push(RouteAttribute::Oif(route.index));
+    message
+        .attributes
+        .extend(route.source.map(|source| RouteAttribute::PrefSource(RouteAddress::from(source))));
+    message.attributes.extend(route.priority.map(RouteAttribute::Priority));
+    let metrics = &route.metrics;
+    let mut attributes = vec![RouteMetric::CcAlgo(metrics.congestion_control.clone())];
+    attributes.extend(metrics.initial_congestion_window.map(RouteMetric::InitCwnd));
+    attributes.extend(metrics.initial_receive_window.map(RouteMetric::InitRwnd));
+    attributes.extend(metrics.mtu.map(RouteMetric::Mtu));
+    attributes.extend(metrics.announced_segment_size.map(RouteMetric::Advmss));
+    attributes.extend(metrics.quick_acknowledgements.then_some(RouteMetric::QuickAck(1)));
+    message.attributes.push(RouteAttribute::Metrics(attributes));
+    message
+}
+
+/// A route as the kernel lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Where it leads.
+    pub destination: Prefix,
+    /// Next hop, if not on the link.
+    pub via: Option<IpAddr>,
+    /// Number of the interface, if it has one.
+    pub index: Option<u32>,
+    /// Congestion control it asks for.
+    pub congestion_control: Option<String>,
+    /// Whether a router advertisement made it.
+    pub from_router_advertisement: bool,
+    /// Whether packets can leave by it (unicast), as opposed to local, blackhole and the like.
+    pub leads_out: bool,
+}
+
+/// All routes of `namespace`, of all tables.
+pub fn list(namespace: &Namespace) -> Result<Vec<Listed>> {
+    let mut netlink = Netlink::open(namespace)?;
+    let mut routes = Vec::new();
+    for any in [Prefix::DEFAULT_V4, Prefix::DEFAULT_V6] {
+        let mut question = RouteMessage::default();
+        question.header.address_family = family(any.address);
+        for answer in netlink.dump(RouteNetlinkMessage::GetRoute(question))? {
+            if let RouteNetlinkMessage::NewRoute(message) = answer {
+                routes.push(parse(&message, any.address));
+            }
+        }
+    }
+    Ok(routes)
+}
+
+fn parse(message: &RouteMessage, unspecified: IpAddr) -> Listed {
+    let mut listed = Listed {
+        destination: Prefix { address: unspecified, length: message.header.destination_prefix_length },
+        via: None,
+        index: None,
+        congestion_control: None,
+        from_router_advertisement: message.header.protocol == RouteProtocol::Ra,
+        leads_out: message.header.kind == RouteType::Unicast,
+    };
+    for attribute in &message.attributes {
+        match attribute {
+            RouteAttribute::Destination(address) => {
+                listed.destination.address = ip(address).unwrap_or(listed.destination.address);
+            }
+            RouteAttribute::Gateway(address) => listed.via = ip(address),
+            RouteAttribute::Oif(index) => listed.index = Some(*index),
+            RouteAttribute::Metrics(metrics) => {
+                listed.congestion_control = metrics.iter().find_map(|metric| match metric {
+                    RouteMetric::CcAlgo(name) => Some(name.clone()),
+                    _ => None,
+                });
+            }
+            _ => {}
+        }
+    }
+    listed
+}
+
+fn ip(address: &RouteAddress) -> Option<IpAddr> {
+    match address {
+        RouteAddress::Inet(address) => Some(IpAddr::V4(*address)),
+        RouteAddress::Inet6(address) => Some(IpAddr::V6(*address)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prefix(text: &str) -> Prefix {
+        let (address, length) = text.split_once('/').expect("a prefix");
+        Prefix { address: address.parse().expect("an address"), length: length.parse().expect("a length") }
+    }
+
+    #[test]
+    fn blocks_overlap_when_the_shorter_prefix_holds_the_longer() {
+        assert!(prefix("100.64.0.0/30").overlaps(prefix("100.64.0.2/32")));
+        assert!(prefix("100.64.0.2/32").overlaps(prefix("100.64.0.0/10")));
+        assert!(!prefix("100.64.0.0/30").overlaps(prefix("100.64.0.4/30")));
+        assert!(prefix("0.0.0.0/0").overlaps(prefix("10.0.0.0/8")));
+        assert!(prefix("::/0").overlaps(prefix("fd00::/64")));
+        assert!(prefix("fd00::1/128").overlaps(prefix("fd00::/64")));
+        assert!(!prefix("fd00:0:0:1::/64").overlaps(prefix("fd00::/64")));
+        assert!(!prefix("0.0.0.0/0").overlaps(prefix("::/0")));
+    }
+}

@@ -1,0 +1,40 @@
+//! Names that tell a run, and a namespace, from all others.
+
+use crate::Namespace;
+use crate::error::Result;
+use crate::process::{self, ProcessId};
+use serde::{Deserialize, Serialize};
+use std::hash::{BuildHasher, RandomState};
+
+/// A network namespace as it is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamespaceId {
+    /// Inode number, by which processes in it are found; used again after it is gone.
+    pub inode: u64,
+    /// The kernel's cookie, never used again until the next boot.
+    pub cookie: u64,
+}
+
+impl NamespaceId {
+    /// Of `namespace`.
+    pub fn of(namespace: &Namespace) -> Result<Self> {
+        Ok(Self { inode: namespace.inode()?, cookie: namespace.cookie()? })
+    }
+
+    /// The namespace, if it is still there: this thread's own, one that a process is in, or one that has a name.
+    #[must_use]
+    pub fn find(self) -> Option<Namespace> {
+        let named = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();
+        let named = named.filter_map(|entry| entry.path().to_str().map(str::to_owned));
+        std::iter::once("/proc/thread-self/ns/net".to_owned())
+            .chain(std::iter::once_with(|| process::namespace_path(self.inode)).flatten())
+            .chain(named)
+            .filter_map(|path| Namespace::at(&path).ok())
+            .find(|namespace| Self::of(namespace).is_ok_and(|id| id == self))
+    }
+}
+
+/// Six hexadecimal digits: short, because users type them; `begin` tries the next attempt when they are taken.
+pub(super) fn run_id(main: ProcessId, attempt: u64) -> String {
+    format!("{:06x}", RandomState::new().hash_one((main.pid, main.start_time, attempt)) & 0xff_ffff)
+}

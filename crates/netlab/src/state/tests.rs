@@ -1,0 +1,76 @@
+use super::*;
+
+fn registry() -> (tempfile::TempDir, Registry) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let registry = Registry::at(directory.path().join("lasthop")).expect("a registry");
+    (directory, registry)
+}
+
+/// A run whose processes are gone, as `kill -9` leaves it.
+fn abandoned(registry: &Registry, made: Vec<Made>) -> String {
+    let mut run = registry.begin().expect("a run");
+    let gone = ProcessId { pid: run.state.main.pid, start_time: 1 };
+    run.update(|state| {
+        state.main = gone;
+        state.made = made;
+    })
+    .expect("written");
+    run.leave_to_keeper();
+    run.id().to_owned()
+}
+
+#[test]
+fn a_run_is_written_down_and_read_back() {
+    let (_guard, registry) = registry();
+    let mut run = registry.begin().expect("a run");
+    run.record(Made::Table { name: "lasthop_x".into() }).expect("recorded");
+    assert_eq!(registry.list().expect("a list"), [run.state().clone()]);
+    assert_eq!(registry.find(run.id()).expect("found"), *run.state());
+    let error = registry.find("none").expect_err("unknown").to_string();
+    assert_eq!(error, "no link \"none\"; lasthop link list shows those that run");
+}
+
+#[test]
+fn a_run_that_is_dropped_leaves_no_directory() {
+    let (_guard, registry) = registry();
+    let run = registry.begin().expect("a run");
+    let directory = run.directory();
+    assert!(directory.is_dir());
+    drop(run);
+    assert!(!directory.exists());
+}
+
+#[test]
+fn sweeping_leaves_running_ones_alone_and_undoes_dead_ones() {
+    let (_guard, registry) = registry();
+    let running = registry.begin().expect("a run");
+    let mut child = std::process::Command::new("sleep").arg("600").spawn().expect("sleep");
+    let process = ProcessId::of(child.id()).expect("it runs");
+    let dead = abandoned(&registry, vec![Made::Process { process, what: "pasta".into() }]);
+
+    let lines = registry.sweep().expect("swept");
+
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_eq!(lines[0], format!("killed pasta (process {})", process.pid));
+    assert!(!registry.path().join(dead).exists());
+    assert!(running.directory().is_dir());
+    child.wait().expect("reaped");
+    assert!(registry.sweep().expect("swept again").is_empty());
+}
+
+#[test]
+fn a_directory_without_a_state_is_swept() {
+    let (_guard, registry) = registry();
+    std::fs::create_dir(registry.path().join("abcdef")).expect("made");
+    assert_eq!(registry.sweep().expect("swept").len(), 1);
+    assert!(!registry.path().join("abcdef").exists());
+}
+
+#[test]
+fn a_run_of_another_pid_namespace_is_not_judged() {
+    let (_guard, registry) = registry();
+    let id = abandoned(&registry, Vec::new());
+    let mut state = registry.find(&id).expect("found");
+    state.pid_namespace += 1;
+    assert!(state.is_running());
+}

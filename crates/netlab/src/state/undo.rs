@@ -1,0 +1,98 @@
+//! Taking back what a state lists, last made first.
+//!
+//! Everything may be gone already (a namespace takes its tables along); that is no error. What cannot be undone is said and
+//! does not keep the rest from being undone.
+
+use super::{Locked, Made, Registry, State};
+use crate::cgroup::Cgroup;
+use crate::{Namespace, nat, process, sysctl};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Undoes all that `state` lists and removes its directory; one line for each thing undone.
+pub(crate) fn undo(registry: &Registry, locked: &Locked, state: &State) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(inside) = state.inside {
+        for process in process::of_run(&state.id, inside.inode) {
+            if process.kill(PATIENCE) {
+                lines.push(format!("killed process {} of link {}", process.pid, state.id));
+            }
+        }
+    }
+    let outside = state.outside.and_then(super::NamespaceId::find);
+    for made in state.made.iter().rev() {
+        match undo_one(registry, locked, state, outside.as_ref(), made) {
+            Ok(line) => lines.extend(line),
+            Err(error) => lines.push(format!("link {}: {error}", state.id)),
+        }
+    }
+    let directory = registry.path().join(&state.id);
+    match std::fs::remove_dir_all(&directory) {
+        Ok(()) => lines.push(format!("removed {}", directory.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => lines.push(format!("remove {}: {error}", directory.display())),
+    }
+    lines
+}
+
+fn undo_one(
+    registry: &Registry,
+    _locked: &Locked,
+    state: &State,
+    outside: Option<&Namespace>,
+    made: &Made,
+) -> crate::Result<Option<String>> {
+    match (made, outside) {
+        (Made::Table { name }, Some(outside)) => {
+            Ok(nat::remove(outside, name)?.then(|| format!("removed the nftables table {name}")))
+        }
+        (Made::Sysctl { key, former }, Some(outside)) => {
+            if needed_by_others(registry, state, key)? || sysctl::read(outside, key)? == *former {
+                return Ok(None);
+            }
+            sysctl::write(outside, key, former)?;
+            Ok(Some(format!("set {key} back to {former}")))
+        }
+        // The namespace is gone, and its tables and sysctls with it.
+        (Made::Table { .. } | Made::Sysctl { .. }, None) => Ok(None),
+        (Made::Cgroup { path }, _) => {
+            let group = Cgroup::existing(path.clone());
+            if !path.exists() {
+                return Ok(None);
+            }
+            group.kill()?;
+            group.remove()?;
+            Ok(Some(format!("removed the control group {}", path.display())))
+        }
+        (Made::Process { process, what }, _) => {
+            Ok(process.kill(PATIENCE).then(|| format!("killed {what} (process {})", process.pid)))
+        }
+    }
+}
+
+/// Whether another run, dead or alive, still lists `key` in the same namespace: the last one to be undone sets it back. All
+/// remember the same former value (see [`remembered`]).
+fn needed_by_others(registry: &Registry, state: &State, key: &str) -> crate::Result<bool> {
+    let others = registry.list()?;
+    Ok(others.iter().any(|other| other.id != state.id && lists(other, state.outside, key).is_some()))
+}
+
+/// What `key` was before the first of the runs that now change it in namespace `outside`.
+pub(crate) fn remembered(
+    registry: &Registry,
+    outside: super::NamespaceId,
+    key: &str,
+) -> crate::Result<Option<String>> {
+    Ok(registry.list()?.iter().find_map(|other| lists(other, Some(outside), key)))
+}
+
+fn lists(state: &State, outside: Option<super::NamespaceId>, key: &str) -> Option<String> {
+    if state.outside != outside {
+        return None;
+    }
+    state.made.iter().find_map(|made| match made {
+        Made::Sysctl { key: its, former } if its == key => Some(former.clone()),
+        _ => None,
+    })
+}
