@@ -7,7 +7,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// What a pipeline is to do when the loop comes by: change a parameter, answer a question.
 pub type Visit = Box<dyn FnOnce(&mut Pipeline, Time) + Send>;
@@ -72,10 +72,7 @@ impl Control {
 impl Controls {
     /// The next command, if there is one. A control that is gone has nothing more to say.
     pub(crate) fn next(&self) -> Option<Command> {
-        match self.commands.try_recv() {
-            Ok(command) => Some(command),
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-        }
+        self.commands.try_recv().ok()
     }
 
     /// Readable when there is a command. The driver waits for it beside its ports and calls [`Controls::hush`].

@@ -108,9 +108,8 @@ impl Kernel {
         let it_value = if at == Time::NEVER {
             Timespec { tv_sec: 0, tv_nsec: 0 }
         } else {
-            let nanos = self.origin.tv_nsec as u64 + at.as_nanos();
-            let tv_sec = self.origin.tv_sec + (nanos / 1_000_000_000) as i64;
-            Timespec { tv_sec, tv_nsec: (nanos % 1_000_000_000) as _ }
+            let nanos = self.origin.tv_nsec + at.as_nanos().cast_signed();
+            Timespec { tv_sec: self.origin.tv_sec + nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 }
         };
         let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &Itimerspec { it_interval, it_value })?;
@@ -144,8 +143,8 @@ impl Driver for Kernel {
     fn now(&mut self) -> Time {
         let now = clock_gettime(ClockId::Monotonic);
         let seconds = now.tv_sec - self.origin.tv_sec;
-        let nanos = seconds * 1_000_000_000 + (now.tv_nsec as i64 - self.origin.tv_nsec as i64);
-        Time::from_nanos(nanos as u64)
+        let nanos = seconds * 1_000_000_000 + now.tv_nsec - self.origin.tv_nsec;
+        Time::from_nanos(nanos.unsigned_abs())
     }
 
     fn wait(&mut self, until: Time, ready: &mut Vec<PortId>) -> io::Result<bool> {

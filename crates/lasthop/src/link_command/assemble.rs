@@ -55,10 +55,10 @@ pub fn assemble(arguments: &LinkArguments) -> Result<Assembled, Failure> {
         [(Direction::Up, &arguments.up, "--up"), (Direction::Down, &arguments.down, "--down")]
     {
         for text in texts {
-            let parameters: Parameters = text.parse().map_err(|error| format!("{option} {text}: {error}"))?;
+            let parameters: Parameters = text.parse().map_err(|error| format!("{option}: {error}"))?;
             parameters
                 .apply(link.direction_mut(direction), &mut Named)
-                .map_err(|error| format!("{option} {text}: {error}"))?;
+                .map_err(|error| format!("{option}: {error}"))?;
         }
     }
     let mtu = arguments.mtu.or(link.mtu).unwrap_or(USUAL_MTU);

@@ -1,0 +1,49 @@
+//! What the command says when it is asked for help or for the impossible.
+
+use std::process::Command;
+
+/// Output, errors and status of `lasthop` with these arguments.
+fn lasthop(arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
+        .args(arguments)
+        .env("LASTHOP_STATE_DIR", folder.path())
+        .output()
+        .expect("the binary runs");
+    let status = output.status.code().map_or("killed".to_owned(), |code| code.to_string());
+    format!(
+        "{}{}status {status}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+#[test]
+fn help() {
+    insta::assert_snapshot!("help", lasthop(&["--help"]));
+    insta::assert_snapshot!("help_link", lasthop(&["link", "--help"]));
+}
+
+#[test]
+fn profiles() {
+    insta::assert_snapshot!("profiles", lasthop(&["profiles"]));
+    insta::assert_snapshot!("profile_lite_4", lasthop(&["profiles", "lite-4"]));
+}
+
+#[test]
+fn wrong_input_says_what_would_be_right() {
+    let cases: [&[&str]; 9] = [
+        &["link", "--profile", "umtss", "--", "true"],
+        &["link", "--profile", "lite-4", "--", "true"],
+        &["link", "--loss", "gsm", "--", "true"],
+        &["link", "--down", "rat=2mbit", "--", "true"],
+        &["link", "--down", "rate=2", "--", "true"],
+        &["link", "--up", "loss=150%", "--", "true"],
+        &["link", "--up", "jitter=5ms", "--", "true"],
+        &["link", "--down", "trace=no-such-file", "--", "true"],
+        &["link", "set", "0000", "down", "rate=1mbit"],
+    ];
+    let said: Vec<_> =
+        cases.iter().map(|case| format!("$ lasthop {}\n{}", case.join(" "), lasthop(case))).collect();
+    insta::assert_snapshot!("wrong_input", said.join("\n\n"));
+}
