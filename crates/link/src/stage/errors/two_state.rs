@@ -148,7 +148,7 @@ impl<U: Extent> TwoState<U> {
                 ));
             }
         }
-        if !U::CHOICE && (sojourn != U::SOJOURN || tick.is_some_and(|tick| tick.units() != U::TICK)) {
+        if !U::CHOICE && (sojourn != U::SOJOURN || tick.is_some_and(|tick| tick != U::from_units(U::TICK))) {
             return Err(SpecError::value(
                 "evolves-in",
                 "packets",
