@@ -57,6 +57,30 @@ fn irregular(channel: TwoState<Span>, seed: u64, count: usize) -> ErasureTrace {
     ErasureTrace::Packets(erasures(channel, seed, instants.take(count)))
 }
 
+/// Logarithms of estimates: how they spread and how they say they do.
+#[derive(Clone, Copy, Default)]
+struct Spread {
+    count: f64,
+    sum: f64,
+    squares: f64,
+    claimed: f64,
+}
+
+impl Spread {
+    fn add(&mut self, estimate: &Estimate<Span>) {
+        let ln = |span: Span| span.as_secs_f64().ln();
+        self.count += 1.0;
+        self.sum += ln(estimate.value);
+        self.squares += ln(estimate.value).powi(2);
+        self.claimed += (ln(estimate.high) - ln(estimate.low)) / (2.0 * 1.96);
+    }
+
+    fn claimed_to_seen(self) -> f64 {
+        let mean = self.sum / self.count;
+        self.claimed / self.count / (self.squares / self.count - mean * mean).sqrt()
+    }
+}
+
 fn holds<T: PartialOrd>(estimate: &Estimate<T>, truth: &T) -> usize {
     usize::from(estimate.low <= *truth && *truth <= estimate.high)
 }
@@ -99,12 +123,15 @@ fn intervals_of_blocks_hold_the_truth_in_95_percent_of_traces() {
 #[test]
 fn intervals_of_packets_hold_the_truth_in_95_percent_of_traces() {
     let (good, bad) = (Span::from_millis(200), Span::from_millis(30));
-    let trials = 400;
+    let trials = 1000;
     let (mut held, mut runs_refused) = ([0; 2], 0);
+    let mut spread = [Spread::default(); 2];
     for seed in 0..u64::from(trials) {
         let fit = two_state(&irregular(exponential(good, bad), seed, 10_000)).expect("enough changes");
         held[0] += holds(&fit.good, &good);
         held[1] += holds(&fit.bad, &bad);
+        spread[0].add(&fit.good);
+        spread[1].add(&fit.bad);
         assert!(fit.independence.p_value < 1e-9);
         for test in [fit.good_runs, fit.bad_runs] {
             runs_refused += u32::from(test.expect("enough runs").p_value < 0.01);
@@ -112,6 +139,11 @@ fn intervals_of_packets_hold_the_truth_in_95_percent_of_traces() {
     }
     about_95_percent("good", held[0], trials);
     about_95_percent("bad", held[1], trials);
+    // Intervals are as wide as the estimates spread: five standard deviations of that are 11 %.
+    for (what, spread) in ["good", "bad"].into_iter().zip(spread) {
+        let ratio = spread.claimed_to_seen();
+        assert!((ratio - 1.0).abs() < 5.0 / (2.0 * f64::from(trials)).sqrt(), "{what}: {ratio}");
+    }
     assert!(runs_refused < 2 * trials * 3 / 100, "{runs_refused}");
 }
 
@@ -170,6 +202,19 @@ fn a_likelihood_by_hand() {
     assert_eq!((fit.count, fit.lost), (8, 4));
     assert_eq!((fit.good.value, fit.bad.value), (Span::from_millis(15), Span::from_millis(20)));
     assert_eq!((fit.good_runs, fit.bad_runs), (None, None));
+    // Jeffreys' interval of 2 in 3: 2.5 % of Beta(2.5, 1.5), density x^1.5 (1 − x)^0.5, lies beyond each end.
+    let (p, _) = fit.per_block.expect("blocks have it");
+    let mass = |from: f64, to: f64| {
+        let step = (to - from) / 100_000.0;
+        (0..100_000)
+            .map(|n| from + (f64::from(n) + 0.5) * step)
+            .map(|x| x.powf(1.5) * (1.0 - x).sqrt() * step)
+            .sum::<f64>()
+    };
+    let whole = mass(0.0, 1.0);
+    assert!((mass(0.0, p.low.get()) / whole - 0.025).abs() < 1e-5);
+    assert!((mass(p.high.get(), 1.0) / whole - 0.025).abs() < 1e-5);
+    assert_eq!(fit.good.low, Span::from_secs_f64(0.01 / p.high.get()));
 }
 
 #[test]

@@ -27,6 +27,23 @@ fn a_channel_keeps_its_state_and_has_the_new_stays_from_then_on() {
 }
 
 #[test]
+fn a_chain_in_packets_steps_on_before_the_next_packet() {
+    // Bad for good, until it is told to leave at every step: exactly from the next packet on.
+    let mut stage = losing("{ p = \"0\", q = \"0\", start = \"bad\", evolves-in = \"packets\" }", 1);
+    for _ in 0..1000 {
+        assert!(stage.hits(at(1.0)));
+        set(&mut stage, "process = { p = \"1\", q = \"1\", evolves-in = \"packets\" }", at(1.0));
+        assert!(!stage.hits(at(1.0)));
+        assert!(stage.hits(at(1.0)));
+        set(
+            &mut stage,
+            "process = { p = \"0\", q = \"0\", start = \"bad\", evolves-in = \"packets\" }",
+            at(1.0),
+        );
+    }
+}
+
+#[test]
 fn a_change_does_not_depend_on_traffic() {
     let table = "{ good = \"300ms\", bad = \"100ms\" }";
     let (mut busy, mut idle) = (losing(table, 9), losing(table, 9));
