@@ -117,8 +117,8 @@ impl Primitive {
                 };
                 headers.protocol() == number && ipv4.is_none_or(|ipv4| headers.is_ipv4() == ipv4)
             }
-            Self::Port(end, port) => headers.ports().is_some_and(|ports| end.is(ports, port)),
-            Self::Host(end, host) => end.is(headers.addresses(), host),
+            Self::Port(end, port) => headers.ports().is_some_and(|ports| end.is(ports, &port)),
+            Self::Host(end, host) => end.is(headers.addresses(), &host),
             Self::Flag(flag) => headers.tcp().is_some_and(|tcp| {
                 tcp.has(match flag {
                     Flag::Syn => Tcp::SYN,
@@ -132,11 +132,11 @@ impl Primitive {
 }
 
 impl End {
-    fn is<T: PartialEq>(self, (source, destination): (T, T), wanted: T) -> bool {
+    fn is<T: PartialEq>(self, (source, destination): (T, T), wanted: &T) -> bool {
         match self {
-            Self::Either => source == wanted || destination == wanted,
-            Self::Source => source == wanted,
-            Self::Destination => destination == wanted,
+            Self::Either => source == *wanted || destination == *wanted,
+            Self::Source => source == *wanted,
+            Self::Destination => destination == *wanted,
         }
     }
 }

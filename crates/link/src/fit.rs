@@ -15,7 +15,7 @@ mod trace;
 
 pub use trace::ErasureTrace;
 
-use crate::stage::errors::{TwoState, digits};
+use crate::stage::errors::{Extent, TwoState, digits};
 use crate::stage::spec::SpecError;
 use crate::units::{Probability, Span};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -131,9 +131,10 @@ fn independence(log_likelihood: f64, count: usize, lost: usize) -> (f64, Test) {
     (independent, Test::new(2.0 * (log_likelihood - independent), 1))
 }
 
-impl<T: fmt::Display> fmt::Display for Estimate<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} to {})", self.value, self.low, self.high)
+impl<T: Copy> Estimate<T> {
+    /// The value and its interval, each as `show` says.
+    fn shown(&self, show: impl Fn(T) -> String) -> String {
+        format!("{} ({} to {})", show(self.value), show(self.low), show(self.high))
     }
 }
 
@@ -147,9 +148,11 @@ impl fmt::Display for Test {
 impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.channel.describe())?;
-        writeln!(f, "mean good {}, mean bad {} (95 % intervals)", self.good, self.bad)?;
+        let time = |span: Span| Span::show(span.units());
+        writeln!(f, "mean good {}, bad {} (95 % intervals)", self.good.shown(time), self.bad.shown(time))?;
         if let Some((p, q)) = self.per_block {
-            writeln!(f, "per block p {p}, q {q}")?;
+            let percent = |share: Probability| format!("{}%", digits(share.get() * 100.0));
+            writeln!(f, "per block p {}, q {}", p.shown(percent), q.shown(percent))?;
         }
         writeln!(f, "{} of {} lost; independent losses: {}", self.lost, self.count, self.independence)?;
         let runs = |test: &Option<Test>| test.map_or("too few".to_owned(), |test| test.to_string());

@@ -87,7 +87,11 @@ fn flags_are_told_apart() {
         let step = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(1, 2, 3, 4);
         frame(|bytes| flags(step).write(bytes, &[]).expect("a vector"))
     };
-    let frames = [built(|step| step.syn().ack(9)), built(|step| step.fin().ack(9)), built(|step| step.rst())];
+    let frames = [
+        built(|step| step.syn().ack(9)),
+        built(|step| step.fin().ack(9)),
+        built(etherparse::PacketBuilderStep::<etherparse::TcpHeader>::rst),
+    ];
     for (text, expected) in
         [("syn", [true, false, false]), ("fin", [false, true, false]), ("rst", [false, false, true])]
     {

@@ -120,7 +120,7 @@ fn likeliest(pairs: &[Pairs], share: f64) -> Option<(Rates, Likelihood)> {
         let [share, both, rate] = likelihood.information;
         let determinant = share * rate - both * both;
         // Beyond this the nearest packets are as good as independent.
-        if rates.rate() * shortest > 20.0 || !(determinant > 0.0) {
+        if rates.rate() * shortest > 20.0 || determinant <= 0.0 || determinant.is_nan() {
             return None;
         }
         let [by_share, by_rate] = likelihood.slope;

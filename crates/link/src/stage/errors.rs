@@ -19,6 +19,7 @@
 
 mod channel;
 mod damage;
+mod extent;
 mod list;
 mod process;
 mod spec;
@@ -27,13 +28,14 @@ mod timeline;
 mod trace;
 mod two_state;
 
+pub(crate) use extent::digits;
+pub use extent::{Extent, Packets};
 pub use list::PacketList;
 pub use process::{ProcessSpec, StateErrors};
 pub use spec::{EffectSpec, ErrorSpec, Exempt, Flip, Sampled};
 pub use trace::ErrorTrace;
 pub(crate) use trace::{fields, nanos};
-pub(crate) use two_state::digits;
-pub use two_state::{Description, Extent, Form, Packets, Sojourn, Start, TwoState};
+pub use two_state::{Description, Form, Sojourn, Start, TwoState};
 
 use crate::fate::{Effect, Loss};
 use crate::packet::Packet;

@@ -5,11 +5,12 @@
 
 use super::PacketList;
 use super::damage::{Piece, hazard};
+use super::extent::Extent;
 use super::process::{ProcessSpec, StateErrors};
 use super::spec::Sampled;
 use super::timeline::{Stay, Timeline};
 use super::trace::Replay;
-use super::two_state::{Extent, TwoState};
+use super::two_state::TwoState;
 use crate::fate::ChannelState;
 use crate::packet::{Packet, Sending};
 use crate::seed::{Seed, Stream};

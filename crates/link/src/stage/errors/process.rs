@@ -13,10 +13,11 @@
 //!
 //! Two states evolve in time, or as `evolves-in` says; `sojourn`, `tick` and `start` belong to them, too.
 
+use super::extent::Packets;
 use super::list::PacketList;
 use super::table::Table;
 use super::trace::ErrorTrace;
-use super::two_state::{Packets, TwoState};
+use super::two_state::TwoState;
 use crate::stage::spec::{FromFile, Read, SpecError};
 use crate::units::{BitErrorRatio, ByteCount, Probability, Span};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,9 @@
 //! How a process is written in a profile: one flat table whose fields say which process it is.
 
+use super::extent::{Extent, Packets};
 use super::list::PacketList;
 use super::process::{ProcessSpec, StateErrors};
-use super::two_state::{Extent, Form, Packets, Sojourn, Start, TwoState};
+use super::two_state::{Form, Sojourn, Start, TwoState};
 use crate::stage::spec::{FromFile, SpecError};
 use crate::units::{BitErrorRatio, ByteCount, Probability, Span};
 use serde::{Deserialize, Serialize};

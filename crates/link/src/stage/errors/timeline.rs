@@ -5,8 +5,9 @@
 //! own, so the row is a function of seed and parameters and of nothing else: who asks, and how often, changes nothing in
 //! it. Asking costs a comparison, and moving on a draw for each sojourn that ended, however many packets there were.
 
+use super::extent::Extent;
 use super::trace::Replay;
-use super::two_state::{Extent, Law, Start, TwoState};
+use super::two_state::{Law, Start, TwoState};
 use crate::fate::ChannelState;
 use crate::seed::Stream;
 use rand::RngExt;

@@ -11,33 +11,11 @@
 //! The edges belong to it: a state that never ends (`inf`, or a probability of 0), one that always lasts a single tick
 //! (a probability of 1), one that does not occur (a mean of 0).
 
+use super::extent::{Extent, digits};
 use crate::stage::spec::SpecError;
-use crate::units::{ByteCount, Probability, Span};
+use crate::units::Probability;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::str::FromStr;
-
-/// What a channel can evolve in: [`Span`] (time), [`ByteCount`], or [`Packets`].
-pub trait Extent: Copy + PartialEq + fmt::Display + FromStr<Err: fmt::Display> {
-    /// The steps that a timeline counts in one unit of [`Extent::units`]: nanoseconds, thousandths of a bit, packets.
-    const STEPS: f64;
-    /// How sojourns are distributed where nothing is said.
-    const SOJOURN: Sojourn;
-    /// A tick where nothing is said, in units.
-    const TICK: f64;
-    /// Whether sojourns and tick can be chosen at all; packets are whole, and each is a tick.
-    const CHOICE: bool = true;
-    /// Nanoseconds, bytes or packets; infinite where there is no end.
-    fn units(self) -> f64;
-    /// The other way round, as precisely as the type can say it.
-    fn from_units(units: f64) -> Self;
-    /// `units` to four digits, for people.
-    fn show(units: f64) -> String;
-}
-
-/// A mean number of packets, 0 or more. Reads and prints `2.5`, `inf`.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-pub struct Packets(f64);
 
 /// How long a channel stays in a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +66,8 @@ pub enum Form<U> {
     },
 }
 
-/// A two-state Markov channel that evolves in `U`.
+/// A two-state Markov channel that evolves in `U`: time ([`crate::units::Span`]), [`crate::units::ByteCount`] or
+/// [`super::Packets`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoState<U> {
     form: Form<U>,
@@ -148,7 +127,7 @@ impl<U: Extent> TwoState<U> {
                 ));
             }
         }
-        if !U::CHOICE && (sojourn != U::SOJOURN || tick.is_some_and(|tick| tick.units() != U::TICK)) {
+        if !U::CHOICE && (sojourn != U::SOJOURN || tick.is_some_and(|tick| tick != U::from_units(U::TICK))) {
             return Err(SpecError::value(
                 "evolves-in",
                 "packets",
@@ -315,117 +294,4 @@ impl<U: Extent> fmt::Display for Description<U> {
 /// Four digits of a probability.
 fn percent(value: Probability) -> String {
     format!("{}%", digits(value.get() * 100.0))
-}
-
-/// Four significant digits.
-pub(crate) fn digits(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return if value == 0.0 { "0".to_owned() } else { "inf".to_owned() };
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    if !(-6..9).contains(&magnitude) {
-        return format!("{value:.3e}");
-    }
-    let text = format!("{value:.*}", usize::try_from(3 - magnitude).unwrap_or(0));
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// `value` in the largest of `units` that it reaches.
-fn scaled(value: f64, units: &[(&str, f64)]) -> String {
-    if value == 0.0 || value.is_infinite() {
-        return digits(value);
-    }
-    let (unit, factor) =
-        units.iter().find(|unit| value >= unit.1).or(units.last()).copied().unwrap_or(("", 1.0));
-    format!("{}{unit}", digits(value / factor))
-}
-
-impl Extent for Span {
-    const STEPS: f64 = 1.0;
-    const SOJOURN: Sojourn = Sojourn::Geometric;
-    /// 10 ms: the timer interrupt of the thesis's kernel (TL-09).
-    const TICK: f64 = 10e6;
-
-    fn units(self) -> f64 {
-        if self.is_forever() { f64::INFINITY } else { self.as_nanos() as f64 }
-    }
-
-    fn from_units(units: f64) -> Self {
-        Self::from_nanos(units.round() as u64)
-    }
-
-    fn show(units: f64) -> String {
-        scaled(units, &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)])
-    }
-}
-
-impl Extent for ByteCount {
-    /// Finer than a bit, so that a sojourn need not end with one (the sojourns of Table D.1 are real numbers).
-    const STEPS: f64 = 8000.0;
-    const SOJOURN: Sojourn = Sojourn::Exponential;
-    const TICK: f64 = 1.0;
-
-    fn units(self) -> f64 {
-        if self.get() == u64::MAX { f64::INFINITY } else { self.get() as f64 }
-    }
-
-    fn from_units(units: f64) -> Self {
-        Self::new(units.round() as u64)
-    }
-
-    fn show(units: f64) -> String {
-        scaled(units, &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)])
-    }
-}
-
-impl Extent for Packets {
-    const STEPS: f64 = 1.0;
-    const SOJOURN: Sojourn = Sojourn::Geometric;
-    const TICK: f64 = 1.0;
-    const CHOICE: bool = false;
-
-    fn units(self) -> f64 {
-        self.0
-    }
-
-    fn from_units(units: f64) -> Self {
-        Self(units)
-    }
-
-    fn show(units: f64) -> String {
-        format!("{} packets", digits(units))
-    }
-}
-
-impl Packets {
-    /// `count` packets; `None` for a negative number or NaN.
-    #[must_use]
-    pub fn new(count: f64) -> Option<Self> {
-        (count >= 0.0).then_some(Self(count))
-    }
-
-    /// The number.
-    #[must_use]
-    pub const fn get(self) -> f64 {
-        self.0
-    }
-}
-
-impl fmt::Display for Packets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0.to_string())
-    }
-}
-
-impl FromStr for Packets {
-    type Err = crate::units::UnitError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let number = text.trim().trim_end_matches("packets").trim_end().parse().ok();
-        number.and_then(Self::new).ok_or_else(|| crate::units::UnitError {
-            given: text.to_owned(),
-            what: "number of packets",
-            example: "2.5 or inf",
-        })
-    }
 }
