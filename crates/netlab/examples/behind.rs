@@ -23,7 +23,8 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1).peekable();
     let registry = Registry::open()?;
     while let Some(option) = arguments.next_if(|argument| argument.to_string_lossy().starts_with("--")) {
-        let mut value = || arguments.next().map(|value| value.to_string_lossy().into_owned()).ok_or("a value is missing");
+        let mut value =
+            || arguments.next().map(|value| value.to_string_lossy().into_owned()).ok_or("a value is missing");
         match &*option.to_string_lossy() {
             "--sweep" => {
                 registry.sweep()?.iter().for_each(|line| println!("{line}"));
@@ -57,7 +58,8 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
 fn copy(inside: &OwnedFd, outside: &OwnedFd) {
     let mut packet = vec![0; 70_000];
     loop {
-        let mut ready = [inside, outside].map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+        let mut ready =
+            [inside, outside].map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 });
         // SAFETY: `ready` has two entries and outlives the call.
         if unsafe { libc::poll(ready.as_mut_ptr(), 2, -1) } < 0 {
             return;

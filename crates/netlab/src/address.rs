@@ -28,14 +28,20 @@ pub fn add(namespace: &Namespace, address: Address) -> Result<()> {
     message.attributes.push(AddressAttribute::Local(address.address));
     message.attributes.push(AddressAttribute::Address(address.address));
     message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad | AddressFlags::Noprefixroute));
-    Netlink::open(namespace)?.change(RouteNetlinkMessage::NewAddress(message), Existing::Refuse).trying(|| {
-        format!("add address {}/{} to interface {}", address.address, address.prefix_length, address.index)
-    })
+    Netlink::open(namespace)?.change(RouteNetlinkMessage::NewAddress(message), Existing::Refuse).trying(
+        || {
+            format!(
+                "add address {}/{} to interface {}",
+                address.address, address.prefix_length, address.index
+            )
+        },
+    )
 }
 
 /// All addresses in `namespace`.
 pub fn list(namespace: &Namespace) -> Result<Vec<Address>> {
-    let answers = Netlink::open(namespace)?.dump(RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
+    let answers =
+        Netlink::open(namespace)?.dump(&RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
     Ok(answers.into_iter().filter_map(parse).collect())
 }
 

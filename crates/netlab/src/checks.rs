@@ -85,7 +85,8 @@ pub fn all(places: &Places) -> Vec<Check> {
     let root = rights::suffice().unwrap_or(false);
     let mut checks = vec![Check::new("state directory", true, state_directory(places))];
     let user_namespace = in_own_process(places, Where::UserNamespaceAlone).map(|_| {
-        if root { "works for ordinary users (not needed by root)" } else { "rights over a private network" }.to_owned()
+        if root { "works for ordinary users (not needed by root)" } else { "rights over a private network" }
+            .to_owned()
     });
     let user_namespace_works = user_namespace.is_ok();
     checks.push(Check::new("user namespace", !root, user_namespace));
@@ -122,7 +123,8 @@ fn control_group(places: &Places) -> Result<String> {
 
 fn pasta(places: &Places, root: bool) -> Result<String> {
     let way_out = "apt-get install passt; without it an ordinary user's link leads to no network";
-    let pasta = places.pasta.as_ref().ok_or_else(|| Error::missing("the program pasta is not installed", way_out))?;
+    let pasta =
+        places.pasta.as_ref().ok_or_else(|| Error::missing("the program pasta is not installed", way_out))?;
     let output = Command::new(pasta)
         .arg("--version")
         .stdin(Stdio::null())
@@ -137,7 +139,8 @@ fn pasta(places: &Places, root: bool) -> Result<String> {
 
 /// Has a process of its own do the checks of `place`.
 fn in_own_process(places: &Places, place: Where) -> Result<Vec<Check>> {
-    let request = serde_json::to_string(&(place, places)).map_err(|error| Error::Keeper(error.to_string()))?;
+    let request =
+        serde_json::to_string(&(place, places)).map_err(|error| Error::Keeper(error.to_string()))?;
     let output = Command::new(&places.executable)
         .args([SUBCOMMAND, &request])
         .stdin(Stdio::null())
@@ -155,13 +158,15 @@ fn in_own_process(places: &Places, place: Where) -> Result<Vec<Check>> {
 /// The checking process.
 pub(crate) fn serve(request: &str) -> ExitCode {
     let Ok((place, places)) = serde_json::from_str::<(Where, Places)>(request) else {
-        eprintln!("lasthop: {SUBCOMMAND} is what lasthop doctor calls by itself; there is no use for it by hand");
+        eprintln!(
+            "lasthop: {SUBCOMMAND} is what lasthop doctor calls by itself; there is no use for it by hand"
+        );
         return ExitCode::from(2);
     };
     let entered = if place == Where::Here { Ok(()) } else { rights::enter_user_namespace() };
-    let answer = entered.map_err(|error| error.to_string()).map(|()| {
-        if place == Where::UserNamespaceAlone { Vec::new() } else { objects::all(&places) }
-    });
+    let answer = entered
+        .map_err(|error| error.to_string())
+        .map(|()| if place == Where::UserNamespaceAlone { Vec::new() } else { objects::all(&places) });
     println!("{}", serde_json::to_string(&answer).unwrap_or_default());
     ExitCode::SUCCESS
 }

@@ -43,7 +43,8 @@ impl Forwarder {
         let asking = Arc::new(AtomicUsize::new(0));
         let duplicate = || datagrams.try_clone().trying(|| "duplicate a socket".into());
 
-        let (socket, stop, place, reply) = (duplicate()?, stopping.clone(), namespace.try_clone()?, duplicate()?);
+        let (socket, stop, place, reply) =
+            (duplicate()?, stopping.clone(), namespace.try_clone()?, duplicate()?);
         in_background("dns-udp", move || {
             place.enter_this_thread()?;
             serve_datagrams(&socket, &Arc::new(reply), server, &stop, &asking);
@@ -137,7 +138,8 @@ fn serve_connections(listener: &TcpListener, server: SocketAddr, stopping: &Atom
         }
         // A thread that cannot be started drops the connection, and the resolver tries again.
         let _ = in_background("dns-connection", move || {
-            relay(&client, server).map_err(|source| Error::System { what: "relay DNS over TCP".into(), source })
+            relay(&client, server)
+                .map_err(|source| Error::System { what: "relay DNS over TCP".into(), source })
         });
     }
 }

@@ -61,7 +61,7 @@ impl Change {
 
 /// All interfaces of `namespace`.
 pub fn list(namespace: &Namespace) -> Result<Vec<Interface>> {
-    let answers = Netlink::open(namespace)?.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
+    let answers = Netlink::open(namespace)?.dump(&RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
     Ok(answers.into_iter().filter_map(parse).collect())
 }
 
@@ -72,7 +72,10 @@ pub fn find(namespace: &Namespace, name: &str) -> Result<Interface> {
     let answers = Netlink::open(namespace)?
         .get(RouteNetlinkMessage::GetLink(question))
         .trying(|| format!("find interface {name}"))?;
-    answers.into_iter().find_map(parse).ok_or_else(|| Error::missing(format!("interface {name} not found"), "make it"))
+    answers
+        .into_iter()
+        .find_map(parse)
+        .ok_or_else(|| Error::missing(format!("interface {name} not found"), "make it"))
 }
 
 /// Changes the interface with number `index`.

@@ -104,14 +104,21 @@ mod tests {
 
     #[test]
     fn name_servers_of_the_caller() {
-        let text = "# comment\nsearch example.org\nnameserver 127.0.0.53\nnameserver fe80::1%eth0\noptions edns0\n";
-        assert_eq!(servers(text), ["127.0.0.53".parse::<IpAddr>().expect("v4"), "fe80::1".parse().expect("v6")]);
+        let text =
+            "# comment\nsearch example.org\nnameserver 127.0.0.53\nnameserver fe80::1%eth0\noptions edns0\n";
+        assert_eq!(
+            servers(text),
+            ["127.0.0.53".parse::<IpAddr>().expect("v4"), "fe80::1".parse().expect("v6")]
+        );
         assert_eq!(servers("search example.org\n"), [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
     }
 
     #[test]
     fn search_and_options_stay_when_the_name_server_changes() {
-        let text = resolv_conf("search example.org\nnameserver 127.0.0.53\noptions edns0", IpAddr::V4(Ipv4Addr::new(100, 64, 0, 1)));
+        let text = resolv_conf(
+            "search example.org\nnameserver 127.0.0.53\noptions edns0",
+            IpAddr::V4(Ipv4Addr::new(100, 64, 0, 1)),
+        );
         assert_eq!(text, "nameserver 100.64.0.1\nsearch example.org\noptions edns0\n");
     }
 
@@ -119,6 +126,9 @@ mod tests {
     fn the_hosts_file_keeps_the_callers_lines() {
         let addresses = crate::plan::choose(&[]).expect("a pair");
         let text = hosts("127.0.0.1 localhost", addresses, IpAddr::V4(addresses.outside));
-        assert_eq!(text, "127.0.0.1 localhost\n100.64.0.1 host.lasthop\nfd6c:6173:7468:6f70::1 host6.lasthop\n");
+        assert_eq!(
+            text,
+            "127.0.0.1 localhost\n100.64.0.1 host.lasthop\nfd6c:6173:7468:6f70::1 host6.lasthop\n"
+        );
     }
 }

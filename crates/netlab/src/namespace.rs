@@ -82,8 +82,9 @@ impl Namespace {
     /// The kernel's cookie: unlike the inode number never used twice until the next boot (Linux 5.14).
     pub fn cookie(&self) -> Result<u64> {
         self.enter(|| {
-            let socket = rustix::net::socket(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::DGRAM, None)
-                .trying(|| "open a socket".into())?;
+            let socket =
+                rustix::net::socket(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::DGRAM, None)
+                    .trying(|| "open a socket".into())?;
             netns_cookie(socket.as_fd())
         })
     }
@@ -103,7 +104,11 @@ fn netns_cookie(socket: BorrowedFd<'_>) -> Result<u64> {
             &raw mut length,
         )
     };
-    if status == 0 { Ok(cookie) } else { Err(std::io::Error::last_os_error()).trying(|| "SO_NETNS_COOKIE".into()) }
+    if status == 0 {
+        Ok(cookie)
+    } else {
+        Err(std::io::Error::last_os_error()).trying(|| "SO_NETNS_COOKIE".into())
+    }
 }
 
 /// `asm-generic/socket.h`; the libc crate lacks it for some targets.
@@ -111,5 +116,6 @@ const SO_NETNS_COOKIE: libc::c_int = 71;
 
 /// Runs `work` on a thread that ends with it.
 pub(crate) fn on_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    std::thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    std::thread::scope(|scope| scope.spawn(work).join())
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -5,7 +5,9 @@ use crate::address::family;
 use crate::error::{Result, Trying};
 use crate::netlink::{Existing, Netlink};
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState};
+use netlink_packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
+};
 use std::net::IpAddr;
 
 /// Says for good that `address` on interface `index` has the hardware address `mac`.

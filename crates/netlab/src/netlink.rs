@@ -5,7 +5,8 @@
 use crate::Namespace;
 use crate::error::{Error, Result, Trying};
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
+    NetlinkPayload,
 };
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
@@ -57,7 +58,7 @@ impl Netlink {
     }
 
     /// Asks for all objects of a kind.
-    pub(crate) fn dump(&mut self, message: RouteNetlinkMessage) -> Result<Vec<RouteNetlinkMessage>> {
+    pub(crate) fn dump(&mut self, message: &RouteNetlinkMessage) -> Result<Vec<RouteNetlinkMessage>> {
         // A dump interrupted by a change is incomplete: the kernel marks it and one asks again.
         for _ in 0..10 {
             let mut answers = Vec::new();
@@ -89,8 +90,9 @@ impl Netlink {
             let (datagram, _) = self.socket.recv_from_full()?;
             let mut rest = &datagram[..];
             while !rest.is_empty() {
-                let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest)
-                    .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error.to_string()))?;
+                let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(rest).map_err(|error| {
+                    std::io::Error::new(std::io::ErrorKind::InvalidData, error.to_string())
+                })?;
                 let aligned = (answer.header.length as usize).next_multiple_of(4);
                 rest = rest.get(aligned..).unwrap_or(&[]);
                 if answer.header.sequence_number != self.sequence {
@@ -100,11 +102,10 @@ impl Netlink {
                 match answer.payload {
                     NetlinkPayload::InnerMessage(inner) => each(inner),
                     NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
-                    NetlinkPayload::Error(_) => return Ok(()),
                     NetlinkPayload::Done(_) if interrupted => {
                         return Err(std::io::Error::from_raw_os_error(libc::EINTR));
                     }
-                    NetlinkPayload::Done(_) => return Ok(()),
+                    NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(()),
                     _ => {}
                 }
             }

@@ -64,7 +64,9 @@ pub fn choose(taken: &[Prefix]) -> Result<Addresses> {
             let pair = Addresses::at(pool.to_bits() + block * 4, number);
             number += 1;
             let [v4, v6] = pair.blocks();
-            if !here.iter().any(|prefix| prefix.overlaps(v4)) && !taken.iter().any(|prefix| prefix.overlaps(v6)) {
+            if !here.iter().any(|prefix| prefix.overlaps(v4))
+                && !taken.iter().any(|prefix| prefix.overlaps(v6))
+            {
                 return Ok(pair);
             }
         }

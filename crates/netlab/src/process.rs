@@ -84,7 +84,8 @@ fn all() -> Vec<u32> {
 /// Children of `ancestor`, their children, and so on.
 #[must_use]
 pub fn descendants(ancestor: u32) -> Vec<u32> {
-    let parents: Vec<(u32, u32)> = all().into_iter().filter_map(|pid| Some((pid, stat(pid)?.parent))).collect();
+    let parents: Vec<(u32, u32)> =
+        all().into_iter().filter_map(|pid| Some((pid, stat(pid)?.parent))).collect();
     let mut found = vec![ancestor];
     let mut next = 0;
     while let Some(&parent) = found.get(next) {
@@ -95,7 +96,8 @@ pub fn descendants(ancestor: u32) -> Vec<u32> {
 }
 
 /// Processes of run `id`: those with `LASTHOP=id` in their environment that are in the network namespace with inode number
-/// `inside`. Neither alone would do: an environment is passed around, an inode number is used again.
+/// `inside`. Neither alone would do: an environment is passed around (a desktop hands it to services), and numbers of runs and namespaces
+/// are used again; but as long as a process of an earlier run `id` lives, so does its namespace, and keeps its number.
 #[must_use]
 pub fn of_run(id: &str, inside: u64) -> Vec<ProcessId> {
     let mark = format!("LASTHOP={id}").into_bytes();
@@ -112,7 +114,10 @@ pub fn of_run(id: &str, inside: u64) -> Vec<ProcessId> {
 
 /// Path of the network namespace with inode number `inode`, by way of a process in it.
 pub(crate) fn namespace_path(inode: u64) -> Option<String> {
-    all().into_iter().find(|pid| namespace_inode(*pid) == Some(inode)).map(|pid| format!("/proc/{pid}/ns/net"))
+    all()
+        .into_iter()
+        .find(|pid| namespace_inode(*pid) == Some(inode))
+        .map(|pid| format!("/proc/{pid}/ns/net"))
 }
 
 fn namespace_inode(pid: u32) -> Option<u64> {

@@ -138,7 +138,8 @@ fn owns_network() -> bool {
 pub(crate) fn enter_user_namespace() -> Result<()> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     // SAFETY: neither flag unshares the descriptor table.
-    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) }.map_err(explain)?;
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) }
+        .map_err(explain)?;
     let write = |path: &str, text: String| {
         std::fs::write(path, &text).map_err(|error| match error.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => explain(rustix::io::Errno::PERM),
@@ -163,7 +164,10 @@ pub(crate) fn enter_user_namespace() -> Result<()> {
 fn explain(errno: rustix::io::Errno) -> Error {
     let is = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let refused = |name: &str, remedy: &str| {
-        Error::missing(format!("user namespaces are forbidden here ({name})"), format!("as root: sysctl -w {remedy}"))
+        Error::missing(
+            format!("user namespaces are forbidden here ({name})"),
+            format!("as root: sysctl -w {remedy}"),
+        )
     };
     if is("/proc/sys/kernel/unprivileged_userns_clone", "0") {
         refused("kernel.unprivileged_userns_clone = 0", "kernel.unprivileged_userns_clone=1")

@@ -10,7 +10,8 @@ use crate::netlink::{Existing, Netlink};
 use crate::{Namespace, sysctl};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -40,7 +41,9 @@ impl Prefix {
     pub fn overlaps(self, other: Self) -> bool {
         let common = u32::from(self.length.min(other.length));
         match (self.address, other.address) {
-            (IpAddr::V4(a), IpAddr::V4(b)) => (a.to_bits() ^ b.to_bits()).checked_shr(32 - common).is_none_or(|x| x == 0),
+            (IpAddr::V4(a), IpAddr::V4(b)) => {
+                (a.to_bits() ^ b.to_bits()).checked_shr(32 - common).is_none_or(|x| x == 0)
+            }
             (IpAddr::V6(a), IpAddr::V6(b)) => {
                 (a.to_bits() ^ b.to_bits()).checked_shr(128 - common).is_none_or(|x| x == 0)
             }
@@ -141,15 +144,20 @@ fn compose(route: &Route) -> RouteMessage {
     message.header.destination_prefix_length = route.destination.length;
     message.header.table = RouteHeader::RT_TABLE_MAIN;
     message.header.protocol = RouteProtocol::Static;
-    message.header.scope =
-        if route.via.is_none() && route.destination.address.is_ipv4() { RouteScope::Link } else { RouteScope::Universe };
+    message.header.scope = if route.via.is_none() && route.destination.address.is_ipv4() {
+        RouteScope::Link
+    } else {
+        RouteScope::Universe
+    };
     message.header.kind = RouteType::Unicast;
     if route.destination.length > 0 {
         message.attributes.push(RouteAttribute::Destination(RouteAddress::from(route.destination.address)));
     }
     message.attributes.extend(route.via.map(|via| RouteAttribute::Gateway(RouteAddress::from(via))));
     message.attributes.push(RouteAttribute::Oif(route.index));
-    message.attributes.extend(route.source.map(|source| RouteAttribute::PrefSource(RouteAddress::from(source))));
+    message
+        .attributes
+        .extend(route.source.map(|source| RouteAttribute::PrefSource(RouteAddress::from(source))));
     message.attributes.extend(route.priority.map(RouteAttribute::Priority));
     let metrics = &route.metrics;
     let mut attributes = vec![RouteMetric::CcAlgo(metrics.congestion_control.clone())];
@@ -186,7 +194,7 @@ pub fn list(namespace: &Namespace) -> Result<Vec<Listed>> {
     for any in [Prefix::DEFAULT_V4, Prefix::DEFAULT_V6] {
         let mut question = RouteMessage::default();
         question.header.address_family = family(any.address);
-        for answer in netlink.dump(RouteNetlinkMessage::GetRoute(question))? {
+        for answer in netlink.dump(&RouteNetlinkMessage::GetRoute(question))? {
             if let RouteNetlinkMessage::NewRoute(message) = answer {
                 routes.push(parse(&message, any.address));
             }

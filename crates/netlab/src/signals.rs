@@ -93,8 +93,10 @@ pub(crate) fn wait_readable<const N: usize>(
     descriptors: [&dyn AsRawFd; N],
     timeout: Option<std::time::Duration>,
 ) -> Result<[bool; N]> {
-    let mut polled = descriptors.map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 });
-    let milliseconds = timeout.map_or(-1, |timeout| i32::try_from(timeout.as_millis() + 1).unwrap_or(i32::MAX));
+    let mut polled =
+        descriptors.map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+    let milliseconds =
+        timeout.map_or(-1, |timeout| i32::try_from(timeout.as_millis() + 1).unwrap_or(i32::MAX));
     // SAFETY: `polled` is an array of N entries that outlives the call.
     let count = unsafe { libc::poll(polled.as_mut_ptr(), N as libc::nfds_t, milliseconds) };
     if count < 0 {

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// A run as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Name of the run and of its directory: six hexadecimal digits.
+    /// Name of the run and of its directory: the lowest number that was free.
     pub id: String,
     /// The process that moves the packets.
     pub main: ProcessId,
@@ -43,6 +43,9 @@ pub struct State {
     /// What must be taken back, in the order in which it was made.
     pub made: Vec<Made>,
 }
+
+/// As many as there are pairs of addresses in 100.64.0.0/10.
+const MOST_RUNS: u32 = 1 << 20;
 
 /// Something that does not vanish with the process that made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,8 +144,8 @@ impl Registry {
         let started = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0, |since| since.as_secs());
-        for attempt in 0..1000_u64 {
-            let id = identity::run_id(main, attempt);
+        for number in 1..MOST_RUNS {
+            let id = number.to_string();
             let directory = self.path.join(&id);
             match std::fs::create_dir(&directory) {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -178,10 +181,9 @@ impl Registry {
 
     /// The run called `id`.
     pub fn find(&self, id: &str) -> Result<State> {
-        self.list()?
-            .into_iter()
-            .find(|state| state.id == id)
-            .ok_or_else(|| Error::missing(format!("no link {id:?}"), "lasthop link list shows those that run"))
+        self.list()?.into_iter().find(|state| state.id == id).ok_or_else(|| {
+            Error::missing(format!("no link {id:?}"), "lasthop link list shows those that run")
+        })
     }
 
     /// Undoes what killed runs left behind; one line for each thing undone.
@@ -194,7 +196,8 @@ impl Registry {
                 Some(state) => lines.extend(undo(self, &locked, &state)),
                 // Killed before the first state was written (begin holds the lock until then): nothing was made.
                 None => {
-                    std::fs::remove_dir_all(&directory).trying(|| format!("remove {}", directory.display()))?;
+                    std::fs::remove_dir_all(&directory)
+                        .trying(|| format!("remove {}", directory.display()))?;
                     lines.push(format!("removed {}", directory.display()));
                 }
             }

@@ -20,15 +20,24 @@ pub(super) fn all(places: &Places) -> Vec<Check> {
     }];
     let Ok(namespace) = namespace else { return checks };
     let end = end(&namespace, places, false);
-    checks.push(Check::new("TUN end", true, end.as_ref().map(|_| places.tun.display().to_string()).map_err(again)));
+    checks.push(Check::new(
+        "TUN end",
+        true,
+        end.as_ref().map(|_| places.tun.display().to_string()).map_err(again),
+    ));
     checks.push(Check::new("route with congestion control", true, congestion_control(&namespace, places)));
     checks.push(Check::new("nftables", true, table(&namespace, places)));
     checks.push(Check::new("sysctls", true, forwarding(&namespace)));
     checks.push(Check::new("mount namespace", true, overlay()));
     let whole = end.and_then(|_| self::end(&Namespace::new()?, places, true));
-    checks.push(Check::new("whole segments", false, whole.map(|_| "virtio header and segmentation offload".into())));
+    checks.push(Check::new(
+        "whole segments",
+        false,
+        whole.map(|_| "virtio header and segmentation offload".into()),
+    ));
     let six = sysctl::has_ipv6(&namespace).then(|| "there is".to_owned());
-    let no_six = || Error::missing("no IPv6", "enable it (sysctl net.ipv6.conf.all.disable_ipv6=0), or do without");
+    let no_six =
+        || Error::missing("no IPv6", "enable it (sysctl net.ipv6.conf.all.disable_ipv6=0), or do without");
     checks.push(Check::new("IPv6", false, six.ok_or_else(no_six)));
     checks
 }

@@ -17,7 +17,10 @@ pub struct CommandLine {
 
 impl CommandLine {
     /// `program` with `arguments`.
-    pub fn new<A: Into<OsString>>(program: impl Into<OsString>, arguments: impl IntoIterator<Item = A>) -> Self {
+    pub fn new<A: Into<OsString>>(
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Self {
         Self {
             program: program.into(),
             arguments: arguments.into_iter().map(Into::into).collect(),
@@ -27,7 +30,10 @@ impl CommandLine {
 
     /// The words, for a list.
     pub(super) fn for_people(&self) -> Vec<String> {
-        std::iter::once(&self.program).chain(&self.arguments).map(|word| word.to_string_lossy().into_owned()).collect()
+        std::iter::once(&self.program)
+            .chain(&self.arguments)
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect()
     }
 }
 

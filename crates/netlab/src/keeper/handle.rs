@@ -2,11 +2,11 @@
 
 use super::protocol::{Order, Report, Start, receive, send};
 use super::{Exit, SUBCOMMAND};
+use crate::Namespace;
 use crate::error::{Error, Result, Trying};
 use crate::process::ProcessId;
 use crate::signals::{self, Quiet};
 use crate::state::Registry;
-use crate::Namespace;
 use rustix::io::FdFlags;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;

@@ -66,7 +66,8 @@ pub enum Exit {
 
 pub(super) fn send(mut socket: &UnixStream, message: &impl Serialize) -> Result<()> {
     let body = serde_json::to_vec(message).map_err(|error| Error::Keeper(error.to_string()))?;
-    let length = u32::try_from(body.len()).map_err(|_| Error::Keeper("the command line is too long".into()))?;
+    let length =
+        u32::try_from(body.len()).map_err(|_| Error::Keeper("the command line is too long".into()))?;
     let mut bytes = length.to_ne_bytes().to_vec();
     bytes.extend(body);
     socket.write_all(&bytes).map_err(|error| Error::Keeper(format!("it does not listen: {error}")))
@@ -77,12 +78,16 @@ pub(super) fn receive<T: DeserializeOwned>(mut socket: &UnixStream) -> Result<Op
     let mut length = [0; 4];
     match socket.read_exact(&mut length) {
         // A peer that dies with unread messages resets the connection.
-        Err(error) if matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => {
+            return Ok(None);
+        }
         other => other.map_err(|error| Error::Keeper(error.to_string()))?,
     }
     let mut body = vec![0; u32::from_ne_bytes(length) as usize];
     match socket.read_exact(&mut body) {
-        Err(error) if matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => {
+            return Ok(None);
+        }
         other => other.map_err(|error| Error::Keeper(error.to_string()))?,
     }
     serde_json::from_slice(&body).map(Some).map_err(|error| Error::Keeper(error.to_string()))

@@ -69,7 +69,8 @@ impl Waiting {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             let routes = route::list(&here)?;
-            let default = routes.iter().find(|its| its.destination == route::Prefix::DEFAULT_V4 && its.via.is_some());
+            let default =
+                routes.iter().find(|its| its.destination == route::Prefix::DEFAULT_V4 && its.via.is_some());
             if let Some(gateway) = default.and_then(|route| route.via) {
                 return Ok(Pasta { child: self.child, gateway, forwards_dns: self.forwards_dns });
             }

@@ -79,7 +79,11 @@ fn needed_by_others(registry: &Registry, state: &State, key: &str) -> crate::Res
 }
 
 /// What `key` was before the first of the runs that now change it in namespace `outside`.
-pub(crate) fn remembered(registry: &Registry, outside: super::NamespaceId, key: &str) -> crate::Result<Option<String>> {
+pub(crate) fn remembered(
+    registry: &Registry,
+    outside: super::NamespaceId,
+    key: &str,
+) -> crate::Result<Option<String>> {
     Ok(registry.list()?.iter().find_map(|other| lists(other, Some(outside), key)))
 }
 
