@@ -41,7 +41,7 @@ pub fn add(namespace: &Namespace, address: Address) -> Result<()> {
 /// All addresses in `namespace`.
 pub fn list(namespace: &Namespace) -> Result<Vec<Address>> {
     let answers =
-        Netlink::open(namespace)?.dump(RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
+        Netlink::open(namespace)?.dump(&RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
     Ok(answers.into_iter().filter_map(parse).collect())
 }
 

@@ -29,15 +29,19 @@ use crate::signals::Quiet;
 use crate::state::Run;
 use crate::tun::Tun;
 use crate::{Namespace, Rights};
-use link::units::{BitRate, Span};
+use link::units::ByteCount;
+use packet::Layer;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// What a link is to be like, besides its model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostLinkOptions {
+    /// Whether packets on both descriptors start with the IP header (TUN) or the Ethernet header (TAP). On Ethernet each end
+    /// knows the other's hardware address for good: no ARP and no neighbour discovery crosses the link.
+    pub layer: Layer,
     /// Largest IP packet on the link in bytes; IPv6 needs 1280.
-    pub mtu: u32,
+    pub mtu: u16,
     /// Whether segments stay whole on both descriptors; see [`tun`](crate::tun).
     pub whole_segments: bool,
     /// Packets that wait in a device for the emulator, per direction. Not the link's queue: large, so that what is lost is
@@ -45,9 +49,9 @@ pub struct HostLinkOptions {
     pub queue_length: u32,
     /// TCP over both ends' routes.
     pub metrics: Metrics,
-    /// Rate and round-trip time of the link, to set socket buffers by; `None` leaves the kernel's. The caller's namespace is
+    /// Bandwidth-delay product of the link, to set socket buffers by; zero leaves the kernel's. The caller's namespace is
     /// only changed if it is a private one.
-    pub buffers: Option<(BitRate, Span)>,
+    pub bandwidth_delay_product: ByteCount,
     /// Ports of the caller that lead to servers behind the link.
     pub publish: Vec<Publish>,
     /// The file that makes TUN ends.
@@ -57,11 +61,12 @@ pub struct HostLinkOptions {
 impl Default for HostLinkOptions {
     fn default() -> Self {
         Self {
+            layer: Layer::Ip,
             mtu: 1500,
             whole_segments: false,
             queue_length: 10_000,
             metrics: Metrics::default(),
-            buffers: None,
+            bandwidth_delay_product: ByteCount::new(0),
             publish: Vec::new(),
             device: PathBuf::from(crate::tun::DEVICE),
         }
@@ -122,6 +127,11 @@ impl HostLink {
     #[must_use]
     pub fn inside_namespace(&self) -> &Namespace {
         &self.inside_namespace
+    }
+
+    /// Packets the kernel dropped at either end because the emulator did not read them in time.
+    pub fn dropped_by_kernel(&self) -> Result<u64> {
+        Ok(self.inside.statistics()?.tx_dropped + self.outside.statistics()?.tx_dropped)
     }
 
     /// Addresses of both ends.

@@ -61,7 +61,7 @@ impl Change {
 
 /// All interfaces of `namespace`.
 pub fn list(namespace: &Namespace) -> Result<Vec<Interface>> {
-    let answers = Netlink::open(namespace)?.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
+    let answers = Netlink::open(namespace)?.dump(&RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
     Ok(answers.into_iter().filter_map(parse).collect())
 }
 

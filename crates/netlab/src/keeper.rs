@@ -26,7 +26,6 @@ use crate::state::Registry;
 use crate::{Namespace, checks, namespace};
 use protocol::{Order, Report, Start, receive, send};
 use rustix::fd::{FromRawFd, OwnedFd};
-use rustix::io::FdFlags;
 use rustix::process::{Pid, WaitOptions};
 use rustix::thread::UnshareFlags;
 use std::io::ErrorKind;
@@ -76,16 +75,10 @@ fn inherited(number: i32) -> Option<OwnedFd> {
     if number <= 2 {
         return None;
     }
-    // SAFETY: the check below fails for a number that is no open descriptor (and closing it then does no harm), and nothing
-    // else in this process, which has just started, owns one above 2.
-    let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
-    match rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC) {
-        Ok(()) => Some(descriptor),
-        Err(_) => {
-            std::mem::forget(descriptor);
-            None
-        }
-    }
+    // SAFETY: fcntl takes its arguments by value, and fails for a number that is no open descriptor.
+    let is_open = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == 0;
+    // SAFETY: it is open, and nothing else in this process, which has just started, owns a descriptor above 2.
+    is_open.then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 /// Why COMMAND is to end.
@@ -130,7 +123,7 @@ impl Keeping {
             }
             if ordered {
                 match receive(&self.control)? {
-                    Some(Order::Start(start)) => self.start(*start)?,
+                    Some(Order::Start(start)) => self.start(&start),
                     Some(Order::Signal(signal)) => self.pass_on(signal),
                     Some(Order::End) => break Reason::Asked,
                     Some(Order::Keep { .. }) => return Err(Error::Keeper("told twice what to keep".into())),
@@ -151,7 +144,7 @@ impl Keeping {
     /// Collects what ended; when it is COMMAND, ends what it left behind and reports.
     fn reap(&mut self) -> Result<()> {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
-            if Some(pid.as_raw_pid() as u32) != self.command {
+            if Some(pid.as_raw_pid().cast_unsigned()) != self.command {
                 continue;
             }
             self.command = None;
@@ -167,7 +160,7 @@ impl Keeping {
     }
 
     fn pass_on(&self, signal: i32) {
-        let pid = self.command.and_then(|pid| Pid::from_raw(pid as i32));
+        let pid = self.command.and_then(|pid| Pid::from_raw(pid.cast_signed()));
         // Not reaped yet, so the number is still COMMAND's.
         if let (Some(pid), Some(signal)) = (pid, rustix::process::Signal::from_named_raw(signal)) {
             let _ = rustix::process::kill_process(pid, signal);
@@ -180,7 +173,7 @@ impl Keeping {
         Ok(state.map_or_else(Vec::new, |state| crate::state::undo(&self.registry, &locked, &state)))
     }
 
-    fn start(&mut self, start: Start) -> Result<()> {
+    fn start(&mut self, start: &Start) {
         let program = start.program.to_string_lossy().into_owned();
         let report = match spawn(&self.inside, &self.id, start) {
             Ok(Ok(pid)) => {
@@ -196,7 +189,6 @@ impl Keeping {
             Err(error) => Report::Failed { message: error.to_string() },
         };
         send_unless_dead(&self.control, &report);
-        Ok(())
     }
 }
 
@@ -220,7 +212,7 @@ fn release_terminal_pipes() -> std::io::Result<()> {
 }
 
 /// Starts COMMAND from a thread that has moved behind the link. The outer error is ours, the inner one that of executing.
-fn spawn(inside: &Namespace, id: &str, start: Start) -> Result<std::io::Result<u32>> {
+fn spawn(inside: &Namespace, id: &str, start: &Start) -> Result<std::io::Result<u32>> {
     namespace::on_own_thread(|| {
         // SAFETY: CLONE_FS and CLONE_NEWNS leave the descriptor table shared; only this short-lived thread is changed.
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS | UnshareFlags::NEWNS) }

@@ -3,7 +3,7 @@
 //! One nftables table per run, of family `inet` and named after it: one command removes all of it. Forwarding itself is a
 //! sysctl ([`sysctls`]).
 //!
-//! *Published* TCP ports: a connection to any address of the caller, from other hosts or from the caller itself, is
+//! *Published* ports, TCP and UDP: a connection to any address of the caller, from other hosts or from the caller itself, is
 //! redirected to the wireless host; the TCP connection stays end to end. For 127.0.0.1 the kernel must be told to route
 //! loopback addresses through the link's device (`route_localnet`, on that device only), and the connection then comes
 //! from the link's outside address. There is no such switch in IPv6: **`[::1]:PORT` is not published**.
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 
-/// A TCP port of the caller's addresses that leads to a server behind the link.
+/// A port (TCP and UDP) of the caller's addresses that leads to a server behind the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Publish {
     /// Port at the caller's addresses.
@@ -111,11 +111,11 @@ fn compose(rules: &Rules<'_>) -> String {
     for Publish { outside, inside: port } in *publish {
         let _ = writeln!(
             redirections,
-            "    meta nfproto ipv4 fib daddr type local tcp dport {outside} dnat ip to {inside}:{port}"
+            "    meta nfproto ipv4 fib daddr type local meta l4proto {{ tcp, udp }} th dport {outside} dnat ip to {inside}:{port}"
         );
         let _ = writeln!(
             redirections,
-            "    meta nfproto ipv6 ip6 daddr != ::1 fib daddr type local tcp dport {outside} dnat ip6 to [{inside6}]:{port}"
+            "    meta nfproto ipv6 ip6 daddr != ::1 fib daddr type local meta l4proto {{ tcp, udp }} th dport {outside} dnat ip6 to [{inside6}]:{port}"
         );
     }
     let masquerade6 = if *ipv6 {

@@ -58,7 +58,7 @@ impl Netlink {
     }
 
     /// Asks for all objects of a kind.
-    pub(crate) fn dump(&mut self, message: RouteNetlinkMessage) -> Result<Vec<RouteNetlinkMessage>> {
+    pub(crate) fn dump(&mut self, message: &RouteNetlinkMessage) -> Result<Vec<RouteNetlinkMessage>> {
         // A dump interrupted by a change is incomplete: the kernel marks it and one asks again.
         for _ in 0..10 {
             let mut answers = Vec::new();
@@ -102,11 +102,10 @@ impl Netlink {
                 match answer.payload {
                     NetlinkPayload::InnerMessage(inner) => each(inner),
                     NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
-                    NetlinkPayload::Error(_) => return Ok(()),
                     NetlinkPayload::Done(_) if interrupted => {
                         return Err(std::io::Error::from_raw_os_error(libc::EINTR));
                     }
-                    NetlinkPayload::Done(_) => return Ok(()),
+                    NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(()),
                     _ => {}
                 }
             }

@@ -103,7 +103,7 @@ pub(crate) fn named(interface: &str) -> Result<libc::ifreq> {
         });
     }
     for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
-        *to = from as libc::c_char;
+        *to = libc::c_char::from_ne_bytes([from]);
     }
     Ok(request)
 }

@@ -96,7 +96,8 @@ pub fn descendants(ancestor: u32) -> Vec<u32> {
 }
 
 /// Processes of run `id`: those with `LASTHOP=id` in their environment that are in the network namespace with inode number
-/// `inside`. Neither alone would do: an environment is passed around, an inode number is used again.
+/// `inside`. Neither alone would do: an environment is passed around (a desktop hands it to services), and numbers of runs and namespaces
+/// are used again; but as long as a process of an earlier run `id` lives, so does its namespace, and keeps its number.
 #[must_use]
 pub fn of_run(id: &str, inside: u64) -> Vec<ProcessId> {
     let mark = format!("LASTHOP={id}").into_bytes();

@@ -194,7 +194,7 @@ pub fn list(namespace: &Namespace) -> Result<Vec<Listed>> {
     for any in [Prefix::DEFAULT_V4, Prefix::DEFAULT_V6] {
         let mut question = RouteMessage::default();
         question.header.address_family = family(any.address);
-        for answer in netlink.dump(RouteNetlinkMessage::GetRoute(question))? {
+        for answer in netlink.dump(&RouteNetlinkMessage::GetRoute(question))? {
             if let RouteNetlinkMessage::NewRoute(message) = answer {
                 routes.push(parse(&message, any.address));
             }

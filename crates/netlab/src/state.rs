@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// A run as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Name of the run and of its directory: six hexadecimal digits.
+    /// Name of the run and of its directory: the lowest number that was free.
     pub id: String,
     /// The process that moves the packets.
     pub main: ProcessId,
@@ -43,6 +43,9 @@ pub struct State {
     /// What must be taken back, in the order in which it was made.
     pub made: Vec<Made>,
 }
+
+/// As many as there are pairs of addresses in 100.64.0.0/10.
+const MOST_RUNS: u32 = 1 << 20;
 
 /// Something that does not vanish with the process that made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,8 +144,8 @@ impl Registry {
         let started = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0, |since| since.as_secs());
-        for attempt in 0..1000_u64 {
-            let id = identity::run_id(main, attempt);
+        for number in 1..MOST_RUNS {
+            let id = number.to_string();
             let directory = self.path.join(&id);
             match std::fs::create_dir(&directory) {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}

@@ -5,7 +5,7 @@
 
 use crate::Namespace;
 use crate::error::{Result, Trying};
-use link::units::{BitRate, ByteCount, Span};
+use link::units::ByteCount;
 use std::path::PathBuf;
 
 /// Reads `key` ("net.ipv4.ip_forward") in `namespace`, without the newline.
@@ -37,6 +37,7 @@ fn path(key: &str) -> PathBuf {
 }
 
 /// Whether `namespace` has IPv6 at all.
+#[must_use]
 pub fn has_ipv6(namespace: &Namespace) -> bool {
     read(namespace, "net.ipv6.conf.all.disable_ipv6").is_ok_and(|value| value == "0")
 }
@@ -57,11 +58,12 @@ pub fn calm(namespace: &Namespace) -> Result<()> {
         .or_else(|_| write(namespace, "net.ipv4.ping_group_range", &format!("{group} {group}")))
 }
 
-/// Socket buffers for paths of `rate` and round-trip time `rtt`: the largest receive and send buffer become four times
-/// the bandwidth-delay product (half of a receive buffer is the kernel's own overhead, and a window must hold what is
-/// in flight during a recovery round besides), and never less than they were.
-pub fn socket_buffers(namespace: &Namespace, rate: BitRate, rtt: Span) -> Result<()> {
-    let wanted = buffer_size(rate, rtt).get();
+/// Socket buffers for paths with this bandwidth-delay product: the largest receive and send buffer become four times as
+/// large (half of a receive buffer is the kernel's own overhead, and a window must hold what is in flight during a recovery
+/// round besides), and never less than they were.
+pub fn socket_buffers(namespace: &Namespace, bandwidth_delay_product: ByteCount) -> Result<()> {
+    // The kernel keeps them in an `int`.
+    let wanted = bandwidth_delay_product.get().saturating_mul(4).min(i32::MAX as u64);
     for key in ["net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"] {
         let former = read(namespace, key)?;
         if let Some(value) = with_larger_maximum(&former, wanted) {
@@ -69,12 +71,6 @@ pub fn socket_buffers(namespace: &Namespace, rate: BitRate, rtt: Span) -> Result
         }
     }
     Ok(())
-}
-
-/// Four bandwidth-delay products, as far as the kernel's `int` goes.
-#[must_use]
-pub fn buffer_size(rate: BitRate, rtt: Span) -> ByteCount {
-    ByteCount::new(rate.bytes_in(rtt).get().saturating_mul(4).min(i32::MAX as u64))
 }
 
 /// `min default max` with at least `wanted` as max; `None` if it is already.
@@ -94,17 +90,6 @@ mod tests {
         assert_eq!(
             path("net.ipv4.conf.eth0/7.forwarding"),
             PathBuf::from("/proc/sys/net/ipv4/conf/eth0.7/forwarding")
-        );
-    }
-
-    #[test]
-    fn buffers_hold_four_bandwidth_delay_products() {
-        let rate = BitRate::from_bits_per_second(100_000_000).expect("a rate");
-        assert_eq!(buffer_size(rate, Span::from_millis(600)).get(), 30_000_000);
-        assert_eq!(
-            buffer_size(BitRate::from_bits_per_second(100_000_000_000).expect("a rate"), Span::from_secs(60))
-                .get(),
-            2_147_483_647
         );
     }
 

@@ -12,7 +12,8 @@
 
 use crate::error::{Error, Result, Trying};
 use crate::interface::{self, Change, Statistics};
-use crate::{Namespace, offload};
+use crate::{Namespace, offload, sysctl};
+use packet::Layer;
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -20,23 +21,15 @@ use std::path::PathBuf;
 /// Bytes of `struct virtio_net_hdr` before each packet of an end with whole segments.
 pub const VIRTIO_HEADER_LENGTH: usize = 10;
 
-/// What the packets of an end start with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Layer {
-    /// The IP header: TUN.
-    #[default]
-    Ip,
-    /// The Ethernet header: TAP, with this hardware address.
-    Ethernet([u8; 6]),
-}
-
 /// How to make an end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Interface name, at most 15 bytes.
     pub name: String,
-    /// TUN or TAP.
+    /// TUN (IP) or TAP (Ethernet).
     pub layer: Layer,
+    /// Hardware address of a TAP end, fixed so that captures repeat.
+    pub hardware_address: [u8; 6],
     /// Largest IP packet in bytes.
     pub mtu: u32,
     /// Packets that wait in the device for the reader (`txqueuelen`).
@@ -54,6 +47,7 @@ impl Default for Options {
         Self {
             name: "lasthop0".into(),
             layer: Layer::Ip,
+            hardware_address: [0x02, 0, 0, 0, 0, 1],
             mtu: 1500,
             queue_length: 1000,
             whole_segments: false,
@@ -76,13 +70,21 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes an end in `namespace`, up, without addresses.
+    /// Makes an end in `namespace`, up, without addresses. The kernel sends nothing of its own accord over it: no
+    /// link-local address is announced and no router searched.
     pub fn open(namespace: &Namespace, options: &Options) -> Result<Self> {
         let fd = namespace.enter(|| attach(options))?;
+        if sysctl::has_ipv6(namespace) {
+            for (key, value) in [("accept_ra", "0"), ("router_solicitations", "0"), ("addr_gen_mode", "1")] {
+                // A device name with a dot is written with a slash in a key.
+                let device = options.name.replace('.', "/");
+                sysctl::write(namespace, &format!("net.ipv6.conf.{device}.{key}"), value)?;
+            }
+        }
         let index = interface::find(namespace, &options.name)?.index;
         let hardware_address = match options.layer {
             Layer::Ip => None,
-            Layer::Ethernet(address) => Some(address),
+            Layer::Ethernet => Some(options.hardware_address),
         };
         let change = Change {
             up: None,
@@ -133,7 +135,7 @@ fn attach(options: &Options) -> Result<OwnedFd> {
     let mut mode = libc::IFF_NO_PI
         | match options.layer {
             Layer::Ip => libc::IFF_TUN,
-            Layer::Ethernet(_) => libc::IFF_TAP,
+            Layer::Ethernet => libc::IFF_TAP,
         };
     if options.whole_segments {
         mode |= libc::IFF_VNET_HDR;

@@ -13,11 +13,15 @@ use crate::route::{self, Prefix, Route};
 use crate::signals::Quiet;
 use crate::state::{Made, NamespaceId, Run, remembered};
 use crate::tun::{self, Tun};
-use crate::{Namespace, Rights, address, interface, sysctl};
+use crate::{Namespace, Rights, address, interface, neighbour, sysctl};
+use packet::Layer;
 use std::net::{IpAddr, SocketAddr};
 
 /// Name of the wireless host's interface.
 const INSIDE: &str = "lasthop0";
+/// Hardware addresses on Ethernet: locally administered, the same in every run.
+const INSIDE_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 1];
+const OUTSIDE_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 2];
 /// DNS (RFC 1035).
 const DNS: u16 = 53;
 
@@ -38,10 +42,12 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let inside_id = NamespaceId::of(&inside_namespace)?;
     run.update(|state| state.inside = Some(inside_id))?;
     let device = format!("lasthop-{}", run.id());
-    let open = |namespace: &Namespace, name: &str| {
+    let open = |namespace: &Namespace, name: &str, hardware_address| {
         let options = tun::Options {
             name: name.to_owned(),
-            mtu: options.mtu,
+            layer: options.layer,
+            hardware_address,
+            mtu: options.mtu.into(),
             queue_length: options.queue_length,
             whole_segments: options.whole_segments,
             device: options.device.clone(),
@@ -51,16 +57,14 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     };
     interface::loopback_up(&inside_namespace)?;
     sysctl::calm(&inside_namespace)?;
-    let inside = open(&inside_namespace, INSIDE)?;
-    let outside = open(&outside_namespace, &device)?;
+    let inside = open(&inside_namespace, INSIDE, INSIDE_MAC)?;
+    let outside = open(&outside_namespace, &device, OUTSIDE_MAC)?;
     let ipv6 =
         sysctl::has_ipv6(&inside_namespace) && sysctl::has_ipv6(&outside_namespace) && options.mtu >= 1280;
     connect(&inside_namespace, &inside, &outside_namespace, &outside, addresses, ipv6, leaves.ipv6, options)?;
-    if let Some((rate, rtt)) = options.buffers {
-        sysctl::socket_buffers(&inside_namespace, rate, rtt)?;
-        if rights.outside_is_private() {
-            sysctl::socket_buffers(&outside_namespace, rate, rtt)?;
-        }
+    sysctl::socket_buffers(&inside_namespace, options.bandwidth_delay_product)?;
+    if rights.outside_is_private() {
+        sysctl::socket_buffers(&outside_namespace, options.bandwidth_delay_product)?;
     }
 
     // From here on somebody cleans up whatever happens.
@@ -164,15 +168,18 @@ fn connect(
         pairs.push((IpAddr::V6(addresses.inside6), IpAddr::V6(addresses.outside6), default));
     }
     for (ours, theirs, default) in pairs {
-        for (namespace, index, own, peer) in [
-            (inside_namespace, inside.index(), ours, theirs),
-            (outside_namespace, outside.index(), theirs, ours),
+        for (namespace, index, own, peer, mac_of_peer) in [
+            (inside_namespace, inside.index(), ours, theirs, OUTSIDE_MAC),
+            (outside_namespace, outside.index(), theirs, ours, INSIDE_MAC),
         ] {
             let Prefix { address, length } = Prefix::host(own);
             address::add(namespace, address::Address { index, address, prefix_length: length })?;
             let mut to_peer = Route::on_link(Prefix::host(peer), index, options.metrics.clone());
             to_peer.source = Some(own);
             route::add(namespace, &to_peer)?;
+            if options.layer == Layer::Ethernet {
+                neighbour::add(namespace, index, peer, mac_of_peer)?;
+            }
         }
         if let Some(default) = default {
             let mut out = Route::by_way_of(default, theirs, inside.index(), options.metrics.clone());

@@ -1,10 +1,9 @@
-//! Names that tell a run, and a namespace, from all others.
+//! What tells a namespace from all others.
 
 use crate::Namespace;
 use crate::error::Result;
-use crate::process::{self, ProcessId};
+use crate::process;
 use serde::{Deserialize, Serialize};
-use std::hash::{BuildHasher, RandomState};
 
 /// A network namespace as it is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,9 +31,4 @@ impl NamespaceId {
             .filter_map(|path| Namespace::at(&path).ok())
             .find(|namespace| Self::of(namespace).is_ok_and(|id| id == self))
     }
-}
-
-/// Six hexadecimal digits: short, because users type them; `begin` tries the next attempt when they are taken.
-pub(super) fn run_id(main: ProcessId, attempt: u64) -> String {
-    format!("{:06x}", RandomState::new().hash_one((main.pid, main.start_time, attempt)) & 0xff_ffff)
 }
