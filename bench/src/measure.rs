@@ -79,14 +79,23 @@ pub fn measure(link: Link, kind: Kind, window: Window) -> Result<Measured, Strin
     let traffic = end.receive(window, &mut meter);
     let ended = stop(&mut child);
     let said = said.and_then(|said| said.join().ok()).unwrap_or_default();
-    let last_line = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no message").trim();
-    let traffic = traffic.map_err(|error| format!("{error} ({last_line})"))?;
-    ended.map_err(|error| format!("{error} ({last_line})"))?;
+    let traffic = traffic.map_err(|error| format!("{error} ({})", in_one_line(&said)))?;
+    ended.map_err(|error| format!("{error} ({})", in_one_line(&said)))?;
     let processor = match meter.readings[..] {
         [first, last] => last.saturating_sub(first),
         _ => Duration::ZERO,
     };
     Ok(Measured { traffic, processor })
+}
+
+/// The last of what a program said.
+fn in_one_line(said: &str) -> String {
+    const LINES: usize = 3;
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match lines.len() {
+        0 => "it said nothing".into(),
+        count => lines[count.saturating_sub(LINES)..].join("; "),
+    }
 }
 
 /// Starts the link's program with the sender behind it.

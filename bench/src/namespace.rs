@@ -55,7 +55,21 @@ pub fn tun(name: &str, own: &str, peer: &str) -> io::Result<OwnedFd> {
 /// # Errors
 /// What it says.
 pub fn ip(arguments: &str) -> io::Result<()> {
-    let output = Command::new("ip").args(arguments.split_whitespace()).output()?;
+    run(Command::new("ip"), arguments)
+}
+
+/// Runs iproute2 in the network namespace of a process.
+///
+/// # Errors
+/// What it says.
+pub fn ip_in(process: u32, arguments: &str) -> io::Result<()> {
+    let mut command = Command::new("nsenter");
+    command.arg(format!("--net=/proc/{process}/ns/net")).arg("ip");
+    run(command, arguments)
+}
+
+fn run(mut command: Command, arguments: &str) -> io::Result<()> {
+    let output = command.args(arguments.split_whitespace()).output()?;
     if output.status.success() {
         return Ok(());
     }

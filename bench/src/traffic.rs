@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// Longest time that a receiver waits for something to arrive. Setting a link up takes well under a second.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How much longer than it is measured a sender sends, so that the receiver sees all of its window.
 const BEYOND_WINDOW: Duration = Duration::from_millis(500);
