@@ -1,0 +1,214 @@
+//! What is measured, in which unit, against which target.
+
+use crate::contender::{Contender, Task};
+use crate::measure::{Arrived, Measured};
+use crate::traffic::{Kind, Window};
+use std::time::Duration;
+
+/// Rate of the probe, in packets a second.
+const PROBE: u32 = 10_000;
+
+/// Goodput of TCP with time stamps in packets of 1500 bytes, as a share of the rate counted at the IP layer.
+const GOODPUT_AT_IP: f64 = 1448.0 / 1500.0;
+
+/// One figure of a measurement.
+pub struct Figure {
+    /// What it is, with its unit.
+    pub title: &'static str,
+    /// Digits after the point.
+    pub digits: usize,
+    /// Whether its ratio to a peer's says something.
+    pub ratios: bool,
+    /// The contender whose figure of the same round is taken off first.
+    pub above: Option<Contender>,
+    /// Reads it from the measurement of a task.
+    pub of: fn(&Measured, Task) -> f64,
+    /// What it should be, for whom.
+    pub targets: &'static [(Contender, Target)],
+}
+
+/// What a figure should be.
+#[derive(Debug, Clone, Copy)]
+pub enum Target {
+    /// At least this.
+    AtLeast(f64),
+    /// At most this.
+    AtMost(f64),
+    /// At least this many times what that contender has.
+    AtLeastTimes(f64, Contender),
+}
+
+/// One measurement, which all contenders take in turn.
+pub struct Experiment {
+    /// What it is.
+    pub title: &'static str,
+    /// Who takes part.
+    pub contenders: &'static [Contender],
+    /// The link they are to be.
+    pub task: Task,
+    /// What is sent.
+    pub traffic: Kind,
+    /// Time before the window, in seconds.
+    pub warm_up: f64,
+    /// What is read from it.
+    pub figures: &'static [Figure],
+}
+
+impl Experiment {
+    /// The part that counts, if it is to have this length.
+    #[must_use]
+    pub fn window(&self, length: Duration) -> Window {
+        Window { after: Duration::from_secs_f64(self.warm_up), length }
+    }
+
+    /// The link that a contender is to be: the veth pair cannot delay, and is the floor as it is.
+    #[must_use]
+    pub fn task_of(&self, contender: Contender) -> Task {
+        if contender == Contender::Veth { Task::default() } else { self.task }
+    }
+}
+
+use Contender::{Bare, Mahimahi, Precise, Rattan, Split, Veth, Whole};
+
+const TEN_MILLISECONDS: Duration = Duration::from_millis(10);
+
+/// All of them.
+pub const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        title: "Bulk TCP, no delay, no limit",
+        contenders: &[Whole, Split, Bare, Rattan, Mahimahi, Veth],
+        task: Task { delay: Duration::ZERO, megabits: None },
+        traffic: Kind::Bulk,
+        warm_up: 0.5,
+        figures: &[Figure {
+            title: "Gbit/s",
+            digits: 2,
+            ratios: true,
+            above: None,
+            of: gigabits,
+            targets: &[
+                (Whole, Target::AtLeast(10.0)),
+                (Split, Target::AtLeast(2.0)),
+                (Split, Target::AtLeastTimes(0.8, Bare)),
+            ],
+        }],
+    },
+    Experiment {
+        title: "Bulk TCP, 10 ms each way",
+        contenders: &[Whole, Split, Bare, Rattan, Mahimahi],
+        task: Task { delay: TEN_MILLISECONDS, megabits: None },
+        traffic: Kind::Bulk,
+        warm_up: 1.0,
+        figures: &[Figure {
+            title: "Gbit/s",
+            digits: 2,
+            ratios: true,
+            above: None,
+            of: gigabits,
+            targets: &[(Split, Target::AtLeast(1.0))],
+        }],
+    },
+    Experiment {
+        title: "Flood of 1400-byte datagrams, no delay",
+        contenders: &[Whole, Split, Bare, Rattan, Mahimahi, Veth],
+        task: Task { delay: Duration::ZERO, megabits: None },
+        traffic: Kind::Flood,
+        warm_up: 0.3,
+        figures: &[Figure {
+            title: "1000 packets/s that arrive",
+            digits: 0,
+            ratios: true,
+            above: None,
+            of: |measured, _| match &measured.traffic {
+                Arrived::Flood(flood) => flood.arrived / 1e3,
+                _ => f64::NAN,
+            },
+            targets: &[(Whole, Target::AtLeast(200.0)), (Split, Target::AtLeast(200.0))],
+        }],
+    },
+    Experiment {
+        title: "Bulk TCP, 1 Gbit/s counted at IP, 10 ms each way, after 3 s",
+        contenders: &[Split, Whole, Rattan, Mahimahi],
+        task: Task { delay: TEN_MILLISECONDS, megabits: Some(1000) },
+        traffic: Kind::Bulk,
+        warm_up: 3.0,
+        figures: &[Figure {
+            title: "% of the ceiling, 965 Mbit/s",
+            digits: 1,
+            ratios: true,
+            above: None,
+            of: |measured, task| gigabits(measured, task) / GOODPUT_AT_IP * 100.0,
+            targets: &[(Split, Target::AtLeast(97.0)), (Whole, Target::AtLeast(97.0))],
+        }],
+    },
+    Experiment {
+        title: "10 000 packets/s of 200 bytes, 10 ms each way (the veth pair: none)",
+        contenders: &[Whole, Precise, Bare, Rattan, Mahimahi, Veth],
+        task: Task { delay: TEN_MILLISECONDS, megabits: None },
+        traffic: Kind::Probe(PROBE),
+        warm_up: 0.5,
+        figures: &[
+            Figure {
+                title: "us of delay above the veth pair, median",
+                digits: 1,
+                ratios: true,
+                above: Some(Veth),
+                of: |measured, task| offset(measured, task, 0.5),
+                targets: &[(Whole, Target::AtMost(45.0)), (Precise, Target::AtMost(15.0))],
+            },
+            Figure {
+                title: "us of delay above the veth pair, 99th percentile",
+                digits: 0,
+                ratios: false,
+                above: Some(Veth),
+                of: |measured, task| offset(measured, task, 0.99),
+                targets: &[],
+            },
+            Figure {
+                title: "us beyond the configured delay, shortest (below 0: early)",
+                digits: 1,
+                ratios: false,
+                above: None,
+                of: |measured, task| offset(measured, task, 0.0),
+                targets: &[(Whole, Target::AtLeast(0.0)), (Precise, Target::AtLeast(0.0))],
+            },
+            Figure {
+                title: "us of processor time a packet",
+                digits: 1,
+                ratios: true,
+                above: None,
+                of: |measured, _| match &measured.traffic {
+                    Arrived::Probe(delays) => measured.processor.as_secs_f64() * 1e6 / delays.arrived() as f64,
+                    _ => f64::NAN,
+                },
+                targets: &[(Whole, Target::AtMost(16.0))],
+            },
+            Figure {
+                title: "% of packets lost",
+                digits: 2,
+                ratios: false,
+                above: None,
+                of: |measured, _| match &measured.traffic {
+                    Arrived::Probe(delays) => 100.0 * (1.0 - delays.arrived() as f64 / delays.sent as f64),
+                    _ => f64::NAN,
+                },
+                targets: &[],
+            },
+        ],
+    },
+];
+
+fn gigabits(measured: &Measured, _: Task) -> f64 {
+    match measured.traffic {
+        Arrived::Bulk(bits) => bits / 1e9,
+        _ => f64::NAN,
+    }
+}
+
+/// How many microseconds beyond the configured delay this share of packets did not exceed.
+fn offset(measured: &Measured, task: Task, share: f64) -> f64 {
+    match &measured.traffic {
+        Arrived::Probe(delays) => delays.quantile(share) - task.delay.as_secs_f64() * 1e6,
+        _ => f64::NAN,
+    }
+}

@@ -1,0 +1,66 @@
+//! Links that do as little as a link can, to hold emulators against: a program runs behind each of them.
+//!
+//! * [`veth`]: two namespaces with a pair of virtual Ethernet devices. No user space is in between.
+//! * [`bare`]: two TUN devices and one thread that reads packets from one and writes them to the other. This is what an
+//!   emulator that handles single packets would cost if it did nothing at all.
+
+mod forward;
+
+use crate::namespace::{in_new_namespace, ip, ip_in, tun};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use std::ffi::OsString;
+use std::io;
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+/// Where the command finds the address of the other end.
+pub const HOST: &str = "BENCH_HOST";
+
+const OUTSIDE: &str = "10.98.0.1";
+const INSIDE: &str = "10.98.0.2";
+
+/// Runs `command` behind a veth pair.
+///
+/// # Errors
+/// If the pair or the command cannot be had.
+pub fn veth(command: &[OsString]) -> io::Result<ExitStatus> {
+    // The process itself stays outside; only the thread that runs the command leaves.
+    let outside = std::process::id();
+    in_new_namespace(|| {
+        ip(&format!("link add bench1 type veth peer name bench1 netns {outside}"))?;
+        ip(&format!("addr add {INSIDE} peer {OUTSIDE} dev bench1"))?;
+        ip("link set bench1 up")?;
+        ip_in(outside, "link set bench1 up")?;
+        ip_in(outside, &format!("addr add {OUTSIDE} peer {INSIDE} dev bench1"))?;
+        let status = run(command);
+        // With its namespace it would go as well, but some time later, and the next to come wants the name.
+        ip("link del bench1")?;
+        status
+    })
+}
+
+/// Runs `command` behind the bare forwarder, which keeps each packet for `delay`.
+///
+/// # Errors
+/// If the devices or the command cannot be had.
+pub fn bare(delay: Duration, command: &[OsString]) -> io::Result<ExitStatus> {
+    let outside = tun("bench0", OUTSIDE, INSIDE)?;
+    in_new_namespace(|| {
+        let inside = tun("bench0", INSIDE, OUTSIDE)?;
+        let ended = EventFd::from_flags(EfdFlags::EFD_CLOEXEC)?;
+        std::thread::scope(|scope| {
+            let forwarder = scope.spawn(|| forward::forward([&outside, &inside], delay, &ended));
+            let status = run(command);
+            ended.write(1)?;
+            forwarder.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            status
+        })
+    })
+}
+
+/// Runs `command` in the calling thread's namespace.
+fn run(command: &[OsString]) -> io::Result<ExitStatus> {
+    let (program, arguments) =
+        command.split_first().ok_or_else(|| io::Error::other("no command to run behind the link"))?;
+    Command::new(program).args(arguments).env(HOST, OUTSIDE).status()
+}

@@ -1,0 +1,14 @@
+//! Measures `lasthop link` side by side with other emulators, with the bare veth pair, and with a bare forwarder.
+//!
+//! Every contender runs the same sender behind its link, and the same receiver measures at the other end. Contenders take
+//! turns within one run, so that what else the machine does hits all of them alike, and what counts is the ratio.
+
+pub mod compare;
+pub mod contender;
+pub mod experiment;
+pub mod floor;
+pub mod measure;
+pub mod namespace;
+pub mod processor;
+pub mod results;
+pub mod traffic;

@@ -1,0 +1,89 @@
+//! Network namespaces that nothing but threads and processes hold, so that none can be left behind.
+
+use netlab::tun::{DEVICE, TunOptions, create_here};
+use nix::sched::{CloneFlags, unshare};
+use packet::Layer;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+/// Packets that may wait in a device for whoever reads it. With the kernel's 500 or 1000 a window of 10 ms overflows
+/// when it comes in one burst.
+pub const QUEUE: u32 = 5000;
+
+/// Does `work` on a thread in a network namespace of its own. What the thread starts is in it too.
+///
+/// # Errors
+/// If namespaces cannot be made here, or `work` fails.
+pub fn in_new_namespace<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            leave_for_new_namespace()?;
+            work()
+        });
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Moves the calling thread, and what it starts from now on, into a new network namespace.
+///
+/// # Errors
+/// If namespaces cannot be made here.
+pub fn leave_for_new_namespace() -> io::Result<()> {
+    let namespace = unshare(CloneFlags::CLONE_NEWNET);
+    namespace.map_err(|error| io::Error::other(format!("a new network namespace: {error} (run it as root)")))?;
+    ip("link set lo up")
+}
+
+/// Makes the TUN device `name` in the calling thread's namespace and brings it up, with the address `own` and its only
+/// neighbour `peer`. It is gone with its descriptor.
+///
+/// # Errors
+/// If there are no TUN devices here.
+pub fn tun(name: &str, own: &str, peer: &str) -> io::Result<OwnedFd> {
+    let options = TunOptions { name, layer: Layer::Ip, whole_segments: false };
+    let device = create_here(Path::new(DEVICE), options).map_err(io::Error::other)?;
+    ip(&format!("link set {name} txqueuelen {QUEUE} up"))?;
+    ip(&format!("addr add {own} peer {peer} dev {name}"))?;
+    Ok(device)
+}
+
+/// Runs iproute2 in the calling thread's network namespace.
+///
+/// # Errors
+/// What it says.
+pub fn ip(arguments: &str) -> io::Result<()> {
+    run(Command::new("ip"), arguments)
+}
+
+/// Runs iproute2 in the network namespace of a process.
+///
+/// # Errors
+/// What it says.
+pub fn ip_in(process: u32, arguments: &str) -> io::Result<()> {
+    let mut command = Command::new("nsenter");
+    command.arg(format!("--net=/proc/{process}/ns/net")).arg("ip");
+    run(command, arguments)
+}
+
+fn run(mut command: Command, arguments: &str) -> io::Result<()> {
+    let output = command.args(arguments.split_whitespace()).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("ip {arguments}: {}", said.trim())))
+}
+
+/// Allows socket buffers as large as a long fast link needs, in the calling thread's network namespace.
+///
+/// # Errors
+/// If the namespace belongs to somebody else.
+pub fn allow_large_buffers() -> io::Result<()> {
+    for (file, value) in [("tcp_rmem", "4096 131072 67108864"), ("tcp_wmem", "4096 65536 67108864")] {
+        std::fs::write(format!("/proc/sys/net/ipv4/{file}"), value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Processor time of a program with its children and threads, as the scheduler has counted it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::time::Duration;
+
+/// Processor time that the process tree of `root` has used, without the senders in it. Kernel work that runs in the
+/// context of these threads (system calls, most of packet reception) is in it; what runs elsewhere is not.
+#[must_use]
+pub fn used_by(root: u32) -> Duration {
+    let children = children();
+    let mut total = 0;
+    let mut open = vec![root];
+    while let Some(process) = open.pop() {
+        open.extend(children.get(&process).into_iter().flatten());
+        if !is_sender(process) {
+            total += nanoseconds(process);
+        }
+    }
+    Duration::from_nanos(total)
+}
+
+/// Who is whose child.
+fn children() -> HashMap<u32, Vec<u32>> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    for process in entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
+        // A process that has just ended has no parent any more, and no children that count.
+        if let Some(parent) = parent(process) {
+            children.entry(parent).or_default().push(process);
+        }
+    }
+    children
+}
+
+fn parent(process: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name, in brackets, may hold anything; state and parent follow its last bracket.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Whether the process is the traffic that runs behind the link.
+fn is_sender(process: u32) -> bool {
+    let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|&byte| byte == 0);
+    let this = std::env::current_exe().ok();
+    let first = words.next().map(|word| String::from_utf8_lossy(word).into_owned());
+    first.is_some() && first == this.and_then(|path| path.to_str().map(str::to_owned)) && words.next() == Some(b"send")
+}
+
+/// Time on a processor of all threads of a process (the first figure of schedstat).
+fn nanoseconds(process: u32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    threads
+        .filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok())
+        .filter_map(|line| line.split_whitespace().next()?.parse::<u64>().ok())
+        .sum()
+}
