@@ -108,6 +108,9 @@ pub struct LinkArguments {
     /// Take segments apart even where nothing needs it; for measuring
     #[arg(long, hide = true)]
     pub split: bool,
+    /// Carry Ethernet frames (TAP) instead of IP packets (TUN)
+    #[arg(long)]
+    pub ethernet: bool,
     /// No messages, not even the summary
     #[arg(short, long)]
     pub quiet: bool,

@@ -62,7 +62,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let segments = if whole_segments { Segments::Whole } else { Segments::Split };
     let mut port = |tun: &Tun| -> Result<_, Failure> {
         let descriptor = tun.descriptor()?;
-        Ok(kernel.add(Port::new(descriptor, Layer::Ip, segments, assembled.mtu.into()))?)
+        Ok(kernel.add(Port::new(descriptor, layer(arguments), segments, assembled.mtu.into()))?)
     };
     let (inside, outside) = (port(link.inside())?, port(link.outside())?);
     let wants_bytes = arguments.capture.is_some() || arguments.events.is_some();
@@ -115,6 +115,11 @@ fn link_seed(seed: u64) -> Seed {
     Seed::campaign(seed).run(0).link("link")
 }
 
+/// What crosses the link.
+const fn layer(arguments: &LinkArguments) -> Layer {
+    if arguments.ethernet { Layer::Ethernet } else { Layer::Ip }
+}
+
 /// The program to run: what was given, or the user's shell.
 fn command_line(given: &[OsString]) -> CommandLine {
     match given.split_first() {
@@ -140,10 +145,11 @@ fn host_link_options(
     whole_segments: bool,
 ) -> HostLinkOptions {
     HostLinkOptions {
-        mtu: assembled.mtu.into(),
+        layer: layer(arguments),
+        mtu: assembled.mtu,
         whole_segments,
         metrics: Metrics { congestion_control: arguments.cc.clone(), ..Metrics::default() },
-        buffers: Some((assembled.link.fastest(), assembled.link.round_trip())),
+        bandwidth_delay_product: assembled.link.fastest().bytes_in(assembled.link.round_trip()),
         publish: arguments.publish.clone(),
         ..HostLinkOptions::default()
     }
@@ -170,7 +176,7 @@ fn start_recorder(
     let info = LinkInfo {
         id: LinkId(0),
         name: assembled.name.clone(),
-        layer: Layer::Ip.into(),
+        layer: layer(arguments).into(),
         mtu: assembled.mtu.into(),
         up: way(Direction::Up, up),
         down: way(Direction::Down, down),
