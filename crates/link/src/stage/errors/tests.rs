@@ -75,7 +75,7 @@ impl Driven {
         packet.number = self.next;
         self.next += 1;
         (packet.at, packet.sending) = (sending.end, sending);
-        packet.marks.clear();
+        packet.marks = crate::fate::Marks::default();
         self.stage.accept(packet, &mut self.out);
         let lost = self.out.lost.pop();
         let hit = lost.is_some();
