@@ -84,7 +84,6 @@ impl Driven {
     }
 
     /// What happens to one packet: it passes, or is lost.
-    #[allow(clippy::result_large_err, reason = "it is the same packet, and a test")]
     fn fate(&mut self, packet: Packet) -> Result<Packet, Packet> {
         self.stage.accept(packet, &mut self.out);
         self.out.passed.pop().ok_or_else(|| self.out.lost.pop().expect("no packet disappears"))
