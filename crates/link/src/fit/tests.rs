@@ -122,12 +122,13 @@ fn intervals_of_blocks_hold_the_truth_in_95_percent_of_traces() {
 
 #[test]
 fn intervals_of_packets_hold_the_truth_in_95_percent_of_traces() {
-    let (good, bad) = (Span::from_millis(200), Span::from_millis(30));
+    // Bad stays hardly longer than the gaps between packets: many are missed.
+    let (good, bad) = (Span::from_millis(100), Span::from_millis(5));
     let trials = 1000;
     let (mut held, mut runs_refused) = ([0; 2], 0);
     let mut spread = [Spread::default(); 2];
     for seed in 0..u64::from(trials) {
-        let fit = two_state(&irregular(exponential(good, bad), seed, 10_000)).expect("enough changes");
+        let fit = two_state(&irregular(exponential(good, bad), seed, 4000)).expect("enough changes");
         held[0] += holds(&fit.good, &good);
         held[1] += holds(&fit.bad, &bad);
         spread[0].add(&fit.good);

@@ -75,7 +75,7 @@ impl Driven {
         packet.number = self.next;
         self.next += 1;
         (packet.at, packet.sending) = (sending.end, sending);
-        packet.marks.clear();
+        packet.marks = crate::fate::Marks::default();
         self.stage.accept(packet, &mut self.out);
         let lost = self.out.lost.pop();
         let hit = lost.is_some();
@@ -84,7 +84,6 @@ impl Driven {
     }
 
     /// What happens to one packet: it passes, or is lost.
-    #[allow(clippy::result_large_err, reason = "it is the same packet, and a test")]
     fn fate(&mut self, packet: Packet) -> Result<Packet, Packet> {
         self.stage.accept(packet, &mut self.out);
         self.out.passed.pop().ok_or_else(|| self.out.lost.pop().expect("no packet disappears"))
