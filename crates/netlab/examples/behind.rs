@@ -1,9 +1,9 @@
 //! The smallest program that runs another one behind a link: packets are copied, nothing happens to them.
 //!
-//! `behind [--publish PORT]... [--mtu BYTES] [--congestion-control NAME] [--whole] [--json] COMMAND [ARGUMENT]...`, or
-//! `behind --sweep`. It says on standard error what was swept and noted, and the integration tests use it as `lasthop`.
+//! `behind [--publish PORT]... [--mtu BYTES] [--congestion-control NAME] [--whole] [--ethernet] [--no-pasta] COMMAND
+//! [ARGUMENT]...`, `behind --sweep` or `behind --check`. It says on standard error what was swept and noted, and the integration tests use it as `lasthop`.
 
-use netlab::{CommandLine, HostLink, HostLinkOptions, Registry, keeper, rights};
+use netlab::{CommandLine, HostLink, HostLinkOptions, Registry, checks, keeper, rights};
 use std::error::Error;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::ExitCode;
@@ -20,6 +20,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<ExitCode, Box<dyn Error>> {
     let mut options = HostLinkOptions::default();
+    let mut way_out = rights::Options::default();
     let mut arguments = std::env::args_os().skip(1).peekable();
     let registry = Registry::open()?;
     while let Some(option) = arguments.next_if(|argument| argument.to_string_lossy().starts_with("--")) {
@@ -34,13 +35,19 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
             "--mtu" => options.mtu = value()?.parse()?,
             "--congestion-control" => options.metrics.congestion_control = value()?,
             "--whole" => options.whole_segments = true,
+            "--ethernet" => options.layer = packet::Layer::Ethernet,
+            "--no-pasta" => way_out.pasta = false,
+            "--check" => {
+                println!("{}", serde_json::to_string(&checks::all(&checks::Places::default()))?);
+                return Ok(ExitCode::SUCCESS);
+            }
             other => return Err(format!("unknown option {other}").into()),
         }
     }
     let program = arguments.next().ok_or("behind COMMAND [ARGUMENT]...")?;
     registry.sweep()?.iter().for_each(|line| eprintln!("swept: {line}"));
     let mut run = registry.begin()?;
-    let rights = rights::acquire(&mut run, &rights::Options::default())?;
+    let rights = rights::acquire(&mut run, &way_out)?;
     let mut link = HostLink::create(run, &rights, &options)?;
     link.notes().iter().for_each(|note| eprintln!("note: {note}"));
     let (inside, outside) = (link.inside().descriptor()?, link.outside().descriptor()?);

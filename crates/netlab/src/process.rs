@@ -1,6 +1,8 @@
 //! Processes by number *and* start time: numbers are used again, the pair is not until the next boot.
 
+use crate::Namespace;
 use crate::error::{Result, Trying};
+use crate::state::NamespaceId;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
@@ -95,19 +97,21 @@ pub fn descendants(ancestor: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
-/// Processes of run `id`: those with `LASTHOP=id` in their environment that are in the network namespace with inode number
-/// `inside`. Neither alone would do: an environment is passed around (a desktop hands it to services), and numbers of runs and namespaces
-/// are used again; but as long as a process of an earlier run `id` lives, so does its namespace, and keeps its number.
+/// Processes of run `id`: those with `LASTHOP=id` in their environment that are in the network namespace `inside`. The
+/// namespace alone would not do, because a program behind the link may let others in; nor the environment, which a desktop
+/// hands to its services, and in which two users' runs may have the same number.
 #[must_use]
-pub fn of_run(id: &str, inside: u64) -> Vec<ProcessId> {
+pub fn of_run(id: &str, inside: NamespaceId) -> Vec<ProcessId> {
     let mark = format!("LASTHOP={id}").into_bytes();
     all()
         .into_iter()
-        .filter(|pid| namespace_inode(*pid) == Some(inside))
         .filter(|pid| {
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|entry| entry == mark)
         })
+        .filter(|pid| namespace_inode(*pid) == Some(inside.inode))
+        // The inode number is used again when the namespace is gone, the cookie is not.
+        .filter(|pid| Namespace::at(&format!("/proc/{pid}/ns/net")).is_ok_and(|its| inside.is(&its)))
         .filter_map(ProcessId::of)
         .collect()
 }

@@ -138,6 +138,7 @@ impl Registry {
 
     /// Starts a run: its directory and first state, with nothing made yet.
     pub fn begin(&self) -> Result<Run> {
+        use std::os::unix::fs::DirBuilderExt;
         let _locked = self.lock()?;
         let main = ProcessId::own()?;
         let pid_namespace = own_pid_namespace()?;
@@ -147,7 +148,7 @@ impl Registry {
         for number in 1..MOST_RUNS {
             let id = number.to_string();
             let directory = self.path.join(&id);
-            match std::fs::create_dir(&directory) {
+            match std::fs::DirBuilder::new().mode(0o700).create(&directory) {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 other => {
                     other.trying(|| format!("make {}", directory.display()))?;

@@ -73,7 +73,7 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let keeper_process = keeper.process();
     // Should anything below fail, dropping the keeper has it undo the run.
     run.update(|state| state.keeper = keeper_process)?;
-    let cgroup = control_group(&mut run, &mut notes)?;
+    let cgroup = control_group(&mut run)?;
     translate(&mut run, &outside_namespace, &device, addresses, ipv6 && leaves.ipv6, options)?;
     if nat::forward_policy_drops(&outside_namespace).unwrap_or(false) {
         notes.push(format!(
@@ -190,23 +190,11 @@ fn connect(
     Ok(())
 }
 
-/// A control group for the program; without one the run goes on.
-fn control_group(run: &mut Run, notes: &mut Vec<String>) -> Result<Option<std::path::PathBuf>> {
-    let path = match Cgroup::planned(&format!("lasthop-{}", run.id())) {
-        Ok(path) => path,
-        Err(error) => {
-            notes.push(format!("no control group: {error}"));
-            return Ok(None);
-        }
-    };
+/// A control group for the program; without one (an ordinary user seldom may) the run goes on.
+fn control_group(run: &mut Run) -> Result<Option<std::path::PathBuf>> {
+    let Ok(path) = Cgroup::planned(&format!("lasthop-{}", run.id())) else { return Ok(None) };
     run.record(Made::Cgroup { path: path.clone() })?;
-    match Cgroup::create(path) {
-        Ok(group) => Ok(Some(group.path().to_owned())),
-        Err(error) => {
-            notes.push(format!("no control group: {error}"));
-            Ok(None)
-        }
-    }
+    Ok(Cgroup::create(path).ok().map(|group| group.path().to_owned()))
 }
 
 /// Forwarding and NAT in the caller's namespace.

@@ -20,6 +20,12 @@ impl NamespaceId {
         Ok(Self { inode: namespace.inode()?, cookie: namespace.cookie()? })
     }
 
+    /// Whether `namespace` is this one.
+    #[must_use]
+    pub fn is(self, namespace: &Namespace) -> bool {
+        Self::of(namespace).is_ok_and(|id| id == self)
+    }
+
     /// The namespace, if it is still there: this thread's own, one that a process is in, or one that has a name.
     #[must_use]
     pub fn find(self) -> Option<Namespace> {
@@ -29,6 +35,6 @@ impl NamespaceId {
             .chain(std::iter::once_with(|| process::namespace_path(self.inode)).flatten())
             .chain(named)
             .filter_map(|path| Namespace::at(&path).ok())
-            .find(|namespace| Self::of(namespace).is_ok_and(|id| id == self))
+            .find(|namespace| self.is(namespace))
     }
 }

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) fn undo(registry: &Registry, locked: &Locked, state: &State) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(inside) = state.inside {
-        for process in process::of_run(&state.id, inside.inode) {
+        for process in process::of_run(&state.id, inside) {
             if process.kill(PATIENCE) {
                 lines.push(format!("killed process {} of link {}", process.pid, state.id));
             }
