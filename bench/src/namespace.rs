@@ -1,11 +1,10 @@
 //! Network namespaces that nothing but threads and processes hold, so that none can be left behind.
 
-use netlab::tun::{DEVICE, TunOptions, create_here};
+use netlab::Namespace;
+use netlab::tun::{Options, Tun};
 use nix::sched::{CloneFlags, unshare};
-use packet::Layer;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::process::Command;
 use std::thread;
 
@@ -43,9 +42,9 @@ pub fn leave_for_new_namespace() -> io::Result<()> {
 /// # Errors
 /// If there are no TUN devices here.
 pub fn tun(name: &str, own: &str, peer: &str) -> io::Result<OwnedFd> {
-    let options = TunOptions { name, layer: Layer::Ip, whole_segments: false };
-    let device = create_here(Path::new(DEVICE), options).map_err(io::Error::other)?;
-    ip(&format!("link set {name} txqueuelen {QUEUE} up"))?;
+    let options = Options { name: name.into(), queue_length: QUEUE, ..Options::default() };
+    let device = Namespace::current().and_then(|here| Tun::open(&here, &options)?.descriptor());
+    let device = device.map_err(io::Error::other)?;
     ip(&format!("addr add {own} peer {peer} dev {name}"))?;
     Ok(device)
 }
