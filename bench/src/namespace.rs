@@ -42,9 +42,9 @@ pub fn leave_for_new_namespace() -> io::Result<()> {
 /// # Errors
 /// If there are no TUN devices here.
 pub fn tun(name: &str, own: &str, peer: &str) -> io::Result<OwnedFd> {
-    let options = Options { name: name.to_owned(), queue_length: QUEUE, ..Options::default() };
-    let here = Namespace::current().map_err(io::Error::other)?;
-    let device = Tun::open(&here, &options).and_then(|tun| tun.descriptor()).map_err(io::Error::other)?;
+    let options = Options { name: name.into(), queue_length: QUEUE, ..Options::default() };
+    let device = Namespace::current().and_then(|here| Tun::open(&here, &options)?.descriptor());
+    let device = device.map_err(io::Error::other)?;
     ip(&format!("addr add {own} peer {peer} dev {name}"))?;
     Ok(device)
 }
