@@ -156,7 +156,8 @@ pub(crate) fn not_installed() -> Error {
 
 fn run(nft: &Path, namespace: &Namespace, arguments: &[&str], input: &str) -> Result<String> {
     let what = || format!("run {} {}", nft.display(), arguments.join(" "));
-    let output = namespace.enter(|| {
+    // One that does not read to the end has a reason, which is what to tell.
+    let (written, output) = namespace.enter(|| {
         let mut child = Command::new(nft)
             .args(arguments)
             .stdin(Stdio::piped())
@@ -164,10 +165,11 @@ fn run(nft: &Path, namespace: &Namespace, arguments: &[&str], input: &str) -> Re
             .stderr(Stdio::piped())
             .spawn()
             .trying(what)?;
-        child.stdin.take().expect("piped").write_all(input.as_bytes()).trying(what)?;
-        child.wait_with_output().trying(what)
+        let written = child.stdin.take().expect("piped").write_all(input.as_bytes());
+        Ok((written, child.wait_with_output().trying(what)?))
     })?;
     if output.status.success() {
+        written.trying(what)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {
         let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
