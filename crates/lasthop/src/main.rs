@@ -9,6 +9,7 @@ mod profiles_command;
 mod recording;
 mod recover_command;
 mod remote;
+mod self_check_command;
 
 use arguments::{Arguments, Command, RunningLinks};
 use clap::Parser;
@@ -39,7 +40,8 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Clean => clean(),
         Command::Keeper => netlab::keeper::run().map(|()| 0).map_err(Failure::from),
         Command::Recover(arguments) => recover_command::run(&arguments),
-        Command::Doctor | Command::SelfCheck(_) => Err("not yet".into()),
+        Command::Doctor => Err("not yet".into()),
+        Command::SelfCheck(arguments) => self_check_command::run(&arguments),
     }
 }
 
