@@ -18,7 +18,7 @@ use crate::link_command::Failure;
 use crate::notice::Notice;
 use bench_link::{BenchLink, Remains};
 use comfy_table::presets::{NOTHING, UTF8_FULL_CONDENSED};
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, Table};
 use emulator::punctuality::Punctuality;
 use indicatif::{ProgressBar, ProgressStyle};
 use link::spec::{DirectionSpec, StageSpec};
@@ -125,8 +125,7 @@ pub fn run(arguments: &SelfCheckArguments) -> Result<i32, Failure> {
 /// The rows for people: with lines on a terminal, plain in a pipe.
 fn table(rows: &[Row], lines: bool) -> Table {
     let mut table = Table::new();
-    table.load_preset(if lines { UTF8_FULL_CONDENSED } else { NOTHING });
-    table.set_content_arrangement(if lines { ContentArrangement::Dynamic } else { ContentArrangement::Disabled });
+    table.load_style(if lines { UTF8_FULL_CONDENSED } else { NOTHING });
     table.set_header(HEADINGS);
     table.add_rows(rows.iter().map(Row::cells));
     for column in 1..=3 {

@@ -4,13 +4,13 @@
 //! and the devices hang on descriptors.
 
 use crate::link_command::Failure;
-use emulator::punctuality::Overload;
 use emulator::kernel::{Kernel, Port, Segments};
+use emulator::punctuality::Overload;
 use emulator::{Command, Control, Emulator, Ending, Observer, Way, control};
 use link::{Direction, Pipeline};
 use netlab::netlink::{Netlink, Prefix, Route};
 use netlab::tun::{self, TunOptions};
-use netlab::{Attempt, NetlabError, Namespace, sysctl};
+use netlab::{Attempt, Namespace, NetlabError, sysctl};
 use packet::Layer;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
@@ -180,7 +180,8 @@ impl Host {
         // `/proc/net` is the namespace of the main thread, this that of the thread that reads it.
         let path = "/proc/thread-self/net/snmp";
         let text = self.namespace.enter(|| std::fs::read_to_string(path).attempt(format!("read {path}")))?;
-        udp_counters(&text).ok_or_else(|| NetlabError::new(format!("read {path}"), "it has no Udp lines").into())
+        udp_counters(&text)
+            .ok_or_else(|| NetlabError::new(format!("read {path}"), "it has no Udp lines").into())
     }
 }
 

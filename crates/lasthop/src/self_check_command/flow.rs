@@ -107,7 +107,8 @@ impl Flow {
             match received {
                 Ok((length, stamp)) => {
                     quiet_since = None;
-                    let stamp = stamp.ok_or_else(|| io::Error::other("the kernel stamped no time of receipt"))?;
+                    let stamp =
+                        stamp.ok_or_else(|| io::Error::other("the kernel stamped no time of receipt"))?;
                     let at = stamp.tv_sec() as u64 * 1_000_000_000 + stamp.tv_nsec() as u64;
                     if let Some(number) = buffer[..length].first_chunk() {
                         came.push(Arrival { number: u64::from_be_bytes(*number), at });

@@ -7,7 +7,7 @@ mod queue;
 mod rate;
 
 use super::Bench;
-use super::row::{Accepted, Row, Unit};
+use super::row::Row;
 use crate::link_command::Failure;
 use emulator::punctuality::{FAR_TOO_LATE, LATE};
 use link::units::Span;
@@ -39,7 +39,12 @@ pub fn of_the_run(bench: &Bench) -> Vec<Row> {
     let late = &bench.punctuality;
     let worst_accepted = FAR_TOO_LATE.as_secs_f64();
     let row = |quantity: &str, late: Span, above| {
-        Row::at_most_above(format!("lateness of packets that waited, {quantity}"), 0.0, late.as_secs_f64(), above)
+        Row::at_most_above(
+            format!("lateness of packets that waited, {quantity}"),
+            0.0,
+            late.as_secs_f64(),
+            above,
+        )
     };
     vec![
         row("median at most", late.quantile(0.5), USUAL_LATENESS),

@@ -52,7 +52,12 @@ pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
         row("flips: bit error ratio in payloads", Unit::BitErrorRatio, ber.get(), ratio),
         row("flips: packets damaged", Unit::Share, hit, share(up.damaged, up.packets)),
         Row::exact("flips: packets damaged outside the payload", 0, up.damaged_headers),
-        row("spoiled checksums: packets damaged", Unit::Share, spoiled.get(), share(down.damaged, down.packets)),
+        row(
+            "spoiled checksums: packets damaged",
+            Unit::Share,
+            spoiled.get(),
+            share(down.damaged, down.packets),
+        ),
         Row::exact("spoiled checksums: payload bits damaged", 0, down.wrong_payload_bits),
     ];
     for ((name, damage), (flown, counters)) in

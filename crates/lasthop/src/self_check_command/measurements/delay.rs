@@ -1,10 +1,10 @@
 //! Delay in both directions, from sending to receiving at the sockets.
 
+use super::super::Bench;
 use super::super::flow::Flow;
 use super::super::row::{Accepted, Row, Unit};
 use super::super::statistics::quantile;
 use super::super::watch::Look;
-use super::super::Bench;
 use super::{RARE_LATENESS, USUAL_LATENESS};
 use crate::link_command::Failure;
 use link::Direction;
@@ -33,12 +33,7 @@ pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
         let flown = flown?;
         let delays = flown.delays();
         let Some(&least) = delays.first() else { return Err(format!("nothing came {direction}").into()) };
-        rows.push(Row::at_most_above(
-            format!("delay {direction}, least"),
-            configured,
-            least,
-            USUAL_LATENESS,
-        ));
+        rows.push(Row::at_most_above(format!("delay {direction}, least"), configured, least, USUAL_LATENESS));
         for (name, share, above) in
             [("median", 0.5, USUAL_LATENESS), ("99th percentile", 0.99, RARE_LATENESS)]
         {

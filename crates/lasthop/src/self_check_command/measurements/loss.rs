@@ -61,8 +61,18 @@ pub fn duplication(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     let count = |wanted: &dyn Fn(u32) -> bool| copies.iter().filter(|copies| wanted(**copies)).count() as u64;
     let estimate = share(count(&|copies| copies == 2), copies.len() as u64);
     Ok(vec![
-        Row::estimated("packets that come twice", Unit::Share, probability.get(), estimate, Accepted::ByInterval),
-        Row::exact("duplication, packets that come neither once nor twice", 0, count(&|copies| copies == 0 || copies > 2)),
+        Row::estimated(
+            "packets that come twice",
+            Unit::Share,
+            probability.get(),
+            estimate,
+            Accepted::ByInterval,
+        ),
+        Row::exact(
+            "duplication, packets that come neither once nor twice",
+            0,
+            count(&|copies| copies == 0 || copies > 2),
+        ),
     ])
 }
 

@@ -88,7 +88,8 @@ mod tests {
         assert!(rates(&[], 1000, Duration::ZERO).is_empty());
         let few: Vec<Arrival> = (0..5).map(|number| Arrival { number, at: number }).collect();
         assert!(rates(&few, 1000, Duration::ZERO).is_empty());
-        let none = Row::estimated("rate", Unit::BitsPerSecond, 1.0, mean(&[]), Accepted::ByIntervalOrShare(0.001));
+        let none =
+            Row::estimated("rate", Unit::BitsPerSecond, 1.0, mean(&[]), Accepted::ByIntervalOrShare(0.001));
         assert!(!none.is_ok(), "{none:?}");
     }
 }

@@ -20,7 +20,8 @@ fn wilson_of_one_in_ten() {
 #[test]
 fn poisson_intervals_are_those_of_the_tables() {
     // Garwood 1936: 0 → 0 to 3.689; 1 → 0.0253 to 5.572; 10 → 4.795 to 18.391; 100 → 81.36 to 121.63.
-    for (count, low, high) in [(0, 0.0, 3.689), (1, 0.0253, 5.572), (10, 4.795, 18.391), (100, 81.364, 121.627)]
+    for (count, low, high) in
+        [(0, 0.0, 3.689), (1, 0.0253, 5.572), (10, 4.795, 18.391), (100, 81.364, 121.627)]
     {
         let interval = poisson(count, 0.95);
         close(interval.low, low, 6e-4);
