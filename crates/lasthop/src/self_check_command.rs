@@ -19,7 +19,6 @@ use crate::notice::Notice;
 use bench_link::{BenchLink, Remains};
 use comfy_table::presets::{NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{CellAlignment, Table};
-use emulator::punctuality::Punctuality;
 use indicatif::{ProgressBar, ProgressStyle};
 use link::spec::{DirectionSpec, StageSpec};
 use link::{Direction, Seed};
@@ -37,8 +36,11 @@ pub struct Bench {
     precise: bool,
     /// Links made so far: each draws from streams of its own.
     links: u64,
-    punctuality: Punctuality,
-    /// Why a measurement was overloaded, where one was.
+    /// Of packets that waited in a link, in seconds.
+    lateness: Vec<f64>,
+    /// The measurement that is being made.
+    measuring: &'static str,
+    /// Which measurements were overloaded, and why.
     overloads: Vec<String>,
     lost_by_machine: u64,
 }
@@ -59,12 +61,12 @@ impl Bench {
             spec.build(&seed.direction(direction))
         };
         let (up, down) = (pipeline(up, Direction::Up)?, pipeline(down, Direction::Down)?);
-        let watch = Watch::new(look, std::mem::take(&mut self.punctuality));
+        let watch = Watch::new(look, std::mem::take(&mut self.lateness));
         let link = BenchLink::set_up(up, down, self.precise, watch)?;
         let result = work(&link)?;
         let Remains { mut observer, overload, lost_by_machine } = link.take_down()?;
-        self.punctuality = std::mem::take(&mut observer.punctuality);
-        self.overloads.extend(overload.map(|why| why.to_string()));
+        self.lateness = std::mem::take(&mut observer.lateness);
+        self.overloads.extend(overload.map(|why| format!("{}: {why}", self.measuring)));
         self.lost_by_machine += lost_by_machine;
         Ok((result, observer))
     }
@@ -77,7 +79,8 @@ pub fn run(arguments: &SelfCheckArguments) -> Result<i32, Failure> {
         length: Duration::from_secs(arguments.seconds),
         precise: arguments.precise,
         links: 0,
-        punctuality: Punctuality::default(),
+        lateness: Vec::new(),
+        measuring: "",
         overloads: Vec::new(),
         lost_by_machine: 0,
     };
@@ -86,14 +89,15 @@ pub fn run(arguments: &SelfCheckArguments) -> Result<i32, Failure> {
     for (place, (name, measure)) in measurements::ALL.iter().enumerate() {
         progress.set_position(place as u64);
         progress.set_message(*name);
+        bench.measuring = name;
         rows.extend(measure(&mut bench).map_err(|error| format!("{name}: {error}"))?);
     }
     progress.finish_and_clear();
-    rows.extend(measurements::of_the_run(&bench));
+    rows.extend(measurements::of_the_run(&mut bench));
 
     anstream::println!("{}", table(&rows, std::io::stdout().is_terminal()));
     for why in &bench.overloads {
-        Notice::new(false).warn(format_args!("overloaded: {why}"));
+        Notice::new(false).warn(format_args!("overloaded while measuring {why}"));
     }
     let off: Vec<_> = rows.iter().filter(|row| !row.is_ok()).collect();
     if let Some(file) = &arguments.json {

@@ -7,10 +7,10 @@ mod queue;
 mod rate;
 
 use super::Bench;
-use super::row::Row;
+use super::row::{Accepted, Row, Unit};
+use super::statistics::quantile;
 use crate::link_command::Failure;
 use emulator::punctuality::{FAR_TOO_LATE, LATE};
-use link::units::Span;
 
 /// A measurement: makes its links on the bench, and gives rows.
 pub type Measurement = fn(&mut Bench) -> Result<Vec<Row>, Failure>;
@@ -35,22 +35,22 @@ const USUAL_LATENESS: f64 = 200e-6;
 const RARE_LATENESS: f64 = LATE.as_nanos() as f64 / 1e9;
 
 /// Rows about all links together.
-pub fn of_the_run(bench: &Bench) -> Vec<Row> {
-    let late = &bench.punctuality;
-    let worst_accepted = FAR_TOO_LATE.as_secs_f64();
-    let row = |quantity: &str, late: Span, above| {
-        Row::at_most_above(
-            format!("lateness of packets that waited, {quantity}"),
-            0.0,
-            late.as_secs_f64(),
-            above,
-        )
-    };
-    vec![
-        row("median at most", late.quantile(0.5), USUAL_LATENESS),
-        row("99th percentile at most", late.quantile(0.99), RARE_LATENESS),
-        row("worst", late.worst(), worst_accepted),
-        Row::exact("measurements overloaded", 0, bench.overloads.len() as u64),
-        Row::exact("packets lost by this machine beside the link", 0, bench.lost_by_machine),
-    ]
+pub fn of_the_run(bench: &mut Bench) -> Vec<Row> {
+    let late = &mut bench.lateness;
+    late.sort_by(f64::total_cmp);
+    let mut rows = Vec::new();
+    if let Some(&worst) = late.last() {
+        for (name, share, above) in
+            [("median", 0.5, USUAL_LATENESS), ("99th percentile", 0.99, RARE_LATENESS)]
+        {
+            let accepted = Accepted::Within { below: 0.0, above };
+            let quantity = format!("lateness of packets that waited, {name}");
+            rows.push(Row::estimated(quantity, Unit::Seconds, 0.0, quantile(late, share), accepted));
+        }
+        let quantity = "lateness of packets that waited, worst";
+        rows.push(Row::at_most_above(quantity, 0.0, worst, FAR_TOO_LATE.as_secs_f64()));
+    }
+    rows.push(Row::exact("measurements overloaded", 0, bench.overloads.len() as u64));
+    rows.push(Row::exact("packets lost by this machine beside the link", 0, bench.lost_by_machine));
+    rows
 }

@@ -106,7 +106,8 @@ impl Row {
             self.intervals.map_or("-".to_owned(), |[Interval { low, high }, _]| range(self.unit, low, high));
         let accepted = match self.accepted {
             Accepted::Within { below, above } if below == 0.0 && above == 0.0 => "exactly".to_owned(),
-            Accepted::Within { below, above } => format!("-{} +{}", bare_zero(show(below)), show(above)),
+            Accepted::Within { below: 0.0, above } => format!("never early, +{}", show(above)),
+            Accepted::Within { below, above } => format!("-{} +{}", show(below), show(above)),
             Accepted::ByInterval => "99.9 % interval".to_owned(),
             Accepted::ByIntervalOrShare(share) => {
                 format!("99.9 % interval, ±{}", shown(Unit::Share, share))
@@ -152,10 +153,6 @@ impl Row {
 /// Headings of [`Row::cells`].
 pub const HEADINGS: [&str; 6] =
     ["quantity", "configured", "measured", "95 % interval", "accepted", "verdict"];
-
-fn bare_zero(text: String) -> String {
-    if text.starts_with("0 ") { "0".to_owned() } else { text }
-}
 
 /// A value with its unit, four digits.
 fn shown(unit: Unit, value: f64) -> String {

@@ -73,7 +73,7 @@ fn refused(name: &str, damage: &Damage, flown: &Flown, counters: UdpCounters) ->
     let missing = flown.copies().iter().filter(|copies| **copies == 0).count() as u64;
     [
         Row::exact(
-            format!("{name}: InCsumErrors of the kernel"),
+            format!("{name}: refused by the kernel (InCsumErrors)"),
             damage.wrong_checksums,
             counters.wrong_checksum,
         ),
