@@ -57,7 +57,9 @@ impl Bench {
         self.links += 1;
         let pipeline = |stage: Option<StageSpec>, direction| {
             let mut spec = DirectionSpec::default();
-            stage.into_iter().for_each(|stage| spec.put(stage));
+            if let Some(stage) = stage {
+                spec.put(stage);
+            }
             spec.build(&seed.direction(direction))
         };
         let (up, down) = (pipeline(up, Direction::Up)?, pipeline(down, Direction::Down)?);

@@ -87,6 +87,8 @@ impl Row {
             Accepted::Within { below, above } => {
                 (self.configured - below..=self.configured + above).contains(&self.measured)
             }
+            // Nothing measured is nothing right, though an interval without ends holds everything.
+            _ if self.measured.is_nan() => false,
             Accepted::ByInterval => inside,
             Accepted::ByIntervalOrShare(share) => {
                 inside || (self.measured - self.configured).abs() <= share * self.configured

@@ -93,9 +93,8 @@ impl Damage {
 impl Observer for Watch {
     fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: Time) {
         match self.look {
-            Look::Lateness => {}
             Look::Arrivals if way == WayId(0) => self.arrivals.push(now),
-            Look::Arrivals => {}
+            Look::Lateness | Look::Arrivals => {}
             Look::Bytes => {
                 self.inside.insert((way, number), frame.to_bytes().into_owned());
             }

@@ -21,8 +21,8 @@ const BAD: Span = Span::from_millis(30);
 pub fn independent(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     let loss = Probability::new(0.02).ok_or("no probability")?;
     let flown = up(bench, StageSpec::Errors(ErrorSpec::new(ProcessSpec::Packets { loss })), 2000)?;
-    let lost = flown.copies().iter().filter(|copies| **copies == 0).count();
-    let estimate = share(lost as u64, flown.sent.len() as u64);
+    let missing = flown.copies().iter().filter(|copies| **copies == 0).count();
+    let estimate = share(missing as u64, flown.sent.len() as u64);
     Ok(vec![Row::estimated("loss of packets", Unit::Share, loss.get(), estimate, Accepted::ByInterval)])
 }
 
@@ -33,23 +33,23 @@ pub fn two_state(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     let spec = ErrorSpec::new(ProcessSpec::InTime { channel, errors: None });
     let flown = up(bench, StageSpec::Errors(spec), 1000)?;
 
-    let bad: Vec<bool> = flown.copies().iter().map(|copies| *copies == 0).collect();
+    let is_bad: Vec<bool> = flown.copies().iter().map(|copies| *copies == 0).collect();
     let (Some(first), Some(last)) = (flown.sent.first(), flown.sent.last()) else {
         return Err("nothing was sent".into());
     };
     let seconds = (last - first) as f64 / 1e9;
-    let seen = sojourns(&bad, seconds / (bad.len() - 1).max(1) as f64);
-    let (mean_good, mean_bad) = (GOOD.as_secs_f64(), BAD.as_secs_f64());
-    let looks = independent_looks(seconds, mean_good, mean_bad);
-    let lost = bad.iter().filter(|bad| **bad).count() as f64 / bad.len() as f64;
-    let lost = Estimate::new(lost, |confidence| wilson(lost, looks, confidence));
+    let seen = sojourns(&is_bad, seconds / (is_bad.len() - 1).max(1) as f64);
+    let (good, bad) = (GOOD.as_secs_f64(), BAD.as_secs_f64());
+    let looks = independent_looks(seconds, good, bad);
+    let share = is_bad.iter().filter(|bad| **bad).count() as f64 / is_bad.len() as f64;
+    let share = Estimate::new(share, |confidence| wilson(share, looks, confidence));
     let row = |quantity: &str, unit, configured, estimate| {
         Row::estimated(quantity, unit, configured, estimate, Accepted::ByInterval)
     };
     Ok(vec![
-        row("share of time in the bad state", Unit::Share, mean_bad / (mean_good + mean_bad), lost),
-        row("mean sojourn in the good state", Unit::Seconds, mean_good, seen.good),
-        row("mean sojourn in the bad state", Unit::Seconds, mean_bad, seen.bad),
+        row("share of time in the bad state", Unit::Share, bad / (good + bad), share),
+        row("mean sojourn in the good state", Unit::Seconds, good, seen.good),
+        row("mean sojourn in the bad state", Unit::Seconds, bad, seen.bad),
     ])
 }
 

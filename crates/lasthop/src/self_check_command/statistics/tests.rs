@@ -19,9 +19,9 @@ fn wilson_of_one_in_ten() {
 
 #[test]
 fn poisson_intervals_are_those_of_the_tables() {
-    // Garwood 1936: 0 → 0 to 3.689; 1 → 0.0253 to 5.572; 10 → 4.795 to 18.391; 100 → 81.36 to 121.63.
+    // Garwood 1936: 0 → 0 to 3.689; 1 → 0.0253 to 5.572; 10 → 4.795 to 18.390; 100 → 81.36 to 121.63.
     for (count, low, high) in
-        [(0, 0.0, 3.689), (1, 0.0253, 5.572), (10, 4.795, 18.391), (100, 81.364, 121.627)]
+        [(0, 0.0, 3.689), (1, 0.0253, 5.572), (10, 4.795, 18.390), (100, 81.364, 121.627)]
     {
         let interval = poisson(count, 0.95);
         close(interval.low, low, 6e-4);
@@ -60,9 +60,9 @@ fn quantiles_by_rank() {
     // Ranks 40 and 61 of 100 are the usual 95 % interval of a median (Conover, Practical Nonparametric Statistics).
     let median = quantile(&values, 0.5);
     assert_eq!((median.value, median.shown), (50.0, Interval { low: 40.0, high: 61.0 }));
-    assert_eq!(quantile(&values, 0.99).value, 99.0);
-    assert_eq!(quantile(&values, 0.99).shown.high, 100.0);
-    assert_eq!(quantile(&[7.0], 0.99).value, 7.0);
+    close(quantile(&values, 0.99).value, 99.0, 0.0);
+    close(quantile(&values, 0.99).shown.high, 100.0, 0.0);
+    close(quantile(&[7.0], 0.99).value, 7.0, 0.0);
 }
 
 #[test]
