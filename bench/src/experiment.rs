@@ -178,7 +178,9 @@ pub const EXPERIMENTS: &[Experiment] = &[
                 ratios: true,
                 above: None,
                 of: |measured, _| match &measured.traffic {
-                    Arrived::Probe(delays) => measured.processor.as_secs_f64() * 1e6 / delays.arrived() as f64,
+                    Arrived::Probe(delays) => {
+                        measured.processor.as_secs_f64() * 1e6 / delays.arrived() as f64
+                    }
                     _ => f64::NAN,
                 },
                 targets: &[(Whole, Target::AtMost(16.0))],

@@ -32,7 +32,8 @@ pub fn in_new_namespace<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) ->
 /// If namespaces cannot be made here.
 pub fn leave_for_new_namespace() -> io::Result<()> {
     let namespace = unshare(CloneFlags::CLONE_NEWNET);
-    namespace.map_err(|error| io::Error::other(format!("a new network namespace: {error} (run it as root)")))?;
+    namespace
+        .map_err(|error| io::Error::other(format!("a new network namespace: {error} (run it as root)")))?;
     ip("link set lo up")
 }
 

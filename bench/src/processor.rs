@@ -45,7 +45,9 @@ fn is_sender(process: u32) -> bool {
     let mut words = line.split(|&byte| byte == 0);
     let this = std::env::current_exe().ok();
     let first = words.next().map(|word| String::from_utf8_lossy(word).into_owned());
-    first.is_some() && first == this.and_then(|path| path.to_str().map(str::to_owned)) && words.next() == Some(b"send")
+    first.is_some()
+        && first == this.and_then(|path| path.to_str().map(str::to_owned))
+        && words.next() == Some(b"send")
 }
 
 /// Time on a processor of all threads of a process (the first figure of schedstat).

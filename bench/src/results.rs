@@ -42,8 +42,11 @@ impl Spread {
         values.sort_by(f64::total_cmp);
         let (&lowest, &highest) = (values.first()?, values.last()?);
         let middle = values.len() / 2;
-        let median =
-            if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) };
+        let median = if values.len() % 2 == 1 {
+            values[middle]
+        } else {
+            f64::midpoint(values[middle - 1], values[middle])
+        };
         Some(Self { median, lowest, highest })
     }
 }
@@ -150,7 +153,8 @@ mod tests {
     #[test]
     fn a_figure_above_a_floor_is_less_the_floor_of_its_round() {
         let figure = Figure { above: Some(Contender::Bare), ..FIGURE };
-        let results = results(&[(Contender::Split, &[11.0, 22.0, 33.0]), (Contender::Bare, &[1.0, 2.0, 3.0])]);
+        let results =
+            results(&[(Contender::Split, &[11.0, 22.0, 33.0]), (Contender::Bare, &[1.0, 2.0, 3.0])]);
         let spread = results.spread(&figure, Contender::Split).unwrap();
         assert_eq!(spread, Spread { median: 20.0, lowest: 10.0, highest: 30.0 });
     }

@@ -10,6 +10,7 @@ mod profiles_command;
 mod recording;
 mod recover_command;
 mod remote;
+mod self_check_command;
 
 use arguments::{Arguments, Command, RunningLinks};
 use clap::Parser;
@@ -44,7 +45,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Clean => clean(),
         Command::Recover(arguments) => recover_command::run(&arguments),
         Command::Doctor => Ok(doctor_command::run()),
-        Command::SelfCheck(_) => Err("not yet".into()),
+        Command::SelfCheck(arguments) => self_check_command::run(&arguments),
     }
 }
 
