@@ -217,11 +217,13 @@ fn killing_an_outer_link_takes_the_inner_one_along() {
     let mut link = caller.start_script(&[], &script);
     let innermost: u32 = link.line().parse().expect("a number");
     let outer_keeper = keeper(&caller);
+    let groups = [group_of(link.program), group_of(innermost)];
     link.signal(Signal::KILL);
     gone(&[innermost, outer_keeper]);
     // The inner run's keeper was killed with the rest; what is on disk is swept by the next start.
     assert_eq!(caller.behind(&["true"]).code(), 0);
     caller.is_clean();
+    assert!(groups.iter().flatten().all(|group| !group.exists()), "{groups:?}");
 }
 
 #[test]
