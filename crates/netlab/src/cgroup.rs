@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Result, Trying};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A control group of our own; see the [module](self).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,23 +61,29 @@ impl Cgroup {
         std::fs::write(&file, "1").trying(|| format!("write 1 to {}", file.display()))
     }
 
-    /// Removes the group; killed processes need a moment to leave it.
+    /// Removes the group and those that were made in it (by a link in this link, say); killed processes need a moment to
+    /// leave it.
     pub fn remove(&self) -> Result<()> {
-        for _ in 0..200 {
+        for child in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            if child.file_type().is_ok_and(|kind| kind.is_dir()) {
+                Self::existing(child.path()).remove()?;
+            }
+        }
+        let deadline = Instant::now() + PATIENCE;
+        loop {
             match std::fs::remove_dir(&self.path) {
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-                    std::thread::sleep(std::time::Duration::from_millis(10));
-                }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
                 other => return other.trying(|| format!("remove the control group {}", self.path.display())),
             }
         }
-        Err(Error::missing(
-            format!("the control group {} still has processes", self.path.display()),
-            "end them and run lasthop clean",
-        ))
     }
 }
+
+/// Time that killed processes get to leave.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Directory of the v2 group that the process with this /proc directory is in.
 fn own_group(process: &Path) -> Result<PathBuf> {

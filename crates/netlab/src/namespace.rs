@@ -3,7 +3,7 @@
 //! Nothing is bound into `/run/netns`: a namespace is gone when the last descriptor, process and device that holds it is,
 //! whatever way they went. The caller's thread never changes its namespace; work inside one is done by a thread of its own.
 
-use crate::error::{Result, Trying};
+use crate::error::{Error, Result, Trying};
 use rustix::fs::{Mode, OFlags};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -19,8 +19,7 @@ impl Namespace {
     pub fn new() -> Result<Self> {
         on_own_thread(|| {
             // SAFETY: CLONE_NEWNET leaves the descriptor table shared; only this short-lived thread changes its namespace.
-            unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }
-                .trying(|| "create a network namespace".into())?;
+            unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.map_err(explain)?;
             Self::current()
         })
     }
@@ -87,6 +86,16 @@ impl Namespace {
                     .trying(|| "open a socket".into())?;
             netns_cookie(socket.as_fd())
         })
+    }
+}
+
+/// Why there is no new namespace, and what to do.
+fn explain(errno: rustix::io::Errno) -> Error {
+    let what = format!("create a network namespace: {}", std::io::Error::from(errno));
+    match errno {
+        rustix::io::Errno::NOSPC => Error::missing(what, "as root: sysctl -w user.max_net_namespaces=10000"),
+        rustix::io::Errno::PERM => Error::missing(what, "run as root, or in a user namespace of your own"),
+        _ => Error::System { what: "create a network namespace".into(), source: errno.into() },
     }
 }
 

@@ -164,7 +164,7 @@ fn attach(options: &Options) -> Result<OwnedFd> {
 
 /// Why the device file cannot be opened, and what to do.
 fn explain(options: &Options, errno: rustix::io::Errno) -> Error {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::fs::PermissionsExt;
     let path = options.device.display();
     match errno {
         rustix::io::Errno::NOENT | rustix::io::Errno::NODEV | rustix::io::Errno::NXIO => Error::missing(
@@ -172,9 +172,10 @@ fn explain(options: &Options, errno: rustix::io::Errno) -> Error {
             format!("as root: modprobe tun; mkdir -p /dev/net; mknod -m 666 {path} c 10 200"),
         ),
         rustix::io::Errno::ACCESS | rustix::io::Errno::PERM => {
+            // Of the owner a user namespace shows only that it is not the user's own.
             let found = std::fs::metadata(&options.device).map_or_else(
                 |_| "unreadable".to_owned(),
-                |data| format!("mode {:04o}, owner {}", data.permissions().mode() & 0o7777, data.uid()),
+                |data| format!("mode {:04o}", data.permissions().mode() & 0o7777),
             );
             Error::missing(
                 format!("{path}: permission denied ({found})"),

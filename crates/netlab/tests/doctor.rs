@@ -140,7 +140,7 @@ fn namespaces_that_the_administrator_forbids() {
 
     let checks = under_limit("max_net_namespaces");
     let error = outcome(&checks, "network namespace").as_ref().expect_err("forbidden");
-    assert!(error.contains("create a network namespace"), "{error}");
+    assert!(error.contains("as root: sysctl -w user.max_net_namespaces="), "{error}");
 
     let checks = under_limit("max_mnt_namespaces");
     let error = outcome(&checks, "mount namespace").as_ref().expect_err("forbidden");

@@ -235,6 +235,9 @@ fn a_control_group_ends_all_that_is_in_it() {
         Err(reason) => return println!("skipped: {reason}"),
     };
     let mut child = std::process::Command::new("sleep").arg("600").spawn().expect("sleep");
+    let inner = Cgroup::create(group.path().join("inner")).expect("a group in the group");
+    inner.add(child.id()).expect("moved");
+    assert_eq!(inner.processes().expect("a list"), [child.id()]);
     group.add(child.id()).expect("moved");
     assert_eq!(group.processes().expect("a list"), [child.id()]);
     group.kill().expect("killed");

@@ -9,6 +9,7 @@ use crate::keeper::Keeper;
 use crate::names::{self, RESOLV_CONF};
 use crate::nat::{self, Rules};
 use crate::plan::{self, Addresses};
+use crate::process::ProcessId;
 use crate::route::{self, Prefix, Route};
 use crate::signals::Quiet;
 use crate::state::{Made, NamespaceId, Run, remembered};
@@ -192,7 +193,9 @@ fn connect(
 
 /// A control group for the program; without one (an ordinary user seldom may) the run goes on.
 fn control_group(run: &mut Run) -> Result<Option<std::path::PathBuf>> {
-    let Ok(path) = Cgroup::planned(&format!("lasthop-{}", run.id())) else { return Ok(None) };
+    // Numbers of runs are used again and each user has their own: a group gets a name that nobody else has.
+    let ProcessId { pid, start_time } = run.state().main;
+    let Ok(path) = Cgroup::planned(&format!("lasthop-{pid}-{start_time}")) else { return Ok(None) };
     run.record(Made::Cgroup { path: path.clone() })?;
     Ok(Cgroup::create(path).ok().map(|group| group.path().to_owned()))
 }

@@ -2,7 +2,7 @@
 //! machine's, and the `behind` example, which stands for `lasthop`.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use netlab::{Namespace, interface, route};
+use netlab::{Namespace, interface};
 use std::io::{BufRead, BufReader, Read};
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
@@ -112,10 +112,6 @@ impl Caller {
         );
         let forward = netlab::sysctl::read(&self.namespace, "net.ipv4.ip_forward").expect("sysctl");
         left.extend((forward != "0").then(|| format!("ip_forward = {forward}")));
-        let routes = route::list(&self.namespace).expect("routes");
-        left.extend(
-            routes.into_iter().filter(|its| its.congestion_control.is_some()).map(|its| format!("{its:?}")),
-        );
         left
     }
 
