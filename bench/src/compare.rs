@@ -2,6 +2,7 @@
 
 use crate::contender::{Contender, OUTER_ADDRESS, Programs};
 use crate::experiment::{EXPERIMENTS, Experiment, Figure, Target};
+use crate::many;
 use crate::measure::measure;
 use crate::namespace::{allow_large_buffers, ip, leave_for_new_namespace};
 use crate::results::{Outcome, Results};
@@ -22,7 +23,7 @@ pub struct Effort {
 }
 
 /// Contenders that ratios are printed to.
-const PEERS: [Contender; 3] = [Contender::Bare, Contender::Rattan, Contender::Mahimahi];
+const PEERS: [Contender; 4] = [Contender::Bare, Contender::Rattan, Contender::Mahimahi, Contender::Links(1)];
 
 /// Runs all experiments and prints a table for each. Moves the process into a network namespace of its own first.
 ///
@@ -80,9 +81,13 @@ fn take_turns(experiment: &Experiment, programs: &Programs, effort: Effort) -> R
             }
             eprintln!("{}, round {} of {}: {}", experiment.title, round + 1, effort.rounds, contender.name());
             let task = experiment.task_of(contender);
-            let outcome = programs
-                .link(contender, task)
-                .and_then(|link| measure(link, experiment.traffic, experiment.window(effort.length)));
+            let window = experiment.window(effort.length);
+            let outcome = match contender {
+                Contender::Links(count) => many::measure(count, window).map_err(|error| error.to_string()),
+                _ => {
+                    programs.link(contender, task).and_then(|link| measure(link, experiment.traffic, window))
+                }
+            };
             results.add(contender, outcome.map(|measured| Outcome { measured, task }));
         }
     }
@@ -101,7 +106,7 @@ fn table(experiment: &Experiment, figure: &Figure, results: &Results) -> Table {
     table.set_header(header);
     let rows = experiment.contenders.iter().filter(|&&contender| figure.above != Some(contender));
     for &contender in rows {
-        let mut row = vec![contender.name().to_owned()];
+        let mut row = vec![contender.name().into_owned()];
         let digits = figure.digits;
         if let Some(spread) = results.spread(figure, contender) {
             row.push(format!("{:.digits$}", spread.median));

@@ -4,6 +4,7 @@
 
 use crate::floor;
 use crate::measure::{Host, Link};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
@@ -40,13 +41,15 @@ pub enum Contender {
     Rattan,
     /// mahimahi (mm-delay, mm-link).
     Mahimahi,
+    /// That many links of the emulator library in one process.
+    Links(u16),
 }
 
 impl Contender {
     /// What tables call it.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
+    pub fn name(self) -> Cow<'static, str> {
+        let name = match self {
             Self::Whole => "lasthop, whole segments",
             Self::Split => "lasthop, per packet",
             Self::Precise => "lasthop --precise",
@@ -54,7 +57,10 @@ impl Contender {
             Self::Veth => "veth pair",
             Self::Rattan => "rattan",
             Self::Mahimahi => "mahimahi",
-        }
+            Self::Links(1) => "1 link",
+            Self::Links(count) => return format!("{count} links").into(),
+        };
+        name.into()
     }
 }
 
@@ -80,6 +86,7 @@ impl Programs {
             Contender::Bare | Contender::Veth => floor_link(contender, task),
             Contender::Rattan => rattan(task),
             Contender::Mahimahi => self.mahimahi(task),
+            Contender::Links(_) => Err("it runs in this process".into()),
         }
     }
 

@@ -1,6 +1,8 @@
 //! What is measured, in which unit, against which target.
 
-use crate::contender::{Contender, Task};
+use crate::contender::Contender::{self, Bare, Links, Mahimahi, Precise, Rattan, Split, Veth, Whole};
+use crate::contender::Task;
+use crate::many;
 use crate::measure::{Arrived, Measured};
 use crate::traffic::{Kind, Window};
 use std::time::Duration;
@@ -67,8 +69,6 @@ impl Experiment {
         if contender == Contender::Veth { Task::default() } else { self.task }
     }
 }
-
-use Contender::{Bare, Mahimahi, Precise, Rattan, Split, Veth, Whole};
 
 const TEN_MILLISECONDS: Duration = Duration::from_millis(10);
 
@@ -164,41 +164,74 @@ pub const EXPERIMENTS: &[Experiment] = &[
                 of: |measured, task| offset(measured, task, 0.99),
                 targets: &[],
             },
+            Figure { targets: &[(Whole, Target::AtLeast(0.0)), (Precise, Target::AtLeast(0.0))], ..EARLIEST },
+            Figure { targets: &[(Whole, Target::AtMost(16.0))], ..PROCESSOR },
+            LOST,
+        ],
+    },
+    Experiment {
+        title: "Links in one process, 10 000 packets/s over all of them, 10 ms each way",
+        contenders: &[Links(1), Links(200)],
+        task: Task { delay: many::DELAY, megabits: None },
+        traffic: Kind::Probe(many::RATE),
+        warm_up: 0.5,
+        figures: &[
             Figure {
-                title: "us beyond the configured delay, shortest (below 0: early)",
-                digits: 1,
-                ratios: false,
-                above: None,
-                of: |measured, task| offset(measured, task, 0.0),
-                targets: &[(Whole, Target::AtLeast(0.0)), (Precise, Target::AtLeast(0.0))],
-            },
-            Figure {
-                title: "us of processor time a packet",
+                title: "us beyond the configured delay, median",
                 digits: 1,
                 ratios: true,
                 above: None,
-                of: |measured, _| match &measured.traffic {
-                    Arrived::Probe(delays) => {
-                        measured.processor.as_secs_f64() * 1e6 / delays.arrived() as f64
-                    }
-                    _ => f64::NAN,
-                },
-                targets: &[(Whole, Target::AtMost(16.0))],
-            },
-            Figure {
-                title: "% of packets lost",
-                digits: 2,
-                ratios: false,
-                above: None,
-                of: |measured, _| match &measured.traffic {
-                    Arrived::Probe(delays) => 100.0 * (1.0 - delays.arrived() as f64 / delays.sent as f64),
-                    _ => f64::NAN,
-                },
+                of: |measured, task| offset(measured, task, 0.5),
                 targets: &[],
             },
+            Figure {
+                title: "us beyond the configured delay, 99th percentile",
+                digits: 0,
+                ratios: false,
+                above: None,
+                of: |measured, task| offset(measured, task, 0.99),
+                targets: &[],
+            },
+            Figure { targets: &[(Links(200), Target::AtLeast(0.0))], ..EARLIEST },
+            PROCESSOR,
+            Figure { targets: &[(Links(200), Target::AtMost(0.0))], ..LOST },
         ],
     },
 ];
+
+/// The packet that took the shortest time.
+const EARLIEST: Figure = Figure {
+    title: "us beyond the configured delay, shortest (below 0: early)",
+    digits: 1,
+    ratios: false,
+    above: None,
+    of: |measured, task| offset(measured, task, 0.0),
+    targets: &[],
+};
+
+const PROCESSOR: Figure = Figure {
+    title: "us of processor time a packet",
+    digits: 1,
+    ratios: true,
+    above: None,
+    of: |measured, _| match &measured.traffic {
+        Arrived::Probe(delays) => measured.processor.as_secs_f64() * 1e6 / delays.arrived() as f64,
+        _ => f64::NAN,
+    },
+    targets: &[],
+};
+
+const LOST: Figure = Figure {
+    title: "% of packets lost",
+    digits: 2,
+    ratios: false,
+    above: None,
+    of: |measured, _| match &measured.traffic {
+        Arrived::Probe(delays) => 100.0 * (1.0 - delays.arrived() as f64 / delays.sent as f64),
+        _ => f64::NAN,
+    },
+    targets: &[],
+};
 
 fn gigabits(measured: &Measured, _: Task) -> f64 {
     match measured.traffic {

@@ -10,14 +10,15 @@ use crate::namespace::{in_new_namespace, ip, ip_in, tun};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::ffi::OsString;
 use std::io;
+use std::net::Ipv4Addr;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 /// Where the command finds the address of the other end.
 pub const HOST: &str = "BENCH_HOST";
 
-const OUTSIDE: &str = "10.98.0.1";
-const INSIDE: &str = "10.98.0.2";
+const OUTSIDE: Ipv4Addr = Ipv4Addr::new(10, 98, 0, 1);
+const INSIDE: Ipv4Addr = Ipv4Addr::new(10, 98, 0, 2);
 
 /// Runs `command` behind a veth pair.
 ///
@@ -62,5 +63,5 @@ pub fn bare(delay: Duration, command: &[OsString]) -> io::Result<ExitStatus> {
 fn run(command: &[OsString]) -> io::Result<ExitStatus> {
     let (program, arguments) =
         command.split_first().ok_or_else(|| io::Error::other("no command to run behind the link"))?;
-    Command::new(program).args(arguments).env(HOST, OUTSIDE).status()
+    Command::new(program).args(arguments).env(HOST, OUTSIDE.to_string()).status()
 }

@@ -3,10 +3,13 @@
 //! Every contender runs the same sender behind its link, and the same receiver measures at the other end. Contenders take
 //! turns within one run, so that what else the machine does hits all of them alike, and what counts is the ratio.
 
+#![forbid(unsafe_code)]
+
 pub mod compare;
 pub mod contender;
 pub mod experiment;
 pub mod floor;
+pub mod many;
 pub mod measure;
 pub mod namespace;
 pub mod processor;

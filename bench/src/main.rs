@@ -1,5 +1,7 @@
 //! The command line of the bench.
 
+#![forbid(unsafe_code)]
+
 use bench::compare::{Effort, compare};
 use bench::floor;
 use clap::{Parser, Subcommand};

@@ -91,10 +91,11 @@ pub fn measure(link: Link, kind: Kind, window: Window) -> Result<Measured, Strin
 /// The last of what a program said.
 fn in_one_line(said: &str) -> String {
     const LINES: usize = 3;
+    const MOST: usize = 200;
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match lines.len() {
         0 => "it said nothing".into(),
-        count => lines[count.saturating_sub(LINES)..].join("; "),
+        count => lines[count.saturating_sub(LINES)..].join("; ").chars().take(MOST).collect(),
     }
 }
 

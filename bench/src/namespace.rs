@@ -1,9 +1,12 @@
 //! Network namespaces that nothing but threads and processes hold, so that none can be left behind.
 
 use netlab::Namespace;
+use netlab::address::{self, Address};
+use netlab::route::{self, Metrics, Prefix, Route};
 use netlab::tun::{Options, Tun};
 use nix::sched::{CloneFlags, unshare};
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::thread;
@@ -37,17 +40,22 @@ pub fn leave_for_new_namespace() -> io::Result<()> {
     ip("link set lo up")
 }
 
-/// Makes the TUN device `name` in the calling thread's namespace and brings it up, with the address `own` and its only
-/// neighbour `peer`. It is gone with its descriptor.
+/// Makes the TUN device `name` in the calling thread's namespace and brings it up, with the address `own` and a route to
+/// its only neighbour `peer`. It is gone with its descriptor.
 ///
 /// # Errors
 /// If there are no TUN devices here.
-pub fn tun(name: &str, own: &str, peer: &str) -> io::Result<OwnedFd> {
-    let options = Options { name: name.into(), queue_length: QUEUE, ..Options::default() };
-    let device = Namespace::current().and_then(|here| Tun::open(&here, &options)?.descriptor());
-    let device = device.map_err(io::Error::other)?;
-    ip(&format!("addr add {own} peer {peer} dev {name}"))?;
-    Ok(device)
+pub fn tun(name: &str, own: Ipv4Addr, peer: Ipv4Addr) -> io::Result<OwnedFd> {
+    let make = || {
+        let here = Namespace::current()?;
+        let options = Options { name: name.into(), queue_length: QUEUE, ..Options::default() };
+        let tun = Tun::open(&here, &options)?;
+        let index = tun.index();
+        address::add(&here, Address { index, address: own.into(), prefix_length: 32 })?;
+        route::add(&here, &Route::on_link(Prefix::host(peer.into()), index, Metrics::default()))?;
+        tun.descriptor()
+    };
+    make().map_err(io::Error::other)
 }
 
 /// Runs iproute2 in the calling thread's network namespace.

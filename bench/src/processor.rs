@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 /// Processor time that the process tree of `root` has used, without the senders in it. Kernel work that runs in the
@@ -53,8 +54,17 @@ fn is_sender(process: u32) -> bool {
 /// Time on a processor of all threads of a process (the first figure of schedstat).
 fn nanoseconds(process: u32) -> u64 {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    threads
-        .filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok())
-        .filter_map(|line| line.split_whitespace().next()?.parse::<u64>().ok())
-        .sum()
+    threads.filter_map(|thread| of_thread(&thread.path())).sum()
+}
+
+/// Time on a processor of the thread with this directory in /proc.
+fn of_thread(directory: &Path) -> Option<u64> {
+    let line = fs::read_to_string(directory.join("schedstat")).ok()?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Processor time that the calling thread has used.
+#[must_use]
+pub fn used_by_this_thread() -> Duration {
+    Duration::from_nanos(of_thread(Path::new("/proc/thread-self")).unwrap_or(0))
 }

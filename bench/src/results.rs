@@ -92,10 +92,13 @@ impl Results {
         Spread::of(self.values(figure, contender)?)
     }
 
-    /// Median over the rounds of a contender's figure divided by another's.
+    /// Median over the rounds of a contender's figure divided by another's; `None` where one of them is not positive.
     #[must_use]
     pub fn ratio(&self, figure: &Figure, contender: Contender, other: Contender) -> Option<f64> {
         let (own, others) = (self.values(figure, contender)?, self.values(figure, other)?);
+        if own.iter().chain(&others).any(|value| *value <= 0.0) {
+            return None;
+        }
         let ratios = own.into_iter().zip(others).map(|(own, other)| own / other).collect();
         Some(Spread::of(ratios)?.median)
     }
@@ -148,6 +151,12 @@ mod tests {
         let results = results(&[(Contender::Split, &[1.0, 2.0, 4.0]), (Contender::Bare, &[2.0, 4.0, 1.0])]);
         assert_eq!(results.ratio(&FIGURE, Contender::Split, Contender::Bare), Some(0.5));
         assert_eq!(results.ratio(&FIGURE, Contender::Split, Contender::Rattan), None);
+    }
+
+    #[test]
+    fn there_is_no_ratio_to_somebody_who_is_early() {
+        let results = results(&[(Contender::Split, &[30.0]), (Contender::Bare, &[-300.0])]);
+        assert_eq!(results.ratio(&FIGURE, Contender::Split, Contender::Bare), None);
     }
 
     #[test]

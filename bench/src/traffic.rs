@@ -90,6 +90,20 @@ pub fn send(kind: Kind, address: std::net::SocketAddr, time: Duration) -> io::Re
     match kind {
         Kind::Bulk => bulk::send(address, time),
         Kind::Flood => flood::send(address, time),
-        Kind::Probe(rate) => probe::send(address, time, rate),
+        Kind::Probe(rate) => probe::send(&[address], time, rate),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_of_traffic_survives_the_command_line() {
+        for kind in [Kind::Bulk, Kind::Flood, Kind::Probe(10_000)] {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert!("probe:fast".parse::<Kind>().unwrap_err().contains("fast"));
+        assert!("trickle".parse::<Kind>().is_err());
     }
 }

@@ -87,7 +87,7 @@ fn send(device: &OwnedFd, bytes: Vec<u8>, free: &mut Vec<Vec<u8>>) {
 fn sleep(leaving: &[VecDeque<Waiting>; 2]) -> Option<Timespec> {
     let next = leaving.iter().filter_map(VecDeque::front).map(|packet| packet.due).min()?;
     let left = next.saturating_sub(now());
-    Some(Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) })
+    Some(Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: i64::from(left.subsec_nanos()) })
 }
 
 fn now() -> Duration {

@@ -101,27 +101,23 @@ impl Receiver {
                     Err(Errno::EAGAIN) => return Ok(()),
                     Err(error) => return Err(error.into()),
                 };
-            let stamps: Vec<u64> = messages
+            let stamps: Vec<Option<u64>> = messages
                 .map(|message| {
-                    let control = message.cmsgs().into_iter().flatten();
-                    control
-                        .filter_map(|control| match control {
-                            ControlMessageOwned::ScmTimestampns(at) => {
-                                Some(Duration::from(at).as_nanos() as u64)
-                            }
-                            _ => None,
-                        })
-                        .next()
-                        .unwrap_or(0)
+                    message.cmsgs().into_iter().flatten().find_map(|control| match control {
+                        ControlMessageOwned::ScmTimestampns(at) => Some(Duration::from(at).as_nanos() as u64),
+                        _ => None,
+                    })
                 })
                 .collect();
-            for (head, received) in self.heads.iter().zip(&stamps) {
+            for (head, &received) in self.heads.iter().zip(&stamps) {
                 let word = |at: usize| {
                     let mut bytes = [0; 8];
                     bytes.copy_from_slice(&head[at..at + 8]);
                     u64::from_be_bytes(bytes)
                 };
-                each(Arrival { number: word(0), sent: word(8), received: *received });
+                let received =
+                    received.ok_or_else(|| io::Error::other("the kernel gave a datagram no time stamp"))?;
+                each(Arrival { number: word(0), sent: word(8), received });
             }
             if stamps.len() < BATCH {
                 return Ok(());

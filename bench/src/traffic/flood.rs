@@ -42,7 +42,7 @@ pub fn send(address: SocketAddr, time: Duration) -> io::Result<()> {
         }
         let slices: Vec<_> = datagrams.iter().map(|datagram| [IoSlice::new(datagram)]).collect();
         let flags = MsgFlags::empty();
-        match sendmmsg(socket.as_raw_fd(), &mut headers, &slices, &nowhere, &control, flags) {
+        match sendmmsg(socket.as_raw_fd(), &mut headers, &slices, nowhere, control, flags) {
             // A full queue is what a flood is for; nobody listening is how it ends.
             Ok(_) | Err(Errno::ENOBUFS | Errno::ECONNREFUSED | Errno::EAGAIN) => {}
             Err(error) => return Err(error.into()),

@@ -17,29 +17,24 @@ const SIZE: usize = 200;
 /// The receiver's sleep between two looks.
 const NAP: Duration = Duration::from_millis(10);
 
-/// Sends `rate` datagrams a second to `address` for `time`, on an absolute timetable.
+/// Sends `rate` datagrams a second in all to `addresses`, one after the other, for `time`, on an absolute timetable.
 ///
 /// # Errors
-/// If the kernel refuses to send for another reason than that nobody listens any more.
-pub fn send(address: SocketAddr, time: Duration, rate: u32) -> io::Result<()> {
+/// If the kernel refuses to send.
+pub fn send(addresses: &[SocketAddr], time: Duration, rate: u32) -> io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-    socket.connect(address)?;
     // 1 ns: without it the kernel may add 50 us to every sleep.
     nix::sys::prctl::set_timerslack(1)?;
     let mut datagram = [0x5a; SIZE];
     let clock = ClockId::CLOCK_MONOTONIC;
     let start = Duration::from(clock_gettime(clock)?);
     let count = time.as_nanos() as u64 * u64::from(rate) / 1_000_000_000;
-    for number in 0..count {
+    for (number, address) in (0..count).zip(addresses.iter().cycle()) {
         let at = start + Duration::from_nanos(number * 1_000_000_000 / u64::from(rate));
         // Interrupted by a signal, it only sends early, and the time of sending is in the datagram.
         let _ = clock_nanosleep(clock, ClockNanosleepFlags::TIMER_ABSTIME, &TimeSpec::from(at));
         stamp(&mut datagram[..HEAD], number, wall_clock());
-        match socket.send(&datagram) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-            Err(error) => return Err(error),
-        }
+        socket.send_to(&datagram, address)?;
     }
     Ok(())
 }
@@ -79,7 +74,7 @@ pub fn receive(socket: UdpSocket, window: Window, watch: &mut impl Watch) -> io:
     watch.now();
     let (mut sorted, mut lowest, mut highest) = (Vec::new(), u64::MAX, 0);
     receiver.until(Instant::now() + window.length, |arrival| {
-        sorted.push(arrival.received as i64 - arrival.sent as i64);
+        sorted.push(arrival.received.cast_signed() - arrival.sent.cast_signed());
         lowest = lowest.min(arrival.number);
         highest = highest.max(arrival.number);
     })?;
@@ -89,4 +84,17 @@ pub fn receive(socket: UdpSocket, window: Window, watch: &mut impl Watch) -> io:
     }
     sorted.sort_unstable();
     Ok(Delays { sorted, sent: highest + 1 - lowest })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_delays_are_microseconds_and_may_be_negative() {
+        let delays = Delays { sorted: vec![-500, 1000, 2000, 3000, 9000], sent: 5 };
+        assert!((delays.quantile(0.0) - -0.5).abs() < 1e-9);
+        assert!((delays.quantile(0.5) - 2.0).abs() < 1e-9);
+        assert!((delays.quantile(1.0) - 9.0).abs() < 1e-9);
+    }
 }
