@@ -61,6 +61,7 @@ Examples:
   lasthop link --profile lte -- lasthop link --profile lossy-wifi -- bash       (two hops)
   lasthop link set 4f down rate=1mbit"
 )]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct LinkArguments {
     /// Look at links that run, or change them
     #[command(subcommand)]

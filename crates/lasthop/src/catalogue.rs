@@ -24,7 +24,7 @@ pub fn find(name: &str) -> Result<Profile, NoProfile> {
         return Profile::parse(file, text, &mut no_files).map_err(|error| NoProfile(error.to_string()));
     }
     let path = Path::new(name);
-    if !name.contains('/') && !path.extension().is_some_and(|ending| ending == "toml") {
+    if !name.contains('/') && path.extension().is_none_or(|ending| ending != "toml") {
         return Err(NoProfile(unknown(name)));
     }
     let text =

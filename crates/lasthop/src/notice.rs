@@ -23,6 +23,7 @@ impl Notice {
     }
 
     /// Something that went wrong, said even when quiet.
+    #[allow(clippy::unused_self, reason = "what is said goes through here, also what nobody can switch off")]
     pub fn warn(self, text: impl Display) {
         anstream::eprintln!("lasthop: warning: {text}");
     }

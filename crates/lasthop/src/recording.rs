@@ -26,7 +26,7 @@ impl Recording {
 }
 
 const fn place(way: WayId) -> (LinkId, Direction) {
-    let direction = if way.0 % 2 == 0 { Direction::Up } else { Direction::Down };
+    let direction = if way.0.is_multiple_of(2) { Direction::Up } else { Direction::Down };
     (LinkId((way.0 / 2) as u16), direction)
 }
 

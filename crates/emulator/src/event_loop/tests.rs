@@ -39,7 +39,7 @@ struct LoseEven;
 
 impl Stage for LoseEven {
     fn accept(&mut self, packet: Packet, out: &mut Outbox) {
-        if packet.frame.head()[0] % 2 == 0 {
+        if packet.frame.head()[0].is_multiple_of(2) {
             out.lose(packet, Loss::Listed);
         } else {
             out.pass(packet);
