@@ -329,8 +329,8 @@ fn a_link_in_a_link() {
     );
     let mut link = caller.start_script(&[], &script);
     let outer = ip(&link.line());
-    let line = link.line();
-    let (inner_program, inner) = line.split_once(' ').expect("two words");
+    let words = link.line();
+    let (inner_program, inner) = words.split_once(' ').expect("two words");
     assert_ne!(outer, ip(inner), "each link has addresses of its own");
     let inside = Namespace::at(&format!("/proc/{inner_program}/ns/net")).expect("the program runs");
 
