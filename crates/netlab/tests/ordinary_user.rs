@@ -5,13 +5,17 @@
 
 mod ground;
 
-use ground::{Caller, Finished};
+use ground::{Caller, Finished, Running};
+use netlab::process::ProcessId;
+use netlab::state::{Made, State};
 use netlab::{Namespace, address, interface, route, veth};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 
+/// The state of the one link of a user, as a shell behind it finds it.
+const STATE: &str = "$LASTHOP_STATE_DIR/1/state.json";
 /// Nobody in particular, and owner of nothing.
 const USER: u32 = 65_534;
 
@@ -43,15 +47,19 @@ impl User {
         self.directory.path()
     }
 
-    /// `behind` with `arguments`, as the user; `tun` is what lies at /dev/net/tun.
+    /// Runs `behind` with `arguments`, as the user; `tun` is what lies at /dev/net/tun.
     fn behind(&self, caller: &Caller, tun: &Path, arguments: &[&str]) -> Finished {
+        Finished::of(self.start(caller, tun, arguments))
+    }
+
+    fn start(&self, caller: &Caller, tun: &Path, arguments: &[&str]) -> Child {
         let script = "mount --make-rprivate / && mount --bind $0 /dev/net/tun && \
                       exec setpriv --reuid $1 --regid $1 --clear-groups -- \"${@:2}\"";
         let mut command = caller.command("unshare");
         command.args(["--mount", "bash", "-c", script]).arg(tun).arg(USER.to_string());
         command.arg(self.path().join("behind")).args(arguments);
         command.env("LASTHOP_STATE_DIR", self.path().join("states"));
-        Finished::of(command.spawn().expect("unshare"))
+        command.spawn().expect("unshare")
     }
 
     fn left(&self) -> Vec<String> {
@@ -99,24 +107,48 @@ fn the_network_through_pasta() {
     serve(&caller.namespace, "127.0.0.1:8000", "the caller");
     serve(&internet, "203.0.113.9:80", "the internet");
     let ask = |host: &str, port: u16| format!("exec 3<>/dev/tcp/{host}/{port} && cat <&3");
-    let script = format!("{}; {}; echo $LASTHOP_HOST", ask("host.lasthop", 8000), ask("203.0.113.9", 80));
+    let script =
+        format!("{}; {}; echo $LASTHOP_HOST; cat {STATE}", ask("host.lasthop", 8000), ask("203.0.113.9", 80));
     let finished = user.behind(&caller, &user.path().join("tun"), &["bash", "-c", &script]);
-    assert_eq!(finished.output, "the caller\nthe internet\n203.0.113.1\n", "{}", finished.errors);
+    let (said, state) = finished.output.split_at(finished.output.find('{').expect("a state"));
+    assert_eq!(said, "the caller\nthe internet\n203.0.113.1\n", "{}", finished.errors);
     assert_eq!(finished.code(), 0);
     assert!(user.left().is_empty(), "{:?}", user.left());
-    assert!(!pasta_runs(user.path()), "pasta is still there");
+    assert!(!pasta_of(state).is_alive(), "pasta is still there");
     caller.is_clean();
 }
 
-/// Whether a pasta runs that serves a copy of `behind` in this directory: its environment says where that is.
-fn pasta_runs(directory: &Path) -> bool {
-    let mark = directory.to_str().expect("text").as_bytes();
-    let processes = std::fs::read_dir("/proc").expect("proc").flatten();
-    processes.map(|entry| entry.path()).any(|path| {
-        let name = std::fs::read_to_string(path.join("comm")).unwrap_or_default();
-        let environment = std::fs::read(path.join("environ")).unwrap_or_default();
-        name.starts_with("pasta") && environment.windows(mark.len()).any(|window| window == mark)
-    })
+#[test]
+fn killing_the_main_process_ends_pasta_too() {
+    need_root!();
+    if !ground::has("pasta") {
+        return;
+    }
+    let Some(user) = User::new() else { return };
+    let caller = Caller::new();
+    let internet = Namespace::new().expect("a namespace");
+    network(&caller.namespace, &internet);
+    let link =
+        Running::of(user.start(&caller, &user.path().join("tun"), &["sh", "-c", "echo $$; sleep 600"]));
+    let state = std::fs::read_to_string(user.path().join("states/1/state.json")).expect("a state");
+    let pasta = pasta_of(&state);
+    assert!(pasta.is_alive());
+    link.signal(rustix::process::Signal::KILL);
+    ground::until(|| {
+        let left = user.left();
+        if left.is_empty() && !pasta.is_alive() { Ok(()) } else { Err(format!("pasta, or {left:?}")) }
+    });
+    assert!(!Path::new(&format!("/proc/{}", link.program)).exists());
+}
+
+/// The pasta that a state lists.
+fn pasta_of(state: &str) -> ProcessId {
+    let state: State = serde_json::from_str(state).expect("a state");
+    let listed = state.made.iter().find_map(|made| match made {
+        Made::Process { process, what } if what == "pasta" => Some(*process),
+        _ => None,
+    });
+    listed.unwrap_or_else(|| panic!("no pasta in {state:?}"))
 }
 
 fn network(caller: &Namespace, internet: &Namespace) {

@@ -82,7 +82,7 @@ fn first_segment(whole_segments: bool) -> (usize, Option<u8>) {
     let client = std::thread::spawn(move || {
         namespace.enter(|| {
             let mut client = TcpStream::connect((ip(THERE), 80)).expect("connected");
-            client.write_all(&[7; 60_000]).expect("sent");
+            client.write_all(&vec![7; 60_000]).expect("sent");
             Ok(client)
         })
     });

@@ -286,14 +286,17 @@ fn a_name_server_on_loopback_is_reached_through_the_caller() {
     let resolv_conf = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(resolv_conf.path(), "nameserver 127.0.0.53\noptions edns0 trust-ad\nsearch example.org\n")
         .expect("written");
+    // A daemon's socket in /run, by which the C library would pass the link by, is hidden.
     let script = format!(
-        "mount --make-rprivate / && mount --bind {} /etc/resolv.conf && exec {} sh -c 'echo $$; cat >/dev/null'",
+        "mount --make-rprivate / && mount --bind {} /etc/resolv.conf && mount -t tmpfs none /run && \
+         mkdir /run/nscd && echo daemon >/run/nscd/socket && exec {} sh -c 'echo $$; cat >/dev/null'",
         resolv_conf.path().display(),
         ground::behind().display()
     );
     let child = caller.command("unshare").args(["--mount", "sh", "-c", &script]).spawn().expect("unshare");
     let link = ground::Running::of(child);
 
+    assert_eq!(link.file("/run/nscd/socket"), "");
     let text = link.file("/etc/resolv.conf");
     let outside = address_of(&link.file("/etc/hosts"), "host.lasthop");
     assert_eq!(text, format!("nameserver {outside}\noptions edns0 trust-ad\nsearch example.org\n"));
@@ -329,8 +332,8 @@ fn a_link_in_a_link() {
     );
     let mut link = caller.start_script(&[], &script);
     let outer = ip(&link.line());
-    let line = link.line();
-    let (inner_program, inner) = line.split_once(' ').expect("two words");
+    let words = link.line();
+    let (inner_program, inner) = words.split_once(' ').expect("two words");
     assert_ne!(outer, ip(inner), "each link has addresses of its own");
     let inside = Namespace::at(&format!("/proc/{inner_program}/ns/net")).expect("the program runs");
 

@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Nothing that happens in these tests takes longer, even on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Ends the test where namespaces or TUN ends cannot be made.
 #[macro_export]
@@ -108,7 +108,9 @@ impl Caller {
         left.extend(netlab::nat::tables(&self.namespace).expect("tables"));
         let entries = std::fs::read_dir(self.state_directory()).into_iter().flatten().flatten();
         left.extend(
-            entries.filter(|entry| entry.file_name() != "lock").map(|entry| format!("{:?}", entry.path())),
+            entries
+                .filter(|entry| entry.file_name() != "lock")
+                .map(|entry| entry.path().display().to_string()),
         );
         let forward = netlab::sysctl::read(&self.namespace, "net.ipv4.ip_forward").expect("sysctl");
         left.extend((forward != "0").then(|| format!("ip_forward = {forward}")));
