@@ -58,10 +58,9 @@ pub struct UdpCounters {
 /// What a link leaves behind.
 pub struct Remains<O> {
     pub observer: O,
-    /// Why the emulator could not keep up, if so.
+    /// Why this machine did not keep up, if so: packets left too late, or were lost beside the link, for want of room in
+    /// a device or a socket, or refused by a device.
     pub overload: Option<Overload>,
-    /// Packets that this machine lost beside the emulator: no room in a device or a socket, or refused by a device.
-    pub lost_by_machine: u64,
 }
 
 impl<O: Observer + Send + 'static> BenchLink<O> {
@@ -99,14 +98,15 @@ impl<O: Observer + Send + 'static> BenchLink<O> {
 
     /// Stops the emulator and takes everything down.
     pub fn take_down(mut self) -> Result<Remains<O>, Failure> {
-        let mut lost_by_machine = 0;
+        let mut packets = 0;
         for host in &self.hosts {
-            lost_by_machine += host.tun.statistics()?.tx_dropped + host.udp_counters()?.no_room;
+            packets += host.tun.statistics()?.tx_dropped + host.udp_counters()?.no_room;
         }
         let ending = self.stop().ok_or("the emulator has ended before")??;
-        lost_by_machine += ending.refused.map_or(0, |(count, _)| count);
-        let overload = ending.punctuality.verdict();
-        Ok(Remains { observer: ending.observer, overload, lost_by_machine })
+        packets += ending.refused.map_or(0, |(count, _)| count);
+        let lost = (packets > 0).then_some(Overload::DroppedByKernel { packets });
+        let overload = lost.or_else(|| ending.punctuality.verdict());
+        Ok(Remains { observer: ending.observer, overload })
     }
 }
 

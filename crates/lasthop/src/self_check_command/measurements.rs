@@ -8,9 +8,9 @@ mod rate;
 
 use super::Bench;
 use super::row::{Accepted, Row, Unit};
-use super::statistics::quantile;
+use super::statistics::{quantile, share};
 use crate::link_command::Failure;
-use emulator::punctuality::{FAR_TOO_LATE, LATE};
+use emulator::punctuality::{FAR_TOO_LATE, LATE, LATE_SHARE};
 
 /// A measurement: makes its links on the bench, and gives rows.
 pub type Measurement = fn(&mut Bench) -> Result<Vec<Row>, Failure>;
@@ -34,23 +34,50 @@ const USUAL_LATENESS: f64 = 200e-6;
 /// How much later one packet in a hundred may be, which is where a run becomes overloaded.
 const RARE_LATENESS: f64 = LATE.as_nanos() as f64 / 1e9;
 
-/// Rows about all links together.
-pub fn of_the_run(bench: &mut Bench) -> Vec<Row> {
-    let late = &mut bench.lateness;
-    late.sort_by(f64::total_cmp);
+/// Rows about all links together: lateness of packets that waited, in seconds, judged as that of a run is, and
+/// measurements in which this machine lost packets.
+pub fn punctuality(lateness: &mut [f64], lossy: u64) -> Vec<Row> {
+    lateness.sort_by(f64::total_cmp);
     let mut rows = Vec::new();
-    if let Some(&worst) = late.last() {
-        for (name, share, above) in
+    if let Some(&worst) = lateness.last() {
+        for (name, below, above) in
             [("median", 0.5, USUAL_LATENESS), ("99th percentile", 0.99, RARE_LATENESS)]
         {
             let accepted = Accepted::Within { below: 0.0, above };
             let quantity = format!("lateness of packets that waited, {name}");
-            rows.push(Row::estimated(quantity, Unit::Seconds, 0.0, quantile(late, share), accepted));
+            rows.push(Row::estimated(quantity, Unit::Seconds, 0.0, quantile(lateness, below), accepted));
         }
         let quantity = "lateness of packets that waited, worst";
         rows.push(Row::at_most_above(quantity, 0.0, worst, FAR_TOO_LATE.as_secs_f64()));
+        let late = lateness.len() - lateness.partition_point(|late| *late <= LATE.as_secs_f64());
+        let late = share(late as u64, lateness.len() as u64);
+        let accepted = Accepted::Within { below: 0.0, above: LATE_SHARE };
+        let quantity =
+            format!("packets more than {LATE} late (overloaded above {:.0} %)", LATE_SHARE * 100.0);
+        rows.push(Row::estimated(quantity, Unit::Share, 0.0, late, accepted));
     }
-    rows.push(Row::exact("measurements overloaded", 0, bench.overloads.len() as u64));
-    rows.push(Row::exact("packets lost by this machine beside the link", 0, bench.lost_by_machine));
+    rows.push(Row::exact("measurements with packets lost beside the link", 0, lossy));
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn off(lateness: &mut [f64], lossy: u64) -> Vec<String> {
+        let rows = punctuality(lateness, lossy);
+        rows.into_iter().filter(|row| !row.is_ok()).map(|row| row.quantity).collect()
+    }
+
+    #[test]
+    fn a_run_is_judged_as_the_emulator_judges_one() {
+        let run = |late: usize, by: f64| {
+            let mut lateness: Vec<f64> = (0..1000).map(|n| if n < late { by } else { 40e-6 }).collect();
+            off(&mut lateness, 0)
+        };
+        assert!(run(9, 2.5e-3).is_empty());
+        assert_eq!(run(20, 2.5e-3).len(), 2);
+        assert_eq!(run(1, 0.201), ["lateness of packets that waited, worst"]);
+        assert_eq!(off(&mut [], 1), ["measurements with packets lost beside the link"]);
+    }
 }

@@ -108,7 +108,9 @@ impl Row {
             self.intervals.map_or("-".to_owned(), |[Interval { low, high }, _]| range(self.unit, low, high));
         let accepted = match self.accepted {
             Accepted::Within { below, above } if below == 0.0 && above == 0.0 => "exactly".to_owned(),
-            Accepted::Within { below: 0.0, above } => format!("never early, +{}", show(above)),
+            Accepted::Within { below: 0.0, above } if self.unit == Unit::Seconds => {
+                format!("never early, +{}", show(above))
+            }
             Accepted::Within { below, above } => format!("-{} +{}", show(below), show(above)),
             Accepted::ByInterval => "99.9 % interval".to_owned(),
             Accepted::ByIntervalOrShare(share) => {

@@ -53,11 +53,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Goes on collecting lateness where another watch stopped.
-    pub fn new(look: Look, lateness: Vec<f64>) -> Self {
+    /// Looks at lateness, and at what `look` says.
+    pub fn new(look: Look) -> Self {
         Self {
             look,
-            lateness,
+            lateness: Vec::new(),
             arrivals: Vec::new(),
             damage: [Damage::default(); 2],
             leaving: Vec::new(),
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn only_packets_that_waited_can_be_late() {
-        let mut watch = Watch::new(Look::Lateness, Vec::new());
+        let mut watch = Watch::new(Look::Lateness);
         let frame = || Frame::owned(Layer::Ip, datagram());
         let mut packet = Packet::new(0, frame(), Time::from_nanos(1000));
         watch.ended(WayId(0), &packet);
