@@ -111,12 +111,16 @@ impl DirectionSpec {
         self.stages.retain(|(_, spec)| spec.kind() != kind);
     }
 
-    /// A name for another stage of this kind: `errors`, `errors.2`, …
+    /// A name for another stage of this kind that no stage has yet: `errors`, `errors.2`, …
     #[must_use]
     pub fn free_name(&self, kind: &str) -> String {
-        match self.stages.iter().filter(|(_, spec)| spec.kind() == kind).count() {
-            0 => kind.to_owned(),
-            count => format!("{kind}.{}", count + 1),
+        let mut number = self.stages.iter().filter(|(_, spec)| spec.kind() == kind).count() + 1;
+        loop {
+            let name = if number == 1 { kind.to_owned() } else { format!("{kind}.{number}") };
+            if self.stages.iter().all(|(taken, _)| *taken != name) {
+                return name;
+            }
+            number += 1;
         }
     }
 

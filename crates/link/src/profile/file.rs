@@ -95,14 +95,20 @@ struct StageFile {
 /// The profile in `text`, or what is wrong with it.
 pub(super) fn parse(name: &str, text: &str) -> Result<Profile, String> {
     let name = name.to_owned();
+    let said = |field: &str, text: String| match text.trim() {
+        "" => Err(format!("`{field}` is empty: no source, no profile")),
+        _ => Ok(text),
+    };
     match read::<Kind>(text)?.kind {
         KindName::Link => {
             let LinkFile { title, source, note, mtu, up, down, claims, .. } = read(text)?;
+            let (title, source) = (said("title", title)?, said("source", source)?);
             let link = LinkProfile { mtu, up: up.into_spec("up")?, down: down.into_spec("down")? };
             Ok(Profile { name, title, source, note, claims, content: Content::Link(link) })
         }
         KindName::Loss => {
             let LossFile { title, source, note, directions, errors, claims, .. } = read(text)?;
+            let (title, source) = (said("title", title)?, said("source", source)?);
             let directions = directions.map_or(vec![Direction::Down], |names| {
                 let direction = |name: &DirectionName| match name {
                     DirectionName::Up => Direction::Up,
@@ -120,7 +126,7 @@ fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
         let message = error.to_string();
         let message = message.trim_end();
-        match nearest(message) {
+        match nearest(error.message()) {
             Some(word) => format!("{message}\ndid you mean `{word}`?"),
             None => message.to_owned(),
         }

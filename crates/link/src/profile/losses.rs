@@ -20,7 +20,11 @@ pub(super) fn errors(
         (Some(_), Some(_), _) => {
             return Err("loss and ber are two error processes: give one of them".to_owned());
         }
-        (Some("none"), None, _) => {
+        (Some("none"), None, burst) => {
+            if burst.is_some() || value(Key::Damage).is_some() {
+                let why = "burst and damage say what losses are like: leave them out with loss=none";
+                return Err(why.to_owned());
+            }
             direction.remove("errors");
             return Ok(());
         }
@@ -33,7 +37,8 @@ pub(super) fn errors(
             }
         }
         (None, Some(_), Some(_)) => return Err("burst goes with loss=SHARE, not with ber".to_owned()),
-        (None, None, _) => match direction.find("errors") {
+        (None, None, Some(_)) => return Err("burst goes with loss=SHARE: give both".to_owned()),
+        (None, None, None) => match direction.find("errors") {
             Some(StageSpec::Errors(spec)) => spec.clone(),
             _ => return Err("there are no errors yet: give loss=... or ber=... with it".to_owned()),
         },
@@ -47,8 +52,9 @@ pub(super) fn errors(
 
 /// `loss` as a share, or as a loss profile.
 fn by_loss(loss: &str, burst: Option<&str>, resolve: &mut dyn Resolve) -> Result<ErrorSpec, String> {
+    let is_path = loss.contains('/') || loss.ends_with(".toml");
     let looks_like_a_share =
-        loss.starts_with(|first: char| first.is_ascii_digit() || first == '.' || first == '-');
+        !is_path && loss.starts_with(|first: char| first.is_ascii_digit() || first == '.' || first == '-');
     if !looks_like_a_share {
         return match burst {
             None => resolve.losses(loss),

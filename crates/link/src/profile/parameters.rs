@@ -85,7 +85,8 @@ impl FromStr for Parameters {
             let Some((name, value)) = part.split_once('=') else {
                 return Err(wrong("write it as NAME=VALUE, such as rate=2mbit".to_owned()));
             };
-            let Some(key) = Key::named(name.trim()) else {
+            let name = name.trim();
+            let Some(key) = Key::named(name) else {
                 let nearest = Key::NAMES.iter().min_by_key(|known| strsim::damerau_levenshtein(name, known));
                 let hint = nearest.filter(|known| strsim::damerau_levenshtein(name, known) <= 2);
                 return Err(wrong(match hint {

@@ -25,7 +25,8 @@ pub enum Limit {
 
 /// What happens to packets that come faster than they are sent.
 ///
-/// In a profile: a [`Limit`] such as `"50p"` alone means drop-tail. Else a table with a `kind`: `drop-tail`,
+/// In a profile: a [`Limit`] such as `"50p"` alone means drop-tail, `"codel"` and `"red"` these with their usual
+/// parameters. Else a table with a `kind`: `drop-tail`,
 /// `drop-head` (both with `limit`), `codel`, `red`, `trace` (with `limit_in = "packets"` or `"bytes"`).
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueueSpec {
@@ -124,7 +125,11 @@ impl FromStr for QueueSpec {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        text.parse().map(Self::DropTail)
+        match text.trim() {
+            "codel" => Ok(Self::CoDel(CoDelSpec::default())),
+            "red" => Ok(Self::Red(RedSpec::default())),
+            limit => limit.parse().map(Self::DropTail),
+        }
     }
 }
 

@@ -59,6 +59,14 @@ const fn default_packet() -> ByteCount {
     ByteCount::new(1000)
 }
 
+impl Default for RedSpec {
+    /// Between 5 and 15 packets: `minth` and three times that, as Floyd recommends (RED: Discussions of Setting
+    /// Parameters, 1997).
+    fn default() -> Self {
+        Self::between(Limit::Packets(5), Limit::Packets(15))
+    }
+}
+
 impl RedSpec {
     /// RED between these averages, everything else as usual.
     #[must_use]
