@@ -156,7 +156,10 @@ mod tests {
     fn a_short_run_is_not_judged_by_a_handful_of_packets() {
         let late = Span::from_millis(3);
         assert_eq!(run(std::iter::repeat_n(late, 10)).verdict(), None);
-        assert_eq!(run(std::iter::repeat_n(late, 11)).verdict(), Some(Overload::Late { late: 11, total: 11 }));
+        assert_eq!(
+            run(std::iter::repeat_n(late, 11)).verdict(),
+            Some(Overload::Late { late: 11, total: 11 })
+        );
     }
 
     #[test]

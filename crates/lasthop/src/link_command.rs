@@ -149,7 +149,7 @@ fn host_link_options(
         mtu: assembled.mtu,
         whole_segments,
         metrics: Metrics { congestion_control: arguments.cc.clone(), ..Metrics::default() },
-        bandwidth_delay_product: assembled.link.fastest().bytes_in(assembled.link.round_trip()),
+        bandwidth_delay_product: assembled.link.bandwidth_delay_product(),
         publish: arguments.publish.clone(),
         ..HostLinkOptions::default()
     }

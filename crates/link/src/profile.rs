@@ -16,7 +16,7 @@ use crate::seed::Direction;
 use crate::spec::{DirectionSpec, StageSpec};
 use crate::stage::errors::ErrorSpec;
 use crate::stage::spec::{Read, SpecError};
-use crate::units::{BitRate, Probability, Span};
+use crate::units::{BitRate, ByteCount, Probability};
 use serde::Deserialize;
 
 /// A profile, as it stands in its file.
@@ -139,19 +139,15 @@ impl LinkProfile {
         }
     }
 
-    /// The larger rate of both directions. One without a constant rate counts as 10 Gbit/s, which is more than a machine
-    /// can emulate: socket buffers made for it do not limit anything.
+    /// Bytes that are on their way when the link is full: the larger rate of both directions, times the mean delay there and
+    /// back. A direction without a constant rate counts as 10 Gbit/s, which is more than a machine can emulate: socket
+    /// buffers made for it do not limit anything.
     #[must_use]
-    pub fn fastest(&self) -> BitRate {
+    pub fn bandwidth_delay_product(&self) -> ByteCount {
         let unlimited = BitRate::from_bits_per_second(10_000_000_000);
         let rates = [&self.up, &self.down].map(|direction| direction.rate().or(unlimited));
-        rates.into_iter().flatten().max().unwrap_or(BitRate::MIN)
-    }
-
-    /// The mean delay there and back.
-    #[must_use]
-    pub fn round_trip(&self) -> Span {
-        self.up.delay() + self.down.delay()
+        let delay = self.up.delay() + self.down.delay();
+        rates.into_iter().flatten().max().map_or(ByteCount::default(), |fastest| fastest.bytes_in(delay))
     }
 
     /// Puts a loss profile into the directions that it names.

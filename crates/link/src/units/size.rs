@@ -13,9 +13,6 @@ pub struct BitRate(u64);
 pub struct ByteCount(u64);
 
 impl BitRate {
-    /// The slowest rate, one bit per second.
-    pub const MIN: Self = Self(1);
-
     /// `bits` bits per second; `None` for 0, which would never send anything (an outage says that better).
     #[must_use]
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
