@@ -13,6 +13,7 @@ use crate::seed::Seed;
 use crate::units::{Span, Time, UnitError};
 use ::packet::{Frame, Layer};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::str::FromStr;
 
 /// One test a profile, and the list of all of them.
@@ -44,7 +45,7 @@ fn every_file_is_built_in_and_tested() {
     let files: BTreeSet<String> = std::fs::read_dir(folder)
         .expect("the profiles")
         .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
-        .filter(|name| name.ends_with(".toml"))
+        .filter(|name| Path::new(name).extension().is_some_and(|ending| ending == "toml"))
         .collect();
     let built_in: Vec<String> = builtin().map(|(name, _)| name.to_owned()).collect();
     assert_eq!(built_in.iter().cloned().collect::<BTreeSet<_>>(), files);
