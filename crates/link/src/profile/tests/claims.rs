@@ -154,8 +154,8 @@ fn claimed(claim: &Claim) -> Result<(f64, f64), UnitError> {
     } else {
         let unit = claim.value.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
         let number = claim.value.strip_suffix(unit).unwrap_or_default();
-        let places = number.split_once('.').map_or(0, |(_, places)| places.len() as i32);
-        0.5 * 10_f64.powi(-places) * read(&format!("1{unit}"))?
+        let places = number.split_once('.').map_or(0, |(_, places)| places.len());
+        0.5 * 10_f64.powf(-(places as f64)) * read(&format!("1{unit}"))?
     };
     Ok((value, tolerance))
 }
@@ -164,9 +164,8 @@ fn claimed(claim: &Claim) -> Result<(f64, f64), UnitError> {
 fn measure(profile: &Profile, claim: &Claim) -> Result<Measured, String> {
     let link = link_of(profile);
     let direction = match (claim.direction.as_deref(), claim.quantity.as_str()) {
-        (None, "round-trip") => Direction::Down,
         (Some(_), "round-trip") => return Err("a round trip has both directions".to_owned()),
-        (Some("down"), _) => Direction::Down,
+        (None, "round-trip") | (Some("down"), _) => Direction::Down,
         (Some("up"), _) => Direction::Up,
         (other, _) => return Err(format!("direction {other:?} is none")),
     };
