@@ -4,6 +4,7 @@ use super::parameters::{Key, Resolve, said};
 use crate::spec::{DirectionSpec, StageSpec};
 use crate::stage::errors::{EffectSpec, ErrorSpec, Flip, Form, ProcessSpec, TwoState};
 use crate::units::{BitErrorRatio, Probability, Span};
+use std::path::Path;
 
 /// How wrong a packet is that `damage=flip` hits, where nothing else says it: TCP Lite's range for radio is 1e-3 to 1e-6
 /// (5.2.1), and at 1e-3 a full-sized segment has about twelve wrong bits.
@@ -52,7 +53,7 @@ pub(super) fn errors(
 
 /// `loss` as a share, or as a loss profile.
 fn by_loss(loss: &str, burst: Option<&str>, resolve: &mut dyn Resolve) -> Result<ErrorSpec, String> {
-    let is_path = loss.contains('/') || loss.ends_with(".toml");
+    let is_path = loss.contains('/') || Path::new(loss).extension().is_some_and(|ending| ending == "toml");
     let looks_like_a_share =
         !is_path && loss.starts_with(|first: char| first.is_ascii_digit() || first == '.' || first == '-');
     if !looks_like_a_share {

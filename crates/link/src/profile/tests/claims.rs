@@ -163,9 +163,8 @@ fn claimed(claim: &Claim) -> Result<(f64, f64), UnitError> {
 fn measure(profile: &Profile, claim: &Claim) -> Result<Measured, String> {
     let link = link_of(profile);
     let direction = match (claim.direction.as_deref(), claim.quantity.as_str()) {
-        (None, "round-trip") => Direction::Down,
         (Some(_), "round-trip") => return Err("a round trip has both directions".to_owned()),
-        (Some("down"), _) => Direction::Down,
+        (None, "round-trip") | (Some("down"), _) => Direction::Down,
         (Some("up"), _) => Direction::Up,
         (other, _) => return Err(format!("direction {other:?} is none")),
     };

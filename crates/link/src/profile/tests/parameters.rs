@@ -89,8 +89,7 @@ fn the_help_names_every_parameter_and_its_examples_can_be_used() {
             // Those that belong to another one come with it.
             let first = match *name {
                 "jitter" => "delay=40ms",
-                "burst" => "loss=1%",
-                "damage" => "loss=1%",
+                "burst" | "damage" => "loss=1%",
                 _ => "",
             };
             let separator = if first.is_empty() { "" } else { "," };
