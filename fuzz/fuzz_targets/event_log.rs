@@ -1,0 +1,6 @@
+//! Any bytes at all can be read as an event log.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| capture::fuzz::log(bytes));

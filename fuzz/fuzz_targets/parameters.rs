@@ -1,0 +1,35 @@
+//! Any text at all can be read as parameters; they apply as a whole or not at all, and what they make can be built or is
+//! refused.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use link::Seed;
+use link::profile::{Parameters, Resolve};
+use link::spec::DirectionSpec;
+use link::stage::errors::{ErrorSpec, ProcessSpec};
+use link::units::Probability;
+use std::io;
+
+struct Nobody;
+
+impl Resolve for Nobody {
+    fn losses(&mut self, _: &str) -> Result<ErrorSpec, String> {
+        Ok(ErrorSpec::new(ProcessSpec::Packets { loss: Probability::ONE }))
+    }
+
+    fn file(&mut self, name: &str) -> io::Result<String> {
+        Ok(name.replace(';', "\n"))
+    }
+}
+
+fuzz_target!(|text: &str| {
+    let Ok(parameters) = text.parse::<Parameters>() else { return };
+    let _ = parameters.commands();
+    let mut direction = DirectionSpec::default();
+    if parameters.apply(&mut direction, &mut Nobody).is_err() {
+        assert_eq!(direction, DirectionSpec::default());
+        return;
+    }
+    let _ = direction.to_string();
+    let _ = direction.build(&Seed::campaign(1)).is_ok();
+});

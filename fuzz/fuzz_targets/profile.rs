@@ -1,0 +1,28 @@
+//! Any text at all can be read as a profile; what was read can be printed, measured and built, or is refused.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use link::profile::{Content, LinkProfile, Profile};
+use link::{Direction, Seed};
+
+fuzz_target!(|text: &str| {
+    // Files that it names hold what the profile itself does: hardly ever a trace, which other targets are for.
+    let Ok(profile) = Profile::parse("fuzz.toml", text, &mut |_| Ok(text.to_owned())) else { return };
+    assert!(!profile.title.trim().is_empty() && !profile.source.trim().is_empty());
+    let link = match profile.content {
+        Content::Link(link) => link,
+        Content::Loss(losses) => {
+            let mut link = LinkProfile::default();
+            link.add_losses(&losses);
+            link
+        }
+    };
+    let _ = link.bandwidth_delay_product();
+    for direction in Direction::BOTH {
+        let spec = link.direction(direction);
+        let _ = spec.to_string();
+        if let Ok(pipeline) = spec.build(&Seed::campaign(1).direction(direction)) {
+            assert_eq!(pipeline.waiting(), 0);
+        }
+    }
+});
