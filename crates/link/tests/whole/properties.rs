@@ -150,13 +150,13 @@ fn run(spec: &DirectionSpec, number: u64, arrivals: &[(Time, usize)], often: boo
 }
 
 /// All that is known of a packet but its bytes.
-fn known(packet: &Packet) -> (u64, Time, Sending, usize, Vec<Mark>) {
+type Known = (u64, Time, Sending, usize, Vec<Mark>);
+
+fn known(packet: &Packet) -> Known {
     (packet.number, packet.at, packet.sending, packet.frame.len(), packet.marks.to_vec())
 }
 
-fn all(
-    seen: &Seen,
-) -> (Vec<(u64, Time, Sending, usize, Vec<Mark>)>, Vec<(u64, Time, Sending, usize, Vec<Mark>)>) {
+fn all(seen: &Seen) -> (Vec<Known>, Vec<Known>) {
     (seen.delivered.iter().map(known).collect(), seen.lost.iter().map(known).collect())
 }
 

@@ -43,8 +43,9 @@ fn every_file_is_built_in_and_tested() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
     let files: BTreeSet<String> = std::fs::read_dir(folder)
         .expect("the profiles")
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
-        .filter(|name| name.ends_with(".toml"))
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .map(|path| path.file_name().expect("a file").to_str().expect("UTF-8").to_owned())
         .collect();
     let built_in: Vec<String> = builtin().map(|(name, _)| name.to_owned()).collect();
     assert_eq!(built_in.iter().cloned().collect::<BTreeSet<_>>(), files);
@@ -153,8 +154,8 @@ fn claimed(claim: &Claim) -> Result<(f64, f64), UnitError> {
     } else {
         let unit = claim.value.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
         let number = claim.value.strip_suffix(unit).unwrap_or_default();
-        let places = number.split_once('.').map_or(0, |(_, places)| places.len() as i32);
-        0.5 * 10_f64.powi(-places) * read(&format!("1{unit}"))?
+        let places = number.split_once('.').map_or(0, |(_, places)| places.len());
+        0.5 * 0.1_f64.powf(places as f64) * read(&format!("1{unit}"))?
     };
     Ok((value, tolerance))
 }
