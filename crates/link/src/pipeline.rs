@@ -167,13 +167,19 @@ impl Pipeline {
     /// # Errors
     /// If there is no such stage, or if it is one that keeps packets.
     pub fn remove(&mut self, name: &str) -> Result<(), String> {
+        let place = self.removable(name)?;
+        self.stages.remove(place);
+        self.due.remove(place);
+        Ok(())
+    }
+
+    /// Place of a stage that can be taken out.
+    pub(crate) fn removable(&self, name: &str) -> Result<usize, String> {
         let place = self.place_of(name)?;
         if self.stages[place].stage.keeps_packets() {
             return Err(format!("stage `{name}` may have packets inside and cannot be taken out"));
         }
-        self.stages.remove(place);
-        self.due.remove(place);
-        Ok(())
+        Ok(place)
     }
 
     fn place_of(&self, name: &str) -> Result<usize, String> {

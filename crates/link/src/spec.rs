@@ -156,6 +156,10 @@ impl DirectionSpec {
     }
 
     /// Changes a running pipeline from what `self` says to what `next` says. `seed` is that of the direction.
+    ///
+    /// # Errors
+    /// If a stage cannot be as `next` says; if one would become another kind, or stand elsewhere among those that stay;
+    /// or if one has to go that may have packets inside. Then nothing has changed.
     pub fn change_into(
         &self,
         next: &Self,
@@ -163,19 +167,49 @@ impl DirectionSpec {
         seed: &Seed,
         now: Time,
     ) -> Result<(), String> {
-        for (place, (name, spec)) in next.stages.iter().enumerate() {
-            match self.stages.iter().find(|(known, _)| known == name) {
-                Some((_, known)) if known == spec => {}
-                Some(_) => pipeline.set(name, spec, now)?,
-                None => pipeline.insert(place, name, spec.build(&seed.stage(name))?),
+        // All that may be refused comes first.
+        let mut built = Vec::with_capacity(next.stages.len());
+        for (name, spec) in &next.stages {
+            if let Some(known) = self.named(name)
+                && known.kind() != spec.kind()
+            {
+                return Err(format!(
+                    "stage `{name}` is `{}` and cannot become `{}`",
+                    known.kind(),
+                    spec.kind()
+                ));
             }
+            built.push(spec.build(&seed.stage(name)).map_err(|why| format!("stage `{name}`: {why}"))?);
         }
-        for (name, _) in &self.stages {
-            if !next.stages.iter().any(|(kept, _)| kept == name) {
-                pipeline.remove(name)?;
+        let gone: Vec<_> =
+            self.stages.iter().map(|(name, _)| name).filter(|name| next.named(name).is_none()).collect();
+        for name in &gone {
+            pipeline.removable(name)?;
+        }
+        let stay = |one: &Self, other: &Self| {
+            let names = one.stages.iter().map(|(name, _)| name.clone());
+            names.filter(|name| other.named(name).is_some()).collect::<Vec<_>>()
+        };
+        let (before, after) = (stay(self, next), stay(next, self));
+        if let Some((name, other)) = before.iter().zip(&after).find(|(name, other)| name != other) {
+            return Err(format!("stages `{name}` and `{other}` cannot change places while the link runs"));
+        }
+        for name in gone {
+            pipeline.remove(name)?;
+        }
+        for (place, ((name, spec), stage)) in next.stages.iter().zip(built).enumerate() {
+            match self.named(name) {
+                Some(known) if known == spec => {}
+                Some(_) => pipeline.set(name, spec, now)?,
+                None => pipeline.insert(place, name, stage),
             }
         }
         Ok(())
+    }
+
+    /// The stage of this name.
+    fn named(&self, name: &str) -> Option<&StageSpec> {
+        self.stages.iter().find(|(known, _)| known == name).map(|(_, spec)| spec)
     }
 
     /// Builds the pipeline. `seed` is that of the direction.
