@@ -1,0 +1,132 @@
+//! A row of `results.parquet`: one connection (or one stream of datagrams, or one request) of one run.
+
+use serde::{Deserialize, Serialize};
+
+/// What was measured of one connection. Times are since the start of the run, by the run's clock.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Connection {
+    /// Name of the workload in the plan.
+    pub workload: String,
+    /// Number of the connection in its workload, from 0.
+    pub number: u32,
+    /// What carried it.
+    pub protocol: Protocol,
+    /// Node that the measured bytes came from.
+    pub from: String,
+    /// Node that they went to.
+    pub to: String,
+    /// Port at `from`.
+    pub from_port: u16,
+    /// Port at `to`.
+    pub to_port: u16,
+    /// Congestion control of `from`, by the kernel's name; empty for datagrams.
+    pub congestion_control: String,
+    /// Whether all bytes arrived.
+    pub complete: bool,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// When the application asked for the connection, or sent the first datagram.
+    pub start_ns: u64,
+    /// When it was established; for datagrams when the first one arrived.
+    pub established_ns: Option<u64>,
+    /// When the last byte was read at `to` (of a request: the last byte of the response at the client).
+    pub end_ns: u64,
+    /// Bytes of application data that arrived; for a request those of request and response (resoa-evaluation Eq. 8.1).
+    pub bytes: u64,
+    /// `bytes` over the time from `start_ns` to `end_ns`, in bit/s.
+    pub goodput_bps: f64,
+    /// Segments with data that were sent, retransmissions included; datagrams sent.
+    pub segments: u64,
+    /// Segments that were sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Datagrams that did not arrive.
+    pub lost: u64,
+    /// Round-trip times that TCP measured; for datagrams the one-way delays.
+    pub round_trips: Option<RoundTrips>,
+    /// Longest time without a byte read at the receiver.
+    pub idle_max_ns: u64,
+}
+
+/// How delays were distributed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RoundTrips {
+    /// How many were taken.
+    pub samples: u64,
+    /// The least, in nanoseconds.
+    pub min_ns: u64,
+    /// The mean.
+    pub mean_ns: u64,
+    /// The median: latency under load.
+    pub median_ns: u64,
+    /// 95 % were at most this.
+    pub p95_ns: u64,
+    /// 99 % were at most this.
+    pub p99_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+/// What carried a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// UDP.
+    Udp,
+    /// ICMP echo.
+    Icmp,
+}
+
+impl RoundTrips {
+    /// Of a set of delays in nanoseconds; `None` of none. Quantiles are the smallest sample that so many do not exceed.
+    #[must_use]
+    pub fn of(mut samples: Vec<u64>) -> Option<Self> {
+        samples.sort_unstable();
+        let (&min_ns, &max_ns) = (samples.first()?, samples.last()?);
+        let count = samples.len();
+        let at = |share: f64| samples[((count as f64 * share).ceil() as usize).clamp(1, count) - 1];
+        let sum: u128 = samples.iter().map(|&sample| u128::from(sample)).sum();
+        Some(Self {
+            samples: count as u64,
+            min_ns,
+            mean_ns: (sum / count as u128) as u64,
+            median_ns: at(0.5),
+            p95_ns: at(0.95),
+            p99_ns: at(0.99),
+            max_ns,
+        })
+    }
+}
+
+impl Connection {
+    /// Share of the segments that were sent again.
+    #[must_use]
+    pub fn retransmission_rate(&self) -> Option<f64> {
+        (self.segments > 0).then(|| self.retransmissions as f64 / self.segments as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_in_quantiles() {
+        let delays = RoundTrips::of((1..=100).rev().collect()).unwrap();
+        let expected = RoundTrips {
+            samples: 100,
+            min_ns: 1,
+            mean_ns: 50,
+            median_ns: 50,
+            p95_ns: 95,
+            p99_ns: 99,
+            max_ns: 100,
+        };
+        assert_eq!(delays, expected);
+        assert_eq!(RoundTrips::of(vec![]), None);
+    }
+}

@@ -1,0 +1,256 @@
+//! `manifest.json`: what was run, on what, and how each run ended.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the schema of a run directory; it grows when a reader of the former could misread the new one.
+pub const SCHEMA: u32 = 1;
+
+/// All that is known about a campaign besides its measurements.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`] of the writer.
+    pub schema: u32,
+    /// Version of lasthop.
+    pub lasthop: String,
+    /// What was to be run.
+    pub plan: PlanText,
+    /// Start of the campaign, in nanoseconds since 1970.
+    pub started_unix_ns: u64,
+    /// Its end; `None` while it goes on, and for one that was interrupted.
+    pub ended_unix_ns: Option<u64>,
+    /// Which clock the runs went by.
+    pub clock: Clock,
+    /// Release of the kernel whose TCP was measured (`uname -r`).
+    pub kernel: String,
+    /// Where it ran.
+    pub machine: Machine,
+    /// Seed of the campaign; the runs' are derived from it (`link::Seed`).
+    pub seed: u64,
+    /// What the experiment varied, in the order of the plan.
+    pub factors: Vec<Factor>,
+    /// The combinations of levels that were run.
+    pub cells: Vec<Cell>,
+    /// Repetitions that were asked for of each cell.
+    pub repetitions: u32,
+    /// Runs that have ended, in the order of cell and repetition.
+    pub runs: Vec<RunRecord>,
+    /// What the literature gives for comparison.
+    pub expectations: Vec<Expectation>,
+    /// Units of the columns of `results.parquet` and of the fields of `--json`.
+    pub units: BTreeMap<String, String>,
+}
+
+/// The plan as it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanText {
+    /// Its name.
+    pub name: String,
+    /// In a line.
+    pub title: String,
+    /// In some more.
+    pub description: String,
+    /// File that it was read from, as given.
+    pub file: String,
+    /// The file's text.
+    pub text: String,
+}
+
+/// What the runs' time was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// The host's.
+    Real,
+    /// A clock that jumps over idle time, in a kernel of its own.
+    Virtual,
+}
+
+/// The machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// `uname -m`.
+    pub architecture: String,
+    /// Model name of the processor.
+    pub processor: String,
+    /// Processors that the campaign could use.
+    pub processors: u32,
+    /// Main memory in bytes.
+    pub memory_bytes: u64,
+}
+
+/// Something that the experiment varies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Factor {
+    /// Its name.
+    pub name: String,
+    /// What it is for people; the name, if the plan says nothing.
+    pub title: String,
+    /// The levels that were run, in the order of the plan.
+    pub levels: Vec<String>,
+}
+
+/// One level of one factor.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Level {
+    /// Name of the factor.
+    pub factor: String,
+    /// Its level.
+    pub level: String,
+}
+
+/// One combination of levels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Its number in the plan, from 0. With `--only` numbers are left out, not given anew.
+    pub number: u32,
+    /// One level of each factor, in the order of the factors; none if the plan has no factors.
+    pub levels: Vec<Level>,
+}
+
+impl Cell {
+    /// Level of a factor.
+    #[must_use]
+    pub fn level(&self, factor: &str) -> Option<&str> {
+        self.levels.iter().find(|level| level.factor == factor).map(|level| level.level.as_str())
+    }
+
+    /// All levels in one line, `loss=lite-1, cc=reno`; `all` if there are no factors.
+    #[must_use]
+    pub fn label(&self) -> String {
+        if self.levels.is_empty() {
+            return "all".into();
+        }
+        let levels: Vec<_> =
+            self.levels.iter().map(|level| format!("{}={}", level.factor, level.level)).collect();
+        levels.join(", ")
+    }
+}
+
+/// One run: one repetition of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Number of its cell.
+    pub cell: u32,
+    /// Number of the repetition, from 0. Repetitions of the same number in different cells have the same seed.
+    pub repetition: u32,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// Why it failed, or why it counts as overloaded; one reason each.
+    pub reasons: Vec<String>,
+    /// Start, in nanoseconds since 1970 by the host's clock.
+    pub started_unix_ns: u64,
+    /// How long it took by its own clock, in seconds.
+    pub seconds: f64,
+    /// How long it took by the host's clock, in seconds.
+    pub wall_seconds: f64,
+    /// What each link did.
+    pub links: Vec<LinkCounters>,
+    /// Capture files that were kept, relative to the run directory.
+    pub captures: Vec<String>,
+    /// Event logs that were kept, relative to the run directory.
+    pub events: Vec<String>,
+    /// Outputs of commands that were kept, relative to the run directory.
+    pub logs: Vec<String>,
+}
+
+/// What to make of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It was what the plan asks for.
+    Good,
+    /// The emulator fell behind: left out of figures unless asked for.
+    Overloaded,
+    /// A workload failed, or the time ran out.
+    Failed,
+}
+
+/// One direction of one link in one run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkCounters {
+    /// Name of the link in the plan.
+    pub link: String,
+    /// `up` or `down`.
+    pub direction: String,
+    /// What it was made of, for people.
+    pub profile: String,
+    /// Packets that came.
+    pub packets: u64,
+    /// Packets that were lost, by reason: `queue-full`, `error`, …
+    pub lost: BTreeMap<String, u64>,
+    /// Packets that were delivered damaged.
+    pub damaged: u64,
+    /// Copies that it made.
+    pub duplicated: u64,
+    /// Packets that overtook others.
+    pub reordered: u64,
+    /// Bytes that came, at IP level.
+    pub bytes: u64,
+    /// Bytes that were delivered.
+    pub delivered_bytes: u64,
+    /// Mean time from coming to leaving, of those that were delivered, in nanoseconds.
+    pub delay_mean_ns: Option<u64>,
+    /// Mean time in the queue, in nanoseconds.
+    pub waiting_mean_ns: Option<u64>,
+}
+
+/// A figure from the literature that ours is printed beside.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// Row of the specification, such as `TL-19`.
+    #[serde(default)]
+    pub id: String,
+    /// What is compared, in a line.
+    pub title: String,
+    /// What it is about: `goodput`, `retransmissions`, `timeouts`, `completion`, `rtt` …: a metric of `Metric`.
+    pub metric: String,
+    /// Of which cells; factors that are not named are averaged over.
+    #[serde(rename = "where", default)]
+    pub of: Selection,
+    /// The figure is the change in percent against these cells, instead of the metric itself: `degradation` is a fall.
+    #[serde(default)]
+    pub against: Option<Selection>,
+    /// Which statistic over the repetitions: `mean` (default), `median`, `min` or `max`; with `against`, of the changes.
+    #[serde(default)]
+    pub statistic: Option<String>,
+    /// Lower end of the published range, in `unit`.
+    pub low: f64,
+    /// Upper end; the same as `low` for a single number.
+    pub high: f64,
+    /// Unit of both.
+    pub unit: String,
+    /// Where it is published.
+    pub source: String,
+}
+
+/// Levels by factor; a level may be a list.
+pub type Selection = BTreeMap<String, Levels>;
+
+/// One level or several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Levels {
+    /// One.
+    One(String),
+    /// Any of these.
+    Any(Vec<String>),
+}
+
+impl Levels {
+    /// Whether `level` is one of them.
+    #[must_use]
+    pub fn contains(&self, level: &str) -> bool {
+        match self {
+            Self::One(one) => one == level,
+            Self::Any(any) => any.iter().any(|one| one == level),
+        }
+    }
+}
+
+/// Whether `cell` is among the selected ones.
+#[must_use]
+pub fn selects(selection: &Selection, cell: &Cell) -> bool {
+    selection.iter().all(|(factor, levels)| cell.level(factor).is_some_and(|level| levels.contains(level)))
+}
