@@ -1,5 +1,6 @@
 //! The command line: what can be said, and the help that says so.
 
+use crate::fit_command::FitArguments;
 use clap::{Args, Parser, Subcommand};
 use netlab::nat::Publish;
 use std::ffi::OsString;
@@ -31,6 +32,8 @@ pub enum Command {
     Link(Box<LinkArguments>),
     /// List the link and loss profiles, or show one
     Profiles(ProfilesArguments),
+    /// Derive a loss profile from a trace of what was lost
+    Fit(FitArguments),
     /// Check what works on this machine, and say how to get what does not
     Doctor,
     /// Remove what killed runs left behind

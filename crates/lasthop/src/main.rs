@@ -4,6 +4,7 @@
 mod arguments;
 mod catalogue;
 mod doctor_command;
+mod fit_command;
 mod link_command;
 mod notice;
 mod profiles_command;
@@ -42,6 +43,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
             None => link_command::run(&link),
         },
         Command::Profiles(profiles) => profiles_command::run(&profiles),
+        Command::Fit(arguments) => fit_command::run(&arguments),
         Command::Clean => clean(),
         Command::Recover(arguments) => recover_command::run(&arguments),
         Command::Doctor => Ok(doctor_command::run()),
