@@ -80,6 +80,7 @@ pub mod route;
 mod signals;
 pub mod state;
 pub mod sysctl;
+pub mod tcp;
 pub mod tun;
 pub mod veth;
 
