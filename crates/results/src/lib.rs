@@ -22,6 +22,9 @@ pub use connection::{Connection, Protocol, RoundTrips};
 pub use directory::{Directory, DirectoryError};
 pub use journal::RunEnded;
 pub use manifest::{
-    Cell, Clock, Expectation, Factor, Level, LinkCounters, Machine, Manifest, PlanText, RunRecord, Selection,
+    Cell, Clock, Expectation, Factor, Level, Levels, LinkCounters, Machine, Manifest, PlanText, RunRecord, Selection,
     Verdict,
 };
+
+#[cfg(test)]
+mod example;
