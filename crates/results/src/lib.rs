@@ -17,6 +17,7 @@ pub mod connection;
 pub mod directory;
 pub mod journal;
 pub mod manifest;
+pub mod statistics;
 
 pub use connection::{Connection, Protocol, RoundTrips};
 pub use directory::{Directory, DirectoryError};
@@ -25,6 +26,7 @@ pub use manifest::{
     Cell, Clock, Expectation, Factor, Level, Levels, LinkCounters, Machine, Manifest, PlanText, RunRecord, Selection,
     Verdict,
 };
+pub use statistics::Distribution;
 
 #[cfg(test)]
 mod example;
