@@ -12,8 +12,8 @@
 //! While a campaign goes on only `runs.jsonl` grows; a campaign that was killed is resumed from it, and
 //! [`Directory::open`] reads a directory in either state.
 //!
-//! What is made of them: a number of each run ([`metric`]), statistics over the repetitions ([`statistics`]), and the
-//! comparison with the literature ([`expectation`]).
+//! What is made of them: a number of each run ([`metric`]), statistics over the repetitions ([`statistics`]), the comparison
+//! with the literature ([`expectation`]), and the table for other programs ([`table`]).
 #![forbid(unsafe_code)]
 
 pub mod connection;
@@ -23,6 +23,7 @@ pub mod journal;
 pub mod manifest;
 pub mod metric;
 pub mod statistics;
+pub mod table;
 
 pub use connection::{Connection, Protocol, RoundTrips};
 pub use directory::{Directory, DirectoryError};
