@@ -70,7 +70,8 @@ pub fn congestion_control(socket: impl AsFd) -> Result<String> {
 /// # Errors
 /// If this kernel does not have it, or does not let this user have it.
 pub fn set_congestion_control(socket: impl AsFd, name: &str) -> Result<()> {
-    let length = libc::socklen_t::try_from(name.len()).expect("a short name");
+    // Longer ones than the kernel's 16 bytes it refuses by itself.
+    let length = libc::socklen_t::try_from(name.len()).unwrap_or(libc::socklen_t::MAX);
     // SAFETY: `name` outlives the call, and `length` is its length.
     let status = unsafe {
         libc::setsockopt(
