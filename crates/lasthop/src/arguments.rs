@@ -1,6 +1,7 @@
 //! The command line: what can be said, and the help that says so.
 
 use crate::fit_command::FitArguments;
+use crate::run_command::RunArguments;
 use clap::{Args, Parser, Subcommand};
 use netlab::nat::Publish;
 use std::ffi::OsString;
@@ -30,6 +31,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a program behind an emulated wireless link
     Link(Box<LinkArguments>),
+    /// Run a campaign: repeated experiments from a plan
+    Run(RunArguments),
     /// List the link and loss profiles, or show one
     Profiles(ProfilesArguments),
     /// Derive a loss profile from a trace of what was lost

@@ -8,12 +8,12 @@ pub use running::{list, set};
 
 use crate::arguments::LinkArguments;
 use crate::notice::Notice;
-use crate::recording::Recording;
 use crate::remote::{self, Listener};
 use assemble::{Assembled, assemble};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
 use emulator::kernel::{Kernel, Port, Segments};
 use emulator::{Command, Control, Emulator, Ending, Way, WayId, control};
+use experiment::recording::Recording;
 use link::profile::LinkProfile;
 use link::units::BitRate;
 use link::{Direction, Seed};
