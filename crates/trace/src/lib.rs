@@ -1,0 +1,2 @@
+//! Analysis of captures.
+pub mod layer2;
