@@ -173,7 +173,13 @@ impl<R: Read> Reader<R> {
             Format::Pcapng(section) => section.packet(&mut self.input),
         };
         match found {
-            Ok(found) => Some(Ok(View::new(self.input.record(), found))),
+            Ok(found) => Some(Ok(match &self.format {
+                Format::Pcap(header) => View::new(self.input.record(), found, &header.interface, 0),
+                Format::Pcapng(section) => {
+                    let interface = &section.interfaces[found.interface];
+                    View::new(self.input.record(), found, interface, section.interfaces_before)
+                }
+            })),
             Err(End::Tail(tail)) => {
                 self.tail = Some(tail);
                 None
@@ -182,16 +188,6 @@ impl<R: Read> Reader<R> {
                 self.tail = Some(self.input.damaged());
                 Some(Err(error))
             }
-        }
-    }
-
-    /// Which section of the file the packet read last is in, from 0: interfaces of different sections are different
-    /// ones, even if they have the same index. A pcap has one section.
-    #[must_use]
-    pub fn section(&self) -> usize {
-        match &self.format {
-            Format::Pcap(_) => 0,
-            Format::Pcapng(section) => section.number,
         }
     }
 

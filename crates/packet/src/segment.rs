@@ -32,8 +32,10 @@ pub struct Segment {
     pub window: u16,
     /// Bytes of payload, captured or not.
     pub payload: u32,
-    /// Bytes of payload that were captured.
-    pub captured: u32,
+    /// Bytes at the end of the packet that were not captured: of the payload, and of the options if even those were cut.
+    pub missing: u32,
+    /// The urgent pointer; means something only with [`Tcp::URG`].
+    pub urgent: u16,
     /// The ECN codepoint of the IP header.
     pub ecn: Ecn,
     /// Identification of the IPv4 header; `None` in IPv6.
@@ -102,7 +104,8 @@ impl Segment {
             tcp: Tcp { sequence: u32_at(header, 4), acknowledgment: u32_at(header, 8), flags: header[13] },
             window: u16_at(header, 14),
             payload: end.saturating_sub(range.start + length) as u32,
-            captured: segment.len().saturating_sub(length) as u32,
+            missing: end.saturating_sub(range.end) as u32,
+            urgent: u16_at(header, 18),
             ecn: ecn::read(Layer::Ip, bytes),
             identification: ipv4.then(|| u16_at(bytes, 4)),
             options: Options::read(&segment[FIXED..segment.len().min(length)]),

@@ -23,14 +23,14 @@ mod block {
 pub(super) struct Section {
     endian: Endian,
     pub(super) interfaces: Vec<Interface>,
-    /// Sections before this one.
-    pub(super) number: usize,
+    /// Interfaces of the sections before this one.
+    pub(super) interfaces_before: usize,
 }
 
 impl Section {
     /// Reads the first block, which must begin a section.
     pub(super) fn read<R: Read>(input: &mut Input<R>) -> Result<Self, End> {
-        let mut section = Self { endian: Endian::Little, interfaces: Vec::new(), number: 0 };
+        let mut section = Self { endian: Endian::Little, interfaces: Vec::new(), interfaces_before: 0 };
         match section.block(input)? {
             (block::SECTION, _) => Ok(section),
             _ => Err(End::Tail(input.damaged())),
@@ -44,8 +44,8 @@ impl Section {
             let endian = self.endian;
             let packet = match kind {
                 block::SECTION => {
+                    self.interfaces_before += self.interfaces.len();
                     self.interfaces.clear();
-                    self.number += 1;
                     continue;
                 }
                 block::INTERFACE => match Interface::of(endian, body) {

@@ -2,7 +2,7 @@
 
 use super::endian::Endian;
 use super::pcapng::{options, text};
-use super::{Found, Packet};
+use super::{Found, Interface, Packet};
 use crate::time::WallTime;
 
 /// One packet of a capture, not copied: [`super::Reader::view`]. Fields as in [`Packet`].
@@ -10,6 +10,10 @@ use crate::time::WallTime;
 pub struct View<'a> {
     /// Index into [`super::Reader::interfaces`].
     pub interface: usize,
+    /// Number of the interface in the whole file: those of the sections before are counted, too.
+    pub number: usize,
+    /// The interface.
+    pub captured_at: &'a Interface,
     /// When; rounded down to nanoseconds, and zero if the file does not say.
     pub time: WallTime,
     /// Its length when it was captured, in bytes.
@@ -21,9 +25,11 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     #[inline]
-    pub(super) fn new(record: &'a [u8], found: Found) -> Self {
+    pub(super) fn new(record: &'a [u8], found: Found, captured_at: &'a Interface, before: usize) -> Self {
         Self {
             interface: found.interface,
+            number: before + found.interface,
+            captured_at,
             time: found.time,
             length: found.length,
             bytes: &record[found.bytes],
