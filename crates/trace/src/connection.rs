@@ -4,6 +4,7 @@ use crate::half::{Half, duplicate_sack, micros};
 use crate::idle::Gaps;
 use crate::retransmission::{Cause, Moment};
 use crate::sequence_number::Unwrap;
+use crate::window::Bearer;
 use packet::{Segment, Tcp};
 use std::net::SocketAddr;
 
@@ -147,12 +148,27 @@ impl Connection {
         (elapsed > 0).then(|| self.halves[half].unique_bytes() as f64 / (elapsed as f64 / 1e6))
     }
 
+    /// *avg win adv* of a direction in bytes.
+    #[must_use]
+    pub fn mean_window(&self, half: usize) -> u64 {
+        self.halves[half].windows.mean(&self.halves[1 - half].windows)
+    }
+
+    /// *adv wind scale* of a direction: 0 if its windows are not scaled since the other end does not offer to.
+    #[must_use]
+    pub fn window_scale(&self, half: usize) -> u8 {
+        let (me, peer) = (&self.halves[half], &self.halves[1 - half]);
+        let only_syns = self.halves.iter().all(|half| half.counts.packets == half.counts.syns);
+        let in_use = peer.offer.window_scale.is_some() || only_syns;
+        me.offer.window_scale.filter(|_| in_use).unwrap_or(0)
+    }
+
     /// *idletime max* of a direction in microseconds, in a capture that ended at `end`: until then if the connection did
     /// not end before. `None` if it sent nothing.
     #[must_use]
     pub fn idle_max_us(&self, half: usize, end: u64) -> Option<u64> {
         let last = self.halves[half].last_time?;
-        let ended = self.is_complete() || self.is_reset();
+        let ended = self.fins() == 2 || self.is_reset();
         let silence = if ended { 0 } else { micros(last, end) };
         Some(self.halves[half].idle_max.max(silence))
     }
@@ -178,7 +194,12 @@ impl Connection {
 
         let scaled = me.offer.window_scale.filter(|_| peer.offer.window_scale.is_some());
         let shift = scaled.filter(|_| !tcp.has(Tcp::SYN));
-        me.windows.add(segment.window, shift, tcp.has(Tcp::RST));
+        let bearer = match (tcp.has(Tcp::RST), tcp.has(Tcp::ACK), tcp.has(Tcp::SYN)) {
+            (false, true, _) => Bearer::Ack,
+            (false, false, true) => Bearer::Syn,
+            _ => Bearer::None,
+        };
+        me.windows.add(segment.window, shift, bearer);
         let ack = (tcp.has(Tcp::ACK) && !tcp.has(Tcp::RST)).then(|| acknowledge(me, peer, segment, time));
 
         let seen = Seen { half, first: Unwrap::relative(first), end: Unwrap::relative(end), data, ack };
@@ -197,9 +218,11 @@ impl Connection {
 /// Takes in the sequence numbers `first..end` that `me` sent.
 fn send(me: &mut Half, peer: &Half, segment: &Segment, first: u64, end: u64, time: u64) -> Data {
     let length = end - first;
-    if segment.payload > 0 && peer.windows.last == Some(0) {
+    let is_closed = peer.windows.last.unwrap_or(0) == 0 && peer.counts.packets > 0;
+    if is_closed && !segment.tcp.has(Tcp::SYN) {
         me.counts.probe_packets += 1;
         me.counts.probe_bytes += u64::from(segment.payload);
+        me.count_initial_window(segment);
         return Data::Probe;
     }
     let highest = me.sent.end().unwrap_or(first);
@@ -207,6 +230,8 @@ fn send(me: &mut Half, peer: &Half, segment: &Segment, first: u64, end: u64, tim
     let novelty = me.sent.add(first, end, time);
     me.sequence.advance(end);
     me.numbers += length;
+    me.counted_syn |= segment.tcp.has(Tcp::SYN);
+    me.counted_fin |= segment.tcp.has(Tcp::FIN);
     me.counts.out_of_order_packets += u64::from(novelty.out_of_order);
     if novelty.old > 0 {
         me.counts.retransmitted_packets += 1;
@@ -227,10 +252,7 @@ fn send(me: &mut Half, peer: &Half, segment: &Segment, first: u64, end: u64, tim
         };
         return Data::Again(me.follower.sent_again(&moment));
     }
-    if segment.payload > 0 && !me.data_acknowledged {
-        me.counts.initial_window_bytes += u64::from(segment.payload);
-        me.counts.initial_window_packets += 1;
-    }
+    me.count_initial_window(segment);
     if novelty.out_of_order { Data::OutOfOrder } else { Data::New }
 }
 
@@ -241,10 +263,8 @@ fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> 
     peer.sequence.begin(number.wrapping_sub(1));
     let place = peer.sequence.place(number);
     peer.sequence.advance(place);
-    let behind_syn = peer.syn.map_or(1, |syn| syn.wrapping_add(1));
-    if !peer.data_acknowledged && number.wrapping_sub(behind_syn).cast_signed() > 0 {
-        peer.data_acknowledged = true;
-    }
+    // tcptrace's test: whatever does not answer the SYN acknowledges data.
+    peer.data_acknowledged |= number != peer.syn.unwrap_or(0).wrapping_add(1);
     let window = me.windows.last.unwrap_or(0);
     let sacks = segment.options.sacks();
     let is_new = peer.acknowledged.is_none_or(|highest| place > highest);

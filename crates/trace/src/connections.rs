@@ -87,7 +87,7 @@ impl Connection {
             return true;
         }
         segment.tcp.has(Tcp::SYN)
-            && (self.fins() > 0 || self.is_reset())
+            && (self.fins() > 0 || self.is_reset() || self.halves[half].counts.syns > 1)
             && self.halves[half].syn != Some(segment.tcp.sequence)
     }
 }

@@ -36,7 +36,8 @@ pub struct Counts {
     pub retransmitted_packets: u64,
     /// *rexmt data bytes*: how many such numbers.
     pub retransmitted_bytes: u64,
-    /// *zwnd probe pkts*: with data although the other end's last window was zero.
+    /// *zwnd probe pkts*: with data or FIN although the other end's last window was zero, or none was seen
+    /// in the packets that it sent.
     pub probe_packets: u64,
     /// *zwnd probe bytes*.
     pub probe_bytes: u64,
@@ -48,7 +49,7 @@ pub struct Counts {
     pub syns: u64,
     /// *FIN pkts sent*.
     pub fins: u64,
-    /// *urgent data pkts*: with the URG flag.
+    /// *urgent data pkts*: with data and the URG flag.
     pub urgent_packets: u64,
     /// *urgent data bytes*: sum of the urgent pointers.
     pub urgent_bytes: u64,
@@ -77,12 +78,12 @@ pub struct Counts {
     pub cwr_packets: u64,
 }
 
-/// What the SYN of one end offered.
+/// What one end offered, mostly with its SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Offer {
     /// *adv wind scale*; `None` if it did not offer to scale.
     pub window_scale: Option<u8>,
-    /// Whether it offered time stamps.
+    /// Whether it sent time stamps, with its SYN or later.
     pub timestamps: bool,
     /// *req sack*: whether it permits SACK.
     pub sack: bool,
@@ -109,6 +110,9 @@ pub struct Half {
     pub(crate) sent: Sent,
     /// Sequence numbers taken, those of SYN and FIN included, probes excepted: of these the unique bytes are reckoned.
     pub(crate) numbers: u64,
+    /// Whether one of them is that of a SYN, or of a FIN.
+    pub(crate) counted_syn: bool,
+    pub(crate) counted_fin: bool,
     /// Sequence number of its SYN, and number behind the data before its FIN.
     pub(crate) syn: Option<u32>,
     pub(crate) fin: Option<u32>,
@@ -140,6 +144,8 @@ impl Half {
             sequence: Unwrap::default(),
             sent: Sent::default(),
             numbers: 0,
+            counted_syn: false,
+            counted_fin: false,
             syn: None,
             fin: None,
             last_time: None,
@@ -156,7 +162,7 @@ impl Half {
     /// *unique bytes sent*.
     #[must_use]
     pub fn unique_bytes(&self) -> u64 {
-        let once = u64::from(self.counts.syns > 0) + u64::from(self.counts.fins > 0);
+        let once = u64::from(self.counted_syn) + u64::from(self.counted_fin);
         self.numbers.saturating_sub(self.counts.retransmitted_bytes + once)
     }
 
@@ -202,6 +208,15 @@ impl Half {
         self.follower.counts
     }
 
+    /// Counts new data before the first acknowledgment of data.
+    #[inline]
+    pub(crate) fn count_initial_window(&mut self, segment: &Segment) {
+        if segment.payload > 0 && !self.data_acknowledged {
+            self.counts.initial_window_bytes += u64::from(segment.payload);
+            self.counts.initial_window_packets += 1;
+        }
+    }
+
     /// Counts what can be counted without knowing what was sent before.
     #[inline]
     pub(crate) fn count(&mut self, segment: &Segment, time: u64) {
@@ -219,16 +234,12 @@ impl Half {
         counts.resets += u64::from(tcp.has(Tcp::RST));
         counts.fins += u64::from(tcp.has(Tcp::FIN));
         counts.ce_packets += u64::from(segment.ecn == Ecn::Ce);
-        if tcp.has(Tcp::URG) {
-            counts.urgent_packets += 1;
-            counts.urgent_bytes += u64::from(segment.urgent);
-        }
         if tcp.has(Tcp::SYN) {
             counts.syns += 1;
             self.syn.get_or_insert(tcp.sequence);
             self.offer = Offer {
                 window_scale: segment.options.window_scale,
-                timestamps: segment.options.timestamps.is_some(),
+                timestamps: self.offer.timestamps,
                 sack: segment.options.sack_permitted,
                 maximum_segment: segment.options.maximum_segment.unwrap_or(0),
             };
@@ -244,6 +255,10 @@ impl Half {
             counts.data_packets += 1;
             counts.data_bytes += payload;
             counts.pushed_packets += u64::from(tcp.has(Tcp::PSH));
+            if tcp.has(Tcp::URG) {
+                counts.urgent_packets += 1;
+                counts.urgent_bytes += u64::from(segment.urgent);
+            }
             counts.max_segment = counts.max_segment.max(payload);
             if counts.min_segment == 0 || payload < counts.min_segment {
                 counts.min_segment = payload;
@@ -254,6 +269,7 @@ impl Half {
             }
             self.data_times = Some((self.data_times.map_or(time, |times| times.0), time));
         }
+        self.offer.timestamps |= segment.options.timestamps.is_some();
         let sacks = segment.options.sacks();
         if !sacks.is_empty() {
             counts.sack_packets += 1;
@@ -264,13 +280,13 @@ impl Half {
     }
 }
 
-/// The first block if it tells of what came twice (RFC 2883 section 4): it lies below the acknowledgment, or inside the
-/// second block.
+/// The first block if it tells of what came twice (RFC 2883 section 4): it lies below the acknowledgment, or overlaps the
+/// second block (which the RFC has lie around it; tcptrace is content with less, and so are we).
 pub(crate) fn duplicate_sack(segment: &Segment) -> Option<(u32, u32)> {
     let (&(left, right), rest) = segment.options.sacks().split_first()?;
     let before = |one: u32, other: u32| one.wrapping_sub(other).cast_signed() <= 0;
-    let inside = rest.first().is_some_and(|second| before(second.0, left) && before(right, second.1));
-    (before(right, segment.tcp.acknowledgment) || inside).then_some((left, right))
+    let overlaps = rest.first().is_some_and(|second| !before(right, second.0) && !before(second.1, left));
+    (before(right, segment.tcp.acknowledgment) || overlaps).then_some((left, right))
 }
 
 /// Microseconds from one instant to another, both in nanoseconds, as a program reckons that has microseconds only.

@@ -158,7 +158,8 @@ pub fn rows(connection: &Connection, end: u64) -> Vec<(&'static str, &'static st
         rows.push(("req 1323 ws/ts", "", offers));
     }
     if halves.iter().any(|half| half.offer.window_scale.is_some()) {
-        rows.push(("adv wind scale", "", count(|half| half.offer.window_scale.unwrap_or(0).into())));
+        let scales = [0, 1].map(|half| connection.window_scale(half).to_string());
+        rows.push(("adv wind scale", "", scales));
     }
     if halves.iter().any(|half| half.offer.sack) {
         rows.push(("req sack", "", each(&|half| yes(half.offer.sack).to_owned())));
@@ -174,7 +175,7 @@ pub fn rows(connection: &Connection, end: u64) -> Vec<(&'static str, &'static st
         ("max win adv", "bytes", count(|half| half.windows.max)),
         ("min win adv", "bytes", count(|half| half.windows.min)),
         ("zero win adv", "times", count(|half| half.windows.zero)),
-        ("avg win adv", "bytes", count(|half| half.windows.mean())),
+        ("avg win adv", "bytes", [0, 1].map(|half| connection.mean_window(half).to_string())),
         ("initial window", "bytes", count(|half| half.counts.initial_window_bytes)),
         ("initial window", "pkts", count(|half| half.counts.initial_window_packets)),
         ("ttl stream length", "bytes", known(Half::stream_length)),
