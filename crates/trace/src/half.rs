@@ -236,7 +236,7 @@ impl Half {
         counts.ce_packets += u64::from(segment.ecn == Ecn::Ce);
         if tcp.has(Tcp::SYN) {
             counts.syns += 1;
-            self.syn.get_or_insert(tcp.sequence);
+            self.syn = Some(tcp.sequence);
             self.offer = Offer {
                 window_scale: segment.options.window_scale,
                 timestamps: self.offer.timestamps,

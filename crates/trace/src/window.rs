@@ -45,10 +45,8 @@ impl Windows {
             return;
         }
         let bytes = u64::from(window) << shift.unwrap_or(0).min(GREATEST_SHIFT);
-        if bearer == Bearer::Ack {
-            self.last = Some(bytes);
-            self.zero += u64::from(bytes == 0);
-        }
+        self.last = Some(bytes);
+        self.zero += u64::from(bytes == 0 && bearer == Bearer::Ack);
         if self.scaled > 0 {
             self.scaled += 1;
         } else if shift.is_some() && bytes > 0 {
@@ -103,6 +101,6 @@ mod tests {
     fn resets_are_packets_without_a_window() {
         let mut windows = windows(None, &[]);
         windows.add(99, None, Bearer::None);
-        assert_eq!((windows.mean(&Windows::default()), windows.max, windows.last), (250, 500, None));
+        assert_eq!((windows.mean(&Windows::default()), windows.max, windows.last), (250, 500, Some(500)));
     }
 }
