@@ -215,6 +215,19 @@ impl Connection {
     }
 }
 
+impl Status {
+    /// The name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Reset => "reset",
+            Self::Unidirectional => "unidirectional",
+            Self::Open => "open",
+        }
+    }
+}
+
 /// Takes in the sequence numbers `first..end` that `me` sent.
 fn send(me: &mut Half, peer: &Half, segment: &Segment, first: u64, end: u64, time: u64) -> Data {
     let length = end - first;

@@ -37,14 +37,6 @@ pub enum TraceError {
         /// Number and name of those that packets were captured at.
         there: Vec<String>,
     },
-    /// Several interfaces, and none was chosen.
-    #[error("{}: packets of several interfaces: choose one of {}", path.display(), there.join(", "))]
-    SeveralInterfaces {
-        /// The file.
-        path: PathBuf,
-        /// Number and name of each.
-        there: Vec<String>,
-    },
     /// There is no such connection.
     #[error("{}: no connection {wanted}: there are {there}, counted from 1", path.display())]
     NoConnection {

@@ -5,7 +5,9 @@
 use crate::analysis::Analysis;
 use crate::connection::Connection;
 use crate::half::Half;
-use std::fmt::{self, Display, Write};
+use crate::retransmission::Retransmissions;
+use crate::round_trip::RoundTripSummary;
+use std::fmt::{self, Display};
 
 /// All that is printed of one connection.
 #[derive(Debug, Clone, Copy)]
@@ -106,17 +108,7 @@ impl Display for Long<'_> {
         writeln!(f, "\ttotal packets: {packets}")?;
         writeln!(f, "\tfilename:      {}", self.file)?;
         writeln!(f, "   {a}->{b}:\t\t\t      {b}->{a}:")?;
-        for (label, unit, values) in rows(connection, self.end) {
-            let mut line = String::new();
-            for value in &values {
-                // tcptrace leaves out the unit of what is not available, but for times in milliseconds.
-                let unit = if value == "NA" && unit != "ms" { "" } else { unit };
-                let label = format!("{label}:");
-                write!(line, "     {label:<20}{value:>8} {unit:<5}")?;
-            }
-            writeln!(f, "{line}")?;
-        }
-        Ok(())
+        rows(connection, self.end).iter().try_for_each(|(label, unit, values)| row(f, label, unit, values))
     }
 }
 
@@ -201,8 +193,99 @@ pub fn rows(connection: &Connection, end: u64) -> Vec<(&'static str, &'static st
     rows
 }
 
+/// What tcptrace does not tell of a connection, in the same two columns.
+#[derive(Debug, Clone, Copy)]
+pub struct More<'a>(pub &'a Connection);
+
+/// The long silences of a connection, a line each (TL-25).
+#[derive(Debug, Clone, Copy)]
+pub struct Silences<'a> {
+    /// The connection.
+    pub connection: &'a Connection,
+    /// Its number, from 1.
+    pub number: usize,
+}
+
+impl Display for More<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let halves = &self.0.halves;
+        let trips = halves.each_ref().map(Half::round_trips);
+        let causes = halves.each_ref().map(Half::retransmissions);
+        let time = |get: fn(&RoundTripSummary) -> u64| {
+            trips.each_ref().map(|trips| match trips.count {
+                0 => "NA".to_owned(),
+                _ => format!("{:.3}", get(trips) as f64 / 1e6),
+            })
+        };
+        let cause =
+            |get: fn(&Retransmissions) -> u64| causes.each_ref().map(|causes| get(causes).to_string());
+        let count = |get: fn(&Half) -> u64| halves.each_ref().map(|half| get(half).to_string());
+        let rows = [
+            ("rtt samples", "", trips.each_ref().map(|trips| trips.count.to_string())),
+            ("rtt min", "ms", time(|trips| trips.min_ns)),
+            ("rtt mean", "ms", time(|trips| trips.mean_ns)),
+            ("rtt median", "ms", time(|trips| trips.median_ns)),
+            ("rtt p95", "ms", time(|trips| trips.p95_ns)),
+            ("rtt p99", "ms", time(|trips| trips.p99_ns)),
+            ("rtt max", "ms", time(|trips| trips.max_ns)),
+            ("rtt stdev", "ms", time(|trips| trips.stdev_ns)),
+            ("rexmt fast", "", cause(|causes| causes.fast)),
+            ("rexmt timeout", "", cause(|causes| causes.timeout)),
+            ("rexmt tail probe", "", cause(|causes| causes.tail_probe)),
+            ("rexmt keep-alive", "", cause(|causes| causes.keep_alive)),
+            ("rexmt unknown", "", cause(|causes| causes.unknown)),
+            ("spurious by stamps", "", cause(|causes| causes.spurious_by_timestamps)),
+            ("spurious by dsack", "", cause(|causes| causes.spurious_by_dsack)),
+            ("timeouts", "", cause(|causes| causes.timeouts)),
+            ("duplicate acks", "", count(|half| half.counts.duplicate_acks)),
+            ("3rd duplicate acks", "", count(|half| half.counts.triple_duplicate_acks)),
+            ("sack blocks sent", "", count(|half| half.counts.sack_blocks)),
+            ("CE marked pkts", "", count(|half| half.counts.ce_packets)),
+            ("CWR pkts sent", "", count(|half| half.counts.cwr_packets)),
+            ("ECE pkts sent", "", count(|half| half.counts.ece_packets)),
+        ];
+        rows.iter().try_for_each(|(label, unit, values)| row(f, label, unit, values))
+    }
+}
+
+impl Display for Silences<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ends = ends(self.number);
+        let gaps = &self.connection.gaps;
+        for gap in &gaps.gaps {
+            let from = gap.from_ns.saturating_sub(self.connection.first_time) as f64 / 1e9;
+            let length = gap.length_ns as f64 / 1e9;
+            let waiting = match gap.outstanding {
+                [true, true] => ", data of both on its way".to_owned(),
+                [true, false] => format!(", data of {} on its way", ends[0]),
+                [false, true] => format!(", data of {} on its way", ends[1]),
+                [false, false] => ", no data on its way".to_owned(),
+            };
+            writeln!(
+                f,
+                "\tsilent for {length:.3} s from {from:.3} s on{waiting}; ended with {} of {} at byte {}",
+                gap.ended_with, ends[gap.ended_by], gap.sequence
+            )?;
+        }
+        let more = gaps.count - gaps.gaps.len() as u64;
+        if more > 0 { writeln!(f, "\tand {more} silences more") } else { Ok(()) }
+    }
+}
+
+/// One line of two columns.
+fn row(f: &mut fmt::Formatter<'_>, label: &str, unit: &str, values: &[String; 2]) -> fmt::Result {
+    let label = format!("{label}:");
+    for value in values {
+        // tcptrace leaves out the unit of what is not available, but for times in milliseconds.
+        let unit = if value == "NA" && unit != "ms" { "" } else { unit };
+        write!(f, "     {label:<20}{value:>8} {unit:<5}")?;
+    }
+    writeln!(f)
+}
+
 /// A length of time, in microseconds, as `h:mm:ss.ffffff`.
-struct Elapsed(u64);
+#[derive(Debug, Clone, Copy)]
+pub struct Elapsed(pub u64);
 
 /// An instant, in nanoseconds since 1970, as `Sun Sep  9 01:46:40.010000 2001`.
 struct Instant(u64);

@@ -91,7 +91,11 @@ mod tests {
         for (shift, fields, expected) in cases {
             let windows = windows(shift, fields);
             let other = self::windows(shift, &[1]);
-            assert_eq!([windows.max, windows.min, windows.zero, windows.mean(&other)], expected, "{fields:?}");
+            assert_eq!(
+                [windows.max, windows.min, windows.zero, windows.mean(&other)],
+                expected,
+                "{fields:?}"
+            );
         }
         // The other end has not sent a scaled window yet.
         assert_eq!(windows(Some(2), &[1000, 1000]).mean(&windows(Some(2), &[])), 2666);
