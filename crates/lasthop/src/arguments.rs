@@ -37,6 +37,8 @@ pub enum Command {
     Profiles(ProfilesArguments),
     /// Derive a loss profile from a trace of what was lost
     Fit(FitArguments),
+    /// Analyse the TCP connections of captures, as tcptrace does
+    Trace(crate::trace_command::arguments::TraceArguments),
     /// Check what works on this machine, and say how to get what does not
     Doctor,
     /// Remove what killed runs left behind

@@ -11,6 +11,7 @@ mod recover_command;
 mod remote;
 mod run_command;
 mod self_check_command;
+mod trace_command;
 
 use arguments::{Arguments, Command, RunningLinks};
 use clap::Parser;
@@ -66,6 +67,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Run(arguments) => run_command::run(&arguments),
         Command::Profiles(profiles) => profiles_command::run(&profiles),
         Command::Fit(arguments) => fit_command::run(&arguments),
+        Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Clean => clean(),
         Command::Recover(arguments) => recover_command::run(&arguments),
         Command::Doctor => Ok(doctor_command::run()),
