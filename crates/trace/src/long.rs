@@ -320,7 +320,8 @@ impl Display for Instant {
 /// Year, month (from 0) and day of the Gregorian calendar, of a day counted from 1970.
 fn date(mut days: u64) -> (u64, usize, u64) {
     let mut year = 1970;
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     loop {
         let length = if is_leap(year) { 366 } else { 365 };
         if days < length {

@@ -125,7 +125,9 @@ mod tests {
         #[test]
         fn quantiles_are_within_one_percent(mut samples in prop::collection::vec(1_000_u64..10_000_000_000, 1..500)) {
             let mut round_trips = RoundTrips::default();
-            samples.iter().for_each(|sample| round_trips.add(*sample));
+            for sample in &samples {
+                round_trips.add(*sample);
+            }
             let summary = round_trips.summary();
             samples.sort_unstable();
             for (quantile, found) in [(0.5, summary.median_ns), (0.95, summary.p95_ns), (0.99, summary.p99_ns)] {
