@@ -1,4 +1,4 @@
-//! Round-trip times, from a data segment to the acknowledgment that covers it.
+//! Round-trip times, from a segment with data, SYN or FIN to the acknowledgment that covers it.
 //!
 //! An acknowledgment gives one sample: of the last segment that it covers. It gives none if a segment that it covers had
 //! been sent more than once (Karn's rule: nobody knows which one it answers; and what waited behind a hole was not
