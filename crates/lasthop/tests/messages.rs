@@ -22,6 +22,7 @@ fn lasthop(arguments: &[&str]) -> String {
 fn help() {
     insta::assert_snapshot!("help", lasthop(&["--help"]));
     insta::assert_snapshot!("help_link", lasthop(&["link", "--help"]));
+    insta::assert_snapshot!("help_trace", lasthop(&["trace", "--help"]));
 }
 
 #[test]

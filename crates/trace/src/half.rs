@@ -122,8 +122,9 @@ pub struct Half {
     pub(crate) idle_max: u64,
     /// Whether data of it was acknowledged.
     pub(crate) data_acknowledged: bool,
-    /// Highest acknowledgment that came for its data.
+    /// Highest acknowledgment that came for its data, and when.
     pub(crate) acknowledged: Option<u64>,
+    pub(crate) acknowledged_at: u64,
     /// Duplicate acknowledgments in a row that came for its data, and the highest byte that SACK told of.
     pub(crate) duplicates: u32,
     pub(crate) selectively: u64,
@@ -153,6 +154,7 @@ impl Half {
             idle_max: 0,
             data_acknowledged: false,
             acknowledged: None,
+            acknowledged_at: 0,
             duplicates: 0,
             selectively: 0,
             window_seen: 0,
