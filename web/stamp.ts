@@ -1,5 +1,5 @@
 // Writes into the built script what it was built from, so that a test of crates/report can tell whether it is stale: the
-// SHA-256 over the lock file and every file of src, each as its path, its length and its bytes, in the order of the paths.
+// SHA-256 over the lock file, the configuration and every file of src, each as its path, its length and its bytes, in the order of the paths.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ function sources(root: string): string[] {
   const inside = readdirSync(join(root, "src"), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1).replaceAll("\\", "/"));
-  const files = [...inside, "package-lock.json"];
+  const files = [...inside, "package-lock.json", "stamp.ts", "vite.config.ts"];
   return files.sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
 }
 

@@ -1,6 +1,6 @@
 // Builds the page into crates/report/assets: one script and one style sheet, which Rust puts into every report.
 import { defineConfig } from "vite";
-import { stamp } from "./stamp";
+import { stamp } from "./stamp.ts";
 
 export default defineConfig({
   build: {

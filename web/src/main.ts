@@ -77,9 +77,10 @@ function sections(page: Page): Section[] {
 
 function build(page: Page, root: HTMLElement): void {
   let choice = initial(page);
+  const room = () => (bodies[0]?.body ?? root).clientWidth;
   const bodies = sections(page).map((section) => ({ section, body: h("div", {}) }));
   const draw = (all: boolean) => {
-    const width = root.clientWidth;
+    const width = room();
     for (const { section, body } of bodies) {
       if (section.still === true && !all) continue;
       const parts = section.draw(choice, width).filter((part) => part !== null);
@@ -101,10 +102,10 @@ function build(page: Page, root: HTMLElement): void {
     ...bodies.map(({ section: { id, title }, body }) => section(id, title, body)),
   );
   draw(true);
-  let width = root.clientWidth;
+  let width = room();
   new ResizeObserver(() => {
-    if (Math.abs(root.clientWidth - width) < 8) return;
-    width = root.clientWidth;
+    if (Math.abs(room() - width) < 8) return;
+    width = room();
     draw(true);
   }).observe(root);
 }

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod catalogue;
+mod compare_command;
 mod doctor_command;
 mod link_command;
 mod notice;
@@ -10,6 +11,7 @@ mod profiles_command;
 mod recording;
 mod recover_command;
 mod remote;
+mod report_command;
 mod self_check_command;
 
 use arguments::{Arguments, Command, RunningLinks};
@@ -45,6 +47,8 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Clean => clean(),
         Command::Recover(arguments) => recover_command::run(&arguments),
         Command::Doctor => Ok(doctor_command::run()),
+        Command::Report(arguments) => report_command::run(&arguments),
+        Command::Compare(arguments) => compare_command::run(&arguments),
         Command::SelfCheck(arguments) => self_check_command::run(&arguments),
     }
 }

@@ -19,10 +19,12 @@ pub mod html;
 mod links;
 mod literature;
 mod measure;
+mod open;
 mod page;
 mod scatter;
 pub mod sequence;
 pub mod side_by_side;
 pub mod single;
 
+pub use open::{OpenError, open};
 pub use page::{Options, Page};

@@ -21,7 +21,7 @@ export function bars(figure: Figure, width: number): SVGSVGElement {
     marginRight: 18,
     marginTop: 6,
     marginBottom: 34,
-    style: { background: "none", fontSize: "11px", overflow: "visible" },
+    style: { background: "none", fontSize: "11px", overflow: "visible", maxWidth: "none" },
     x: { domain },
     y: { domain: ["published", "ours"], padding: 0.35 },
     color: { type: "identity" },

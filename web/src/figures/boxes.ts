@@ -101,7 +101,7 @@ function draw(page: Page, choice: Choice, panel: Panel, levels: number[], y: Ext
     height: 320,
     marginLeft: 62,
     marginBottom: 46,
-    style: { background: "none", fontSize: "12px", overflow: "visible" },
+    style: { background: "none", fontSize: "12px", overflow: "visible", maxWidth: "none" },
     fx: { domain: columns, padding: 0.08 },
     x: { domain: [-0.5, levels.length - 0.5], axis: null },
     y: { domain: [y[0] * scale, y[1] * scale] },

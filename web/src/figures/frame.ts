@@ -39,5 +39,5 @@ export function saveButton(save: () => void): HTMLElement {
 /** How many panels stand side by side in `width` pixels, and how wide each is. */
 export function layout(panels: number, width: number, least: number): { columns: number; each: number } {
   const columns = Math.max(1, Math.min(panels, Math.floor(width / least)));
-  return { columns, each: Math.floor(Math.min((width - 16 * (columns - 1)) / columns, 900)) };
+  return { columns, each: Math.floor(Math.min((width - 16 * (columns - 1)) / columns, 1080)) };
 }

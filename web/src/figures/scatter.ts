@@ -100,7 +100,7 @@ function draw(
     height: 300,
     marginLeft: 62,
     marginBottom: 42,
-    style: { background: "none", fontSize: "12px", overflow: "visible" },
+    style: { background: "none", fontSize: "12px", overflow: "visible", maxWidth: "none" },
     x: { domain: [Math.min(x[0], 0), x[1]] },
     y: { domain: [y[0] * scale, y[1] * scale] },
     color: { type: "identity" },

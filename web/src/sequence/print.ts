@@ -32,7 +32,7 @@ export function print(sequence: Sequence, from: number, to: number, width: numbe
     height: 380,
     marginLeft: 62,
     marginBottom: 42,
-    style: { background: "none", fontSize: "12px" },
+    style: { background: "none", fontSize: "12px", maxWidth: "none" },
     x: { domain: [from, to] },
     y: { domain: bytes.map((byte) => byte * scale) },
     marks: [
