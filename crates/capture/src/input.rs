@@ -1,4 +1,6 @@
 //! Records from a file that may end, or go wrong, anywhere.
+//!
+//! It reads ahead, and a record lies in that memory in one piece: reading one copies and allocates nothing.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -22,13 +24,21 @@ pub enum Tail {
     },
 }
 
+/// Bytes to read at a time.
+const READ_AHEAD: usize = 1 << 18;
+
 /// Reads one record after the other, each in parts of known length.
 pub(crate) struct Input<R> {
     source: R,
-    /// Where the current record starts.
+    /// Where the current record starts in the file.
     at: u64,
-    /// The current record as far as it was read.
-    record: Vec<u8>,
+    /// What was read and not yet left behind, and room for more.
+    buffer: Vec<u8>,
+    /// How much of the buffer was read.
+    filled: usize,
+    /// The current record in the buffer, as far as it was asked for.
+    start: usize,
+    end: usize,
 }
 
 /// Why there is no record.
@@ -39,36 +49,68 @@ pub(crate) enum End {
 
 impl<R: Read> Input<R> {
     pub(crate) fn new(source: R) -> Self {
-        Self { source, at: 0, record: Vec::new() }
+        Self { source, at: 0, buffer: Vec::new(), filled: 0, start: 0, end: 0 }
     }
 
     /// Begins the next record with its first `length` bytes.
     pub(crate) fn begin(&mut self, length: usize) -> Result<&[u8], End> {
-        self.at += self.record.len() as u64;
-        self.record.clear();
+        self.at += (self.end - self.start) as u64;
+        self.start = self.end;
         self.more(length)
     }
 
     /// Reads on until the record has `length` bytes more; all of it.
+    #[inline]
     pub(crate) fn more(&mut self, length: usize) -> Result<&[u8], End> {
-        // By way of `take`: a wrong length costs no memory that the file does not fill.
-        let got =
-            (&mut self.source).take(length as u64).read_to_end(&mut self.record).map_err(End::Failed)?;
-        if got == length {
-            return Ok(&self.record);
+        while self.filled - self.end < length {
+            if self.fill().map_err(End::Failed)? == 0 {
+                self.end = self.filled;
+                let spare = (self.end - self.start) as u64;
+                let tail = if spare == 0 { Tail::Complete } else { Tail::Truncated { at: self.at, spare } };
+                return Err(End::Tail(tail));
+            }
         }
-        let spare = self.record.len() as u64;
-        Err(End::Tail(if spare == 0 { Tail::Complete } else { Tail::Truncated { at: self.at, spare } }))
+        self.end += length;
+        Ok(self.record())
     }
 
     /// The current record as far as it was read.
+    #[inline]
     pub(crate) fn record(&self) -> &[u8] {
-        &self.record
+        &self.buffer[self.start..self.end]
     }
 
     /// The current record makes no sense.
     pub(crate) fn damaged(&self) -> Tail {
         Tail::Damaged { at: self.at }
+    }
+
+    /// Where the current record starts in the file.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Reads once more from the source; how many bytes came. The buffer grows only when it is full, so that a wrong
+    /// length costs no memory that the file does not fill.
+    #[cold]
+    fn fill(&mut self) -> io::Result<usize> {
+        self.buffer.copy_within(self.start..self.filled, 0);
+        self.filled -= self.start;
+        self.end -= self.start;
+        self.start = 0;
+        if self.filled == self.buffer.len() {
+            self.buffer.resize((self.buffer.len() * 2).max(READ_AHEAD), 0);
+        }
+        loop {
+            match self.source.read(&mut self.buffer[self.filled..]) {
+                Ok(count) => {
+                    self.filled += count;
+                    return Ok(count);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 }
 

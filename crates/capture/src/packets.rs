@@ -11,17 +11,21 @@
 mod endian;
 mod pcap;
 mod pcapng;
+mod view;
+
+pub use view::View;
 
 use crate::input::{End, Input, Tail};
 use crate::time::WallTime;
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Longest block or packet: more than any program writes, less than what a spoiled length would ask for.
 const LONGEST: usize = 1 << 26;
 
-/// Iterates over the packets of a capture.
+/// Iterates over the packets of a capture; [`Reader::view`] does so without copying them.
 pub struct Reader<R> {
     input: Input<Chain<Cursor<Vec<u8>>, R>>,
     format: Format,
@@ -63,6 +67,16 @@ pub struct Packet {
     pub comments: Vec<String>,
     /// Whether it came to the machine that captured (`true`) or from it (`false`); `None` if the file does not say.
     pub inbound: Option<bool>,
+}
+
+/// Where a packet lies in the current record.
+struct Found {
+    interface: usize,
+    time: WallTime,
+    length: u32,
+    bytes: Range<usize>,
+    /// The list of options, and its byte order.
+    options: Option<(endian::Endian, Range<usize>)>,
 }
 
 /// What an interface counts time in.
@@ -147,19 +161,25 @@ impl<R: Read> Reader<R> {
     }
 }
 
-impl<R: Read> Iterator for Reader<R> {
-    type Item = io::Result<Packet>;
-
-    fn next(&mut self) -> Option<Self::Item> {
+impl<R: Read> Reader<R> {
+    /// The next packet, in the reader's memory until the one after it is asked for.
+    #[inline]
+    pub fn view(&mut self) -> Option<io::Result<View<'_>>> {
         if self.tail.is_some() {
             return None;
         }
-        let packet = match &mut self.format {
+        let found = match &mut self.format {
             Format::Pcap(header) => header.packet(&mut self.input),
             Format::Pcapng(section) => section.packet(&mut self.input),
         };
-        match packet {
-            Ok(packet) => Some(Ok(packet)),
+        match found {
+            Ok(found) => Some(Ok(match &self.format {
+                Format::Pcap(header) => View::new(self.input.record(), found, &header.interface, 0),
+                Format::Pcapng(section) => {
+                    let interface = &section.interfaces[found.interface];
+                    View::new(self.input.record(), found, interface, section.interfaces_before)
+                }
+            })),
             Err(End::Tail(tail)) => {
                 self.tail = Some(tail);
                 None
@@ -169,6 +189,20 @@ impl<R: Read> Iterator for Reader<R> {
                 Some(Err(error))
             }
         }
+    }
+
+    /// Where in the file the packet read last starts, in bytes.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.input.at()
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = io::Result<Packet>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.view()?.map(|view| view.to_packet()))
     }
 }
 

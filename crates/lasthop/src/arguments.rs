@@ -31,6 +31,8 @@ pub enum Command {
     Link(Box<LinkArguments>),
     /// List the link and loss profiles, or show one
     Profiles(ProfilesArguments),
+    /// Analyse the TCP connections of captures, as tcptrace does
+    Trace(crate::trace_command::arguments::TraceArguments),
     /// Check what works on this machine, and say how to get what does not
     Doctor,
     /// Remove what killed runs left behind

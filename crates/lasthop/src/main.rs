@@ -13,6 +13,7 @@ mod recover_command;
 mod remote;
 mod report_command;
 mod self_check_command;
+mod trace_command;
 
 use arguments::{Arguments, Command, RunningLinks};
 use clap::Parser;
@@ -44,6 +45,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
             None => link_command::run(&link),
         },
         Command::Profiles(profiles) => profiles_command::run(&profiles),
+        Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Clean => clean(),
         Command::Recover(arguments) => recover_command::run(&arguments),
         Command::Doctor => Ok(doctor_command::run()),

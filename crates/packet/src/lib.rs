@@ -6,6 +6,7 @@
 //!   that the kernel handed over in one piece (see [`whole`]).
 //! * [`headers`] finds where each header starts and which [`headers::Region`] of a packet is what.
 //! * [`checksum`] verifies, completes, recomputes and spoils checksums; [`ecn`] reads and sets the ECN field.
+//! * [`segment`] reads a TCP segment with its options, as much of it as a capture kept.
 //! * [`virtio`] is the header that a TUN device with `IFF_VNET_HDR` puts before each packet.
 #![forbid(unsafe_code)]
 
@@ -15,10 +16,12 @@ mod frame;
 pub mod headers;
 #[cfg(test)]
 mod sample;
+pub mod segment;
 pub mod virtio;
 pub mod whole;
 
 pub use ecn::Ecn;
 pub use frame::{Frame, Layer};
 pub use headers::{Headers, Region, Tcp, Unreadable};
+pub use segment::Segment;
 pub use whole::{Misfit, Run, Whole};

@@ -10,6 +10,7 @@ pub(super) enum Endian {
 }
 
 impl Endian {
+    #[inline]
     pub(super) fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
         let bytes = *bytes.get(at..)?.first_chunk()?;
         Some(match self {
@@ -18,6 +19,7 @@ impl Endian {
         })
     }
 
+    #[inline]
     pub(super) fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
         let bytes = *bytes.get(at..)?.first_chunk()?;
         Some(match self {

@@ -1,7 +1,7 @@
 //! pcap: one header, then packets.
 
 use super::endian::Endian;
-use super::{Clock, Interface, LONGEST, Packet, Unit};
+use super::{Clock, Found, Interface, LONGEST, Unit};
 use crate::input::{End, Input};
 use std::io::Read;
 
@@ -50,7 +50,8 @@ impl Header {
         Ok(Self { form, interface })
     }
 
-    pub(super) fn packet<R: Read>(&self, input: &mut Input<R>) -> Result<Packet, End> {
+    #[inline]
+    pub(super) fn packet<R: Read>(&self, input: &mut Input<R>) -> Result<Found, End> {
         let header = input.begin(PACKET_HEADER)?;
         let word = |at| self.form.endian.u32(header, at).expect("the header is longer");
         let (seconds, parts, kept, length) = (word(0), word(4), word(8), word(12));
@@ -58,8 +59,8 @@ impl Header {
         if kept as usize > LONGEST {
             return Err(End::Tail(input.damaged()));
         }
-        let bytes = input.more(kept as usize)?[PACKET_HEADER..].to_vec();
+        let end = input.more(kept as usize)?.len();
         let time = self.interface.clock.time(count);
-        Ok(Packet { interface: 0, time, length, bytes, comments: Vec::new(), inbound: None })
+        Ok(Found { interface: 0, time, length, bytes: PACKET_HEADER..end, options: None })
     }
 }

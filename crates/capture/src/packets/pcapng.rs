@@ -1,7 +1,7 @@
 //! pcapng: sections of blocks.
 
 use super::endian::Endian;
-use super::{Clock, Interface, LONGEST, Packet, Unit};
+use super::{Clock, Found, Interface, LONGEST, Unit};
 use crate::input::{End, Input};
 use std::io::Read;
 
@@ -23,12 +23,14 @@ mod block {
 pub(super) struct Section {
     endian: Endian,
     pub(super) interfaces: Vec<Interface>,
+    /// Interfaces of the sections before this one.
+    pub(super) interfaces_before: usize,
 }
 
 impl Section {
     /// Reads the first block, which must begin a section.
     pub(super) fn read<R: Read>(input: &mut Input<R>) -> Result<Self, End> {
-        let mut section = Self { endian: Endian::Little, interfaces: Vec::new() };
+        let mut section = Self { endian: Endian::Little, interfaces: Vec::new(), interfaces_before: 0 };
         match section.block(input)? {
             (block::SECTION, _) => Ok(section),
             _ => Err(End::Tail(input.damaged())),
@@ -36,12 +38,13 @@ impl Section {
     }
 
     /// Reads on to the next packet.
-    pub(super) fn packet<R: Read>(&mut self, input: &mut Input<R>) -> Result<Packet, End> {
+    pub(super) fn packet<R: Read>(&mut self, input: &mut Input<R>) -> Result<Found, End> {
         loop {
             let (kind, body) = self.block(input)?;
             let endian = self.endian;
             let packet = match kind {
                 block::SECTION => {
+                    self.interfaces_before += self.interfaces.len();
                     self.interfaces.clear();
                     continue;
                 }
@@ -87,7 +90,8 @@ impl Section {
     }
 
     /// An enhanced packet block, or its forerunner, whose interface has 16 bits.
-    fn enhanced(&self, kind: u32, body: &[u8]) -> Option<Packet> {
+    fn enhanced(&self, kind: u32, body: &[u8]) -> Option<Found> {
+        const FIXED: usize = 20;
         let word = |at| self.endian.u32(body, at);
         let interface = match kind {
             block::OLD_PACKET => usize::from(self.endian.u16(body, 0)?),
@@ -95,43 +99,32 @@ impl Section {
         };
         let count = u64::from(word(4)?) << 32 | u64::from(word(8)?);
         let (kept, length) = (word(12)? as usize, word(16)?);
-        let rest = body.get(20..)?;
-        let mut packet = Packet {
+        if kept > body.len().checked_sub(FIXED)? {
+            return None;
+        }
+        let start = BLOCK_HEADER + FIXED;
+        let options = (BLOCK_HEADER + body.len()).min(start + kept.next_multiple_of(4));
+        Some(Found {
             interface,
             time: self.interfaces.get(interface)?.clock.time(count),
             length,
-            bytes: rest.get(..kept)?.to_vec(),
-            comments: Vec::new(),
-            inbound: None,
-        };
-        for (code, value) in options(self.endian, rest.get(kept.next_multiple_of(4)..).unwrap_or_default()) {
-            match code {
-                1 => packet.comments.push(text(value)),
-                2 => {
-                    packet.inbound = match self.endian.u32(value, 0).map(|flags| flags & 3) {
-                        Some(1) => Some(true),
-                        Some(2) => Some(false),
-                        _ => None,
-                    }
-                }
-                _ => {}
-            }
-        }
-        Some(packet)
+            bytes: start..start + kept,
+            options: Some((self.endian, options..BLOCK_HEADER + body.len())),
+        })
     }
 
     /// A simple packet block: no time, no options, and padding that only the snap length tells from the packet.
-    fn simple(&self, body: &[u8]) -> Option<Packet> {
+    fn simple(&self, body: &[u8]) -> Option<Found> {
+        const FIXED: usize = 4;
         let length = self.endian.u32(body, 0)?;
         let snap_length = match self.interfaces.first()?.snap_length {
             0 => u32::MAX,
             limit => limit,
         };
-        let bytes = body.get(4..)?;
-        let kept = bytes.len().min(length.min(snap_length) as usize);
-        let bytes = bytes[..kept].to_vec();
+        let kept = (body.len() - FIXED).min(length.min(snap_length) as usize);
+        let start = BLOCK_HEADER + FIXED;
         let time = crate::WallTime::default();
-        Some(Packet { interface: 0, time, length, bytes, comments: Vec::new(), inbound: None })
+        Some(Found { interface: 0, time, length, bytes: start..start + kept, options: None })
     }
 }
 
@@ -163,7 +156,7 @@ impl Interface {
 }
 
 /// Code and value of each option, until the end of options or of the block, or nonsense.
-fn options(endian: Endian, mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(super) fn options(endian: Endian, mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let code = endian.u16(rest, 0)?;
         let length = usize::from(endian.u16(rest, 2)?);
@@ -173,6 +166,6 @@ fn options(endian: Endian, mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])
     })
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

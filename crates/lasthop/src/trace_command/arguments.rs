@@ -1,0 +1,51 @@
+//! The command line of `lasthop trace`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `lasthop trace`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reads pcap and pcapng of Ethernet, raw IP, Linux cooked and loopback interfaces. Each interface of a capture is analysed on
+its own: a capture of `lasthop link` has both ends of the link. Figures that tcptrace has are defined as in tcptrace.
+
+Examples:
+  lasthop trace x.pcapng
+  lasthop trace --long --interface 1 x.pcapng
+  lasthop trace --json x.pcapng | jq '.directions[0].retransmissions'
+  lasthop trace --parquet connections.parquet *.pcapng
+  lasthop trace --xpl graphs --connection 1 x.pcapng
+  ssh host tcpdump -U -w - tcp | lasthop trace -")]
+pub struct TraceArguments {
+    /// Captures; `-` is the standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Everything known of each connection, as `tcptrace -l` prints it, and round-trip times and retransmissions besides
+    #[arg(short, long, conflicts_with = "json")]
+    pub long: bool,
+    /// One JSON object a connection and line
+    #[arg(long)]
+    pub json: bool,
+    /// Write a row for each direction of each connection as Parquet, and print nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["long", "json"])]
+    pub parquet: Option<PathBuf>,
+    /// Write time-sequence graphs for xplot (a2b_tsg.xpl, b2a_tsg.xpl, ...) into a folder
+    #[arg(long, value_name = "DIR")]
+    pub xpl: Option<PathBuf>,
+    /// Only the connection with this number, counted from 1
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub connection: Option<u32>,
+    /// Only the interface with this name or number
+    #[arg(long, value_name = "NAME|NUMBER")]
+    pub interface: Option<String>,
+    /// Tell of silences of a connection that last longer, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds)]
+    pub silence: f64,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds >= 0.0 && seconds.is_finite() => Ok(seconds),
+        _ => Err("seconds are a number, 0 at least, such as 0.5".to_owned()),
+    }
+}

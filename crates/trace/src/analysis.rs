@@ -1,0 +1,222 @@
+//! A capture read once from beginning to end: every interface a capture of its own.
+//!
+//! A capture of lasthop holds both ends of a link as two interfaces, so that a packet is in it twice; analysed together
+//! each would look like a retransmission.
+
+use crate::TraceError;
+use crate::connection::Seen;
+use crate::connections::Connections;
+use crate::layer2::Layer2;
+use capture::Tail;
+use capture::packets::{CaptureError, Reader, View};
+use packet::Segment;
+use packet::segment::Content;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What to look at, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Only the interface with this name or number; all without.
+    pub interface: Option<String>,
+    /// Silences of a connection that are longer are kept with their place, in nanoseconds (TL-25).
+    pub silence: u64,
+}
+
+/// Packets that were read, by what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Packets {
+    /// All of them.
+    pub seen: u64,
+    /// TCP segments that were analysed.
+    pub tcp: u64,
+    /// IP packets of other protocols.
+    pub other: u64,
+    /// What carries no IP, such as ARP, or is on a kind of link that cannot be read here.
+    pub not_ip: u64,
+    /// Fragments of IP packets other than the first, which have no TCP header.
+    pub later_fragments: u64,
+    /// Packets whose headers are damaged, or cut off by the snap length.
+    pub unreadable: u64,
+}
+
+/// What was captured at one interface.
+#[derive(Debug)]
+pub struct Analysis {
+    /// Its number in the file, from 0, those of all sections counted.
+    pub number: usize,
+    /// Its name; empty if the file has none.
+    pub name: String,
+    /// What its packets start with: a number of the registry of link types.
+    pub link_type: u16,
+    /// Its packets.
+    pub packets: Packets,
+    /// When its first and its last packet came, in nanoseconds since 1970; `None` without packets.
+    pub times: Option<(u64, u64)>,
+    /// Its connections.
+    pub connections: Connections,
+    layer: Option<Layer2>,
+    chosen: bool,
+}
+
+/// A capture that was read.
+#[derive(Debug)]
+pub struct Trace {
+    /// Its interfaces, by number; only those chosen.
+    pub interfaces: Vec<Analysis>,
+    /// What the file ends with.
+    pub tail: Tail,
+}
+
+/// Follows the reading of a capture.
+pub trait Watch {
+    /// A segment of connection `connection` (from 0) of `interface` was taken in.
+    fn segment(
+        &mut self,
+        interface: &Analysis,
+        connection: usize,
+        segment: &Segment,
+        time: u64,
+        seen: &Seen,
+    ) {
+        let _ = (interface, connection, segment, time, seen);
+    }
+
+    /// Called now and then: `at` bytes have been read. `false` ends the reading.
+    fn progress(&mut self, at: u64, packets: u64) -> bool {
+        let _ = (at, packets);
+        true
+    }
+}
+
+/// Follows nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { interface: None, silence: 5_000_000_000 }
+    }
+}
+
+/// Packets between two calls of [`Watch::progress`].
+const PROGRESS: u64 = 1 << 16;
+
+/// Reads the capture at `path`; `-` is the standard input.
+pub fn read(path: &Path, options: &Options, watch: &mut impl Watch) -> Result<Trace, TraceError> {
+    let failed = |source| TraceError::Capture { path: path.to_owned(), source };
+    let file: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        let path = path.to_owned();
+        Box::new(File::open(&path).map_err(|source| failed(CaptureError::Open { path, source }))?)
+    };
+    let reader = Reader::new(file).map_err(failed)?;
+    analyse(reader, path, options, watch)
+}
+
+/// Reads a capture from its reader; `path` is for messages.
+pub fn analyse<R: Read>(
+    mut reader: Reader<R>,
+    path: &Path,
+    options: &Options,
+    watch: &mut impl Watch,
+) -> Result<Trace, TraceError> {
+    let mut trace = Trace { interfaces: Vec::new(), tail: Tail::Complete };
+    // Where each interface of the file is in `trace`.
+    let mut places: Vec<Option<usize>> = Vec::new();
+    let mut packets = 0;
+    loop {
+        let at = reader.position();
+        let Some(view) = reader.view() else { break };
+        let view = view.map_err(|source| TraceError::Read { path: path.to_owned(), at, source })?;
+        packets += 1;
+        if packets % PROGRESS == 0 && !watch.progress(at, packets) {
+            break;
+        }
+        let place = match places.get(view.number) {
+            Some(Some(place)) => *place,
+            _ => {
+                let place = trace.interfaces.len();
+                trace.interfaces.push(Analysis::new(&view, options));
+                places.resize(places.len().max(view.number + 1), None);
+                places[view.number] = Some(place);
+                place
+            }
+        };
+        let analysis = &mut trace.interfaces[place];
+        if analysis.chosen {
+            analysis.take(view.bytes, view.time.as_nanos(), watch);
+        }
+    }
+    trace.tail = reader.tail().unwrap_or(Tail::Complete);
+    trace.interfaces.sort_by_key(|analysis| analysis.number);
+    if let Some(wanted) = &options.interface
+        && !trace.interfaces.iter().any(|analysis| analysis.chosen)
+    {
+        let there = trace.interfaces.iter().map(Analysis::title).collect();
+        return Err(TraceError::NoInterface { path: path.to_owned(), wanted: wanted.clone(), there });
+    }
+    trace.interfaces.retain(|analysis| analysis.chosen);
+    Ok(trace)
+}
+
+impl Analysis {
+    fn new(view: &View<'_>, options: &Options) -> Self {
+        let interface = view.captured_at;
+        let chosen = options.interface.as_ref().is_none_or(|wanted| {
+            *wanted == interface.name || wanted.parse().is_ok_and(|number: usize| number == view.number)
+        });
+        Self {
+            number: view.number,
+            name: interface.name.clone(),
+            link_type: interface.link_type,
+            packets: Packets::default(),
+            times: None,
+            connections: Connections::new(options.silence),
+            layer: Layer2::of(interface.link_type),
+            chosen,
+        }
+    }
+
+    /// Number and name.
+    #[must_use]
+    pub fn title(&self) -> String {
+        if self.name.is_empty() {
+            self.number.to_string()
+        } else {
+            format!("{} ({})", self.number, self.name)
+        }
+    }
+
+    /// Whether there is a reader for this kind of link.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.layer.is_some()
+    }
+
+    #[inline]
+    fn take(&mut self, bytes: &[u8], time: u64, watch: &mut impl Watch) {
+        self.packets.seen += 1;
+        let (first, last) = self.times.unwrap_or((time, time));
+        self.times = Some((first, last.max(time)));
+        let Some(ip) = self.layer.and_then(|layer| layer.ip(bytes)) else {
+            self.packets.not_ip += 1;
+            return;
+        };
+        match Segment::read(ip) {
+            Ok(Content::Tcp(segment)) => {
+                self.packets.tcp += 1;
+                let (connection, seen) = self.connections.add(&segment, time);
+                watch.segment(self, connection, &segment, time, &seen);
+            }
+            Ok(Content::Other) => self.packets.other += 1,
+            Ok(Content::LaterFragment) => self.packets.later_fragments += 1,
+            Ok(Content::Cut) | Err(_) => self.packets.unreadable += 1,
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! One TCP connection: its two directions, and what one tells of the other.
+
+use crate::half::{Half, duplicate_sack, micros};
+use crate::idle::Gaps;
+use crate::retransmission::{Cause, Moment};
+use crate::sequence_number::Unwrap;
+use crate::window::Bearer;
+use packet::{Segment, Tcp};
+use std::net::SocketAddr;
+
+/// One connection.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    /// From the end that sent the first packet, and to it.
+    pub halves: [Half; 2],
+    /// When the first packet came, in nanoseconds since 1970.
+    pub first_time: u64,
+    /// When the last packet came.
+    pub last_time: u64,
+    /// Long silences (TL-25).
+    pub gaps: Gaps,
+}
+
+/// What an analyser sees in one segment. Numbers are relative: 0 is the SYN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Which half sent it.
+    pub half: usize,
+    /// Its first sequence number.
+    pub first: u64,
+    /// The number behind it; as `first` if it takes none.
+    pub end: u64,
+    /// What its data is.
+    pub data: Data,
+    /// What it acknowledges.
+    pub ack: Option<Ack>,
+}
+
+/// What the sequence numbers of a segment are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// It takes none.
+    None,
+    /// Sent for the first time.
+    New,
+    /// Fills a hole.
+    OutOfOrder,
+    /// Sent again.
+    Again(Cause),
+    /// Probes a window that is zero.
+    Probe,
+}
+
+/// What a segment acknowledges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ack {
+    /// The next number expected, of the other direction.
+    pub number: u64,
+    /// The number behind the window.
+    pub edge: u64,
+    /// Duplicate acknowledgments in a row, with this one; 0 if it is none.
+    pub duplicates: u32,
+}
+
+/// How a connection ended, as far as the capture shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// SYN and FIN of both ends were seen.
+    Complete,
+    /// A reset was seen.
+    Reset,
+    /// One end only was seen.
+    Unidirectional,
+    /// None of these.
+    Open,
+}
+
+impl Connection {
+    pub(crate) fn new(segment: &Segment, time: u64) -> Self {
+        let halves = [
+            Half::new(segment.source, segment.source_port),
+            Half::new(segment.destination, segment.destination_port),
+        ];
+        Self { halves, first_time: time, last_time: time, gaps: Gaps::default() }
+    }
+
+    /// Address and port of the end that half `half` comes from.
+    #[must_use]
+    pub fn end(&self, half: usize) -> SocketAddr {
+        SocketAddr::new(self.halves[half].address, self.halves[half].port)
+    }
+
+    /// How it ended.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        if self.is_reset() {
+            Status::Reset
+        } else if self.is_complete() {
+            Status::Complete
+        } else if self.is_unidirectional() {
+            Status::Unidirectional
+        } else {
+            Status::Open
+        }
+    }
+
+    /// Whether SYN and FIN of both ends were seen.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.syns() == 2 && self.fins() == 2
+    }
+
+    /// Whether a reset was seen.
+    #[must_use]
+    pub fn is_reset(&self) -> bool {
+        self.halves.iter().any(|half| half.counts.resets > 0)
+    }
+
+    /// Whether one end only was seen.
+    #[must_use]
+    pub fn is_unidirectional(&self) -> bool {
+        self.halves.iter().any(|half| half.counts.packets == 0)
+    }
+
+    /// How many ends sent a SYN.
+    #[must_use]
+    pub fn syns(&self) -> usize {
+        self.halves.iter().filter(|half| half.counts.syns > 0).count()
+    }
+
+    /// How many ends sent a FIN.
+    #[must_use]
+    pub fn fins(&self) -> usize {
+        self.halves.iter().filter(|half| half.counts.fins > 0).count()
+    }
+
+    /// From the first packet to the last, in microseconds.
+    #[must_use]
+    pub fn elapsed_us(&self) -> u64 {
+        micros(self.first_time, self.last_time)
+    }
+
+    /// *throughput* of a direction: unique bytes by elapsed time, in byte/s; `None` without time.
+    #[must_use]
+    pub fn throughput(&self, half: usize) -> Option<f64> {
+        let elapsed = self.elapsed_us();
+        (elapsed > 0).then(|| self.halves[half].unique_bytes() as f64 / (elapsed as f64 / 1e6))
+    }
+
+    /// *avg win adv* of a direction in bytes.
+    #[must_use]
+    pub fn mean_window(&self, half: usize) -> u64 {
+        self.halves[half].windows.mean(&self.halves[1 - half].windows)
+    }
+
+    /// *adv wind scale* of a direction: 0 if its windows are not scaled since the other end does not offer to.
+    #[must_use]
+    pub fn window_scale(&self, half: usize) -> u8 {
+        let (me, peer) = (&self.halves[half], &self.halves[1 - half]);
+        let only_syns = self.halves.iter().all(|half| half.counts.packets == half.counts.syns);
+        let in_use = peer.offer.window_scale.is_some() || only_syns;
+        me.offer.window_scale.filter(|_| in_use).unwrap_or(0)
+    }
+
+    /// *idletime max* of a direction in microseconds, in a capture that ended at `end`: until then if the connection did
+    /// not end before. `None` if it sent nothing.
+    #[must_use]
+    pub fn idle_max_us(&self, half: usize, end: u64) -> Option<u64> {
+        let last = self.halves[half].last_time?;
+        let ended = self.fins() == 2 || self.is_reset();
+        let silence = if ended { 0 } else { micros(last, end) };
+        Some(self.halves[half].idle_max.max(silence))
+    }
+
+    /// Takes in a segment that half `half` sent at `time`.
+    #[inline]
+    pub(crate) fn add(&mut self, half: usize, segment: &Segment, time: u64, threshold: u64) -> Seen {
+        let silence = time.saturating_sub(self.last_time);
+        let before = self.last_time;
+        self.last_time = self.last_time.max(time);
+        // Looked at before the segment, which may acknowledge what was on its way.
+        let outstanding = (silence > threshold).then(|| [0, 1].map(|half| !self.halves[half].sent.is_idle()));
+        let [one, other] = &mut self.halves;
+        let (me, peer) = if half == 0 { (one, other) } else { (other, one) };
+        me.count(segment, time);
+
+        let tcp = segment.tcp;
+        let first_number = if tcp.has(Tcp::SYN) { tcp.sequence } else { tcp.sequence.wrapping_sub(1) };
+        me.sequence.begin(first_number);
+        let first = me.sequence.place(tcp.sequence);
+        let end = first + u64::from(segment.sequence_length());
+        let data = if end > first { send(me, peer, segment, first, end, time) } else { Data::None };
+
+        let scaled = me.offer.window_scale.filter(|_| peer.offer.window_scale.is_some());
+        let shift = scaled.filter(|_| !tcp.has(Tcp::SYN));
+        let bearer = match (tcp.has(Tcp::RST), tcp.has(Tcp::ACK), tcp.has(Tcp::SYN)) {
+            (false, true, _) => Bearer::Ack,
+            (false, false, true) => Bearer::Syn,
+            _ => Bearer::None,
+        };
+        me.windows.add(segment.window, shift, bearer);
+        let ack = (tcp.has(Tcp::ACK) && !tcp.has(Tcp::RST)).then(|| acknowledge(me, peer, segment, time));
+
+        let seen = Seen { half, first: Unwrap::relative(first), end: Unwrap::relative(end), data, ack };
+        if let Some(outstanding) = outstanding {
+            self.gaps.add(before, silence, &seen, outstanding);
+        }
+        seen
+    }
+
+    /// Gives back memory that an ended connection does not need.
+    pub(crate) fn shrink(&mut self) {
+        self.halves.iter_mut().for_each(|half| half.sent.shrink());
+    }
+}
+
+impl Status {
+    /// The name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Reset => "reset",
+            Self::Unidirectional => "unidirectional",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// Takes in the sequence numbers `first..end` that `me` sent.
+fn send(me: &mut Half, peer: &Half, segment: &Segment, first: u64, end: u64, time: u64) -> Data {
+    let length = end - first;
+    let is_closed = peer.windows.last.unwrap_or(0) == 0 && peer.counts.packets > 0;
+    if is_closed && !segment.tcp.has(Tcp::SYN) {
+        me.counts.probe_packets += 1;
+        me.counts.probe_bytes += u64::from(segment.payload);
+        me.count_initial_window(segment);
+        return Data::Probe;
+    }
+    let highest = me.sent.end().unwrap_or(first);
+    let oldest = me.sent.oldest();
+    let novelty = me.sent.add(first, end, time);
+    me.sequence.advance(end);
+    me.numbers += length;
+    me.counted_syn |= segment.tcp.has(Tcp::SYN);
+    me.counted_fin |= segment.tcp.has(Tcp::FIN);
+    me.counts.out_of_order_packets += u64::from(novelty.out_of_order);
+    if novelty.old > 0 {
+        me.counts.retransmitted_packets += 1;
+        me.counts.retransmitted_bytes += novelty.old;
+        let moment = Moment {
+            time,
+            first,
+            end,
+            before: novelty.before,
+            oldest,
+            highest,
+            acknowledged: me.acknowledged,
+            duplicates: me.duplicates,
+            selectively: me.selectively,
+            timeout: me.round_trips.timeout(),
+            round_trip: me.round_trips.smoothed(),
+            timestamp: segment.options.timestamps.map(|stamps| stamps.0),
+        };
+        return Data::Again(me.follower.sent_again(&moment));
+    }
+    me.count_initial_window(segment);
+    if novelty.out_of_order { Data::OutOfOrder } else { Data::New }
+}
+
+/// Takes in what `me` acknowledges of what `peer` sent.
+#[inline]
+fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> Ack {
+    let number = segment.tcp.acknowledgment;
+    peer.sequence.begin(number.wrapping_sub(1));
+    let place = peer.sequence.place(number);
+    peer.sequence.advance(place);
+    // tcptrace's test: whatever does not answer the SYN acknowledges data.
+    peer.data_acknowledged |= number != peer.syn.unwrap_or(0).wrapping_add(1);
+    let window = me.windows.last.unwrap_or(0);
+    let sacks = segment.options.sacks();
+    let is_new = peer.acknowledged.is_none_or(|highest| place > highest);
+    if is_new {
+        let told = peer.selectively;
+        if let Some(covered) = peer.sent.acknowledge(place)
+            && !covered.retransmitted
+            && covered.last.end > told
+        {
+            peer.round_trips.add(time.saturating_sub(covered.last.time));
+        }
+        if !peer.follower.is_quiet() {
+            peer.follower.acknowledged(place, segment.options.timestamps.map(|stamps| stamps.1));
+        }
+        peer.acknowledged = Some(place);
+        peer.duplicates = 0;
+    } else if peer.acknowledged == Some(place)
+        && segment.sequence_length() == 0
+        && !peer.sent.is_idle()
+        && (window == peer.window_seen || !sacks.is_empty())
+    {
+        peer.duplicates += 1;
+        me.counts.duplicate_acks += 1;
+        me.counts.triple_duplicate_acks += u64::from(peer.duplicates == 3);
+    }
+    let duplicates = if is_new || segment.sequence_length() > 0 { 0 } else { peer.duplicates };
+    peer.window_seen = window;
+    if !sacks.is_empty() {
+        let twice = duplicate_sack(segment);
+        if let Some((left, right)) = twice {
+            peer.follower.came_twice(peer.sequence.place(left), peer.sequence.place(right));
+        }
+        for &(_, right) in &sacks[usize::from(twice.is_some())..] {
+            peer.selectively = peer.selectively.max(peer.sequence.place(right));
+        }
+    }
+    Ack { number: Unwrap::relative(place), edge: Unwrap::relative(place + window), duplicates }
+}

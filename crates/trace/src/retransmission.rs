@@ -1,0 +1,220 @@
+//! Why a sender sent something again, and whether it had to.
+//!
+//! The cause is judged from what the capture shows at that moment:
+//!
+//! * *fast*: three duplicate acknowledgments or a SACK block above it had told of the loss, or it belongs to the recovery
+//!   that such a signal began (RFC 5681, RFC 6675).
+//! * *timeout*: no such signal, it is the oldest byte on its way, and as much time has passed since it was last sent as a
+//!   sender waits (RFC 6298 over the round-trip times seen), or it belongs to the go-back-N after such an event.
+//! * *tail probe*: no such signal, it is the newest data on its way, and two round-trip times have passed (RFC 8985).
+//! * *keep-alive*: one byte or none just below what was acknowledged (RFC 9293 section 3.8.4).
+//! * *unknown*: none of these.
+//!
+//! That it was *spurious* shows later, and is counted besides: by time stamps, when the acknowledgment that covers it
+//! echoes a time stamp from before it (Eifel, RFC 3522), or by a duplicate SACK (RFC 2883).
+
+use serde::Serialize;
+
+/// Retransmissions of one direction that can still turn out spurious. Older ones count as needed.
+const WATCHED: usize = 256;
+
+/// The cause of a retransmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Told by duplicate acknowledgments or SACK.
+    Fast,
+    /// The timer ran out.
+    Timeout,
+    /// A probe for the loss of the newest data.
+    TailProbe,
+    /// A probe whether the other end is there.
+    KeepAlive,
+    /// None of these can be shown.
+    Unknown,
+}
+
+/// How many retransmissions of which cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Retransmissions {
+    /// See [`Cause::Fast`].
+    pub fast: u64,
+    /// See [`Cause::Timeout`].
+    pub timeout: u64,
+    /// See [`Cause::TailProbe`].
+    pub tail_probe: u64,
+    /// See [`Cause::KeepAlive`].
+    pub keep_alive: u64,
+    /// See [`Cause::Unknown`].
+    pub unknown: u64,
+    /// Of all of them, how many were spurious by time stamps.
+    pub spurious_by_timestamps: u64,
+    /// Of all of them, how many were spurious by a duplicate SACK and not by time stamps.
+    pub spurious_by_dsack: u64,
+    /// How often the timer ran out: retransmissions by timeout that began, or went on with, waiting for it.
+    pub timeouts: u64,
+}
+
+/// What is known of the sender when it sends something again. Places as in [`crate::sequence_number`].
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// Now, in nanoseconds.
+    pub time: u64,
+    /// The range sent again.
+    pub first: u64,
+    /// Behind it.
+    pub end: u64,
+    /// When it was sent before and how often again, if it was still on its way.
+    pub before: Option<(u64, u32)>,
+    /// The oldest byte on its way.
+    pub oldest: Option<u64>,
+    /// Behind the highest byte sent.
+    pub highest: u64,
+    /// Highest acknowledgment from the other end, if there was one.
+    pub acknowledged: Option<u64>,
+    /// Duplicate acknowledgments in a row.
+    pub duplicates: u32,
+    /// Highest byte told by SACK.
+    pub selectively: u64,
+    /// The sender's retransmission timeout, in nanoseconds, as far as it can be told.
+    pub timeout: u64,
+    /// Its smoothed round-trip time, if there is one.
+    pub round_trip: Option<u64>,
+    /// The time stamp in the segment.
+    pub timestamp: Option<u32>,
+}
+
+/// Follows the retransmissions of one direction.
+#[derive(Debug, Clone, Default)]
+pub struct Follower {
+    pub(crate) counts: Retransmissions,
+    recovery: Option<Recovery>,
+    /// Retransmissions that can still turn out spurious, oldest first.
+    watched: std::collections::VecDeque<Watched>,
+}
+
+/// What goes on until everything is acknowledged that had been sent when it began.
+#[derive(Debug, Clone, Copy)]
+struct Recovery {
+    cause: Cause,
+    began: u64,
+    until: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Watched {
+    first: u64,
+    end: u64,
+    timestamp: Option<u32>,
+    /// An acknowledgment covered it, and did not show it spurious.
+    acknowledged: bool,
+}
+
+impl Follower {
+    /// Counts a retransmission; its cause.
+    pub fn sent_again(&mut self, moment: &Moment) -> Cause {
+        let (cause, waited) = self.judge(moment);
+        let count = match cause {
+            Cause::Fast => &mut self.counts.fast,
+            Cause::Timeout => &mut self.counts.timeout,
+            Cause::TailProbe => &mut self.counts.tail_probe,
+            Cause::KeepAlive => &mut self.counts.keep_alive,
+            Cause::Unknown => &mut self.counts.unknown,
+        };
+        *count += 1;
+        self.counts.timeouts += u64::from(waited);
+        if matches!(cause, Cause::Fast | Cause::Timeout) && (waited || self.recovery.is_none()) {
+            self.recovery = Some(Recovery { cause, began: moment.time, until: moment.highest });
+        }
+        if cause != Cause::KeepAlive {
+            if self.watched.len() == WATCHED {
+                self.watched.pop_front();
+            }
+            let Moment { first, end, timestamp, .. } = *moment;
+            self.watched.push_back(Watched { first, end, timestamp, acknowledged: false });
+        }
+        cause
+    }
+
+    /// The cause, and whether the timer ran out just now.
+    fn judge(&self, moment: &Moment) -> (Cause, bool) {
+        let length = moment.end - moment.first;
+        if length <= 1 && moment.oldest.is_none() && moment.acknowledged == Some(moment.end) {
+            return (Cause::KeepAlive, false);
+        }
+        let waited = moment.before.map(|(time, _)| moment.time.saturating_sub(time));
+        let signalled = moment.duplicates >= 3 || moment.selectively >= moment.end;
+        let repeated = self.recovery.is_some_and(|recovery| {
+            moment.before.is_some_and(|(time, again)| again > 0 && time >= recovery.began)
+        });
+        let is_oldest = moment.oldest.is_some_and(|oldest| moment.first <= oldest);
+        // A tenth less: timers of the kernel count from the last acknowledgment, and in ticks.
+        let timed_out = is_oldest && waited.is_some_and(|waited| waited >= moment.timeout / 10 * 9);
+        if timed_out && (repeated || !signalled) && !self.is_in(Cause::Fast, repeated) {
+            return (Cause::Timeout, true);
+        }
+        if signalled {
+            return (Cause::Fast, false);
+        }
+        if let Some(recovery) = self.recovery {
+            return (recovery.cause, false);
+        }
+        let is_newest = moment.end >= moment.highest;
+        let probe = moment.round_trip.zip(waited).is_some_and(|(trip, waited)| waited >= 2 * trip);
+        if is_newest && probe { (Cause::TailProbe, false) } else { (Cause::Unknown, false) }
+    }
+
+    /// Whether a recovery of this cause goes on, in which the segment is not yet a repeated one.
+    fn is_in(&self, cause: Cause, repeated: bool) -> bool {
+        !repeated && self.recovery.is_some_and(|recovery| recovery.cause == cause)
+    }
+
+    /// The other end acknowledged everything below `place`, and echoed a time stamp.
+    pub fn acknowledged(&mut self, place: u64, echo: Option<u32>) {
+        if self.recovery.is_some_and(|recovery| place >= recovery.until) {
+            self.recovery = None;
+        }
+        for watched in self.watched.iter_mut().filter(|watched| !watched.acknowledged) {
+            if watched.end > place {
+                continue;
+            }
+            watched.acknowledged = true;
+            if let (Some(sent), Some(echo)) = (watched.timestamp, echo)
+                && echo.wrapping_sub(sent).cast_signed() < 0
+            {
+                self.counts.spurious_by_timestamps += 1;
+                watched.end = watched.first;
+            }
+        }
+        self.watched.retain(|watched| watched.end > watched.first);
+    }
+
+    /// The other end told that `first..end` came twice.
+    pub fn came_twice(&mut self, first: u64, end: u64) {
+        let found = self.watched.iter().rposition(|watched| watched.first < end && first < watched.end);
+        if let Some(index) = found {
+            self.watched.remove(index);
+            self.counts.spurious_by_dsack += 1;
+        }
+    }
+
+    /// Whether there is anything that an acknowledgment could tell of.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.watched.is_empty() && self.recovery.is_none()
+    }
+}
+
+impl Cause {
+    /// The name in tables and graphs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Timeout => "timeout",
+            Self::TailProbe => "tail-probe",
+            Self::KeepAlive => "keep-alive",
+            Self::Unknown => "unknown",
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Points gathered while a capture is read.
+
+use super::points::{AckPoint, Kind, Mark, MarkPoint, SackPoint, SegmentPoint};
+use super::thin::Thinned;
+use super::{Series, TimeSequence, Totals};
+use crate::analysis::{Analysis, Watch};
+use crate::connection::{Connection, Data, Seen};
+use crate::half::duplicate_sack;
+use crate::sequence_number::Unwrap;
+use packet::{Ecn, Segment, Tcp};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// Which connections are wanted.
+#[derive(Debug, Clone, Copy)]
+pub enum Wanted {
+    /// That at this index.
+    Number(usize),
+    /// The first one between these ends.
+    Between((SocketAddr, SocketAddr)),
+    /// All.
+    All,
+}
+
+/// Gathers points.
+pub struct Collector {
+    wanted: Wanted,
+    limit: usize,
+    interface: Option<usize>,
+    /// By the connection's index.
+    found: BTreeMap<usize, [Gathered; 2]>,
+}
+
+/// Points of one direction.
+struct Gathered {
+    segments: Thinned<SegmentPoint>,
+    acks: Thinned<AckPoint>,
+    sacks: Thinned<SackPoint>,
+    marks: Thinned<MarkPoint>,
+}
+
+impl Collector {
+    pub fn new(wanted: Wanted, limit: usize) -> Self {
+        Self { wanted, limit, interface: None, found: BTreeMap::new() }
+    }
+
+    /// Number of the interface that is looked at.
+    pub fn interface(&self) -> Option<usize> {
+        self.interface
+    }
+
+    /// The connections that were found on `analysis`.
+    pub fn finish(self, analysis: &Analysis) -> Vec<TimeSequence> {
+        let limit = self.limit;
+        let all = analysis.connections.all();
+        let sequence = |(index, gathered): (usize, [Gathered; 2])| {
+            let connection = &all[index];
+            let mut half = 0;
+            let series = gathered.map(|gathered| {
+                half += 1;
+                gathered.finish(connection, half - 1)
+            });
+            TimeSequence {
+                connection: index + 1,
+                interface: analysis.title(),
+                start_unix_ns: connection.first_time,
+                duration_ns: connection.last_time - connection.first_time,
+                status: connection.status(),
+                series,
+                limit,
+            }
+        };
+        self.found.into_iter().map(sequence).collect()
+    }
+
+    fn wants(&self, index: usize, connection: &Connection) -> bool {
+        match self.wanted {
+            Wanted::Number(wanted) => wanted == index,
+            Wanted::All => true,
+            Wanted::Between((one, other)) => {
+                let ends = (connection.end(0), connection.end(1));
+                let is_first = self.found.keys().all(|found| *found == index);
+                is_first && (ends == (one, other) || ends == (other, one))
+            }
+        }
+    }
+}
+
+impl Watch for Collector {
+    fn segment(&mut self, interface: &Analysis, index: usize, segment: &Segment, time: u64, seen: &Seen) {
+        if *self.interface.get_or_insert(interface.number) != interface.number {
+            return;
+        }
+        let connection = &interface.connections.all()[index];
+        if !self.wants(index, connection) {
+            return;
+        }
+        let limit = self.limit;
+        let gathered =
+            self.found.entry(index).or_insert_with(|| [Gathered::new(limit), Gathered::new(limit)]);
+        let time_ns = time.saturating_sub(connection.first_time);
+        let [one, other] = gathered;
+        let (mine, theirs) = if seen.half == 0 { (one, other) } else { (other, one) };
+        mine.sent(segment, time_ns, seen);
+        let peer = &connection.halves[1 - seen.half].sequence;
+        theirs.answered(segment, time_ns, seen, peer);
+    }
+}
+
+impl Gathered {
+    fn new(limit: usize) -> Self {
+        Self {
+            segments: Thinned::new(limit),
+            acks: Thinned::new(limit),
+            sacks: Thinned::new(limit),
+            marks: Thinned::new(limit),
+        }
+    }
+
+    /// What the sender of this direction sent.
+    fn sent(&mut self, segment: &Segment, time_ns: u64, seen: &Seen) {
+        let kind = match seen.data {
+            Data::None => None,
+            Data::New => Some((Kind::New, None)),
+            Data::OutOfOrder => Some((Kind::OutOfOrder, None)),
+            Data::Again(cause) => Some((Kind::Retransmission, Some(cause))),
+            Data::Probe => Some((Kind::Probe, None)),
+        };
+        let (tcp, first, last) = (segment.tcp, seen.first, seen.end);
+        if let Some((kind, cause)) = kind {
+            self.segments.add(SegmentPoint { time_ns, first, last, kind, cause, push: tcp.has(Tcp::PSH) });
+        }
+        let mut mark = |is: bool, sequence, mark| {
+            if is {
+                self.marks.add(MarkPoint { time_ns, sequence, mark });
+            }
+        };
+        mark(tcp.has(Tcp::SYN), first, Mark::Syn);
+        mark(tcp.has(Tcp::FIN), last, Mark::Fin);
+        mark(tcp.has(Tcp::RST), first, Mark::ResetOut);
+        mark(tcp.has(Tcp::URG), first, Mark::Urgent);
+        mark(segment.ecn == Ecn::Ce, first, Mark::Ce);
+        mark(tcp.has(Tcp::CWR) && !tcp.has(Tcp::SYN), first, Mark::Cwr);
+    }
+
+    /// What the other end said about this direction; `numbers` are those of this direction.
+    fn answered(&mut self, segment: &Segment, time_ns: u64, seen: &Seen, numbers: &Unwrap) {
+        let tcp = segment.tcp;
+        if let Some(ack) = seen.ack {
+            let crate::connection::Ack { number, edge, duplicates } = ack;
+            self.acks.add(AckPoint { time_ns, ack: number, edge, duplicates });
+            let mut mark = |is: bool, mark| {
+                if is {
+                    self.marks.add(MarkPoint { time_ns, sequence: number, mark });
+                }
+            };
+            mark(number == edge && !tcp.has(Tcp::SYN), Mark::ZeroWindow);
+            mark(tcp.has(Tcp::ECE) && !tcp.has(Tcp::SYN), Mark::Ece);
+            let twice = duplicate_sack(segment).is_some();
+            for (index, &(left, right)) in segment.options.sacks().iter().enumerate() {
+                let [first, last] = [left, right].map(|edge| Unwrap::relative(numbers.place(edge)));
+                self.sacks.add(SackPoint { time_ns, first, last, duplicate: twice && index == 0 });
+            }
+        }
+        if tcp.has(Tcp::RST) {
+            // A reset says where the other end stood only if it has an acknowledgment: else mark the first byte.
+            let has_number = tcp.has(Tcp::ACK) && numbers.is_set();
+            let number = has_number.then(|| Unwrap::relative(numbers.place(tcp.acknowledgment)));
+            self.marks.add(MarkPoint { time_ns, sequence: number.unwrap_or(0), mark: Mark::ResetIn });
+        }
+    }
+
+    fn finish(self, connection: &Connection, half: usize) -> Series {
+        let (segments, all_segments) = self.segments.finish();
+        let (acks, all_acks) = self.acks.finish();
+        let (sacks, all_sacks) = self.sacks.finish();
+        let (marks, all_marks) = self.marks.finish();
+        Series {
+            from: connection.end(half),
+            to: connection.end(1 - half),
+            segments,
+            acks,
+            sacks,
+            marks,
+            losses: Vec::new(),
+            totals: Totals {
+                segments: all_segments,
+                acks: all_acks,
+                sacks: all_sacks,
+                marks: all_marks,
+                losses: 0,
+            },
+            base: connection.halves[half].sequence.base(),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Sequence numbers without an end.
+//!
+//! TCP counts modulo 2^32 (RFC 9293 section 3.4). [`Unwrap`] follows one direction of a connection and says of every
+//! number where it lies on a line, so that comparing is comparing and four gigabytes are no border.
+
+/// Where the line starts: numbers before the first one seen stay positive.
+const ORIGIN: u64 = 1 << 40;
+
+/// Follows the sequence numbers of one direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwrap {
+    /// The number that is 0 to people, and the highest one followed so far.
+    base: Option<u32>,
+    highest: u64,
+}
+
+impl Unwrap {
+    /// Whether a number was seen.
+    #[must_use]
+    pub const fn is_set(&self) -> bool {
+        self.base.is_some()
+    }
+
+    /// The number that is 0 in relative numbers.
+    #[must_use]
+    pub const fn base(&self) -> Option<u32> {
+        self.base
+    }
+
+    /// Makes `number` the one that is 0 in relative numbers, unless there is one.
+    pub fn begin(&mut self, number: u32) {
+        if self.base.is_none() {
+            self.base = Some(number);
+            self.highest = ORIGIN;
+        }
+    }
+
+    /// Where `number` lies: the place nearest to the highest one so far.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, number: u32) -> u64 {
+        let Some(base) = self.base else { return ORIGIN };
+        let expected = (self.highest - ORIGIN) as u32;
+        let distance = number.wrapping_sub(base).wrapping_sub(expected).cast_signed();
+        self.highest.saturating_add_signed(i64::from(distance))
+    }
+
+    /// The stream has come to `place`.
+    #[inline]
+    pub fn advance(&mut self, place: u64) {
+        self.highest = self.highest.max(place);
+    }
+
+    /// The relative number of `place`: 0 is the SYN, 1 the first byte of data. What lies before is 0.
+    #[must_use]
+    pub const fn relative(place: u64) -> u64 {
+        place.saturating_sub(ORIGIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_on_where_tcp_begins_anew() {
+        let mut unwrap = Unwrap::default();
+        unwrap.begin(u32::MAX - 5);
+        let mut number = u32::MAX - 5;
+        let mut expected = 0;
+        for _ in 0..10 {
+            assert_eq!(Unwrap::relative(unwrap.place(number)), expected);
+            unwrap.advance(unwrap.place(number));
+            number = number.wrapping_add(1 << 30);
+            expected += 1 << 30;
+        }
+    }
+
+    #[test]
+    fn what_comes_late_lies_before() {
+        let mut unwrap = Unwrap::default();
+        unwrap.begin(100);
+        unwrap.advance(unwrap.place(5000));
+        assert_eq!(unwrap.place(5000) - unwrap.place(4000), 1000);
+        assert_eq!(Unwrap::relative(unwrap.place(50)), 0);
+    }
+}
