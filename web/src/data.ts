@@ -164,9 +164,10 @@ export interface PackedSequence {
   connection: string;
   thinned: string;
   segments: { time: number[]; first: number[]; length: number[]; kind: string };
-  acks: { time: number[]; ack: number[]; window: number[] };
+  acks: { time: number[]; ack: number[]; window: number[]; duplicate: number[] };
   sacks: { time: number[]; first: number[]; length: number[] };
   losses: { time: number[]; first: number[]; length: number[]; reason: number[]; reasons: string[] };
+  marks: { time: number[]; sequence: number[]; text: string[] };
 }
 
 export interface Links {

@@ -22,7 +22,7 @@ mod measure;
 mod open;
 mod page;
 mod scatter;
-pub mod sequence;
+mod sequence;
 pub mod side_by_side;
 pub mod single;
 

@@ -1,9 +1,11 @@
 //! What one `lasthop link` leaves (`--json`, `--capture`, `--events`), read as a campaign of one run without factors.
 
+use crate::sequence;
 use capture::table;
 use results::manifest::SCHEMA;
 use results::{
-    Cell, Clock, Connection, Directory, LinkCounters, Machine, Manifest, PlanText, RunRecord, Verdict,
+    Cell, Clock, Connection, Directory, LinkCounters, Machine, Manifest, PlanText, Protocol, RoundTrips,
+    RunRecord, Verdict,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -11,6 +13,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use trace::row::ConnectionRow;
 
 /// The object of `lasthop link --json`; what is not needed here is passed over.
 #[derive(Debug, Deserialize)]
@@ -81,9 +84,9 @@ pub fn open(path: &Path) -> Result<Directory, SingleError> {
         .as_ref()
         .and_then(|events| table::Reader::open(&folder.join(events)).ok())
         .map(|reader| reader.header().clone());
+    let connections = capture.as_ref().map_or_else(Vec::new, |capture| connections(&folder, capture));
     let manifest = manifest(&file, &summary, header.as_ref(), capture, events);
-    let connections: Vec<Vec<Connection>> = vec![Vec::new()];
-    Ok(Directory { path: folder, manifest, connections })
+    Ok(Directory { path: folder, manifest, connections: vec![connections] })
 }
 
 fn read(path: &Path) -> Result<Summary, SingleError> {
@@ -120,6 +123,55 @@ fn beside(summary: &Path, kinds: &[&str]) -> Option<String> {
     let same = files.iter().find(|path| path.file_stem() == summary.file_stem());
     let only = || files.first().filter(|_| files.len() == 1);
     Some(same.or_else(only)?.file_name()?.to_string_lossy().into_owned())
+}
+
+/// The TCP connections of the capture, by the interface that saw the most of the largest one. A capture that cannot be read
+/// gives none; the page says so where it would draw it.
+fn connections(folder: &Path, capture: &str) -> Vec<Connection> {
+    let Ok(Some(largest)) = sequence::largest(folder, &[capture.to_owned()]) else { return Vec::new() };
+    let rows = sequence::rows(&largest.capture).unwrap_or_default();
+    let here = rows.iter().filter(|row| row.interface == largest.row.interface);
+    let start = rows.iter().map(|row| row.first_packet_unix_ns).min().unwrap_or(0);
+    here.enumerate().map(|(number, row)| connection(row, number as u32, start)).collect()
+}
+
+/// What a capture tells of a connection, in the direction with more data. An application's own times it does not tell: the
+/// connection starts with its first packet and ends with its last one.
+fn connection(row: &ConnectionRow, number: u32, start: u64) -> Connection {
+    let more = usize::from(row.directions[1].unique_bytes > row.directions[0].unique_bytes);
+    let way = &row.directions[more];
+    let delays = way.round_trips;
+    Connection {
+        workload: "link".into(),
+        number,
+        protocol: Protocol::Tcp,
+        from: way.from.ip().to_string(),
+        to: way.to.ip().to_string(),
+        from_port: way.from.port(),
+        to_port: way.to.port(),
+        congestion_control: String::new(),
+        complete: row.complete,
+        error: None,
+        start_ns: row.first_packet_unix_ns - start,
+        established_ns: None,
+        end_ns: row.last_packet_unix_ns - start,
+        bytes: way.unique_bytes,
+        goodput_bps: way.throughput.unwrap_or(0.0) * 8.0,
+        segments: way.counts.data_packets,
+        retransmissions: way.counts.retransmitted_packets,
+        timeouts: way.retransmissions.timeouts,
+        lost: 0,
+        round_trips: (delays.count > 0).then_some(RoundTrips {
+            samples: delays.count,
+            min_ns: delays.min_ns,
+            mean_ns: delays.mean_ns,
+            median_ns: delays.median_ns,
+            p95_ns: delays.p95_ns,
+            p99_ns: delays.p99_ns,
+            max_ns: delays.max_ns,
+        }),
+        idle_max_ns: way.idle_max_us.unwrap_or(0) * 1000,
+    }
 }
 
 fn manifest(

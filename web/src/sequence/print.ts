@@ -2,10 +2,17 @@
 
 import * as Plot from "@observablehq/plot";
 import { shown } from "../units";
-import { layers, type Layer } from "./strokes";
+import { layers, type Point, readable } from "./strokes";
 import { type Sequence, visibleBytes } from "./unpack";
 
-type Point = Layer["points"][number];
+/** A short line across, as a symbol. */
+const TICK = {
+  draw(context: CanvasPath, size: number) {
+    const half = Math.sqrt(size / Math.PI);
+    context.moveTo(-half, 0);
+    context.lineTo(half, 0);
+  },
+};
 
 /** What happens between two times. */
 export function print(sequence: Sequence, from: number, to: number, width: number): SVGSVGElement {
@@ -16,16 +23,15 @@ export function print(sequence: Sequence, from: number, to: number, width: numbe
   const marks = layers(sequence, from, to).flatMap((layer) => {
     const stroke = layer.colour === "text" ? "currentColor" : layer.colour;
     const common = { stroke, strokeWidth: layer.width, clip: true } as const;
+    const texts = Plot.text(readable(layer), { x: "time", y: last, text: "text", dy: -8, fill: stroke, clip: true });
     if (layer.shape === "step") return [Plot.line(layer.points, { ...common, x: "time", y: last, curve: "step-after" })];
+    if (layer.shape === "tick") return [Plot.dot(layer.points, { ...common, x: "time", y: last, symbol: TICK, r: 3 })];
     if (layer.shape === "cross") {
       const middle = (point: Point) => ((point.first + point.last) / 2) * scale;
       return [Plot.dot(layer.points, { ...common, x: "time", y: middle, symbol: "times", r: 4 })];
     }
-    const letters =
-      layer.letter === undefined
-        ? []
-        : [Plot.text(layer.points, { x: "time", y: last, text: () => layer.letter, dy: -8, fill: stroke, clip: true })];
-    return [Plot.ruleX(layer.points, { ...common, x: "time", y1: first, y2: last }), ...letters];
+    if (layer.shape === "none") return [texts];
+    return [Plot.ruleX(layer.points, { ...common, x: "time", y1: first, y2: last }), texts];
   });
   const drawing = Plot.plot({
     width,

@@ -3,12 +3,10 @@
 import uPlot from "uplot";
 import { h } from "../dom";
 import { number, shown } from "../units";
-import { describe, layers } from "./strokes";
+import { describe, layers, readable } from "./strokes";
 import { type Sequence, visibleBytes } from "./unpack";
 
 const HEIGHT = 380;
-/** More letters than this hide what they are about. */
-const LETTERS = 60;
 
 export interface Screen {
   element: HTMLElement;
@@ -128,7 +126,10 @@ function paint(plot: uPlot, sequence: Sequence, ink: string): void {
         // A segment is seen however small it is.
         ctx.moveTo(across, Math.max(low, high + 2 * ratio));
         ctx.lineTo(across, high);
-      } else {
+      } else if (layer.shape === "tick") {
+        ctx.moveTo(across - 3 * ratio, low);
+        ctx.lineTo(across + 3 * ratio, low);
+      } else if (layer.shape === "cross") {
         const [middle, arm] = [(low + high) / 2, 4 * ratio];
         ctx.moveTo(across - arm, middle - arm);
         ctx.lineTo(across + arm, middle + arm);
@@ -138,11 +139,9 @@ function paint(plot: uPlot, sequence: Sequence, ink: string): void {
     }
     if (layer.shape === "step" && level !== null) ctx.lineTo(x(sequence.end), level);
     ctx.stroke();
-    if (layer.letter !== undefined && layer.points.length <= LETTERS) {
-      ctx.font = `${11 * ratio}px system-ui, sans-serif`;
-      ctx.textAlign = "center";
-      for (const { time, last } of layer.points) ctx.fillText(layer.letter, x(time), y(last) - 4 * ratio);
-    }
+    ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+    ctx.textAlign = "center";
+    for (const { time, last, text } of readable(layer)) ctx.fillText(text ?? "", x(time), y(last) - 4 * ratio);
   }
   ctx.restore();
 }

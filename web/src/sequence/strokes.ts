@@ -3,7 +3,7 @@
 // Each layer is a list of strokes in seconds and bytes; one painter draws them on the screen, another one into a file.
 
 import { SEQUENCE } from "../palette";
-import { type Sequence, within } from "./unpack";
+import { type Sequence, type Strokes, within } from "./unpack";
 
 export interface Layer {
   /** What the legend calls it. */
@@ -11,49 +11,86 @@ export interface Layer {
   /** A colour; `text` for the colour of the text. */
   colour: string;
   width: number;
-  /** `step`: a line through the points; `stroke`: a line from first to last byte; `cross`: a mark in their middle. */
-  shape: "step" | "stroke" | "cross";
-  /** A letter above each stroke, where there is room. */
-  letter?: string;
-  points: { time: number; first: number; last: number }[];
+  /** `step`: a line through the points; `stroke`: a line from first to last byte; `tick`: a short line across; `cross`: a
+   * mark in their middle; `none`: its text alone. */
+  shape: "step" | "stroke" | "tick" | "cross" | "none";
+  points: Point[];
 }
 
-/** Letters of segments in the data, with what they mean. */
-export const KINDS: Readonly<Record<string, string>> = {
+export interface Point {
+  time: number;
+  first: number;
+  last: number;
+  /** Stands above it, where there is room. */
+  text?: string;
+}
+
+/** More texts than this hide what they are about. */
+export const TEXTS = 60;
+
+/** Letters of segments in the data, with what they mean; crates/report/src/sequence/pack.rs writes them. */
+const KINDS: Readonly<Record<string, string>> = {
   ".": "segment",
   P: "segment with PSH",
-  R: "retransmission",
   O: "segment out of order",
-  S: "SYN",
-  F: "FIN",
-  T: "RST",
-  U: "urgent segment",
+  W: "probe of a closed window",
+  F: "fast retransmission",
+  T: "retransmission by timeout",
+  L: "tail loss probe",
+  K: "keep-alive",
+  R: "retransmission, cause unknown",
 };
 
 /** The layers of what happens between two times, the lowest one first. */
 export function layers(sequence: Sequence, from: number, to: number): Layer[] {
-  const { segments, acks, sacks, losses } = sequence;
+  const { segments, acks, sacks, losses, marks } = sequence;
   const acked = ackedBetween(acks.time, from, to);
-  const line = (values: Float64Array) =>
-    acked.map((place) => ({ time: acks.time[place] ?? 0, first: values[place] ?? 0, last: values[place] ?? 0 }));
-  const range = (list: { time: Float64Array; first: Float64Array; last: Float64Array }, keep: (place: number) => boolean) => {
-    const points = [];
-    const [start, end] = within(list.time, from, to);
-    for (let place = start; place < end; place++) {
-      if (keep(place)) points.push({ time: list.time[place] ?? 0, first: list.first[place] ?? 0, last: list.last[place] ?? 0 });
-    }
-    return points;
+  const at = (values: Float64Array) => (place: number) => {
+    const value = values[place] ?? 0;
+    return { time: acks.time[place] ?? 0, first: value, last: value };
   };
-  const again = (place: number) => segments.kind[place] === "R";
+  const kind = (place: number) => segments.kind[place] ?? ".";
+  const again = (place: number) => "FTLKR".includes(kind(place));
+  const told = (place: number) => (kind(place) === "O" || kind(place) === "W" ? kind(place) : undefined);
   const all = () => true;
+  const none = () => undefined;
+  const texts = { time: marks.time, first: marks.sequence, last: marks.sequence };
+  const layer = (name: string, colour: string, width: number, shape: Layer["shape"], points: Point[]): Layer => ({ name, colour, width, shape, points });
   return [
-    { name: "window edge", colour: SEQUENCE.window, width: 1, shape: "step", points: line(acks.edge) },
-    { name: "acknowledged", colour: SEQUENCE.ack, width: 1.25, shape: "step", points: line(acks.ack) },
-    { name: "SACK", colour: SEQUENCE.sack, width: 2, shape: "stroke", points: range(sacks, all) },
-    { name: "data", colour: SEQUENCE.data, width: 1.5, shape: "stroke", points: range(segments, (place) => !again(place)) },
-    { name: "retransmission", colour: SEQUENCE.retransmission, width: 2.5, shape: "stroke", letter: "R", points: range(segments, again) },
-    { name: "lost on the link", colour: "text", width: 1.5, shape: "cross", points: range(losses, all) },
+    layer("window edge", SEQUENCE.window, 1, "step", acked.map(at(acks.edge))),
+    layer("acknowledged", SEQUENCE.ack, 1.25, "step", acked.map(at(acks.ack))),
+    layer("duplicate ACK", SEQUENCE.ack, 1.25, "tick", acked.filter((place) => acks.duplicate.has(place)).map(at(acks.ack))),
+    layer("SACK", SEQUENCE.sack, 2, "stroke", points(sacks, from, to, all, none)),
+    layer("data", SEQUENCE.data, 1.5, "stroke", points(segments, from, to, (place) => !again(place), told)),
+    layer("retransmission", SEQUENCE.retransmission, 2.5, "stroke", points(segments, from, to, again, () => "R")),
+    layer("lost on the link", "text", 1.5, "cross", points(losses, from, to, all, none)),
+    layer("marks", "text", 1, "none", points(texts, from, to, all, (place) => marks.text[place])),
   ];
+}
+
+/** Those of a list between two times that `keep` keeps, with their texts. */
+function points(
+  list: Strokes,
+  from: number,
+  to: number,
+  keep: (place: number) => boolean,
+  text: (place: number) => string | undefined,
+): Point[] {
+  const found: Point[] = [];
+  const [start, end] = within(list.time, from, to);
+  for (let place = start; place < end; place++) {
+    if (!keep(place)) continue;
+    const words = text(place);
+    const point = { time: list.time[place] ?? 0, first: list.first[place] ?? 0, last: list.last[place] ?? 0 };
+    found.push(words === undefined ? point : { ...point, text: words });
+  }
+  return found;
+}
+
+/** Points with a text, if they are so few that each can be read. */
+export function readable(layer: Layer): Point[] {
+  const texts = layer.points.filter(({ text }) => text !== undefined);
+  return texts.length <= TEXTS ? texts : [];
 }
 
 /** Places of the acknowledgements between two times, with the last one before, whose line goes on. */
@@ -71,7 +108,7 @@ export function describe(
   near: (time: number, first: number, last: number) => number,
 ): string | null {
   let best: { distance: number; text: () => string } = { distance: 12, text: () => "" };
-  const look = (list: { time: Float64Array; first: Float64Array; last: Float64Array }, what: (place: number) => string, bonus: number) => {
+  const look = (list: Strokes, what: (place: number) => string, bonus: number) => {
     const [start, end] = within(list.time, from, to);
     for (let place = start; place < end; place++) {
       const [time, first, last] = [list.time[place] ?? 0, list.first[place] ?? 0, list.last[place] ?? 0];

@@ -7,9 +7,10 @@ export interface Sequence {
   connection: string;
   thinned: string;
   segments: Strokes & { kind: string };
-  acks: { time: Float64Array; ack: Float64Array; edge: Float64Array };
+  acks: { time: Float64Array; ack: Float64Array; edge: Float64Array; duplicate: ReadonlySet<number> };
   sacks: Strokes;
   losses: Strokes & { reason: string[] };
+  marks: { time: Float64Array; sequence: Float64Array; text: string[] };
   /** When the last thing happened. */
   end: number;
 }
@@ -46,20 +47,23 @@ export function unpack(packed: PackedSequence): Sequence {
   let known = 0;
   const ack = Float64Array.from(packed.acks.ack, (difference) => (known += difference));
   const edge = ack.map((value, place) => value + (packed.acks.window[place] ?? 0));
+  let place = 0;
+  const duplicate = new Set(packed.acks.duplicate.map((difference) => (place += difference)));
   const sequence: Sequence = {
     run: packed.run,
     connection: packed.connection,
     thinned: packed.thinned,
     segments: { ...strokes(packed.segments, true), kind: packed.segments.kind },
-    acks: { time: acks, ack, edge },
+    acks: { time: acks, ack, edge, duplicate },
     sacks: strokes(packed.sacks, false),
     losses: {
       ...strokes(packed.losses, false),
       reason: packed.losses.reason.map((place) => packed.losses.reasons[place] ?? "unknown"),
     },
+    marks: { time: times(packed.marks.time), sequence: Float64Array.from(packed.marks.sequence), text: packed.marks.text },
     end: 0,
   };
-  const lists = [sequence.segments.time, acks, sequence.sacks.time, sequence.losses.time];
+  const lists = [sequence.segments.time, acks, sequence.sacks.time, sequence.losses.time, sequence.marks.time];
   sequence.end = Math.max(...lists.map((list) => list.at(-1) ?? 0), 1e-6);
   return sequence;
 }
