@@ -13,6 +13,7 @@ import { sequences } from "./sections/sequences";
 import { cellTable } from "./tables/cells";
 import { linkTable } from "./tables/links";
 import { literatureTable } from "./tables/literature";
+import { measureTable } from "./tables/measures";
 import { testTable } from "./tables/tests";
 
 /** A part of the page that follows the reader's choice: what it shows, or nothing to show. */
@@ -24,6 +25,12 @@ interface Section {
   still?: boolean;
   /** What it says when there is nothing to show. */
   nothing: string;
+}
+
+/** Of one run there is no distribution, and nothing to compare. */
+function sectionsOfOne(page: Page): Section[] {
+  const shown = sections(page).filter(({ id }) => id === "sequences" || id === "links");
+  return [{ id: "measured", title: "Measured", draw: () => [measureTable(page)], nothing: "Nothing was measured." }, ...shown];
 }
 
 function sections(page: Page): Section[] {
@@ -78,7 +85,8 @@ function sections(page: Page): Section[] {
 function build(page: Page, root: HTMLElement): void {
   let choice = initial(page);
   const room = () => (bodies[0]?.body ?? root).clientWidth;
-  const bodies = sections(page).map((section) => ({ section, body: h("div", {}) }));
+  const single = page.runs.cell.length === 1 && page.factors.length === 0;
+  const bodies = (single ? sectionsOfOne(page) : sections(page)).map((section) => ({ section, body: h("div", {}) }));
   const draw = (all: boolean) => {
     const width = room();
     for (const { section, body } of bodies) {
@@ -98,7 +106,7 @@ function build(page: Page, root: HTMLElement): void {
     h("section", { id: "about" }, ...about(page)),
     h("nav", { "aria-label": "Contents" }, ...contents.map(([id, title]) => h("a", { href: `#${id}` }, title ?? ""))),
     section("verdicts", "Runs", ...verdicts(page)),
-    ...(page.measures.length > 0 ? [panel] : []),
+    ...(page.measures.length > 0 && !single ? [panel] : []),
     ...bodies.map(({ section: { id, title }, body }) => section(id, title, body)),
   );
   draw(true);

@@ -38,7 +38,7 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
       scales: { x: { time: false }, y: { auto: false, range: (_plot, low, high) => [low ?? 0, high ?? 1] } },
       series: [{}, { paths: () => null, points: { show: false } }],
       axes: [
-        { ...axis, label: "time since the first packet (s)", labelSize: 22, values: (_plot, ticks) => ticks.map((tick) => String(+tick.toPrecision(9))) },
+        { ...axis, label: "time since the first packet (s)", labelSize: 18, size: 30, values: (_plot, ticks) => ticks.map((tick) => String(+tick.toPrecision(9))) },
         { ...axis, label: `sequence number (${unit})`, labelSize: 22, size: 58, values: (_plot, ticks) => ticks.map((tick) => number(tick * scale, 6)) },
       ],
       hooks: {
@@ -48,6 +48,7 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
             const [from, to] = span(self);
             const [min, max] = visibleBytes(sequence, from, to);
             self.setScale("y", { min, max });
+            element.dataset["range"] = `${from} ${to}`;
             changed(from, to);
           },
         ],
@@ -62,6 +63,7 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
     element,
   );
   plot.over.append(tip);
+  plot.setScale("x", { min: 0, max: sequence.end });
   const redraw = () => plot.redraw(false);
   const scheme = matchMedia("(prefers-color-scheme: dark)");
   scheme.addEventListener("change", redraw);

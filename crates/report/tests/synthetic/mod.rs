@@ -1,6 +1,8 @@
 //! A campaign that was never run: 3 loss profiles × 3 congestion controls × 10 repetitions from a seed, with one failed and
 //! one overloaded run, and with texts that would like to be markup. The numbers resemble the UMTS figures of the TCP Lite work.
 
+mod download;
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Normal};
@@ -19,6 +21,9 @@ pub const HOSTILE: &str = "</script><b>bold</b><!-- & \"quotes\" 'and' \u{2028} 
 
 /// Repetitions of each cell.
 pub const REPETITIONS: u32 = 10;
+
+/// Of which so many have captures.
+pub const CAPTURED: u32 = 2;
 
 /// The loss profiles with the share of time that each is bad.
 const LOSS: [(&str, f64); 3] = [("lite-0", 0.0), ("lite-2", 0.003), ("lite-4", 0.048)];
@@ -41,9 +46,31 @@ pub fn write(folder: &Path, seed: u64) {
     let mut journal = journal::Journal::open(folder).expect("a journal");
     for cell in &manifest.cells {
         for repetition in 0..REPETITIONS {
-            journal.append(&run(cell, repetition, &mut random)).expect("a line");
+            let mut ended = run(cell, repetition, &mut random);
+            if repetition < CAPTURED {
+                record(folder, &mut ended.run, cell);
+            }
+            journal.append(&ended).expect("a line");
         }
     }
+}
+
+/// Writes the capture and the event log of a run.
+fn record(folder: &Path, run: &mut RunRecord, cell: &Cell) {
+    for kind in ["captures", "events"] {
+        std::fs::create_dir_all(folder.join(kind)).expect("a folder");
+    }
+    let name = format!("{}-{}", run.cell, run.repetition);
+    let (capture, events) = (format!("captures/{name}.pcapng"), format!("events/{name}.parquet"));
+    let lost: Vec<u32> = match cell.level("loss") {
+        Some("lite-0") => vec![],
+        Some("lite-2") => vec![150 + run.cell],
+        _ => (40..45).chain(120..124).chain([200, 201, 230]).collect(),
+    };
+    let seed = u64::from(run.cell);
+    download::write(&folder.join(&capture), &folder.join(&events), run.started_unix_ns, seed, &lost);
+    run.captures.push(capture);
+    run.events.push(events);
 }
 
 fn manifest(seed: u64) -> Manifest {
