@@ -35,6 +35,7 @@ function sectionsOfOne(page: Page): Section[] {
 
 function sections(page: Page): Section[] {
   let dots: number | null | undefined;
+  const graphs = sequences(page);
   return [
     {
       id: "boxes",
@@ -77,14 +78,14 @@ function sections(page: Page): Section[] {
       nothing: "There are no two levels to compare.",
     },
     { id: "literature", title: "Against the literature", still: true, draw: () => [literatureTable(page)], nothing: "The plan names no published figures." },
-    { id: "sequences", title: "Time-sequence plots", still: true, draw: (_choice, width) => sequences(page, width), nothing: "" },
+    { id: "sequences", title: "Time-sequence plots", still: true, draw: (_choice, width) => graphs(width), nothing: "" },
     { id: "links", title: "Links", draw: (choice) => [linkTable(page, choice)], nothing: "No counters of links were kept." },
   ];
 }
 
 function build(page: Page, root: HTMLElement): void {
   let choice = initial(page);
-  const room = () => (bodies[0]?.body ?? root).clientWidth;
+  const room = () => Math.max((bodies[0]?.body ?? root).clientWidth, 280);
   const single = page.runs.cell.length === 1 && page.factors.length === 0;
   const bodies = (single ? sectionsOfOne(page) : sections(page)).map((section) => ({ section, body: h("div", {}) }));
   const draw = (all: boolean) => {

@@ -2,7 +2,8 @@
 //!
 //! A capture has hundreds of thousands of packets and the page is one file, so that of each cell one run is drawn, and all
 //! plots share a budget of points. Of its captures that one is taken, and of its interfaces that one, where the most data of
-//! one connection was seen: with both ends of a link captured this is the sender's, which lost segments have passed.
+//! one connection was seen: with both ends of a link captured this is the sender's, which lost segments have passed. Where
+//! none was lost the sender's is the one where acknowledgements take longer.
 
 mod pack;
 
@@ -101,14 +102,15 @@ fn plot(
 
 /// The connection with the most segments of data in one direction, in any of the captures.
 pub(crate) fn largest(folder: &Path, captures: &[String]) -> Result<Option<Found>, TraceError> {
-    let mut best: Option<(u64, Found)> = None;
+    let mut best: Option<((u64, u64), Found)> = None;
     for capture in captures {
         let capture = folder.join(capture);
         for row in rows(&capture)? {
             for direction in [0, 1] {
-                let segments = row.directions[direction].counts.data_packets;
-                if best.as_ref().is_none_or(|(most, _)| segments > *most) {
-                    best = Some((segments, Found { capture: capture.clone(), row: row.clone(), direction }));
+                let way = &row.directions[direction];
+                let size = (way.counts.data_packets, way.round_trips.median_ns);
+                if best.as_ref().is_none_or(|(largest, _)| size > *largest) {
+                    best = Some((size, Found { capture: capture.clone(), row: row.clone(), direction }));
                 }
             }
         }

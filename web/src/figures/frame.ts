@@ -25,7 +25,7 @@ export function frame(parts: FigureParts): HTMLElement {
     "figure",
     { "data-name": parts.name },
     parts.legend.length > 0 &&
-      h("div", { class: "key" }, h("span", {}, `${parts.legendTitle}: `), legendDrawing(parts.legend, parts.width - 140)),
+      h("div", { class: "key" }, h("span", {}, `${parts.legendTitle}: `), legendDrawing(parts.legend, Math.max(parts.width - 180, 200))),
     h("div", { class: "panels" }, ...panels),
     h("figcaption", {}, ...parts.caption, " ", saveButton(save)),
   );

@@ -58,7 +58,7 @@ export function file(plates: readonly Plate[], legend: Legend, columns: number):
   });
   let bottom = y + high + GAP;
   if (legend.length > 0) {
-    const drawing = legendDrawing(legend, wide - 2 * GAP);
+    const drawing = clean(legendDrawing(legend, wide - 2 * GAP));
     drawing.setAttribute("x", String(GAP));
     drawing.setAttribute("y", String(bottom));
     body.append(drawing);

@@ -7,73 +7,56 @@ import { file } from "../figures/paper";
 import { SEQUENCE } from "../palette";
 import { print } from "../sequence/print";
 import { type Screen, screen } from "../sequence/screen";
-import { unpack } from "../sequence/unpack";
+import { type Sequence, unpack } from "../sequence/unpack";
 import { select } from "./controls";
 
-/** What the section shows at a width; it lives on when the width changes, so that the reader's zoom stays. */
-export function sequences(page: Page, width: number): HTMLElement[] {
+/** The section; what it returns draws it at a width. The reader's runs and zoom outlive that. */
+export function sequences(page: Page): (width: number) => HTMLElement[] {
   const { plots, notes } = page.sequences;
-  const remarks = notes.length > 0 && h("ul", { class: "notes" }, ...notes.map((note) => h("li", {}, note)));
+  const remarks = notes.length > 0 ? [h("ul", { class: "notes" }, ...notes.map((note) => h("li", {}, note)))] : [];
   if (plots.length === 0) {
-    return [h("p", {}, "No run of this campaign has a capture that could be drawn."), ...(remarks ? [remarks] : [])];
+    return () => [h("p", {}, "No run of this campaign has a capture that could be drawn."), ...remarks];
   }
-  const names = plots.map(({ run, connection }) => {
+  const names = plots.map(({ run }) => {
     const cell = page.cells[page.runs.cell[run] ?? -1]?.label ?? "all";
-    return `${cell}, repetition ${page.runs.repetition[run] ?? "–"}: ${connection}`;
+    const verdict = page.runs.verdict[run];
+    return `${cell}, repetition ${page.runs.repetition[run] ?? "–"}${verdict === "good" ? "" : ` (${verdict})`}`;
   });
-  const places: (number | null)[] = [0, null];
-  const screens: (Screen | null)[] = [null, null];
+  const chosen = [0, -1];
+  const screens: (Screen | undefined)[] = [];
   const stage = h("div", {});
+  let [shown, room]: [[number, number] | null, number] = [null, 0];
   let following = false;
+  /** Takes the other plot along; what that one says then is no news. */
   const follow = (self: number) => (from: number, to: number) => {
-    const other = screens[1 - self];
-    if (following || !other) return;
+    if (following) return;
+    shown = [from, to];
     following = true;
-    other.zoom(from, to);
+    screens[1 - self]?.zoom(from, to);
     // uPlot sets scales when the current task has ended.
-    queueMicrotask(() => queueMicrotask(() => (following = false)));
+    setTimeout(() => (following = false));
   };
   const draw = () => {
-    for (const old of screens) old?.destroy();
+    for (const old of screens.splice(0)) old?.destroy();
     stage.replaceChildren();
-    places.forEach((place, self) => {
-      const packed = place === null ? undefined : plots[place];
-      screens[self] = null;
-      if (place === null || packed === undefined) return;
+    const before = shown;
+    following = true;
+    chosen.forEach((place, self) => {
+      const packed = plots[place];
+      if (packed === undefined) return;
       const sequence = unpack(packed);
-      const shown = screen(sequence, width, follow(self));
-      screens[self] = shown;
-      const save = () => {
-        const drawing = print(sequence, ...shown.range(), 760);
-        download("time-sequence.svg", "image/svg+xml", file([{ title: names[place] ?? "", drawing }], [], 1));
-      };
-      const button = (text: string, title: string, from: (low: number, high: number) => [number, number]) =>
-        h("button", { type: "button", title, onclick: () => shown.zoom(...from(...shown.range())) }, text);
-      stage.append(
-        h(
-          "figure",
-          { "data-name": "time-sequence" },
-          shown.element,
-          h(
-            "figcaption",
-            {},
-            sequence.thinned !== "" && `${sequence.thinned} `,
-            button("−", "show more time", (low, high) => [low - (high - low) / 2, high + (high - low) / 2]),
-            button("+", "show less time", (low, high) => [low + (high - low) / 4, high - (high - low) / 4]),
-            button("All", "show everything", () => [0, sequence.end]),
-            " ",
-            saveButton(save),
-          ),
-        ),
-      );
+      const plot = screen(sequence, room, follow(self));
+      if (before !== null) plot.zoom(...before);
+      screens[self] = plot;
+      stage.append(framed(sequence, plot, names[place] ?? ""));
     });
+    setTimeout(() => (following = false));
   };
   const choose = (self: number) => (place: number) => {
-    places[self] = place < 0 ? null : place;
+    chosen[self] = place;
     draw();
   };
-  draw();
-  return [
+  const parts = [
     h(
       "div",
       { class: "row" },
@@ -82,9 +65,39 @@ export function sequences(page: Page, width: number): HTMLElement[] {
     ),
     key(),
     stage,
-    h("p", { class: "hint" }, "Drag to zoom, double-click to see everything; point at a mark to read what it is. With the keyboard: arrows, +, −, 0."),
-    ...(remarks ? [remarks] : []),
+    h("p", { class: "hint" }, "Drag to zoom, double-click to see everything; point at a mark to read what it is. Keys: arrows, +, −, 0."),
+    ...remarks,
   ];
+  return (width) => {
+    room = width;
+    draw();
+    return parts;
+  };
+}
+
+/** A plot with its buttons. */
+function framed(sequence: Sequence, plot: Screen, name: string): HTMLElement {
+  const save = () => {
+    const drawing = print(sequence, ...plot.range(), 760);
+    download("time-sequence.svg", "image/svg+xml", file([{ title: name, drawing }], [], 1));
+  };
+  const button = (text: string, title: string, from: (low: number, high: number) => [number, number]) =>
+    h("button", { type: "button", title, onclick: () => plot.zoom(...from(...plot.range())) }, text);
+  return h(
+    "figure",
+    { "data-name": "time-sequence" },
+    plot.element,
+    h(
+      "figcaption",
+      {},
+      h("p", {}, `${sequence.connection}.`, sequence.thinned !== "" && ` ${sequence.thinned}`),
+      button("−", "show more time", (low, high) => [low - (high - low) / 2, high + (high - low) / 2]),
+      button("+", "show less time", (low, high) => [low + (high - low) / 4, high - (high - low) / 4]),
+      button("All", "show everything", () => [0, sequence.end]),
+      " ",
+      saveButton(save),
+    ),
+  );
 }
 
 /** What the colours and marks mean. */

@@ -47,8 +47,9 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
             if (key !== "x") return;
             const [from, to] = span(self);
             const [min, max] = visibleBytes(sequence, from, to);
-            self.setScale("y", { min, max });
-            element.dataset["range"] = `${from} ${to}`;
+            // uPlot forgets scales that are set while it tells of others.
+            queueMicrotask(() => self.setScale("y", { min, max }));
+                element.dataset["range"] = `${from} ${to}`;
             changed(from, to);
           },
         ],
