@@ -51,9 +51,28 @@ export function number(value: number | null | undefined, digits = 4): string {
   const text = Math.abs(value).toFixed(behind);
   const trimmed = text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text;
   const [whole = "0", part] = trimmed.split(".");
-  const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;
   const sign = value < 0 && Number(trimmed) !== 0 ? "−" : "";
-  return sign + grouped + (part === undefined ? "" : `.${part}`);
+  return sign + group(whole) + (part === undefined ? "" : `.${part}`);
+}
+
+/** Decimals with which the greatest of a column's values has `digits` digits; all of the column get as many. */
+export function decimals(values: Iterable<number | null | undefined>, digits = 4): number {
+  let greatest = 0;
+  for (const value of values) greatest = Math.max(greatest, Math.abs(value ?? 0));
+  return greatest === 0 ? 0 : Math.max(0, Math.min(digits - 1 - Math.floor(Math.log10(greatest)), 9));
+}
+
+/** With so many decimals. */
+export function fixed(value: number | null | undefined, places: number): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const [whole = "0", part] = Math.abs(value).toFixed(places).split(".");
+  const text = group(whole) + (part === undefined ? "" : `.${part}`);
+  return value < 0 && /[1-9]/.test(text) ? `−${text}` : text;
+}
+
+/** Thin spaces between thousands; four digits are read without. */
+function group(whole: string): string {
+  return whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;
 }
 
 /** A p-value: below a thousandth nobody cares by how much. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { duration, effect, instant, number, probability, range, shown } from "../src/units";
+import { decimals, duration, effect, fixed, instant, number, probability, range, shown } from "../src/units";
 
 test("a unit is of the size of the greatest value", () => {
   expect(shown("bit/s", [9_600, 384_000])).toEqual({ scale: 1e-3, unit: "kbit/s" });
@@ -22,6 +22,14 @@ test("numbers have as many digits as say something", () => {
   expect(number(Number.NaN)).toBe("–");
   expect(range(1, 1)).toBe("1");
   expect(range(1, 2.5)).toBe("1 to 2.5");
+});
+
+test("the numbers of a column have the same decimals", () => {
+  expect(decimals([348.12, 9.5, null])).toBe(1);
+  expect(decimals([0.05])).toBe(5);
+  expect(decimals([12345])).toBe(0);
+  expect(decimals([0])).toBe(0);
+  expect([fixed(348, 1), fixed(-0.04, 1), fixed(-12345.6, 1), fixed(null, 1)]).toEqual(["348.0", "0.0", "−12\u202f345.6", "–"]);
 });
 
 test("probabilities, durations and instants", () => {

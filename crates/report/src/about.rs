@@ -1,5 +1,6 @@
 //! What was run, and which runs went wrong.
 
+use crate::side_by_side::is_merged;
 use results::{Clock, Manifest, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ pub(crate) struct About {
     clock: Clock,
     /// What is known about the machine, for people.
     machine: String,
-    /// As text: a page's numbers have 53 bits.
+    /// As text: a page's numbers have 53 bits. Empty for two campaigns.
     seed: String,
     /// In milliseconds since 1970, which is what a page counts time in.
     started_ms: u64,
@@ -68,7 +69,7 @@ pub(crate) fn of(manifest: &Manifest) -> About {
         kernel: manifest.kernel.clone(),
         clock: manifest.clock,
         machine: machine(&manifest.machine),
-        seed: manifest.seed.to_string(),
+        seed: if is_merged(manifest) { String::new() } else { manifest.seed.to_string() },
         started_ms: manifest.started_unix_ns / 1_000_000,
         ended_ms: manifest.ended_unix_ns.map(|end| end / 1_000_000),
         planned: manifest.cells.len() * manifest.repetitions as usize,

@@ -31,6 +31,8 @@ pub fn merge(first: &Directory, second: &Directory, names: &[String; 2]) -> Dire
         lasthop: both(&first.manifest.lasthop, &second.manifest.lasthop, names),
         kernel: both(&first.manifest.kernel, &second.manifest.kernel, names),
         factors: factors(&first.manifest, &second.manifest, names),
+        // Two campaigns have no start and no end; the description has what else is of each.
+        started_unix_ns: 0,
         ended_unix_ns: None,
         repetitions: first.manifest.repetitions.max(second.manifest.repetitions),
         ..one.manifest
@@ -81,14 +83,19 @@ fn factors(first: &Manifest, second: &Manifest, names: &[String; 2]) -> Vec<Fact
 
 fn plan(first: &Manifest, second: &Manifest, names: &[String; 2]) -> results::PlanText {
     let mut plan = first.plan.clone();
-    plan.title = format!("{} against {}", title(first, &names[0]), title(second, &names[1]));
+    plan.title = if title(first) == title(second) {
+        format!("{}: {} against {}", title(first), names[0], names[1])
+    } else {
+        format!("{} ({}) against {} ({})", title(first), names[0], title(second), names[1])
+    };
     let about = |manifest: &Manifest, name: &String| {
         format!(
-            "{name}: {}, seed {}, {} runs, lasthop {}.",
-            title(manifest, name),
+            "{name}: {}; seed {}, {} runs, lasthop {}, kernel {}.",
+            title(manifest),
             manifest.seed,
             manifest.runs.len(),
-            manifest.lasthop
+            manifest.lasthop,
+            manifest.kernel,
         )
     };
     let descriptions = [&first.plan.description, &second.plan.description];
@@ -103,10 +110,9 @@ fn plan(first: &Manifest, second: &Manifest, names: &[String; 2]) -> results::Pl
     plan
 }
 
-fn title(manifest: &Manifest, name: &str) -> String {
+fn title(manifest: &Manifest) -> &str {
     let plan = &manifest.plan;
-    let title = if plan.title.is_empty() { &plan.name } else { &plan.title };
-    format!("{title} ({name})")
+    if plan.title.is_empty() { &plan.name } else { &plan.title }
 }
 
 /// One word for both, or each with its name.
@@ -128,3 +134,11 @@ pub fn counterpart<'a>(cell: &Cell, other: &'a Directory) -> Option<&'a Cell> {
     let levels = sorted(cell);
     other.manifest.cells.iter().find(|candidate| sorted(candidate) == levels)
 }
+
+/// Whether `manifest` is that of two campaigns.
+pub(crate) fn is_merged(manifest: &Manifest) -> bool {
+    manifest.started_unix_ns == 0 && manifest.factors.last().is_some_and(|factor| factor.name == FACTOR)
+}
+
+#[cfg(test)]
+mod tests;

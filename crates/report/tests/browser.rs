@@ -177,10 +177,14 @@ fn the_time_sequence_plot_zooms() {
     browser.evaluate(DRAWN);
     let near = browser.evaluate(range);
     assert_ne!(near, all);
-    let ends: Vec<f64> = near[0].as_str().unwrap().split(' ').map(|end| end.parse().unwrap()).collect();
-    let whole: Vec<f64> = all[0].as_str().unwrap().split(' ').map(|end| end.parse().unwrap()).collect();
-    assert!((ends[0] - 0.2 * whole[1]).abs() < 0.01 * whole[1], "{near} of {all}");
-    assert!((ends[1] - 0.4 * whole[1]).abs() < 0.01 * whole[1], "{near} of {all}");
+    let ends = |range: &Value| -> Vec<f64> {
+        range[0].as_str().expect("a range").split(' ').map(|end| end.parse().expect("a number")).collect()
+    };
+    let (near, whole) = (ends(&near), ends(&all));
+    let expected = |part: f64| whole[0] + part * (whole[1] - whole[0]);
+    for (end, part) in near.iter().zip([0.2, 0.4]) {
+        assert!((end - expected(part)).abs() < 0.01 * whole[1], "{near:?} of {whole:?}");
+    }
 
     // A second plot keeps to the same times.
     browser.evaluate("{ const list = document.getElementById('sequence-second'); list.value = '1'; list.dispatchEvent(new Event('change')); }");

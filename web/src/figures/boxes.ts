@@ -34,7 +34,8 @@ export function boxes(page: Page, choice: Choice, width: number): HTMLElement | 
   if (all.length === 0) return null;
   const factor = (place: number | null): Factor | undefined => (place === null ? undefined : page.factors[place]);
   const levels = used(page, choice.colour, all);
-  const { columns, each } = layout(all.length, width, 420);
+  const most = Math.max(...all.map((panel) => used(page, choice.x, [panel]).length)) * levels.length;
+  const { columns, each } = layout(all.length, width, Math.max(320, 80 + 36 * most));
   const extents = all.map((panel) => extent(panel.cells.flatMap((cell) => (cells[cell] ? [cells[cell].min, cells[cell].max] : []))));
   const scales = axes(extents);
   const plates: Plate[] = all.map((panel, place) => ({

@@ -12,7 +12,7 @@ export function about(page: Page): HTMLElement[] {
   const factors = page.factors.map(({ title, levels }) => `${title}: ${levels.join(", ")}`);
   const facts: [string, string | string[]][] = [
     ["Varied", factors],
-    ["Runs", `${page.runs.cell.length} of ${about.planned}: ${counted(page.cells.length, "cell")}, ${counted(about.repetitions, "repetition")} each`],
+    ["Runs", about.planned === 1 ? "" : `${page.runs.cell.length} of ${about.planned}: ${counted(page.cells.length, "cell")}, ${counted(about.repetitions, "repetition")} each`],
     ["Started", about.started_ms === 0 ? "" : instant(about.started_ms)],
     ["Took", took(page)],
     ["Clock", about.clock === "real" ? "real: the host's" : "virtual: idle time is skipped"],
@@ -43,6 +43,7 @@ function took(page: Page): string {
   const { started_ms, ended_ms, clock } = page.about;
   const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
   const runs = duration(sum(page.runs.seconds));
+  if (page.about.planned === 1) return runs;
   const all = ended_ms === null ? "" : `${duration((ended_ms - started_ms) / 1000)}; `;
   return `${all}the runs together ${runs}${clock === "virtual" ? ` of virtual time, ${duration(sum(page.runs.wall_seconds))} of the host's` : ""}`;
 }

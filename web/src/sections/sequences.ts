@@ -93,7 +93,7 @@ function framed(sequence: Sequence, plot: Screen, name: string): HTMLElement {
       h("p", {}, `${sequence.connection}.`, sequence.thinned !== "" && ` ${sequence.thinned}`),
       button("−", "show more time", (low, high) => [low - (high - low) / 2, high + (high - low) / 2]),
       button("+", "show less time", (low, high) => [low + (high - low) / 4, high - (high - low) / 4]),
-      button("All", "show everything", () => [0, sequence.end]),
+      button("All", "show everything", () => [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]),
       " ",
       saveButton(save),
     ),

@@ -25,6 +25,7 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
     "aria-label": "Time-sequence plot. Arrow keys move, plus and minus zoom, 0 shows everything.",
   });
   const tip = h("div", { class: "tip", hidden: true });
+  const whole = everything(sequence);
   const ink = () => getComputedStyle(element).color;
   const { scale, unit } = shown("bytes", [visibleBytes(sequence, 0, sequence.end)[1]]);
   const grid = { stroke: () => fade(ink()), width: 1 };
@@ -57,23 +58,20 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
         setCursor: [(self) => point(self, sequence, tip)],
       },
     },
-    [
-      [0, sequence.end],
-      [0, 0],
-    ],
+    [whole, [0, 0]],
     element,
   );
   plot.over.append(tip);
-  plot.setScale("x", { min: 0, max: sequence.end });
   const redraw = () => plot.redraw(false);
   const scheme = matchMedia("(prefers-color-scheme: dark)");
   scheme.addEventListener("change", redraw);
   const range = () => span(plot);
   const zoom = (from: number, to: number) => {
-    const wide = Math.max(Math.min(to - from, sequence.end), sequence.end / 1e6);
-    const start = Math.min(Math.max(from, 0), sequence.end - wide);
+    const wide = Math.max(Math.min(to - from, whole[1] - whole[0]), sequence.end / 1e6);
+    const start = Math.min(Math.max(from, whole[0]), whole[1] - wide);
     plot.setScale("x", { min: start, max: start + wide });
   };
+  zoom(...whole);
   element.addEventListener("keydown", (event) => {
     const [from, to] = range();
     const step = (to - from) / 4;
@@ -82,7 +80,7 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
       ArrowRight: () => zoom(from + step, to + step),
       "+": () => zoom(from + step, to - step),
       "-": () => zoom(from - 2 * step, to + 2 * step),
-      "0": () => zoom(0, sequence.end),
+      "0": () => zoom(...whole),
     };
     const move = moves[event.key];
     if (move === undefined) return;
@@ -94,6 +92,11 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
     plot.destroy();
   };
   return { element, range, zoom, destroy };
+}
+
+/** All of a connection, with some air for what stands at its ends. */
+function everything(sequence: Sequence): [number, number] {
+  return [-0.015 * sequence.end, 1.015 * sequence.end];
 }
 
 function span(plot: uPlot): [number, number] {

@@ -2,7 +2,7 @@
 
 import { type Choice, statistics, visible } from "../choice";
 import type { CellStatistics, Interval, Page, Verdict } from "../data";
-import { number, range, shown } from "../units";
+import { decimals, fixed, shown } from "../units";
 import { type Column, table } from "./table";
 
 interface Row {
@@ -17,11 +17,12 @@ export function cellTable(page: Page, choice: Choice): HTMLElement | null {
   const cells = statistics(measure, choice).cells;
   const rows: Row[] = visible(page.cells, choice).map((cell) => ({ cell, of: cells[cell] ?? null }));
   const { scale, unit } = shown(measure.unit, rows.map(({ of }) => of?.max ?? null));
+  const places = decimals(rows.map(({ of }) => of && of.max * scale));
   const scaled = (value: number | null | undefined) => (value === null || value === undefined ? null : value * scale);
   const figure = (title: string, pick: (of: CellStatistics) => number | null): Column<Row> => ({
     title: `${title} (${unit})`,
     numeric: true,
-    text: ({ of }) => number(of && scaled(pick(of))),
+    text: ({ of }) => fixed(of && scaled(pick(of)), places),
     value: ({ of }) => of && scaled(pick(of)),
   });
   const interval = (title: string, pick: (of: CellStatistics) => Interval | null): Column<Row> => ({
@@ -29,7 +30,7 @@ export function cellTable(page: Page, choice: Choice): HTMLElement | null {
     numeric: true,
     text: ({ of }) => {
       const ends = of && pick(of);
-      return ends === null ? "–" : range(ends.low * scale, ends.high * scale);
+      return ends === null ? "–" : `${fixed(ends.low * scale, places)} to ${fixed(ends.high * scale, places)}`;
     },
     value: ({ of }) => {
       const ends = of && pick(of);

@@ -1,7 +1,7 @@
 //! A campaign that was never run: 3 loss profiles × 3 congestion controls × 10 repetitions from a seed, with one failed and
 //! one overloaded run, and with texts that would like to be markup. The numbers resemble the UMTS figures of the TCP Lite work.
 
-mod download;
+pub mod download;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
