@@ -146,7 +146,8 @@ fn a_campaign_leaves_all_that_is_needed() {
     // The first repetition of each cell is kept.
     assert_eq!(names("out/captures"), ["c000-r00.pcapng", "c001-r00.pcapng"]);
     assert_eq!(names("out/events"), ["c000-r00.parquet", "c001-r00.parquet"]);
-    assert!(lab.path("out/results.parquet").exists() && !lab.path("out/unfinished").exists());
+    assert!(lab.path("out/results.parquet").exists() && lab.path("out/report.html").exists());
+    assert!(!lab.path("out/unfinished").exists());
     for ended in lab.journal() {
         let connection = &ended["connections"][0];
         assert_eq!((&connection["bytes"], &connection["complete"]), (&200_000.into(), &true.into()));
