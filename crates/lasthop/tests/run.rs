@@ -448,6 +448,32 @@ fn nothing_is_left_of_a_campaign_that_was_killed() {
     lab.wait_until("the end of all processes", |lab| lab.processes().is_empty());
 }
 
+/// In a user namespace of their own; /dev/net/tun is laid open for the test, since it may be root's alone.
+#[test]
+fn an_ordinary_user_runs_campaigns_too() {
+    let Some(lab) = Lab::new() else { return };
+    let plan = SMALL.replace("repetitions = 2", "repetitions = 1");
+    fs::write(lab.path("plan.toml"), plan).expect("a plan");
+    fs::copy(env!("CARGO_BIN_EXE_lasthop"), lab.path("lasthop")).expect("a copy that everybody can read");
+    let script = r#"
+        chmod 755 . && mknod -m 666 tun c 10 200 && : 3<>tun || exit 77
+        mkdir work && chown 65534:65534 work && mount --make-rprivate / && mount --bind tun /dev/net/tun
+        cd work && exec setpriv --reuid 65534 --regid 65534 --clear-groups -- ../lasthop run ../plan.toml --out out
+    "#;
+    let output = Command::new("unshare")
+        .current_dir(lab.folder.path())
+        .args(["--mount", "bash", "-c", script])
+        .output()
+        .expect("unshare runs");
+    if output.status.code() == Some(77) {
+        println!("skipped: no device node can be made in the temporary folder");
+        return;
+    }
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let manifest = json(&lab.path("work/out/manifest.json"));
+    assert_eq!(manifest["runs"].as_array().map(Vec::len), Some(2));
+}
+
 #[test]
 fn an_unknown_congestion_control_names_those_that_there_are() {
     let Some(lab) = Lab::new() else { return };
