@@ -119,11 +119,10 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let pipelines = network::pipelines(&experiment.scenario, &seed)?;
     let mesh = network::build(&experiment.scenario, &pipelines)?;
     let started = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
-    let recorder = network::recorder(&experiment, &pipelines, job.seed, &files, started)?;
+    let recording = network::recording(&experiment, &pipelines, job.seed, &files, started)?;
     let (control, controls) = control().map_err(|error| error.to_string())?;
     let kernel = Kernel::new(&controls).map_err(|error| error.to_string())?;
     let origin = Instant::now();
-    let recording = Recording::new(recorder, files.wants_bytes());
     let emulator = network::connect(kernel, recording, controls, &experiment.scenario, &mesh, pipelines)?;
     let emulating = thread::Builder::new()
         .name("emulator".into())
@@ -296,7 +295,9 @@ impl Files {
         self.capture.events.writes(self.repetition).then(|| self.directory.join(self.events_name()))
     }
 
-    fn wants_bytes(&self) -> bool {
+    /// Whether more than counters is recorded.
+    #[must_use]
+    pub fn wants_bytes(&self) -> bool {
         self.capture().is_some() || self.events().is_some()
     }
 

@@ -97,13 +97,13 @@ pub fn build(scenario: &Scenario, pipelines: &[Pipelines]) -> Result<Mesh, Strin
 }
 
 /// The recorder of fates and packets; `started` is the start of the run in nanoseconds since 1970.
-pub fn recorder(
+pub fn recording(
     experiment: &Experiment,
     pipelines: &[Pipelines],
     seed: u64,
     files: &Files,
     started: u64,
-) -> Result<Recorder, String> {
+) -> Result<Recording, String> {
     let links = experiment.scenario.links.iter().zip(pipelines).enumerate();
     let links = links.map(|(place, (link, pipelines))| {
         let way = |direction, pipeline: &Pipeline| WayInfo {
@@ -121,7 +121,8 @@ pub fn recorder(
         }
     });
     let started = WallTime::from_nanos(started);
-    let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, links.collect());
+    let links: Vec<_> = links.collect();
+    let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, links.clone());
     let options = capture::Options {
         capture: files.capture().map(CaptureTo::Path),
         capture_links: Some(experiment.capture.links.iter().map(|&place| LinkId(place as u16)).collect()),
@@ -129,7 +130,8 @@ pub fn recorder(
         events: files.events(),
         ..capture::Options::default()
     };
-    Recorder::start(header, options).map_err(|error| error.to_string())
+    let recorder = Recorder::start(header, options).map_err(|error| error.to_string())?;
+    Ok(Recording::new(recorder, links, files.wants_bytes()))
 }
 
 /// The event loop with the links between their ends: ways 2n and 2n + 1 are up and down of link n, as [`Recording`] wants it.
