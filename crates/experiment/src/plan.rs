@@ -41,6 +41,9 @@ pub struct Plan {
     file: PlanFile,
 }
 
+/// Most cells of a plan: each is built and checked before the first run, and more would take years.
+const MOST_CELLS: usize = 10_000;
+
 /// One cell of a plan, complete.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
@@ -128,6 +131,12 @@ impl Plan {
             results::expectation::check(expected, &factors).map_err(|error| {
                 source.error_somewhere(format!("`expect` with the title `{}`: {error}", expected.title))
             })?;
+        }
+        let cells = factors.iter().try_fold(1, |cells: usize, factor| cells.checked_mul(factor.levels.len()));
+        if cells.is_none_or(|cells| cells > MOST_CELLS) {
+            let sizes: Vec<_> = factors.iter().map(|factor| factor.levels.len().to_string()).collect();
+            let product = sizes.join(" × ");
+            return Err(source.error_somewhere(format!("{product} cells: a plan has {MOST_CELLS} at most")));
         }
         let path = Path::new(file);
         let name = path.file_stem().map_or_else(|| "plan".into(), |stem| stem.to_string_lossy().into_owned());

@@ -206,6 +206,17 @@ fn a_plan_in_which_nothing_ends_a_run() {
 }
 
 #[test]
+fn more_cells_than_anybody_can_run() {
+    let levels: Vec<_> = (0..200).map(|level| format!("\"{level}\"")).collect();
+    let levels = format!("levels = [{}]", levels.join(", "));
+    let factor = |name: &str| format!("[[factors]]\nname = \"{name}\"\n{levels}\n");
+    let rest = &PLAN[PLAN.find("[scenario]").unwrap()..];
+    let text = format!("{}{}{rest}", factor("a"), factor("b"));
+    let message = Plan::parse("plan.toml", &text).expect_err("too many").to_string();
+    assert!(message.contains("200 × 200"), "{message}");
+}
+
+#[test]
 fn the_schema_has_every_field() {
     let schema = serde_json::to_string(&schemars::schema_for!(PlanFile)).unwrap();
     for field in ["snap-length", "congestion-control", "between", "listens", "repetitions"] {

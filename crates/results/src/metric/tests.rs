@@ -43,6 +43,21 @@ fn pauses_between_requests_do_not_count() {
 }
 
 #[test]
+fn fairness_is_jains_index_of_all_connections() {
+    let of = |goodputs: &[f64]| {
+        let rows: Vec<_> =
+            goodputs.iter().map(|&goodput_bps| Connection { goodput_bps, ..connection("any", 1) }).collect();
+        Metric::Fairness.of_run(&rows, None)
+    };
+    assert_eq!(of(&[5.0, 5.0, 5.0, 5.0]), Some(1.0));
+    assert_eq!(of(&[8.0, 0.0, 0.0, 0.0]), Some(0.25));
+    // (1 + 3)^2 / (2 * 10)
+    assert_eq!(of(&[1.0, 3.0]), Some(0.8));
+    assert_eq!(of(&[1.0]), None);
+    assert_eq!(of(&[0.0, 0.0]), None);
+}
+
+#[test]
 fn delays_have_the_weight_of_their_samples() {
     let with = |delays| Connection { round_trips: Some(delays), ..connection("bulk", 1) };
     let without = connection("bulk", 1);
@@ -110,8 +125,7 @@ fn names_are_the_same_everywhere() {
 
 #[test]
 fn a_wrong_name_is_answered_with_the_right_ones() {
-    let all =
-        "goodput, completion, retransmissions, retransmission-rate, timeouts, rtt, rtt-p95, loss, bytes";
+    let all = "goodput, completion, retransmissions, retransmission-rate, timeouts, rtt, rtt-p95, loss, bytes, fairness";
     let error = |name: &str| name.parse::<Metric>().unwrap_err().to_string();
     assert_eq!(
         error("godput"),
