@@ -52,10 +52,12 @@
 //! * [`log::Reader`]: the event log of a run that goes on or was killed. [`table::recover`] makes the Parquet file of it.
 //! * [`table::Reader`]: the event log of a run that was closed, as [`Fate`]s.
 //! * [`packets::Reader`]: captures, pcapng and pcap, ours and others'.
+//! * [`columnar::Table`]: any other table, whole in memory, written and read as Parquet.
 //!
 //! Files that end in the middle of a record are read up to there; the readers then say so in a note.
 #![forbid(unsafe_code)]
 
+pub mod columnar;
 pub mod event;
 #[cfg(test)]
 mod example;

@@ -30,7 +30,7 @@ mod key {
     pub const STARTED: &str = "lasthop.started_unix_ns";
     pub const HEADER: &str = "lasthop.header";
     pub const NOTES: &str = "lasthop.notes";
-    pub const COLUMNS: &str = "lasthop.columns";
+    pub const COLUMNS: &str = crate::columnar::MEANINGS;
     pub const TAIL: &str = "lasthop.tail";
 }
 
@@ -98,28 +98,42 @@ pub fn recover(path: &Path) -> Result<Converted, TableError> {
 /// Makes the Parquet file `table` of `log` and removes the log.
 pub(crate) fn convert(log: &Path, table: &Path) -> Result<Converted, TableError> {
     let mut reader = log::Reader::open(log)?;
-    let part = with_suffix(table, ".part");
+    let (fates, tail) = whole(table, |output| {
+        let mut writer = Writer::new(output)?;
+        let mut notes: Vec<Note> = Vec::new();
+        while let Some(record) = reader.next() {
+            match record.map_err(LogError::Read)? {
+                Record::Fate(fate) => writer.add(fate, reader.header())?,
+                Record::Note(note) => notes.push(note),
+                Record::Link(_) => {}
+            }
+        }
+        let tail = reader.tail().unwrap_or(Tail::Complete);
+        let (fates, output) = writer.finish(reader.header(), &notes, tail)?;
+        Ok(((fates, tail), output))
+    })?;
+    let failed = |source| TableError::File { doing: "cannot remove", path: log.to_owned(), source };
+    fs::remove_file(log).map_err(failed)?;
+    Ok(Converted { path: table.to_owned(), fates, tail })
+}
+
+/// Writes the file at `path` whole or not at all: `write` writes it under another name and gives back the output, and it
+/// gets its own when it is on the disk. A file of the same name is replaced.
+pub(crate) fn whole<T>(
+    path: &Path,
+    write: impl FnOnce(BufWriter<File>) -> Result<(T, BufWriter<File>), TableError>,
+) -> Result<T, TableError> {
+    let part = with_suffix(path, ".part");
     let failed = |doing, path: &Path| {
         let path = path.to_owned();
         move |source| TableError::File { doing, path, source }
     };
     let file = File::create(&part).map_err(failed("cannot create", &part))?;
-    let mut writer = Writer::new(BufWriter::with_capacity(1 << 18, file))?;
-    let mut notes: Vec<Note> = Vec::new();
-    while let Some(record) = reader.next() {
-        match record.map_err(LogError::Read)? {
-            Record::Fate(fate) => writer.add(fate, reader.header())?,
-            Record::Note(note) => notes.push(note),
-            Record::Link(_) => {}
-        }
-    }
-    let tail = reader.tail().unwrap_or(Tail::Complete);
-    let (fates, output) = writer.finish(reader.header(), &notes, tail)?;
+    let (result, output) = write(BufWriter::with_capacity(1 << 18, file))?;
     let file = output.into_inner().map_err(|error| failed("cannot write", &part)(error.into_error()))?;
     file.sync_all().map_err(failed("cannot write", &part))?;
-    fs::rename(&part, table).map_err(failed("cannot rename to", table))?;
-    fs::remove_file(log).map_err(failed("cannot remove", log))?;
-    Ok(Converted { path: table.to_owned(), fates, tail })
+    fs::rename(&part, path).map_err(failed("cannot rename to", path))?;
+    Ok(result)
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -2,6 +2,7 @@
 
 use crate::journal::{self, RunEnded};
 use crate::{Connection, Manifest, RunRecord, Verdict, manifest};
+use serde::Deserialize;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,9 @@ pub enum DirectoryError {
         /// Why.
         source: io::Error,
     },
+    /// There is no manifest.
+    #[error("there is no {MANIFEST} in `{}`: it is no run directory of lasthop", .0.display())]
+    NoManifest(PathBuf),
     /// The manifest is none.
     #[error("{}: {reason}", path.display())]
     Manifest {
@@ -41,21 +45,30 @@ pub enum DirectoryError {
     },
 }
 
+#[derive(Deserialize)]
+struct SchemaOnly {
+    schema: u32,
+}
+
 impl Directory {
     /// Reads the manifest and the runs in `path`, finished or not.
     pub fn open(path: &Path) -> Result<Self, DirectoryError> {
         let file = path.join(MANIFEST);
-        let text = fs::read_to_string(&file)
-            .map_err(|source| DirectoryError::Read { path: file.clone(), source })?;
+        let text = fs::read_to_string(&file).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => DirectoryError::NoManifest(path.to_owned()),
+            _ => DirectoryError::Read { path: file.clone(), source },
+        })?;
         let wrong = |reason| DirectoryError::Manifest { path: file.clone(), reason };
-        let mut manifest: Manifest = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        if manifest.schema > manifest::SCHEMA {
-            let newer = manifest.schema;
+        let invalid = |error: serde_json::Error| wrong(error.to_string());
+        // First the schema alone: a newer manifest may have other fields altogether.
+        let SchemaOnly { schema } = serde_json::from_str(&text).map_err(invalid)?;
+        if schema > manifest::SCHEMA {
+            let known = manifest::SCHEMA;
             return Err(wrong(format!(
-                "schema {newer} is newer than this lasthop knows ({})",
-                manifest::SCHEMA
+                "schema {schema} is newer than this lasthop knows ({known}): use the lasthop that wrote it"
             )));
         }
+        let mut manifest: Manifest = serde_json::from_str(&text).map_err(invalid)?;
         let runs = journal::read(path)
             .map_err(|source| DirectoryError::Read { path: path.join(journal::FILE), source })?;
         let (records, connections) =
@@ -85,4 +98,61 @@ pub fn write_manifest(directory: &Path, manifest: &Manifest) -> io::Result<()> {
     text.push('\n');
     fs::write(&unfinished, text)?;
     fs::rename(unfinished, directory.join(MANIFEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+    use crate::journal::Journal;
+
+    #[test]
+    fn what_was_written_is_read_with_the_runs_of_the_journal() {
+        let directory = tempfile::tempdir().unwrap();
+        let manifest = example::manifest();
+        write_manifest(directory.path(), &manifest).unwrap();
+        let mut journal = Journal::open(directory.path()).unwrap();
+        let connections = vec![example::connection("bulk", 100)];
+        for (cell, verdict) in [(1, Verdict::Failed), (0, Verdict::Overloaded), (2, Verdict::Good)] {
+            let run = RunRecord { verdict, ..example::run(cell, 0) };
+            journal.append(&RunEnded { run, connections: connections.clone() }).unwrap();
+        }
+        let read = Directory::open(directory.path()).unwrap();
+        assert_eq!(read.runs().map(|(run, _)| run.cell).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(read.connections, vec![connections; 3]);
+        let counting = |overloaded| [0, 1, 2].map(|cell| read.counting(cell, overloaded).count());
+        assert_eq!((counting(false), counting(true)), ([0, 0, 1], [1, 0, 1]));
+        assert_eq!(Manifest { runs: Vec::new(), ..read.manifest }, manifest);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "nothing unfinished is left");
+    }
+
+    #[test]
+    fn a_folder_without_a_manifest_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = Directory::open(directory.path()).unwrap_err().to_string();
+        let path = directory.path().display();
+        assert_eq!(
+            error,
+            format!("there is no manifest.json in `{path}`: it is no run directory of lasthop")
+        );
+    }
+
+    #[test]
+    fn a_newer_schema_is_refused_whatever_else_it_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = r#"{"schema": 1000, "everything": "else"}"#;
+        fs::write(directory.path().join(MANIFEST), text).unwrap();
+        let error = Directory::open(directory.path()).unwrap_err().to_string();
+        assert!(error.contains("manifest.json: schema 1000 is newer than this lasthop knows (1)"), "{error}");
+    }
+
+    #[test]
+    fn a_manifest_that_is_none_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        for text in ["", "{}", r#"{"schema": 1}"#] {
+            fs::write(directory.path().join(MANIFEST), text).unwrap();
+            let error = Directory::open(directory.path()).unwrap_err();
+            assert!(matches!(error, DirectoryError::Manifest { .. }), "{error}");
+        }
+    }
 }

@@ -27,7 +27,7 @@ impl Journal {
     pub fn open(directory: &Path) -> io::Result<Self> {
         let path = directory.join(FILE);
         let whole = match std::fs::read(&path) {
-            Ok(bytes) => bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1),
+            Ok(bytes) => whole(&bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) => return Err(error),
         };
@@ -48,17 +48,15 @@ impl Journal {
 /// All runs in the journal of a run directory, none if there is no journal. A last line without an end is left out: the
 /// run that it was about counts as not run. Where a run stands twice, the later line counts.
 pub fn read(directory: &Path) -> io::Result<Vec<RunEnded>> {
-    let text = match std::fs::read_to_string(directory.join(FILE)) {
-        Ok(text) => text,
+    let bytes = match std::fs::read(directory.join(FILE)) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
     let mut runs: Vec<RunEnded> = Vec::new();
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        if !line.ends_with('\n') {
-            break;
-        }
-        let ended: RunEnded = serde_json::from_str(line).map_err(|error| {
+    // Bytes, not text: a line may be cut off within a letter.
+    for (number, line) in bytes[..whole(&bytes)].split_inclusive(|&byte| byte == b'\n').enumerate() {
+        let ended: RunEnded = serde_json::from_slice(line).map_err(|error| {
             io::Error::new(io::ErrorKind::InvalidData, format!("{FILE}:{}: {error}", number + 1))
         })?;
         let same = |known: &RunEnded| {
@@ -69,4 +67,80 @@ pub fn read(directory: &Path) -> io::Result<Vec<RunEnded>> {
     }
     runs.sort_by_key(|ended| (ended.run.cell, ended.run.repetition));
     Ok(runs)
+}
+
+/// Bytes of the lines that have their end.
+fn whole(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{connection, run};
+    use std::fs;
+
+    fn ended(cell: u32, repetition: u32, bytes: u64) -> RunEnded {
+        let connections = vec![Connection { error: Some("später".into()), ..connection("bulk", bytes) }];
+        RunEnded { run: run(cell, repetition), connections }
+    }
+
+    fn written(directory: &Path, runs: &[RunEnded]) -> Vec<u8> {
+        let mut journal = Journal::open(directory).unwrap();
+        for run in runs {
+            journal.append(run).unwrap();
+        }
+        fs::read(directory.join(FILE)).unwrap()
+    }
+
+    #[test]
+    fn runs_come_back_in_order_and_none_without_a_journal() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(read(directory.path()).unwrap(), []);
+        let runs = [ended(1, 0, 5), ended(0, 1, 6), ended(0, 0, 7)];
+        written(directory.path(), &runs);
+        let [c, b, a] = runs;
+        assert_eq!(read(directory.path()).unwrap(), [a, b, c]);
+    }
+
+    #[test]
+    fn a_last_line_that_was_cut_off_anywhere_is_left_out_and_overwritten() {
+        let directory = tempfile::tempdir().unwrap();
+        let first = written(directory.path(), &[ended(0, 0, 1)]);
+        let both = written(directory.path(), &[ended(0, 1, 2)]);
+        for length in first.len()..both.len() {
+            fs::write(directory.path().join(FILE), &both[..length]).unwrap();
+            assert_eq!(read(directory.path()).unwrap(), [ended(0, 0, 1)], "cut at {length}");
+        }
+        // What is left of the line goes when the campaign is resumed, and the new line stands for itself.
+        written(directory.path(), &[ended(0, 1, 3)]);
+        assert_eq!(read(directory.path()).unwrap(), [ended(0, 0, 1), ended(0, 1, 3)]);
+    }
+
+    #[test]
+    fn a_journal_of_nothing_but_a_cut_line_is_begun_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(FILE), "{\"run\":").unwrap();
+        assert_eq!(read(directory.path()).unwrap(), []);
+        written(directory.path(), &[ended(2, 0, 1)]);
+        assert_eq!(read(directory.path()).unwrap(), [ended(2, 0, 1)]);
+    }
+
+    #[test]
+    fn of_a_run_that_stands_twice_the_later_line_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        written(directory.path(), &[ended(0, 0, 1), ended(0, 1, 2), ended(0, 0, 3)]);
+        assert_eq!(read(directory.path()).unwrap(), [ended(0, 0, 3), ended(0, 1, 2)]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_run_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut bytes = written(directory.path(), &[ended(0, 0, 1)]);
+        bytes.extend(b"{\"run\": 7}\n");
+        fs::write(directory.path().join(FILE), bytes).unwrap();
+        let error = read(directory.path()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(error.to_string().starts_with("runs.jsonl:2: "), "{error}");
+    }
 }

@@ -11,17 +11,40 @@
 //!
 //! While a campaign goes on only `runs.jsonl` grows; a campaign that was killed is resumed from it, and
 //! [`Directory::open`] reads a directory in either state.
+//!
+//! What is made of them: a number of each run ([`metric`]), statistics over the repetitions ([`statistics`]), the comparison
+//! with the literature ([`expectation`]), and the table for other programs ([`table`]).
 #![forbid(unsafe_code)]
 
 pub mod connection;
 pub mod directory;
+pub mod expectation;
 pub mod journal;
 pub mod manifest;
+pub mod metric;
+pub mod statistics;
+pub mod table;
 
 pub use connection::{Connection, Protocol, RoundTrips};
 pub use directory::{Directory, DirectoryError};
+pub use expectation::{Comparison, ExpectationError, Range, compare};
 pub use journal::RunEnded;
 pub use manifest::{
-    Cell, Clock, Expectation, Factor, Level, LinkCounters, Machine, Manifest, PlanText, RunRecord, Selection,
-    Verdict,
+    Cell, Clock, Expectation, Factor, Level, Levels, LinkCounters, Machine, Manifest, PlanText, RunRecord,
+    Selection, Verdict,
 };
+pub use metric::{Metric, cell_values};
+pub use statistics::Distribution;
+
+/// For an error about a word that is none of the known ones: what there is, and what was most likely meant, if any is near
+/// (up to two letters off).
+fn instead(wrong: &str, known: &[impl AsRef<str>]) -> String {
+    let words: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+    let near = words.iter().map(|word| (strsim::damerau_levenshtein(wrong, word), word)).min();
+    let hint = near.filter(|(distance, _)| *distance <= 2);
+    let hint = hint.map_or_else(String::new, |(_, word)| format!(", did you mean `{word}`?"));
+    format!(" (there is {}){hint}", words.join(", "))
+}
+
+#[cfg(test)]
+mod example;

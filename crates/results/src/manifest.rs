@@ -204,22 +204,28 @@ pub struct Expectation {
     pub id: String,
     /// What is compared, in a line.
     pub title: String,
-    /// What it is about: `goodput`, `retransmissions`, `timeouts`, `completion`, `rtt` …: a metric of `Metric`.
+    /// What it is about: the name of a [`Metric`](crate::Metric), or `degradation`, the fall of goodput in percent against
+    /// `against`.
     pub metric: String,
-    /// Of which cells; factors that are not named are averaged over.
+    /// Workload that it is about; the first one if none is named.
+    #[serde(default)]
+    pub workload: Option<String>,
+    /// Of which cells. Where a factor is not named there are several, and ours is the range over them.
     #[serde(rename = "where", default)]
     pub of: Selection,
-    /// The figure is the change in percent against these cells, instead of the metric itself: `degradation` is a fall.
+    /// The figure is the change in percent against these cells, instead of the metric itself. Each cell is compared with the
+    /// one that has the same levels of all factors that are not named here.
     #[serde(default)]
     pub against: Option<Selection>,
-    /// Which statistic over the repetitions: `mean` (default), `median`, `min` or `max`; with `against`, of the changes.
+    /// Which statistic over the repetitions of a cell: `mean` (default; also `means`), `median`, `min`, `max`, or `range`, all
+    /// from the least value to the greatest; with `against`, of the changes.
     #[serde(default)]
     pub statistic: Option<String>,
     /// Lower end of the published range, in `unit`.
     pub low: f64,
     /// Upper end; the same as `low` for a single number.
     pub high: f64,
-    /// Unit of both.
+    /// Unit of both: the metric's, another one of the same quantity (`kbit/s`), or `%` with `against`.
     pub unit: String,
     /// Where it is published.
     pub source: String,
@@ -247,10 +253,55 @@ impl Levels {
             Self::Any(any) => any.iter().any(|one| one == level),
         }
     }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &String> {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Any(any) => any,
+        }
+        .iter()
+    }
 }
 
 /// Whether `cell` is among the selected ones.
 #[must_use]
 pub fn selects(selection: &Selection, cell: &Cell) -> bool {
     selection.iter().all(|(factor, levels)| cell.level(factor).is_some_and(|level| levels.contains(level)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{cells, selection};
+
+    #[test]
+    fn a_selection_takes_the_cells_that_have_one_of_each_of_its_levels() {
+        let chosen = |selection: &Selection| -> Vec<u32> {
+            cells().iter().filter(|cell| selects(selection, cell)).map(|cell| cell.number).collect()
+        };
+        assert_eq!(chosen(&selection(&[])), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(chosen(&selection(&[("lite", &["on"])])), [3, 4, 5]);
+        assert_eq!(chosen(&selection(&[("loss", &["one", "two"])])), [1, 2, 4, 5]);
+        assert_eq!(chosen(&selection(&[("loss", &["none"]), ("lite", &["off"])])), [0]);
+        assert!(chosen(&selection(&[("loss", &["three"])])).is_empty());
+        assert!(chosen(&selection(&[("rate", &["one"])])).is_empty(), "not a factor");
+        assert!(chosen(&selection(&[("loss", &[])])).is_empty(), "none of no levels");
+    }
+
+    #[test]
+    fn an_expectation_may_name_one_level_or_several() {
+        let text = r#"{"title": "t", "metric": "goodput", "where": {"loss": ["one", "two"], "lite": "on"},
+            "low": 1, "high": 2, "unit": "s", "source": "T"}"#;
+        let expectation: Expectation = serde_json::from_str(text).unwrap();
+        assert_eq!(expectation.of, selection(&[("loss", &["one", "two"]), ("lite", &["on"])]));
+        assert_eq!((expectation.against, expectation.workload), (None, None));
+        assert!(serde_json::from_str::<Expectation>(&text.replace("metric", "metrik")).is_err());
+    }
+
+    #[test]
+    fn cells_are_named_by_their_levels() {
+        assert_eq!(cells()[4].label(), "lite=on, loss=one");
+        assert_eq!(Cell { number: 0, levels: vec![] }.label(), "all");
+    }
 }

@@ -2,12 +2,11 @@
 
 use super::columns::{COLUMNS, Cell, Column, blank};
 use super::{TableError, key};
+use crate::columnar::cells::{metadata_value, read_values};
 use crate::event::{Fate, Header, Note, SCHEMA};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, DataType};
+use parquet::column::reader::ColumnReader;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
-use std::borrow::Cow;
 use std::fs::File;
 use std::path::Path;
 
@@ -36,11 +35,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
     /// Reads the metadata of the table in `source`.
     pub fn new(source: R) -> Result<Self, TableError> {
         let file = SerializedFileReader::new_with_options(source, ReadOptionsBuilder::new().build())?;
-        let metadata = file.metadata().file_metadata().key_value_metadata();
-        let value = |key: &str| {
-            let pair = metadata?.iter().find(|pair| pair.key == key)?;
-            pair.value.as_deref()
-        };
+        let value = |key: &str| metadata_value(&file, key);
         let schema: u16 = value(key::SCHEMA).and_then(|text| text.parse().ok()).ok_or(TableError::NotALog)?;
         if schema > SCHEMA {
             return Err(TableError::Schema(schema));
@@ -114,41 +109,36 @@ fn read_column(
     deepest: i16,
     rows: &mut [Fate],
 ) -> Result<(), TableError> {
+    let count = rows.len();
     match reader {
         ColumnReader::BoolColumnReader(reader) => {
-            read_cells(reader, deepest, rows, |fate, &value| (column.set)(fate, Cell::Bool(value)))
+            put(column, rows, &read_values(reader, deepest, count)?, |&value| Cell::Bool(value));
         }
-        ColumnReader::Int32ColumnReader(reader) => read_cells(reader, deepest, rows, |fate, &value: &i32| {
-            (column.set)(fate, Cell::Number(u64::from(value.cast_unsigned())));
-        }),
-        ColumnReader::Int64ColumnReader(reader) => read_cells(reader, deepest, rows, |fate, &value: &i64| {
-            (column.set)(fate, Cell::Number(value.cast_unsigned()));
-        }),
+        ColumnReader::Int32ColumnReader(reader) => {
+            put(column, rows, &read_values(reader, deepest, count)?, |value| {
+                Cell::Number(u64::from(value.cast_unsigned()))
+            });
+        }
+        ColumnReader::Int64ColumnReader(reader) => {
+            put(column, rows, &read_values(reader, deepest, count)?, |value| {
+                Cell::Number(value.cast_unsigned())
+            });
+        }
         ColumnReader::ByteArrayColumnReader(reader) => {
-            read_cells(reader, deepest, rows, |fate, value: &ByteArray| {
-                let text = String::from_utf8_lossy(value.data());
-                (column.set)(fate, Cell::Text(Cow::Borrowed(&text)));
-            })
+            put(column, rows, &read_values(reader, deepest, count)?, |value| {
+                Cell::Text(String::from_utf8_lossy(value.data()))
+            });
         }
-        _ => Ok(()),
-    }
-}
-
-/// Puts the column's values into the rows that have one: those whose level is the `deepest`.
-fn read_cells<T: DataType>(
-    mut reader: ColumnReaderImpl<T>,
-    deepest: i16,
-    rows: &mut [Fate],
-    set: impl Fn(&mut Fate, &T::T),
-) -> Result<(), TableError> {
-    let (mut levels, mut values) = (Vec::new(), Vec::new());
-    reader.read_records(rows.len(), (deepest > 0).then_some(&mut levels), None, &mut values)?;
-    if deepest == 0 {
-        levels = vec![0; rows.len()];
-    }
-    let there = rows.iter_mut().zip(levels).filter(|(_, level)| *level == deepest).map(|(fate, _)| fate);
-    for (fate, value) in there.zip(&values) {
-        set(fate, value);
+        _ => {}
     }
     Ok(())
+}
+
+/// Puts the column's values into the rows that have one.
+fn put<T>(column: &Column, rows: &mut [Fate], values: &[Option<T>], cell: impl Fn(&T) -> Cell<'_>) {
+    for (fate, value) in rows.iter_mut().zip(values) {
+        if let Some(value) = value {
+            (column.set)(fate, cell(value));
+        }
+    }
 }

@@ -2,18 +2,15 @@
 
 use super::columns::{COLUMNS, Cell, Column, Kind};
 use super::{TableError, key};
+use crate::columnar::cells::{json, properties, write_values};
 use crate::event::{Fate, Header, Note};
 use crate::input::Tail;
-use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::column::writer::ColumnWriterImpl;
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-use parquet::errors::ParquetError;
+use parquet::basic::Encoding;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, Type};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -31,9 +28,7 @@ pub struct Writer<W: Write + Send> {
 impl<W: Write + Send> Writer<W> {
     /// Begins a table.
     pub fn new(output: W) -> Result<Self, TableError> {
-        let mut properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_created_by(concat!("lasthop ", env!("CARGO_PKG_VERSION")).to_owned());
+        let mut properties = properties();
         for column in COLUMNS.iter().filter(|column| column.kind == Kind::Rising) {
             let path = ColumnPath::from(column.name);
             properties = properties
@@ -92,47 +87,34 @@ fn write_column<'a>(
 ) -> Result<(), TableError> {
     let optional = column.optional;
     match column.kind {
-        Kind::Bool => write_cells(writer.typed::<BoolType>(), optional, cells, |cell| match cell {
-            Cell::Bool(value) => Some(value),
-            _ => None,
-        })?,
+        Kind::Bool => write_values::<BoolType>(
+            &mut writer,
+            optional,
+            cells.map(|cell| match cell {
+                Cell::Bool(value) => Some(value),
+                _ => None,
+            }),
+        )?,
         // Parquet keeps unsigned numbers as the signed ones of the same bits.
         Kind::Bits(64) | Kind::Rising => {
-            write_cells(writer.typed::<Int64Type>(), optional, cells, |cell| {
-                number(&cell).map(u64::cast_signed)
-            })?;
+            let values = cells.map(|cell| number(&cell).map(u64::cast_signed));
+            write_values::<Int64Type>(&mut writer, optional, values)?;
         }
         Kind::Bits(_) => {
-            let value = |cell| number(&cell).map(|number| (number as u32).cast_signed());
-            write_cells(writer.typed::<Int32Type>(), optional, cells, value)?;
+            let values = cells.map(|cell| number(&cell).map(|number| (number as u32).cast_signed()));
+            write_values::<Int32Type>(&mut writer, optional, values)?;
         }
-        Kind::Text => write_cells(writer.typed::<ByteArrayType>(), optional, cells, |cell| match cell {
-            Cell::Text(text) => Some(ByteArray::from(text.as_bytes().to_vec())),
-            _ => None,
-        })?,
+        Kind::Text => write_values::<ByteArrayType>(
+            &mut writer,
+            optional,
+            cells.map(|cell| match cell {
+                Cell::Text(text) => Some(ByteArray::from(text.as_bytes().to_vec())),
+                _ => None,
+            }),
+        )?,
     }
     writer.close()?;
     Ok(())
-}
-
-fn write_cells<'a, T: DataType>(
-    writer: &mut ColumnWriterImpl<'_, T>,
-    optional: bool,
-    cells: impl Iterator<Item = Cell<'a>>,
-    value: impl Fn(Cell<'a>) -> Option<T::T>,
-) -> Result<(), TableError> {
-    let (mut values, mut there) = (Vec::new(), Vec::new());
-    for cell in cells {
-        let value = value(cell);
-        there.push(i16::from(value.is_some()));
-        values.extend(value);
-    }
-    writer.write_batch(&values, optional.then_some(&there), None)?;
-    Ok(())
-}
-
-fn json(value: &(impl Serialize + ?Sized)) -> Result<String, TableError> {
-    serde_json::to_string(value).map_err(|error| TableError::Parquet(ParquetError::External(Box::new(error))))
 }
 
 fn number(cell: &Cell<'_>) -> Option<u64> {

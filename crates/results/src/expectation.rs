@@ -1,0 +1,323 @@
+//! Ours beside the published: what an [`Expectation`] of a plan asks of a campaign, and what came out.
+//!
+//! Nothing is forced: a figure outside of the published range is reported as such, and so is one that cannot be had.
+
+use crate::instead;
+use crate::manifest::selects;
+use crate::metric::{Metric, UnknownMetric, cell_values};
+use crate::statistics::{Distribution, degradation};
+use crate::{Cell, Directory, Expectation, Factor, Selection, Verdict};
+use serde::Serialize;
+
+mod unit;
+
+/// Two ends, ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Range {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// Ours beside the published.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What came out, in the expectation's unit: of one cell its statistic, of several the range of theirs. `None` if there
+    /// is nothing to compare; `note` says why.
+    pub ours: Option<Range>,
+    /// What is published.
+    pub published: Range,
+    /// Whether all of ours lies within the published range.
+    pub within: bool,
+    /// Unit of both.
+    pub unit: String,
+    /// The selected cells that have values.
+    pub cells: Vec<CellFigure>,
+    /// What a reader should know besides: why there is nothing to compare, where ours lies if not within, what was left out.
+    pub note: String,
+}
+
+/// What one cell gave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CellFigure {
+    /// Number of the cell.
+    pub cell: u32,
+    /// Its statistic, in the expectation's unit.
+    pub range: Range,
+    /// How many runs it was taken over.
+    pub runs: usize,
+}
+
+/// An expectation that asks for what there is not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExpectationError {
+    /// No such metric.
+    #[error("there is no metric `{name}`{}", instead(.name, &metrics()))]
+    Metric {
+        /// The word.
+        name: String,
+    },
+    /// A fall against nothing.
+    #[error("`degradation` needs `against`, the cells that goodput fell from")]
+    Against,
+    /// No such statistic.
+    #[error("there is no statistic `{name}`{}", instead(.name, &STATISTICS))]
+    Statistic {
+        /// The word.
+        name: String,
+    },
+    /// No such factor.
+    #[error("`{factor}` is no factor of the plan{}", instead(factor, known))]
+    Factor {
+        /// The word.
+        factor: String,
+        /// The plan's factors.
+        known: Vec<String>,
+    },
+    /// No such level.
+    #[error("`{level}` is no level of `{factor}`{}", instead(level, known))]
+    Level {
+        /// The word.
+        level: String,
+        /// Of which factor.
+        factor: String,
+        /// The factor's levels.
+        known: Vec<String>,
+    },
+    /// The unit is of another quantity.
+    #[error("the figure is in {ours}, and `{unit}` is no unit of that")]
+    Unit {
+        /// The expectation's.
+        unit: String,
+        /// The metric's.
+        ours: &'static str,
+    },
+    /// The ends are no numbers in order.
+    #[error("`low` = {low} and `high` = {high} are no range")]
+    Range {
+        /// Lower end.
+        low: String,
+        /// Upper end.
+        high: String,
+    },
+}
+
+/// Words of `statistic`.
+const STATISTICS: [&str; 6] = ["mean", "means", "median", "min", "max", "range"];
+
+/// An expectation that was understood.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Figure<'a> {
+    metric: Metric,
+    against: Option<&'a Selection>,
+    /// A fall counts as positive, not a rise.
+    falls: bool,
+    statistic: Statistic,
+    /// From the metric's unit, or percent, to the expectation's.
+    scale: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Statistic {
+    Mean,
+    Median,
+    Min,
+    Max,
+    Range,
+}
+
+/// Whether an expectation can be evaluated in a campaign with these factors: for a plan's reader, to tell before the runs.
+pub fn check(expectation: &Expectation, factors: &[Factor]) -> Result<(), ExpectationError> {
+    let known: Vec<String> = factors.iter().map(|factor| factor.name.clone()).collect();
+    for (factor, levels) in expectation.of.iter().chain(expectation.against.iter().flatten()) {
+        let Some(found) = factors.iter().find(|known| known.name == *factor) else {
+            return Err(ExpectationError::Factor { factor: factor.clone(), known });
+        };
+        if let Some(level) = levels.iter().find(|level| !found.levels.contains(level)) {
+            let (level, factor, known) = (level.clone(), factor.clone(), found.levels.clone());
+            return Err(ExpectationError::Level { level, factor, known });
+        }
+    }
+    Figure::of(expectation).map(|_| ())
+}
+
+/// Evaluates an expectation over the good runs of a campaign, finished or not.
+///
+/// Each cell that `of` selects gives one figure over its repetitions: its mean (by default; `means` is another word for
+/// it), median, min or max, or with `range` all from its least value to its greatest. Ours is the range from the least to
+/// the greatest of these figures.
+///
+/// With `against`, the values are not the metric's own but the change of each in percent of the mean of its reference: the
+/// cell that `against` selects and that has the same levels of all factors that `against` does not name (if it gives
+/// several levels, all those cells' runs together). Cells that `against` selects are not compared with themselves.
+#[must_use]
+pub fn compare(directory: &Directory, expectation: &Expectation) -> Comparison {
+    let published = Range { low: expectation.low, high: expectation.high };
+    let mut notes = Vec::new();
+    let mut cells = Vec::new();
+    match Figure::of(expectation) {
+        Ok(figure) => cells = figure.cells(directory, expectation, &mut notes),
+        Err(error) => notes.push(error.to_string()),
+    }
+    let ours = span(cells.iter().map(|cell| cell.range));
+    let within = ours.is_some_and(|ours| published.low <= ours.low && ours.high <= published.high);
+    if let Some(ours) = ours.filter(|_| !within) {
+        notes.insert(0, place(ours, published, &expectation.unit));
+    }
+    Comparison { ours, published, within, unit: expectation.unit.clone(), cells, note: notes.join("; ") }
+}
+
+impl<'a> Figure<'a> {
+    fn of(expectation: &'a Expectation) -> Result<Self, ExpectationError> {
+        let falls = expectation.metric == "degradation";
+        let metric = if falls {
+            Metric::Goodput
+        } else {
+            expectation.metric.parse().map_err(|UnknownMetric { name }| ExpectationError::Metric { name })?
+        };
+        let against = expectation.against.as_ref();
+        if falls && against.is_none() {
+            return Err(ExpectationError::Against);
+        }
+        let statistic = match expectation.statistic.as_deref() {
+            None | Some("mean" | "means") => Statistic::Mean,
+            Some("median") => Statistic::Median,
+            Some("min") => Statistic::Min,
+            Some("max") => Statistic::Max,
+            Some("range") => Statistic::Range,
+            Some(other) => return Err(ExpectationError::Statistic { name: other.to_owned() }),
+        };
+        let ours = if against.is_some() { "%" } else { metric.unit() };
+        let (low, high) = (expectation.low, expectation.high);
+        if !(low.is_finite() && high.is_finite() && low <= high) {
+            return Err(ExpectationError::Range { low: low.to_string(), high: high.to_string() });
+        }
+        let unit = &expectation.unit;
+        let scale =
+            unit::factor(ours, unit).ok_or_else(|| ExpectationError::Unit { unit: unit.clone(), ours })?;
+        Ok(Self { metric, against, falls, statistic, scale })
+    }
+
+    /// The figure of each selected cell that has one; what happened to the others goes to `notes`.
+    fn cells(
+        &self,
+        directory: &Directory,
+        expectation: &Expectation,
+        notes: &mut Vec<String>,
+    ) -> Vec<CellFigure> {
+        let all = &directory.manifest.cells;
+        let selected = all.iter().filter(|cell| selects(&expectation.of, cell) && !self.is_reference(cell));
+        let selected: Vec<&Cell> = selected.collect();
+        if selected.is_empty() {
+            notes.push("no cell of this campaign is selected".into());
+        }
+        let mut figures = Vec::new();
+        let (mut empty, mut alone) = (Vec::new(), Vec::new());
+        for cell in &selected {
+            let Some(values) = self.values(directory, expectation.workload.as_deref(), cell) else {
+                alone.push(cell.label());
+                continue;
+            };
+            match Distribution::of(&values) {
+                Some(values) => figures.push(self.statistic.of(cell, &values)),
+                None => empty.push(cell.label()),
+            }
+        }
+        if !alone.is_empty() {
+            notes.push(format!("nothing to compare with, or a mean of 0, for {}", alone.join("; ")));
+        }
+        if !empty.is_empty() {
+            notes.push(format!("no values of {}", empty.join("; ")));
+        }
+        notes.extend(left_out(directory, &selected));
+        figures
+    }
+
+    /// What is asked of each run of a cell, in the expectation's unit; `None` where there is nothing to compare it with.
+    fn values(&self, directory: &Directory, workload: Option<&str>, cell: &Cell) -> Option<Vec<f64>> {
+        let values = |cell: &Cell| cell_values(directory, cell.number, self.metric, workload, false);
+        let mut asked = values(cell);
+        if let Some(against) = self.against {
+            let all = directory.manifest.cells.iter();
+            let theirs = all.filter(|other| self.is_reference(other) && counterpart(cell, other, against));
+            let theirs: Vec<f64> = theirs.flat_map(values).collect();
+            let sign = |fall: f64| if self.falls { fall } else { 0.0 - fall };
+            asked = degradation(&asked, &theirs)?.into_iter().map(sign).collect();
+        }
+        Some(asked.into_iter().map(|value| value * self.scale).collect())
+    }
+
+    /// Whether others are compared with this cell.
+    fn is_reference(&self, cell: &Cell) -> bool {
+        self.against.is_some_and(|against| selects(against, cell))
+    }
+}
+
+impl Statistic {
+    fn of(self, cell: &Cell, values: &Distribution) -> CellFigure {
+        let (low, high) = match self {
+            Self::Mean => (values.mean, values.mean),
+            Self::Median => (values.median, values.median),
+            Self::Min => (values.min, values.min),
+            Self::Max => (values.max, values.max),
+            Self::Range => (values.min, values.max),
+        };
+        CellFigure { cell: cell.number, range: Range { low, high }, runs: values.count }
+    }
+}
+
+/// Whether two cells have the same levels of all factors that `against` does not name.
+fn counterpart(cell: &Cell, other: &Cell, against: &Selection) -> bool {
+    let kept = |level: &&crate::Level| !against.contains_key(&level.factor);
+    cell.levels.iter().filter(kept).eq(other.levels.iter().filter(kept))
+}
+
+/// Runs of these cells that do not count.
+fn left_out(directory: &Directory, cells: &[&Cell]) -> Option<String> {
+    let runs = &directory.manifest.runs;
+    let count = |verdict| {
+        let of = |number| cells.iter().any(|cell| cell.number == number);
+        runs.iter().filter(|run| run.verdict == verdict && of(run.cell)).count()
+    };
+    let words = match (count(Verdict::Overloaded), count(Verdict::Failed)) {
+        (0, 0) => return None,
+        (overloaded, 0) => format!("{overloaded} overloaded"),
+        (0, failed) => format!("{failed} failed"),
+        (overloaded, failed) => format!("{overloaded} overloaded and {failed} failed"),
+    };
+    Some(format!("runs left out: {words}"))
+}
+
+/// From the lowest end to the highest.
+fn span(ranges: impl Iterator<Item = Range>) -> Option<Range> {
+    ranges.reduce(|one, other| Range { low: one.low.min(other.low), high: one.high.max(other.high) })
+}
+
+/// Where a range lies that is not within the other.
+fn place(ours: Range, published: Range, unit: &str) -> String {
+    let off = |by: f64, side: &str| format!("ours is {} {unit} {side} what is published", rounded(by));
+    if ours.low > published.high {
+        off(ours.low - published.high, "above")
+    } else if ours.high < published.low {
+        off(published.low - ours.high, "below")
+    } else if ours.low <= published.low && ours.high >= published.high {
+        "ours is wider than what is published and holds it".into()
+    } else {
+        "ours and the published overlap".into()
+    }
+}
+
+/// Three digits are enough for a distance.
+fn rounded(distance: f64) -> String {
+    let digits = (2.0 - distance.abs().max(1e-9).log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{distance:.digits$}")
+}
+
+/// What `metric` may be.
+fn metrics() -> Vec<&'static str> {
+    Metric::ALL.into_iter().map(Metric::name).chain(["degradation"]).collect()
+}
+
+#[cfg(test)]
+mod tests;

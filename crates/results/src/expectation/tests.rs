@@ -1,0 +1,177 @@
+use super::*;
+use crate::Verdict::{Failed, Good, Overloaded};
+use crate::example::{campaign, expectation, factors, selection};
+
+/// Without loss 1000 bit/s, less with; `lite` takes half of that back. Cells as in the example.
+fn example() -> Directory {
+    campaign(&[
+        (0, Good, 900.0),
+        (0, Good, 1100.0),
+        (1, Good, 700.0),
+        (1, Good, 900.0),
+        (2, Good, 300.0),
+        (2, Good, 500.0),
+        (2, Overloaded, 1.0),
+        (2, Failed, 2.0),
+        (3, Good, 1000.0),
+        (4, Good, 900.0),
+        (5, Good, 700.0),
+    ])
+}
+
+fn range(low: f64, high: f64) -> Range {
+    Range { low, high }
+}
+
+#[test]
+fn one_cell_has_the_statistic_of_its_repetitions() {
+    let mut one = expectation();
+    one.of = selection(&[("lite", &["off"]), ("loss", &["one"])]);
+    let comparison = compare(&example(), &one);
+    assert_eq!(comparison.ours, Some(range(0.8, 0.8)), "in kbit/s, as published");
+    assert!(comparison.within);
+    assert_eq!(comparison.cells, [CellFigure { cell: 1, range: range(0.8, 0.8), runs: 2 }]);
+    assert_eq!(comparison.note, "");
+    one.unit = "bit/s".into();
+    for (statistic, low, high) in [
+        ("means", 800.0, 800.0),
+        ("median", 800.0, 800.0),
+        ("min", 700.0, 700.0),
+        ("max", 900.0, 900.0),
+        ("range", 700.0, 900.0),
+    ] {
+        one.statistic = Some(statistic.into());
+        assert_eq!(compare(&example(), &one).ours, Some(range(low, high)), "{statistic}");
+    }
+}
+
+#[test]
+fn several_cells_have_a_range_and_say_what_was_left_out() {
+    let mut off = expectation();
+    off.of = selection(&[("lite", &["off"])]);
+    off.unit = "bit/s".into();
+    (off.low, off.high) = (450.0, 2000.0);
+    let comparison = compare(&example(), &off);
+    assert_eq!(comparison.ours, Some(range(400.0, 1000.0)));
+    assert!(!comparison.within);
+    assert_eq!(comparison.note, "ours and the published overlap; runs left out: 1 overloaded and 1 failed");
+    off.statistic = Some("range".into());
+    assert_eq!(compare(&example(), &off).ours, Some(range(300.0, 1100.0)));
+}
+
+#[test]
+fn changes_are_against_the_cell_that_differs_in_what_against_names() {
+    let mut falls = expectation();
+    falls.metric = "degradation".into();
+    falls.against = Some(selection(&[("loss", &["none"])]));
+    falls.unit = "%".into();
+    (falls.low, falls.high) = (10.0, 60.0);
+    let comparison = compare(&example(), &falls);
+    // Cells 0 and 3 are the references; 1 and 2 fell from 0, and 4 and 5 from 3.
+    let means: Vec<_> =
+        comparison.cells.iter().map(|cell| (cell.cell, cell.range.low.round(), cell.runs)).collect();
+    assert_eq!(means, [(1, 20.0, 2), (2, 60.0, 2), (4, 10.0, 1), (5, 30.0, 1)]);
+    assert!(comparison.within, "{comparison:?}");
+
+    falls.metric = "goodput".into();
+    let rise = compare(&example(), &falls);
+    assert_eq!(rise.ours, Some(range(-60.0, -10.0)));
+    assert_eq!(rise.note.split("; ").next(), Some("ours is 20.0 % below what is published"));
+}
+
+#[test]
+fn a_reference_of_several_levels_is_all_their_runs() {
+    let mut change = expectation();
+    change.of = selection(&[("loss", &["none"]), ("lite", &["off"])]);
+    change.against = Some(selection(&[("loss", &["one", "two"])]));
+    change.unit = "%".into();
+    // 1000 against the mean of 700, 900, 300 and 500.
+    let ours = compare(&example(), &change).ours.unwrap();
+    assert!((ours.low - 66.667).abs() < 0.001, "{ours:?}");
+}
+
+#[test]
+fn where_ours_lies_is_said() {
+    let ours = |low, high| place(range(low, high), range(3.0, 17.0), "%");
+    assert_eq!(ours(20.04, 25.0), "ours is 3.04 % above what is published");
+    assert_eq!(ours(0.0, 2.9999), "ours is 0.000100 % below what is published");
+    assert_eq!(ours(1.0, 20.0), "ours is wider than what is published and holds it");
+    assert_eq!(ours(16.0, 20.0), "ours and the published overlap");
+    assert_eq!(rounded(1234.5), "1234");
+}
+
+#[test]
+fn what_cannot_be_compared_says_why() {
+    let of = |change: &dyn Fn(&mut Expectation)| {
+        let mut changed = expectation();
+        change(&mut changed);
+        let comparison = compare(&example(), &changed);
+        assert_eq!((comparison.ours, comparison.within), (None, false));
+        comparison.note
+    };
+    let metric = |metric: &str| of(&|changed| changed.metric = metric.into());
+    let hint = |note: String| note.split_once("), did you mean ").map(|(_, hint)| hint.to_owned());
+    assert_eq!(hint(metric("godput")).as_deref(), Some("`goodput`?"));
+    assert_eq!(hint(metric("degradatoin")).as_deref(), Some("`degradation`?"));
+    assert_eq!(metric("degradation"), "`degradation` needs `against`, the cells that goodput fell from");
+    assert_eq!(
+        of(&|changed| changed.statistic = Some("mode".into())),
+        "there is no statistic `mode` (there is mean, means, median, min, max, range)"
+    );
+    assert_eq!(
+        of(&|changed| changed.unit = "s".into()),
+        "the figure is in bit/s, and `s` is no unit of that"
+    );
+    assert_eq!(of(&|changed| changed.low = 2.0), "`low` = 2 and `high` = 1 are no range");
+    assert_eq!(
+        of(&|changed| changed.workload = Some("web".into())).matches("no values of lite=off").count(),
+        1
+    );
+    assert_eq!(
+        of(&|changed| changed.of = selection(&[("loss", &["three"])])),
+        "no cell of this campaign is selected"
+    );
+    assert_eq!(
+        of(&|changed| {
+            changed.of = selection(&[("loss", &["none"])]);
+            changed.against = Some(selection(&[("loss", &["none"])]));
+            changed.unit = "%".into();
+        }),
+        "no cell of this campaign is selected"
+    );
+}
+
+#[test]
+fn a_campaign_that_has_not_come_to_the_reference_yet_says_so() {
+    let mut falls = expectation();
+    falls.metric = "degradation".into();
+    falls.against = Some(selection(&[("loss", &["none"])]));
+    falls.of = selection(&[("lite", &["on"]), ("loss", &["one"])]);
+    falls.unit = "%".into();
+    let comparison = compare(&campaign(&[(4, Good, 900.0)]), &falls);
+    assert_eq!(comparison.ours, None);
+    assert_eq!(comparison.note, "nothing to compare with, or a mean of 0, for lite=on, loss=one");
+}
+
+#[test]
+fn a_plan_is_checked_before_it_is_run() {
+    let error = |of: &[(&str, &[&str])], against: Option<&[(&str, &[&str])]>| {
+        let wrong = Expectation {
+            of: selection(of),
+            against: against.map(selection),
+            unit: if against.is_some() { "%" } else { "bit/s" }.into(),
+            ..expectation()
+        };
+        check(&wrong, &factors()).err().map(|error| error.to_string())
+    };
+    assert_eq!(error(&[("loss", &["none", "two"])], Some(&[("lite", &["off"])])), None);
+    let factor = "`los` is no factor of the plan (there is lite, loss), did you mean `loss`?";
+    assert_eq!(error(&[("los", &["none"])], None).as_deref(), Some(factor));
+    let level = "`tow` is no level of `loss` (there is none, one, two), did you mean `two`?";
+    assert_eq!(error(&[("loss", &["none", "tow"])], None).as_deref(), Some(level));
+    assert_eq!(error(&[], Some(&[("loss", &["tow"])])).as_deref(), Some(level));
+    let nameless = Expectation { metric: "godput".into(), ..expectation() };
+    assert!(matches!(check(&nameless, &factors()), Err(ExpectationError::Metric { .. })));
+    let endless = Expectation { high: f64::NAN, ..expectation() };
+    assert!(matches!(check(&endless, &factors()), Err(ExpectationError::Range { .. })));
+}

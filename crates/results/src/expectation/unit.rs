@@ -1,0 +1,34 @@
+//! Units that figures are published in.
+
+/// Units of the same quantity, with how many of the first each one is.
+const QUANTITIES: &[&[(&str, f64)]] = &[
+    &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("byte/s", 8.0), ("kB/s", 8e3)],
+    &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("min", 60.0)],
+    &[("bytes", 1.0), ("kB", 1e3), ("MB", 1e6), ("KiB", 1024.0), ("MiB", 1_048_576.0)],
+];
+
+/// What a number in unit `from` has to be multiplied with to be in unit `to`; `None` if they are of different quantities.
+pub(super) fn factor(from: &str, to: &str) -> Option<f64> {
+    if from == to {
+        return Some(1.0);
+    }
+    QUANTITIES.iter().find_map(|units| {
+        let size = |unit| units.iter().find(|(name, _)| *name == unit).map(|(_, size)| size);
+        Some(size(from)? / size(to)?)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_of_one_quantity_convert() {
+        assert_eq!(factor("bit/s", "kbit/s"), Some(1e-3));
+        assert_eq!(factor("ms", "s"), Some(1e-3));
+        assert_eq!(factor("s", "ms"), Some(1e3));
+        assert_eq!(factor("%", "%"), Some(1.0));
+        assert_eq!(factor("%", "s"), None);
+        assert_eq!(factor("segments", "bytes"), None);
+    }
+}

@@ -1,0 +1,206 @@
+//! What a run is judged by: one number of all that was measured of its connections.
+
+use crate::{Connection, Directory, Protocol, RoundTrips};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A quantity of a run.
+///
+/// It is that of one workload's connections: the workload that is asked for, or else the first one that has rows. A
+/// workload of one connection has that connection's value; of several, bytes, counts and goodputs are added, rates are
+/// those of all segments together, and delays are the median over the connections, each with the weight of its samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Bytes that arrived over the time that they took; of several connections the sum of theirs.
+    Goodput,
+    /// From the earliest start to the latest end; no value if a connection is not complete.
+    Completion,
+    /// Segments of TCP that were sent again.
+    Retransmissions,
+    /// Retransmissions over all segments with data.
+    RetransmissionRate,
+    /// Retransmission timeouts of TCP.
+    Timeouts,
+    /// Median round-trip time; for datagrams the one-way delay.
+    Rtt,
+    /// 95 % of the round-trip times were at most this.
+    RttP95,
+    /// Datagrams that did not arrive over those that were sent.
+    Loss,
+    /// Bytes of application data that arrived.
+    Bytes,
+}
+
+/// A word that names no metric.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no metric `{name}`{}", crate::instead(.name, &Metric::ALL.map(Metric::name)))]
+pub struct UnknownMetric {
+    /// The word.
+    pub name: String,
+}
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Goodput,
+        Self::Completion,
+        Self::Retransmissions,
+        Self::RetransmissionRate,
+        Self::Timeouts,
+        Self::Rtt,
+        Self::RttP95,
+        Self::Loss,
+        Self::Bytes,
+    ];
+
+    /// Its name in plans and options.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Goodput => "goodput",
+            Self::Completion => "completion",
+            Self::Retransmissions => "retransmissions",
+            Self::RetransmissionRate => "retransmission-rate",
+            Self::Timeouts => "timeouts",
+            Self::Rtt => "rtt",
+            Self::RttP95 => "rtt-p95",
+            Self::Loss => "loss",
+            Self::Bytes => "bytes",
+        }
+    }
+
+    /// What an axis is labelled with, without the unit.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Goodput => "Goodput",
+            Self::Completion => "Completion time",
+            Self::Retransmissions => "Retransmissions",
+            Self::RetransmissionRate => "Retransmission rate",
+            Self::Timeouts => "Retransmission timeouts",
+            Self::Rtt => "Median round-trip time",
+            Self::RttP95 => "95th percentile of the round-trip time",
+            Self::Loss => "Datagrams lost",
+            Self::Bytes => "Bytes delivered",
+        }
+    }
+
+    /// Unit of its values.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Goodput => "bit/s",
+            Self::Completion => "s",
+            Self::Retransmissions => "segments",
+            Self::RetransmissionRate | Self::Loss => "%",
+            Self::Timeouts => "timeouts",
+            Self::Rtt | Self::RttP95 => "ms",
+            Self::Bytes => "bytes",
+        }
+    }
+
+    /// Its value for a run with these connections; `None` where it has none: without connections of the workload, of a share
+    /// of nothing, of what only TCP has or only datagrams have.
+    #[must_use]
+    pub fn of_run(self, connections: &[Connection], workload: Option<&str>) -> Option<f64> {
+        let workload = workload.or_else(|| Some(connections.first()?.workload.as_str()))?;
+        let measured: Vec<_> = connections.iter().filter(|row| row.workload == workload).collect();
+        if measured.is_empty() {
+            return None;
+        }
+        let tcp = || Count::of(measured.iter().filter(|row| row.protocol == Protocol::Tcp));
+        match self {
+            Self::Goodput => Some(measured.iter().map(|row| row.goodput_bps).sum()),
+            Self::Completion => completion(&measured),
+            Self::Retransmissions => Some(tcp()?.retransmissions as f64),
+            Self::RetransmissionRate => tcp()?.percent(|count| count.retransmissions),
+            Self::Timeouts => Some(tcp()?.timeouts as f64),
+            Self::Rtt => weighted_median(&measured, |delays| delays.median_ns),
+            Self::RttP95 => weighted_median(&measured, |delays| delays.p95_ns),
+            Self::Loss => Count::of(measured.iter().filter(|row| row.protocol != Protocol::Tcp))?
+                .percent(|count| count.lost),
+            Self::Bytes => Some(measured.iter().map(|row| row.bytes as f64).sum()),
+        }
+    }
+}
+
+/// The metric's value for each run of a cell that counts and has one, in the order of the repetitions. Overloaded runs
+/// count if `overloaded` says so.
+#[must_use]
+pub fn cell_values(
+    directory: &Directory,
+    cell: u32,
+    metric: Metric,
+    workload: Option<&str>,
+    overloaded: bool,
+) -> Vec<f64> {
+    let runs = directory.counting(cell, overloaded);
+    runs.filter_map(|(_, connections)| metric.of_run(connections, workload)).collect()
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Metric {
+    type Err = UnknownMetric;
+
+    fn from_str(name: &str) -> Result<Self, UnknownMetric> {
+        let known = Self::ALL.into_iter().find(|metric| metric.name() == name);
+        known.ok_or_else(|| UnknownMetric { name: name.to_owned() })
+    }
+}
+
+/// What the connections of a workload have together.
+struct Count {
+    segments: u64,
+    retransmissions: u64,
+    timeouts: u64,
+    lost: u64,
+}
+
+impl Count {
+    /// `None` of no connections.
+    fn of<'a>(rows: impl Iterator<Item = &'a &'a Connection>) -> Option<Self> {
+        rows.fold(None, |count: Option<Self>, row| {
+            let mut count = count.unwrap_or(Self { segments: 0, retransmissions: 0, timeouts: 0, lost: 0 });
+            count.segments += row.segments;
+            count.retransmissions += row.retransmissions;
+            count.timeouts += row.timeouts;
+            count.lost += row.lost;
+            Some(count)
+        })
+    }
+
+    fn percent(&self, part: impl Fn(&Self) -> u64) -> Option<f64> {
+        (self.segments > 0).then(|| 100.0 * part(self) as f64 / self.segments as f64)
+    }
+}
+
+/// In seconds.
+fn completion(rows: &[&Connection]) -> Option<f64> {
+    let start = rows.iter().map(|row| row.start_ns).min()?;
+    let end = rows.iter().map(|row| row.end_ns).max()?;
+    rows.iter().all(|row| row.complete).then(|| end.saturating_sub(start) as f64 / 1e9)
+}
+
+/// The least of the connections' delays that half of all samples belong to it or to lesser ones, in milliseconds.
+fn weighted_median(rows: &[&Connection], delay: impl Fn(&RoundTrips) -> u64) -> Option<f64> {
+    let delays = rows.iter().filter_map(|row| row.round_trips.as_ref());
+    let mut weighted: Vec<(u64, u64)> = delays.map(|delays| (delay(delays), delays.samples)).collect();
+    weighted.sort_unstable();
+    let all: u64 = weighted.iter().map(|(_, samples)| samples).sum();
+    let mut seen = 0;
+    let median = weighted.into_iter().find(|(_, samples)| {
+        seen += samples;
+        seen > 0 && 2 * seen >= all
+    })?;
+    Some(median.0 as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! Statistics over repetitions: pure functions of numbers, each with its source.
+//!
+//! Values that are no finite numbers are an error of whoever measured them: where one is among the values, there is no
+//! result (`None`), never a panic and never a figure that hides it.
+
+mod bootstrap;
+mod distribution;
+mod rank;
+mod regression;
+
+pub use bootstrap::{Bootstrap, Estimator, Interval};
+pub use distribution::{Distribution, quantile};
+pub use rank::{Effect, Magnitude, MannWhitney, Method, effect, holm, mann_whitney};
+pub use regression::{Coefficient, Line, ols};
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// Random stream of resampling.
+pub type Stream = ChaCha8Rng;
+
+/// The stream that an interval of a campaign with this seed begins with. Each interval begins it anew, so that it is the
+/// same wherever it is shown, and whatever else is.
+#[must_use]
+pub fn stream(seed: u64) -> Stream {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// By how many percent of the mean of `against` each value of `of` lies below it; less than 0 where it lies above. `None`
+/// without values to compare with, and where their mean is 0.
+#[must_use]
+pub fn degradation(of: &[f64], against: &[f64]) -> Option<Vec<f64>> {
+    let reference = mean(finite(against)?)?;
+    let fall = |value: &f64| (reference - value) / reference * 100.0;
+    (reference != 0.0).then(|| finite(of).map(|of| of.iter().map(fall).collect()))?
+}
+
+/// The mean; `None` of none.
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The values, if all of them are numbers.
+fn finite(values: &[f64]) -> Option<&[f64]> {
+    values.iter().all(|value| value.is_finite()).then_some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn falls_are_in_percent_of_the_others_mean() {
+        assert_eq!(degradation(&[90.0, 100.0, 120.0], &[80.0, 120.0]), Some(vec![10.0, 0.0, -20.0]));
+        assert_eq!(degradation(&[], &[1.0]), Some(vec![]));
+        assert_eq!(degradation(&[1.0], &[]), None);
+        assert_eq!(degradation(&[1.0], &[1.0, -1.0]), None, "the mean is 0");
+        assert_eq!(degradation(&[f64::NAN], &[1.0]), None);
+        assert_eq!(degradation(&[1.0], &[f64::INFINITY]), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! Intervals by resampling, which ask nothing of the shape of the distribution.
+//!
+//! BCa: percentile, bias-corrected and accelerated (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section
+//! 14.3). The values are drawn with replacement, as many as there are, again and again; the interval's ends are quantiles
+//! of what the estimator makes of them, and which quantiles follows from how far the estimate is off their middle (z0,
+//! equation 14.14) and from how its spread changes with its value (a, equation 14.15, by leaving out a value at a time).
+
+use super::{finite, mean, quantile};
+use rand::{Rng, RngExt};
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// A range that holds the true value with some confidence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Share of such ranges, between 0 and 1, that hold the true value.
+    pub confidence: f64,
+}
+
+/// What is estimated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Estimator {
+    /// The arithmetic mean.
+    Mean,
+    /// The median.
+    Median,
+}
+
+/// How an interval is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bootstrap {
+    /// Confidence, between 0 and 1: 0.95 by default.
+    pub confidence: f64,
+    /// How often to resample: 10 000 times by default. Below 1000 the ends are rough.
+    pub resamples: usize,
+}
+
+impl Default for Bootstrap {
+    fn default() -> Self {
+        Self { confidence: 0.95, resamples: 10_000 }
+    }
+}
+
+impl Estimator {
+    /// Of values that are not empty; they are left in another order.
+    fn of(self, values: &mut [f64]) -> f64 {
+        match self {
+            Self::Mean => mean(values).unwrap_or(f64::NAN),
+            Self::Median => {
+                let count = values.len();
+                let middle = count / 2;
+                let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+                let lower = || below.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                if count.is_multiple_of(2) { f64::midpoint(lower(), upper) } else { upper }
+            }
+        }
+    }
+}
+
+impl Bootstrap {
+    /// The interval for what `values` are a sample of. `None` of fewer than two values, of which nothing can be said, without
+    /// resamples, and with a confidence that is not between 0 and 1.
+    #[must_use]
+    pub fn interval(&self, values: &[f64], estimator: Estimator, stream: &mut impl Rng) -> Option<Interval> {
+        self.bca(values, |sample| estimator.of(sample), stream)
+    }
+
+    fn bca(
+        &self,
+        values: &[f64],
+        estimate: impl Fn(&mut [f64]) -> f64,
+        stream: &mut impl Rng,
+    ) -> Option<Interval> {
+        let count = finite(values)?.len();
+        let possible = count > 1 && self.resamples > 0 && 0.0 < self.confidence && self.confidence < 1.0;
+        if !possible {
+            return None;
+        }
+        let mut sample = values.to_vec();
+        let original = estimate(&mut sample);
+        let mut estimates: Vec<f64> = Vec::with_capacity(self.resamples);
+        for _ in 0..self.resamples {
+            sample.fill_with(|| values[stream.random_range(0..count)]);
+            estimates.push(estimate(&mut sample));
+        }
+        estimates.sort_unstable_by(f64::total_cmp);
+
+        let normal = Normal::standard();
+        let bias = normal.inverse_cdf(share_below(&estimates, original));
+        let acceleration = acceleration(values, &estimate);
+        let end = |tail: f64| {
+            let shifted = bias + normal.inverse_cdf(tail);
+            let scale = 1.0 - acceleration * shifted;
+            // Where the scale is used up, the formula's limit is the outermost estimate.
+            let share =
+                if scale > 0.0 { normal.cdf(bias + shifted / scale) } else { f64::from(shifted > 0.0) };
+            quantile(&estimates, share)
+        };
+        let tail = (1.0 - self.confidence) / 2.0;
+        Some(Interval { low: end(tail)?, high: end(1.0 - tail)?, confidence: self.confidence })
+    }
+}
+
+/// Share of the estimates that lie below `value`. Those that are the same count half, since of a median very many are;
+/// and it is at least half an estimate away from 0 and 1, where the normal quantile has no value.
+fn share_below(sorted: &[f64], value: f64) -> f64 {
+    let below = sorted.partition_point(|estimate| *estimate < value);
+    let through = sorted.partition_point(|estimate| *estimate <= value);
+    let count = sorted.len() as f64;
+    ((below + through) as f64 / 2.0).clamp(0.5, count - 0.5) / count
+}
+
+/// Equation 14.15; 0 where leaving out a value changes nothing.
+fn acceleration(values: &[f64], estimate: &impl Fn(&mut [f64]) -> f64) -> f64 {
+    let without = |place: usize| {
+        let mut rest = values.to_vec();
+        rest.swap_remove(place);
+        estimate(&mut rest)
+    };
+    let jackknife: Vec<f64> = (0..values.len()).map(without).collect();
+    let centre = mean(&jackknife).unwrap_or(0.0);
+    let moment = |power: i32| jackknife.iter().map(|one| (centre - one).powi(power)).sum::<f64>();
+    let spread = moment(2);
+    if spread > 0.0 { moment(3) / (6.0 * spread.powf(1.5)) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests;

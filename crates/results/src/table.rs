@@ -1,0 +1,183 @@
+//! `results.parquet`: a row per connection, for pandas, polars, DuckDB and R; and the same as CSV for spreadsheets.
+//!
+//! First `cell`, a column `factor.NAME` with the level of each factor, `repetition` and `verdict`; then what was measured of
+//! the connection. Runs of every verdict are there, and a run without connections has no row. The meaning of each column,
+//! with its unit, is in the file's metadata under `lasthop.columns`; beside it are `lasthop.schema`, `lasthop.version`,
+//! `lasthop.seed`, `lasthop.started_unix_ns` and `lasthop.plan`, the plan's name.
+
+use crate::{Cell, Connection, Directory, Protocol, RoundTrips, RunRecord, Verdict};
+use capture::columnar::{Column, Table, Values};
+use capture::table::TableError;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+/// Name of the table in a run directory.
+pub const FILE: &str = "results.parquet";
+
+/// A connection and where it belongs.
+struct Row<'a> {
+    cell: Option<&'a Cell>,
+    run: &'a RunRecord,
+    connection: &'a Connection,
+}
+
+/// A column that every campaign has.
+struct Field {
+    name: &'static str,
+    /// Unit, where there is one.
+    unit: &'static str,
+    meaning: &'static str,
+    get: Get,
+}
+
+/// How a row's cell comes about.
+enum Get {
+    Bool(fn(&Row<'_>) -> bool),
+    Number(fn(&Row<'_>) -> Option<u64>),
+    Real(fn(&Row<'_>) -> f64),
+    Text(fn(&Row<'_>) -> Option<String>),
+}
+
+macro_rules! fields {
+    ($($name:literal, $unit:literal, $meaning:literal, $kind:ident, $get:expr;)*) => {
+        &[$(Field { name: $name, unit: $unit, meaning: $meaning, get: Get::$kind($get) }),*]
+    };
+}
+
+/// What stands before the factors.
+#[rustfmt::skip]
+const BEFORE: &[Field] = fields! {
+    "cell", "", "number of the cell in the plan, from 0", Number, |row| Some(row.run.cell.into());
+};
+
+/// What stands behind them.
+#[rustfmt::skip]
+const BEHIND: &[Field] = fields! {
+    "repetition", "", "number of the repetition, from 0", Number, |row| Some(row.run.repetition.into());
+    "verdict", "", "good, overloaded (the emulator fell behind) or failed", Text, |row| Some(verdict(row.run).into());
+    "workload", "", "name of the workload in the plan", Text, |row| Some(row.connection.workload.clone());
+    "number", "", "number of the connection in its workload, from 0", Number, |row| Some(row.connection.number.into());
+    "protocol", "", "tcp, udp or icmp", Text, |row| Some(protocol(row.connection).into());
+    "from", "", "node that the measured bytes came from", Text, |row| Some(row.connection.from.clone());
+    "to", "", "node that they went to", Text, |row| Some(row.connection.to.clone());
+    "from_port", "", "port at `from`", Number, |row| Some(row.connection.from_port.into());
+    "to_port", "", "port at `to`", Number, |row| Some(row.connection.to_port.into());
+    "congestion_control", "", "congestion control of `from`, by the kernel's name; empty for datagrams",
+        Text, |row| Some(row.connection.congestion_control.clone());
+    "complete", "", "whether all bytes arrived", Bool, |row| row.connection.complete;
+    "error", "", "what went wrong", Text, |row| row.connection.error.clone();
+    "start_ns", "ns", "when the application asked for the connection, or sent the first datagram, since the start of the run",
+        Number, |row| Some(row.connection.start_ns);
+    "established_ns", "ns", "when it was established, or the first datagram arrived, since the start of the run",
+        Number, |row| row.connection.established_ns;
+    "end_ns", "ns", "when the last byte was read, since the start of the run", Number, |row| Some(row.connection.end_ns);
+    "bytes", "bytes", "application data that arrived; for a request that of request and response",
+        Number, |row| Some(row.connection.bytes);
+    "goodput_bps", "bit/s", "`bytes` over the time from start_ns to end_ns", Real, |row| row.connection.goodput_bps;
+    "segments", "segments", "segments with data that were sent, retransmissions included; datagrams sent",
+        Number, |row| Some(row.connection.segments);
+    "retransmissions", "segments", "segments that were sent again", Number, |row| Some(row.connection.retransmissions);
+    "timeouts", "timeouts", "retransmission timeouts", Number, |row| Some(row.connection.timeouts);
+    "lost", "datagrams", "datagrams that did not arrive", Number, |row| Some(row.connection.lost);
+    "rtt_samples", "samples", "round-trip times that TCP measured; for datagrams one-way delays, here and below",
+        Number, |row| delay(row, |delays| delays.samples);
+    "rtt_min_ns", "ns", "least round-trip time", Number, |row| delay(row, |delays| delays.min_ns);
+    "rtt_mean_ns", "ns", "mean round-trip time", Number, |row| delay(row, |delays| delays.mean_ns);
+    "rtt_median_ns", "ns", "median round-trip time", Number, |row| delay(row, |delays| delays.median_ns);
+    "rtt_p95_ns", "ns", "95 % of the round-trip times were at most this", Number, |row| delay(row, |delays| delays.p95_ns);
+    "rtt_p99_ns", "ns", "99 % of the round-trip times were at most this", Number, |row| delay(row, |delays| delays.p99_ns);
+    "rtt_max_ns", "ns", "longest round-trip time", Number, |row| delay(row, |delays| delays.max_ns);
+    "idle_max_ns", "ns", "longest time without a byte read at the receiver", Number, |row| Some(row.connection.idle_max_ns);
+};
+
+/// The table of a campaign, finished or not.
+#[must_use]
+pub fn of(directory: &Directory) -> Table {
+    let manifest = &directory.manifest;
+    let mut rows = Vec::new();
+    for (run, connections) in directory.runs() {
+        let cell = manifest.cells.iter().find(|cell| cell.number == run.cell);
+        rows.extend(connections.iter().map(|connection| Row { cell, run, connection }));
+    }
+    let level = |row: &Row<'_>, factor: &str| Some(row.cell?.level(factor)?.to_owned());
+    let factors = manifest.factors.iter().map(|factor| Column {
+        name: format!("factor.{}", factor.name),
+        meaning: format!("level of the factor `{}`: {}", factor.name, factor.title),
+        values: Values::Text(rows.iter().map(|row| level(row, &factor.name)).collect()),
+    });
+    let before = BEFORE.iter().map(|field| field.column(&rows));
+    let behind = BEHIND.iter().map(|field| field.column(&rows));
+    let metadata = [
+        ("lasthop.schema", manifest.schema.to_string()),
+        ("lasthop.version", manifest.lasthop.clone()),
+        ("lasthop.seed", manifest.seed.to_string()),
+        ("lasthop.started_unix_ns", manifest.started_unix_ns.to_string()),
+        ("lasthop.plan", manifest.plan.name.clone()),
+    ];
+    Table {
+        columns: before.chain(factors).chain(behind).collect(),
+        metadata: metadata.map(|(key, value)| (key.to_owned(), value)).into(),
+    }
+}
+
+/// Writes the table of a campaign into its run directory, whole or not at all; its path.
+pub fn write(directory: &Directory) -> Result<PathBuf, TableError> {
+    let path = directory.path.join(FILE);
+    of(directory).write(&path)?;
+    Ok(path)
+}
+
+/// Writes a table as CSV (RFC 4180, with a line of names): numbers with a point, empty cells as nothing.
+pub fn write_csv(table: &Table, output: impl io::Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(output);
+    writer.write_record(table.columns.iter().map(|column| &column.name))?;
+    for row in 0..table.rows() {
+        writer
+            .write_record(table.columns.iter().map(|column| column.values.text(row).unwrap_or_default()))?;
+    }
+    writer.flush()
+}
+
+/// Units of the columns that have one: for [`Manifest::units`](crate::Manifest::units).
+#[must_use]
+pub fn units() -> BTreeMap<String, String> {
+    let with_unit = BEFORE.iter().chain(BEHIND).filter(|field| !field.unit.is_empty());
+    with_unit.map(|field| (field.name.to_owned(), field.unit.to_owned())).collect()
+}
+
+impl Field {
+    fn column(&self, rows: &[Row<'_>]) -> Column {
+        let values = match self.get {
+            Get::Bool(get) => Values::Bool(rows.iter().map(|row| Some(get(row))).collect()),
+            Get::Number(get) => Values::Number(rows.iter().map(get).collect()),
+            Get::Real(get) => Values::Real(rows.iter().map(|row| Some(get(row))).collect()),
+            Get::Text(get) => Values::Text(rows.iter().map(get).collect()),
+        };
+        let unit = if self.unit.is_empty() { String::new() } else { format!(", in {}", self.unit) };
+        Column { name: self.name.to_owned(), meaning: format!("{}{unit}", self.meaning), values }
+    }
+}
+
+fn delay(row: &Row<'_>, of: impl Fn(&RoundTrips) -> u64) -> Option<u64> {
+    row.connection.round_trips.as_ref().map(of)
+}
+
+fn verdict(run: &RunRecord) -> &'static str {
+    match run.verdict {
+        Verdict::Good => "good",
+        Verdict::Overloaded => "overloaded",
+        Verdict::Failed => "failed",
+    }
+}
+
+fn protocol(connection: &Connection) -> &'static str {
+    match connection.protocol {
+        Protocol::Tcp => "tcp",
+        Protocol::Udp => "udp",
+        Protocol::Program => "program",
+    }
+}
+
+#[cfg(test)]
+mod tests;

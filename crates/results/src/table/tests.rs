@@ -1,0 +1,110 @@
+use super::*;
+use crate::example::{campaign, connection};
+
+/// Two runs: one of two connections, one overloaded.
+fn directory() -> Directory {
+    let mut directory = campaign(&[(4, Verdict::Good, 0.1), (0, Verdict::Overloaded, 2.5)]);
+    let round_trips =
+        RoundTrips { samples: 3, min_ns: 1, mean_ns: 2, median_ns: 3, p95_ns: 4, p99_ns: 5, max_ns: 6 };
+    directory.connections[0].push(Connection {
+        number: 1,
+        protocol: Protocol::Udp,
+        from: "station".into(),
+        from_port: 5000,
+        error: Some("reset, \"at once\"".into()),
+        established_ns: Some(u64::MAX),
+        round_trips: Some(round_trips),
+        ..connection("bulk", 7)
+    });
+    directory
+}
+
+#[test]
+fn what_was_written_is_read() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = Directory { path: place.path().into(), ..directory() };
+    let path = write(&directory).unwrap();
+    assert_eq!(path, place.path().join("results.parquet"));
+    assert_eq!(Table::read(&path).unwrap(), of(&directory));
+    write(&directory).unwrap();
+}
+
+#[test]
+fn rows_say_where_they_belong() {
+    let table = of(&directory());
+    let names: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names[..6], ["cell", "factor.lite", "factor.loss", "repetition", "verdict", "workload"]);
+    let text = |name: &str| -> Vec<String> {
+        let values = &table.column(name).unwrap().values;
+        (0..table.rows()).map(|row| values.text(row).unwrap_or_else(|| "-".into())).collect()
+    };
+    assert_eq!(text("cell"), ["4", "4", "0"]);
+    assert_eq!(text("factor.lite"), ["on", "on", "off"]);
+    assert_eq!(text("factor.loss"), ["one", "one", "none"]);
+    assert_eq!(text("repetition"), ["0", "0", "1"]);
+    assert_eq!(text("verdict"), ["good", "good", "overloaded"]);
+    assert_eq!(text("protocol"), ["tcp", "udp", "tcp"]);
+    assert_eq!(text("rtt_p95_ns"), ["-", "4", "-"]);
+    assert_eq!(text("established_ns"), ["-", "18446744073709551615", "-"]);
+    assert_eq!(text("goodput_bps"), ["0.1", "56", "2.5"]);
+    let meaning = &table.column("goodput_bps").unwrap().meaning;
+    assert_eq!(meaning, "`bytes` over the time from start_ns to end_ns, in bit/s");
+}
+
+/// The fields of [`Connection`], as its JSON names them, are the table's: none is forgotten.
+#[test]
+fn every_field_of_a_connection_has_a_column() {
+    let full = Connection { round_trips: Some(RoundTrips::default()), ..Connection::default() };
+    let serde_json::Value::Object(fields) = serde_json::to_value(full).unwrap() else { panic!("an object") };
+    let mut expected = Vec::new();
+    for (name, value) in fields {
+        match value {
+            serde_json::Value::Object(delays) => {
+                expected.extend(delays.keys().map(|delay| format!("rtt_{delay}")));
+            }
+            _ => expected.push(name),
+        }
+    }
+    let mut columns: Vec<_> = BEHIND[2..].iter().map(|field| field.name.to_owned()).collect();
+    expected.sort_unstable();
+    columns.sort_unstable();
+    assert_eq!(columns, expected);
+}
+
+#[test]
+fn words_are_those_of_the_manifest() {
+    for (ours, theirs) in [
+        (verdict(&crate::example::run(0, 0)), serde_json::to_value(Verdict::Good)),
+        (protocol(&connection("bulk", 0)), serde_json::to_value(Protocol::Tcp)),
+    ] {
+        assert_eq!(theirs.unwrap(), ours);
+    }
+    assert_eq!(units()["goodput_bps"], "bit/s");
+    assert!(!units().contains_key("cell"));
+}
+
+#[test]
+fn csv_has_the_same_cells() {
+    let table = of(&directory());
+    let mut bytes = Vec::new();
+    write_csv(&table, &mut bytes).unwrap();
+    let mut reader = csv::Reader::from_reader(bytes.as_slice());
+    let names: Vec<_> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    assert_eq!(names, table.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>());
+    let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 3);
+    for (number, row) in rows.iter().enumerate() {
+        for (cell, column) in row.iter().zip(&table.columns) {
+            assert_eq!(cell, column.values.text(number).unwrap_or_default(), "{} of {number}", column.name);
+        }
+    }
+}
+
+#[test]
+fn a_campaign_without_runs_has_the_columns() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = Directory { path: place.path().into(), ..campaign(&[]) };
+    let table = Table::read(&write(&directory).unwrap()).unwrap();
+    assert_eq!((table.rows(), table.columns.len()), (0, of(&directory).columns.len()));
+    assert!(table.column("factor.loss").is_some());
+}
