@@ -49,7 +49,8 @@ const COLUMNS: &[Column] = columns! {
     Count "resets" "packets with RST" |(_, way)| Some(way.counts.resets);
     Count "acks" "packets with ACK" |(_, way)| Some(way.counts.acks);
     Count "pure_acks" "packets with ACK, without data, SYN, FIN and RST" |(_, way)| Some(way.counts.pure_acks);
-    Count "sack_packets" "packets with SACK blocks" |(_, way)| Some(way.counts.sack_packets);
+    Count "sack_packets" "acknowledgments with SACK blocks, resets excepted" |(_, way)| Some(way.counts.sack_packets);
+    Count "sacks" "packets with SACK blocks, resets and others without ACK included" |(_, way)| Some(way.counts.sacks);
     Count "dsack_packets" "packets with a duplicate SACK" |(_, way)| Some(way.counts.dsack_packets);
     Count "max_sack_blocks" "most SACK blocks in a packet" |(_, way)| Some(way.counts.max_sack_blocks);
     Count "sack_blocks" "SACK blocks sent" |(_, way)| Some(way.counts.sack_blocks);

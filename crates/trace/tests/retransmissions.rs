@@ -218,6 +218,15 @@ fn round_trips_leave_out_what_was_sent_twice() {
 }
 
 #[test]
+fn a_sack_in_a_reset_is_one_of_those_sent_and_none_of_the_acknowledgments() {
+    // As tcptrace counts: "sacks sent" 2, "sack pkts sent" 1.
+    let reset = Packet { flags: "AR", ..sack(141 * MS, 1001, &[(1101, 1201)]) };
+    let packets = [data(100 * MS, 1101, 100), sack(140 * MS, 1001, &[(1101, 1201)]), reset];
+    let counts = connection(&packets).halves[1].counts;
+    assert_eq!((counts.sacks, counts.sack_packets, counts.sack_blocks), (2, 1, 2));
+}
+
+#[test]
 fn tl_25_a_silence_is_flagged_with_its_place_and_cause() {
     // Appendix B of the TCP Lite thesis: about 32 s without a packet until the next timeout.
     let packets = [
