@@ -109,6 +109,11 @@ impl Plan {
         let source = Source { file, text };
         let read: PlanFile = toml::from_str(text).map_err(|error| source.toml_error(&error))?;
         let (factors, variables) = build::factors(source, &read)?;
+        for expected in &read.expect {
+            results::expectation::check(expected, &factors).map_err(|error| {
+                source.error_somewhere(format!("`expect` with the title `{}`: {error}", expected.title))
+            })?;
+        }
         let path = Path::new(file);
         let name = path.file_stem().map_or_else(|| "plan".into(), |stem| stem.to_string_lossy().into_owned());
         let repetitions = read.repetitions.unwrap_or(1);

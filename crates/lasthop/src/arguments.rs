@@ -47,6 +47,10 @@ pub enum Command {
     SelfCheck(SelfCheckArguments),
     /// Convert the event log of a run that was killed to Parquet
     Recover(RecoverArguments),
+    /// Write the report of a campaign, or of one run of `lasthop link`, as one HTML file
+    Report(crate::report_command::ReportArguments),
+    /// Compare two campaigns cell by cell
+    Compare(crate::compare_command::CompareArguments),
 }
 
 /// `lasthop link`.

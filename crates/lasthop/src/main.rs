@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod compare_command;
 mod doctor_command;
 mod fit_command;
 mod link_command;
@@ -10,6 +11,7 @@ mod profiles_command;
 mod recover_command;
 mod remote;
 mod run_command;
+mod report_command;
 mod self_check_command;
 mod trace_command;
 
@@ -71,6 +73,8 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Clean => clean(),
         Command::Recover(arguments) => recover_command::run(&arguments),
         Command::Doctor => Ok(doctor_command::run()),
+        Command::Report(arguments) => report_command::run(&arguments),
+        Command::Compare(arguments) => compare_command::run(&arguments),
         Command::SelfCheck(arguments) => self_check_command::run(&arguments),
     }
 }

@@ -13,7 +13,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// Bytes that arrived over the time that they took; of several connections the sum of theirs.
+    /// Bytes that arrived over the time in which at least one connection was there.
     Goodput,
     /// From the earliest start to the latest end; no value if a connection is not complete.
     Completion,
@@ -112,7 +112,7 @@ impl Metric {
         }
         let tcp = || Count::of(measured.iter().filter(|row| row.protocol == Protocol::Tcp));
         match self {
-            Self::Goodput => Some(measured.iter().map(|row| row.goodput_bps).sum()),
+            Self::Goodput => Some(goodput(&measured)),
             Self::Completion => completion(&measured),
             Self::Retransmissions => Some(tcp()?.retransmissions as f64),
             Self::RetransmissionRate => tcp()?.percent(|count| count.retransmissions),
@@ -179,6 +179,22 @@ impl Count {
     fn percent(&self, part: impl Fn(&Self) -> u64) -> Option<f64> {
         (self.segments > 0).then(|| 100.0 * part(self) as f64 / self.segments as f64)
     }
+}
+
+/// All bytes over the time in which at least one of the connections was there, in bit/s: of one connection its own, of several
+/// side by side what they carry together, of several in a row what they carry while there is one. A program's own row, which
+/// has no bytes, counts only where there is nothing else.
+fn goodput(rows: &[&Connection]) -> f64 {
+    let carriers: Vec<_> = rows.iter().filter(|row| row.protocol != Protocol::Program).collect();
+    let mut times: Vec<_> = carriers.iter().map(|row| (row.start_ns, row.end_ns)).collect();
+    times.sort_unstable();
+    let (mut busy, mut until) = (0, 0);
+    for (start, end) in times {
+        busy += end.saturating_sub(start.max(until));
+        until = until.max(end);
+    }
+    let bytes: u64 = carriers.iter().map(|row| row.bytes).sum();
+    if busy == 0 { 0.0 } else { bytes as f64 * 8e9 / busy as f64 }
 }
 
 /// In seconds.

@@ -14,7 +14,6 @@ use netlab::offload::{self, Offloads};
 use netlab::sysctl;
 use netlab::tun::Tun;
 use packet::Layer;
-use std::time::UNIX_EPOCH;
 
 /// Packets that wait in a device for the emulator; so many that what is lost is lost by the model.
 const DEVICE_QUEUE: u32 = 10_000;
@@ -97,12 +96,13 @@ pub fn build(scenario: &Scenario, pipelines: &[Pipelines]) -> Result<Mesh, Strin
     build().map_err(|error| error.to_string())
 }
 
-/// The recorder of fates and packets.
+/// The recorder of fates and packets; `started` is the start of the run in nanoseconds since 1970.
 pub fn recorder(
     experiment: &Experiment,
     pipelines: &[Pipelines],
     seed: u64,
     files: &Files,
+    started: u64,
 ) -> Result<Recorder, String> {
     let links = experiment.scenario.links.iter().zip(pipelines).enumerate();
     let links = links.map(|(place, (link, pipelines))| {
@@ -120,7 +120,7 @@ pub fn recorder(
             down: way(Direction::Down, &pipelines.down),
         }
     });
-    let started = WallTime::from_nanos(UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64);
+    let started = WallTime::from_nanos(started);
     let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, links.collect());
     let options = capture::Options {
         capture: files.capture().map(CaptureTo::Path),

@@ -24,12 +24,22 @@ fn delays(median_ms: u64, samples: u64) -> RoundTrips {
 fn several_connections_add_up() {
     let run = [transfer(1, 4, 90, 9), transfer(2, 6, 10, 1)];
     let of = |metric: Metric| metric.of_run(&run, None);
-    assert_eq!(of(Metric::Goodput), Some(1600.0));
+    assert_eq!(of(Metric::Goodput), Some(320.0), "200 bytes in 5 seconds");
     assert_eq!(of(Metric::Completion), Some(5.0));
     assert_eq!(of(Metric::Retransmissions), Some(10.0));
     assert_eq!(of(Metric::RetransmissionRate), Some(10.0), "of all segments, not the mean of the rates");
     assert_eq!(of(Metric::Timeouts), Some(2.0));
     assert_eq!(of(Metric::Bytes), Some(200.0));
+}
+
+#[test]
+fn pauses_between_requests_do_not_count() {
+    let run = [transfer(0, 1, 1, 0), transfer(7, 8, 1, 0)];
+    assert_eq!(Metric::Goodput.of_run(&run, None), Some(800.0));
+    let program = Connection { protocol: Protocol::Program, bytes: 0, ..transfer(0, 100, 0, 0) };
+    let [first, second] = run;
+    assert_eq!(Metric::Goodput.of_run(&[program.clone(), first, second], None), Some(800.0));
+    assert_eq!(Metric::Goodput.of_run(&[program], None), Some(0.0));
 }
 
 #[test]

@@ -1,0 +1,145 @@
+//! What was run, and which runs went wrong.
+
+use crate::side_by_side::is_merged;
+use results::{Clock, Manifest, Verdict};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What was run, on what.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct About {
+    name: String,
+    title: String,
+    description: String,
+    /// File of the plan, and its text.
+    plan_file: String,
+    plan_text: String,
+    lasthop: String,
+    kernel: String,
+    clock: Clock,
+    /// What is known about the machine, for people.
+    machine: String,
+    /// As text: a page's numbers have 53 bits. Empty for two campaigns.
+    seed: String,
+    /// In milliseconds since 1970, which is what a page counts time in.
+    started_ms: u64,
+    ended_ms: Option<u64>,
+    /// Runs that were asked for.
+    planned: usize,
+    repetitions: u32,
+    /// What the links were, with the cells that had them where cells differ.
+    links: Vec<Link>,
+}
+
+/// One direction of one link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Link {
+    link: String,
+    direction: String,
+    profile: String,
+    /// Numbers of the cells that had this profile; none if all had.
+    cells: Vec<u32>,
+}
+
+/// A run that did not go well.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Trouble {
+    cell: u32,
+    label: String,
+    repetition: u32,
+    verdict: Verdict,
+    reasons: Vec<String>,
+}
+
+impl About {
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+}
+
+pub(crate) fn of(manifest: &Manifest) -> About {
+    let plan = &manifest.plan;
+    About {
+        name: plan.name.clone(),
+        title: if plan.title.is_empty() { plan.name.clone() } else { plan.title.clone() },
+        description: plan.description.clone(),
+        plan_file: plan.file.clone(),
+        plan_text: plan.text.clone(),
+        lasthop: manifest.lasthop.clone(),
+        kernel: manifest.kernel.clone(),
+        clock: manifest.clock,
+        machine: machine(&manifest.machine),
+        seed: if is_merged(manifest) { String::new() } else { manifest.seed.to_string() },
+        started_ms: manifest.started_unix_ns / 1_000_000,
+        ended_ms: manifest.ended_unix_ns.map(|end| end / 1_000_000),
+        planned: manifest.cells.len() * manifest.repetitions as usize,
+        repetitions: manifest.repetitions,
+        links: links(manifest),
+    }
+}
+
+/// Only what is known: a machine that was not recorded has no processors.
+fn machine(machine: &results::Machine) -> String {
+    let mut parts = Vec::new();
+    if !machine.processor.is_empty() {
+        parts.push(machine.processor.clone());
+    }
+    if machine.processors > 0 {
+        parts.push(format!("{} processors", machine.processors));
+    }
+    if machine.memory_bytes > 0 {
+        parts.push(format!("{:.1} GiB of memory", machine.memory_bytes as f64 / f64::from(1 << 30)));
+    }
+    if !machine.architecture.is_empty() {
+        parts.push(machine.architecture.clone());
+    }
+    parts.join(", ")
+}
+
+/// Every profile that a direction of a link had, in the order in which they were met.
+fn links(manifest: &Manifest) -> Vec<Link> {
+    let mut links: Vec<Link> = Vec::new();
+    for run in &manifest.runs {
+        for way in &run.links {
+            let same = |known: &&mut Link| {
+                (&known.link, &known.direction, &known.profile) == (&way.link, &way.direction, &way.profile)
+            };
+            match links.iter_mut().find(same) {
+                Some(known) if known.cells.contains(&run.cell) => {}
+                Some(known) => known.cells.push(run.cell),
+                None => links.push(Link {
+                    link: way.link.clone(),
+                    direction: way.direction.clone(),
+                    profile: way.profile.clone(),
+                    cells: vec![run.cell],
+                }),
+            }
+        }
+    }
+    let mut profiles: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for link in &links {
+        *profiles.entry((link.link.clone(), link.direction.clone())).or_default() += 1;
+    }
+    for link in &mut links {
+        if profiles[&(link.link.clone(), link.direction.clone())] == 1 {
+            link.cells.clear();
+        }
+    }
+    links
+}
+
+pub(crate) fn troubles(manifest: &Manifest) -> Vec<Trouble> {
+    let label = |number| {
+        let cell = manifest.cells.iter().find(|cell| cell.number == number);
+        cell.map_or_else(|| format!("cell {number}, which the manifest does not have"), results::Cell::label)
+    };
+    let bad = manifest.runs.iter().filter(|run| run.verdict != Verdict::Good);
+    bad.map(|run| Trouble {
+        cell: run.cell,
+        label: label(run.cell),
+        repetition: run.repetition,
+        verdict: run.verdict,
+        reasons: run.reasons.clone(),
+    })
+    .collect()
+}

@@ -1,0 +1,57 @@
+//! The page as one file: the built bundle of `web/` and the numbers as JSON. It needs no network, and its policy allows none.
+
+use crate::Page;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Built from `web/` by `npm run build`; `web/README.md` says how.
+const SCRIPT: &str = include_str!("../assets/report.js");
+const STYLE: &str = include_str!("../assets/report.css");
+
+/// What the browser may load: what is in the file, and nothing else.
+const POLICY: &str =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+
+/// The text of `report.html`.
+pub fn file(page: &Page) -> serde_json::Result<String> {
+    let title = escaped(page.title());
+    let data = data(page)?;
+    Ok(format!(
+        "<!doctype html>\n\
+         <html lang=\"en\">\n\
+         <head>\n\
+         <meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n\
+         <title>{title}</title>\n\
+         <style>{STYLE}</style>\n\
+         </head>\n\
+         <body>\n\
+         <main id=\"report\"><noscript><p>The figures of this report are drawn by a script in this file; \
+         please allow scripts.</p></noscript></main>\n\
+         <script type=\"application/json\" id=\"data\">{data}</script>\n\
+         <script>{SCRIPT}</script>\n\
+         </body>\n\
+         </html>\n"
+    ))
+}
+
+/// Writes the page to `path`, whole or not at all.
+pub fn write(page: &Page, path: &Path) -> io::Result<()> {
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".new");
+    fs::write(&unfinished, file(page)?)?;
+    fs::rename(unfinished, path)
+}
+
+/// The numbers. In JSON `<` stands in strings alone, and none of them may end the element or open a comment in it.
+fn data(page: &Page) -> serde_json::Result<String> {
+    Ok(serde_json::to_string(page)?.replace('<', "\\u003c"))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}

@@ -1,0 +1,49 @@
+//! Ours beside the published: each expectation of the plan with what came out.
+
+use results::{Comparison, Directory, Expectation, compare};
+use serde::Serialize;
+
+/// One published figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Figure {
+    id: String,
+    title: String,
+    source: String,
+    metric: String,
+    statistic: String,
+    /// Which cells, in words.
+    of: String,
+    /// Against which cells, in words; empty if the figure is no change.
+    against: String,
+    #[serde(flatten)]
+    comparison: Comparison,
+}
+
+pub(crate) fn all(directory: &Directory) -> Vec<Figure> {
+    directory.manifest.expectations.iter().map(|expectation| figure(directory, expectation)).collect()
+}
+
+fn figure(directory: &Directory, expectation: &Expectation) -> Figure {
+    Figure {
+        id: expectation.id.clone(),
+        title: expectation.title.clone(),
+        source: expectation.source.clone(),
+        metric: expectation.metric.clone(),
+        statistic: expectation.statistic.clone().unwrap_or_else(|| "mean".into()),
+        of: words(&expectation.of),
+        against: expectation.against.as_ref().map(words).unwrap_or_default(),
+        comparison: compare(directory, expectation),
+    }
+}
+
+/// `loss=lite-1 or lite-2, cc=reno`; `all cells` of no choice.
+fn words(selection: &results::Selection) -> String {
+    if selection.is_empty() {
+        return "all cells".into();
+    }
+    let each = selection.iter().map(|(factor, levels)| {
+        let levels: Vec<_> = levels.iter().map(String::as_str).collect();
+        format!("{factor}={}", levels.join(" or "))
+    });
+    each.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,165 @@
+//! What the page reads: the whole of it. `web/src/data.ts` says the same in TypeScript.
+//!
+//! Cells, runs and factors are named by their place in the page's own lists. Where a campaign has overloaded runs, all
+//! that is made of the runs exists twice: without them, and with them.
+
+use crate::about::{self, About, Trouble};
+use crate::links::{self, Links};
+use crate::literature::{self, Figure};
+use crate::measure::{self, Measure};
+use crate::scatter::{self, Scatter};
+use crate::sequence::{self, Sequences};
+use results::{Directory, Verdict};
+use serde::Serialize;
+
+/// Version of what the page reads: raised with every change, so that a page never draws what it does not know.
+pub const SCHEMA: u32 = 1;
+
+/// What to put into a page.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Show overloaded runs in figures from the start; the reader can switch.
+    pub overloaded: bool,
+    /// Points that all time-sequence plots together may have.
+    pub sequence_points: usize,
+}
+
+/// Everything that a page shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Page {
+    schema: u32,
+    about: About,
+    factors: Vec<Factor>,
+    cells: Vec<Cell>,
+    runs: Runs,
+    troubles: Vec<Trouble>,
+    measures: Vec<Measure>,
+    scatters: Vec<Scatter>,
+    literature: Vec<Figure>,
+    sequences: Sequences,
+    links: Links,
+    overloaded: bool,
+}
+
+/// Something that was varied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Factor {
+    name: String,
+    title: String,
+    levels: Vec<String>,
+}
+
+/// A combination of levels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Cell {
+    number: u32,
+    label: String,
+    /// For each factor the place of the level; `None` if the manifest names a level that the factor has not.
+    levels: Vec<Option<usize>>,
+}
+
+/// The runs, a column each.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+struct Runs {
+    cell: Vec<usize>,
+    repetition: Vec<u32>,
+    verdict: Vec<Verdict>,
+    seconds: Vec<f64>,
+    wall_seconds: Vec<f64>,
+}
+
+impl Default for Options {
+    /// Without overloaded runs; half a million points, of which a browser draws each plot's share at once.
+    fn default() -> Self {
+        Self { overloaded: false, sequence_points: 500_000 }
+    }
+}
+
+impl Page {
+    /// Of a campaign, finished or not. Captures that cannot be read are named in the page and do not stop it.
+    #[must_use]
+    pub fn of(directory: &Directory, options: Options) -> Self {
+        let measures = measure::all(directory);
+        Self {
+            schema: SCHEMA,
+            about: about::of(&directory.manifest),
+            factors: factors(directory),
+            cells: cells(directory),
+            runs: runs(directory),
+            troubles: about::troubles(&directory.manifest),
+            scatters: scatter::all(directory, &measures),
+            measures,
+            literature: literature::all(directory),
+            sequences: sequence::all(directory, options.sequence_points),
+            links: links::all(directory),
+            overloaded: options.overloaded,
+        }
+    }
+
+    /// Title of the campaign.
+    #[must_use]
+    pub(crate) fn title(&self) -> &str {
+        self.about.title()
+    }
+
+    /// Measurements, for each workload and metric that has any.
+    #[must_use]
+    pub fn measures(&self) -> &[Measure] {
+        &self.measures
+    }
+}
+
+/// Whether a campaign has runs that count only when asked for.
+pub(crate) fn has_overloaded(directory: &Directory) -> bool {
+    directory.manifest.runs.iter().any(|run| run.verdict == Verdict::Overloaded)
+}
+
+/// Place of a cell in the manifest, by its number.
+pub(crate) fn place(directory: &Directory, number: u32) -> Option<usize> {
+    directory.manifest.cells.iter().position(|cell| cell.number == number)
+}
+
+fn factors(directory: &Directory) -> Vec<Factor> {
+    let all = directory.manifest.factors.iter();
+    all.map(|factor| Factor {
+        name: factor.name.clone(),
+        title: if factor.title.is_empty() { factor.name.clone() } else { factor.title.clone() },
+        levels: factor.levels.clone(),
+    })
+    .collect()
+}
+
+fn cells(directory: &Directory) -> Vec<Cell> {
+    let factors = &directory.manifest.factors;
+    let of = |cell: &results::Cell| Cell {
+        number: cell.number,
+        label: cell.label(),
+        levels: factors
+            .iter()
+            .map(|factor| {
+                let level = cell.level(&factor.name)?;
+                factor.levels.iter().position(|known| known == level)
+            })
+            .collect(),
+    };
+    directory.manifest.cells.iter().map(of).collect()
+}
+
+/// Runs of cells that the manifest does not have are passed over, here and in every other list of runs.
+pub(crate) fn known_runs(
+    directory: &Directory,
+) -> impl Iterator<Item = (usize, &results::RunRecord, &[results::Connection])> {
+    directory.runs().filter_map(|(run, connections)| Some((place(directory, run.cell)?, run, connections)))
+}
+
+fn runs(directory: &Directory) -> Runs {
+    let mut runs = Runs::default();
+    for (cell, run, _) in known_runs(directory) {
+        runs.cell.push(cell);
+        runs.repetition.push(run.repetition);
+        runs.verdict.push(run.verdict);
+        runs.seconds.push(run.seconds);
+        runs.wall_seconds.push(run.wall_seconds);
+    }
+    runs
+}

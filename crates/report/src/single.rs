@@ -1,0 +1,246 @@
+//! What one `lasthop link` leaves (`--json`, `--capture`, `--events`), read as a campaign of one run without factors.
+
+use crate::sequence;
+use capture::table;
+use results::manifest::SCHEMA;
+use results::{
+    Cell, Clock, Connection, Directory, LinkCounters, Machine, Manifest, PlanText, Protocol, RoundTrips,
+    RunRecord, Verdict,
+};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use trace::row::ConnectionRow;
+
+/// The object of `lasthop link --json`; what is not needed here is passed over.
+#[derive(Debug, Deserialize)]
+struct Summary {
+    seed: u64,
+    seconds: f64,
+    up: Way,
+    down: Way,
+    overloaded: bool,
+    #[serde(default)]
+    overload_reasons: Vec<String>,
+}
+
+/// One direction in it.
+#[derive(Debug, Deserialize)]
+struct Way {
+    packets: u64,
+    lost_by_reason: BTreeMap<String, u64>,
+    damaged: u64,
+    duplicated: u64,
+    reordered: u64,
+    bytes: u64,
+    delivered_bytes: u64,
+    delay_mean_ns: Option<u64>,
+    waiting_mean_ns: Option<u64>,
+}
+
+/// A path that is no run.
+#[derive(Debug, thiserror::Error)]
+pub enum SingleError {
+    /// It cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("{} is no summary of `lasthop link --json`: {reason}", path.display())]
+    NoSummary {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: serde_json::Error,
+    },
+    /// A directory without a run.
+    #[error("{} has neither a manifest.json nor a summary of `lasthop link --json FILE.json`", .0.display())]
+    NoRun(PathBuf),
+    /// A directory with several runs.
+    #[error("{} has several summaries ({}): name one of them", path.display(), files.join(", "))]
+    Several {
+        /// Which directory.
+        path: PathBuf,
+        /// The summaries.
+        files: Vec<String>,
+    },
+}
+
+/// Reads the run whose summary is `path`, or is the only one in the directory `path`. Its capture and event log are the
+/// files beside it of the same name, or else the only ones of their kind.
+pub fn open(path: &Path) -> Result<Directory, SingleError> {
+    let (file, summary) = if path.is_dir() { only_summary(path)? } else { (path.to_owned(), read(path)?) };
+    let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
+    let capture = beside(&file, &["pcapng", "pcap"]);
+    let events = beside(&file, &["parquet"]);
+    let header = events
+        .as_ref()
+        .and_then(|events| table::Reader::open(&folder.join(events)).ok())
+        .map(|reader| reader.header().clone());
+    let connections = capture.as_ref().map_or_else(Vec::new, |capture| connections(&folder, capture));
+    let manifest = manifest(&file, &summary, header.as_ref(), capture, events);
+    Ok(Directory { path: folder, manifest, connections: vec![connections] })
+}
+
+fn read(path: &Path) -> Result<Summary, SingleError> {
+    let text =
+        fs::read_to_string(path).map_err(|source| SingleError::Read { path: path.to_owned(), source })?;
+    serde_json::from_str(&text).map_err(|reason| SingleError::NoSummary { path: path.to_owned(), reason })
+}
+
+fn only_summary(folder: &Path) -> Result<(PathBuf, Summary), SingleError> {
+    let failed = |source| SingleError::Read { path: folder.to_owned(), source };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension() == Some(OsStr::new("json"))
+            && let Ok(summary) = read(&path)
+        {
+            found.push((path, summary));
+        }
+    }
+    if found.len() > 1 {
+        let mut files: Vec<_> = found.iter().map(|(path, _)| path.display().to_string()).collect();
+        files.sort();
+        return Err(SingleError::Several { path: folder.to_owned(), files });
+    }
+    found.pop().ok_or_else(|| SingleError::NoRun(folder.to_owned()))
+}
+
+/// Name of the file of one of these kinds that belongs to `summary`.
+fn beside(summary: &Path, kinds: &[&str]) -> Option<String> {
+    let folder = summary.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let kind = |path: &PathBuf| kinds.iter().any(|kind| path.extension() == Some(OsStr::new(kind)));
+    let files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(kind).collect();
+    let same = files.iter().find(|path| path.file_stem() == summary.file_stem());
+    let only = || files.first().filter(|_| files.len() == 1);
+    Some(same.or_else(only)?.file_name()?.to_string_lossy().into_owned())
+}
+
+/// The TCP connections of the capture, by the interface that saw the most of the largest one. A capture that cannot be read
+/// gives none; the page says so where it would draw it.
+fn connections(folder: &Path, capture: &str) -> Vec<Connection> {
+    let Ok(Some(largest)) = sequence::largest(folder, &[capture.to_owned()]) else { return Vec::new() };
+    let rows = sequence::rows(&largest.capture).unwrap_or_default();
+    let here = rows.iter().filter(|row| row.interface == largest.row.interface);
+    let start = rows.iter().map(|row| row.first_packet_unix_ns).min().unwrap_or(0);
+    here.enumerate().map(|(number, row)| connection(row, number as u32, start)).collect()
+}
+
+/// What a capture tells of a connection, in the direction with more data. An application's own times it does not tell: the
+/// connection starts with its first packet and ends with its last one.
+fn connection(row: &ConnectionRow, number: u32, start: u64) -> Connection {
+    let more = usize::from(row.directions[1].unique_bytes > row.directions[0].unique_bytes);
+    let way = &row.directions[more];
+    let delays = way.round_trips;
+    Connection {
+        workload: "link".into(),
+        number,
+        protocol: Protocol::Tcp,
+        from: way.from.ip().to_string(),
+        to: way.to.ip().to_string(),
+        from_port: way.from.port(),
+        to_port: way.to.port(),
+        congestion_control: String::new(),
+        complete: row.complete,
+        error: None,
+        start_ns: row.first_packet_unix_ns - start,
+        established_ns: None,
+        end_ns: row.last_packet_unix_ns - start,
+        bytes: way.unique_bytes,
+        goodput_bps: way.throughput.unwrap_or(0.0) * 8.0,
+        segments: way.counts.data_packets,
+        retransmissions: way.counts.retransmitted_packets,
+        timeouts: way.retransmissions.timeouts,
+        lost: 0,
+        round_trips: (delays.count > 0).then_some(RoundTrips {
+            samples: delays.count,
+            min_ns: delays.min_ns,
+            mean_ns: delays.mean_ns,
+            median_ns: delays.median_ns,
+            p95_ns: delays.p95_ns,
+            p99_ns: delays.p99_ns,
+            max_ns: delays.max_ns,
+        }),
+        idle_max_ns: way.idle_max_us.unwrap_or(0) * 1000,
+    }
+}
+
+fn manifest(
+    file: &Path,
+    summary: &Summary,
+    header: Option<&capture::Header>,
+    capture: Option<String>,
+    events: Option<String>,
+) -> Manifest {
+    let link = header.and_then(|header| header.links.first());
+    let name = link.map_or("link", |link| link.name.as_str());
+    let counters = |direction: &str, way: &Way, profile: Option<&str>| LinkCounters {
+        link: name.to_owned(),
+        direction: direction.into(),
+        profile: profile.unwrap_or("not recorded: `lasthop link --events` keeps it").to_owned(),
+        packets: way.packets,
+        lost: way.lost_by_reason.clone(),
+        damaged: way.damaged,
+        duplicated: way.duplicated,
+        reordered: way.reordered,
+        bytes: way.bytes,
+        delivered_bytes: way.delivered_bytes,
+        delay_mean_ns: way.delay_mean_ns,
+        waiting_mean_ns: way.waiting_mean_ns,
+    };
+    let started_unix_ns = header.map_or(0, |header| header.started.as_nanos());
+    let run = RunRecord {
+        cell: 0,
+        repetition: 0,
+        verdict: if summary.overloaded { Verdict::Overloaded } else { Verdict::Good },
+        reasons: summary.overload_reasons.clone(),
+        started_unix_ns,
+        seconds: summary.seconds,
+        wall_seconds: summary.seconds,
+        links: vec![
+            counters("up", &summary.up, link.map(|link| link.up.profile.as_str())),
+            counters("down", &summary.down, link.map(|link| link.down.profile.as_str())),
+        ],
+        captures: capture.into_iter().collect(),
+        events: events.into_iter().collect(),
+        logs: Vec::new(),
+    };
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Manifest {
+        schema: SCHEMA,
+        lasthop: header.map(|header| header.lasthop.clone()).unwrap_or_default(),
+        plan: PlanText {
+            name: stem.clone(),
+            title: link.map_or(stem, |link| format!("One run of lasthop link: {}", link.name)),
+            description: String::new(),
+            file: String::new(),
+            text: String::new(),
+        },
+        started_unix_ns,
+        ended_unix_ns: header.map(|header| header.started.as_nanos() + (summary.seconds * 1e9) as u64),
+        clock: Clock::Real,
+        kernel: String::new(),
+        machine: Machine {
+            architecture: String::new(),
+            processor: String::new(),
+            processors: 0,
+            memory_bytes: 0,
+        },
+        seed: summary.seed,
+        factors: Vec::new(),
+        cells: vec![Cell { number: 0, levels: Vec::new() }],
+        repetitions: 1,
+        runs: vec![run],
+        expectations: Vec::new(),
+        units: BTreeMap::new(),
+    }
+}

@@ -1,0 +1,220 @@
+//! The page in a real browser: everything is there, it needs no network, and what the reader does has an effect.
+
+mod chromium;
+mod synthetic;
+
+use chromium::Browser;
+use report::{Options, Page, html};
+use results::Directory;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Lets the page draw what it was told to.
+const DRAWN: &str = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))";
+
+/// A report of the synthetic campaign in `folder`, opened; `None` without a browser.
+fn opened(folder: &Path) -> Option<Browser> {
+    let mut browser = Browser::start(1280, 1000)?;
+    synthetic::write(folder, 7);
+    let directory = Directory::open(folder).expect("the campaign");
+    let file = folder.join("report.html");
+    html::write(&Page::of(&directory, Options::default()), &file).expect("a report");
+    browser.open(&file);
+    browser.evaluate(DRAWN);
+    Some(browser)
+}
+
+/// What the page complained about.
+fn complaints(browser: &Browser) -> Vec<String> {
+    let bad = |(method, parameters): &(String, Value)| match method.as_str() {
+        "Runtime.exceptionThrown" => true,
+        "Runtime.consoleAPICalled" => {
+            ["error", "warning"].contains(&parameters["type"].as_str().unwrap_or(""))
+        }
+        "Log.entryAdded" => true,
+        _ => false,
+    };
+    browser.events.iter().filter(|event| bad(event)).map(|(_, parameters)| parameters.to_string()).collect()
+}
+
+/// What the page asked for besides itself and what it carries.
+fn requests(browser: &Browser) -> Vec<String> {
+    let asked = browser.events.iter().filter(|(method, _)| method == "Network.requestWillBeSent");
+    let urls = asked.map(|(_, parameters)| parameters["request"]["url"].as_str().unwrap_or("").to_owned());
+    urls.filter(|url| !url.starts_with("data:") && !url.ends_with("/report.html")).collect()
+}
+
+/// Chooses in a list of the page.
+fn choose(browser: &mut Browser, id: &str, option: &str) {
+    let found = browser.evaluate(&format!(
+        "{{ const list = document.getElementById({id:?});
+            const option = [...list.options].find(option => option.textContent === {option:?});
+            if (option) {{ list.value = option.value; list.dispatchEvent(new Event('change')); }}
+            !!option }}"
+    ));
+    assert_eq!(found, true, "there is no `{option}` in #{id}");
+    browser.evaluate(DRAWN);
+}
+
+/// Clicks a button that saves a figure and returns the file.
+fn saved(browser: &mut Browser, figure: &str) -> String {
+    let text = browser.evaluate(&format!(
+        "{{ let saved = '';
+            const click = HTMLAnchorElement.prototype.click;
+            HTMLAnchorElement.prototype.click = function () {{ saved = decodeURIComponent(this.href.split(',').slice(1).join(',')); }};
+            document.querySelector({:?}).click();
+            HTMLAnchorElement.prototype.click = click;
+            saved }}",
+        format!("{figure} button.save")
+    ));
+    text.as_str().expect("a text").to_owned()
+}
+
+/// How many elements there are of each name in an SVG file; panics if it is not well-formed.
+fn well_formed(browser: &mut Browser, svg: &str) -> Value {
+    let counts = browser.evaluate(&format!(
+        "{{ const read = new DOMParser().parseFromString({}, 'image/svg+xml');
+            const wrong = read.querySelector('parsererror');
+            const counts = {{ root: read.documentElement.localName, wrong: wrong?.textContent ?? null }};
+            for (const element of read.querySelectorAll('*')) counts[element.localName] = (counts[element.localName] ?? 0) + 1;
+            counts }}",
+        json!(svg)
+    ));
+    assert_eq!(counts["wrong"], Value::Null);
+    assert_eq!(counts["root"], "svg");
+    counts
+}
+
+#[test]
+fn every_section_is_there_and_nothing_is_fetched() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(mut browser) = opened(folder.path()) else { return };
+    let sections =
+        ["about", "verdicts", "boxes", "scatter", "cells", "tests", "literature", "sequences", "links"];
+    for section in sections {
+        let text = browser.evaluate(&format!("document.getElementById({section:?})?.innerText.length ?? 0"));
+        assert!(text.as_u64() > Some(20), "section {section} has {text} letters");
+    }
+    assert_eq!(browser.evaluate("document.querySelectorAll('#boxes .box rect').length"), 9, "a box a cell");
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('#boxes .run > *, #boxes .run > g > *').length"),
+        88,
+        "a dot a good run"
+    );
+    assert_eq!(
+        browser.evaluate(
+            "document.querySelectorAll('#scatter .regression path, #scatter .regression line').length"
+        ),
+        3
+    );
+    assert_eq!(browser.evaluate("document.querySelectorAll('#cells tbody tr').length"), 9);
+    assert_eq!(browser.evaluate("document.querySelectorAll('#tests tbody tr').length"), 18);
+    assert_eq!(browser.evaluate("document.querySelectorAll('#literature tbody tr').length"), 5);
+    assert_eq!(browser.evaluate("document.querySelectorAll('#verdicts tbody tr').length"), 2);
+    assert_eq!(complaints(&browser), Vec::<String>::new());
+    assert_eq!(requests(&browser), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_campaign_says_is_text_and_never_markup() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(mut browser) = opened(folder.path()) else { return };
+    let title = browser.evaluate("document.querySelector('h1').textContent");
+    assert!(title.as_str().is_some_and(|title| title.ends_with(synthetic::HOSTILE)), "{title}");
+    assert_eq!(browser.evaluate("document.querySelectorAll('b').length"), 0);
+    assert_eq!(browser.evaluate("document.scripts.length"), 2);
+}
+
+#[test]
+fn the_reader_chooses_metric_axes_levels_and_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(mut browser) = opened(folder.path()) else { return };
+    let boxes = "document.querySelectorAll('#boxes .box rect').length";
+    let axis = "document.querySelector('#boxes [aria-label=\"y-axis label\"]').textContent";
+    assert_eq!(browser.evaluate(axis), "Goodput (kbit/s)");
+    choose(&mut browser, "metric", "Completion time");
+    assert_eq!(browser.evaluate(axis), "Completion time (s)");
+    assert_eq!(browser.evaluate(boxes), 9);
+    choose(&mut browser, "axis", "Congestion control");
+    choose(&mut browser, "colour", "Loss profile");
+    let columns = "[...document.querySelectorAll('#boxes [aria-label=\"fx-axis tick label\"] text')].map(text => text.textContent)";
+    assert_eq!(browser.evaluate(columns), json!(["reno", "cubic", "newzag"]));
+    assert_eq!(browser.evaluate(boxes), 9);
+    browser.evaluate("document.getElementById('level-0-0').click()");
+    assert_eq!(browser.evaluate(boxes), 6, "without loss profile 0");
+    assert_eq!(browser.evaluate("document.querySelectorAll('#cells tbody tr').length"), 6);
+    let runs = "document.querySelector('#cells tbody tr:nth-child(5) td:nth-child(3)').textContent";
+    assert_eq!(browser.evaluate(runs), "9", "one of ten was overloaded");
+    browser.evaluate("document.getElementById('overloaded').click()");
+    assert_eq!(browser.evaluate(runs), "10");
+    assert_eq!(complaints(&browser), Vec::<String>::new());
+}
+
+#[test]
+fn the_time_sequence_plot_zooms() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(mut browser) = opened(folder.path()) else { return };
+    let range = "[...document.querySelectorAll('#sequences .sequence')].map(plot => plot.dataset.range)";
+    let all = browser.evaluate(range);
+    let place = browser.evaluate(
+        "{ const over = document.querySelector('#sequences .u-over');
+           over.scrollIntoView({ block: 'center' });
+           const box = over.getBoundingClientRect();
+           [box.left, box.top, box.width, box.height] }",
+    );
+    let at = |part: f64| {
+        (place[0].as_f64().unwrap() + part * place[2].as_f64().unwrap(), place[1].as_f64().unwrap() + 100.0)
+    };
+    let mut mouse = |kind: &str, (x, y): (f64, f64), clicks: u32| {
+        let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": clicks });
+        browser.call("Input.dispatchMouseEvent", &event);
+    };
+    mouse("mouseMoved", at(0.2), 0);
+    mouse("mousePressed", at(0.2), 1);
+    mouse("mouseMoved", at(0.3), 0);
+    mouse("mouseMoved", at(0.4), 0);
+    mouse("mouseReleased", at(0.4), 1);
+    browser.evaluate(DRAWN);
+    let near = browser.evaluate(range);
+    assert_ne!(near, all);
+    let ends = |range: &Value| -> Vec<f64> {
+        range[0].as_str().expect("a range").split(' ').map(|end| end.parse().expect("a number")).collect()
+    };
+    let (near, whole) = (ends(&near), ends(&all));
+    let expected = |part: f64| whole[0] + part * (whole[1] - whole[0]);
+    for (end, part) in near.iter().zip([0.2, 0.4]) {
+        assert!((end - expected(part)).abs() < 0.01 * whole[1], "{near:?} of {whole:?}");
+    }
+
+    // A second plot keeps to the same times.
+    browser.evaluate("{ const list = document.getElementById('sequence-second'); list.value = '1'; list.dispatchEvent(new Event('change')); }");
+    browser.evaluate(DRAWN);
+    browser.evaluate("document.querySelector('#sequences .sequence').dispatchEvent(new KeyboardEvent('keydown', { key: '+' }))");
+    browser.evaluate(DRAWN);
+    let both = browser.evaluate(range);
+    assert_eq!(both[0], both[1]);
+    assert_ne!(both[0], all[0]);
+
+    let key = "document.querySelector('#sequences .sequence').dispatchEvent(new KeyboardEvent('keydown', { key: '0' }))";
+    browser.evaluate(key);
+    browser.evaluate(DRAWN);
+    assert_eq!(browser.evaluate(range)[0], all[0]);
+    assert_eq!(complaints(&browser), Vec::<String>::new());
+}
+
+#[test]
+fn every_figure_can_be_saved_as_svg() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(mut browser) = opened(folder.path()) else { return };
+    for (figure, element, least) in [
+        ("#boxes figure", "rect", 10),
+        ("#scatter figure", "path", 80),
+        ("#literature", "rect", 10),
+        ("#sequences figure", "line", 100),
+    ] {
+        let svg = saved(&mut browser, figure);
+        let counts = well_formed(&mut browser, &svg);
+        assert!(counts[element].as_u64() >= Some(least), "{figure}: {counts}");
+        assert!(!svg.contains("var(--") && !svg.contains("class="), "{figure} needs the page's style");
+    }
+}

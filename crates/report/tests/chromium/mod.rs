@@ -1,0 +1,120 @@
+//! A headless Chromium with one page, told what to do by the Chrome DevTools protocol.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tungstenite::{Message, WebSocket};
+
+/// Longest that the browser may take for an answer before the test counts as failed.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The browser, ended and removed when dropped.
+pub struct Browser {
+    process: Child,
+    socket: WebSocket<TcpStream>,
+    session: Option<String>,
+    next: u64,
+    /// Notifications that came until now: method and parameters.
+    pub events: Vec<(String, Value)>,
+    _profile: tempfile::TempDir,
+}
+
+impl Browser {
+    /// Starts Chromium with a window of this size; `None` if it is not installed, with the reason on the output.
+    pub fn start(width: u32, height: u32) -> Option<Self> {
+        let profile = tempfile::tempdir().expect("a folder");
+        let child = Command::new("chromium")
+            // No sandbox: root has none. The page is our own, and the network is off.
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+            .args(["--no-first-run", "--disable-background-networking", "--remote-debugging-port=0"])
+            .arg(format!("--window-size={width},{height}"))
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn();
+        let Ok(mut process) = child else {
+            println!("skipped: chromium is not installed");
+            return None;
+        };
+        let stderr = BufReader::new(process.stderr.take().expect("a pipe"));
+        let mut lines = stderr.lines().map_while(Result::ok);
+        let url = lines
+            .find_map(|line| Some(line.split_once("DevTools listening on ")?.1.to_owned()))
+            .expect("Chromium says where it listens");
+        // It goes on talking; nobody needs to hear it, but a full pipe would stop it.
+        std::thread::spawn(move || lines.for_each(drop));
+        let address = url.trim_start_matches("ws://").split('/').next().expect("an address").to_owned();
+        let stream = TcpStream::connect(address).expect("Chromium listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        let (socket, _) = tungstenite::client(url, stream).expect("a WebSocket");
+        let mut browser =
+            Self { process, socket, session: None, next: 0, events: Vec::new(), _profile: profile };
+        let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = browser.call("Target.attachToTarget", &attach);
+        browser.session = session["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.call(&format!("{domain}.enable"), &json!({}));
+        }
+        Some(browser)
+    }
+
+    /// Opens a file and waits until it has been loaded.
+    pub fn open(&mut self, file: &Path) {
+        self.events.clear();
+        self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
+        while !self.events.iter().any(|(method, _)| method == "Page.loadEventFired") {
+            let message = self.read();
+            self.events.extend(notification(&message));
+        }
+    }
+
+    /// The value of an expression of the page, or of what it promises.
+    pub fn evaluate(&mut self, expression: &str) -> Value {
+        let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let result = self.call("Runtime.evaluate", &parameters);
+        assert!(result.get("exceptionDetails").is_none(), "{expression}: {result}");
+        result["result"]["value"].clone()
+    }
+
+    /// Sends a command and waits for its result.
+    pub fn call(&mut self, method: &str, parameters: &Value) -> Value {
+        self.next += 1;
+        let mut command = json!({ "id": self.next, "method": method, "params": parameters });
+        if let Some(session) = &self.session {
+            command["sessionId"] = session.as_str().into();
+        }
+        self.socket.send(Message::text(command.to_string())).expect("Chromium takes commands");
+        loop {
+            let message = self.read();
+            if message["id"] == self.next {
+                assert!(message.get("error").is_none(), "{method}: {message}");
+                return message["result"].clone();
+            }
+            self.events.extend(notification(&message));
+        }
+    }
+
+    fn read(&mut self) -> Value {
+        loop {
+            if let Message::Text(text) = self.socket.read().expect("Chromium answers") {
+                return serde_json::from_str(&text).expect("JSON");
+            }
+        }
+    }
+}
+
+fn notification(message: &Value) -> Option<(String, Value)> {
+    Some((message["method"].as_str()?.to_owned(), message["params"].clone()))
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,307 @@
+//! The numbers of a page are those of `results::statistics`, everything that ran is in it, and the file holds together.
+
+mod synthetic;
+
+use report::{Options, Page, html, open};
+use results::statistics::{Bootstrap, Distribution, Estimator, effect, holm, mann_whitney, ols, stream};
+use results::{Directory, Metric, cell_values, compare};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The synthetic campaign and its page as JSON.
+fn page() -> (tempfile::TempDir, Directory, Value) {
+    let folder = tempfile::tempdir().expect("a folder");
+    synthetic::write(folder.path(), 7);
+    let directory = Directory::open(folder.path()).expect("the campaign");
+    let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+    (folder, directory, page)
+}
+
+fn measure<'a>(page: &'a Value, metric: &str) -> &'a Value {
+    let measures = page["measures"].as_array().expect("measures");
+    measures.iter().find(|measure| measure["metric"] == metric).unwrap_or_else(|| panic!("no {metric}"))
+}
+
+#[test]
+fn distributions_and_intervals_are_those_of_the_statistics() {
+    let (_folder, directory, page) = page();
+    for metric in
+        [Metric::Goodput, Metric::Completion, Metric::RetransmissionRate, Metric::Timeouts, Metric::Rtt]
+    {
+        for (overloaded, key) in [(false, "good"), (true, "all")] {
+            let cells = measure(&page, metric.name())[key]["cells"].as_array().expect("cells");
+            assert_eq!(cells.len(), 9);
+            for (cell, ours) in cells.iter().enumerate() {
+                let values = cell_values(&directory, cell as u32, metric, None, overloaded);
+                let distribution = Distribution::of(&values).expect("values");
+                let Value::Object(expected) = serde_json::to_value(distribution).expect("JSON") else {
+                    panic!()
+                };
+                for (name, value) in expected {
+                    assert_eq!(ours[&name], value, "{metric} {name} of cell {cell}");
+                }
+                for (name, estimator) in
+                    [("median_interval", Estimator::Median), ("mean_interval", Estimator::Mean)]
+                {
+                    let interval = Bootstrap::default().interval(&values, estimator, &mut stream(7));
+                    assert_eq!(
+                        ours[name],
+                        serde_json::to_value(interval).expect("JSON"),
+                        "{metric} of cell {cell}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn failed_runs_never_count_and_overloaded_ones_only_when_asked_for() {
+    let (_folder, _directory, page) = page();
+    let count = |key: &str, cell: usize| measure(&page, "goodput")[key]["cells"][cell]["count"].clone();
+    assert_eq!([count("good", 4), count("all", 4)], [9, 9], "one run of cell 4 failed");
+    assert_eq!([count("good", 7), count("all", 7)], [9, 10], "one run of cell 7 was overloaded");
+    let troubles = page["troubles"].as_array().expect("troubles");
+    let told: Vec<_> = troubles
+        .iter()
+        .map(|trouble| {
+            (trouble["cell"].as_u64(), trouble["repetition"].as_u64(), trouble["verdict"].as_str())
+        })
+        .collect();
+    assert_eq!(told, [(Some(4), Some(3), Some("failed")), (Some(7), Some(5), Some("overloaded"))]);
+    assert!(troubles[0]["reasons"][0].as_str().is_some_and(|reason| reason.contains(synthetic::HOSTILE)));
+    assert_eq!(page["runs"]["cell"].as_array().map(Vec::len), Some(90));
+}
+
+#[test]
+fn tests_are_between_cells_that_differ_in_one_factor_and_corrected_together() {
+    let (_folder, directory, page) = page();
+    let tests = measure(&page, "goodput")["good"]["tests"].as_array().expect("tests");
+    for factor in [0, 1] {
+        let family: Vec<&Value> = tests.iter().filter(|test| test["factor"] == factor).collect();
+        assert_eq!(family.len(), 9, "3 pairs of levels with 3 levels of the other factor");
+        let values = |test: &Value, which: &str| {
+            let cell = test[which].as_u64().expect("a cell") as u32;
+            cell_values(&directory, cell, Metric::Goodput, None, false)
+        };
+        let p: Vec<f64> = family
+            .iter()
+            .map(|test| mann_whitney(&values(test, "first"), &values(test, "second")).expect("values").p)
+            .collect();
+        for ((test, p), corrected) in family.iter().zip(&p).zip(holm(&p)) {
+            let size = effect(&values(test, "first"), &values(test, "second")).expect("values");
+            assert_eq!(test["p"].as_f64(), Some(*p));
+            assert_eq!(test["corrected"].as_f64(), Some(corrected));
+            assert_eq!(test["a12"].as_f64(), Some(size.a12));
+            let levels =
+                |which: &str| &page["cells"][test[which].as_u64().expect("a cell") as usize]["levels"];
+            assert_eq!(levels("first")[1 - factor], levels("second")[1 - factor]);
+            assert!(levels("first")[factor].as_u64() < levels("second")[factor].as_u64());
+        }
+    }
+}
+
+/// TL-22: goodput against retransmissions, a line through the runs of all loss profiles for each congestion control.
+#[test]
+fn lines_go_through_the_runs_of_the_levels_they_are_drawn_through() {
+    let (_folder, directory, page) = page();
+    let scatter = &page["scatters"][0];
+    let of = |axis: &str| &page["measures"][scatter[axis].as_u64().expect("a place") as usize]["metric"];
+    assert_eq!((of("x"), of("y")), (&"retransmission-rate".into(), &"goodput".into()));
+    let lines = scatter["good"].as_array().expect("lines");
+    // With the congestion control as the dots' level lite-0 has no line: all its retransmission rates are 0.
+    assert_eq!(lines.len(), 5);
+    for line in lines {
+        let cells: Vec<u32> = line["cells"]
+            .as_array()
+            .expect("cells")
+            .iter()
+            .map(|cell| cell.as_u64().expect("a place") as u32)
+            .collect();
+        let values = |metric| -> Vec<f64> {
+            cells.iter().flat_map(|&cell| cell_values(&directory, cell, metric, None, false)).collect()
+        };
+        let expected =
+            ols(&values(Metric::RetransmissionRate), &values(Metric::Goodput), 0.95).expect("a line");
+        let slope = line["slope"]["value"].as_f64().expect("a slope");
+        assert!(
+            (slope - expected.slope.value).abs() < 1e-6 * slope.abs(),
+            "{slope} is not {}",
+            expected.slope.value
+        );
+        assert_eq!(line["points"].as_u64(), Some(expected.points as u64));
+    }
+}
+
+#[test]
+fn the_literature_is_compared_as_the_statistics_do() {
+    let (_folder, directory, page) = page();
+    let figures = page["literature"].as_array().expect("figures");
+    assert_eq!(figures.len(), directory.manifest.expectations.len());
+    for (figure, expectation) in figures.iter().zip(&directory.manifest.expectations) {
+        let Value::Object(expected) = serde_json::to_value(compare(&directory, expectation)).expect("JSON")
+        else {
+            panic!()
+        };
+        for (name, value) in expected {
+            assert_eq!(figure[&name], value);
+        }
+        assert_eq!(figure["id"], expectation.id.as_str());
+    }
+    assert_eq!(figures[1]["of"], "cc=cubic, loss=lite-4");
+    assert_eq!(figures[1]["against"], "loss=lite-0");
+}
+
+#[test]
+fn of_each_cell_one_capture_is_drawn_with_the_losses_of_its_event_log() {
+    let (_folder, _directory, page) = page();
+    let plots = page["sequences"]["plots"].as_array().expect("plots");
+    assert_eq!(plots.len(), 9);
+    assert_eq!(page["sequences"]["notes"][0], "Of 18 runs with captures 9 are here, one of each cell.");
+    for (cell, plot) in plots.iter().enumerate() {
+        let run = plot["run"].as_u64().expect("a run") as usize;
+        assert_eq!(page["runs"]["cell"][run].as_u64(), Some(cell as u64));
+        let lost = plot["losses"]["time"].as_array().map(Vec::len);
+        let again = plot["segments"]["kind"].as_str().expect("letters").matches(['F', 'T', 'L', 'R']).count();
+        let expected = [0, 1, 12][cell / 3];
+        assert_eq!((lost, again), (Some(expected), expected), "cell {cell}");
+    }
+    let reasons = &plots[6]["losses"]["reasons"];
+    assert_eq!(reasons[0], "wireless error (link wlan, stage errors)");
+}
+
+#[test]
+fn points_are_bounded_and_a_capture_that_is_gone_is_named() {
+    let (folder, directory, _) = page();
+    fs::remove_file(folder.path().join("captures/0-0.pcapng")).expect("it was there");
+    let options = Options { sequence_points: 900, ..Options::default() };
+    let page = serde_json::to_value(Page::of(&directory, options)).expect("JSON");
+    let notes = page["sequences"]["notes"].to_string();
+    assert!(notes.contains("captures/0-0.pcapng"), "{notes}");
+    assert!(!notes.contains(folder.path().to_str().expect("a path")), "{notes}");
+    for plot in page["sequences"]["plots"].as_array().expect("plots") {
+        let points = plot["segments"]["time"].as_array().map_or(0, Vec::len);
+        assert!((10..=50).contains(&points), "{points}");
+        assert!(plot["thinned"].as_str().is_some_and(|text| text.contains(" of 30")), "{}", plot["thinned"]);
+    }
+}
+
+#[test]
+fn nothing_that_a_campaign_says_ends_an_element_of_the_file() {
+    let (_folder, directory, page) = page();
+    let text = html::file(&Page::of(&directory, Options::default())).expect("a file");
+    assert_eq!(text.matches("</script").count(), 2, "of the numbers and of the script, and no other");
+    assert!(!text.contains("<b>bold"));
+    let data = text
+        .split("id=\"data\">")
+        .nth(1)
+        .and_then(|rest| rest.split("</script>").next())
+        .expect("the element");
+    let read: Value = serde_json::from_str(data).expect("JSON");
+    for part in ["about", "factors", "cells", "troubles"] {
+        assert_eq!(read[part], page[part]);
+    }
+    assert_eq!(read["sequences"]["plots"].as_array().map(Vec::len), Some(9));
+    assert!(
+        !text.contains("src=\"") && !text.contains("@import") && !text.contains("<link rel=\"stylesheet")
+    );
+}
+
+#[test]
+fn a_single_run_of_lasthop_link_is_a_campaign_of_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    synthetic::download::write(
+        &path("x.pcapng"),
+        &path("x.parquet"),
+        1_795_000_000_000_000_000,
+        3,
+        &[40, 41],
+    );
+    fs::write(path("x.json"), summary(2)).expect("a summary");
+    fs::write(path("other.json"), "{}").expect("something else");
+    for from in [folder.path().to_owned(), path("x.json")] {
+        let directory = open(&from).expect("a run");
+        let manifest = &directory.manifest;
+        assert_eq!(
+            (manifest.seed, manifest.cells.len(), manifest.factors.len(), manifest.runs.len()),
+            (3, 1, 0, 1)
+        );
+        assert_eq!(manifest.started_unix_ns, 1_795_000_000_000_000_000);
+        let run = &manifest.runs[0];
+        assert_eq!(
+            (&run.captures[..], &run.events[..]),
+            (&["x.pcapng".to_owned()][..], &["x.parquet".to_owned()][..])
+        );
+        assert_eq!(run.links[1].lost, [("error".to_owned(), 2)].into());
+        assert_eq!(run.links[1].profile, "umts");
+        let [connection] = &directory.connections[0][..] else { panic!("{:?}", directory.connections) };
+        let sent = u64::from(synthetic::download::SEGMENTS) + 2;
+        assert_eq!((connection.segments, connection.retransmissions, connection.from_port), (sent, 2, 80));
+        let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+        assert_eq!(page["sequences"]["plots"][0]["losses"]["time"].as_array().map(Vec::len), Some(2));
+        assert_eq!(measure(&page, "retransmissions")["values"][0], 2.0);
+    }
+    fs::write(path("y.json"), summary(0)).expect("a second summary");
+    let error = open(folder.path()).expect_err("two runs").to_string();
+    assert!(error.contains("x.json") && error.contains("y.json"), "{error}");
+}
+
+#[test]
+fn a_path_without_a_run_says_what_would_be_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let error = open(folder.path()).expect_err("nothing is there").to_string();
+    assert!(error.contains("manifest.json") && error.contains("--json"), "{error}");
+    let error = open(&folder.path().join("gone")).expect_err("nothing is there").to_string();
+    assert!(error.contains("gone"), "{error}");
+    let file = folder.path().join("no.json");
+    fs::write(&file, "{\"seed\": 1}").expect("a file");
+    let error = open(&file).expect_err("no summary").to_string();
+    assert!(error.contains("missing field"), "{error}");
+}
+
+/// What `lasthop link --json` writes, with so many packets lost on the way down.
+fn summary(lost: u64) -> String {
+    let way = |lost: u64| {
+        serde_json::json!({
+            "packets": 305, "lost": lost, "damaged": 0, "duplicated": 0, "reordered": 0, "bytes": 170_000, "delivered": 303,
+            "delivered_bytes": 169_000, "congestion_marked": 0, "delay_mean_ns": 70_000_000, "waiting_mean_ns": null,
+            "lost_by_reason": if lost > 0 { serde_json::json!({ "error": lost }) } else { serde_json::json!({}) },
+        })
+    };
+    serde_json::json!({
+        "link": "1", "seed": 3, "seconds": 4.0, "up": way(0), "down": way(lost), "overloaded": false,
+        "overload_reasons": [], "lateness_ns": { "median": 1, "p99": 2, "worst": 3 },
+    })
+    .to_string()
+}
+
+/// The built script says what it was built from: the same as `web/stamp.ts` reckons.
+#[test]
+fn the_built_page_is_that_of_its_source() {
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let mut files: Vec<PathBuf> =
+        ["package-lock.json", "stamp.ts", "vite.config.ts"].map(PathBuf::from).into();
+    let mut folders = vec![PathBuf::from("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(web.join(&folder)).expect("the source of the page") {
+            let entry = entry.expect("a file");
+            let path = folder.join(entry.file_name());
+            if entry.path().is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    let mut names: Vec<String> = files.iter().map(|path| path.to_str().expect("a name").to_owned()).collect();
+    names.sort();
+    let mut hash = Sha256::new();
+    for name in names {
+        let bytes = fs::read(web.join(&name)).expect("a file");
+        hash.update(format!("{name}\n{}\n", bytes.len()));
+        hash.update(bytes);
+    }
+    let digest: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let script = include_str!("../assets/report.js");
+    let stamp = script.lines().next().unwrap_or_default();
+    assert_eq!(stamp, format!("/*! source {digest} */"), "the page is stale: run `npm run build` in web/");
+}

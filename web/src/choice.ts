@@ -1,0 +1,91 @@
+// What the reader chose, and which cells that leaves. Pure: the controls change a choice, the figures are drawn of it.
+
+import type { Cell, Factor, Page, Statistics } from "./data";
+
+export interface Choice {
+  /** Place of the measure. */
+  measure: number;
+  /** Place of the factor on the horizontal axis; `null` without factors. */
+  x: number | null;
+  /** Place of the factor that colours show; `null` for none. */
+  colour: number | null;
+  /** For each factor the places of the levels that are hidden. */
+  hidden: ReadonlySet<number>[];
+  /** Whether overloaded runs count. */
+  overloaded: boolean;
+}
+
+/** Cells that one panel shows, and what they have in common. */
+export interface Panel {
+  /** `loss=lite-1`: the levels of the factors that neither axis nor colour show; empty if there are none. */
+  title: string;
+  /** Places of the cells. */
+  cells: number[];
+}
+
+/** The choice that a page opens with: the last factor in colours, the one before it on the axis. */
+export function initial(page: Page): Choice {
+  const varied = page.factors.map((factor, place) => ({ factor, place })).filter(({ factor }) => factor.levels.length > 1);
+  const places = (varied.length > 0 ? varied : page.factors.map((factor, place) => ({ factor, place }))).map(({ place }) => place);
+  const last = places.at(-1) ?? null;
+  return {
+    measure: 0,
+    x: places.at(-2) ?? last,
+    colour: places.length > 1 ? last : null,
+    hidden: page.factors.map(() => new Set<number>()),
+    overloaded: page.overloaded && hasOverloaded(page),
+  };
+}
+
+/** Whether there is something to switch. */
+export function hasOverloaded(page: Page): boolean {
+  return page.runs.verdict.includes("overloaded");
+}
+
+/** The statistics that the choice asks for. */
+export function statistics(of: { good: Statistics; all: Statistics | null }, choice: Choice): Statistics {
+  return (choice.overloaded ? of.all : null) ?? of.good;
+}
+
+/** Places of the cells none of whose levels is hidden. */
+export function visible(cells: readonly Cell[], choice: Choice): number[] {
+  const places = cells.map((_, place) => place);
+  return places.filter((place) =>
+    cells[place]?.levels.every((level, factor) => level === null || !choice.hidden[factor]?.has(level)),
+  );
+}
+
+/** Level of a factor in a cell; a campaign without factors has one level of everything. */
+export function level(cell: Cell | undefined, factor: number | null): number {
+  return factor === null ? 0 : (cell?.levels[factor] ?? -1);
+}
+
+/** Name of a level, as axes and legends show it. */
+export function levelName(factors: readonly Factor[], factor: number | null, place: number): string {
+  return factor === null ? "all runs" : (factors[factor]?.levels[place] ?? "not set");
+}
+
+/** The visible cells in panels: one for each combination of the factors that are not shown otherwise. */
+export function panels(page: Page, choice: Choice, shownBy: readonly (number | null)[]): Panel[] {
+  const rest = page.factors.map((_, factor) => factor).filter((factor) => !shownBy.includes(factor));
+  const named = rest.filter((factor) => (page.factors[factor]?.levels.length ?? 0) > 1);
+  const all = new Map<string, Panel>();
+  for (const place of visible(page.cells, choice)) {
+    const cell = page.cells[place];
+    const key = rest.map((factor) => level(cell, factor)).join();
+    const title = named.map((factor) => `${page.factors[factor]?.title}: ${levelName(page.factors, factor, level(cell, factor))}`).join(", ");
+    const panel = all.get(key) ?? { title, cells: [] };
+    panel.cells.push(place);
+    all.set(key, panel);
+  }
+  return [...all.values()];
+}
+
+/** Runs of a cell that count, as places. */
+export function counting(page: Page, cell: number, choice: Choice): number[] {
+  const counts = (run: number) => {
+    const verdict = page.runs.verdict[run];
+    return verdict === "good" || (choice.overloaded && verdict === "overloaded");
+  };
+  return page.runs.cell.flatMap((of, run) => (of === cell && counts(run) ? [run] : []));
+}

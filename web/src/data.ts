@@ -1,0 +1,196 @@
+// What crates/report wrote into the page; crates/report/src/page.rs and its neighbours say the same in Rust.
+
+/** The schema that this page draws. */
+export const SCHEMA = 1;
+
+export type Verdict = "good" | "overloaded" | "failed";
+
+export interface Page {
+  schema: number;
+  about: About;
+  factors: Factor[];
+  cells: Cell[];
+  runs: Runs;
+  troubles: Trouble[];
+  measures: Measure[];
+  scatters: Scatter[];
+  literature: Figure[];
+  sequences: { plots: PackedSequence[]; notes: string[] };
+  links: Links;
+  overloaded: boolean;
+}
+
+export interface About {
+  name: string;
+  title: string;
+  description: string;
+  plan_file: string;
+  plan_text: string;
+  lasthop: string;
+  kernel: string;
+  clock: "real" | "virtual";
+  machine: string;
+  seed: string;
+  started_ms: number;
+  ended_ms: number | null;
+  planned: number;
+  repetitions: number;
+  links: { link: string; direction: string; profile: string; cells: number[] }[];
+}
+
+export interface Factor {
+  name: string;
+  title: string;
+  levels: string[];
+}
+
+export interface Cell {
+  number: number;
+  label: string;
+  /** For each factor the place of its level. */
+  levels: (number | null)[];
+}
+
+export interface Runs {
+  cell: number[];
+  repetition: number[];
+  verdict: Verdict[];
+  seconds: number[];
+  wall_seconds: number[];
+}
+
+export interface Trouble {
+  cell: number;
+  label: string;
+  repetition: number;
+  verdict: Verdict;
+  reasons: string[];
+}
+
+export interface Measure {
+  workload: string;
+  metric: string;
+  title: string;
+  unit: string;
+  /** For each run. */
+  values: (number | null)[];
+  good: Statistics;
+  all: Statistics | null;
+}
+
+export interface Statistics {
+  /** For each cell. */
+  cells: (CellStatistics | null)[];
+  tests: Test[];
+}
+
+export interface Interval {
+  low: number;
+  high: number;
+  confidence: number;
+}
+
+export interface CellStatistics {
+  count: number;
+  min: number;
+  q1: number;
+  median: number;
+  q3: number;
+  max: number;
+  mean: number;
+  standard_deviation: number | null;
+  median_interval: Interval | null;
+  mean_interval: Interval | null;
+}
+
+export type Magnitude = "negligible" | "small" | "medium" | "large";
+
+export interface Test {
+  factor: number;
+  first: number;
+  second: number;
+  p: number;
+  corrected: number;
+  a12: number;
+  magnitude: Magnitude;
+}
+
+export interface Scatter {
+  /** Places of the measures. */
+  x: number;
+  y: number;
+  good: Line[];
+  all: Line[] | null;
+}
+
+export interface Coefficient {
+  value: number;
+  interval: Interval | null;
+}
+
+export interface Line {
+  factor: number | null;
+  cells: number[];
+  slope: Coefficient;
+  intercept: Coefficient;
+  r_squared: number | null;
+  points: number;
+}
+
+export interface Range {
+  low: number;
+  high: number;
+}
+
+export interface Figure {
+  id: string;
+  title: string;
+  source: string;
+  metric: string;
+  statistic: string;
+  of: string;
+  against: string;
+  ours: Range | null;
+  published: Range;
+  within: boolean;
+  unit: string;
+  cells: { cell: number; range: Range; runs: number }[];
+  note: string;
+}
+
+/** Times and many numbers as differences: see sequence/unpack.ts. */
+export interface PackedSequence {
+  run: number;
+  connection: string;
+  thinned: string;
+  segments: { time: number[]; first: number[]; length: number[]; kind: string };
+  acks: { time: number[]; ack: number[]; window: number[]; duplicate: number[] };
+  sacks: { time: number[]; first: number[]; length: number[] };
+  losses: { time: number[]; first: number[]; length: number[]; reason: number[]; reasons: string[] };
+  marks: { time: number[]; sequence: number[]; text: string[] };
+}
+
+export interface Links {
+  reasons: string[];
+  run: number[];
+  way: string[];
+  packets: number[];
+  bytes: number[];
+  delivered_bytes: number[];
+  lost: number[][];
+  damaged: number[];
+  duplicated: number[];
+  reordered: number[];
+  delay_ms: (number | null)[];
+  waiting_ms: (number | null)[];
+}
+
+/** Reads the element that the numbers are in; an error says what a reader can do. */
+export function read(document: Document): Page {
+  const text = document.getElementById("data")?.textContent ?? "";
+  const page = JSON.parse(text) as Page;
+  if (page.schema !== SCHEMA) {
+    throw new Error(`This page draws schema ${SCHEMA}, its numbers have schema ${page.schema}: make the report anew.`);
+  }
+  return page;
+}

@@ -1,0 +1,43 @@
+// A figure on the page: panels side by side, a legend, a caption, and a button that saves the whole as SVG.
+
+import { download, h } from "../dom";
+import { file, type Legend, legendDrawing, type Plate } from "./paper";
+
+export interface FigureParts {
+  /** Name of the file, without its ending. */
+  name: string;
+  plates: Plate[];
+  legend: Legend;
+  /** What the legend is about. */
+  legendTitle: string;
+  caption: (Node | string)[];
+  width: number;
+  columns: number;
+}
+
+/** Puts a figure together. */
+export function frame(parts: FigureParts): HTMLElement {
+  const panels = parts.plates.map(({ title, drawing }) =>
+    h("div", { class: "panel" }, title !== "" && h("h4", {}, title), drawing),
+  );
+  const save = () => download(`${parts.name}.svg`, "image/svg+xml", file(parts.plates, parts.legend, parts.columns));
+  return h(
+    "figure",
+    { "data-name": parts.name },
+    parts.legend.length > 0 &&
+      h("div", { class: "key" }, h("span", {}, `${parts.legendTitle}: `), legendDrawing(parts.legend, Math.max(parts.width - 180, 200))),
+    h("div", { class: "panels" }, ...panels),
+    h("figcaption", {}, ...parts.caption, " ", saveButton(save)),
+  );
+}
+
+/** The button below a figure. */
+export function saveButton(save: () => void): HTMLElement {
+  return h("button", { type: "button", class: "save", onclick: save }, "Save as SVG");
+}
+
+/** How many panels stand side by side in `width` pixels, and how wide each is. */
+export function layout(panels: number, width: number, least: number): { columns: number; each: number } {
+  const columns = Math.max(1, Math.min(panels, Math.floor(width / least)));
+  return { columns, each: Math.floor(Math.min((width - 16 * (columns - 1)) / columns, 1080)) };
+}

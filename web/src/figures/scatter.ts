@@ -1,0 +1,130 @@
+// Goodput against retransmissions (figures 6.9 to 6.11 of the TCP Lite work): a dot a run, its level in colour and symbol,
+// and the straight line through the dots.
+
+import * as Plot from "@observablehq/plot";
+import { type Choice, counting, level, levelName, panels } from "../choice";
+import type { Line, Page, Scatter } from "../data";
+import { h } from "../dom";
+import { colour, symbol } from "../palette";
+import { number, range, shown } from "../units";
+import { label, used } from "./boxes";
+import { axes, axis, type Extent, extent } from "./extent";
+import { frame, layout } from "./frame";
+import type { Legend, Plate } from "./paper";
+
+interface Dot {
+  x: number;
+  y: number;
+  place: number;
+  title: string;
+}
+
+/** The figure of one workload; `factor` is the one whose levels the dots show. */
+export function scatter(page: Page, of: Scatter, choice: Choice, factor: number | null, width: number): HTMLElement | null {
+  const [xs, ys] = [page.measures[of.x], page.measures[of.y]];
+  if (xs === undefined || ys === undefined) return null;
+  const lines = (choice.overloaded ? of.all : null) ?? of.good;
+  const point = (run: number): { x: number; y: number } | null => {
+    const [x, y] = [xs.values[run], ys.values[run]];
+    return typeof x === "number" && typeof y === "number" ? { x, y } : null;
+  };
+  const dotsOf = (cells: readonly number[]): Dot[] =>
+    cells.flatMap((cell) =>
+      counting(page, cell, choice).flatMap((run) => {
+        const at = point(run);
+        const title = `${page.cells[cell]?.label}\nrepetition ${page.runs.repetition[run]}`;
+        return at === null ? [] : [{ ...at, place: level(page.cells[cell], factor), title }];
+      }),
+    );
+  const all = panels(page, choice, [factor])
+    .map((panel) => ({ ...panel, dots: dotsOf(panel.cells) }))
+    .filter(({ dots }) => dots.length > 0);
+  if (all.length === 0) return null;
+  const { columns, each } = layout(all.length, width, 340);
+  const scales = axes(all.map(({ dots }) => extent(dots.map(({ y }) => y))));
+  const x = axis(extent([0, ...all.flatMap(({ dots }) => dots.map((dot) => dot.x))]));
+  const plates: Plate[] = [];
+  const sentences: HTMLElement[] = [];
+  all.forEach((panel, place) => {
+    const line = lines.find((candidate) => candidate.factor === factor && panel.cells.every((cell) => candidate.cells.includes(cell)));
+    const y = scales.each[place] as Extent;
+    const titles = { x: label(xs.title, xs.unit), y: ys.title, unit: ys.unit };
+    plates.push({ title: panel.title, drawing: draw(panel.dots, line, x, y, titles, each) });
+    if (line !== undefined) sentences.push(h("li", {}, `${panel.title === "" ? "" : `${panel.title}: `}${words(line, ys.unit)}`));
+  });
+  const levels = used(page, factor, all);
+  const legend: Legend = factor === null ? [] : levels.map((place) => [place, levelName(page.factors, factor, place)]);
+  const title = factor === null ? "" : (page.factors[factor]?.title ?? "");
+  const hidden = factor !== null && (choice.hidden[factor]?.size ?? 0) > 0;
+  const caption = [
+    `A dot a run; straight lines by least squares${hidden ? `, over all levels of “${title}”, also the hidden ones` : ""}.`,
+    ...(scales.shared ? [] : [" The panels have different scales."]),
+    h("ul", { class: "lines" }, ...sentences),
+  ];
+  return frame({ name: "goodput-retransmissions", plates, legend, legendTitle: title, caption, width, columns });
+}
+
+/** What a line says. */
+export function words(line: Line, unit: string): string {
+  const { slope, intercept } = line;
+  const { scale, unit: better } = shown(unit, [intercept.value]);
+  const share = (value: number) => (100 * value) / intercept.value;
+  const interval =
+    slope.interval === null
+      ? ""
+      : ` (95 %: ${range(...ordered(share(slope.interval.low), share(slope.interval.high)), 3)})`;
+  const fit = line.r_squared === null ? "" : `, R² = ${line.r_squared.toFixed(2)}`;
+  return (
+    `${number(intercept.value * scale)} ${better} without retransmissions; each percent of them changes that by ` +
+    `${number(share(slope.value), 3)} %${interval}; ${line.points} runs${fit}.`
+  );
+}
+
+function ordered(one: number, other: number): [number, number] {
+  return one <= other ? [one, other] : [other, one];
+}
+
+function draw(
+  dots: Dot[],
+  line: Line | undefined,
+  x: Extent,
+  y: Extent,
+  titles: { x: string; y: string; unit: string },
+  width: number,
+): SVGSVGElement {
+  const { scale, unit } = shown(titles.unit, y);
+  const at = (value: number) => ((line?.intercept.value ?? 0) + (line?.slope.value ?? 0) * value) * scale;
+  const [from, to] = extent(dots.map((dot) => dot.x)) ?? [0, 0];
+  const drawing = Plot.plot({
+    width,
+    height: 300,
+    marginLeft: 62,
+    marginBottom: 42,
+    style: { background: "none", fontSize: "12px", overflow: "visible", maxWidth: "none" },
+    x: { domain: [Math.min(x[0], 0), x[1]] },
+    y: { domain: [y[0] * scale, y[1] * scale] },
+    color: { type: "identity" },
+    symbol: { type: "identity" },
+    marks: [
+      Plot.gridX({ stroke: "currentColor", strokeOpacity: 0.14 }),
+      Plot.gridY({ stroke: "currentColor", strokeOpacity: 0.14 }),
+      Plot.axisX({ label: titles.x, labelAnchor: "center", labelArrow: "none", tickSize: 0 }),
+      Plot.axisY({ label: label(titles.y, unit), labelAnchor: "center", labelArrow: "none", tickSize: 0 }),
+      line === undefined
+        ? null
+        : Plot.link([0], { x1: from, x2: to, y1: at(from), y2: at(to), stroke: "currentColor", strokeWidth: 1.5, className: "regression" }),
+      Plot.dot(dots, {
+        className: "run",
+        x: "x",
+        y: (dot: Dot) => dot.y * scale,
+        r: 3,
+        symbol: (dot: Dot) => symbol(dot.place),
+        fill: (dot: Dot) => colour(dot.place),
+        fillOpacity: 0.75,
+        title: (dot: Dot) => `${dot.title}\n${number(dot.x)} %, ${number(dot.y * scale)} ${unit}`,
+        tip: true,
+      }),
+    ],
+  });
+  return drawing as SVGSVGElement;
+}

@@ -1,0 +1,128 @@
+// Builds the page: what was run first, then what the reader can choose, then the figures and tables that follow it.
+
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { type Choice, initial } from "./choice";
+import { type Page, read } from "./data";
+import { h } from "./dom";
+import { boxes } from "./figures/boxes";
+import { scatter } from "./figures/scatter";
+import { about, verdicts } from "./sections/about";
+import { controls, select } from "./sections/controls";
+import { sequences } from "./sections/sequences";
+import { cellTable } from "./tables/cells";
+import { linkTable } from "./tables/links";
+import { literatureTable } from "./tables/literature";
+import { measureTable } from "./tables/measures";
+import { testTable } from "./tables/tests";
+
+/** A part of the page that follows the reader's choice: what it shows, or nothing to show. */
+interface Section {
+  id: string;
+  title: string;
+  draw: (choice: Choice, width: number) => (Node | null)[];
+  /** Whether the width matters alone, not the choice. */
+  still?: boolean;
+  /** What it says when there is nothing to show. */
+  nothing: string;
+}
+
+/** Of one run there is no distribution, and nothing to compare. */
+function sectionsOfOne(page: Page): Section[] {
+  const shown = sections(page).filter(({ id }) => id === "sequences" || id === "links");
+  return [{ id: "measured", title: "Measured", draw: () => [measureTable(page)], nothing: "Nothing was measured." }, ...shown];
+}
+
+function sections(page: Page): Section[] {
+  let dots: number | null | undefined;
+  const graphs = sequences(page);
+  return [
+    {
+      id: "boxes",
+      title: "Distributions",
+      draw: (choice, width) => [boxes(page, choice, width)],
+      nothing: "No run that is shown has a value of this metric.",
+    },
+    {
+      id: "scatter",
+      title: "Goodput against retransmissions",
+      draw: (choice, width) => {
+        const workload = page.measures[choice.measure]?.workload;
+        const of = page.scatters.find(({ y }) => page.measures[y]?.workload === workload) ?? page.scatters[0];
+        const factor = dots === undefined ? (choice.x ?? choice.colour) : dots;
+        if (of === undefined) return [null];
+        const redraw = (place: number) => {
+          dots = place;
+          shown.replaceChildren(...[scatter(page, of, choice, place, width)].filter((node) => node !== null));
+        };
+        const shown = h("div", {}, scatter(page, of, choice, factor, width));
+        const titles = page.factors.map(({ title }) => title);
+        return [titles.length > 1 ? h("div", { class: "row" }, select("dots", "Colour and symbol", titles, factor ?? 0, redraw)) : null, shown];
+      },
+      nothing: "No run has both goodput and retransmissions.",
+    },
+    { id: "cells", title: "Cells", draw: (choice) => [cellTable(page, choice)], nothing: "Nothing was measured." },
+    {
+      id: "tests",
+      title: "Differences between levels",
+      draw: (choice) => {
+        const tables = page.factors.map((factor, place) => {
+          const tests = testTable(page, choice, place);
+          return tests && h("div", {}, h("h3", {}, factor.title), tests);
+        });
+        const method =
+          "Mann–Whitney tests between cells that differ in one factor alone, corrected by Holm's method for all pairs of that " +
+          "factor. A12 is how likely a run of the first level has the higher value; 0.5 is no difference.";
+        return tables.some((part) => part !== null) ? [h("p", {}, method), ...tables] : [];
+      },
+      nothing: "There are no two levels to compare.",
+    },
+    { id: "literature", title: "Against the literature", still: true, draw: () => [literatureTable(page)], nothing: "The plan names no published figures." },
+    { id: "sequences", title: "Time-sequence plots", still: true, draw: (_choice, width) => graphs(width), nothing: "" },
+    { id: "links", title: "Links", draw: (choice) => [linkTable(page, choice)], nothing: "No counters of links were kept." },
+  ];
+}
+
+function build(page: Page, root: HTMLElement): void {
+  let choice = initial(page);
+  const room = () => Math.max((bodies[0]?.body ?? root).clientWidth, 280);
+  const single = page.runs.cell.length === 1 && page.factors.length === 0;
+  const bodies = (single ? sectionsOfOne(page) : sections(page)).map((section) => ({ section, body: h("div", {}) }));
+  const draw = (all: boolean) => {
+    const width = room();
+    for (const { section, body } of bodies) {
+      if (section.still === true && !all) continue;
+      const parts = section.draw(choice, width).filter((part) => part !== null);
+      body.replaceChildren(...(parts.length > 0 ? parts : [h("p", {}, section.nothing)]));
+    }
+  };
+  const panel = controls(page, choice, (next) => {
+    choice = next;
+    draw(false);
+  });
+  const section = (id: string, title: string, ...children: Node[]) =>
+    h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title` }, title), ...children);
+  const contents = [["verdicts", "Runs"], ...bodies.map(({ section: { id, title } }) => [id, title])];
+  root.replaceChildren(
+    h("section", { id: "about" }, ...about(page)),
+    h("nav", { "aria-label": "Contents" }, ...contents.map(([id, title]) => h("a", { href: `#${id}` }, title ?? ""))),
+    section("verdicts", "Runs", ...verdicts(page)),
+    ...(page.measures.length > 0 && !single ? [panel] : []),
+    ...bodies.map(({ section: { id, title }, body }) => section(id, title, body)),
+  );
+  draw(true);
+  let width = room();
+  new ResizeObserver(() => {
+    if (Math.abs(room() - width) < 8) return;
+    width = room();
+    draw(true);
+  }).observe(root);
+}
+
+const root = document.getElementById("report") ?? document.body;
+try {
+  build(read(document), root);
+} catch (error) {
+  root.replaceChildren(h("p", { class: "error" }, error instanceof Error ? error.message : String(error)));
+  throw error;
+}

@@ -1,0 +1,27 @@
+// Colours that people with any colour vision tell apart, on white and on dark grey: Okabe and Ito (Color Universal Design,
+// 2008) without black and yellow. Levels also differ in their symbols, for print without colours.
+
+const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c8c8c"] as const;
+
+/** Symbols of dots, in the order of the colours. */
+export const SYMBOLS = ["circle", "square", "triangle", "diamond", "cross", "star", "wye"] as const;
+
+/** Colour of the level at `place` of a factor. */
+export function colour(place: number): string {
+  return COLOURS[place % COLOURS.length] as string;
+}
+
+/** Symbol of the level at `place` of a factor; from the eighth level on a colour comes with another symbol. */
+export function symbol(place: number): (typeof SYMBOLS)[number] {
+  const round = Math.floor(place / COLOURS.length);
+  return SYMBOLS[(place + round) % SYMBOLS.length] as (typeof SYMBOLS)[number];
+}
+
+/** Colours of the time-sequence plot; `text` is the page's colour of text. */
+export const SEQUENCE = {
+  data: "#0072b2",
+  retransmission: "#d55e00",
+  ack: "#009e73",
+  window: "#e69f00",
+  sack: "#cc79a7",
+} as const;

@@ -1,0 +1,116 @@
+// Time-sequence plots of chosen runs, two of them above one another on one time axis if the reader wants to compare.
+
+import type { Page } from "../data";
+import { download, h, svg } from "../dom";
+import { saveButton } from "../figures/frame";
+import { file } from "../figures/paper";
+import { SEQUENCE } from "../palette";
+import { print } from "../sequence/print";
+import { type Screen, screen } from "../sequence/screen";
+import { type Sequence, unpack } from "../sequence/unpack";
+import { select } from "./controls";
+
+/** The section; what it returns draws it at a width. The reader's runs and zoom outlive that. */
+export function sequences(page: Page): (width: number) => HTMLElement[] {
+  const { plots, notes } = page.sequences;
+  const remarks = notes.length > 0 ? [h("ul", { class: "notes" }, ...notes.map((note) => h("li", {}, note)))] : [];
+  if (plots.length === 0) {
+    return () => [h("p", {}, "No run of this campaign has a capture that could be drawn."), ...remarks];
+  }
+  const names = plots.map(({ run }) => {
+    const cell = page.cells[page.runs.cell[run] ?? -1]?.label ?? "all";
+    const verdict = page.runs.verdict[run];
+    return `${cell}, repetition ${page.runs.repetition[run] ?? "–"}${verdict === "good" ? "" : ` (${verdict})`}`;
+  });
+  const chosen = [0, -1];
+  const screens: (Screen | undefined)[] = [];
+  const stage = h("div", {});
+  let [shown, room]: [[number, number] | null, number] = [null, 0];
+  let following = false;
+  /** Takes the other plot along; what that one says then is no news. */
+  const follow = (self: number) => (from: number, to: number) => {
+    if (following) return;
+    shown = [from, to];
+    following = true;
+    screens[1 - self]?.zoom(from, to);
+    // uPlot sets scales when the current task has ended.
+    setTimeout(() => (following = false));
+  };
+  const draw = () => {
+    for (const old of screens.splice(0)) old?.destroy();
+    stage.replaceChildren();
+    const before = shown;
+    following = true;
+    chosen.forEach((place, self) => {
+      const packed = plots[place];
+      if (packed === undefined) return;
+      const sequence = unpack(packed);
+      const plot = screen(sequence, room, follow(self));
+      if (before !== null) plot.zoom(...before);
+      screens[self] = plot;
+      stage.append(framed(sequence, plot, names[place] ?? ""));
+    });
+    setTimeout(() => (following = false));
+  };
+  const choose = (self: number) => (place: number) => {
+    chosen[self] = place;
+    draw();
+  };
+  const parts = [
+    h(
+      "div",
+      { class: "row" },
+      select("sequence-first", "Run", names, 0, choose(0)),
+      plots.length > 1 && select("sequence-second", "compared with", names, -1, choose(1), "no other"),
+    ),
+    key(),
+    stage,
+    h("p", { class: "hint" }, "Drag to zoom, double-click to see everything; point at a mark to read what it is. Keys: arrows, +, −, 0."),
+    ...remarks,
+  ];
+  return (width) => {
+    room = width;
+    draw();
+    return parts;
+  };
+}
+
+/** A plot with its buttons. */
+function framed(sequence: Sequence, plot: Screen, name: string): HTMLElement {
+  const save = () => {
+    const drawing = print(sequence, ...plot.range(), 760);
+    download("time-sequence.svg", "image/svg+xml", file([{ title: name, drawing }], [], 1));
+  };
+  const button = (text: string, title: string, from: (low: number, high: number) => [number, number]) =>
+    h("button", { type: "button", title, onclick: () => plot.zoom(...from(...plot.range())) }, text);
+  return h(
+    "figure",
+    { "data-name": "time-sequence" },
+    plot.element,
+    h(
+      "figcaption",
+      {},
+      h("p", {}, `${sequence.connection}.`, sequence.thinned !== "" && ` ${sequence.thinned}`),
+      button("−", "show more time", (low, high) => [low - (high - low) / 2, high + (high - low) / 2]),
+      button("+", "show less time", (low, high) => [low + (high - low) / 4, high - (high - low) / 4]),
+      button("All", "show everything", () => [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]),
+      " ",
+      saveButton(save),
+    ),
+  );
+}
+
+/** What the colours and marks mean. */
+function key(): HTMLElement {
+  const line = (colour: string, path: string, width: number) =>
+    svg("svg", { width: 22, height: 14 }, svg("path", { d: path, stroke: colour, "stroke-width": width, fill: "none" }));
+  const entries: [SVGSVGElement, string][] = [
+    [line(SEQUENCE.data, "M11,1V13", 2), "data"],
+    [line(SEQUENCE.retransmission, "M11,1V13", 3.5), "retransmission (R)"],
+    [line(SEQUENCE.ack, "M1,12H11V3H21", 1.5), "acknowledged"],
+    [line(SEQUENCE.window, "M1,12H11V3H21", 1.5), "edge of the receive window"],
+    [line(SEQUENCE.sack, "M11,1V13", 2.5), "SACK block"],
+    [line("currentColor", "M7,3L15,11M7,11L15,3", 1.75), "lost on the link, by its event log"],
+  ];
+  return h("ul", { class: "key" }, ...entries.map(([mark, text]) => h("li", {}, mark, ` ${text}`)));
+}
