@@ -12,7 +12,7 @@ pub use error::PlanError;
 
 use crate::catalogue::Catalogue;
 use crate::scenario::Scenario;
-use crate::workload::Workload;
+use crate::workload::{Kind, Workload};
 use error::{Source, unknown};
 use file::PlanFile;
 use link::units::Span;
@@ -97,6 +97,21 @@ impl Keep {
     #[must_use]
     pub fn keeps(self, repetition: u32, failed: bool) -> bool {
         self.writes(repetition) && (self != Self::Failed || failed)
+    }
+}
+
+impl Experiment {
+    /// Packets a second that all workloads together send over all links at most: what a run costs the machine. A program may
+    /// use any link.
+    #[must_use]
+    pub fn packets_per_second(&self) -> f64 {
+        let scenario = &self.scenario;
+        let path = |workload: &Workload| match workload.kind {
+            Kind::Bulk { from, to, .. } | Kind::Datagrams { from, to, .. } => scenario.path(from, to),
+            Kind::Request { client, server, .. } => scenario.path(server, client),
+            Kind::Command { .. } => (0..scenario.links.len()).collect(),
+        };
+        self.workloads.iter().map(|workload| scenario.packets_per_second(&path(workload))).sum()
     }
 }
 

@@ -10,8 +10,8 @@ mod notice;
 mod profiles_command;
 mod recover_command;
 mod remote;
-mod run_command;
 mod report_command;
+mod run_command;
 mod self_check_command;
 mod trace_command;
 
