@@ -57,7 +57,7 @@ fn print(arguments: &TraceArguments, output: &mut impl Write) -> Result<(), Fail
         }
     }
     if let Some(path) = &arguments.parquet {
-        table::write(path, table)?;
+        table::write(path, &table)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! Times of day are in UTC; tcptrace has those of the machine's time zone. Where tcptrace 6.6.7 is wrong this is not: it
 //! takes an MSS above 32767 for a negative number, cuts IPv6 addresses off, loses a microsecond in elapsed times now and
-//! then, prints missed data below zero as 2^64 less that, compares the edges of duplicate SACKs without regard to their
+//! then, counts the FIN as a byte of the stream when a reset follows it, prints missed data below zero as 2^64 less that, compares the edges of duplicate SACKs without regard to their
 //! wrapping, and scales windows by more than 14 bits.
 
 use crate::analysis::Analysis;
@@ -158,7 +158,7 @@ pub fn rows(connection: &Connection, end: u64) -> Vec<(&'static str, &'static st
     }
     if halves.iter().any(|half| half.offer.sack) {
         rows.push(("req sack", "", each(&|half| yes(half.offer.sack).to_owned())));
-        rows.push(("sacks sent", "", count(|half| half.counts.sack_packets)));
+        rows.push(("sacks sent", "", count(|half| half.counts.sacks)));
     }
     rows.extend([
         ("urgent data pkts", "pkts", count(|half| half.counts.urgent_packets)),

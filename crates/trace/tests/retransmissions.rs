@@ -218,6 +218,15 @@ fn round_trips_leave_out_what_was_sent_twice() {
 }
 
 #[test]
+fn a_sack_in_a_reset_is_one_of_those_sent_and_none_of_the_acknowledgments() {
+    // As tcptrace counts: "sacks sent" 2, "sack pkts sent" 1.
+    let reset = Packet { flags: "AR", ..sack(141 * MS, 1001, &[(1101, 1201)]) };
+    let packets = [data(100 * MS, 1101, 100), sack(140 * MS, 1001, &[(1101, 1201)]), reset];
+    let counts = connection(&packets).halves[1].counts;
+    assert_eq!((counts.sacks, counts.sack_packets, counts.sack_blocks), (2, 1, 2));
+}
+
+#[test]
 fn tl_25_a_silence_is_flagged_with_its_place_and_cause() {
     // Appendix B of the TCP Lite thesis: about 32 s without a packet until the next timeout.
     let packets = [
@@ -316,5 +325,19 @@ proptest! {
         let header = pcap(&[]);
         let magic: &[u8] = [&header[..], &[0x0A, 0x0D, 0x0D, 0x0A], &[]][start];
         trace::fuzz::trace(&[magic, &bytes].concat());
+    }
+
+    #[test]
+    fn wrong_bytes_in_a_real_capture_do_no_harm(
+        wrong in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
+        name in prop::sample::select(&["outage.pcapng", "again.pcap", "cooked.pcap", "ipv6.pcap", "short.pcap"][..]),
+    ) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name);
+        let mut bytes = std::fs::read(path).expect("a capture");
+        for (at, byte) in wrong {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        trace::fuzz::trace(&bytes);
     }
 }
