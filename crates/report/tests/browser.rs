@@ -27,11 +27,10 @@ fn opened(folder: &Path) -> Option<Browser> {
 /// What the page complained about.
 fn complaints(browser: &Browser) -> Vec<String> {
     let bad = |(method, parameters): &(String, Value)| match method.as_str() {
-        "Runtime.exceptionThrown" => true,
         "Runtime.consoleAPICalled" => {
             ["error", "warning"].contains(&parameters["type"].as_str().unwrap_or(""))
         }
-        "Log.entryAdded" => true,
+        "Runtime.exceptionThrown" | "Log.entryAdded" => true,
         _ => false,
     };
     browser.events.iter().filter(|event| bad(event)).map(|(_, parameters)| parameters.to_string()).collect()

@@ -8,7 +8,7 @@ import { colour } from "../palette";
 import { number, shown } from "../units";
 import { axes, type Extent, extent } from "./extent";
 import { frame, layout } from "./frame";
-import type { Legend, Plate } from "./paper";
+import { levels as entries, type Plate } from "./paper";
 
 interface Box extends CellStatistics {
   column: string;
@@ -42,7 +42,7 @@ export function boxes(page: Page, choice: Choice, width: number): HTMLElement | 
     title: panel.title,
     drawing: draw(page, choice, panel, levels, scales.each[place] as Extent, each),
   }));
-  const legend: Legend = choice.colour === null ? [] : levels.map((place) => [place, levelName(page.factors, choice.colour, place)]);
+  const legend = choice.colour === null ? [] : entries(levels.map((place) => [place, levelName(page.factors, choice.colour, place)]));
   const caption =
     "Line from the minimum to the first quartile, box between the quartiles, line to the maximum; bar: median, " +
     "diamond: mean, dots: runs." +

@@ -10,7 +10,7 @@ import { number, range, shown } from "../units";
 import { label, used } from "./boxes";
 import { axes, axis, type Extent, extent } from "./extent";
 import { frame, layout } from "./frame";
-import type { Legend, Plate } from "./paper";
+import { levels as entries, type Plate } from "./paper";
 
 interface Dot {
   x: number;
@@ -53,7 +53,7 @@ export function scatter(page: Page, of: Scatter, choice: Choice, factor: number 
     if (line !== undefined) sentences.push(h("li", {}, `${panel.title === "" ? "" : `${panel.title}: `}${words(line, ys.unit)}`));
   });
   const levels = used(page, factor, all);
-  const legend: Legend = factor === null ? [] : levels.map((place) => [place, levelName(page.factors, factor, place)]);
+  const legend = factor === null ? [] : entries(levels.map((place) => [place, levelName(page.factors, factor, place)]));
   const title = factor === null ? "" : (page.factors[factor]?.title ?? "");
   const hidden = factor !== null && (choice.hidden[factor]?.size ?? 0) > 0;
   const caption = [
