@@ -167,9 +167,9 @@ function draw(page: Page, choice: Choice, panel: Panel, levels: number[], y: Ext
   return drawing as SVGSVGElement;
 }
 
-/** What stands beside an axis. */
+/** What stands beside an axis. A unit that the title says already, as of counts, is not said again. */
 export function label(title: string, unit: string): string {
-  return unit === "" ? title : `${title} (${unit})`;
+  return unit === "" || title.toLowerCase().includes(unit) ? title : `${title} (${unit})`;
 }
 
 /** From −0.7 to 0.7, the same for a repetition wherever it is shown; neighbours are far from one another. */

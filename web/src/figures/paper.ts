@@ -34,7 +34,7 @@ export function legendDrawing(legend: Legend, width: number): SVGSVGElement {
   const drawing = svg("svg", { class: "legend", "font-family": FONT, "font-size": 12 });
   let [x, y] = [0, 0];
   for (const { name, colour, path, line } of legend) {
-    const needed = 30 + 7 * name.length;
+    const needed = 34 + 7 * name.length;
     if (x > 0 && x + needed > width) [x, y] = [0, y + 20];
     drawing.append(
       svg("path", { d: path, transform: `translate(${x + 8},${y + 10})`, ...painted(colour, line) }),

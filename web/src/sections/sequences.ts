@@ -103,7 +103,7 @@ function framed(sequence: Sequence, plot: Screen, name: string): HTMLElement {
 }
 
 const STROKE = "M0,-6V6";
-const STEP = "M-10,5H0V-4H10";
+const STEP = "M-7,5H0V-4H7";
 
 /** What the colours and marks mean. */
 const KEY: Legend = [
