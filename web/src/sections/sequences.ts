@@ -92,7 +92,7 @@ function framed(sequence: Sequence, plot: Screen, name: string): HTMLElement {
     h(
       "figcaption",
       {},
-      h("p", {}, `${sequence.connection}.`, sequence.thinned !== "" && ` ${sequence.thinned}`),
+      h("p", {}, `${name}: ${sequence.connection}.`, sequence.thinned !== "" && ` ${sequence.thinned}`),
       button("−", "show more time", (low, high) => [low - (high - low) / 2, high + (high - low) / 2]),
       button("+", "show less time", (low, high) => [low + (high - low) / 4, high - (high - low) / 4]),
       button("All", "show everything", () => [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]),
