@@ -22,22 +22,36 @@ pub struct Effort {
     pub length: Duration,
 }
 
+/// The experiments whose title contains `words`.
+fn chosen(words: &str) -> impl Iterator<Item = &'static Experiment> {
+    EXPERIMENTS
+        .iter()
+        .filter(move |experiment| experiment.title.to_lowercase().contains(&words.to_lowercase()))
+}
+
 /// Contenders that ratios are printed to.
 const PEERS: [Contender; 4] = [Contender::Bare, Contender::Rattan, Contender::Mahimahi, Contender::Links(1)];
 
-/// Runs all experiments and prints a table for each. Moves the process into a network namespace of its own first.
+/// Runs the experiments whose title contains `only` and prints a table for each. Moves the process into a network namespace of its own first.
 ///
 /// Returns whether `lasthop` and the floors could all be measured; whether they met their targets is in the tables.
 ///
 /// # Errors
 /// If nothing can be measured here.
-pub fn compare(lasthop: PathBuf, effort: Effort) -> io::Result<bool> {
+pub fn compare(lasthop: PathBuf, effort: Effort, only: &str) -> io::Result<bool> {
+    if chosen(only).next().is_none() {
+        let titles: Vec<_> = EXPERIMENTS.iter().map(|experiment| experiment.title).collect();
+        return Err(io::Error::other(format!(
+            "no title contains `{only}`: there are\n  {}",
+            titles.join("\n  ")
+        )));
+    }
     go_private()?;
     let scratch = std::env::temp_dir().join(format!("lasthop-bench-{}", std::process::id()));
     std::fs::create_dir(&scratch)?;
     let programs = Programs { lasthop, scratch };
     let mut sound = true;
-    for experiment in EXPERIMENTS {
+    for experiment in chosen(only) {
         let results = take_turns(experiment, &programs, effort);
         sound &= results.sound();
         println!("\n## {}", experiment.title);

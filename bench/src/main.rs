@@ -31,6 +31,9 @@ enum Task {
         /// Seconds that are measured in a turn
         #[arg(long, env = "BENCH_SECONDS", default_value_t = 2.0)]
         seconds: f64,
+        /// Only measurements whose title contains this
+        #[arg(long, env = "BENCH_ONLY", default_value = "")]
+        only: String,
     },
     /// Run a command behind a veth pair
     Veth {
@@ -62,10 +65,10 @@ fn main() -> ExitCode {
 
 fn run(task: Task) -> io::Result<ExitCode> {
     match task {
-        Task::Compare { lasthop, rounds, seconds } => {
+        Task::Compare { lasthop, rounds, seconds, only } => {
             let length = Duration::try_from_secs_f64(seconds)
                 .map_err(|error| io::Error::other(format!("{seconds} seconds: {error}")))?;
-            let sound = compare(lasthop, Effort { rounds: rounds as usize, length })?;
+            let sound = compare(lasthop, Effort { rounds: rounds as usize, length }, &only)?;
             Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Task::Veth { command } => Ok(code(floor::veth(&command)?)),

@@ -1,10 +1,12 @@
-//! The real driver: descriptors of the kernel, epoll, and an absolute timer.
+//! The real driver: descriptors of the kernel and epoll.
 //!
-//! Waiting is one `epoll_wait` on the ports, the bell of the controls and a timerfd on the monotonic clock that is set to
-//! the absolute time of the next event: an absolute timer is not made later by what happens between computing it and
-//! setting it. Nothing here polls, so virtual time can pass while it waits. With [`Kernel::precise`] the timer rings a
-//! little early and the rest is spent spinning, which takes the wake-up latency of the kernel out of the delay at the
-//! price of processor time; that is for the real clock only.
+//! Waiting is one `epoll_pwait2` on the ports and the bell of the controls, with the time to the next event in nanoseconds
+//! as its timeout and a timer slack of 1 ns. An absolute timerfd would not be made later by what happens between reading
+//! the clock and setting it, but costs a system call and a second chain of wake-ups for each packet: 34 us of latency and
+//! 23 us of processor time more (docs/performance.md). What happens in between costs nothing when the thread keeps its
+//! processor, and the clock is read right before the call. Nothing here polls, so virtual time can pass while it waits.
+//! With [`Kernel::precise`] the wait ends a little early and the rest is spent spinning, which takes the wake-up latency of
+//! the kernel out of the delay at the price of processor time; that is for the real clock only.
 
 mod buffers;
 mod port;
@@ -17,17 +19,19 @@ use buffers::Buffers;
 use link::units::{Span, Time};
 use packet::Frame;
 use rustix::event::epoll;
-use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
-    timerfd_create, timerfd_settime,
-};
+use rustix::thread::set_current_timer_slack;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::io;
 use std::mem::MaybeUninit;
+use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 
 /// What an epoll event is about, where it is not the number of a port.
-const TIMER: u64 = u64::MAX;
-const BELL: u64 = u64::MAX - 1;
+const BELL: u64 = u64::MAX;
+
+/// By how much the kernel may let a wait of ours last longer, to end it together with others, in nanoseconds: the least
+/// that is not "as by default", which is 50 us.
+const TIMER_SLACK: NonZeroU64 = NonZeroU64::MIN;
 
 /// Longest time that [`Kernel::precise`] spins before an event. The wake-up latency of a timer on an idle virtual machine
 /// is 30 to 50 us; spinning longer than that costs processor time and gains nothing.
@@ -36,10 +40,9 @@ pub const SPIN: Span = Span::from_micros(60);
 /// The driver.
 pub struct Kernel {
     epoll: OwnedFd,
-    timer: OwnedFd,
     bell: Bell,
-    /// What the timer is set to.
-    armed: Time,
+    /// Whether the thread that waits has its timer slack.
+    punctual: bool,
     /// The monotonic clock at the start of the run.
     origin: Timespec,
     spin: Span,
@@ -56,18 +59,12 @@ impl Kernel {
     /// If the kernel has no descriptor left.
     pub fn new(controls: &Controls) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let timer =
-            timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
-        // Edge-triggered: setting the timer again is all it takes to be told again, it need not be read.
-        let edge = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        epoll::add(&epoll, &timer, epoll::EventData::new_u64(TIMER), edge)?;
         let bell = controls.bell();
         epoll::add(&epoll, &bell, epoll::EventData::new_u64(BELL), epoll::EventFlags::IN)?;
         Ok(Self {
             epoll,
-            timer,
             bell,
-            armed: Time::NEVER,
+            punctual: false,
             origin: clock_gettime(ClockId::Monotonic),
             spin: Span::ZERO,
             ports: Vec::new(),
@@ -100,29 +97,11 @@ impl Kernel {
         self.ports.iter().map(Port::unusable).sum()
     }
 
-    /// Sets the timer to ring at `at`, unless it is set so already.
-    fn arm(&mut self, at: Time) -> io::Result<()> {
-        if at == self.armed {
-            return Ok(());
-        }
-        let it_value = if at == Time::NEVER {
-            Timespec { tv_sec: 0, tv_nsec: 0 }
-        } else {
-            let nanos = self.origin.tv_nsec + at.as_nanos().cast_signed();
-            Timespec { tv_sec: self.origin.tv_sec + nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 }
-        };
-        let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &Itimerspec { it_interval, it_value })?;
-        self.armed = at;
-        Ok(())
-    }
-
-    /// Blocks in epoll until something happens, or not at all, and takes in what happened.
-    fn poll(&mut self, block: bool, ready: &mut Vec<PortId>) -> io::Result<()> {
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let timeout = (!block).then_some(&at_once);
+    /// Blocks in epoll until something happens but at most for `longest`, and takes in what happened.
+    fn poll(&mut self, longest: Span, ready: &mut Vec<PortId>) -> io::Result<()> {
+        let timeout = (longest != Span::MAX).then(|| timespec(longest));
         let mut memory = [const { MaybeUninit::uninit() }; 64];
-        let events = match epoll::wait(&self.epoll, &mut memory, timeout) {
+        let events = match epoll::wait(&self.epoll, &mut memory, timeout.as_ref()) {
             Ok((events, _)) => events,
             // A signal: the caller looks around and waits again.
             Err(rustix::io::Errno::INTR) => return Ok(()),
@@ -130,13 +109,18 @@ impl Kernel {
         };
         for event in events {
             match event.data.u64() {
-                TIMER => self.armed = Time::NEVER,
                 BELL => self.bell.hush(),
                 port => ready.push(PortId(port as usize)),
             }
         }
         Ok(())
     }
+}
+
+/// A time span as the kernel takes it.
+fn timespec(span: Span) -> Timespec {
+    let nanos = span.as_nanos().cast_signed();
+    Timespec { tv_sec: nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 }
 }
 
 impl Driver for Kernel {
@@ -148,31 +132,32 @@ impl Driver for Kernel {
     }
 
     fn wait(&mut self, until: Time, ready: &mut Vec<PortId>) -> io::Result<bool> {
+        if !self.punctual {
+            // It belongs to the thread, so the thread that waits has to ask for it.
+            set_current_timer_slack(Some(TIMER_SLACK))?;
+            self.punctual = true;
+        }
+        if until == Time::NEVER {
+            self.poll(Span::MAX, ready)?;
+            return Ok(true);
+        }
         let now = self.now();
         if until <= now {
             // Something is due, but ports must not starve behind a link that is always busy.
-            self.poll(false, ready)?;
+            self.poll(Span::ZERO, ready)?;
             return Ok(true);
         }
-        if self.spin > Span::ZERO && until != Time::NEVER {
-            if until - now > self.spin {
-                let nearly = Time::from_nanos(until.as_nanos() - self.spin.as_nanos());
-                self.arm(nearly)?;
-                self.poll(true, ready)?;
-                if !ready.is_empty() || self.now() < nearly {
-                    return Ok(true);
-                }
+        let left = until - now;
+        if left > self.spin {
+            self.poll(left - self.spin, ready)?;
+            if self.spin == Span::ZERO || !ready.is_empty() {
+                return Ok(true);
             }
-            while self.now() < until {
-                self.poll(false, ready)?;
-                if !ready.is_empty() {
-                    break;
-                }
-            }
-            return Ok(true);
         }
-        self.arm(until)?;
-        self.poll(true, ready)?;
+        let nearly = Time::from_nanos(until.as_nanos().saturating_sub(self.spin.as_nanos()));
+        while (nearly..until).contains(&self.now()) && ready.is_empty() {
+            self.poll(Span::ZERO, ready)?;
+        }
         Ok(true)
     }
 

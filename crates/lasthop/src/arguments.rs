@@ -1,5 +1,7 @@
 //! The command line: what can be said, and the help that says so.
 
+use crate::fit_command::FitArguments;
+use crate::run_command::RunArguments;
 use clap::{Args, Parser, Subcommand};
 use netlab::nat::Publish;
 use std::ffi::OsString;
@@ -29,8 +31,12 @@ pub struct Arguments {
 pub enum Command {
     /// Run a program behind an emulated wireless link
     Link(Box<LinkArguments>),
+    /// Run a campaign: repeated experiments from a plan
+    Run(RunArguments),
     /// List the link and loss profiles, or show one
     Profiles(ProfilesArguments),
+    /// Derive a loss profile from a trace of what was lost
+    Fit(FitArguments),
     /// Analyse the TCP connections of captures, as tcptrace does
     Trace(crate::trace_command::arguments::TraceArguments),
     /// Check what works on this machine, and say how to get what does not

@@ -8,22 +8,24 @@ pub use running::{list, set};
 
 use crate::arguments::LinkArguments;
 use crate::notice::Notice;
-use crate::recording::Recording;
 use crate::remote::{self, Listener};
 use assemble::{Assembled, assemble};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
 use emulator::kernel::{Kernel, Port, Segments};
 use emulator::{Command, Control, Emulator, Ending, Way, WayId, control};
+use experiment::recording::Recording;
+use link::profile::LinkProfile;
 use link::units::BitRate;
 use link::{Direction, Seed};
 use netlab::route::Metrics;
 use netlab::tun::Tun;
-use netlab::{CommandLine, HostLink, HostLinkOptions, Registry, rights};
+use netlab::{CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp};
 use packet::Layer;
 use running::Remote;
 use std::ffi::OsString;
 use std::io;
 use std::thread;
+use std::time::{Duration, Instant};
 use summary::Outcome;
 
 /// The error of a subcommand: said to the user as it is.
@@ -94,6 +96,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
 
     link.start(&command)?;
     let ended = link.wait();
+    let_connections_close(link.inside_namespace(), &assembled.link);
     drop(listener);
     let dropped = link.inside().statistics()?.tx_dropped + link.outside().statistics()?.tx_dropped;
     let emulated = stop(&control, emulating);
@@ -153,6 +156,21 @@ fn host_link_options(
         publish: arguments.publish.clone(),
         ..HostLinkOptions::default()
     }
+}
+
+/// Longest time for which a link stays up for connections that COMMAND has closed.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// The program has ended, but its last segments are still inside the link: a link that went now would leave its servers with
+/// connections that never close. So it stays until they are through, within reason.
+fn let_connections_close(inside: &Namespace, link: &LinkProfile) {
+    let given_up = Instant::now() + CLOSING;
+    while tcp::closing(inside).is_ok_and(|count| count > 0) && Instant::now() < given_up {
+        thread::sleep(Duration::from_millis(5));
+    }
+    // The acknowledgement of the other side's FIN is the last of all.
+    let one_way = Duration::from_nanos(link.up.delay().as_nanos()) + Duration::from_millis(5);
+    thread::sleep(one_way.min(given_up.saturating_duration_since(Instant::now())));
 }
 
 /// Ends the event loop and takes what it leaves.

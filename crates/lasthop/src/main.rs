@@ -2,16 +2,16 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod catalogue;
 mod compare_command;
 mod doctor_command;
+mod fit_command;
 mod link_command;
 mod notice;
 mod profiles_command;
-mod recording;
 mod recover_command;
 mod remote;
 mod report_command;
+mod run_command;
 mod self_check_command;
 mod trace_command;
 
@@ -25,6 +25,12 @@ fn main() -> ExitCode {
     if let Some(code) = netlab::keeper::entry() {
         return code;
     }
+    if let Some(code) = netlab::isolation::entry() {
+        return code;
+    }
+    if let Some(code) = run_entry() {
+        return code;
+    }
     match run(Arguments::parse()) {
         Ok(status) => ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)),
         Err(error) => {
@@ -32,6 +38,22 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// If this process was started by a campaign to do one run, it does that.
+fn run_entry() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != experiment::campaign::SUBCOMMAND {
+        return None;
+    }
+    let order = arguments.next().unwrap_or_default();
+    Some(match experiment::campaign::execute(order.as_ref()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("lasthop: {error}");
+            ExitCode::FAILURE
+        }
+    })
 }
 
 /// Does what is asked and returns the exit status.
@@ -44,7 +66,9 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
             }
             None => link_command::run(&link),
         },
+        Command::Run(arguments) => run_command::run(&arguments),
         Command::Profiles(profiles) => profiles_command::run(&profiles),
+        Command::Fit(arguments) => fit_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Clean => clean(),
         Command::Recover(arguments) => recover_command::run(&arguments),

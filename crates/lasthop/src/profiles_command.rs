@@ -1,8 +1,8 @@
 //! `lasthop profiles`: what is built in, and one in full.
 
 use crate::arguments::ProfilesArguments;
-use crate::catalogue;
 use crate::link_command::Failure;
+use experiment::catalogue::{self, Catalogue};
 use link::Direction;
 use link::profile::{Content, Profile};
 use serde_json::json;
@@ -10,7 +10,7 @@ use serde_json::json;
 /// Lists the profiles, or shows one.
 pub fn run(arguments: &ProfilesArguments) -> Result<i32, Failure> {
     match &arguments.name {
-        Some(name) => show(&catalogue::find(name)?, arguments.json)?,
+        Some(name) => show(&Catalogue::default().find(name)?, arguments.json)?,
         None => list(&catalogue::all()?, arguments.json)?,
     }
     Ok(0)

@@ -43,7 +43,8 @@ fn print(arguments: &TraceArguments, output: &mut impl Write) -> Result<(), Fail
                 table.extend(chosen.map(|index| ConnectionRow::new(&file, analysis, index)));
             } else if arguments.json {
                 for index in chosen {
-                    serde_json::to_writer(&mut *output, &ConnectionRow::new(&file, analysis, index))?;
+                    let row = ConnectionRow::new(&file, analysis, index);
+                    serde_json::to_writer(&mut *output, &row).map_err(io::Error::from)?;
                     output.write_all(b"\n")?;
                 }
             } else {
@@ -56,7 +57,7 @@ fn print(arguments: &TraceArguments, output: &mut impl Write) -> Result<(), Fail
         }
     }
     if let Some(path) = &arguments.parquet {
-        table::write(path, table)?;
+        table::write(path, &table)?;
     }
     Ok(())
 }

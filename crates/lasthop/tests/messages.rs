@@ -22,6 +22,7 @@ fn lasthop(arguments: &[&str]) -> String {
 fn help() {
     insta::assert_snapshot!("help", lasthop(&["--help"]));
     insta::assert_snapshot!("help_link", lasthop(&["link", "--help"]));
+    insta::assert_snapshot!("help_trace", lasthop(&["trace", "--help"]));
 }
 
 #[test]
@@ -46,4 +47,17 @@ fn wrong_input_says_what_would_be_right() {
     let said: Vec<_> =
         cases.iter().map(|case| format!("$ lasthop {}\n{}", case.join(" "), lasthop(case))).collect();
     insta::assert_snapshot!("wrong_input", said.join("\n\n"));
+}
+
+#[test]
+fn a_profile_is_fitted_to_a_trace_and_can_be_used() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    // Two blocks lost out of ten, always together: bursts of 20 ms every 100 ms.
+    std::fs::write(path("frames.txt"), "0000110000".repeat(50)).expect("a trace");
+    let said = lasthop(&["fit", "--block", "10ms", &path("frames.txt")]).replace(&path(""), "");
+    insta::assert_snapshot!("fit", said);
+    let profile = said.split_inclusive('\n').take_while(|line| !line.starts_with("good")).collect::<String>();
+    std::fs::write(path("mine.toml"), profile).expect("a profile");
+    assert!(lasthop(&["profiles", &path("mine.toml")]).ends_with("status 0"));
 }

@@ -3,7 +3,7 @@
 //! The derivation is part of the contract, since results are repeated by it:
 //!
 //! 1. The campaign seed is a 64-bit number. Its key is `BLAKE3-derive-key("lasthop 1 campaign", seed as 8 bytes LE)`.
-//! 2. Each step down (`run`, `link`, `direction`, `stage`) derives the next key from the key above and the name of the
+//! 2. Each step down (`run`, `link`, `workload`, `direction`, `stage`) derives the next key from the key above and the name of the
 //!    step: `BLAKE3-derive-key("lasthop 1 <step>", key ‖ name as UTF-8)`.
 //! 3. The 32-byte key of a stage seeds ChaCha8.
 //!
@@ -69,6 +69,12 @@ impl Seed {
     #[must_use]
     pub fn link(&self, name: &str) -> Self {
         self.step("lasthop 1 link", name)
+    }
+
+    /// One workload of a run, by its name.
+    #[must_use]
+    pub fn workload(&self, name: &str) -> Self {
+        self.step("lasthop 1 workload", name)
     }
 
     /// One direction of a link.

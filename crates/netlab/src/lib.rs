@@ -66,7 +66,9 @@ pub mod dns;
 mod error;
 pub mod host_link;
 pub mod interface;
+pub mod isolation;
 pub mod keeper;
+pub mod mesh;
 mod names;
 pub mod namespace;
 pub mod nat;
@@ -80,6 +82,7 @@ pub mod route;
 mod signals;
 pub mod state;
 pub mod sysctl;
+pub mod tcp;
 pub mod tun;
 pub mod veth;
 

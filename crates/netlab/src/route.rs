@@ -71,6 +71,8 @@ pub struct Metrics {
     pub mtu: Option<u32>,
     /// Largest segment to announce, in bytes (`advmss`).
     pub announced_segment_size: Option<u32>,
+    /// Largest receive window to advertise, in bytes (`window`); it also decides the window scale that is offered.
+    pub window: Option<u32>,
     /// Acknowledge each segment at once, for experiments without delayed acknowledgements.
     pub quick_acknowledgements: bool,
 }
@@ -83,6 +85,7 @@ impl Default for Metrics {
             initial_receive_window: None,
             mtu: None,
             announced_segment_size: None,
+            window: None,
             quick_acknowledgements: false,
         }
     }
@@ -165,6 +168,7 @@ fn compose(route: &Route) -> RouteMessage {
     attributes.extend(metrics.initial_receive_window.map(RouteMetric::InitRwnd));
     attributes.extend(metrics.mtu.map(RouteMetric::Mtu));
     attributes.extend(metrics.announced_segment_size.map(RouteMetric::Advmss));
+    attributes.extend(metrics.window.map(RouteMetric::Window));
     attributes.extend(metrics.quick_acknowledgements.then_some(RouteMetric::QuickAck(1)));
     message.attributes.push(RouteAttribute::Metrics(attributes));
     message

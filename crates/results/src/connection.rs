@@ -77,8 +77,8 @@ pub enum Protocol {
     Tcp,
     /// UDP.
     Udp,
-    /// ICMP echo.
-    Icmp,
+    /// A program, of which only the time is known.
+    Program,
 }
 
 impl RoundTrips {

@@ -138,15 +138,14 @@ pub fn analyse<R: Read>(
         if packets % PROGRESS == 0 && !watch.progress(at, packets) {
             break;
         }
-        let place = match places.get(view.number) {
-            Some(Some(place)) => *place,
-            _ => {
-                let place = trace.interfaces.len();
-                trace.interfaces.push(Analysis::new(&view, options));
-                places.resize(places.len().max(view.number + 1), None);
-                places[view.number] = Some(place);
-                place
-            }
+        let place = if let Some(&Some(place)) = places.get(view.number) {
+            place
+        } else {
+            let place = trace.interfaces.len();
+            trace.interfaces.push(Analysis::new(&view, options));
+            places.resize(places.len().max(view.number + 1), None);
+            places[view.number] = Some(place);
+            place
         };
         let analysis = &mut trace.interfaces[place];
         if analysis.chosen {

@@ -257,6 +257,7 @@ fn send(me: &mut Half, peer: &Half, segment: &Segment, first: u64, end: u64, tim
             oldest,
             highest,
             acknowledged: me.acknowledged,
+            acknowledged_at: me.acknowledged_at,
             duplicates: me.duplicates,
             selectively: me.selectively,
             timeout: me.round_trips.timeout(),
@@ -293,6 +294,7 @@ fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> 
             peer.follower.acknowledged(place, segment.options.timestamps.map(|stamps| stamps.1));
         }
         peer.acknowledged = Some(place);
+        peer.acknowledged_at = time;
         peer.duplicates = 0;
     } else if peer.acknowledged == Some(place)
         && segment.sequence_length() == 0

@@ -1,8 +1,9 @@
 //! Which connection a segment belongs to.
 //!
 //! By addresses and ports, whichever way round. As in tcptrace, a new connection begins with a segment that comes more
-//! than four minutes after the last one, and with a SYN after a FIN or a reset of either end, unless it repeats the
-//! sequence number of the SYN before.
+//! than four minutes after the last one, and with a SYN after a FIN or a reset of either end, or after two SYNs of its own
+//! end, unless it repeats the sequence number of the SYN before. tcptrace besides takes a SYN for an old one whose number
+//! lies less than a window above the old connection's: ports used again within milliseconds would be one connection there.
 
 use crate::connection::{Connection, Seen};
 use crate::half::Half;

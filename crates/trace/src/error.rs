@@ -63,13 +63,13 @@ pub enum TraceError {
         /// What the system said.
         source: io::Error,
     },
-    /// The Parquet library refused.
-    #[error("cannot write `{}`: Parquet: {source}", path.display())]
-    Parquet {
+    /// A table cannot be written.
+    #[error("{}: {source}", path.display())]
+    Table {
         /// The file.
         path: PathBuf,
-        /// Why.
-        source: parquet::errors::ParquetError,
+        /// Why not.
+        source: TableError,
     },
 }
 

@@ -20,8 +20,10 @@ pub struct Counts {
     pub acks: u64,
     /// *pure acks sent*: with the ACK flag, no data, and none of SYN, FIN and RST.
     pub pure_acks: u64,
-    /// *sack pkts sent*: with a SACK block.
+    /// *sack pkts sent*: acknowledgments, resets excepted, with a SACK block.
     pub sack_packets: u64,
+    /// *sacks sent*: packets with a SACK block, whatever they are.
+    pub sacks: u64,
     /// *dsack pkts sent*: with a duplicate SACK (RFC 2883).
     pub dsack_packets: u64,
     /// *max sack blks/ack*.
@@ -122,8 +124,9 @@ pub struct Half {
     pub(crate) idle_max: u64,
     /// Whether data of it was acknowledged.
     pub(crate) data_acknowledged: bool,
-    /// Highest acknowledgment that came for its data.
+    /// Highest acknowledgment that came for its data, and when.
     pub(crate) acknowledged: Option<u64>,
+    pub(crate) acknowledged_at: u64,
     /// Duplicate acknowledgments in a row that came for its data, and the highest byte that SACK told of.
     pub(crate) duplicates: u32,
     pub(crate) selectively: u64,
@@ -153,6 +156,7 @@ impl Half {
             idle_max: 0,
             data_acknowledged: false,
             acknowledged: None,
+            acknowledged_at: 0,
             duplicates: 0,
             selectively: 0,
             window_seen: 0,
@@ -271,9 +275,10 @@ impl Half {
         }
         self.offer.timestamps |= segment.options.timestamps.is_some();
         let sacks = segment.options.sacks();
-        if !sacks.is_empty() {
+        counts.sacks += u64::from(!sacks.is_empty());
+        counts.sack_blocks += sacks.len() as u64;
+        if !sacks.is_empty() && tcp.has(Tcp::ACK) && !tcp.has(Tcp::RST) {
             counts.sack_packets += 1;
-            counts.sack_blocks += sacks.len() as u64;
             counts.max_sack_blocks = counts.max_sack_blocks.max(sacks.len() as u64);
             counts.dsack_packets += u64::from(duplicate_sack(segment).is_some());
         }

@@ -1,6 +1,9 @@
 //! Text as tcptrace prints it: one line a connection (`tcptrace -n -b`), or all of it (`tcptrace -n -l`).
 //!
-//! Times of day are in UTC; tcptrace has those of the machine's time zone.
+//! Times of day are in UTC; tcptrace has those of the machine's time zone. Where tcptrace 6.6.7 is wrong this is not: it
+//! takes an MSS above 32767 for a negative number, cuts IPv6 addresses off, loses a microsecond in elapsed times now and
+//! then, counts the FIN as a byte of the stream when a reset follows it, prints missed data below zero as 2^64 less that, compares the edges of duplicate SACKs without regard to their
+//! wrapping, and scales windows by more than 14 bits.
 
 use crate::analysis::Analysis;
 use crate::connection::Connection;
@@ -155,7 +158,7 @@ pub fn rows(connection: &Connection, end: u64) -> Vec<(&'static str, &'static st
     }
     if halves.iter().any(|half| half.offer.sack) {
         rows.push(("req sack", "", each(&|half| yes(half.offer.sack).to_owned())));
-        rows.push(("sacks sent", "", count(|half| half.counts.sack_packets)));
+        rows.push(("sacks sent", "", count(|half| half.counts.sacks)));
     }
     rows.extend([
         ("urgent data pkts", "pkts", count(|half| half.counts.urgent_packets)),
@@ -320,7 +323,8 @@ impl Display for Instant {
 /// Year, month (from 0) and day of the Gregorian calendar, of a day counted from 1970.
 fn date(mut days: u64) -> (u64, usize, u64) {
     let mut year = 1970;
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     loop {
         let length = if is_leap(year) { 366 } else { 365 };
         if days < length {

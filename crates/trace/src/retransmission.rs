@@ -72,6 +72,8 @@ pub struct Moment {
     pub highest: u64,
     /// Highest acknowledgment from the other end, if there was one.
     pub acknowledged: Option<u64>,
+    /// When it came, in nanoseconds: the timer began anew then (RFC 6298 section 5.3).
+    pub acknowledged_at: u64,
     /// Duplicate acknowledgments in a row.
     pub duplicates: u32,
     /// Highest byte told by SACK.
@@ -148,8 +150,10 @@ impl Follower {
             moment.before.is_some_and(|(time, again)| again > 0 && time >= recovery.began)
         });
         let is_oldest = moment.oldest.is_some_and(|oldest| moment.first <= oldest);
-        // A tenth less: timers of the kernel count from the last acknowledgment, and in ticks.
-        let timed_out = is_oldest && waited.is_some_and(|waited| waited >= moment.timeout / 10 * 9);
+        let timer =
+            moment.before.map(|(time, _)| moment.time.saturating_sub(time.max(moment.acknowledged_at)));
+        // A tenth less: the sender's estimate is not quite ours, and its timers run in ticks.
+        let timed_out = is_oldest && timer.is_some_and(|timer| timer >= moment.timeout / 10 * 9);
         if timed_out && (repeated || !signalled) && !self.is_in(Cause::Fast, repeated) {
             return (Cause::Timeout, true);
         }

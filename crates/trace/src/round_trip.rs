@@ -1,4 +1,4 @@
-//! Round-trip times, from a data segment to the acknowledgment that covers it.
+//! Round-trip times, from a segment with data, SYN or FIN to the acknowledgment that covers it.
 //!
 //! An acknowledgment gives one sample: of the last segment that it covers. It gives none if a segment that it covers had
 //! been sent more than once (Karn's rule: nobody knows which one it answers; and what waited behind a hole was not
@@ -125,7 +125,9 @@ mod tests {
         #[test]
         fn quantiles_are_within_one_percent(mut samples in prop::collection::vec(1_000_u64..10_000_000_000, 1..500)) {
             let mut round_trips = RoundTrips::default();
-            samples.iter().for_each(|sample| round_trips.add(*sample));
+            for sample in &samples {
+                round_trips.add(*sample);
+            }
             let summary = round_trips.summary();
             samples.sort_unstable();
             for (quantile, found) in [(0.5, summary.median_ns), (0.95, summary.p95_ns), (0.99, summary.p99_ns)] {

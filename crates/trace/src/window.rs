@@ -74,7 +74,9 @@ mod tests {
     fn windows(shift: Option<u8>, fields: &[u16]) -> Windows {
         let mut windows = Windows::default();
         windows.add(500, None, Bearer::Syn);
-        fields.iter().for_each(|field| windows.add(*field, shift, Bearer::Ack));
+        for field in fields {
+            windows.add(*field, shift, Bearer::Ack);
+        }
         windows
     }
 

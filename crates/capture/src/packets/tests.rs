@@ -131,6 +131,23 @@ fn option_lists_without_an_end_and_blocks_that_nobody_knows() {
 }
 
 #[test]
+fn views_number_the_interfaces_of_all_sections_and_tell_where_they_lie() {
+    let section = foreign(Endianness::Little, 9, 0, 5);
+    let bytes = [section.clone(), foreign(Endianness::Big, 6, 0, 5)].concat();
+    let mut reader = Reader::new(&bytes[..]).expect("a capture");
+    let mut seen = Vec::new();
+    while let Some(view) = reader.view() {
+        let view = view.expect("no I/O error");
+        assert_eq!((view.captured_at.name.as_str(), view.bytes), ("eth0", &b"abcdefg"[..]));
+        assert_eq!((view.comments().count(), view.inbound()), (2, Some(true)));
+        seen.push((view.number, view.interface, view.time.as_nanos()));
+    }
+    assert_eq!(seen, [(0, 0, 5), (1, 0, 5000)]);
+    assert_eq!(reader.tail(), Some(Tail::Complete));
+    assert_eq!(reader.position(), bytes.len() as u64);
+}
+
+#[test]
 fn cut_off_anywhere_it_yields_a_prefix() {
     let whole = foreign(Endianness::Little, 9, 0, 5);
     let (packets, _) = read(&whole);

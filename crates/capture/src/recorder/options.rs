@@ -1,5 +1,6 @@
 //! What to record, and with how much memory.
 
+use crate::event::LinkId;
 use crate::time::Span;
 use std::fmt;
 use std::io::Write;
@@ -10,6 +11,8 @@ use std::path::PathBuf;
 pub struct Options {
     /// Where to write a capture.
     pub capture: Option<CaptureTo>,
+    /// The links whose packets are captured; all if `None`. Fates and counters are of all links in any case.
+    pub capture_links: Option<Vec<LinkId>>,
     /// Bytes kept of each packet in the capture.
     pub snap_length: u32,
     /// The Parquet file to write the fates to. `FILE.log` stands beside it until the run is closed.
@@ -33,6 +36,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             capture: None,
+            capture_links: None,
             snap_length: 65_535,
             events: None,
             memory: 256 * 1024 * 1024,

@@ -39,6 +39,8 @@ pub(super) struct Writing {
 struct Capture {
     path: Option<PathBuf>,
     order: Order<Output>,
+    /// The links that are captured; all if `None`.
+    links: Option<Vec<LinkId>>,
 }
 
 struct Events {
@@ -57,6 +59,7 @@ impl Writing {
         let limit = (options.memory / 2).max(LEAST_INSIDE);
         let capture =
             options.capture.map(|to| Capture::open(to, &header, options.snap_length, limit)).transpose()?;
+        let capture = capture.map(|capture| Capture { links: options.capture_links, ..capture });
         Ok(Self { header, live, capture, events, errors: Vec::new(), settled: Time::ZERO })
     }
 
@@ -74,7 +77,7 @@ impl Writing {
     /// Ends the files.
     pub(super) fn close(mut self, recorded: &mut Recorded, errors: &mut Vec<RecordError>) {
         errors.append(&mut self.errors);
-        if let Some(Capture { path, order }) = self.capture {
+        if let Some(Capture { path, order, .. }) = self.capture {
             match order.finish() {
                 Ok((report, _)) => recorded.capture = Some(Captured { path, report }),
                 Err(source) => {
@@ -144,7 +147,7 @@ impl Capture {
         };
         let output = BufWriter::with_capacity(BUFFER, output);
         match Order::new(output, header, snap_length, limit) {
-            Ok(order) => Ok(Self { path, order }),
+            Ok(order) => Ok(Self { path, order, links: None }),
             Err(source) => Err(RecordError::Write { what: "capture", path, at: Time::ZERO, source }),
         }
     }
@@ -152,6 +155,11 @@ impl Capture {
     fn write(&mut self, chunk: &Chunk, header: &Header) -> io::Result<()> {
         let mut described = Described::new(header);
         for entry in chunk.entries() {
+            if let Entry::Entered { link, .. } | Entry::Ended { ended: Ended { link, .. }, .. } = entry
+                && self.links.as_ref().is_some_and(|links| !links.contains(link))
+            {
+                continue;
+            }
             match entry {
                 Entry::Entered { link, direction, number, at, length, bytes } => {
                     self.order.entered(*link, *direction, *number, *at, *length, chunk.bytes(*bytes));

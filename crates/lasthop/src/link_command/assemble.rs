@@ -2,12 +2,9 @@
 
 use super::Failure;
 use crate::arguments::LinkArguments;
-use crate::catalogue;
+use experiment::catalogue::Catalogue;
 use link::Direction;
-use link::profile::{LinkProfile, Parameters, Resolve};
-use link::stage::errors::ErrorSpec;
-use std::io;
-use std::path::Path;
+use link::profile::{LinkProfile, Parameters};
 
 /// MTU of a link whose profile names none.
 const USUAL_MTU: u16 = 1500;
@@ -22,32 +19,20 @@ pub struct Assembled {
     pub mtu: u16,
 }
 
-/// What parameters may name.
-pub struct Named;
-
-impl Resolve for Named {
-    fn losses(&mut self, name: &str) -> Result<ErrorSpec, String> {
-        catalogue::loss(name).map(|(_, loss)| loss.errors).map_err(|error| error.to_string())
-    }
-
-    fn file(&mut self, name: &str) -> io::Result<String> {
-        catalogue::read_beside(Path::new(""), name)
-    }
-}
-
 /// Puts the link together.
 pub fn assemble(arguments: &LinkArguments) -> Result<Assembled, Failure> {
+    let mut catalogue = Catalogue::default();
     let mut names = Vec::new();
     let mut link = match &arguments.profile {
         Some(name) => {
-            let (profile, link) = catalogue::link(name)?;
+            let (profile, link) = catalogue.link(name)?;
             names.push(profile.name);
             link
         }
         None => LinkProfile::default(),
     };
     if let Some(name) = &arguments.loss {
-        let (profile, loss) = catalogue::loss(name)?;
+        let (profile, loss) = catalogue.loss(name)?;
         names.push(profile.name);
         link.add_losses(&loss);
     }
@@ -57,7 +42,7 @@ pub fn assemble(arguments: &LinkArguments) -> Result<Assembled, Failure> {
         for text in texts {
             let parameters: Parameters = text.parse().map_err(|error| format!("{option}: {error}"))?;
             parameters
-                .apply(link.direction_mut(direction), &mut Named)
+                .apply(link.direction_mut(direction), &mut catalogue)
                 .map_err(|error| format!("{option}: {error}"))?;
         }
     }

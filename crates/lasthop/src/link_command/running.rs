@@ -4,6 +4,7 @@ use super::{Failure, link_seed, way};
 use crate::remote::{self, Answer, Request, Running};
 use capture::{LinkId, Live};
 use emulator::Control;
+use experiment::catalogue::Catalogue;
 use link::Direction;
 use link::profile::{LinkProfile, Parameters};
 use netlab::Registry;
@@ -80,7 +81,7 @@ impl Remote {
         let mut now = Vec::new();
         for &direction in directions {
             let mut changed = link.direction(direction).clone();
-            parameters.apply(&mut changed, &mut super::assemble::Named).map_err(|error| error.to_string())?;
+            parameters.apply(&mut changed, &mut Catalogue::default()).map_err(|error| error.to_string())?;
             let former = link.direction(direction).clone();
             let seed = link_seed(self.seed).direction(direction);
             let (next, commands) = (changed.clone(), parameters.commands());

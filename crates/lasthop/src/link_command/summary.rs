@@ -3,11 +3,11 @@
 use super::Failure;
 use crate::arguments::LinkArguments;
 use crate::notice::Notice;
-use crate::recording::Recording;
 use capture::{Direction, LinkId, Recorded, Summary};
 use emulator::Ending;
 use emulator::kernel::Kernel;
 use emulator::punctuality::{Overload, Punctuality};
+use experiment::recording::{Recording, overload};
 use link::units::{BitRate, Span};
 use serde_json::{Value, json};
 use std::fs;
@@ -27,13 +27,7 @@ impl Outcome {
     pub fn new(ended: Ending<Kernel, Recording>, dropped: u64, seed: u64) -> Result<Self, Failure> {
         let Ending { driver, observer, punctuality, refused, at } = ended;
         let recorded = observer.into_recorder().close(capture::Time::from_nanos(at.as_nanos()))?;
-        let mut overload: Vec<_> = punctuality.verdict().into_iter().collect();
-        if dropped + driver.unusable() > 0 {
-            overload.push(Overload::DroppedByKernel { packets: dropped + driver.unusable() });
-        }
-        if recorded.stalls.count > 0 {
-            overload.push(Overload::RecorderBlocked { times: recorded.stalls.count });
-        }
+        let overload = overload(&punctuality, dropped + driver.unusable(), recorded.stalls);
         let refused =
             refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}"));
         Ok(Self { seed, seconds: at.as_secs_f64(), recorded, punctuality, overload, refused })

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 /// `lasthop trace`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads pcap and pcapng of Ethernet, raw IP, Linux cooked and loopback interfaces. Each interface of a capture is analysed on
-its own: a capture of `lasthop link` has both ends of the link. Figures that tcptrace has are defined as in tcptrace.
+Reads pcap and pcapng of Ethernet, raw IP, Linux cooked and loopback interfaces. Each interface of
+a capture is analysed on its own: a capture of `lasthop link` has both ends of the link. Figures
+that tcptrace has are defined as in tcptrace. Times of day are in UTC.
 
 Examples:
   lasthop trace x.pcapng

@@ -2,7 +2,10 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-fn sent(ranges: &[(u64, u64)]) -> (Sent, Novelty) {
+/// First number and length.
+type Ranges<'a> = &'a [(u64, u64)];
+
+fn sent(ranges: Ranges<'_>) -> (Sent, Novelty) {
     let mut sent = Sent::default();
     let mut last = Novelty::default();
     for (time, &(first, length)) in ranges.iter().enumerate() {
@@ -14,7 +17,7 @@ fn sent(ranges: &[(u64, u64)]) -> (Sent, Novelty) {
 #[test]
 fn old_bytes_and_filled_holes_as_tcptrace_counts_them() {
     // Ranges, then bytes sent again and whether out of order of the last one: observed with tcptrace 6.6.7.
-    let cases: [(&[(u64, u64)], u64, bool); 12] = [
+    let cases: [(Ranges<'_>, u64, bool); 12] = [
         (&[(0, 100), (100, 100)], 0, false),
         (&[(0, 100), (10, 10)], 10, false),
         (&[(0, 100), (100, 1), (50, 100)], 51, false),

@@ -171,25 +171,21 @@ impl Gathered {
     }
 
     fn finish(self, connection: &Connection, half: usize) -> Series {
-        let (segments, all_segments) = self.segments.finish();
-        let (acks, all_acks) = self.acks.finish();
-        let (sacks, all_sacks) = self.sacks.finish();
-        let (marks, all_marks) = self.marks.finish();
+        let segments = self.segments.finish();
+        let acks = self.acks.finish();
+        let blocks = self.sacks.finish();
+        let marks = self.marks.finish();
+        let totals =
+            Totals { segments: segments.1, acks: acks.1, sacks: blocks.1, marks: marks.1, losses: 0 };
         Series {
             from: connection.end(half),
             to: connection.end(1 - half),
-            segments,
-            acks,
-            sacks,
-            marks,
+            segments: segments.0,
+            acks: acks.0,
+            sacks: blocks.0,
+            marks: marks.0,
             losses: Vec::new(),
-            totals: Totals {
-                segments: all_segments,
-                acks: all_acks,
-                sacks: all_sacks,
-                marks: all_marks,
-                losses: 0,
-            },
+            totals,
             base: connection.halves[half].sequence.base(),
         }
     }

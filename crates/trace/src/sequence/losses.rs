@@ -18,10 +18,10 @@ impl TimeSequence {
     /// of an earlier call are replaced. A damaged packet counts, since TCP drops it like a lost one.
     pub fn mark_losses(&mut self, events: &Path) -> Result<(), TraceError> {
         let failed = |source| TraceError::Events { path: events.to_owned(), source };
-        let mut reader = Reader::open(events).map_err(failed)?;
+        let reader = Reader::open(events).map_err(failed)?;
         let header = reader.header().clone();
         let mut marks = [Thinned::new(self.limit), Thinned::new(self.limit)];
-        while let Some(fate) = reader.next() {
+        for fate in reader {
             let fate = fate.map_err(failed)?;
             if let Some((half, point)) = self.loss(&fate, &header) {
                 marks[half].add(point);

@@ -107,7 +107,9 @@ fn keep<T: Point>(points: &[T], start: u64, width: u64, spare: bool) -> Vec<bool
             }
         }
     }
-    slices.iter().for_each(|slice| close(slice, &mut kept));
+    for slice in &slices {
+        close(slice, &mut kept);
+    }
     kept
 }
 
@@ -142,7 +144,9 @@ mod tests {
             let mut time = 0;
             let dots: Vec<_> = steps.iter().map(|(step, value, dice)| { time += step; Dot(time, *value, *dice == 0) }).collect();
             let mut thinned = Thinned::new(limit);
-            dots.iter().for_each(|dot| thinned.add(*dot));
+            for dot in &dots {
+                thinned.add(*dot);
+            }
             let (left, total) = thinned.finish();
             prop_assert_eq!(total, dots.len() as u64);
             prop_assert!(left.len() <= limit.max(LEAST));

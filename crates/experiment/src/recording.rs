@@ -1,6 +1,7 @@
 //! From what the event loop shows to what the recorder takes: the two crates do not know each other.
 
 use capture::{Channel, Direction, Ended, LinkId, Outcome, Recorder, Span, Time};
+use emulator::punctuality::{Overload, Punctuality};
 use emulator::{Observer, WayId};
 use link::{ChannelState, Effect, Loss, Packet};
 use packet::Frame;
@@ -15,11 +16,13 @@ pub struct Recording {
 
 impl Recording {
     /// `wants_bytes`: whether the recorder keeps more than counters.
+    #[must_use]
     pub fn new(recorder: Recorder, wants_bytes: bool) -> Self {
         Self { recorder, bytes: Vec::new(), wants_bytes }
     }
 
     /// The recorder, to close it.
+    #[must_use]
     pub fn into_recorder(self) -> Recorder {
         self.recorder
     }
@@ -126,4 +129,18 @@ impl Observer for Recording {
     fn due(&self) -> link::units::Time {
         link::units::Time::from_nanos(self.recorder.due().as_nanos())
     }
+}
+
+/// Why a run was overloaded: packets that left too late, packets that the kernel had to drop because nobody read them, waits
+/// for the disk. Empty if it was not.
+#[must_use]
+pub fn overload(punctuality: &Punctuality, dropped: u64, stalls: capture::Stalls) -> Vec<Overload> {
+    let mut reasons: Vec<_> = punctuality.verdict().into_iter().collect();
+    if dropped > 0 {
+        reasons.push(Overload::DroppedByKernel { packets: dropped });
+    }
+    if stalls.count > 0 {
+        reasons.push(Overload::RecorderBlocked { times: stalls.count });
+    }
+    reasons
 }

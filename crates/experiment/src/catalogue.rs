@@ -1,0 +1,123 @@
+//! Finding profiles and trace files by name or path.
+
+use link::profile::{Content, LinkProfile, LossProfile, Profile, Resolve, builtin};
+use link::stage::errors::ErrorSpec;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A profile that was asked for and cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoProfile(String);
+
+impl fmt::Display for NoProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoProfile {}
+
+/// Where profiles and files are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Catalogue {
+    /// What relative paths start from.
+    folder: PathBuf,
+}
+
+impl Catalogue {
+    /// Relative paths start from `folder`; from the current one if it is empty, which is the default.
+    #[must_use]
+    pub fn in_folder(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// The profile called `name`: one that is built in, or a file if it looks like a path.
+    ///
+    /// # Errors
+    /// If there is none, with the nearest right name, or if its file is wrong.
+    pub fn find(&self, name: &str) -> Result<Profile, NoProfile> {
+        if let Some((file, text)) = builtin().find(|(file, _)| file.trim_end_matches(".toml") == name) {
+            return Profile::parse(file, text, &mut no_files).map_err(|error| NoProfile(error.to_string()));
+        }
+        let path = Path::new(name);
+        if !name.contains('/') && path.extension().is_none_or(|ending| ending != "toml") {
+            return Err(NoProfile(unknown(name)));
+        }
+        let path = self.folder.join(path);
+        let text =
+            fs::read_to_string(&path).map_err(|error| NoProfile(format!("read profile {name}: {error}")))?;
+        let beside = Self::in_folder(path.parent().unwrap_or(Path::new("")));
+        Profile::parse(name, &text, &mut |file| beside.read(file))
+            .map_err(|error| NoProfile(error.to_string()))
+    }
+
+    /// The link profile called `name`.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find), or if it is a loss profile.
+    pub fn link(&self, name: &str) -> Result<(Profile, LinkProfile), NoProfile> {
+        let profile = self.find(name)?;
+        match profile.content.clone() {
+            Content::Link(link) => Ok((profile, link)),
+            Content::Loss(_) => {
+                Err(NoProfile(format!("`{name}` is a loss profile: use it as `loss` (--loss {name})")))
+            }
+        }
+    }
+
+    /// The loss profile called `name`.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find), or if it is a link profile.
+    pub fn loss(&self, name: &str) -> Result<(Profile, LossProfile), NoProfile> {
+        let profile = self.find(name)?;
+        match profile.content.clone() {
+            Content::Loss(loss) => Ok((profile, loss)),
+            Content::Link(_) => {
+                Err(NoProfile(format!("`{name}` is a link profile: use it as `profile` (--profile {name})")))
+            }
+        }
+    }
+
+    fn read(&self, file: &str) -> io::Result<String> {
+        fs::read_to_string(self.folder.join(file))
+    }
+}
+
+impl Resolve for Catalogue {
+    fn losses(&mut self, name: &str) -> Result<ErrorSpec, String> {
+        self.loss(name).map(|(_, loss)| loss.errors).map_err(|error| error.to_string())
+    }
+
+    fn file(&mut self, name: &str) -> io::Result<String> {
+        self.read(name)
+    }
+}
+
+/// Every profile that is built in, in the order of their names.
+///
+/// # Errors
+/// None that a test does not find: they are data of ours.
+pub fn all() -> Result<Vec<Profile>, NoProfile> {
+    builtin()
+        .map(|(file, text)| {
+            Profile::parse(file, text, &mut no_files).map_err(|error| NoProfile(error.to_string()))
+        })
+        .collect()
+}
+
+fn no_files(file: &str) -> io::Result<String> {
+    Err(io::Error::other(format!("a built-in profile names no file, and this one names {file}")))
+}
+
+fn unknown(name: &str) -> String {
+    let names = || builtin().map(|(file, _)| file.trim_end_matches(".toml"));
+    let nearest = names().map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
+    let hint = match nearest {
+        Some((distance, known)) if distance <= 2 => format!("did you mean `{known}`?"),
+        _ => format!("built in are {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    format!("there is no profile `{name}`: {hint} (a file needs a path, such as ./{name}.toml)")
+}

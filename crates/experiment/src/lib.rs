@@ -1,0 +1,25 @@
+//! From a plan to cells, runs and their results.
+//!
+//! A [`plan::Plan`] is an experiment as a file. It has *cells*, the combinations of levels of its factors; each cell is *run*
+//! as often as there are repetitions. A [`campaign::Campaign`] hands runs to processes of their own, [`run::execute`] is what
+//! happens in one of them, and the run directory (crate `results`) is what stays.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`plan`] | the file, its errors, and what it means for a cell |
+//! | [`scenario`], [`routes`], [`stack`] | nodes and links, ways through them, TCP of a node |
+//! | [`workload`] | traffic and what is measured of it |
+//! | [`run`] | one run, in namespaces of its own |
+//! | [`campaign`] | all runs: order, processes, resuming, the run directory |
+//! | [`catalogue`], [`recording`] | profiles by name; fates from the event loop to the recorder (`lasthop link` uses both as well) |
+#![forbid(unsafe_code)]
+
+pub mod campaign;
+pub mod catalogue;
+pub mod plan;
+pub mod recording;
+pub mod routes;
+pub mod run;
+pub mod scenario;
+pub mod stack;
+pub mod workload;

@@ -1,0 +1,206 @@
+//! Plans: an experiment as a file, read and checked before anything runs.
+//!
+//! [`Plan::parse`] reads the file; [`Plan::experiment`] fills in the levels of one cell and gives its scenario and its
+//! workloads, complete. [`Plan::check`] does that for all cells, so that what is wrong is said before the first run.
+
+mod build;
+mod error;
+pub mod file;
+mod text;
+
+pub use error::PlanError;
+
+use crate::catalogue::Catalogue;
+use crate::scenario::Scenario;
+use crate::workload::Workload;
+use error::{Source, unknown};
+use file::PlanFile;
+use link::units::Span;
+use results::{Cell, Expectation, Factor, Level, PlanText};
+use std::collections::BTreeMap;
+use std::path::Path;
+use text::Text;
+
+/// A plan.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Name, title, text.
+    pub text: PlanText,
+    /// Its own seed.
+    pub seed: Option<u64>,
+    /// Repetitions of each cell.
+    pub repetitions: u32,
+    /// What it varies, with all levels.
+    pub factors: Vec<Factor>,
+    /// Figures of the literature.
+    pub expectations: Vec<Expectation>,
+    /// Variables of each level of each factor.
+    variables: BTreeMap<Level, BTreeMap<String, Text>>,
+    /// Where files that it names are.
+    catalogue: Catalogue,
+    file: PlanFile,
+}
+
+/// One cell of a plan, complete.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    /// Nodes and links.
+    pub scenario: Scenario,
+    /// Traffic, in the order of the plan.
+    pub workloads: Vec<Workload>,
+    /// Name of the workload that figures are about.
+    pub measure: String,
+    /// What is captured.
+    pub capture: Capture,
+    /// When a run has failed.
+    pub limit: Span,
+}
+
+/// What is captured, and what of it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capture {
+    /// Which runs' captures are kept.
+    pub keep: Keep,
+    /// Which runs' event logs are kept.
+    pub events: Keep,
+    /// Places of the links.
+    pub links: Vec<usize>,
+    /// Bytes of each packet.
+    pub snap_length: u32,
+}
+
+/// Which runs' files are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// The first repetition of each cell.
+    First,
+    /// All.
+    All,
+    /// Those that failed.
+    Failed,
+    /// None.
+    None,
+}
+
+impl Keep {
+    /// Whether files have to be written at all for this repetition.
+    #[must_use]
+    pub fn writes(self, repetition: u32) -> bool {
+        match self {
+            Self::First => repetition == 0,
+            Self::All | Self::Failed => true,
+            Self::None => false,
+        }
+    }
+
+    /// Whether files of a run that ended so stay.
+    #[must_use]
+    pub fn keeps(self, repetition: u32, failed: bool) -> bool {
+        self.writes(repetition) && (self != Self::Failed || failed)
+    }
+}
+
+impl Plan {
+    /// Reads a plan. `file` is its name in errors, and where the names of files in it start from.
+    ///
+    /// # Errors
+    /// With the line, the field and what would be right.
+    pub fn parse(file: &str, text: &str) -> Result<Self, PlanError> {
+        let source = Source { file, text };
+        let read: PlanFile = toml::from_str(text).map_err(|error| source.toml_error(&error))?;
+        let (factors, variables) = build::factors(source, &read)?;
+        let path = Path::new(file);
+        let name = path.file_stem().map_or_else(|| "plan".into(), |stem| stem.to_string_lossy().into_owned());
+        let repetitions = read.repetitions.unwrap_or(1);
+        if repetitions == 0 {
+            return Err(source.error_somewhere("`repetitions` is 0: nothing would run"));
+        }
+        let plan = Self {
+            text: PlanText {
+                title: if read.title.is_empty() { name.clone() } else { read.title.clone() },
+                name,
+                description: read.description.trim().to_owned(),
+                file: file.to_owned(),
+                text: text.to_owned(),
+            },
+            seed: read.seed,
+            repetitions,
+            factors,
+            expectations: read.expect.clone(),
+            variables,
+            catalogue: Catalogue::in_folder(path.parent().unwrap_or(Path::new(""))),
+            file: read,
+        };
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// All combinations of levels, the last factor varying fastest; one cell if there are no factors.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut combinations: Vec<Vec<Level>> = vec![Vec::new()];
+        for factor in &self.factors {
+            let with = |levels: &Vec<Level>, level: &String| {
+                let next = Level { factor: factor.name.clone(), level: level.clone() };
+                levels.iter().cloned().chain([next]).collect()
+            };
+            combinations = combinations
+                .iter()
+                .flat_map(|levels| factor.levels.iter().map(move |level| with(levels, level)))
+                .collect();
+        }
+        let numbered = (0..).zip(combinations);
+        numbered.map(|(number, levels)| Cell { number, levels }).collect()
+    }
+
+    /// The cells that `only` leaves: each of them `FACTOR=LEVEL,LEVEL…`.
+    ///
+    /// # Errors
+    /// If there is no such factor or level, with those that there are.
+    pub fn cells_of(&self, only: &[String]) -> Result<Vec<Cell>, String> {
+        let mut cells = self.cells();
+        for selection in only {
+            let (name, levels) = selection
+                .split_once('=')
+                .ok_or_else(|| format!("`{selection}`: write it as FACTOR=LEVEL,LEVEL…"))?;
+            let factor = self.factors.iter().find(|factor| factor.name == name).ok_or_else(|| {
+                format!(
+                    "`{selection}`: {}",
+                    unknown("factor", name, self.factors.iter().map(|f| f.name.as_str()))
+                )
+            })?;
+            let levels: Vec<_> = levels.split(',').map(str::trim).collect();
+            for level in &levels {
+                if !factor.levels.iter().any(|known| known == level) {
+                    let known = factor.levels.iter().map(String::as_str);
+                    return Err(format!(
+                        "`{selection}`: {}",
+                        unknown(&format!("level of {name}"), level, known)
+                    ));
+                }
+            }
+            cells.retain(|cell| cell.level(name).is_some_and(|level| levels.contains(&level)));
+        }
+        Ok(cells)
+    }
+
+    /// The experiment of one cell. `repetition` and `seed` are what `{repetition}` and `{seed}` stand for.
+    ///
+    /// # Errors
+    /// With the line, the field and what would be right.
+    pub fn experiment(&self, cell: &Cell, repetition: u32, seed: u64) -> Result<Experiment, PlanError> {
+        let source = Source { file: &self.text.file, text: &self.text.text };
+        build::experiment(self, source, cell, repetition, seed)
+    }
+
+    /// Builds all cells.
+    ///
+    /// # Errors
+    /// The first that is found.
+    pub fn check(&self) -> Result<(), PlanError> {
+        self.cells().iter().try_for_each(|cell| self.experiment(cell, 0, 0).map(drop))
+    }
+}
+
+#[cfg(test)]
+mod tests;

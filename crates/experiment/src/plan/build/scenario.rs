@@ -1,0 +1,249 @@
+//! Nodes and links of a cell.
+
+use super::{Fields, PlanError};
+use crate::catalogue::Catalogue;
+use crate::plan::error::unknown;
+use crate::plan::file::{LinkFile, NodeFile, ScenarioFile};
+use crate::plan::text::{Text, is_name};
+use crate::scenario::{Link, MOST_NODES, Node, Scenario};
+use crate::stack::{Generation, Stack};
+use link::profile::{LinkProfile, Parameters};
+use std::collections::BTreeMap;
+
+/// MTU of a link whose profile names none.
+const USUAL_MTU: u16 = 1500;
+/// RFC 791: every host takes datagrams of 576 bytes; 68 is the least MTU.
+const LEAST_MTU: u16 = 68;
+
+pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) -> Result<Scenario, PlanError> {
+    let mut names: Vec<String> = Vec::new();
+    let mut add = |name: String| {
+        names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        })
+    };
+    for node in &file.nodes {
+        let name = fields.text(&node.name)?;
+        check_node_name(fields, &node.name, &name)?;
+        add(name);
+    }
+    let mut links = Vec::new();
+    for link in &file.links {
+        let ends = [fields.text(&link.between[0])?, fields.text(&link.between[1])?];
+        for (text, name) in link.between.iter().zip(&ends) {
+            check_node_name(fields, text, name)?;
+        }
+        if ends[0] == ends[1] {
+            return Err(fields.wrong(&link.between[1], format!("a link from `{}` to itself", ends[0])));
+        }
+        let name = match &link.name {
+            Some(name) => fields.text(name)?,
+            None => ends.join("-"),
+        };
+        let between = ends.map(&mut add);
+        links.push(build_link(fields, file, link, name, between, catalogue)?);
+    }
+    for link in table(fields, &file.table)? {
+        let between = link.nodes.map(|node| add(node.to_string()));
+        let Row { name, profile, .. } = link;
+        let mtu = mtu(fields, file.mtu.as_ref(), None)?;
+        links.push(Link { title: name.clone(), name, between, profile, mtu });
+    }
+    if links.is_empty() {
+        return Err(fields.wrong_somewhere(
+            "the scenario has no links: add `[[scenario.links]]` with `between = [\"a\", \"b\"]`",
+        ));
+    }
+    if names.len() > MOST_NODES {
+        return Err(fields
+            .wrong_somewhere(format!("{} nodes, but there are addresses for {MOST_NODES}", names.len())));
+    }
+    for (place, link) in links.iter().enumerate() {
+        if links[..place].iter().any(|other| other.name == link.name) {
+            return Err(
+                fields.wrong_somewhere(format!("there are two links `{}`: give them a `name`", link.name))
+            );
+        }
+    }
+    let base = stack(fields, &of_scenario(file), None)?;
+    let nodes = number(&names)
+        .into_iter()
+        .zip(names)
+        .map(|(number, name)| {
+            let own = file.nodes.iter().find(|node| fields.text(&node.name).is_ok_and(|its| its == name));
+            let stack = match own {
+                Some(node) => stack(fields, &of_node(node), Some(&base))?,
+                None => base.clone(),
+            };
+            Ok(Node { name, number, stack })
+        })
+        .collect::<Result<_, PlanError>>()?;
+    Ok(Scenario { nodes, links })
+}
+
+/// Nodes that are called by numbers have these in their addresses; others are numbered in their order.
+fn number(names: &[String]) -> Vec<u8> {
+    let own: Option<Vec<u8>> =
+        names.iter().map(|name| name.parse().ok().filter(|&number| (1..=253).contains(&number))).collect();
+    own.unwrap_or_else(|| (1..=253).take(names.len()).collect())
+}
+
+fn check_node_name(fields: &Fields<'_>, text: &Text, name: &str) -> Result<(), PlanError> {
+    let number = name.parse::<u8>().is_ok();
+    if number || (is_name(name) && !name.contains(['_', '.']) && name != "localhost") {
+        return Ok(());
+    }
+    Err(fields.wrong(text, format!("`{name}` is no name for a node: use letters, digits and `-`, as in host names, or a number from 1 to 253")))
+}
+
+fn build_link(
+    fields: &Fields<'_>,
+    scenario: &ScenarioFile,
+    file: &LinkFile,
+    name: String,
+    between: [usize; 2],
+    catalogue: &Catalogue,
+) -> Result<Link, PlanError> {
+    let mut titles = Vec::new();
+    let mut profile = LinkProfile::default();
+    if let Some(text) = &file.profile {
+        let (its, link) =
+            catalogue.link(&fields.text(text)?).map_err(|error| fields.wrong(text, error.to_string()))?;
+        titles.push(its.name);
+        profile = link;
+    }
+    if let Some(text) = &file.loss {
+        let (its, loss) =
+            catalogue.loss(&fields.text(text)?).map_err(|error| fields.wrong(text, error.to_string()))?;
+        titles.push(its.name);
+        profile.add_losses(&loss);
+    }
+    for (text, direction) in [(&file.up, &mut profile.up), (&file.down, &mut profile.down)] {
+        let Some(text) = text else { continue };
+        let parameters: Parameters = fields.parsed(text)?;
+        parameters
+            .apply(direction, &mut catalogue.clone())
+            .map_err(|error| fields.wrong(text, error.to_string()))?;
+    }
+    if titles.is_empty() {
+        titles.push(name.clone());
+    }
+    let mtu = mtu(fields, file.mtu.as_ref().or(scenario.mtu.as_ref()), profile.mtu)?;
+    Ok(Link { name, between, profile, title: titles.join("+"), mtu })
+}
+
+fn mtu(fields: &Fields<'_>, text: Option<&Text>, of_profile: Option<u16>) -> Result<u16, PlanError> {
+    let Some(text) = text else { return Ok(of_profile.unwrap_or(USUAL_MTU)) };
+    let mtu: u16 = fields.parsed(text)?;
+    if mtu < LEAST_MTU {
+        return Err(
+            fields.wrong(text, format!("an MTU of {mtu} bytes: {LEAST_MTU} is the least that IPv4 knows"))
+        );
+    }
+    Ok(mtu)
+}
+
+/// A link from a scenario table.
+struct Row {
+    name: String,
+    nodes: [u8; 2],
+    profile: LinkProfile,
+}
+
+/// Links from the rows of a scenario table; a row and the next one the other way round are the directions of one link.
+fn table(fields: &Fields<'_>, rows: &[[f64; 6]]) -> Result<Vec<Row>, PlanError> {
+    let mut links: Vec<Row> = Vec::new();
+    let mut open: Vec<(u8, u8, usize)> = Vec::new();
+    for (place, &[link, from, to, megabits, milliseconds, percent]) in rows.iter().enumerate() {
+        let wrong =
+            |what: String| fields.wrong_somewhere(format!("scenario.table, row {}: {what}", place + 1));
+        let node = |value: f64| {
+            let usable = value.fract() == 0.0 && (1.0..=253.0).contains(&value);
+            if usable { Ok(value as u8) } else { Err(wrong(format!("node {value}: nodes are 1 to 253"))) }
+        };
+        let (from, to) = (node(from)?, node(to)?);
+        let loss = if percent == 0.0 { String::new() } else { format!(",loss={percent}%") };
+        let parameters = format!("rate={megabits}mbit,delay={milliseconds}ms{loss}");
+        let parameters: Parameters = parameters.parse().map_err(|error| wrong(format!("{error}")))?;
+        let paired = open.iter().position(|&(a, b, _)| (a, b) == (to, from)).map(|at| open.remove(at).2);
+        let direction = if let Some(number) = paired {
+            &mut links[number].profile.down
+        } else {
+            open.push((from, to, links.len()));
+            let row = Row { name: format!("link{link}"), nodes: [from, to], profile: LinkProfile::default() };
+            links.push(row);
+            &mut links.last_mut().expect("just added").profile.up
+        };
+        parameters.apply(direction, &mut Catalogue::default()).map_err(|error| wrong(error.to_string()))?;
+    }
+    match open.first() {
+        Some((from, to, _)) => Err(fields.wrong_somewhere(format!(
+            "scenario.table has a link from {from} to {to} but none back: each row is one direction"
+        ))),
+        None => Ok(links),
+    }
+}
+
+/// What a scenario and a node both may say of TCP.
+struct StackFields<'a> {
+    stack: Option<&'a Text>,
+    congestion_control: Option<&'a Text>,
+    receive_window: Option<&'a Text>,
+    initial_window: Option<&'a Text>,
+    sysctls: &'a BTreeMap<String, Text>,
+}
+
+fn of_scenario(file: &ScenarioFile) -> StackFields<'_> {
+    StackFields {
+        stack: file.stack.as_ref(),
+        congestion_control: file.congestion_control.as_ref(),
+        receive_window: file.receive_window.as_ref(),
+        initial_window: file.initial_window.as_ref(),
+        sysctls: &file.sysctls,
+    }
+}
+
+fn of_node(file: &NodeFile) -> StackFields<'_> {
+    StackFields {
+        stack: file.stack.as_ref(),
+        congestion_control: file.congestion_control.as_ref(),
+        receive_window: file.receive_window.as_ref(),
+        initial_window: file.initial_window.as_ref(),
+        sysctls: &file.sysctls,
+    }
+}
+
+/// TCP of a node, or of the scenario if there is no `base`.
+fn stack(fields: &Fields<'_>, file: &StackFields<'_>, base: Option<&Stack>) -> Result<Stack, PlanError> {
+    let generation = match file.stack {
+        None => None,
+        Some(text) => {
+            let name = fields.text(text)?;
+            let generation = Generation::named(&name);
+            Some(generation.ok_or_else(|| fields.wrong(text, unknown("stack", &name, Generation::NAMES)))?)
+        }
+    };
+    let mut stack = match (generation, base) {
+        (None, Some(base)) => base.clone(),
+        (generation, _) => generation.unwrap_or(Generation::Modern).stack(),
+    };
+    if let Some(name) = file.congestion_control {
+        stack.congestion_control = fields.text(name)?;
+    }
+    if let Some(window) = file.receive_window {
+        stack.receive_window = Some(fields.parsed(window)?);
+    }
+    if let Some(window) = file.initial_window {
+        stack.initial_window = Some(fields.parsed(window)?);
+    }
+    for (key, value) in file.sysctls {
+        if !key.starts_with("net.") {
+            return Err(
+                fields.wrong(value, format!("sysctl `{key}`: only those below `net.` belong to a node"))
+            );
+        }
+        stack.sysctls.push((key.clone(), fields.text(value)?));
+    }
+    Ok(stack)
+}

@@ -1,0 +1,213 @@
+//! Workloads of a cell.
+
+use super::{Fields, PlanError};
+use crate::plan::error::{nearest, unknown};
+use crate::plan::file::WorkloadFile;
+use crate::plan::text::Text;
+use crate::scenario::Scenario;
+use crate::workload::{Amount, Kind, Workload};
+use link::units::{ByteCount, Span};
+
+/// Size of a request (resoa-evaluation 2.6).
+const REQUEST: ByteCount = ByteCount::new(100);
+/// Application data of a datagram.
+const DATAGRAM: ByteCount = ByteCount::new(1000);
+
+pub fn build(
+    fields: &Fields<'_>,
+    files: &[WorkloadFile],
+    scenario: &Scenario,
+) -> Result<Vec<Workload>, PlanError> {
+    let mut workloads: Vec<Workload> = Vec::new();
+    for file in files {
+        let name = fields.text(&file.name)?;
+        if workloads.iter().any(|known| known.name == name) {
+            return Err(fields.wrong(&file.name, format!("there are two workloads `{name}`")));
+        }
+        let one = One { fields, file, scenario };
+        workloads.push(Workload {
+            name,
+            start: fields.parsed_or(file.start.as_ref(), Span::ZERO)?,
+            background: fields.parsed_or(file.background.as_ref(), false)?,
+            kind: one.kind()?,
+        });
+    }
+    if workloads.is_empty() {
+        return Err(fields.wrong_somewhere("there are no workloads: add `[[workloads]]`"));
+    }
+    Ok(workloads)
+}
+
+/// One workload of the file.
+struct One<'a> {
+    fields: &'a Fields<'a>,
+    file: &'a WorkloadFile,
+    scenario: &'a Scenario,
+}
+
+impl One<'_> {
+    fn kind(&self) -> Result<Kind, PlanError> {
+        let (fields, file) = (self.fields, self.file);
+        let kind = fields.text(&file.kind)?;
+        match kind.as_str() {
+            "bulk" => {
+                self.takes(&kind, &["from", "to", "bytes", "duration", "connections", "congestion-control"])?;
+                Ok(Kind::Bulk {
+                    from: self.node("from", file.from.as_ref())?,
+                    to: self.node("to", file.to.as_ref())?,
+                    amount: self.amount()?,
+                    connections: self.connections()?,
+                    congestion_control: self.congestion_control()?,
+                })
+            }
+            "request" => {
+                let own = [
+                    "from",
+                    "to",
+                    "request",
+                    "response",
+                    "times",
+                    "pause",
+                    "connections",
+                    "congestion-control",
+                ];
+                self.takes(&kind, &own)?;
+                Ok(Kind::Request {
+                    client: self.node("from", file.from.as_ref())?,
+                    server: self.node("to", file.to.as_ref())?,
+                    request: fields.parsed_or(file.request.as_ref(), REQUEST)?,
+                    response: fields.parsed(self.needed("response", file.response.as_ref())?)?,
+                    times: fields.parsed_or(file.times.as_ref(), 1)?,
+                    pause: fields.parsed_or(file.pause.as_ref(), Span::ZERO)?,
+                    connections: self.connections()?,
+                    congestion_control: self.congestion_control()?,
+                })
+            }
+            "datagrams" => {
+                self.takes(&kind, &["from", "to", "rate", "size", "duration", "on", "off"])?;
+                Ok(Kind::Datagrams {
+                    from: self.node("from", file.from.as_ref())?,
+                    to: self.node("to", file.to.as_ref())?,
+                    rate: fields.parsed(self.needed("rate", file.rate.as_ref())?)?,
+                    size: self.datagram()?,
+                    duration: file.duration.as_ref().map(|text| fields.parsed(text)).transpose()?,
+                    on_off: self.on_off()?,
+                })
+            }
+            "command" => {
+                self.takes(&kind, &["node", "command", "listens"])?;
+                Ok(Kind::Command {
+                    node: self.node("node", file.node.as_ref())?,
+                    line: self.command()?,
+                    listens: file.listens.as_ref().map(|text| fields.parsed(text)).transpose()?,
+                })
+            }
+            other => Err(fields.wrong(&file.kind, unknown("kind of workload", other, Kind::NAMES))),
+        }
+    }
+
+    /// Fields that the file has and this kind of workload does not know are mistakes.
+    fn takes(&self, kind: &str, own: &[&str]) -> Result<(), PlanError> {
+        let file = self.file;
+        let all = [
+            ("from", &file.from),
+            ("to", &file.to),
+            ("bytes", &file.bytes),
+            ("duration", &file.duration),
+            ("connections", &file.connections),
+            ("congestion-control", &file.congestion_control),
+            ("request", &file.request),
+            ("response", &file.response),
+            ("times", &file.times),
+            ("pause", &file.pause),
+            ("rate", &file.rate),
+            ("size", &file.size),
+            ("on", &file.on),
+            ("off", &file.off),
+            ("node", &file.node),
+            ("command", &file.command),
+            ("listens", &file.listens),
+        ];
+        for (name, text) in all {
+            if let Some(text) = text.as_ref().filter(|_| !own.contains(&name)) {
+                let hint =
+                    nearest(name, own.iter().copied()).map(|word| format!(" (did you mean `{word}`?)"));
+                let own = own.join("`, `");
+                let hint = hint.unwrap_or_default();
+                return Err(self
+                    .fields
+                    .wrong(text, format!("a {kind} workload has no `{name}`{hint}: it has `{own}`")));
+            }
+        }
+        Ok(())
+    }
+
+    fn needed<'b>(&self, name: &str, text: Option<&'b Text>) -> Result<&'b Text, PlanError> {
+        text.ok_or_else(|| {
+            let kind = &self.file.kind;
+            self.fields.wrong(kind, format!("a {} workload needs `{name}`", kind.value))
+        })
+    }
+
+    fn node(&self, field: &str, text: Option<&Text>) -> Result<usize, PlanError> {
+        let text = self.needed(field, text)?;
+        let name = self.fields.text(text)?;
+        let known = self.scenario.nodes.iter().map(|node| node.name.as_str());
+        self.scenario.node(&name).ok_or_else(|| self.fields.wrong(text, unknown("node", &name, known)))
+    }
+
+    fn amount(&self) -> Result<Amount, PlanError> {
+        match (&self.file.bytes, &self.file.duration) {
+            (Some(bytes), None) => Ok(Amount::Bytes(self.fields.parsed(bytes)?)),
+            (None, Some(time)) => Ok(Amount::Time(self.fields.parsed(time)?)),
+            (Some(bytes), Some(_)) => {
+                Err(self.fields.wrong(bytes, "`bytes` and `duration`: leave out one of them"))
+            }
+            (None, None) => self.needed("bytes", None).map(|_| unreachable!("there is none")),
+        }
+    }
+
+    fn connections(&self) -> Result<u32, PlanError> {
+        let Some(text) = &self.file.connections else { return Ok(1) };
+        match self.fields.parsed(text)? {
+            0 => Err(self.fields.wrong(text, "no connections: at least 1")),
+            more => Ok(more),
+        }
+    }
+
+    fn congestion_control(&self) -> Result<Option<String>, PlanError> {
+        self.file.congestion_control.as_ref().map(|text| self.fields.text(text)).transpose()
+    }
+
+    fn datagram(&self) -> Result<ByteCount, PlanError> {
+        let size = self.fields.parsed_or(self.file.size.as_ref(), DATAGRAM)?;
+        match &self.file.size {
+            // A number, a time; and what fits into a UDP datagram over IPv4.
+            Some(text) if !(16..=65_507).contains(&size.get()) => {
+                Err(self.fields.wrong(text, format!("datagrams of {size}: 16 to 65507 bytes")))
+            }
+            _ => Ok(size),
+        }
+    }
+
+    fn on_off(&self) -> Result<Option<(Span, Span)>, PlanError> {
+        match (&self.file.on, &self.file.off) {
+            (None, None) => Ok(None),
+            (Some(on), Some(off)) => Ok(Some((self.fields.parsed(on)?, self.fields.parsed(off)?))),
+            (Some(one), None) | (None, Some(one)) => Err(self
+                .fields
+                .wrong(one, "`on` and `off` go together: the mean times of sending and of silence")),
+        }
+    }
+
+    fn command(&self) -> Result<String, PlanError> {
+        let text = self.needed("command", self.file.command.as_ref())?;
+        self.fields.text_with(text, &|name| {
+            let node = |name: &str| Some(&self.scenario.nodes[self.scenario.node(name)?]);
+            let address = name.strip_prefix("address.").and_then(node).map(|node| node.address().to_string());
+            address.or_else(|| {
+                name.strip_prefix("address6.").and_then(node).map(|node| node.address6().to_string())
+            })
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! What is wrong with a plan, and where.
+
+use std::fmt;
+use std::ops::Range;
+
+/// An error in a plan: file, line, field, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanError {
+    /// The plan's file, as given.
+    pub file: String,
+    /// Line and column, from 1, if it is about a place in the file.
+    pub at: Option<(usize, usize)>,
+    /// The line itself.
+    pub line: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, at, line, message } = self;
+        match at {
+            None => write!(f, "{file}: {message}"),
+            Some((number, column)) => {
+                writeln!(f, "{file}:{number}:{column}: {message}")?;
+                let width = number.to_string().len();
+                write!(f, "  {number} | {line}\n  {:width$} | {:>column$}", "", "^")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+/// Makes errors about one file.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// Its name.
+    pub file: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    /// An error about the bytes `place` of the file.
+    pub fn error(self, place: &Range<usize>, message: impl Into<String>) -> PlanError {
+        let start = place.start.min(self.text.len());
+        let before = &self.text.as_bytes()[..start];
+        let number = before.split(|&byte| byte == b'\n').count();
+        let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+        let line = self.text[begin..].lines().next().unwrap_or_default();
+        let column = self.text.get(begin..start).map_or(1, |before| before.chars().count() + 1);
+        PlanError {
+            file: self.file.to_owned(),
+            at: Some((number, column)),
+            line: line.to_owned(),
+            message: message.into(),
+        }
+    }
+
+    /// An error about the file as a whole.
+    pub fn error_somewhere(self, message: impl Into<String>) -> PlanError {
+        PlanError { file: self.file.to_owned(), at: None, line: String::new(), message: message.into() }
+    }
+
+    /// TOML that is none, or has a field that plans do not have.
+    pub fn toml_error(self, error: &toml::de::Error) -> PlanError {
+        let message = with_nearest(error.message());
+        match error.span() {
+            Some(place) => self.error(&place, message),
+            None => self.error_somewhere(message),
+        }
+    }
+}
+
+/// "unknown field `rat`, expected one of `rate`, …" with the nearest right word in front.
+fn with_nearest(message: &str) -> String {
+    let message = message.trim();
+    if !message.starts_with("unknown ") {
+        return message.to_owned();
+    }
+    let mut words = message.split('`').skip(1).step_by(2);
+    let Some(given) = words.next() else { return message.to_owned() };
+    let hint = nearest(given, words).map(|word| format!(": did you mean `{word}`?"));
+    match (hint, message.split_once(", ")) {
+        (Some(hint), Some((unknown, expected))) => format!("{unknown}{hint} ({expected})"),
+        _ => message.to_owned(),
+    }
+}
+
+/// The word that `given` was probably meant to be.
+pub fn nearest<'a>(given: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |word: &&str| strsim::damerau_levenshtein(&given.to_lowercase(), &word.to_lowercase());
+    let word = words.into_iter().min_by_key(distance)?;
+    (distance(&word) <= 2.max(given.len() / 4)).then_some(word)
+}
+
+/// "there is no KIND `given`: did you mean `x`?", or the list of all.
+pub fn unknown<'a>(kind: &str, given: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    if let Some(word) = nearest(given, known.clone()) {
+        return format!("there is no {kind} `{given}`: did you mean `{word}`?");
+    }
+    let all: Vec<_> = known.into_iter().collect();
+    match all.as_slice() {
+        [] => format!("there is no {kind} `{given}`: there are none"),
+        _ => format!("there is no {kind} `{given}`: there are {}", all.join(", ")),
+    }
+}

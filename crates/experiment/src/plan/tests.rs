@@ -1,0 +1,186 @@
+//! Plans: what they mean, and what is said about wrong ones.
+
+use super::*;
+use crate::workload::{Amount, Kind};
+use link::units::{BitRate, ByteCount};
+
+/// A plan with a factor whose levels carry a variable.
+const PLAN: &str = r#"
+title = "A plan"
+repetitions = 3
+
+[[factors]]
+name = "loss"
+levels = ["lite-0", "lite-1"]
+
+[[factors]]
+name = "link"
+title = "link profile"
+levels = [{ name = "umts", size = "3MB" }, { name = "wifi-b", size = "60MB" }]
+
+[scenario]
+stack = "2001"
+[[scenario.nodes]]
+name = "server"
+congestion-control = "cubic"
+[[scenario.links]]
+name = "air"
+between = ["mobile", "server"]
+profile = "{link}"
+loss = "{loss}"
+
+[[workloads]]
+name = "download"
+kind = "bulk"
+from = "server"
+to = "mobile"
+bytes = "{size}"
+
+[[workloads]]
+name = "ping"
+kind = "command"
+node = "mobile"
+command = "ping -c {repetition} {address.server} | awk '{ print $1 }'"
+"#;
+
+fn plan(text: &str) -> Plan {
+    Plan::parse("plan.toml", text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn error(from: &str, to: &str) -> String {
+    assert!(PLAN.contains(from), "{from}");
+    Plan::parse("plan.toml", &PLAN.replacen(from, to, 1)).expect_err("a wrong plan").to_string()
+}
+
+#[test]
+fn cells_are_all_combinations_the_last_factor_fastest() {
+    let labels: Vec<_> = plan(PLAN).cells().iter().map(Cell::label).collect();
+    let expected = [
+        "loss=lite-0, link=umts",
+        "loss=lite-0, link=wifi-b",
+        "loss=lite-1, link=umts",
+        "loss=lite-1, link=wifi-b",
+    ];
+    assert_eq!(labels, expected);
+}
+
+#[test]
+fn levels_and_their_variables_are_filled_in() {
+    let plan = plan(PLAN);
+    let cell = &plan.cells()[3];
+    let experiment = plan.experiment(cell, 2, 7).unwrap();
+    let Kind::Bulk { amount, from, to, .. } = &experiment.workloads[0].kind else { panic!("bulk") };
+    assert_eq!(*amount, Amount::Bytes(ByteCount::new(60_000_000)));
+    assert_eq!(
+        (*from, *to),
+        (experiment.scenario.node("server").unwrap(), experiment.scenario.node("mobile").unwrap())
+    );
+    let link = &experiment.scenario.links[0];
+    assert_eq!(link.profile.down.rate(), BitRate::from_bits_per_second(11_000_000));
+    assert!(link.profile.down.find("errors").is_some() && link.title == "wifi-b+lite-1");
+    let Kind::Command { line, .. } = &experiment.workloads[1].kind else { panic!("command") };
+    assert_eq!(line, "ping -c 2 10.0.0.1 | awk '{ print $1 }'");
+    assert_eq!(experiment.measure, "download");
+}
+
+#[test]
+fn a_node_s_tcp_differs_where_it_says_so() {
+    let plan = plan(PLAN);
+    let scenario = plan.experiment(&plan.cells()[0], 0, 0).unwrap().scenario;
+    let [server, mobile] = &scenario.nodes[..] else { panic!("two nodes") };
+    assert_eq!((server.name.as_str(), server.stack.congestion_control.as_str()), ("server", "cubic"));
+    assert_eq!((mobile.name.as_str(), mobile.stack.congestion_control.as_str()), ("mobile", "reno"));
+    assert!(server.stack.cuts_segments(), "the scenario's generation stays");
+}
+
+#[test]
+fn only_some_cells() {
+    let plan = plan(PLAN);
+    let numbers = |only: &[&str]| {
+        let only: Vec<_> = only.iter().map(|&text| text.to_owned()).collect();
+        plan.cells_of(&only).map(|cells| cells.iter().map(|cell| cell.number).collect::<Vec<_>>())
+    };
+    assert_eq!(numbers(&["link=wifi-b"]).unwrap(), [1, 3]);
+    assert_eq!(numbers(&["link=umts,wifi-b", "loss=lite-1"]).unwrap(), [2, 3]);
+    assert_eq!(
+        numbers(&["los=lite-1"]).unwrap_err(),
+        "`los=lite-1`: there is no factor `los`: did you mean `loss`?"
+    );
+    let error = numbers(&["loss=lite1"]).unwrap_err();
+    assert_eq!(error, "`loss=lite1`: there is no level of loss `lite1`: did you mean `lite-1`?");
+    assert!(numbers(&["loss"]).unwrap_err().contains("FACTOR=LEVEL"));
+}
+
+/// The example scenario of LTCP (ltcp-newzag 1.3, T3.1): hosts 1 and 2, routers 3 and 4.
+#[test]
+fn a_scenario_table_of_ltcp() {
+    let plan = plan(
+        r#"
+        [scenario]
+        table = [
+          [1, 1, 3, 10, 7, 0], [2, 3, 1, 10, 7, 0],
+          [3, 3, 4, 10, 7, 0.1], [4, 4, 3, 10, 7, 0],
+          [5, 4, 2, 10, 7, 0], [6, 2, 4, 10, 7, 0],
+        ]
+        [[workloads]]
+        name = "ping"
+        kind = "command"
+        node = "1"
+        command = "ping -c 5 {address.2}"
+        "#,
+    );
+    let experiment = plan.experiment(&plan.cells()[0], 0, 0).unwrap();
+    let scenario = &experiment.scenario;
+    assert_eq!(scenario.links.len(), 3);
+    let addresses: Vec<_> =
+        scenario.nodes.iter().map(|node| (node.name.as_str(), node.address().octets()[3])).collect();
+    assert_eq!(addresses, [("1", 1), ("3", 3), ("4", 4), ("2", 2)]);
+    assert!(scenario.links[1].profile.up.find("errors").is_some(), "0.1 % from 3 to 4");
+    assert!(scenario.links[1].profile.down.find("errors").is_none(), "none from 4 to 3");
+    let Kind::Command { line, .. } = &experiment.workloads[0].kind else { panic!("command") };
+    assert_eq!(line, "ping -c 5 10.0.0.2");
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place_and_the_nearest_right_word() {
+    let cases = [
+        ("title =", "titel ="),
+        ("bytes = \"{size}\"", "bites = \"{size}\""),
+        ("bytes = \"{size}\"", "bytes = \"{sice}\""),
+        ("bytes = \"{size}\"", "bytes = \"4XB\""),
+        ("bytes = \"{size}\"", "bytes = \"1MB\"\nduration = \"3s\""),
+        ("bytes = \"{size}\"", "response = \"1MB\""),
+        ("kind = \"bulk\"", "kind = \"bulc\""),
+        ("from = \"server\"", "from = \"sever\""),
+        ("from = \"server\"", ""),
+        ("profile = \"{link}\"", "profile = \"{link}x\""),
+        ("loss = \"{loss}\"", "loss = \"umts\""),
+        ("loss = \"{loss}\"", "down = \"rat=2mbit\""),
+        ("stack = \"2001\"", "stack = \"2002\""),
+        ("stack = \"2001\"", "mtu = 20"),
+        ("repetitions = 3", "repetitions = 0"),
+        ("levels = [\"lite-0\", \"lite-1\"]", "levels = []"),
+        ("levels = [\"lite-0\", \"lite-1\"]", "levels = [\"lite-0\", \"lite-0\"]"),
+        ("between = [\"mobile\", \"server\"]", "between = [\"server\", \"server\"]"),
+        ("{address.server}", "{address.serve}"),
+        ("title = \"A plan\"", "title = \"A plan"),
+    ];
+    let said: Vec<_> =
+        cases.iter().map(|(from, to)| format!("{from} -> {to}\n{}", error(from, to))).collect();
+    insta::assert_snapshot!("wrong", said.join("\n\n"));
+}
+
+#[test]
+fn a_plan_in_which_nothing_ends_a_run() {
+    let text = PLAN.replace("kind = ", "background = true\nkind = ");
+    let message = Plan::parse("plan.toml", &text).expect_err("nothing in the foreground").to_string();
+    assert!(message.contains("all workloads are in the background"), "{message}");
+}
+
+#[test]
+fn the_schema_has_every_field() {
+    let schema = serde_json::to_string(&schemars::schema_for!(PlanFile)).unwrap();
+    for field in ["snap-length", "congestion-control", "between", "listens", "repetitions"] {
+        assert!(schema.contains(&format!("\"{field}\"")), "{field}");
+    }
+}

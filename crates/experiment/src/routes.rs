@@ -1,0 +1,92 @@
+//! Shortest paths: which link each node takes towards each other node (LTCP's "as seen by node", ltcp-newzag 1.6).
+
+use std::collections::VecDeque;
+
+/// From one node to another, by a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hop {
+    /// The node that forwards.
+    pub at: usize,
+    /// The node that it leads to in the end.
+    pub to: usize,
+    /// The link to take.
+    pub by: usize,
+}
+
+/// Hops for all pairs of nodes that are connected, by the fewest links; of equally short ways the one whose first link comes
+/// first in `links`. A link joins two nodes, both ways.
+#[must_use]
+pub fn shortest(nodes: usize, links: &[[usize; 2]]) -> Vec<Hop> {
+    let mut hops = Vec::new();
+    for to in 0..nodes {
+        let distance = distances(nodes, links, to);
+        for at in (0..nodes).filter(|&at| at != to) {
+            let nearer = |&(_, &[a, b]): &(usize, &[usize; 2])| {
+                let next = if a == at { Some(b) } else { (b == at).then_some(a) };
+                next.is_some_and(|next| distance[next].is_some_and(|d| Some(d + 1) == distance[at]))
+            };
+            if let Some((by, _)) = links.iter().enumerate().find(nearer) {
+                hops.push(Hop { at, to, by });
+            }
+        }
+    }
+    hops
+}
+
+/// Links between each node and `to`; `None` where there is no way.
+fn distances(nodes: usize, links: &[[usize; 2]], to: usize) -> Vec<Option<usize>> {
+    let mut distance = vec![None; nodes];
+    distance[to] = Some(0);
+    let mut next = VecDeque::from([(to, 0)]);
+    while let Some((node, so_far)) = next.pop_front() {
+        for &[a, b] in links {
+            let neighbours = [(a == node).then_some(b), (b == node).then_some(a)];
+            for neighbour in neighbours.into_iter().flatten() {
+                if distance[neighbour].is_none() {
+                    distance[neighbour] = Some(so_far + 1);
+                    next.push_back((neighbour, so_far + 1));
+                }
+            }
+        }
+    }
+    distance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Walks from `at` to `to` and returns how many links that took.
+    fn walk(hops: &[Hop], links: &[[usize; 2]], mut at: usize, to: usize) -> Option<usize> {
+        for steps in 0..=links.len() {
+            if at == to {
+                return Some(steps);
+            }
+            let by = hops.iter().find(|hop| (hop.at, hop.to) == (at, to))?.by;
+            at = if links[by][0] == at { links[by][1] } else { links[by][0] };
+        }
+        None
+    }
+
+    /// E3-12 (ltcp-newzag 1.14): hosts 1, 2, 3 at routers 4, 5, 6, which are fully meshed; all pairs by shortest paths.
+    #[test]
+    fn the_mesh_of_ltcp() {
+        let links = [[0, 3], [2, 5], [1, 4], [3, 5], [5, 4], [4, 3]];
+        let hops = shortest(6, &links);
+        assert_eq!(hops.len(), 6 * 5);
+        for (from, to, links_between) in [(0, 1, 3), (0, 2, 3), (1, 2, 3), (0, 3, 1), (3, 5, 1), (0, 5, 2)] {
+            assert_eq!(walk(&hops, &links, from, to), Some(links_between), "{from} to {to}");
+            assert_eq!(walk(&hops, &links, to, from), Some(links_between), "{to} to {from}");
+        }
+    }
+
+    #[test]
+    fn no_way_no_hop() {
+        assert_eq!(shortest(3, &[[0, 1]]), [Hop { at: 1, to: 0, by: 0 }, Hop { at: 0, to: 1, by: 0 }]);
+    }
+
+    #[test]
+    fn of_two_links_side_by_side_the_first() {
+        assert!(shortest(2, &[[0, 1], [1, 0]]).iter().all(|hop| hop.by == 0));
+    }
+}

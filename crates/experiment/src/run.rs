@@ -1,0 +1,329 @@
+//! One run: one repetition of one cell, from an empty namespace to its result.
+//!
+//! [`execute`] is called by the first process of namespaces made for this run alone ([`netlab::isolation`]), on the host or,
+//! later, in a kernel of its own: it knows nothing of the campaign but the [`Job`], and leaves nothing but files below the
+//! run directory.
+
+mod network;
+mod traffic;
+
+use crate::plan::{Experiment, Plan};
+use crate::recording::{Recording, overload};
+use emulator::kernel::Kernel;
+use emulator::{Command, Ending, control};
+use link::Seed;
+use link::units::Span;
+use netlab::mesh::Mesh;
+use netlab::{isolation, tcp};
+use results::{Cell, Connection, LinkCounters, RunEnded, RunRecord, Verdict};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+/// What a run needs to know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The plan's file: names of files in the plan start from its folder.
+    pub plan_file: String,
+    /// The plan's text.
+    pub plan_text: String,
+    /// The cell.
+    pub cell: Cell,
+    /// The repetition, from 0.
+    pub repetition: u32,
+    /// Seed of the campaign.
+    pub seed: u64,
+    /// The run directory.
+    pub directory: PathBuf,
+}
+
+/// Longest time for which links stay up for connections that were closed.
+const CLOSING: Duration = Duration::from_secs(2);
+
+impl Job {
+    /// First part of the names of this run's files: `c003-r02`.
+    #[must_use]
+    pub fn stem(&self) -> String {
+        stem(self.cell.number, self.repetition)
+    }
+
+    /// The file that the result is written to.
+    #[must_use]
+    pub fn result(&self) -> PathBuf {
+        self.directory.join(SCRATCH).join(format!("{}.json", self.stem()))
+    }
+
+    /// An empty folder for its programs.
+    #[must_use]
+    pub fn scratch(&self) -> PathBuf {
+        self.directory.join(SCRATCH).join(self.stem())
+    }
+}
+
+/// First part of the names of a run's files.
+#[must_use]
+pub fn stem(cell: u32, repetition: u32) -> String {
+    format!("c{cell:03}-r{repetition:02}")
+}
+
+/// Folder of the run directory for what goes when the campaign closes.
+pub const SCRATCH: &str = "unfinished";
+
+/// Runs a job and writes its result. What goes wrong is a run that failed.
+///
+/// # Errors
+/// If not even the result can be written.
+pub fn execute(job: &Job) -> io::Result<()> {
+    let started = Instant::now();
+    let started_unix_ns = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
+    let mut ended = run(job).unwrap_or_else(|reason| RunEnded {
+        run: RunRecord {
+            cell: job.cell.number,
+            repetition: job.repetition,
+            verdict: Verdict::Failed,
+            reasons: vec![reason],
+            started_unix_ns,
+            seconds: 0.0,
+            wall_seconds: 0.0,
+            links: Vec::new(),
+            captures: Vec::new(),
+            events: Vec::new(),
+            logs: Vec::new(),
+        },
+        connections: Vec::new(),
+    });
+    ended.run.started_unix_ns = started_unix_ns;
+    ended.run.wall_seconds = started.elapsed().as_secs_f64();
+    let unfinished = job.result().with_extension("new");
+    fs::write(&unfinished, serde_json::to_vec(&ended)?)?;
+    fs::rename(unfinished, job.result())
+}
+
+fn run(job: &Job) -> Result<RunEnded, String> {
+    let plan = Plan::parse(&job.plan_file, &job.plan_text).map_err(|error| error.to_string())?;
+    let experiment =
+        plan.experiment(&job.cell, job.repetition, job.seed).map_err(|error| error.to_string())?;
+    let files = Files::new(job, &experiment)?;
+    isolation::settle().map_err(|error| error.to_string())?;
+    let hosts = job.scratch().join("hosts");
+    fs::write(&hosts, experiment.scenario.hosts())
+        .map_err(|error| format!("write {}: {error}", hosts.display()))?;
+    isolation::lay_over(&hosts, Path::new("/etc/hosts")).map_err(|error| error.to_string())?;
+
+    let seed = Seed::campaign(job.seed).run(job.repetition.into());
+    let pipelines = network::pipelines(&experiment.scenario, &seed)?;
+    let mesh = network::build(&experiment.scenario, &pipelines)?;
+    let recorder = network::recorder(&experiment, &pipelines, job.seed, &files)?;
+    let (control, controls) = control().map_err(|error| error.to_string())?;
+    let kernel = Kernel::new(&controls).map_err(|error| error.to_string())?;
+    let origin = Instant::now();
+    let recording = Recording::new(recorder, files.wants_bytes());
+    let emulator = network::connect(kernel, recording, controls, &experiment.scenario, &mesh, pipelines)?;
+    let emulating = thread::Builder::new()
+        .name("emulator".into())
+        .spawn(move || emulator.run())
+        .map_err(|error| error.to_string())?;
+
+    let traffic = traffic::run(&experiment, &mesh, origin, seed, &files);
+    let_connections_close(&mesh, &experiment);
+    control.tell(Command::Stop);
+    let ending = emulating
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        .map_err(|error| format!("the emulator ended: {error}"))?;
+    let (connections, failures) = traffic?;
+    finish(job, &experiment, &mesh, ending, connections, failures, &files)
+}
+
+/// Closes the recorder and judges the run.
+fn finish(
+    job: &Job,
+    experiment: &Experiment,
+    mesh: &Mesh,
+    ending: Ending<Kernel, Recording>,
+    connections: Vec<Connection>,
+    mut reasons: Vec<String>,
+    files: &Files,
+) -> Result<RunEnded, String> {
+    let Ending { driver, observer, punctuality, refused, at } = ending;
+    let recorded = observer
+        .into_recorder()
+        .close(capture::Time::from_nanos(at.as_nanos()))
+        .map_err(|error| error.to_string())?;
+    let dropped = mesh.dropped_by_kernel().map_err(|error| error.to_string())? + driver.unusable();
+    let late = overload(&punctuality, dropped, recorded.stalls);
+    let verdict = match (reasons.is_empty(), late.is_empty()) {
+        (false, _) => Verdict::Failed,
+        (true, false) => Verdict::Overloaded,
+        (true, true) => Verdict::Good,
+    };
+    reasons.extend(late.iter().map(ToString::to_string));
+    reasons.extend(refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}")));
+    let (captures, events) = files.keep(verdict == Verdict::Failed);
+    Ok(RunEnded {
+        run: RunRecord {
+            cell: job.cell.number,
+            repetition: job.repetition,
+            verdict,
+            reasons,
+            started_unix_ns: 0,
+            seconds: at.as_secs_f64(),
+            wall_seconds: 0.0,
+            links: counters(experiment, &recorded.summary),
+            captures,
+            events,
+            logs: files.logs(),
+        },
+        connections,
+    })
+}
+
+fn counters(experiment: &Experiment, summary: &capture::Summary) -> Vec<LinkCounters> {
+    let mut all = Vec::new();
+    for (place, link) in experiment.scenario.links.iter().enumerate() {
+        for (direction, its) in
+            [(capture::Direction::Up, &link.profile.up), (capture::Direction::Down, &link.profile.down)]
+        {
+            let counted = summary.way(capture::LinkId(place as u16), direction);
+            let lost = counted.lost_by_reason.iter().filter(|(_, count)| *count > 0);
+            all.push(LinkCounters {
+                link: link.name.clone(),
+                direction: direction.name().to_owned(),
+                profile: its.to_string(),
+                packets: counted.packets,
+                lost: lost.map(|(reason, count)| (reason.name().to_owned(), count)).collect(),
+                damaged: counted.damaged,
+                duplicated: counted.duplicated,
+                reordered: counted.reordered,
+                bytes: counted.bytes,
+                delivered_bytes: counted.delivered_bytes,
+                delay_mean_ns: counted.delay.mean().map(capture::Span::as_nanos),
+                waiting_mean_ns: counted.waiting.mean().map(capture::Span::as_nanos),
+            });
+        }
+    }
+    all
+}
+
+/// The last segments of connections that were closed are still inside the links; captures shall have them.
+fn let_connections_close(mesh: &Mesh, experiment: &Experiment) {
+    let given_up = Instant::now() + CLOSING;
+    let nodes = 0..experiment.scenario.nodes.len();
+    let closing = || nodes.clone().any(|node| tcp::closing(mesh.node(node)).is_ok_and(|count| count > 0));
+    while closing() && Instant::now() < given_up {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let delays =
+        experiment.scenario.links.iter().map(|link| link.profile.up.delay().max(link.profile.down.delay()));
+    let through = delays.fold(Span::ZERO, |sum, delay| sum + delay);
+    let through = Duration::from_nanos(through.as_nanos()) + Duration::from_millis(5);
+    thread::sleep(through.min(CLOSING));
+}
+
+/// Files of a run, below the run directory.
+#[derive(Debug)]
+pub struct Files {
+    directory: PathBuf,
+    stem: String,
+    repetition: u32,
+    capture: crate::plan::Capture,
+}
+
+impl Files {
+    fn new(job: &Job, experiment: &Experiment) -> Result<Self, String> {
+        let files = Self {
+            directory: job.directory.clone(),
+            stem: job.stem(),
+            repetition: job.repetition,
+            capture: experiment.capture.clone(),
+        };
+        let scratch = job.scratch();
+        for folder in [
+            scratch,
+            files.directory.join("captures"),
+            files.directory.join("events"),
+            files.directory.join("logs"),
+        ] {
+            fs::create_dir_all(&folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
+        }
+        // Of an attempt that was interrupted.
+        for left in [files.capture_name(), files.events_name(), files.events_name() + ".log"] {
+            match fs::remove_file(files.directory.join(&left)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(format!("remove {left}: {error}"));
+                }
+                _ => {}
+            }
+        }
+        Ok(files)
+    }
+
+    fn capture_name(&self) -> String {
+        format!("captures/{}.pcapng", self.stem)
+    }
+
+    fn events_name(&self) -> String {
+        format!("events/{}.parquet", self.stem)
+    }
+
+    /// Where to write a capture, if one is wanted.
+    #[must_use]
+    pub fn capture(&self) -> Option<PathBuf> {
+        self.capture.keep.writes(self.repetition).then(|| self.directory.join(self.capture_name()))
+    }
+
+    /// Where to write the event log, if one is wanted.
+    #[must_use]
+    pub fn events(&self) -> Option<PathBuf> {
+        self.capture.events.writes(self.repetition).then(|| self.directory.join(self.events_name()))
+    }
+
+    fn wants_bytes(&self) -> bool {
+        self.capture().is_some() || self.events().is_some()
+    }
+
+    /// Removes what is not to be kept; names of captures and event logs that stay.
+    fn keep(&self, failed: bool) -> (Vec<String>, Vec<String>) {
+        let kept = |keep: crate::plan::Keep, name: String| {
+            if keep.keeps(self.repetition, failed) {
+                return vec![name];
+            }
+            // Not there if it was not written.
+            let _ = fs::remove_file(self.directory.join(name));
+            Vec::new()
+        };
+        (kept(self.capture.keep, self.capture_name()), kept(self.capture.events, self.events_name()))
+    }
+
+    /// Folder of the programs' outputs.
+    #[must_use]
+    pub fn logs_folder(&self) -> PathBuf {
+        self.directory.join("logs")
+    }
+
+    /// Where programs work.
+    #[must_use]
+    pub fn scratch(&self) -> PathBuf {
+        self.directory.join(SCRATCH).join(&self.stem)
+    }
+
+    /// First part of names.
+    #[must_use]
+    pub fn stem(&self) -> &str {
+        &self.stem
+    }
+
+    /// Outputs of programs that were written.
+    fn logs(&self) -> Vec<String> {
+        let prefix = format!("{}-", self.stem);
+        let entries = fs::read_dir(self.logs_folder()).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut logs: Vec<_> =
+            names.filter(|name| name.starts_with(&prefix)).map(|name| format!("logs/{name}")).collect();
+        logs.sort();
+        logs
+    }
+}

@@ -1,0 +1,161 @@
+//! The network of a run: pipelines, nodes, recorder, and the event loop between them.
+
+use super::Files;
+use crate::plan::Experiment;
+use crate::recording::Recording;
+use crate::scenario::{Link, Scenario};
+use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
+use emulator::kernel::{Kernel, Port, Segments};
+use emulator::{Controls, Emulator, Way};
+use link::units::{BitRate, ByteCount};
+use link::{Direction, Pipeline, Seed};
+use netlab::mesh::{Hop, LinkOptions, Mesh, NodeOptions};
+use netlab::offload::{self, Offloads};
+use netlab::sysctl;
+use netlab::tun::Tun;
+use packet::Layer;
+use std::time::UNIX_EPOCH;
+
+/// Packets that wait in a device for the emulator; so many that what is lost is lost by the model.
+const DEVICE_QUEUE: u32 = 10_000;
+
+/// Up and down of a link.
+pub struct Pipelines {
+    up: Pipeline,
+    down: Pipeline,
+    whole_segments: bool,
+}
+
+/// Pipelines of all links, each direction with its own seed.
+pub fn pipelines(scenario: &Scenario, seed: &Seed) -> Result<Vec<Pipelines>, String> {
+    let cut = scenario.nodes.iter().any(|node| node.stack.cuts_segments());
+    let build = |link: &Link| {
+        let seed = seed.link(&link.name);
+        let build = |direction| {
+            let spec = link.profile.direction(direction);
+            spec.build(&seed.direction(direction)).map_err(|error| format!("link `{}`: {error}", link.name))
+        };
+        let (up, down) = (build(Direction::Up)?, build(Direction::Down)?);
+        let whole_segments = !(cut || up.changes_bytes() || down.changes_bytes());
+        Ok(Pipelines { up, down, whole_segments })
+    };
+    scenario.links.iter().map(build).collect()
+}
+
+/// Nodes, devices, routes.
+pub fn build(scenario: &Scenario, pipelines: &[Pipelines]) -> Result<Mesh, String> {
+    let nodes: Vec<_> = scenario
+        .nodes
+        .iter()
+        .map(|node| NodeOptions {
+            address: node.address(),
+            address6: node.address6(),
+            sysctls: Vec::new(),
+            metrics: node.stack.metrics(),
+        })
+        .collect();
+    let links: Vec<_> = scenario
+        .links
+        .iter()
+        .zip(pipelines)
+        .enumerate()
+        .map(|(place, (link, pipelines))| LinkOptions {
+            name: link.device(place),
+            between: link.between,
+            mtu: link.mtu,
+            whole_segments: pipelines.whole_segments,
+            queue_length: DEVICE_QUEUE,
+        })
+        .collect();
+    let hops: Vec<_> = scenario.hops().iter().map(|hop| Hop { at: hop.at, to: hop.to, by: hop.by }).collect();
+    let build = || -> netlab::Result<Mesh> {
+        let mesh = Mesh::build(&nodes, &links, &hops)?;
+        // What is on its way over all links at once is an upper bound for any path.
+        let on_the_way: u64 =
+            scenario.links.iter().map(|link| link.profile.bandwidth_delay_product().get()).sum();
+        for (place, node) in scenario.nodes.iter().enumerate() {
+            let namespace = mesh.node(place);
+            sysctl::socket_buffers(namespace, ByteCount::new(on_the_way))?;
+            for (key, value) in node.stack.sysctls() {
+                sysctl::write(namespace, &key, &value)?;
+            }
+        }
+        for (ends, link) in mesh.ends().iter().zip(&scenario.links) {
+            for (end, node) in ends.iter().zip(link.between) {
+                if scenario.nodes[node].stack.cuts_segments() {
+                    let off = Offloads {
+                        generic_segmentation: Some(false),
+                        generic_receive: Some(false),
+                        ..Offloads::default()
+                    };
+                    offload::set(mesh.node(node), end.name(), off)?;
+                }
+            }
+        }
+        Ok(mesh)
+    };
+    build().map_err(|error| error.to_string())
+}
+
+/// The recorder of fates and packets.
+pub fn recorder(
+    experiment: &Experiment,
+    pipelines: &[Pipelines],
+    seed: u64,
+    files: &Files,
+) -> Result<Recorder, String> {
+    let links = experiment.scenario.links.iter().zip(pipelines).enumerate();
+    let links = links.map(|(place, (link, pipelines))| {
+        let way = |direction, pipeline: &Pipeline| WayInfo {
+            profile: link.profile.direction(direction).to_string(),
+            bits_per_second: link.profile.direction(direction).rate().map(BitRate::as_bits_per_second),
+            stages: pipeline.stage_names().to_vec(),
+        };
+        LinkInfo {
+            id: LinkId(place as u16),
+            name: link.name.clone(),
+            layer: Layer::Ip.into(),
+            mtu: link.mtu.into(),
+            up: way(Direction::Up, &pipelines.up),
+            down: way(Direction::Down, &pipelines.down),
+        }
+    });
+    let started = WallTime::from_nanos(UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64);
+    let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, links.collect());
+    let options = capture::Options {
+        capture: files.capture().map(CaptureTo::Path),
+        capture_links: Some(experiment.capture.links.iter().map(|&place| LinkId(place as u16)).collect()),
+        snap_length: experiment.capture.snap_length,
+        events: files.events(),
+        ..capture::Options::default()
+    };
+    Recorder::start(header, options).map_err(|error| error.to_string())
+}
+
+/// The event loop with the links between their ends: ways 2n and 2n + 1 are up and down of link n, as [`Recording`] wants it.
+pub fn connect(
+    mut kernel: Kernel,
+    recording: Recording,
+    controls: Controls,
+    scenario: &Scenario,
+    mesh: &Mesh,
+    pipelines: Vec<Pipelines>,
+) -> Result<Emulator<Kernel, Recording>, String> {
+    let mut ways = Vec::new();
+    for ((link, ends), pipelines) in scenario.links.iter().zip(mesh.ends()).zip(pipelines) {
+        let segments = if pipelines.whole_segments { Segments::Whole } else { Segments::Split };
+        let mut port = |end: &Tun| {
+            let descriptor = end.descriptor().map_err(|error| error.to_string())?;
+            let port = Port::new(descriptor, Layer::Ip, segments, link.mtu.into());
+            kernel.add(port).map_err(|error| error.to_string())
+        };
+        let (first, second) = (port(&ends[0])?, port(&ends[1])?);
+        ways.push(Way { from: first, pipeline: pipelines.up, to: second });
+        ways.push(Way { from: second, pipeline: pipelines.down, to: first });
+    }
+    let mut emulator = Emulator::new(kernel, recording, controls);
+    for way in ways {
+        emulator.add(way);
+    }
+    Ok(emulator)
+}

@@ -1,0 +1,177 @@
+//! The workloads of a run: servers first, then each at its time, until those in the foreground are through.
+
+use super::Files;
+use crate::plan::Experiment;
+use crate::workload::bulk::Bulk;
+use crate::workload::command::Program;
+use crate::workload::datagrams::Datagrams;
+use crate::workload::ground::{Ground, Stop};
+use crate::workload::request::Requests;
+use crate::workload::{Kind, Workload};
+use link::Seed;
+use netlab::mesh::Mesh;
+use results::Connection;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Rows of all workloads, and why the run failed, if it did.
+pub fn run(
+    experiment: &Experiment,
+    mesh: &Mesh,
+    origin: Instant,
+    seed: Seed,
+    files: &Files,
+) -> Result<(Vec<Connection>, Vec<String>), String> {
+    let stop = Stop::default();
+    let (scratch, logs) = (files.scratch(), files.logs_folder());
+    let ground = Ground {
+        scenario: &experiment.scenario,
+        mesh,
+        origin,
+        seed,
+        stop: &stop,
+        scratch: &scratch,
+        logs: &logs,
+        stem: files.stem(),
+    };
+    let mut servers = start_servers(&ground, &experiment.workloads)?;
+    // Starts count from here: however long the servers took, the traffic is the same.
+    let begin = Instant::now();
+    let mut failures = Vec::new();
+    let (ended, endings) = channel();
+    let rows = thread::scope(|scope| {
+        let threads: Vec<_> = experiment
+            .workloads
+            .iter()
+            .enumerate()
+            .map(|(place, workload)| {
+                let (ended, ground) = (ended.clone(), &ground);
+                let server = servers[place].take();
+                scope.spawn(move || {
+                    let result = one(ground, place, workload, server, begin);
+                    let _ = ended.send((place, workload.background));
+                    result
+                })
+            })
+            .collect();
+        drop(ended);
+        if !wait_for_foreground(experiment, &endings) {
+            let limit = experiment.limit;
+            failures.push(format!("the time ran out: workloads went on after {limit}"));
+        }
+        stop.tell();
+        threads.into_iter().map(crate::workload::join).collect::<Vec<_>>()
+    });
+    let mut connections = Vec::new();
+    for (workload, rows) in experiment.workloads.iter().zip(rows) {
+        match rows {
+            Ok(rows) => {
+                for row in rows {
+                    if let Some(error) = row.error.as_ref().filter(|_| !workload.background) {
+                        failures
+                            .push(format!("workload `{}`, connection {}: {error}", row.workload, row.number));
+                    }
+                    connections.push(row);
+                }
+            }
+            Err(reason) => failures.push(format!("workload `{}`: {reason}", workload.name)),
+        }
+    }
+    Ok((connections, failures))
+}
+
+/// Starts the programs that others wait for, and waits until they listen.
+fn start_servers(ground: &Ground<'_>, workloads: &[Workload]) -> Result<Vec<Option<Program>>, String> {
+    let mut servers = Vec::new();
+    for workload in workloads {
+        let Kind::Command { node, line, listens: Some(port) } = &workload.kind else {
+            servers.push(None);
+            continue;
+        };
+        let mut program = Program::start(ground, &workload.name, *node, line)?;
+        program.wait_until_it_listens(ground.namespace(*node), *port)?;
+        servers.push(Some(program));
+    }
+    Ok(servers)
+}
+
+/// Waits until all workloads in the foreground have ended; `false` if the time ran out before.
+fn wait_for_foreground(experiment: &Experiment, endings: &std::sync::mpsc::Receiver<(usize, bool)>) -> bool {
+    let end = Instant::now() + Duration::from_nanos(experiment.limit.as_nanos());
+    let mut left = experiment.workloads.iter().filter(|workload| !workload.background).count();
+    while left > 0 {
+        match endings.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok((_, background)) => left -= usize::from(!background),
+            Err(RecvTimeoutError::Timeout) => return false,
+            Err(RecvTimeoutError::Disconnected) => return true,
+        }
+    }
+    true
+}
+
+/// Runs one workload to its end.
+fn one(
+    ground: &Ground<'_>,
+    place: usize,
+    workload: &Workload,
+    server: Option<Program>,
+    begin: Instant,
+) -> Result<Vec<Connection>, String> {
+    let name = &workload.name;
+    if let Some(server) = server {
+        return server.wait(ground, workload.background);
+    }
+    ground.stop.sleep_until(begin, Duration::from_nanos(workload.start.as_nanos()));
+    if ground.stop.is_over() {
+        return Ok(Vec::new());
+    }
+    match &workload.kind {
+        Kind::Bulk { from, to, amount, connections, congestion_control } => Bulk {
+            name,
+            place,
+            from: *from,
+            to: *to,
+            amount: *amount,
+            connections: *connections,
+            congestion_control: congestion_control.as_deref(),
+        }
+        .run(ground),
+        Kind::Request {
+            client,
+            server,
+            request,
+            response,
+            times,
+            pause,
+            connections,
+            congestion_control,
+        } => Requests {
+            name,
+            place,
+            client: *client,
+            server: *server,
+            request: *request,
+            response: *response,
+            times: *times,
+            pause: *pause,
+            clients: *connections,
+            congestion_control: congestion_control.as_deref(),
+        }
+        .run(ground),
+        Kind::Datagrams { from, to, rate, size, duration, on_off } => Datagrams {
+            name,
+            place,
+            from: *from,
+            to: *to,
+            rate: *rate,
+            size: *size,
+            duration: *duration,
+            on_off: *on_off,
+        }
+        .run(ground),
+        Kind::Command { node, line, .. } => {
+            Program::start(ground, name, *node, line)?.wait(ground, workload.background)
+        }
+    }
+}

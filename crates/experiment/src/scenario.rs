@@ -1,0 +1,114 @@
+//! Nodes and links of one cell, complete: what the network is built from.
+
+use crate::routes::{self, Hop};
+use crate::stack::Stack;
+use link::profile::LinkProfile;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Nodes and links.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// In the order of their numbers.
+    pub nodes: Vec<Node>,
+    /// In the order of the plan.
+    pub links: Vec<Link>,
+}
+
+/// A node: a host or a router.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Last part of its addresses, 1 to 253.
+    pub number: u8,
+    /// Its TCP.
+    pub stack: Stack,
+}
+
+/// A link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Its ends, by their places in [`Scenario::nodes`]; up is from the first to the second.
+    pub between: [usize; 2],
+    /// Both directions.
+    pub profile: LinkProfile,
+    /// What it is made of, for captures: names of the profiles.
+    pub title: String,
+    /// Largest IP packet in bytes.
+    pub mtu: u16,
+}
+
+/// Most nodes of a scenario: 254 stands for nobody (ltcp-newzag 1.4).
+pub const MOST_NODES: usize = 253;
+
+impl Node {
+    /// Its address: `10.0.0.NUMBER`.
+    #[must_use]
+    pub fn address(&self) -> Ipv4Addr {
+        Ipv4Addr::new(10, 0, 0, self.number)
+    }
+
+    /// Its IPv6 address: `fd00::NUMBER`, the number written as in the IPv4 one.
+    #[must_use]
+    pub fn address6(&self) -> Ipv6Addr {
+        let number = u16::from(self.number);
+        // Decimal digits as hexadecimal ones.
+        let group = number / 100 * 256 + number / 10 % 10 * 16 + number % 10;
+        Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, group)
+    }
+}
+
+impl Link {
+    /// Name of its devices: its own where the kernel takes it, else `linkN` (N counts from 1).
+    #[must_use]
+    pub fn device(&self, place: usize) -> String {
+        let usable = self.name.len() <= 15
+            && self.name != "lo"
+            && self.name.chars().all(|each| each.is_ascii_alphanumeric() || matches!(each, '-' | '_'));
+        if usable { self.name.clone() } else { format!("link{}", place + 1) }
+    }
+}
+
+impl Scenario {
+    /// Place of the node called so.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.name == name)
+    }
+
+    /// Which link each node takes to each other.
+    #[must_use]
+    pub fn hops(&self) -> Vec<Hop> {
+        let ends: Vec<_> = self.links.iter().map(|link| link.between).collect();
+        routes::shortest(self.nodes.len(), &ends)
+    }
+
+    /// Lines for `/etc/hosts`.
+    #[must_use]
+    pub fn hosts(&self) -> String {
+        let line = |node: &Node| {
+            let name = &node.name;
+            format!("{} {name} {name}.lasthop\n{} {name} {name}.lasthop\n", node.address(), node.address6())
+        };
+        format!("127.0.0.1 localhost\n::1 localhost\n{}", self.nodes.iter().map(line).collect::<String>())
+    }
+
+    /// Packets a second that all links carry at most, both ways: what a run costs the machine. A direction without a constant
+    /// rate counts as a million.
+    #[must_use]
+    pub fn packets_per_second(&self) -> f64 {
+        let direction = |mtu: u16, rate: Option<link::units::BitRate>| {
+            rate.map_or(1e6, |rate| rate.as_bits_per_second() as f64 / 8.0 / f64::from(mtu))
+        };
+        // Acknowledgements are small, so the fast direction of an asymmetric link is not what they load: each direction
+        // carries at most what the slower of both does.
+        let link = |link: &Link| {
+            let up = direction(link.mtu, link.profile.up.rate());
+            let down = direction(link.mtu, link.profile.down.rate());
+            2.0 * up.min(down)
+        };
+        self.links.iter().map(link).sum()
+    }
+}

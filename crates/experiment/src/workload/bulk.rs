@@ -1,0 +1,238 @@
+//! Bulk TCP: a blocking sender that writes as fast as it can, a blocking receiver that throws away what it reads.
+//!
+//! Goodput is what the receiver read, over the time from `connect` to the last byte. tcptrace's throughput counts to the
+//! last FIN instead (tcp-lite 10.7), which is a round trip later.
+
+use super::Amount;
+use super::ground::Ground;
+use super::sampling::{Done, round_trips};
+use super::server::{join, serve};
+use netlab::tcp;
+use results::{Connection, Protocol, RoundTrips};
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Bytes that are read and written at a time.
+const PIECE: usize = 64 * 1024;
+
+/// A bulk workload.
+#[derive(Debug)]
+pub struct Bulk<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its place in the plan.
+    pub place: usize,
+    /// The sender.
+    pub from: usize,
+    /// The receiver.
+    pub to: usize,
+    /// How much each connection carries.
+    pub amount: Amount,
+    /// How many.
+    pub connections: u32,
+    /// Another congestion control than the sender's.
+    pub congestion_control: Option<&'a str>,
+}
+
+/// What the receiver saw.
+struct Received {
+    bytes: u64,
+    last: u64,
+    idle_max: u64,
+}
+
+/// What the sender saw.
+struct Sent {
+    start: u64,
+    established: Option<u64>,
+    port: u16,
+    info: tcp::Info,
+    congestion_control: String,
+    round_trips: Option<RoundTrips>,
+    error: Option<io::Error>,
+}
+
+impl Bulk<'_> {
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// If it cannot begin: what goes wrong later is in the rows.
+    pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
+        let server = ground.server(self.to, self.place);
+        let listener = ground
+            .namespace(self.to)
+            .enter(|| Ok(ground.listen(server)))
+            .map_err(|error| error.to_string())?
+            .map_err(|error| format!("listen at {server}: {error}"))?;
+        let (sent, received) = serve(
+            &listener,
+            |connection| receive(ground, connection),
+            || {
+                thread::scope(|scope| {
+                    let start = |number| scope.spawn(move || self.send(ground, server, number));
+                    let senders: Vec<_> = (0..self.connections).map(start).collect();
+                    senders.into_iter().map(join).collect::<Result<Vec<Sent>, String>>()
+                })
+            },
+        );
+        let mut received: BTreeMap<u16, _> = received.into_iter().collect();
+        let row = |(number, sent): (u32, Sent)| {
+            let received = received.remove(&sent.port).unwrap_or_else(|| Ok(nothing()));
+            self.row(ground, number, sent, received)
+        };
+        Ok((0..).zip(sent?).map(row).collect())
+    }
+
+    fn send(&self, ground: &Ground<'_>, server: SocketAddr, number: u32) -> Result<Sent, String> {
+        let worked = ground.namespace(self.from).enter(|| {
+            let start = ground.now();
+            let connection = ground.connect(server, self.place, number, |socket| {
+                self.congestion_control
+                    .map_or(Ok(()), |name| tcp::set_congestion_control(socket, name))
+                    .map_err(io::Error::other)
+            });
+            Ok((start, connection))
+        });
+        let (start, connection) = worked.map_err(|error| error.to_string())?;
+        let established = ground.now();
+        let failed = |error| Sent {
+            start,
+            established: None,
+            port: 0,
+            info: tcp::Info::default(),
+            congestion_control: String::new(),
+            round_trips: None,
+            error: Some(error),
+        };
+        Ok(match connection {
+            Err(error) => failed(error),
+            Ok(connection) => {
+                let done = Done::default();
+                let (error, round_trips) = thread::scope(|scope| {
+                    let samples = scope.spawn(|| round_trips(&connection, &done));
+                    let result = self.write(ground, &connection);
+                    done.tell();
+                    (result.err(), samples.join().unwrap_or_default())
+                });
+                Sent {
+                    start,
+                    established: Some(established),
+                    port: connection.local_addr().map_or(0, |address| address.port()),
+                    info: tcp::info(&connection).unwrap_or_default(),
+                    congestion_control: tcp::congestion_control(&connection).unwrap_or_default(),
+                    round_trips: RoundTrips::of(round_trips),
+                    error,
+                }
+            }
+        })
+    }
+
+    /// Writes all, and waits until the receiver has closed, which it does when it has read all.
+    fn write(&self, ground: &Ground<'_>, mut connection: &TcpStream) -> io::Result<()> {
+        let piece = pattern();
+        match self.amount {
+            Amount::Bytes(bytes) => {
+                let mut left = bytes.get();
+                while left > 0 {
+                    let next = left.min(PIECE as u64);
+                    connection.write_all(&piece[..next as usize])?;
+                    left -= next;
+                }
+            }
+            Amount::Time(time) => {
+                let end = Instant::now() + Duration::from_nanos(time.as_nanos());
+                while Instant::now() < end && !ground.stop.is_over() {
+                    connection.write_all(&piece)?;
+                }
+            }
+        }
+        connection.shutdown(Shutdown::Write)?;
+        io::copy(&mut connection, &mut io::sink()).map(drop)
+    }
+
+    fn row(
+        &self,
+        ground: &Ground<'_>,
+        number: u32,
+        sent: Sent,
+        received: Result<Received, String>,
+    ) -> Connection {
+        let over = ground.stop.is_over();
+        let (received, lost) = match received {
+            Ok(received) => (received, None),
+            Err(error) => (nothing(), Some(error)),
+        };
+        let whole = match self.amount {
+            Amount::Bytes(bytes) => received.bytes == bytes.get(),
+            Amount::Time(_) => received.bytes > 0,
+        };
+        let cut = (!whole && over).then(|| "cut off when the run was over".to_owned());
+        let error = sent.error.map(|error| error.to_string()).or(lost);
+        let end_ns = if received.bytes > 0 { received.last } else { ground.now() };
+        let seconds = end_ns.saturating_sub(sent.start) as f64 / 1e9;
+        Connection {
+            workload: self.name.to_owned(),
+            number,
+            protocol: Protocol::Tcp,
+            from: ground.name(self.from),
+            to: ground.name(self.to),
+            from_port: sent.port,
+            to_port: ground.server(self.to, self.place).port(),
+            congestion_control: sent.congestion_control,
+            complete: whole,
+            error: if whole { None } else { cut.or(error).or_else(|| Some("not all bytes arrived".into())) },
+            start_ns: sent.start,
+            established_ns: sent.established,
+            end_ns,
+            bytes: received.bytes,
+            goodput_bps: if seconds > 0.0 { received.bytes as f64 * 8.0 / seconds } else { 0.0 },
+            segments: sent.info.data_segments_sent,
+            retransmissions: sent.info.retransmissions,
+            timeouts: sent.info.timeouts,
+            lost: 0,
+            round_trips: sent.round_trips,
+            idle_max_ns: received.idle_max,
+        }
+    }
+}
+
+fn nothing() -> Received {
+    Received { bytes: 0, last: 0, idle_max: 0 }
+}
+
+/// Reads until the sender has closed.
+fn receive(ground: &Ground<'_>, connection: TcpStream) -> Result<Received, String> {
+    let connection = ground.stop.watch(connection).map_err(|error| error.to_string())?;
+    let mut received = Received { last: ground.now(), ..nothing() };
+    let mut buffer = vec![0; PIECE];
+    loop {
+        match (&*connection).read(&mut buffer) {
+            Ok(0) => return Ok(received),
+            Ok(count) => {
+                let now = ground.now();
+                received.idle_max = received.idle_max.max(now - received.last);
+                received.last = now;
+                received.bytes += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // What arrived until then is known; the sender says why it ended.
+            Err(_) => return Ok(received),
+        }
+    }
+}
+
+/// Bytes that do not compress, the same in every run.
+fn pattern() -> Vec<u8> {
+    let mut state = 1_u32;
+    let next = || {
+        // xorshift32 (Marsaglia 2003).
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state as u8
+    };
+    std::iter::repeat_with(next).take(PIECE).collect()
+}

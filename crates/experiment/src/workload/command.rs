@@ -1,0 +1,180 @@
+//! Any program, by a line for the shell, on one of the nodes.
+
+use super::ground::Ground;
+use netlab::Namespace;
+use results::{Connection, Protocol};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a server may take until it listens.
+const LISTENING: Duration = Duration::from_secs(30);
+/// Between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often it is looked whether something has happened.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// A program that runs.
+#[derive(Debug)]
+pub struct Program {
+    name: String,
+    node: String,
+    start: u64,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Program {
+    /// Starts `line` on `node`; its output goes to a log file.
+    ///
+    /// # Errors
+    /// If there is no shell, or no log can be written.
+    pub fn start(ground: &Ground<'_>, name: &str, node: usize, line: &str) -> Result<Self, String> {
+        let log = ground.logs.join(format!("{}-{name}.log", ground.stem));
+        let output = File::create(&log).map_err(|error| format!("write {}: {error}", log.display()))?;
+        let errors = output.try_clone().map_err(|error| format!("write {}: {error}", log.display()))?;
+        let node_name = ground.name(node);
+        let start = ground.now();
+        let spawned = ground.namespace(node).enter(|| {
+            let mut command = Command::new("/bin/sh");
+            command
+                .args(["-c", line])
+                .current_dir(ground.scratch)
+                .env("LASTHOP_NODE", &node_name)
+                .stdin(Stdio::null())
+                .stdout(output)
+                .stderr(errors)
+                .process_group(0);
+            Ok(command.spawn())
+        });
+        let child = spawned
+            .map_err(|error| error.to_string())?
+            .map_err(|error| format!("workload `{name}`: start /bin/sh: {error}"))?;
+        Ok(Self { name: name.to_owned(), node: node_name, start, child, log })
+    }
+
+    /// Waits until something listens at `port` on its node.
+    ///
+    /// # Errors
+    /// If the program ends before, or takes too long.
+    pub fn wait_until_it_listens(&mut self, namespace: &Namespace, port: u16) -> Result<(), String> {
+        let end = Instant::now() + LISTENING;
+        while Instant::now() < end {
+            if listens(namespace, port).map_err(|error| error.to_string())? {
+                return Ok(());
+            }
+            if let Some(status) = self.child.try_wait().map_err(|error| error.to_string())? {
+                return Err(format!("workload `{}`: {}; {}", self.name, ended(status), self.tail()));
+            }
+            thread::sleep(LOOK);
+        }
+        let seconds = LISTENING.as_secs();
+        Err(format!(
+            "workload `{}`: nothing listens at port {port} after {seconds} s; {}",
+            self.name,
+            self.tail()
+        ))
+    }
+
+    /// Waits for its end, or ends it when the run is over.
+    ///
+    /// # Errors
+    /// If it cannot be waited for.
+    pub fn wait(
+        mut self,
+        ground: &Ground<'_>,
+        wanted_until_the_end: bool,
+    ) -> Result<Vec<Connection>, String> {
+        let status = loop {
+            match self.child.try_wait().map_err(|error| error.to_string())? {
+                Some(status) => break Some(status),
+                None if ground.stop.is_over() => break None,
+                None => thread::sleep(LOOK),
+            }
+        };
+        let end = ground.now();
+        self.end();
+        let error = match status {
+            Some(status) if status.success() => None,
+            // A server that is ended with the run has done what it should.
+            None if wanted_until_the_end => None,
+            None => Some("ended when the run was over".to_owned()),
+            Some(status) => Some(format!("{}; {}", ended(status), self.tail())),
+        };
+        Ok(vec![Connection {
+            workload: self.name.clone(),
+            protocol: Protocol::Program,
+            from: self.node.clone(),
+            to: self.node.clone(),
+            complete: error.is_none(),
+            error,
+            start_ns: self.start,
+            end_ns: end,
+            ..Connection::default()
+        }])
+    }
+
+    /// Ends the program and all it started in its process group.
+    fn end(&mut self) {
+        let Some(group) = Pid::from_raw(self.child.id().cast_signed()) else { return };
+        let _ = kill_process_group(group, Signal::TERM);
+        let end = Instant::now() + GRACE;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
+            thread::sleep(LOOK);
+        }
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = self.child.wait();
+    }
+
+    /// The last line of its output, for an error message.
+    fn tail(&self) -> String {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        match text.lines().rfind(|line| !line.trim().is_empty()) {
+            Some(line) => format!("it said: {line}"),
+            None => "it said nothing".to_owned(),
+        }
+    }
+}
+
+fn ended(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("ended with status {code}"),
+        None => format!("ended by a signal ({status})"),
+    }
+}
+
+/// Whether a TCP socket of `namespace` listens at `port`.
+fn listens(namespace: &Namespace, port: u16) -> netlab::Result<bool> {
+    namespace.enter(|| {
+        let list =
+            |file| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
+        Ok(listens_in(&list("tcp"), port) || listens_in(&list("tcp6"), port))
+    })
+}
+
+/// In `/proc/net/tcp` a socket that listens has state 0A, and its port behind the colon in hexadecimal digits.
+fn listens_in(list: &str, port: u16) -> bool {
+    let local = format!(":{port:04X}");
+    list.lines().skip(1).any(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        words.next().is_some_and(|address| address.ends_with(&local)) && words.nth(1) == Some("0A")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_that_listen() {
+        let list = "  sl  local_address rem_address   st\n   \
+                    0: 00000000:0015 00000000:0000 0A 00000000:00000000\n   \
+                    1: 0100007F:1F90 0100007F:0016 01 00000000:00000000\n";
+        assert!(listens_in(list, 21));
+        assert!(!listens_in(list, 22) && !listens_in(list, 0x1F90));
+    }
+}

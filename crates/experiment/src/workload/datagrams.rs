@@ -1,0 +1,206 @@
+//! Datagrams at a constant rate, always or in bursts: the flow that measures a link, and background traffic.
+//!
+//! Each carries its number and the time at which it was sent; both nodes have one clock, so that the receiver knows its
+//! one-way delay. Times on and off are drawn from exponential distributions, from the seed of the workload.
+
+use super::ground::Ground;
+use link::units::{BitRate, ByteCount, Span};
+use rand_distr::{Distribution, Exp};
+use results::{Connection, Protocol, RoundTrips};
+use std::collections::HashSet;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A workload of datagrams.
+#[derive(Debug)]
+pub struct Datagrams<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its place in the plan.
+    pub place: usize,
+    /// The sender.
+    pub from: usize,
+    /// The receiver.
+    pub to: usize,
+    /// Rate of application data while on.
+    pub rate: BitRate,
+    /// Application data in each: number, time, filling.
+    pub size: ByteCount,
+    /// For how long; until the run ends if `None`.
+    pub duration: Option<Span>,
+    /// Mean times on and off.
+    pub on_off: Option<(Span, Span)>,
+}
+
+/// Number and time.
+const HEADER: usize = 16;
+/// How long the receiver waits for stragglers after the last datagram was sent, from each arrival anew.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often the receiver looks whether it is over.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What the sender did.
+struct Sent {
+    start: u64,
+    count: u64,
+    port: u16,
+    error: Option<io::Error>,
+}
+
+/// What the receiver saw.
+#[derive(Default)]
+struct Received {
+    first: Option<u64>,
+    last: u64,
+    bytes: u64,
+    numbers: HashSet<u64>,
+    delays: Vec<u64>,
+    idle_max: u64,
+}
+
+impl Datagrams<'_> {
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// If the receiver cannot begin.
+    pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
+        let to = ground.server(self.to, self.place);
+        let inlet = ground
+            .namespace(self.to)
+            .enter(|| Ok(UdpSocket::bind(to)))
+            .map_err(|error| error.to_string())?
+            .map_err(|error| format!("bind {to}: {error}"))?;
+        let sent_all = AtomicBool::new(false);
+        let (sent, arrived) = thread::scope(|scope| {
+            let receiving = scope.spawn(|| receive(ground, &inlet, &sent_all));
+            let sent = ground.namespace(self.from).enter(|| Ok(self.send(ground, to)));
+            sent_all.store(true, Ordering::Release);
+            (sent, super::server::join(receiving))
+        });
+        let sent = sent.map_err(|error| error.to_string())?;
+        let arrived = arrived.map_err(|error| format!("receive at {to}: {error}"))?;
+        Ok(vec![self.row(ground, sent, arrived)])
+    }
+
+    /// Sends on an absolute timetable: being woken late once does not make the rate lower.
+    fn send(&self, ground: &Ground<'_>, to: SocketAddr) -> Sent {
+        let start = ground.now();
+        let mut sent = Sent { start, count: 0, port: 0, error: None };
+        sent.error = self.send_all(ground, to, &mut sent).err();
+        sent
+    }
+
+    fn send_all(&self, ground: &Ground<'_>, to: SocketAddr, sent: &mut Sent) -> io::Result<()> {
+        let socket = UdpSocket::bind((IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0))?;
+        socket.connect(to)?;
+        sent.port = socket.local_addr()?.port();
+        let mut datagram = vec![0; self.size.get() as usize];
+        let interval = Duration::from_nanos(self.rate.time_for(self.size).as_nanos());
+        let mut stream = ground.seed.workload(self.name).stream();
+        let mut draw = |mean: Span| {
+            let nanos = Exp::new(1.0).map_or(1.0, |law| law.sample(&mut stream)) * mean.as_nanos() as f64;
+            Duration::from_nanos(nanos as u64)
+        };
+        let begin = Instant::now();
+        let end = self.duration.map(|duration| Duration::from_nanos(duration.as_nanos()));
+        let mut due = Duration::ZERO;
+        let mut off_at = self.on_off.map(|(on, _)| draw(on));
+        while end.is_none_or(|end| due < end) {
+            if let (Some(off), Some((mean_on, mean_off))) = (off_at, self.on_off)
+                && due >= off
+            {
+                due = off + draw(mean_off);
+                off_at = Some(due + draw(mean_on));
+                continue;
+            }
+            ground.stop.sleep_until(begin, due);
+            if ground.stop.is_over() {
+                break;
+            }
+            datagram[..8].copy_from_slice(&sent.count.to_be_bytes());
+            datagram[8..HEADER].copy_from_slice(&ground.now().to_be_bytes());
+            match socket.send(&datagram) {
+                Ok(_) => sent.count += 1,
+                // Something on the way said that nobody listens; the next one may be luckier.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+                Err(error) => return Err(error),
+            }
+            due += interval;
+        }
+        Ok(())
+    }
+
+    fn row(&self, ground: &Ground<'_>, sent: Sent, received: Received) -> Connection {
+        let seconds = received.last.saturating_sub(sent.start) as f64 / 1e9;
+        Connection {
+            workload: self.name.to_owned(),
+            number: 0,
+            protocol: Protocol::Udp,
+            from: ground.name(self.from),
+            to: ground.name(self.to),
+            from_port: sent.port,
+            to_port: ground.server(self.to, self.place).port(),
+            congestion_control: String::new(),
+            complete: sent.error.is_none(),
+            error: sent.error.map(|error| error.to_string()),
+            start_ns: sent.start,
+            established_ns: received.first,
+            end_ns: received.last.max(sent.start),
+            bytes: received.bytes,
+            goodput_bps: if seconds > 0.0 { received.bytes as f64 * 8.0 / seconds } else { 0.0 },
+            segments: sent.count,
+            retransmissions: 0,
+            timeouts: 0,
+            lost: sent.count.saturating_sub(received.numbers.len() as u64),
+            round_trips: RoundTrips::of(received.delays),
+            idle_max_ns: received.idle_max,
+        }
+    }
+}
+
+/// Receives until all was sent and nothing has come for a while.
+fn receive(ground: &Ground<'_>, socket: &UdpSocket, sent_all: &AtomicBool) -> io::Result<Received> {
+    socket.set_read_timeout(Some(LOOK))?;
+    let mut received = Received::default();
+    let mut buffer = vec![0; 65_536];
+    let mut heard = Instant::now();
+    loop {
+        match socket.recv(&mut buffer) {
+            Ok(length) => {
+                heard = Instant::now();
+                received.note(&buffer[..length], ground.now());
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                let quiet = sent_all.load(Ordering::Acquire) && heard.elapsed() > PATIENCE;
+                if quiet || ground.stop.is_over() {
+                    return Ok(received);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        if !sent_all.load(Ordering::Acquire) {
+            heard = Instant::now();
+        }
+    }
+}
+
+impl Received {
+    fn note(&mut self, datagram: &[u8], now: u64) {
+        let word = |at: usize| datagram.get(at..at + 8)?.try_into().ok().map(u64::from_be_bytes);
+        let (Some(number), Some(sent)) = (word(0), word(8)) else { return };
+        // A copy that the link made is not new.
+        if !self.numbers.insert(number) {
+            return;
+        }
+        if self.first.is_some() {
+            self.idle_max = self.idle_max.max(now - self.last);
+        }
+        self.first.get_or_insert(now);
+        self.last = now;
+        self.bytes += datagram.len() as u64;
+        self.delays.push(now.saturating_sub(sent));
+    }
+}

@@ -1,0 +1,211 @@
+//! Requests and responses, as in the ReSoA evaluation (resoa-evaluation 2.2 and 2.3): the client connects, sends a request of
+//! fixed size, and reads a response of fixed size; then the connection is closed.
+//!
+//! `throughput = (request bytes + response bytes) / (t_end - t_start)` (Eq. 8.1), from `connect` to the last byte of the
+//! response at the client; closing does not count (M1, M2).
+
+use super::ground::Ground;
+use super::server::{join, serve};
+use link::units::{ByteCount, Span};
+use netlab::tcp;
+use results::{Connection, Protocol, RoundTrips};
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+/// A request workload.
+#[derive(Debug)]
+pub struct Requests<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its place in the plan.
+    pub place: usize,
+    /// The client.
+    pub client: usize,
+    /// The server.
+    pub server: usize,
+    /// Size of a request.
+    pub request: ByteCount,
+    /// Size of a response.
+    pub response: ByteCount,
+    /// How many, one after the other.
+    pub times: u32,
+    /// Between a response and the next request.
+    pub pause: Span,
+    /// Clients side by side.
+    pub clients: u32,
+    /// Another congestion control than the nodes'.
+    pub congestion_control: Option<&'a str>,
+}
+
+/// What the client saw of one request.
+struct Asked {
+    number: u32,
+    start: u64,
+    established: Option<u64>,
+    end: u64,
+    port: u16,
+    received: u64,
+    idle_max: u64,
+    error: Option<io::Error>,
+}
+
+/// What the server saw of it.
+#[derive(Default)]
+struct Served {
+    info: tcp::Info,
+    congestion_control: String,
+}
+
+impl Requests<'_> {
+    /// Runs all requests.
+    ///
+    /// # Errors
+    /// If the server cannot begin: what goes wrong later is in the rows.
+    pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
+        let server = ground.server(self.server, self.place);
+        let listener = ground
+            .namespace(self.server)
+            .enter(|| Ok(ground.listen(server)))
+            .map_err(|error| error.to_string())?
+            .map_err(|error| format!("listen at {server}: {error}"))?;
+        let (asked, answered) = serve(
+            &listener,
+            |connection| self.answer(ground, connection).unwrap_or_default(),
+            || {
+                thread::scope(|scope| {
+                    let start = |client| scope.spawn(move || self.ask_all(ground, server, client));
+                    let clients: Vec<_> = (0..self.clients).map(start).collect();
+                    clients.into_iter().map(join).collect::<Result<Vec<_>, String>>()
+                })
+            },
+        );
+        let mut answered: BTreeMap<u16, Served> = answered.into_iter().collect();
+        let row = |asked: Asked| {
+            let its = answered.remove(&asked.port).unwrap_or_default();
+            self.row(ground, asked, its)
+        };
+        Ok(asked?.into_iter().flatten().map(row).collect())
+    }
+
+    /// All requests of one client.
+    fn ask_all(&self, ground: &Ground<'_>, server: SocketAddr, client: u32) -> Result<Vec<Asked>, String> {
+        let worked = ground.namespace(self.client).enter(|| {
+            let mut all = Vec::new();
+            for time in 0..self.times {
+                if time > 0 {
+                    let pause = Duration::from_nanos(self.pause.as_nanos());
+                    ground.stop.sleep_until(std::time::Instant::now(), pause);
+                }
+                if ground.stop.is_over() {
+                    break;
+                }
+                all.push(self.ask(ground, server, client * self.times + time));
+            }
+            Ok(all)
+        });
+        worked.map_err(|error| error.to_string())
+    }
+
+    fn ask(&self, ground: &Ground<'_>, server: SocketAddr, number: u32) -> Asked {
+        let start = ground.now();
+        let mut asked = Asked {
+            number,
+            start,
+            established: None,
+            end: start,
+            port: 0,
+            received: 0,
+            idle_max: 0,
+            error: None,
+        };
+        asked.error = self.exchange(ground, server, &mut asked).err();
+        asked
+    }
+
+    fn exchange(&self, ground: &Ground<'_>, server: SocketAddr, asked: &mut Asked) -> io::Result<()> {
+        let connection =
+            ground.connect(server, self.place, asked.number, |socket| match self.congestion_control {
+                Some(name) => tcp::set_congestion_control(socket, name).map_err(io::Error::other),
+                None => Ok(()),
+            })?;
+        asked.established = Some(ground.now());
+        asked.port = connection.local_addr()?.port();
+        asked.end = ground.now();
+        let mut connection = &*connection;
+        connection.write_all(&vec![b'?'; self.request.get() as usize])?;
+        let mut buffer = vec![0; 64 * 1024];
+        while asked.received < self.response.get() {
+            let count = connection.read(&mut buffer)?;
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let now = ground.now();
+            asked.idle_max = asked.idle_max.max(now - asked.end);
+            asked.end = now;
+            asked.received += count as u64;
+        }
+        Ok(())
+    }
+
+    /// Reads a request, writes the response, and waits until the client has closed.
+    fn answer(&self, ground: &Ground<'_>, connection: TcpStream) -> io::Result<Served> {
+        let connection = ground.stop.watch(connection)?;
+        let mut connection = &*connection;
+        if let Some(name) = self.congestion_control {
+            tcp::set_congestion_control(connection, name).map_err(io::Error::other)?;
+        }
+        let mut request = vec![0; self.request.get() as usize];
+        connection.read_exact(&mut request)?;
+        let piece = vec![b'!'; 64 * 1024];
+        let mut left = self.response.get();
+        let mut written = Ok(());
+        while left > 0 && written.is_ok() {
+            let next = left.min(piece.len() as u64);
+            written = connection.write_all(&piece[..next as usize]);
+            left -= next;
+        }
+        if written.is_ok() {
+            connection.shutdown(Shutdown::Write)?;
+            // A reset at the end is the client's way of closing early; what the kernel counted is still there.
+            let _ = io::copy(&mut connection, &mut io::sink());
+        }
+        Ok(Served {
+            info: tcp::info(connection).unwrap_or_default(),
+            congestion_control: tcp::congestion_control(connection).unwrap_or_default(),
+        })
+    }
+
+    fn row(&self, ground: &Ground<'_>, asked: Asked, served: Served) -> Connection {
+        let complete = asked.received == self.response.get();
+        let bytes = asked.received + if complete { self.request.get() } else { 0 };
+        let seconds = asked.end.saturating_sub(asked.start) as f64 / 1e9;
+        let smoothed = served.info.round_trip.as_nanos() as u64;
+        let cut = (!complete && ground.stop.is_over()).then(|| "cut off when the run was over".to_owned());
+        Connection {
+            workload: self.name.to_owned(),
+            number: asked.number,
+            protocol: Protocol::Tcp,
+            from: ground.name(self.server),
+            to: ground.name(self.client),
+            from_port: ground.server(self.server, self.place).port(),
+            to_port: asked.port,
+            congestion_control: served.congestion_control,
+            complete,
+            error: if complete { None } else { cut.or_else(|| asked.error.map(|error| error.to_string())) },
+            start_ns: asked.start,
+            established_ns: asked.established,
+            end_ns: asked.end,
+            bytes,
+            goodput_bps: if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 },
+            segments: served.info.data_segments_sent,
+            retransmissions: served.info.retransmissions,
+            timeouts: served.info.timeouts,
+            lost: 0,
+            round_trips: RoundTrips::of(if smoothed > 0 { vec![smoothed] } else { Vec::new() }),
+            idle_max_ns: asked.idle_max,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `lasthop run`: a campaign from a plan.
+
+mod arguments;
+mod progress;
+mod summary;
+
+pub use arguments::RunArguments;
+
+use crate::link_command::Failure;
+use experiment::campaign::{Asked, Campaign, Capacity};
+use experiment::plan::{Plan, file::PlanFile};
+use progress::Bar;
+use results::{Directory, Verdict};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::available_parallelism;
+
+/// Exit status when some runs failed.
+const SOME_FAILED: i32 = 1;
+/// Exit status after Ctrl-C, as of a shell.
+const INTERRUPTED: i32 = 130;
+
+/// Runs the plan.
+pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
+    if arguments.schema {
+        let schema = schemars::schema_for!(PlanFile);
+        anstream::println!("{}", serde_json::to_string_pretty(&schema)?);
+        return Ok(0);
+    }
+    if arguments.list {
+        return list(arguments);
+    }
+    let mut campaign = campaign(arguments)?;
+    let left = campaign.left();
+    let processors = available_parallelism().map_or(1, std::num::NonZero::get);
+    let capacity = arguments.jobs.map_or(Capacity::of(processors), Capacity::runs);
+    let directory = campaign.directory().to_owned();
+    let manifest = campaign.manifest();
+    if !arguments.quiet {
+        let (cells, repetitions) = (manifest.cells.len(), manifest.repetitions);
+        anstream::eprintln!("lasthop: {}: {}", manifest.plan.name, manifest.plan.title);
+        anstream::eprintln!(
+            "lasthop: {cells} cells × {repetitions} repetitions, {} runs to do, seed {}, in {}",
+            left.len(),
+            manifest.seed,
+            directory.display()
+        );
+    }
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    let mut bar = Bar::new(left.len(), arguments.quiet);
+    let complete = campaign.run(capacity, &interrupted, &mut |progress| bar.tell(&progress))?;
+    bar.finish();
+    let directory = Directory::open(&directory)?;
+    let table = results::table::write(&directory)?;
+    summary::print(&directory, campaign.measure(), arguments.overloaded, arguments.json)?;
+    if !arguments.quiet {
+        anstream::eprintln!("lasthop: rows: {}", table.display());
+    }
+    if !complete {
+        anstream::eprintln!(
+            "lasthop: interrupted: `lasthop run --resume {}` goes on",
+            directory.path.display()
+        );
+        return Ok(INTERRUPTED);
+    }
+    let failed = directory.manifest.runs.iter().any(|run| run.verdict == Verdict::Failed);
+    Ok(if failed { SOME_FAILED } else { 0 })
+}
+
+/// A new campaign, or one to go on with.
+fn campaign(arguments: &RunArguments) -> Result<Campaign, Failure> {
+    if let Some(directory) = &arguments.resume {
+        return Ok(Campaign::resume(directory)?);
+    }
+    let plan = read_plan(arguments)?;
+    let asked = Asked {
+        only: arguments.only.clone(),
+        repetitions: arguments.repetitions,
+        seed: arguments.seed,
+        out: arguments.out.clone(),
+    };
+    Ok(Campaign::create(plan, &asked)?)
+}
+
+fn read_plan(arguments: &RunArguments) -> Result<Plan, Failure> {
+    let Some(file) = &arguments.plan else { return Err("which plan? `lasthop run PLAN.toml`".into()) };
+    let text = std::fs::read_to_string(file).map_err(|error| format!("read {}: {error}", file.display()))?;
+    Ok(Plan::parse(&file.to_string_lossy(), &text)?)
+}
+
+/// What a plan would run.
+fn list(arguments: &RunArguments) -> Result<i32, Failure> {
+    let plan = read_plan(arguments)?;
+    let cells = plan.cells_of(&arguments.only).map_err(|error| format!("--only {error}"))?;
+    for cell in &cells {
+        let experiment = plan.experiment(cell, 0, 0)?;
+        anstream::println!("{}", cell.label());
+        for link in &experiment.scenario.links {
+            let [first, second] = link.between.map(|node| experiment.scenario.nodes[node].name.as_str());
+            anstream::println!("  {} {first} → {second}: {}", link.name, link.profile.up);
+            anstream::println!("  {} {second} → {first}: {}", link.name, link.profile.down);
+        }
+    }
+    anstream::eprintln!(
+        "{} cells, {} repetitions each",
+        cells.len(),
+        arguments.repetitions.unwrap_or(plan.repetitions)
+    );
+    Ok(0)
+}

@@ -1,0 +1,193 @@
+//! What came out of a campaign: a table for people, or one JSON object.
+
+use crate::link_command::Failure;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use link::units::BitRate;
+use results::expectation;
+use results::metric::{Metric, cell_values};
+use results::statistics::{self, Bootstrap, Distribution, Estimator, Interval};
+use results::{Cell, Directory, Verdict};
+use serde_json::{Map, Value, json};
+
+/// One cell in figures.
+struct Figures<'a> {
+    directory: &'a Directory,
+    cell: &'a Cell,
+    /// Name of the workload that figures are about.
+    measure: &'a str,
+    overloaded: bool,
+}
+
+impl Figures<'_> {
+    fn values(&self, metric: Metric) -> Vec<f64> {
+        cell_values(self.directory, self.cell.number, metric, Some(self.measure), self.overloaded)
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        let runs = self.directory.manifest.runs.iter();
+        runs.filter(|run| run.cell == self.cell.number && run.verdict == verdict).count()
+    }
+
+    fn ended(&self) -> usize {
+        self.directory.manifest.runs.iter().filter(|run| run.cell == self.cell.number).count()
+    }
+
+    fn json(&self) -> Value {
+        let levels: Map<_, _> =
+            self.cell.levels.iter().map(|level| (level.factor.clone(), level.level.clone().into())).collect();
+        let mut object = json!({
+            "levels": levels,
+            "repetitions": self.ended(),
+            "failed": self.count(Verdict::Failed),
+            "overloaded": self.count(Verdict::Overloaded),
+        });
+        for metric in Metric::ALL {
+            object[metric.name()] = distribution(&self.values(metric));
+        }
+        object
+    }
+}
+
+/// The interval of the mean.
+fn interval(values: &[f64]) -> Option<Interval> {
+    // A stream of its own, so that the same values always give the same interval.
+    Bootstrap::default().interval(values, Estimator::Mean, &mut statistics::stream(0))
+}
+
+fn distribution(values: &[f64]) -> Value {
+    let Some(all) = Distribution::of(values) else { return Value::Null };
+    let Distribution { count, min, q1, median, q3, max, mean, .. } = all;
+    let interval = interval(values).map(|interval| [interval.low, interval.high]);
+    json!({
+        "count": count, "median": median, "mean": mean, "q1": q1, "q3": q3, "min": min, "max": max,
+        "interval": interval,
+    })
+}
+
+/// The object of `--json`.
+pub fn json(directory: &Directory, measure: &str, overloaded: bool) -> Value {
+    let cells = directory.manifest.cells.iter();
+    let cells: Vec<_> = cells.map(|cell| Figures { directory, cell, measure, overloaded }.json()).collect();
+    json!({ "run_directory": directory.path, "cells": cells })
+}
+
+/// The table, one line a cell.
+pub fn table(directory: &Directory, measure: &str, overloaded: bool) -> Table {
+    let factors = &directory.manifest.factors;
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    let columns = [
+        "runs",
+        "goodput, median",
+        "mean",
+        "95 % interval",
+        "retransmitted",
+        "timeouts",
+        "rtt, median",
+        "not good",
+    ];
+    table.set_header(factors.iter().map(|factor| factor.name.as_str()).chain(columns));
+    for cell in &directory.manifest.cells {
+        let figures = Figures { directory, cell, measure, overloaded };
+        let goodput = figures.values(Metric::Goodput);
+        let median = |metric| Distribution::of(&figures.values(metric)).map(|all| all.median);
+        let number = |value: Option<f64>, unit: &str, digits: usize| {
+            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}{unit}"))
+        };
+        let all = Distribution::of(&goodput);
+        let mut row: Vec<String> = cell.levels.iter().map(|level| level.level.clone()).collect();
+        row.extend([
+            figures.ended().to_string(),
+            rate(all.map(|all| all.median)),
+            rate(all.map(|all| all.mean)),
+            interval(&goodput).map_or_else(
+                || "-".to_owned(),
+                |interval| format!("{} … {}", rate(Some(interval.low)), rate(Some(interval.high))),
+            ),
+            number(median(Metric::RetransmissionRate), " %", 2),
+            number(median(Metric::Timeouts), "", 0),
+            number(median(Metric::Rtt), " ms", 1),
+            bad(&figures),
+        ]);
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(factors.len()) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn bad(figures: &Figures<'_>) -> String {
+    let parts = [(Verdict::Failed, "failed"), (Verdict::Overloaded, "overloaded")];
+    let parts = parts.map(|(verdict, word)| (figures.count(verdict), word));
+    let said: Vec<_> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    if said.is_empty() { "-".to_owned() } else { said.join(", ") }
+}
+
+/// A rate with three digits.
+fn rate(bits: Option<f64>) -> String {
+    let Some(bits) = bits.filter(|bits| bits.is_finite()) else { return "-".to_owned() };
+    let bits = bits.round().max(0.0) as u64;
+    let digits = 10_u64.pow(bits.max(1).ilog10().saturating_sub(2));
+    BitRate::from_bits_per_second(bits / digits * digits).map_or("0bit".to_owned(), |rate| rate.to_string())
+}
+
+/// What the plan expects from the literature, and ours beside it.
+pub fn comparison(directory: &Directory) -> Option<Table> {
+    let expectations = &directory.manifest.expectations;
+    if expectations.is_empty() {
+        return None;
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["id", "what", "published", "ours", "within"]);
+    for expectation in expectations {
+        let compared = expectation::compare(directory, expectation);
+        let range = |low: f64, high: f64| match low.total_cmp(&high) {
+            std::cmp::Ordering::Equal => format!("{} {}", digits(low), compared.unit),
+            _ => format!("{} … {} {}", digits(low), digits(high), compared.unit),
+        };
+        let ours = compared.ours.map_or_else(|| "-".to_owned(), |ours| range(ours.low, ours.high));
+        let within = compared.ours.map_or("-", |_| if compared.within { "yes" } else { "no" });
+        table.add_row([
+            expectation.id.clone(),
+            expectation.title.clone(),
+            range(expectation.low, expectation.high),
+            ours,
+            within.to_owned(),
+        ]);
+    }
+    Some(table)
+}
+
+/// Three significant digits.
+fn digits(value: f64) -> String {
+    let after = if value.abs() >= 100.0 {
+        0
+    } else if value.abs() >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.after$}")
+}
+
+/// Prints the summary as asked for.
+pub fn print(directory: &Directory, measure: &str, overloaded: bool, as_json: bool) -> Result<(), Failure> {
+    if as_json {
+        anstream::println!("{}", serde_json::to_string(&json(directory, measure, overloaded))?);
+        return Ok(());
+    }
+    anstream::println!("{}", trimmed(&table(directory, measure, overloaded)));
+    if let Some(table) = comparison(directory) {
+        anstream::println!("\nBeside the literature:\n{}", trimmed(&table));
+    }
+    Ok(())
+}
+
+/// Without the blanks that a table has at the ends of its lines.
+fn trimmed(table: &Table) -> String {
+    let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n")
+}

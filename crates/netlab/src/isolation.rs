@@ -1,0 +1,105 @@
+//! Processes in namespaces of their own that take along all they made.
+//!
+//! [`command`] starts this binary again behind a small outer process, as the first process (PID 1) of new PID, mount,
+//! network, IPC and host name namespaces:
+//!
+//! ```text
+//! caller ── __isolated (waits) ── SUBCOMMAND (PID 1 of its own) ── whatever it starts
+//! ```
+//!
+//! When PID 1 ends, in whatever way, the kernel ends every process in its namespace; with them go their network namespaces
+//! and devices, since those are held by descriptors only. PID 1 is killed when the outer process dies, and the outer one
+//! when the thread that started it does. So nothing is written down and nothing need be swept, even after `kill -9`.
+
+use crate::error::{Result, Trying};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
+use rustix::process::Signal;
+use rustix::thread::UnshareFlags;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// First argument of the outer process.
+pub const SUBCOMMAND: &str = "__isolated";
+
+/// A command that runs this binary with `arguments` as PID 1 of namespaces of its own, in a process group of its own, so
+/// that Ctrl-C reaches the caller alone. Spawn it from a thread that lives longer: its death is the command's.
+///
+/// # Errors
+/// If the path of this binary cannot be found.
+pub fn command(arguments: impl IntoIterator<Item = OsString>) -> Result<Command> {
+    let program = std::env::current_exe().trying(|| "find the path of this program".into())?;
+    let mut command = Command::new(program);
+    command.arg(SUBCOMMAND).args(arguments).process_group(0);
+    dies_with_parent(&mut command);
+    Ok(command)
+}
+
+/// Call this in `main` beside [`keeper::entry`](crate::keeper::entry): if this process was started to be an outer one, it is
+/// one, and the exit code comes back when the inner one has ended.
+#[must_use]
+pub fn entry() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != SUBCOMMAND {
+        return None;
+    }
+    Some(match wait_for_inner(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("lasthop: {error}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+fn wait_for_inner(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
+    let own = UnshareFlags::NEWPID
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWNET
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS;
+    // SAFETY: this process has one thread, and the descriptor table stays as it is.
+    unsafe { rustix::thread::unshare_unsafe(own) }.trying(|| "create namespaces for a run".into())?;
+    let mut inner = Command::new("/proc/self/exe");
+    inner.args(arguments);
+    dies_with_parent(&mut inner);
+    let status = inner.status().trying(|| "start the first process of a run".into())?;
+    Ok(status.code().map_or(ExitCode::FAILURE, |code| ExitCode::from(code as u8)))
+}
+
+/// Has the kernel kill `command` when the thread that spawns it is gone.
+fn dies_with_parent(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    // SAFETY: what runs between fork and exec are system calls; nothing is allocated.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            // The parent may have died before that. PID 1 of a namespace sees its parent as 0.
+            match rustix::process::getppid() {
+                Some(now) if now != parent => Err(io::Error::other("the parent has died")),
+                _ => Ok(()),
+            }
+        });
+    }
+}
+
+/// What PID 1 does first: mounts that nobody else sees, and a `/proc` of its own processes.
+///
+/// # Errors
+/// If the kernel refuses; in a user namespace it does so where parts of the caller's `/proc` are covered (containers).
+pub fn settle() -> Result<()> {
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+        .trying(|| "make the mounts private".into())?;
+    mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None)
+        .trying(|| "mount /proc for a run".into())
+}
+
+/// Lays `file` over another, for the processes of this run.
+///
+/// # Errors
+/// If one of the two does not exist.
+pub fn lay_over(file: &Path, over: &Path) -> Result<()> {
+    mount_bind(file, over).trying(|| format!("lay {} over {}", file.display(), over.display()))
+}

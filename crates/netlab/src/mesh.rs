@@ -1,0 +1,155 @@
+//! Any number of nodes and links between them, each node a network namespace of its own.
+//!
+//! A node has one IPv4 and one IPv6 address, on its loopback device and on each of its links (which are unnumbered, as on
+//! a router): whatever way a packet takes, it comes from the address that people know the node by. Each link is a TUN
+//! device at either end, named after the link. Routes are given, not found: one for each node and each destination.
+//!
+//! Nothing has a name outside, so everything goes with the process.
+
+use crate::error::Result;
+use crate::route::{self, Metrics, Prefix, Route};
+use crate::tun::{self, Tun};
+use crate::{Namespace, address, interface, sysctl};
+use packet::Layer;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// A node to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeOptions {
+    /// Its addresses.
+    pub address: Ipv4Addr,
+    /// Its IPv6 address.
+    pub address6: Ipv6Addr,
+    /// Sysctls, in order.
+    pub sysctls: Vec<(String, String)>,
+    /// TCP of all connections of this node.
+    pub metrics: Metrics,
+}
+
+/// A link to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkOptions {
+    /// Name of the devices at both ends, at most 15 bytes.
+    pub name: String,
+    /// The nodes at its ends, by their numbers.
+    pub between: [usize; 2],
+    /// Largest IP packet in bytes.
+    pub mtu: u16,
+    /// Whether segments stay whole; see [`tun`].
+    pub whole_segments: bool,
+    /// Packets that wait in a device for the emulator; not the link's queue.
+    pub queue_length: u32,
+}
+
+/// From one node to another, by a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// The node that forwards.
+    pub at: usize,
+    /// The node that it leads to in the end.
+    pub to: usize,
+    /// The link to take.
+    pub by: usize,
+}
+
+/// Nodes and links that stand.
+#[derive(Debug)]
+pub struct Mesh {
+    namespaces: Vec<Namespace>,
+    ends: Vec<[Tun; 2]>,
+}
+
+impl Mesh {
+    /// Builds nodes, links and routes.
+    ///
+    /// # Errors
+    /// If the kernel refuses: the error names the object, or the congestion controls that there are.
+    pub fn build(nodes: &[NodeOptions], links: &[LinkOptions], hops: &[Hop]) -> Result<Self> {
+        let namespaces = nodes.iter().map(build_node).collect::<Result<Vec<_>>>()?;
+        let ends = links
+            .iter()
+            .map(|link| {
+                let [first, second] = link.between;
+                Ok([build_end(&namespaces[first], link)?, build_end(&namespaces[second], link)?])
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let mesh = Self { namespaces, ends };
+        for hop in hops {
+            mesh.add_route(nodes, links, *hop)?;
+        }
+        Ok(mesh)
+    }
+
+    /// Namespace of a node.
+    #[must_use]
+    pub fn node(&self, number: usize) -> &Namespace {
+        &self.namespaces[number]
+    }
+
+    /// Both ends of each link, in the order of [`LinkOptions::between`].
+    #[must_use]
+    pub fn ends(&self) -> &[[Tun; 2]] {
+        &self.ends
+    }
+
+    /// Packets the kernel dropped because the emulator did not read them in time.
+    pub fn dropped_by_kernel(&self) -> Result<u64> {
+        self.ends.iter().flatten().try_fold(0, |sum, end| Ok(sum + end.statistics()?.tx_dropped))
+    }
+
+    fn add_route(&self, nodes: &[NodeOptions], links: &[LinkOptions], hop: Hop) -> Result<()> {
+        let namespace = &self.namespaces[hop.at];
+        let side = usize::from(links[hop.by].between[0] != hop.at);
+        let index = self.ends[hop.by][side].index();
+        let (own, other) = (&nodes[hop.at], &nodes[hop.to]);
+        let mut pairs = vec![(IpAddr::V4(own.address), IpAddr::V4(other.address))];
+        if links[hop.by].mtu >= MINIMUM_IPV6_MTU && sysctl::has_ipv6(namespace) {
+            pairs.push((IpAddr::V6(own.address6), IpAddr::V6(other.address6)));
+        }
+        for (own_address, destination) in pairs {
+            let mut route = Route::on_link(Prefix::host(destination), index, own.metrics.clone());
+            route.source = Some(own_address);
+            route::add(namespace, &route)?;
+        }
+        Ok(())
+    }
+}
+
+/// RFC 8200 section 5.
+const MINIMUM_IPV6_MTU: u16 = 1280;
+
+fn build_node(node: &NodeOptions) -> Result<Namespace> {
+    let namespace = Namespace::new()?;
+    interface::loopback_up(&namespace)?;
+    sysctl::calm(&namespace)?;
+    sysctl::write(&namespace, "net.ipv4.ip_forward", "1")?;
+    let ipv6 = sysctl::has_ipv6(&namespace);
+    if ipv6 {
+        sysctl::write(&namespace, "net.ipv6.conf.all.forwarding", "1")?;
+    }
+    for (key, value) in &node.sysctls {
+        sysctl::write(&namespace, key, value)?;
+    }
+    let loopback = interface::find(&namespace, "lo")?.index;
+    for address in own_addresses(node, ipv6) {
+        let Prefix { address, length } = Prefix::host(address);
+        address::add(&namespace, address::Address { index: loopback, address, prefix_length: length })?;
+    }
+    Ok(namespace)
+}
+
+fn own_addresses(node: &NodeOptions, ipv6: bool) -> impl Iterator<Item = IpAddr> {
+    std::iter::once(IpAddr::V4(node.address)).chain(ipv6.then_some(IpAddr::V6(node.address6)))
+}
+
+fn build_end(namespace: &Namespace, link: &LinkOptions) -> Result<Tun> {
+    let options = tun::Options {
+        name: link.name.clone(),
+        layer: Layer::Ip,
+        mtu: link.mtu.into(),
+        queue_length: link.queue_length,
+        whole_segments: link.whole_segments,
+        ..tun::Options::default()
+    };
+    Tun::open(namespace, &options)
+}

@@ -1,0 +1,6 @@
+//! Any bytes at all can be analysed as a capture, and the figures of its connections agree with each other.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| trace::fuzz::trace(bytes));
