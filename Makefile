@@ -10,7 +10,7 @@ SHELL := /bin/bash
 
 BUILD_PACKAGES := build-essential
 RUN_PACKAGES   := iproute2 nftables
-TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt
+TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
 .PHONY: demo test bench fuzz build

@@ -35,7 +35,7 @@ export interface About {
   ended_ms: number | null;
   planned: number;
   repetitions: number;
-  links: { link: string; direction: string; profile: string; cells: number[] }[];
+  links: { name: string; direction: string; profile: string; cells: number[] }[];
 }
 
 export interface Factor {

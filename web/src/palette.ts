@@ -17,9 +17,9 @@ export function symbol(place: number): (typeof SYMBOLS)[number] {
   return SYMBOLS[(place + round) % SYMBOLS.length] as (typeof SYMBOLS)[number];
 }
 
-/** Colours of the time-sequence plot; `text` is the page's colour of text. */
+/** Colours of the time-sequence plot. Its strokes are thin, so that the blue is one that stands out on both grounds. */
 export const SEQUENCE = {
-  data: "#0072b2",
+  data: "#1f83cf",
   retransmission: "#d55e00",
   ack: "#009e73",
   window: "#e69f00",

@@ -26,4 +26,13 @@ test("panels of like sizes share an axis, others do not", () => {
   const far = axes([[9_000, 9_600], [300_000, 384_000], null]);
   expect(far.shared).toBe(false);
   expect(far.each[0]?.[1]).toBeLessThan(11_000);
+  const groups = axes([
+    [300, 384],
+    [8, 9],
+    [200, 380],
+    [0, 0],
+  ]);
+  expect(groups.shared).toBe(false);
+  expect(groups.each[0]).toEqual(groups.each[2]);
+  expect(groups.each[1]).toEqual(groups.each[3]);
 });

@@ -59,7 +59,7 @@ impl Lab {
     }
 
     fn wait_until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         while !condition(self) {
             assert!(Instant::now() < end, "{what} did not happen: {:?}", self.processes());
             std::thread::sleep(Duration::from_millis(50));
@@ -455,11 +455,11 @@ fn an_ordinary_user_runs_campaigns_too() {
     let plan = SMALL.replace("repetitions = 2", "repetitions = 1");
     fs::write(lab.path("plan.toml"), plan).expect("a plan");
     fs::copy(env!("CARGO_BIN_EXE_lasthop"), lab.path("lasthop")).expect("a copy that everybody can read");
-    let script = r#"
+    let script = r"
         chmod 755 . && mknod -m 666 tun c 10 200 && : 3<>tun || exit 77
         mkdir work && chown 65534:65534 work && mount --make-rprivate / && mount --bind tun /dev/net/tun
         cd work && exec setpriv --reuid 65534 --regid 65534 --clear-groups -- ../lasthop run ../plan.toml --out out
-    "#;
+    ";
     let output = Command::new("unshare")
         .current_dir(lab.folder.path())
         .args(["--mount", "bash", "-c", script])
@@ -501,7 +501,7 @@ fn the_plans_of_the_project() {
     let mut plans = 0;
     for entry in fs::read_dir(&folder).expect("experiments").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".toml") {
+        if Path::new(&name).extension().is_some_and(|ending| ending == "toml") {
             plans += 1;
             let listed = lasthop(&["run", "--list", &name]);
             assert!(listed.status.success(), "{name}: {}", text(&listed.stderr));

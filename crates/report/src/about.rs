@@ -34,7 +34,7 @@ pub(crate) struct About {
 /// One direction of one link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Link {
-    link: String,
+    name: String,
     direction: String,
     profile: String,
     /// Numbers of the cells that had this profile; none if all had.
@@ -102,13 +102,13 @@ fn links(manifest: &Manifest) -> Vec<Link> {
     for run in &manifest.runs {
         for way in &run.links {
             let same = |known: &&mut Link| {
-                (&known.link, &known.direction, &known.profile) == (&way.link, &way.direction, &way.profile)
+                (&known.name, &known.direction, &known.profile) == (&way.link, &way.direction, &way.profile)
             };
             match links.iter_mut().find(same) {
                 Some(known) if known.cells.contains(&run.cell) => {}
                 Some(known) => known.cells.push(run.cell),
                 None => links.push(Link {
-                    link: way.link.clone(),
+                    name: way.link.clone(),
                     direction: way.direction.clone(),
                     profile: way.profile.clone(),
                     cells: vec![run.cell],
@@ -118,10 +118,10 @@ fn links(manifest: &Manifest) -> Vec<Link> {
     }
     let mut profiles: BTreeMap<(String, String), usize> = BTreeMap::new();
     for link in &links {
-        *profiles.entry((link.link.clone(), link.direction.clone())).or_default() += 1;
+        *profiles.entry((link.name.clone(), link.direction.clone())).or_default() += 1;
     }
     for link in &mut links {
-        if profiles[&(link.link.clone(), link.direction.clone())] == 1 {
+        if profiles[&(link.name.clone(), link.direction.clone())] == 1 {
             link.cells.clear();
         }
     }

@@ -27,11 +27,10 @@ fn opened(folder: &Path) -> Option<Browser> {
 /// What the page complained about.
 fn complaints(browser: &Browser) -> Vec<String> {
     let bad = |(method, parameters): &(String, Value)| match method.as_str() {
-        "Runtime.exceptionThrown" => true,
         "Runtime.consoleAPICalled" => {
             ["error", "warning"].contains(&parameters["type"].as_str().unwrap_or(""))
         }
-        "Log.entryAdded" => true,
+        "Runtime.exceptionThrown" | "Log.entryAdded" => true,
         _ => false,
     };
     browser.events.iter().filter(|event| bad(event)).map(|(_, parameters)| parameters.to_string()).collect()
@@ -200,6 +199,37 @@ fn the_time_sequence_plot_zooms() {
     browser.evaluate(DRAWN);
     assert_eq!(browser.evaluate(range)[0], all[0]);
     assert_eq!(complaints(&browser), Vec::<String>::new());
+}
+
+/// The first segment that the link lost comes to its end at 0.691 s; somewhere above that instant is its mark.
+#[test]
+fn a_mark_tells_why_a_segment_was_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(mut browser) = opened(folder.path()) else { return };
+    choose(&mut browser, "sequence-first", "loss=lite-4, cc=reno, repetition 0");
+    let place = browser.evaluate(
+        "{ const over = document.querySelector('#sequences .u-over');
+           over.scrollIntoView({ block: 'center' });
+           const box = over.getBoundingClientRect();
+           const [from, to] = document.querySelector('#sequences .sequence').dataset.range.split(' ').map(Number);
+           [box.left + box.width * (0.691 - from) / (to - from), box.top, box.height] }",
+    );
+    let [x, top, height] = [0, 1, 2].map(|part| place[part].as_f64().expect("a number"));
+    let told = (1..40).find_map(|step| {
+        let event = json!({ "type": "mouseMoved", "x": x, "y": top + height * f64::from(step) / 40.0 });
+        browser.call("Input.dispatchMouseEvent", &event);
+        browser.evaluate(DRAWN);
+        let text =
+            browser.evaluate("document.querySelector('#sequences .tip:not([hidden])')?.textContent ?? ''");
+        text.as_str().filter(|text| text.starts_with("lost")).map(str::to_owned)
+    });
+    let told: String = told.expect("the mark tells something");
+    let mut lines = told.lines();
+    assert_eq!(lines.next(), Some("lost: wireless error (link wlan, stage errors)"));
+    // The marks of the burst of five are closer together than the pointer tells apart.
+    let first =
+        lines.next().and_then(|line| line.strip_prefix("bytes ")?.split(' ').next()?.parse::<u32>().ok());
+    assert!(first.is_some_and(|first| (40..45).any(|segment| first == 1 + segment * 524)), "{told}");
 }
 
 #[test]

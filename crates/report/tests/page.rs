@@ -300,7 +300,7 @@ fn the_built_page_is_that_of_its_source() {
         hash.update(format!("{name}\n{}\n", bytes.len()));
         hash.update(bytes);
     }
-    let digest: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hash.finalize().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
     let script = include_str!("../assets/report.js");
     let stamp = script.lines().next().unwrap_or_default();
     assert_eq!(stamp, format!("/*! source {digest} */"), "the page is stale: run `npm run build` in web/");

@@ -8,7 +8,7 @@ import { colour } from "../palette";
 import { number, shown } from "../units";
 import { axes, type Extent, extent } from "./extent";
 import { frame, layout } from "./frame";
-import type { Legend, Plate } from "./paper";
+import { levels as entries, type Plate } from "./paper";
 
 interface Box extends CellStatistics {
   column: string;
@@ -42,7 +42,7 @@ export function boxes(page: Page, choice: Choice, width: number): HTMLElement | 
     title: panel.title,
     drawing: draw(page, choice, panel, levels, scales.each[place] as Extent, each),
   }));
-  const legend: Legend = choice.colour === null ? [] : levels.map((place) => [place, levelName(page.factors, choice.colour, place)]);
+  const legend = choice.colour === null ? [] : entries(levels.map((place) => [place, levelName(page.factors, choice.colour, place)]));
   const caption =
     "Line from the minimum to the first quartile, box between the quartiles, line to the maximum; bar: median, " +
     "diamond: mean, dots: runs." +
@@ -167,9 +167,9 @@ function draw(page: Page, choice: Choice, panel: Panel, levels: number[], y: Ext
   return drawing as SVGSVGElement;
 }
 
-/** What stands beside an axis. */
+/** What stands beside an axis. A unit that the title says already, as of counts, is not said again. */
 export function label(title: string, unit: string): string {
-  return unit === "" ? title : `${title} (${unit})`;
+  return unit === "" || title.toLowerCase().includes(unit) ? title : `${title} (${unit})`;
 }
 
 /** From −0.7 to 0.7, the same for a repetition wherever it is shown; neighbours are far from one another. */

@@ -23,11 +23,26 @@ export function axis(values: Extent | null): Extent {
   return [low - air, high + air];
 }
 
-/** One axis for all panels, or each its own where the greatest values are more than four times apart. */
+/** Greatest values that are further apart than this are not for one axis. */
+const FAR = 4;
+
+/** One axis for all panels whose greatest values are of like size: for all of them, or for each group of such. */
 export function axes(panels: readonly (Extent | null)[]): { each: Extent[]; shared: boolean } {
-  const known = panels.filter((panel) => panel !== null);
-  const highs = known.map(([, high]) => high).filter((high) => high > 0);
-  const shared = highs.length < 2 || Math.max(...highs) <= 4 * Math.min(...highs);
-  const together = axis(extent(known.flat()));
-  return { each: panels.map((panel) => (shared ? together : axis(panel))), shared };
+  const height = (panel: Extent | null) => panel?.[1] ?? 0;
+  const places = panels.map((_, place) => place).sort((one, other) => height(panels[one] ?? null) - height(panels[other] ?? null));
+  const groups: { least: number; members: number[] }[] = [];
+  for (const place of places) {
+    const high = height(panels[place] ?? null);
+    const group = groups.at(-1);
+    if (group !== undefined && (group.least <= 0 || high <= FAR * group.least)) {
+      group.members.push(place);
+      if (group.least <= 0) group.least = high;
+    } else groups.push({ least: high, members: [place] });
+  }
+  const each = panels.map((panel) => axis(panel));
+  for (const { members } of groups) {
+    const together = axis(extent(members.flatMap((place) => panels[place] ?? [])));
+    for (const place of members) each[place] = together;
+  }
+  return { each, shared: groups.length < 2 };
 }

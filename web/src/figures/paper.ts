@@ -14,18 +14,30 @@ export interface Plate {
   drawing: SVGSVGElement;
 }
 
-/** What a legend explains: levels by colour and symbol, `[place, name]`. */
-export type Legend = [number, string][];
+/** What a legend explains: a mark around the origin, filled or as a line of some width, and its name. */
+export interface Entry {
+  name: string;
+  colour: string;
+  path: string;
+  line?: number;
+}
+
+export type Legend = Entry[];
+
+/** Entries for levels of a factor, `[place, name]`. */
+export function levels(all: readonly (readonly [number, string])[]): Legend {
+  return all.map(([place, name]) => ({ name, colour: colour(place), path: symbolPath(symbol(place), 5) }));
+}
 
 /** A legend as one line of SVG, broken where `width` ends. */
 export function legendDrawing(legend: Legend, width: number): SVGSVGElement {
   const drawing = svg("svg", { class: "legend", "font-family": FONT, "font-size": 12 });
   let [x, y] = [0, 0];
-  for (const [place, name] of legend) {
-    const needed = 30 + 7 * name.length;
+  for (const { name, colour, path, line } of legend) {
+    const needed = 34 + 7 * name.length;
     if (x > 0 && x + needed > width) [x, y] = [0, y + 20];
     drawing.append(
-      svg("path", { d: symbolPath(symbol(place), 5), transform: `translate(${x + 8},${y + 10})`, fill: colour(place) }),
+      svg("path", { d: path, transform: `translate(${x + 8},${y + 10})`, ...painted(colour, line) }),
       svg("text", { x: x + 18, y: y + 14, fill: "currentColor" }, name),
     );
     x += needed;
@@ -33,6 +45,10 @@ export function legendDrawing(legend: Legend, width: number): SVGSVGElement {
   drawing.setAttribute("width", String(width));
   drawing.setAttribute("height", String(y + 20));
   return drawing;
+}
+
+function painted(colour: string, line: number | undefined): Record<string, string | number> {
+  return line === undefined ? { fill: colour } : { fill: "none", stroke: colour, "stroke-width": line };
 }
 
 function size(drawing: SVGSVGElement): [number, number] {
@@ -54,7 +70,9 @@ export function file(plates: readonly Plate[], legend: Legend, columns: number):
     copy.setAttribute("y", String(y + room));
     copy.setAttribute("overflow", "visible");
     body.append(copy);
-    [x, high, wide] = [x + width + GAP, Math.max(high, height + room), Math.max(wide, x + width + GAP)];
+    // Of a title nobody knows the width; this is a wide guess, and only the last one of a row needs room.
+    const needed = Math.max(width, (place + 1) % columns === 0 ? 7.6 * title.length : 0);
+    [x, high, wide] = [x + width + GAP, Math.max(high, height + room), Math.max(wide, x + needed + GAP)];
   });
   let bottom = y + high + GAP;
   if (legend.length > 0) {

@@ -8,9 +8,9 @@ import { h } from "../dom";
 import { colour, symbol } from "../palette";
 import { number, range, shown } from "../units";
 import { label, used } from "./boxes";
-import { axes, axis, type Extent, extent } from "./extent";
+import { axes, type Extent, extent } from "./extent";
 import { frame, layout } from "./frame";
-import type { Legend, Plate } from "./paper";
+import { levels as entries, type Plate } from "./paper";
 
 interface Dot {
   x: number;
@@ -42,23 +42,24 @@ export function scatter(page: Page, of: Scatter, choice: Choice, factor: number 
   if (all.length === 0) return null;
   const { columns, each } = layout(all.length, width, 340);
   const scales = axes(all.map(({ dots }) => extent(dots.map(({ y }) => y))));
-  const x = axis(extent([0, ...all.flatMap(({ dots }) => dots.map((dot) => dot.x))]));
+  // A campaign without retransmissions in some panels has the others' axis there.
+  const across = axes(all.map(({ dots }) => extent([0, ...dots.map(({ x }) => x)])));
   const plates: Plate[] = [];
   const sentences: HTMLElement[] = [];
   all.forEach((panel, place) => {
     const line = lines.find((candidate) => candidate.factor === factor && panel.cells.every((cell) => candidate.cells.includes(cell)));
-    const y = scales.each[place] as Extent;
+    const [x, y] = [across.each[place] as Extent, scales.each[place] as Extent];
     const titles = { x: label(xs.title, xs.unit), y: ys.title, unit: ys.unit };
     plates.push({ title: panel.title, drawing: draw(panel.dots, line, x, y, titles, each) });
     if (line !== undefined) sentences.push(h("li", {}, `${panel.title === "" ? "" : `${panel.title}: `}${words(line, ys.unit)}`));
   });
   const levels = used(page, factor, all);
-  const legend: Legend = factor === null ? [] : levels.map((place) => [place, levelName(page.factors, factor, place)]);
+  const legend = factor === null ? [] : entries(levels.map((place) => [place, levelName(page.factors, factor, place)]));
   const title = factor === null ? "" : (page.factors[factor]?.title ?? "");
   const hidden = factor !== null && (choice.hidden[factor]?.size ?? 0) > 0;
   const caption = [
     `A dot a run; straight lines by least squares${hidden ? `, over all levels of “${title}”, also the hidden ones` : ""}.`,
-    ...(scales.shared ? [] : [" The panels have different scales."]),
+    ...(scales.shared && across.shared ? [] : [" The panels have different scales."]),
     h("ul", { class: "lines" }, ...sentences),
   ];
   return frame({ name: "goodput-retransmissions", plates, legend, legendTitle: title, caption, width, columns });

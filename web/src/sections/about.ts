@@ -54,7 +54,7 @@ function links(page: Page): HTMLElement[] {
   const label = (number: number) => page.cells.find((cell) => cell.number === number)?.label ?? String(number);
   const some = page.about.links.some(({ cells }) => cells.length > 0);
   const columns: Column<Link>[] = [
-    { title: "Link", text: ({ link, direction }) => `${link} ${direction}` },
+    { title: "Link", text: ({ name, direction }) => `${name} ${direction}` },
     { title: "Profile", text: ({ profile }) => profile },
   ];
   if (some) columns.push({ title: "In", text: ({ cells }) => (cells.length === 0 ? "all cells" : cells.map(label).join("; ")) });

@@ -1,9 +1,9 @@
 // Time-sequence plots of chosen runs, two of them above one another on one time axis if the reader wants to compare.
 
 import type { Page } from "../data";
-import { download, h, svg } from "../dom";
+import { download, h } from "../dom";
 import { saveButton } from "../figures/frame";
-import { file } from "../figures/paper";
+import { file, type Legend, legendDrawing } from "../figures/paper";
 import { SEQUENCE } from "../palette";
 import { print } from "../sequence/print";
 import { type Screen, screen } from "../sequence/screen";
@@ -56,6 +56,7 @@ export function sequences(page: Page): (width: number) => HTMLElement[] {
     chosen[self] = place;
     draw();
   };
+  const key = h("div", { class: "key" });
   const parts = [
     h(
       "div",
@@ -63,13 +64,14 @@ export function sequences(page: Page): (width: number) => HTMLElement[] {
       select("sequence-first", "Run", names, 0, choose(0)),
       plots.length > 1 && select("sequence-second", "compared with", names, -1, choose(1), "no other"),
     ),
-    key(),
+    key,
     stage,
     h("p", { class: "hint" }, "Drag to zoom, double-click to see everything; point at a mark to read what it is. Keys: arrows, +, −, 0."),
     ...remarks,
   ];
   return (width) => {
     room = width;
+    key.replaceChildren(legendDrawing(KEY, width));
     draw();
     return parts;
   };
@@ -79,7 +81,7 @@ export function sequences(page: Page): (width: number) => HTMLElement[] {
 function framed(sequence: Sequence, plot: Screen, name: string): HTMLElement {
   const save = () => {
     const drawing = print(sequence, ...plot.range(), 760);
-    download("time-sequence.svg", "image/svg+xml", file([{ title: name, drawing }], [], 1));
+    download("time-sequence.svg", "image/svg+xml", file([{ title: name, drawing }], KEY, 1));
   };
   const button = (text: string, title: string, from: (low: number, high: number) => [number, number]) =>
     h("button", { type: "button", title, onclick: () => plot.zoom(...from(...plot.range())) }, text);
@@ -90,7 +92,7 @@ function framed(sequence: Sequence, plot: Screen, name: string): HTMLElement {
     h(
       "figcaption",
       {},
-      h("p", {}, `${sequence.connection}.`, sequence.thinned !== "" && ` ${sequence.thinned}`),
+      h("p", {}, `${name}: ${sequence.connection}.`, sequence.thinned !== "" && ` ${sequence.thinned}`),
       button("−", "show more time", (low, high) => [low - (high - low) / 2, high + (high - low) / 2]),
       button("+", "show less time", (low, high) => [low + (high - low) / 4, high - (high - low) / 4]),
       button("All", "show everything", () => [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]),
@@ -100,17 +102,15 @@ function framed(sequence: Sequence, plot: Screen, name: string): HTMLElement {
   );
 }
 
+const STROKE = "M0,-6V6";
+const STEP = "M-7,5H0V-4H7";
+
 /** What the colours and marks mean. */
-function key(): HTMLElement {
-  const line = (colour: string, path: string, width: number) =>
-    svg("svg", { width: 22, height: 14 }, svg("path", { d: path, stroke: colour, "stroke-width": width, fill: "none" }));
-  const entries: [SVGSVGElement, string][] = [
-    [line(SEQUENCE.data, "M11,1V13", 2), "data"],
-    [line(SEQUENCE.retransmission, "M11,1V13", 3.5), "retransmission (R)"],
-    [line(SEQUENCE.ack, "M1,12H11V3H21", 1.5), "acknowledged"],
-    [line(SEQUENCE.window, "M1,12H11V3H21", 1.5), "edge of the receive window"],
-    [line(SEQUENCE.sack, "M11,1V13", 2.5), "SACK block"],
-    [line("currentColor", "M7,3L15,11M7,11L15,3", 1.75), "lost on the link, by its event log"],
-  ];
-  return h("ul", { class: "key" }, ...entries.map(([mark, text]) => h("li", {}, mark, ` ${text}`)));
-}
+const KEY: Legend = [
+  { name: "data", colour: SEQUENCE.data, path: STROKE, line: 2 },
+  { name: "retransmission (R)", colour: SEQUENCE.retransmission, path: STROKE, line: 3.5 },
+  { name: "acknowledged", colour: SEQUENCE.ack, path: STEP, line: 1.5 },
+  { name: "edge of the receive window", colour: SEQUENCE.window, path: STEP, line: 1.5 },
+  { name: "SACK block", colour: SEQUENCE.sack, path: STROKE, line: 2.5 },
+  { name: "lost on the link, by its event log", colour: "currentColor", path: "M-4,-4L4,4M-4,4L4,-4", line: 1.75 },
+];

@@ -130,7 +130,7 @@ function paint(plot: uPlot, sequence: Sequence, ink: string): void {
         level = low;
       } else if (layer.shape === "stroke") {
         // A segment is seen however small it is.
-        ctx.moveTo(across, Math.max(low, high + 2 * ratio));
+        ctx.moveTo(across, Math.max(low, high + 3 * ratio));
         ctx.lineTo(across, high);
       } else if (layer.shape === "tick") {
         ctx.moveTo(across - 3 * ratio, low);

@@ -16,27 +16,33 @@ export function cellTable(page: Page, choice: Choice): HTMLElement | null {
   if (measure === undefined) return null;
   const cells = statistics(measure, choice).cells;
   const rows: Row[] = visible(page.cells, choice).map((cell) => ({ cell, of: cells[cell] ?? null }));
-  const { scale, unit } = shown(measure.unit, rows.map(({ of }) => of?.max ?? null));
-  const places = decimals(rows.map(({ of }) => of && of.max * scale));
-  const scaled = (value: number | null | undefined) => (value === null || value === undefined ? null : value * scale);
+  const greatest = rows.flatMap(({ of }) => (of === null || of.max <= 0 ? [] : [of.max]));
+  // Cells of like size have one unit, which the headings say; others have one each, in a column of its own.
+  const apart = Math.max(...greatest, 0) > 30 * Math.min(...greatest, Number.POSITIVE_INFINITY);
+  const all = shown(measure.unit, greatest);
+  const unitOf = ({ of }: Row) => (apart ? shown(measure.unit, [of?.max ?? null]) : all);
+  const places = decimals(greatest.map((value) => value * all.scale));
+  const placesOf = (row: Row) => (apart ? decimals([(row.of?.max ?? 0) * unitOf(row).scale]) : places);
+  const titled = (title: string) => (apart ? title : `${title} (${all.unit})`);
+  const scaled = (row: Row, value: number | null) => (value === null ? null : value * unitOf(row).scale);
   const figure = (title: string, pick: (of: CellStatistics) => number | null): Column<Row> => ({
-    title: `${title} (${unit})`,
+    title: titled(title),
     numeric: true,
-    text: ({ of }) => fixed(of && scaled(pick(of)), places),
-    value: ({ of }) => of && scaled(pick(of)),
+    text: (row) => fixed(row.of && scaled(row, pick(row.of)), placesOf(row)),
+    value: (row) => row.of && scaled(row, pick(row.of)),
   });
-  const interval = (title: string, pick: (of: CellStatistics) => Interval | null): Column<Row> => ({
-    title: `95 % for the ${title} (${unit})`,
-    numeric: true,
-    text: ({ of }) => {
-      const ends = of && pick(of);
-      return ends === null ? "–" : `${fixed(ends.low * scale, places)} to ${fixed(ends.high * scale, places)}`;
-    },
-    value: ({ of }) => {
-      const ends = of && pick(of);
-      return ends && `${ends.low * scale} ${ends.high * scale}`;
-    },
-  });
+  const interval = (title: string, pick: (of: CellStatistics) => Interval | null): Column<Row> => {
+    const ends = (row: Row, text: (end: number) => string) => {
+      const of = row.of && pick(row.of);
+      return of && [of.low, of.high].map((end) => text(end * unitOf(row).scale));
+    };
+    return {
+      title: titled(`95 % for the ${title}`),
+      numeric: true,
+      text: (row) => ends(row, (end) => fixed(end, placesOf(row)))?.join(" to ") ?? "–",
+      value: (row) => ends(row, String)?.join(" "),
+    };
+  };
   const count = (title: string, verdict: Verdict): Column<Row> => {
     const runs = (cell: number) => page.runs.cell.filter((of, run) => of === cell && page.runs.verdict[run] === verdict).length;
     return { title, numeric: true, text: ({ cell }) => String(runs(cell)), value: ({ cell }) => runs(cell) };
@@ -48,6 +54,7 @@ export function cellTable(page: Page, choice: Choice): HTMLElement | null {
   const columns: Column<Row>[] = [
     ...(levels.length > 0 ? levels : [{ title: "Cell", text: () => "all runs" } satisfies Column<Row>]),
     { title: "n", numeric: true, text: ({ of }) => String(of?.count ?? 0), value: ({ of }) => of?.count ?? 0 },
+    ...(apart ? [{ title: "Unit", text: (row: Row) => unitOf(row).unit }] : []),
     figure("Median", (of) => of.median),
     interval("median", (of) => of.median_interval),
     figure("Mean", (of) => of.mean),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tungstenite::{Message, WebSocket};
 
 /// Longest that the browser may take for an answer before the test counts as failed.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The browser, ended and removed when dropped.
 pub struct Browser {

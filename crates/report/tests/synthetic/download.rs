@@ -37,7 +37,7 @@ pub fn write(capture: &Path, events: &Path, started_unix_ns: u64, seed: u64, los
 }
 
 fn packets(lost: &[u32]) -> Vec<Packet> {
-    let mut packets = handshake();
+    let mut all = handshake();
     let begin = 2 * DELAY + 1_000_000;
     let sent = |segment: u32| begin + u64::from(segment) * INTERVAL;
     // When each segment reaches the host: the lost ones a second time, when three later ones have told of the hole.
@@ -45,11 +45,12 @@ fn packets(lost: &[u32]) -> Vec<Packet> {
     let mut again = begin;
     for segment in 0..SEGMENTS {
         let is_lost = lost.contains(&segment);
-        packets.push(data(sent(segment), segment, is_lost));
+        all.push(data(sent(segment), segment, is_lost));
         if is_lost {
-            let told = (segment + 1..).filter(|later| !lost.contains(later)).nth(2).expect("later segments");
+            let told =
+                (segment + 1..SEGMENTS).filter(|later| !lost.contains(later)).nth(2).expect("later segments");
             again = again.max(sent(told) + 2 * DELAY) + INTERVAL;
-            packets.push(data(again, segment, false));
+            all.push(data(again, segment, false));
             arrivals.push((again + DELAY, segment));
         } else {
             arrivals.push((sent(segment) + DELAY, segment));
@@ -59,15 +60,16 @@ fn packets(lost: &[u32]) -> Vec<Packet> {
     let mut there = BTreeSet::new();
     for (at, segment) in arrivals {
         there.insert(segment);
-        let next = (0..).find(|segment| !there.contains(segment)).expect("a first missing segment");
+        let missing = |segment: &u32| !there.contains(segment);
+        let next = (0..SEGMENTS).find(missing).unwrap_or(SEGMENTS);
         let block = (segment > next).then(|| {
-            let first = (next..=segment).rev().take_while(|segment| there.contains(segment)).last();
-            let last = (segment..).take_while(|segment| there.contains(segment)).last();
-            (number(first.expect("the segment itself")), number(last.expect("the segment itself") + 1))
+            let before = (next..segment).rev().find(missing).expect("the first missing one");
+            let behind = (segment..SEGMENTS).find(missing).unwrap_or(SEGMENTS);
+            (number(before + 1), number(behind))
         });
-        packets.push(acknowledgement(at + 1_000, number(next), block));
+        all.push(acknowledgement(at + 1_000, number(next), block));
     }
-    packets
+    all
 }
 
 /// Sequence number of a segment's first byte.

@@ -1,0 +1,100 @@
+//! `lasthop report` and `lasthop compare` as a user runs them, on small run directories that were never run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn lasthop(arguments: &[&str], folder: &Path) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_lasthop")).args(arguments).current_dir(folder).output();
+    output.expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A campaign of two loss profiles with six repetitions each; `off` is what each run's goodput is off its place, in bit/s.
+fn campaign(folder: &Path, name: &str, off: f64) -> PathBuf {
+    let path = folder.join(name);
+    fs::create_dir_all(&path).expect("a folder");
+    let cell = |number: u32, level: &str| serde_json::json!({ "number": number, "levels": [{ "factor": "loss", "level": level }] });
+    let manifest = serde_json::json!({
+        "schema": 1, "lasthop": "0.1.0", "kernel": "6.1", "clock": "real", "seed": 7, "repetitions": 6,
+        "plan": { "name": name, "title": "Two profiles", "description": "", "file": "", "text": "" },
+        "started_unix_ns": 1, "ended_unix_ns": 2,
+        "machine": { "architecture": "", "processor": "", "processors": 0, "memory_bytes": 0 },
+        "factors": [{ "name": "loss", "title": "Loss", "levels": ["none", "some"] }],
+        "cells": [cell(0, "none"), cell(1, "some")],
+        "runs": [], "expectations": [], "units": {},
+    });
+    fs::write(path.join("manifest.json"), manifest.to_string()).expect("a manifest");
+    let mut lines = String::new();
+    for cell in 0..2_u32 {
+        for repetition in 0..6_u32 {
+            let goodput = 300_000.0 - f64::from(cell) * 50_000.0 + f64::from(repetition) * 1_000.0 + off;
+            let run = serde_json::json!({
+                "cell": cell, "repetition": repetition, "verdict": "good", "reasons": [], "started_unix_ns": 1,
+                "seconds": 1.0, "wall_seconds": 1.0, "links": [], "captures": [], "events": [], "logs": [],
+            });
+            let connection = results::Connection {
+                workload: "download".into(),
+                goodput_bps: goodput,
+                ..results::Connection::default()
+            };
+            lines += &serde_json::json!({ "run": run, "connections": [connection] }).to_string();
+            lines.push('\n');
+        }
+    }
+    fs::write(path.join("runs.jsonl"), lines).expect("runs");
+    path
+}
+
+#[test]
+fn a_report_is_written_beside_the_runs_and_its_path_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = campaign(folder.path(), "one", 0.0);
+    let output = lasthop(&["report", "one"], folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "one/report.html\n");
+    let report = fs::read_to_string(path.join("report.html")).expect("the report");
+    assert!(report.starts_with("<!doctype html>") && report.contains("Two profiles"));
+    let output = lasthop(&["report", "one", "--overloaded", "-o", "elsewhere.html"], folder.path());
+    assert_eq!(text(&output.stdout), "elsewhere.html\n");
+    assert!(folder.path().join("elsewhere.html").exists());
+}
+
+#[test]
+fn a_path_that_is_no_run_is_an_error_with_a_way_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = lasthop(&["report", "."], folder.path());
+    assert!(!output.status.success());
+    assert!(text(&output.stderr).contains("manifest.json"), "{}", text(&output.stderr));
+    let output = lasthop(&["compare", ".", ".", "--metric", "godput"], folder.path());
+    assert!(text(&output.stderr).contains("did you mean `goodput`?"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn two_campaigns_are_compared_cell_by_cell() {
+    let folder = tempfile::tempdir().expect("a folder");
+    campaign(folder.path(), "one", 0.0);
+    campaign(folder.path(), "two", 30_000.0);
+    let output = lasthop(&["compare", "one", "two", "-o", "both.html"], folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    insta::assert_snapshot!("compare", text(&output.stdout));
+    let both = fs::read_to_string(folder.path().join("both.html")).expect("the report of both");
+    assert!(both.contains("Two profiles: one against two"));
+
+    let output = lasthop(
+        &["compare", "one", "one", "--json", "--metric", "goodput", "--metric", "rtt"],
+        folder.path(),
+    );
+    let read: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    assert_eq!((read["first"].as_str(), read["second"].as_str()), (Some("A"), Some("B")));
+    let [goodput, rtt] = read["metrics"].as_array().expect("metrics").as_slice() else { panic!("{read}") };
+    assert_eq!(goodput["cells"][1]["change_percent"], 0.0);
+    assert_eq!(goodput["cells"][1]["corrected"], 1.0);
+    assert_eq!(
+        (rtt["cells"].as_array().map(Vec::len), rtt["unmatched"].as_array().map(Vec::len)),
+        (Some(0), Some(2))
+    );
+}

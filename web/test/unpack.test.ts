@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import type { PackedSequence } from "../src/data";
+import { describe as words, layers, readable } from "../src/sequence/strokes";
+import { unpack, visibleBytes, within } from "../src/sequence/unpack";
+
+/** Three segments, the second one lost and sent again after a timeout; as crates/report/src/sequence/pack.rs packs them. */
+const packed: PackedSequence = {
+  run: 0,
+  connection: "a to b",
+  thinned: "",
+  segments: { time: [1000, 12000, 12000, 975000], first: [1, 0, 0, -1048], length: [524, 524, 524, 524], kind: "..PT" },
+  acks: { time: [81000, 24000, 995000], ack: [525, 0, 1048], window: [32000, 32000, 32000], duplicate: [1] },
+  sacks: { time: [105000], first: [1049], length: [524] },
+  losses: { time: [83000], first: [525], length: [524], reason: [0], reasons: ["wireless error"] },
+  marks: { time: [0], sequence: [0], text: ["SYN"] },
+};
+
+test("differences become times in seconds and places in bytes", () => {
+  const sequence = unpack(packed);
+  expect([...sequence.segments.time]).toEqual([0.001, 0.013, 0.025, 1]);
+  expect([...sequence.segments.first]).toEqual([1, 525, 1049, 525]);
+  expect([...sequence.segments.last]).toEqual([525, 1049, 1573, 1049]);
+  expect([...sequence.acks.ack]).toEqual([525, 525, 1573]);
+  expect([...sequence.acks.edge]).toEqual([32525, 32525, 33573]);
+  expect([...sequence.acks.duplicate]).toEqual([1]);
+  expect(sequence.losses.reason).toEqual(["wireless error"]);
+  expect(sequence.end).toBeCloseTo(1.1);
+});
+
+test("places between two times", () => {
+  const times = Float64Array.of(1, 2, 2, 3);
+  expect(within(times, 2, 2)).toEqual([1, 3]);
+  expect(within(times, 0, 9)).toEqual([0, 4]);
+  expect(within(times, 4, 5)).toEqual([4, 4]);
+});
+
+test("what is seen between two times is what happens then, and the lines that go on", () => {
+  const sequence = unpack(packed);
+  const [low, high] = visibleBytes(sequence, 0.5, 0.6);
+  expect(low).toBeLessThan(525);
+  expect(high).toBeGreaterThan(32525);
+  expect(high).toBeLessThan(35000);
+  const nothing = { ...sequence, acks: { ...sequence.acks, time: new Float64Array(0) } };
+  expect(visibleBytes(nothing, 0.5, 0.6)).toEqual([0, 1]);
+});
+
+test("each layer has what belongs to it", () => {
+  const all = layers(unpack(packed), 0, 2);
+  const of = (name: string) => all.find((layer) => layer.name === name);
+  expect(of("data")?.points.length).toBe(3);
+  expect(of("retransmission")?.points).toEqual([{ time: 1, first: 525, last: 1049, text: "R" }]);
+  expect(of("duplicate ACK")?.points.length).toBe(1);
+  expect(of("SACK")?.points.length).toBe(1);
+  expect(of("lost on the link")?.points.length).toBe(1);
+  expect(of("marks")?.points[0]?.text).toBe("SYN");
+  expect(of("acknowledged")?.points.map(({ last }) => last)).toEqual([525, 525, 1573]);
+});
+
+test("texts are left out where there are too many to be read", () => {
+  const layer = layers(unpack(packed), 0, 2).find(({ name }) => name === "retransmission");
+  if (layer === undefined) throw new Error("no layer");
+  const many = Array.from({ length: 61 }, () => ({ time: 0, first: 0, last: 1, text: "R" }));
+  expect(readable(layer).length).toBe(1);
+  expect(readable({ ...layer, points: many })).toEqual([]);
+});
+
+test("what the pointer is at is told, losses before others", () => {
+  const sequence = unpack(packed);
+  const near = (time: number, first: number) => Math.hypot((time - 0.083) * 1000, (first - 525) / 100);
+  expect(words(sequence, 0, 2, near)).toBe("lost: wireless error\nbytes 525 to 1049\nat 0.083000 s");
+  expect(words(sequence, 0.9, 1.05, (time) => Math.abs(time - 1))).toContain("retransmission by timeout");
+  expect(words(sequence, 0, 2, () => 99)).toBeNull();
+});
