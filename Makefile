@@ -1,6 +1,6 @@
 # lasthop: build, test, demonstrate, measure.
 #
-#   make demo    a download behind an emulated UMTS link with error bursts, from a bare clone
+#   make demo    a download behind an emulated UMTS link, and a campaign with its report, from a bare clone
 #   make test    everything that CI runs
 #   make bench   ratios against other emulators, measured side by side in one run
 #   make fuzz    the fuzz targets of the parsers, FUZZ_SECONDS (default 30) each

@@ -16,6 +16,8 @@ pub type Visit = Box<dyn FnOnce(&mut Pipeline, Time) + Send>;
 pub enum Command {
     /// End the run: what is still inside the link is lost.
     Stop,
+    /// Tell the observer something that people should know when they read about this run.
+    Note(String),
     /// Call on one pipeline, with the time at which the loop does so.
     Visit(WayId, Visit),
 }

@@ -34,6 +34,14 @@ pub trait Observer {
     fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: Time);
     /// The packet ended its way: delivered, or lost if [`Packet::loss`] says so.
     fn ended(&mut self, way: WayId, packet: &Packet);
+    /// Somebody called on the way, and may have changed it: its pipeline is as it is from here on.
+    fn visited(&mut self, way: WayId, pipeline: &Pipeline) {
+        let _ = (way, pipeline);
+    }
+    /// Something that people should know when they read about this run.
+    fn note(&mut self, text: &str, now: Time) {
+        let _ = (text, now);
+    }
     /// All that happened until `now` has been shown.
     fn settled(&mut self, now: Time) {
         let _ = now;
@@ -217,6 +225,11 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     fn obey(&mut self, command: Command) -> bool {
         match command {
             Command::Stop => true,
+            Command::Note(text) => {
+                let now = self.outlet.driver.now();
+                self.outlet.observer.note(&text, now);
+                false
+            }
             Command::Visit(WayId(way), visit) => {
                 let now = self.outlet.driver.now();
                 self.outlet.now = now;
@@ -225,6 +238,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
                     pipeline.advance(now, &mut sink);
                     visit(pipeline, now);
                     self.due[way] = pipeline.due();
+                    self.outlet.observer.visited(WayId(way), pipeline);
                 }
                 false
             }

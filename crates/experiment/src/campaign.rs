@@ -209,11 +209,7 @@ impl Campaign {
             .left()
             .into_iter()
             .map(|(cell, repetition)| {
-                let load = self
-                    .plan
-                    .experiment(&cell, repetition, self.manifest.seed)?
-                    .scenario
-                    .packets_per_second();
+                let load = self.plan.experiment(&cell, repetition, self.manifest.seed)?.packets_per_second();
                 Ok((cell, repetition, load))
             })
             .collect::<Result<_, PlanError>>()?;

@@ -12,7 +12,7 @@ pub use error::PlanError;
 
 use crate::catalogue::Catalogue;
 use crate::scenario::Scenario;
-use crate::workload::Workload;
+use crate::workload::{Kind, Workload};
 use error::{Source, unknown};
 use file::PlanFile;
 use link::units::Span;
@@ -40,6 +40,9 @@ pub struct Plan {
     catalogue: Catalogue,
     file: PlanFile,
 }
+
+/// Most cells of a plan: each is built and checked before the first run, and more would take years.
+const MOST_CELLS: usize = 10_000;
 
 /// One cell of a plan, complete.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,6 +103,21 @@ impl Keep {
     }
 }
 
+impl Experiment {
+    /// Packets a second that all workloads together send over all links at most: what a run costs the machine. A program may
+    /// use any link.
+    #[must_use]
+    pub fn packets_per_second(&self) -> f64 {
+        let scenario = &self.scenario;
+        let path = |workload: &Workload| match workload.kind {
+            Kind::Bulk { from, to, .. } | Kind::Datagrams { from, to, .. } => scenario.path(from, to),
+            Kind::Request { client, server, .. } => scenario.path(server, client),
+            Kind::Command { .. } => (0..scenario.links.len()).collect(),
+        };
+        self.workloads.iter().map(|workload| scenario.packets_per_second(&path(workload))).sum()
+    }
+}
+
 impl Plan {
     /// Reads a plan. `file` is its name in errors, and where the names of files in it start from.
     ///
@@ -109,6 +127,17 @@ impl Plan {
         let source = Source { file, text };
         let read: PlanFile = toml::from_str(text).map_err(|error| source.toml_error(&error))?;
         let (factors, variables) = build::factors(source, &read)?;
+        for expected in &read.expect {
+            results::expectation::check(expected, &factors).map_err(|error| {
+                source.error_somewhere(format!("`expect` with the title `{}`: {error}", expected.title))
+            })?;
+        }
+        let cells = factors.iter().try_fold(1, |cells: usize, factor| cells.checked_mul(factor.levels.len()));
+        if cells.is_none_or(|cells| cells > MOST_CELLS) {
+            let sizes: Vec<_> = factors.iter().map(|factor| factor.levels.len().to_string()).collect();
+            let product = sizes.join(" × ");
+            return Err(source.error_somewhere(format!("{product} cells: a plan has {MOST_CELLS} at most")));
+        }
         let path = Path::new(file);
         let name = path.file_stem().map_or_else(|| "plan".into(), |stem| stem.to_string_lossy().into_owned());
         let repetitions = read.repetitions.unwrap_or(1);

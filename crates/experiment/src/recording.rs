@@ -1,9 +1,9 @@
 //! From what the event loop shows to what the recorder takes: the two crates do not know each other.
 
-use capture::{Channel, Direction, Ended, LinkId, Outcome, Recorder, Span, Time};
+use capture::{Channel, Direction, Ended, LinkId, LinkInfo, Outcome, Recorder, Span, Time};
 use emulator::punctuality::{Overload, Punctuality};
 use emulator::{Observer, WayId};
-use link::{ChannelState, Effect, Loss, Packet};
+use link::{ChannelState, Effect, Loss, Packet, Pipeline};
 use packet::Frame;
 
 /// Records what happens on links whose ways were added up first, then down: way `2n` is up and `2n + 1` down of link `n`.
@@ -12,13 +12,15 @@ pub struct Recording {
     /// Memory for a packet that is a part of a larger segment, whose bytes come into being only here.
     bytes: Vec<u8>,
     wants_bytes: bool,
+    /// The links as the recorder knows them: a change of their stages has to be told, since fates name stages by number.
+    links: Vec<LinkInfo>,
 }
 
 impl Recording {
-    /// `wants_bytes`: whether the recorder keeps more than counters.
+    /// `links` are those that the recorder was started with; `wants_bytes` says whether it keeps more than counters.
     #[must_use]
-    pub fn new(recorder: Recorder, wants_bytes: bool) -> Self {
-        Self { recorder, bytes: Vec::new(), wants_bytes }
+    pub fn new(recorder: Recorder, links: Vec<LinkInfo>, wants_bytes: bool) -> Self {
+        Self { recorder, bytes: Vec::new(), wants_bytes, links }
     }
 
     /// The recorder, to close it.
@@ -120,6 +122,23 @@ impl Observer for Recording {
         let ended = ended(way, packet);
         let bytes = bytes(&packet.frame, self.wants_bytes && !ended.is_unchanged(), &mut self.bytes);
         self.recorder.ended(&ended, bytes);
+    }
+
+    fn visited(&mut self, way: WayId, pipeline: &Pipeline) {
+        let (LinkId(place), direction) = place(way);
+        let Some(link) = self.links.get_mut(usize::from(place)) else { return };
+        let known = match direction {
+            Direction::Up => &mut link.up,
+            Direction::Down => &mut link.down,
+        };
+        if known.stages != pipeline.stage_names() {
+            known.stages = pipeline.stage_names().to_vec();
+            self.recorder.describe(link);
+        }
+    }
+
+    fn note(&mut self, text: &str, now: link::units::Time) {
+        self.recorder.note(time(now), text);
     }
 
     fn settled(&mut self, now: link::units::Time) {

@@ -5,10 +5,12 @@
 //! run directory.
 
 mod network;
+mod observed;
 mod traffic;
 
 use crate::plan::{Experiment, Plan};
 use crate::recording::{Recording, overload};
+use crate::workload::Kind;
 use emulator::kernel::Kernel;
 use emulator::{Command, Ending, control};
 use link::Seed;
@@ -116,11 +118,11 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let seed = Seed::campaign(job.seed).run(job.repetition.into());
     let pipelines = network::pipelines(&experiment.scenario, &seed)?;
     let mesh = network::build(&experiment.scenario, &pipelines)?;
-    let recorder = network::recorder(&experiment, &pipelines, job.seed, &files)?;
+    let started = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
+    let recording = network::recording(&experiment, &pipelines, job.seed, &files, started)?;
     let (control, controls) = control().map_err(|error| error.to_string())?;
     let kernel = Kernel::new(&controls).map_err(|error| error.to_string())?;
     let origin = Instant::now();
-    let recording = Recording::new(recorder, files.wants_bytes());
     let emulator = network::connect(kernel, recording, controls, &experiment.scenario, &mesh, pipelines)?;
     let emulating = thread::Builder::new()
         .name("emulator".into())
@@ -135,7 +137,15 @@ fn run(job: &Job) -> Result<RunEnded, String> {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         .map_err(|error| format!("the emulator ended: {error}"))?;
     let (connections, failures) = traffic?;
-    finish(job, &experiment, &mesh, ending, connections, failures, &files)
+    finish(job, &experiment, &mesh, ending, Outcome { started, connections, failures }, &files)
+}
+
+/// What came of the workloads.
+struct Outcome {
+    /// Start of the run, in nanoseconds since 1970.
+    started: u64,
+    connections: Vec<Connection>,
+    failures: Vec<String>,
 }
 
 /// Closes the recorder and judges the run.
@@ -144,8 +154,7 @@ fn finish(
     experiment: &Experiment,
     mesh: &Mesh,
     ending: Ending<Kernel, Recording>,
-    connections: Vec<Connection>,
-    mut reasons: Vec<String>,
+    outcome: Outcome,
     files: &Files,
 ) -> Result<RunEnded, String> {
     let Ending { driver, observer, punctuality, refused, at } = ending;
@@ -153,6 +162,11 @@ fn finish(
         .into_recorder()
         .close(capture::Time::from_nanos(at.as_nanos()))
         .map_err(|error| error.to_string())?;
+    let Outcome { started, mut connections, failures: mut reasons } = outcome;
+    let programs = experiment.workloads.iter().any(|workload| matches!(workload.kind, Kind::Command { .. }));
+    if let Some(capture) = files.capture().filter(|_| programs) {
+        observed::add(&mut connections, experiment, &capture, started)?;
+    }
     let dropped = mesh.dropped_by_kernel().map_err(|error| error.to_string())? + driver.unusable();
     let late = overload(&punctuality, dropped, recorded.stalls);
     let verdict = match (reasons.is_empty(), late.is_empty()) {
@@ -281,7 +295,9 @@ impl Files {
         self.capture.events.writes(self.repetition).then(|| self.directory.join(self.events_name()))
     }
 
-    fn wants_bytes(&self) -> bool {
+    /// Whether more than counters is recorded.
+    #[must_use]
+    pub fn wants_bytes(&self) -> bool {
         self.capture().is_some() || self.events().is_some()
     }
 

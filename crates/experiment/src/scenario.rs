@@ -95,20 +95,35 @@ impl Scenario {
         format!("127.0.0.1 localhost\n::1 localhost\n{}", self.nodes.iter().map(line).collect::<String>())
     }
 
-    /// Packets a second that all links carry at most, both ways: what a run costs the machine. A direction without a constant
-    /// rate counts as a million.
+    /// Links from one node to another, in their order; none if there is no way.
     #[must_use]
-    pub fn packets_per_second(&self) -> f64 {
-        let direction = |mtu: u16, rate: Option<link::units::BitRate>| {
-            rate.map_or(1e6, |rate| rate.as_bits_per_second() as f64 / 8.0 / f64::from(mtu))
+    pub fn path(&self, from: usize, to: usize) -> Vec<usize> {
+        let hops = self.hops();
+        let mut path = Vec::new();
+        let mut at = from;
+        while at != to {
+            let Some(hop) = hops.iter().find(|hop| (hop.at, hop.to) == (at, to)) else { return Vec::new() };
+            path.push(hop.by);
+            let [first, second] = self.links[hop.by].between;
+            at = if first == at { second } else { first };
+        }
+        path
+    }
+
+    /// Packets a second that cross these links if something flows over all of them: at the rate of the slowest, there and as
+    /// many back. Without a constant rate anywhere a million.
+    #[must_use]
+    pub fn packets_per_second(&self, path: &[usize]) -> f64 {
+        let fastest = |&link: &usize| {
+            let Link { profile, mtu, .. } = &self.links[link];
+            let rates = [profile.up.rate(), profile.down.rate()];
+            let packets =
+                |rate: link::units::BitRate| rate.as_bits_per_second() as f64 / 8.0 / f64::from(*mtu);
+            // The slow direction of an asymmetric link has the acknowledgements: one is limited by the other.
+            rates.into_iter().flatten().map(packets).fold(f64::INFINITY, f64::min)
         };
-        // Acknowledgements are small, so the fast direction of an asymmetric link is not what they load: each direction
-        // carries at most what the slower of both does.
-        let link = |link: &Link| {
-            let up = direction(link.mtu, link.profile.up.rate());
-            let down = direction(link.mtu, link.profile.down.rate());
-            2.0 * up.min(down)
-        };
-        self.links.iter().map(link).sum()
+        let slowest = path.iter().map(fastest).fold(f64::INFINITY, f64::min);
+        let crossings = 2.0 * path.len() as f64;
+        if slowest.is_finite() { slowest * crossings } else { 1e6 }
     }
 }

@@ -54,7 +54,8 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let mut run = registry.begin()?;
     let rights = rights::acquire(&mut run, &rights::Options::default())?;
     let mut link = HostLink::create(run, &rights, &host_link_options(arguments, &assembled, whole_segments))?;
-    let recorder = start_recorder(arguments, &assembled, seed, stages)?;
+    let info = link_info(arguments, &assembled, stages);
+    let recorder = start_recorder(arguments, &info, seed)?;
 
     let (control, controls) = control()?;
     let mut kernel = Kernel::new(&controls)?;
@@ -69,7 +70,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let (inside, outside) = (port(link.inside())?, port(link.outside())?);
     let wants_bytes = arguments.capture.is_some() || arguments.events.is_some();
     let live = recorder.live();
-    let mut emulator = Emulator::new(kernel, Recording::new(recorder, wants_bytes), controls);
+    let mut emulator = Emulator::new(kernel, Recording::new(recorder, vec![info], wants_bytes), controls);
     // In the order of `way`.
     emulator.add(Way { from: inside, pipeline: up, to: outside });
     emulator.add(Way { from: outside, pipeline: down, to: inside });
@@ -179,28 +180,27 @@ fn stop(control: &Control, emulating: thread::JoinHandle<Emulated>) -> Emulated 
     emulating.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn start_recorder(
-    arguments: &LinkArguments,
-    assembled: &Assembled,
-    seed: u64,
-    [up, down]: [Vec<String>; 2],
-) -> Result<Recorder, Failure> {
-    let started = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+/// What the recorder is told of the link.
+fn link_info(arguments: &LinkArguments, assembled: &Assembled, [up, down]: [Vec<String>; 2]) -> LinkInfo {
     let way = |direction, stages| WayInfo {
         profile: assembled.link.direction(direction).to_string(),
         bits_per_second: assembled.link.direction(direction).rate().map(BitRate::as_bits_per_second),
         stages,
     };
-    let info = LinkInfo {
+    LinkInfo {
         id: LinkId(0),
         name: assembled.name.clone(),
         layer: layer(arguments).into(),
         mtu: assembled.mtu.into(),
         up: way(Direction::Up, up),
         down: way(Direction::Down, down),
-    };
+    }
+}
+
+fn start_recorder(arguments: &LinkArguments, link: &LinkInfo, seed: u64) -> Result<Recorder, Failure> {
+    let started = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     let started = WallTime::from_nanos(started.as_nanos() as u64);
-    let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, vec![info]);
+    let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, vec![link.clone()]);
     let options = capture::Options {
         capture: arguments.capture.clone().map(CaptureTo::Path),
         snap_length: arguments.snaplen.unwrap_or(65_535),

@@ -10,6 +10,7 @@ use crate::link_command::Failure;
 use experiment::campaign::{Asked, Campaign, Capacity};
 use experiment::plan::{Plan, file::PlanFile};
 use progress::Bar;
+use report::{Options, Page, html};
 use results::{Directory, Verdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
@@ -56,9 +57,13 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     bar.finish();
     let directory = Directory::open(&directory)?;
     let table = results::table::write(&directory)?;
+    let report = directory.path.join("report.html");
+    let page = Page::of(&directory, Options { overloaded: arguments.overloaded, ..Options::default() });
+    html::write(&page, &report).map_err(|error| format!("cannot write {}: {error}", report.display()))?;
     summary::print(&directory, campaign.measure(), arguments.overloaded, arguments.json)?;
     if !arguments.quiet {
         anstream::eprintln!("lasthop: rows: {}", table.display());
+        anstream::eprintln!("lasthop: report: {}", report.display());
     }
     if !complete {
         anstream::eprintln!(

@@ -190,6 +190,26 @@ fn a_running_link_is_listed_and_changed() {
     assert!(time.is_some_and(|time| time >= 60.0), "{out}");
 }
 
+/// A stage that comes while the link runs has a name in the event log, and the change stands there as a note.
+#[test]
+fn the_event_log_knows_of_changes() {
+    let Some(world) = World::new() else { return };
+    let output = world.run(
+        "lasthop link -q --down delay=1ms --events x.parquet -- sh -c \
+           'ping -c 1 host.lasthop; until [ -e changed ]; do sleep 0.05; done; ping -c 1 -W 1 host.lasthop' & main=$!
+         until id=$(lasthop link list --json | sed -n 's/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/p'); [ -n \"$id\" ]; do sleep 0.05; done
+         lasthop link set $id down loss=100%
+         touch changed; wait $main",
+    );
+    let err = text(&output.stderr);
+    let mut events =
+        capture::table::Reader::open(&world.folder.path().join("x.parquet")).expect("an event log");
+    let notes: Vec<_> = events.notes().iter().map(|note| note.text.clone()).collect();
+    assert!(notes.iter().any(|note| note.contains("down changed (loss=100%)")), "{notes:?}{err}");
+    let lost = events.find_map(|fate| fate.ok().filter(|fate| fate.lost.is_some())).expect("a lost packet");
+    assert_eq!(lost.stage.as_deref(), Some("errors"), "{lost:?}");
+}
+
 #[test]
 fn a_program_that_cannot_run_says_so_as_in_a_shell() {
     let Some(world) = World::new() else { return };

@@ -9,9 +9,11 @@
 //!
 //! When PID 1 ends, in whatever way, the kernel ends every process in its namespace; with them go their network namespaces
 //! and devices, since those are held by descriptors only. PID 1 is killed when the outer process dies, and the outer one
-//! when the thread that started it does. So nothing is written down and nothing need be swept, even after `kill -9`.
+//! when the thread that started it does. So nothing is written down and nothing need be swept, even after `kill -9`. For an
+//! ordinary user the outer process enters a user namespace first.
 
 use crate::error::{Result, Trying};
+use crate::rights;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::process::Signal;
 use rustix::thread::UnshareFlags;
@@ -55,6 +57,9 @@ pub fn entry() -> Option<ExitCode> {
 }
 
 fn wait_for_inner(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
+    if !rights::suffice()? {
+        rights::enter_user_namespace()?;
+    }
     let own = UnshareFlags::NEWPID
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWNET

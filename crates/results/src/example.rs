@@ -94,7 +94,10 @@ pub fn campaign(runs: &[(u32, Verdict, f64)]) -> Directory {
     let mut directory = Directory { path: PathBuf::new(), manifest: manifest(), connections: Vec::new() };
     for (repetition, &(cell, verdict, goodput_bps)) in (0..).zip(runs) {
         directory.manifest.runs.push(RunRecord { verdict, ..run(cell, repetition) });
-        directory.connections.push(vec![Connection { goodput_bps, ..connection("bulk", 1) }]);
+        // Eight seconds long, so that its bytes are its goodput in bit/s.
+        let connection =
+            Connection { goodput_bps, end_ns: 8_000_000_000, ..connection("bulk", goodput_bps as u64) };
+        directory.connections.push(vec![connection]);
     }
     directory
 }

@@ -13,7 +13,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// Bytes that arrived over the time that they took; of several connections the sum of theirs.
+    /// Bytes that arrived over the time in which at least one connection was there.
     Goodput,
     /// From the earliest start to the latest end; no value if a connection is not complete.
     Completion,
@@ -31,6 +31,9 @@ pub enum Metric {
     Loss,
     /// Bytes of application data that arrived.
     Bytes,
+    /// How equally the TCP connections of all workloads share: Jain's index of their goodputs (Jain, Chiu and Hawe 1984), 1 if all
+    /// have as much, 1/n if one of n has all. No value of a single connection.
+    Fairness,
 }
 
 /// A word that names no metric.
@@ -43,7 +46,7 @@ pub struct UnknownMetric {
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Goodput,
         Self::Completion,
         Self::Retransmissions,
@@ -53,6 +56,7 @@ impl Metric {
         Self::RttP95,
         Self::Loss,
         Self::Bytes,
+        Self::Fairness,
     ];
 
     /// Its name in plans and options.
@@ -68,6 +72,7 @@ impl Metric {
             Self::RttP95 => "rtt-p95",
             Self::Loss => "loss",
             Self::Bytes => "bytes",
+            Self::Fairness => "fairness",
         }
     }
 
@@ -84,6 +89,7 @@ impl Metric {
             Self::RttP95 => "95th percentile of the round-trip time",
             Self::Loss => "Datagrams lost",
             Self::Bytes => "Bytes delivered",
+            Self::Fairness => "Fairness",
         }
     }
 
@@ -98,6 +104,7 @@ impl Metric {
             Self::Timeouts => "timeouts",
             Self::Rtt | Self::RttP95 => "ms",
             Self::Bytes => "bytes",
+            Self::Fairness => "Jain's index",
         }
     }
 
@@ -112,7 +119,7 @@ impl Metric {
         }
         let tcp = || Count::of(measured.iter().filter(|row| row.protocol == Protocol::Tcp));
         match self {
-            Self::Goodput => Some(measured.iter().map(|row| row.goodput_bps).sum()),
+            Self::Goodput => Some(goodput(&measured)),
             Self::Completion => completion(&measured),
             Self::Retransmissions => Some(tcp()?.retransmissions as f64),
             Self::RetransmissionRate => tcp()?.percent(|count| count.retransmissions),
@@ -121,6 +128,7 @@ impl Metric {
             Self::RttP95 => weighted_median(&measured, |delays| delays.p95_ns),
             Self::Loss => Count::of(measured.iter().filter(|row| row.protocol != Protocol::Tcp))?
                 .percent(|count| count.lost),
+            Self::Fairness => fairness(connections),
             Self::Bytes => Some(measured.iter().map(|row| row.bytes as f64).sum()),
         }
     }
@@ -179,6 +187,31 @@ impl Count {
     fn percent(&self, part: impl Fn(&Self) -> u64) -> Option<f64> {
         (self.segments > 0).then(|| 100.0 * part(self) as f64 / self.segments as f64)
     }
+}
+
+/// All bytes over the time in which at least one of the connections was there, in bit/s: of one connection its own, of several
+/// side by side what they carry together, of several in a row what they carry while there is one. A program's own row, which
+/// has no bytes, counts only where there is nothing else.
+fn goodput(rows: &[&Connection]) -> f64 {
+    let carriers: Vec<_> = rows.iter().filter(|row| row.protocol != Protocol::Program).collect();
+    let mut times: Vec<_> = carriers.iter().map(|row| (row.start_ns, row.end_ns)).collect();
+    times.sort_unstable();
+    let (mut busy, mut until) = (0, 0);
+    for (start, end) in times {
+        busy += end.saturating_sub(start.max(until));
+        until = until.max(end);
+    }
+    let bytes: u64 = carriers.iter().map(|row| row.bytes).sum();
+    if busy == 0 { 0.0 } else { bytes as f64 * 8e9 / busy as f64 }
+}
+
+/// Jain's index of the goodputs of all TCP connections.
+fn fairness(rows: &[Connection]) -> Option<f64> {
+    let goodputs: Vec<_> =
+        rows.iter().filter(|row| row.protocol == Protocol::Tcp).map(|row| row.goodput_bps).collect();
+    let sum: f64 = goodputs.iter().sum();
+    let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
+    (goodputs.len() > 1 && squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))
 }
 
 /// In seconds.

@@ -1,20 +1,34 @@
 //! Entry point for fuzzing: takes any bytes and must return.
 
-use crate::analysis::{self, Options, Unwatched};
+use crate::analysis::{self, Options};
 use crate::connection::Connection;
 use crate::long::Long;
+use crate::sequence::collect::{Collector, Wanted};
 use capture::packets::Reader;
 use std::path::Path;
 
-/// Reads a capture and looks at every figure of every connection.
+/// Points of each sort that are kept.
+const POINTS: usize = 32;
+
+/// Reads a capture and looks at every figure and every point of every connection.
 ///
 /// # Panics
 ///
 /// If figures contradict each other.
 pub fn trace(bytes: &[u8]) {
     let Ok(reader) = Reader::new(bytes) else { return };
-    let trace = analysis::analyse(reader, Path::new("fuzz"), &Options::default(), &mut Unwatched);
-    for interface in trace.expect("bytes can be read").interfaces {
+    let mut collector = Collector::new(Wanted::All, POINTS);
+    let trace = analysis::analyse(reader, Path::new("fuzz"), &Options::default(), &mut collector);
+    let interfaces = trace.expect("bytes can be read").interfaces;
+    if let Some(first) = interfaces.iter().find(|interface| Some(interface.number) == collector.interface()) {
+        let all = collector.finish(first);
+        assert_eq!(all.len(), first.connections.all().len());
+        for series in all.iter().flat_map(|sequence| &sequence.series) {
+            assert!(series.segments.len() <= POINTS && series.acks.len() <= POINTS);
+            assert!(series.segments.iter().all(|segment| segment.first <= segment.last));
+        }
+    }
+    for interface in interfaces {
         for (index, connection) in interface.connections.all().iter().enumerate() {
             check(connection);
             let end = interface.end();

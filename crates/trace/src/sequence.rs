@@ -9,7 +9,7 @@
 //! [`TimeSequence::mark_losses`] adds what no capture can tell: what the link did to each packet that it lost, from the
 //! event log of the same run.
 
-mod collect;
+pub(crate) mod collect;
 mod losses;
 mod points;
 pub mod thin;

@@ -326,4 +326,18 @@ proptest! {
         let magic: &[u8] = [&header[..], &[0x0A, 0x0D, 0x0D, 0x0A], &[]][start];
         trace::fuzz::trace(&[magic, &bytes].concat());
     }
+
+    #[test]
+    fn wrong_bytes_in_a_real_capture_do_no_harm(
+        wrong in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
+        name in prop::sample::select(&["outage.pcapng", "again.pcap", "cooked.pcap", "ipv6.pcap", "short.pcap"][..]),
+    ) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name);
+        let mut bytes = std::fs::read(path).expect("a capture");
+        for (at, byte) in wrong {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        trace::fuzz::trace(&bytes);
+    }
 }

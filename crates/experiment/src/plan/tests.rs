@@ -142,6 +142,34 @@ fn a_scenario_table_of_ltcp() {
 }
 
 #[test]
+fn what_a_run_costs_is_what_its_slowest_link_lets_through() {
+    let plan = plan(
+        r#"
+        [scenario]
+        mtu = 1000
+        [[scenario.links]]
+        between = ["server", "router"]
+        up = "rate=100mbit"
+        down = "rate=100mbit"
+        [[scenario.links]]
+        between = ["router", "mobile"]
+        up = "rate=8mbit"
+        down = "rate=8mbit"
+        [[workloads]]
+        name = "download"
+        kind = "bulk"
+        from = "server"
+        to = "mobile"
+        bytes = "1MB"
+        "#,
+    );
+    let experiment = plan.experiment(&plan.cells()[0], 0, 0).unwrap();
+    assert_eq!(experiment.scenario.path(0, 2), [0, 1]);
+    // A thousand packets a second over two links, both ways.
+    assert!((experiment.packets_per_second() - 4000.0).abs() < 1e-6);
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_place_and_the_nearest_right_word() {
     let cases = [
         ("title =", "titel ="),
@@ -175,6 +203,17 @@ fn a_plan_in_which_nothing_ends_a_run() {
     let text = PLAN.replace("kind = ", "background = true\nkind = ");
     let message = Plan::parse("plan.toml", &text).expect_err("nothing in the foreground").to_string();
     assert!(message.contains("all workloads are in the background"), "{message}");
+}
+
+#[test]
+fn more_cells_than_anybody_can_run() {
+    let levels: Vec<_> = (0..200).map(|level| format!("\"{level}\"")).collect();
+    let levels = format!("levels = [{}]", levels.join(", "));
+    let factor = |name: &str| format!("[[factors]]\nname = \"{name}\"\n{levels}\n");
+    let rest = &PLAN[PLAN.find("[scenario]").unwrap()..];
+    let text = format!("{}{}{rest}", factor("a"), factor("b"));
+    let message = Plan::parse("plan.toml", &text).expect_err("too many").to_string();
+    assert!(message.contains("200 × 200"), "{message}");
 }
 
 #[test]

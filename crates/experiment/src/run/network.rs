@@ -14,7 +14,6 @@ use netlab::offload::{self, Offloads};
 use netlab::sysctl;
 use netlab::tun::Tun;
 use packet::Layer;
-use std::time::UNIX_EPOCH;
 
 /// Packets that wait in a device for the emulator; so many that what is lost is lost by the model.
 const DEVICE_QUEUE: u32 = 10_000;
@@ -97,13 +96,14 @@ pub fn build(scenario: &Scenario, pipelines: &[Pipelines]) -> Result<Mesh, Strin
     build().map_err(|error| error.to_string())
 }
 
-/// The recorder of fates and packets.
-pub fn recorder(
+/// The recorder of fates and packets; `started` is the start of the run in nanoseconds since 1970.
+pub fn recording(
     experiment: &Experiment,
     pipelines: &[Pipelines],
     seed: u64,
     files: &Files,
-) -> Result<Recorder, String> {
+    started: u64,
+) -> Result<Recording, String> {
     let links = experiment.scenario.links.iter().zip(pipelines).enumerate();
     let links = links.map(|(place, (link, pipelines))| {
         let way = |direction, pipeline: &Pipeline| WayInfo {
@@ -120,8 +120,9 @@ pub fn recorder(
             down: way(Direction::Down, &pipelines.down),
         }
     });
-    let started = WallTime::from_nanos(UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64);
-    let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, links.collect());
+    let started = WallTime::from_nanos(started);
+    let links: Vec<_> = links.collect();
+    let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, links.clone());
     let options = capture::Options {
         capture: files.capture().map(CaptureTo::Path),
         capture_links: Some(experiment.capture.links.iter().map(|&place| LinkId(place as u16)).collect()),
@@ -129,7 +130,8 @@ pub fn recorder(
         events: files.events(),
         ..capture::Options::default()
     };
-    Recorder::start(header, options).map_err(|error| error.to_string())
+    let recorder = Recorder::start(header, options).map_err(|error| error.to_string())?;
+    Ok(Recording::new(recorder, links, files.wants_bytes()))
 }
 
 /// The event loop with the links between their ends: ways 2n and 2n + 1 are up and down of link n, as [`Recording`] wants it.

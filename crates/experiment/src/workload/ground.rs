@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// First port of servers: that of workload n is n higher.
-const SERVERS: u16 = 5001;
+pub const SERVERS: u16 = 5001;
 /// First port of clients, so that a repeated run has the same ports.
 const CLIENTS: u16 = 10_000;
 /// Ports of the clients of one workload.

@@ -3,7 +3,7 @@
 use super::{Failure, link_seed, way};
 use crate::remote::{self, Answer, Request, Running};
 use capture::{LinkId, Live};
-use emulator::Control;
+use emulator::{Command, Control};
 use experiment::catalogue::Catalogue;
 use link::Direction;
 use link::profile::{LinkProfile, Parameters};
@@ -76,6 +76,7 @@ impl Remote {
             "both" => &Direction::BOTH,
             other => return Err(format!("`{other}` is no direction: say up, down or both")),
         };
+        let parameters_as_given = parameters;
         let parameters: Parameters = parameters.parse().map_err(|error| format!("{error}"))?;
         let mut link = self.link.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut now = Vec::new();
@@ -93,6 +94,8 @@ impl Remote {
                 Ok::<_, String>(())
             });
             done.ok_or("the link has ended")??;
+            self.control
+                .tell(Command::Note(format!("{direction} changed ({parameters_as_given}): {changed}")));
             now.push((direction.to_string(), changed.to_string()));
             *link.direction_mut(direction) = changed;
         }

@@ -24,12 +24,37 @@ fn delays(median_ms: u64, samples: u64) -> RoundTrips {
 fn several_connections_add_up() {
     let run = [transfer(1, 4, 90, 9), transfer(2, 6, 10, 1)];
     let of = |metric: Metric| metric.of_run(&run, None);
-    assert_eq!(of(Metric::Goodput), Some(1600.0));
+    assert_eq!(of(Metric::Goodput), Some(320.0), "200 bytes in 5 seconds");
     assert_eq!(of(Metric::Completion), Some(5.0));
     assert_eq!(of(Metric::Retransmissions), Some(10.0));
     assert_eq!(of(Metric::RetransmissionRate), Some(10.0), "of all segments, not the mean of the rates");
     assert_eq!(of(Metric::Timeouts), Some(2.0));
     assert_eq!(of(Metric::Bytes), Some(200.0));
+}
+
+#[test]
+fn pauses_between_requests_do_not_count() {
+    let run = [transfer(0, 1, 1, 0), transfer(7, 8, 1, 0)];
+    assert_eq!(Metric::Goodput.of_run(&run, None), Some(800.0));
+    let program = Connection { protocol: Protocol::Program, bytes: 0, ..transfer(0, 100, 0, 0) };
+    let [first, second] = run;
+    assert_eq!(Metric::Goodput.of_run(&[program.clone(), first, second], None), Some(800.0));
+    assert_eq!(Metric::Goodput.of_run(&[program], None), Some(0.0));
+}
+
+#[test]
+fn fairness_is_jains_index_of_all_connections() {
+    let of = |goodputs: &[f64]| {
+        let rows: Vec<_> =
+            goodputs.iter().map(|&goodput_bps| Connection { goodput_bps, ..connection("any", 1) }).collect();
+        Metric::Fairness.of_run(&rows, None)
+    };
+    assert_eq!(of(&[5.0, 5.0, 5.0, 5.0]), Some(1.0));
+    assert_eq!(of(&[8.0, 0.0, 0.0, 0.0]), Some(0.25));
+    // (1 + 3)^2 / (2 * 10)
+    assert_eq!(of(&[1.0, 3.0]), Some(0.8));
+    assert_eq!(of(&[1.0]), None);
+    assert_eq!(of(&[0.0, 0.0]), None);
 }
 
 #[test]
@@ -100,8 +125,7 @@ fn names_are_the_same_everywhere() {
 
 #[test]
 fn a_wrong_name_is_answered_with_the_right_ones() {
-    let all =
-        "goodput, completion, retransmissions, retransmission-rate, timeouts, rtt, rtt-p95, loss, bytes";
+    let all = "goodput, completion, retransmissions, retransmission-rate, timeouts, rtt, rtt-p95, loss, bytes, fairness";
     let error = |name: &str| name.parse::<Metric>().unwrap_err().to_string();
     assert_eq!(
         error("godput"),

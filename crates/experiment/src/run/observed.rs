@@ -1,0 +1,153 @@
+//! Connections of programs, found in the capture of the run.
+//!
+//! What a program's sockets did is not ours to ask; the capture tells. A connection belongs to the command that ran on the
+//! node which opened it, at the time when it was opened. Of the places where it was captured the one counts that is nearest
+//! to the sender: nothing is lost yet there, and the round-trip times are whole.
+
+use crate::plan::Experiment;
+use crate::workload::Kind;
+use crate::workload::ground::SERVERS;
+use results::{Connection, Protocol, RoundTrips};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use trace::analysis::{self, Options, Unwatched};
+
+/// Adds a row for each TCP connection that programs had, to the rows of the programs themselves. `started` is the start of
+/// the run in nanoseconds since 1970.
+///
+/// # Errors
+/// If the capture cannot be read.
+pub fn add(
+    rows: &mut Vec<Connection>,
+    experiment: &Experiment,
+    capture: &Path,
+    started: u64,
+) -> Result<(), String> {
+    let trace =
+        analysis::read(capture, &Options::default(), &mut Unwatched).map_err(|error| error.to_string())?;
+    let mut best: Vec<&trace::Connection> = Vec::new();
+    for seen in trace.interfaces.iter().flat_map(|interface| interface.connections.all()) {
+        match best.iter_mut().find(|known| is_same(known, seen)) {
+            Some(known) if nearness(seen) > nearness(known) => *known = seen,
+            Some(_) => {}
+            None => best.push(seen),
+        }
+    }
+    best.sort_by_key(|connection| connection.first_time);
+    let programs = rows.clone();
+    let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+    for seen in best {
+        if of_ours(experiment, seen) {
+            continue;
+        }
+        let Some(program) = program(&programs, experiment, seen, started) else { continue };
+        let number = numbers.entry(program.workload.clone()).or_insert(0);
+        *number += 1;
+        rows.push(row(experiment, seen, &program.workload, *number, started));
+    }
+    Ok(())
+}
+
+/// Whether two places saw one connection: between the same ends, at the same time. (Later ones may use the ports again.)
+fn is_same(one: &trace::Connection, other: &trace::Connection) -> bool {
+    (one.end(0), one.end(1)) == (other.end(0), other.end(1))
+        && one.first_time <= other.last_time
+        && other.first_time <= one.last_time
+}
+
+/// How near to the sender it was captured: segments with data, and where they are as many, their round-trip times.
+fn nearness(connection: &trace::Connection) -> (u64, u64) {
+    let sender = sender(connection);
+    (sender.counts.data_packets, sender.round_trips().mean_ns)
+}
+
+/// The direction that carried more, which is what the connection was for.
+fn sender(connection: &trace::Connection) -> &trace::half::Half {
+    let [first, second] = &connection.halves;
+    if second.unique_bytes() > first.unique_bytes() { second } else { first }
+}
+
+/// Whether it is one of those that our own senders and receivers have reported already.
+fn of_ours(experiment: &Experiment, connection: &trace::Connection) -> bool {
+    (0..).zip(&experiment.workloads).any(|(place, workload)| {
+        let server = match workload.kind {
+            Kind::Bulk { to, .. } => to,
+            Kind::Request { server, .. } => server,
+            Kind::Datagrams { .. } | Kind::Command { .. } => return false,
+        };
+        let address = IpAddr::V4(experiment.scenario.nodes[server].address());
+        let end = connection.end(1);
+        end.ip() == address && end.port() == SERVERS + place
+    })
+}
+
+/// The program that opened it: the last one that was started on its node before.
+fn program<'a>(
+    programs: &'a [Connection],
+    experiment: &Experiment,
+    connection: &trace::Connection,
+    started: u64,
+) -> Option<&'a Connection> {
+    let node = node(experiment, connection.end(0).ip())?;
+    let at = connection.first_time.saturating_sub(started);
+    let running = programs.iter().filter(|program| {
+        program.protocol == Protocol::Program
+            && program.from == node
+            && (program.start_ns..=program.end_ns).contains(&at)
+    });
+    running.max_by_key(|program| program.start_ns)
+}
+
+/// Name of the node with this address.
+fn node(experiment: &Experiment, address: IpAddr) -> Option<&str> {
+    let nodes = experiment.scenario.nodes.iter();
+    let mut found =
+        nodes.filter(|node| IpAddr::V4(node.address()) == address || IpAddr::V6(node.address6()) == address);
+    found.next().map(|node| node.name.as_str())
+}
+
+fn row(
+    experiment: &Experiment,
+    seen: &trace::Connection,
+    workload: &str,
+    number: u32,
+    started: u64,
+) -> Connection {
+    let sender = usize::from(seen.halves[1].unique_bytes() > seen.halves[0].unique_bytes());
+    let half = &seen.halves[sender];
+    let name = |end: SocketAddr| node(experiment, end.ip()).unwrap_or_default().to_owned();
+    let trips = half.round_trips();
+    let spurious = half.retransmissions();
+    Connection {
+        workload: workload.to_owned(),
+        number,
+        protocol: Protocol::Tcp,
+        from: name(seen.end(sender)),
+        to: name(seen.end(1 - sender)),
+        from_port: seen.end(sender).port(),
+        to_port: seen.end(1 - sender).port(),
+        congestion_control: String::new(),
+        complete: seen.is_complete(),
+        error: None,
+        start_ns: seen.first_time.saturating_sub(started),
+        established_ns: None,
+        end_ns: seen.last_time.saturating_sub(started),
+        bytes: half.unique_bytes(),
+        goodput_bps: seen.throughput(sender).unwrap_or(0.0) * 8.0,
+        segments: half.counts.data_packets,
+        retransmissions: half.counts.retransmitted_packets,
+        timeouts: spurious.timeouts,
+        lost: 0,
+        round_trips: (trips.count > 0).then_some(RoundTrips {
+            samples: trips.count,
+            min_ns: trips.min_ns,
+            mean_ns: trips.mean_ns,
+            median_ns: trips.median_ns,
+            p95_ns: trips.p95_ns,
+            p99_ns: trips.p99_ns,
+            max_ns: trips.max_ns,
+        }),
+        idle_max_ns: seen.idle_max_us(sender, seen.last_time).unwrap_or(0) * 1000,
+    }
+}

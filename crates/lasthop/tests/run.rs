@@ -1,0 +1,514 @@
+//! `lasthop run` as a user runs it: plans, real TCP in namespaces of its own, the run directory.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A folder with plans; see [`Lab::run`].
+struct Lab {
+    folder: tempfile::TempDir,
+}
+
+impl Lab {
+    /// A lab, or `None` with the reason on the output where there cannot be one.
+    fn new() -> Option<Self> {
+        let possible = Command::new("unshare").args(["--net", "--mount", "--pid", "--fork", "true"]).output();
+        if !possible.is_ok_and(|output| output.status.success()) {
+            println!("skipped: making namespaces needs root");
+            return None;
+        }
+        Some(Self { folder: tempfile::tempdir().expect("a folder") })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, plan: &str, arguments: &[&str]) -> Command {
+        fs::write(self.path("plan.toml"), plan).expect("a plan");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+        command.current_dir(self.folder.path()).args(["run", "plan.toml", "--out", "out"]).args(arguments);
+        command
+    }
+
+    /// Runs the plan into `out`.
+    fn run(&self, plan: &str, arguments: &[&str]) -> Output {
+        self.command(plan, arguments).output().expect("lasthop runs")
+    }
+
+    fn spawn(&self, plan: &str) -> Child {
+        self.command(plan, &[]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("lasthop runs")
+    }
+
+    /// All runs of the journal.
+    fn journal(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.path("out/runs.jsonl")).expect("a journal");
+        text.lines().map(|line| serde_json::from_str(line).expect("a run")).collect()
+    }
+
+    /// Processes whose command line names the folder.
+    fn processes(&self) -> Vec<String> {
+        let folder = self.folder.path().to_string_lossy().into_owned();
+        let entries = fs::read_dir("/proc").expect("processes").flatten();
+        let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+        lines.filter(|line| line.contains(&folder) || line.contains("lasthop-test-marker")).collect()
+    }
+
+    fn wait_until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
+        let end = Instant::now() + Duration::from_mins(1);
+        while !condition(self) {
+            assert!(Instant::now() < end, "{what} did not happen: {:?}", self.processes());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Two loss profiles, two repetitions.
+const SMALL: &str = r#"
+title = "small"
+seed = 7
+repetitions = 2
+[[factors]]
+name = "rate"
+levels = ["4mbit", "8mbit"]
+[scenario]
+[[scenario.links]]
+name = "air"
+between = ["mobile", "server"]
+down = "rate={rate},delay=5ms,queue=50p,loss=2%"
+up = "rate={rate},delay=5ms"
+[[workloads]]
+name = "download"
+kind = "bulk"
+from = "server"
+to = "mobile"
+bytes = "200kB"
+[[expect]]
+id = "X-1"
+title = "as fast as the link"
+metric = "goodput"
+where = { rate = "4mbit" }
+low = 1
+high = 4
+unit = "Mbit/s"
+source = "arithmetic"
+"#;
+
+#[test]
+fn a_campaign_leaves_all_that_is_needed() {
+    let Some(lab) = Lab::new() else { return };
+    let output = lab.run(SMALL, &["--json"]);
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let out = text(&output.stdout);
+    let summary: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("one object");
+    assert_eq!(summary["run_directory"], "out");
+    let cells = summary["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 2);
+    for (cell, (rate, megabits)) in cells.iter().zip([("4mbit", 4e6), ("8mbit", 8e6)]) {
+        assert_eq!(cell["levels"]["rate"], rate);
+        assert_eq!((&cell["repetitions"], &cell["failed"]), (&2.into(), &0.into()));
+        let goodput = cell["goodput"]["median"].as_f64();
+        // An overloaded run has no figure; the machine decides that, not the program.
+        if cell["overloaded"] == 0 {
+            let goodput = goodput.expect("a goodput");
+            assert!(goodput > 0.0 && goodput < megabits, "{goodput}");
+            for field in ["mean", "q1", "q3", "min", "max"] {
+                assert!(cell["goodput"][field].is_number(), "{cell}");
+            }
+            assert!(cell["goodput"]["interval"].is_array() && cell["retransmissions"]["median"].is_number());
+        }
+    }
+    let manifest = json(&lab.path("out/manifest.json"));
+    assert_eq!(manifest["seed"], 7);
+    assert_eq!(manifest["runs"].as_array().map(Vec::len), Some(4));
+    assert!(manifest["ended_unix_ns"].is_number());
+    assert!(manifest["machine"]["processors"].as_u64() >= Some(1));
+    let names = |folder: &str| {
+        let entries = fs::read_dir(lab.path(folder)).expect("a folder").flatten();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    };
+    // The first repetition of each cell is kept.
+    assert_eq!(names("out/captures"), ["c000-r00.pcapng", "c001-r00.pcapng"]);
+    assert_eq!(names("out/events"), ["c000-r00.parquet", "c001-r00.parquet"]);
+    assert!(lab.path("out/results.parquet").exists() && lab.path("out/report.html").exists());
+    assert!(!lab.path("out/unfinished").exists());
+    for ended in lab.journal() {
+        let connection = &ended["connections"][0];
+        assert_eq!((&connection["bytes"], &connection["complete"]), (&200_000.into(), &true.into()));
+        assert_eq!((&connection["from"], &connection["to"]), (&"server".into(), &"mobile".into()));
+        // What TCP sent again is at least what the link lost of its data.
+        let lost: u64 = ended["run"]["links"][1]["lost"]["error"].as_u64().unwrap_or(0);
+        let again = connection["retransmissions"].as_u64().expect("a count");
+        assert!(again + 2 >= lost, "{again} of {lost}: {ended}");
+    }
+    assert!(lab.processes().is_empty());
+    let again = lab.run(SMALL, &[]);
+    assert!(text(&again.stderr).contains("--resume"), "what is there is not overwritten");
+}
+
+/// State of the channel by tick, where a packet met it well inside the tick.
+fn states(events: &Path) -> BTreeMap<u64, bool> {
+    const TICK: u64 = 10_000_000;
+    let mut states = BTreeMap::new();
+    for fate in capture::table::Reader::open(events).expect("an event log") {
+        let fate = fate.expect("a fate");
+        let at = fate.sending.end.as_nanos();
+        if fate.direction == capture::Direction::Down
+            && let Some(channel) = fate.channel
+            && (TICK / 10..TICK * 9 / 10).contains(&(at % TICK))
+        {
+            states.insert(at / TICK, channel == capture::Channel::Bad);
+        }
+    }
+    states
+}
+
+/// The same seed gives the same schedule of errors, whatever the packets do; another repetition gives another.
+#[test]
+fn errors_come_at_the_same_times_again() {
+    let Some(lab) = Lab::new() else { return };
+    let plan = r#"
+        repetitions = 2
+        [scenario]
+        [[scenario.links]]
+        name = "air"
+        between = ["mobile", "server"]
+        loss = "lite-4"
+        [[workloads]]
+        name = "flow"
+        kind = "datagrams"
+        from = "server"
+        to = "mobile"
+        rate = "800kbit"
+        size = "200B"
+        duration = "3s"
+        [capture]
+        keep = "all"
+    "#;
+    let mut seen = Vec::new();
+    for seed in ["1", "1", "2"] {
+        let output = lab.run(plan, &["--seed", seed]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        for repetition in ["r00", "r01"] {
+            seen.push(states(&lab.path(&format!("out/events/c000-{repetition}.parquet"))));
+        }
+        fs::remove_dir_all(lab.path("out")).expect("removed");
+    }
+    let agree = |a: &BTreeMap<u64, bool>, b: &BTreeMap<u64, bool>| {
+        let common: Vec<_> = a.keys().filter(|tick| b.contains_key(tick)).collect();
+        assert!(common.len() > 100, "{} ticks", common.len());
+        common.iter().all(|tick| a[tick] == b[tick])
+    };
+    assert!(agree(&seen[0], &seen[2]), "repetition 0 again");
+    assert!(agree(&seen[1], &seen[3]), "repetition 1 again");
+    let all: Vec<_> = [0, 1, 4, 5].iter().map(|&n: &usize| &seen[n]).collect();
+    assert!(all.iter().any(|states| states.values().any(|bad| *bad)), "some burst in twelve seconds");
+    assert!(!agree(&seen[0], &seen[1]) || !agree(&seen[0], &seen[4]), "others differ");
+}
+
+/// M1 and M2 (resoa-evaluation 2.2, 2.3): request and response over the time from connect to the last byte.
+#[test]
+fn requests_and_responses() {
+    let Some(lab) = Lab::new() else { return };
+    let plan = r#"
+        [scenario]
+        [[scenario.links]]
+        between = ["client", "router"]
+        up = "rate=10mbit,delay=10ms"
+        down = "rate=10mbit,delay=10ms"
+        [[scenario.links]]
+        between = ["router", "server"]
+        up = "delay=15ms"
+        down = "delay=15ms"
+        [[workloads]]
+        name = "web"
+        kind = "request"
+        from = "client"
+        to = "server"
+        request = "100B"
+        response = "50kB"
+        times = 3
+        pause = "20ms"
+    "#;
+    let output = lab.run(plan, &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let journal = lab.journal();
+    let rows = journal[0]["connections"].as_array().expect("rows");
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        assert_eq!(
+            (&row["bytes"], &row["from"], &row["to"]),
+            (&50_100.into(), &"server".into(), &"client".into())
+        );
+        let nanos = |field: &str| row[field].as_u64().expect("a time");
+        let took = nanos("end_ns") - nanos("start_ns");
+        // Two round trips of 50 ms at least, and 50 kB at 10 Mbit/s.
+        assert!(took > 140_000_000, "{took} ns");
+        assert!(nanos("established_ns") - nanos("start_ns") >= 50_000_000);
+        let goodput = row["goodput_bps"].as_f64().expect("a goodput");
+        assert!((goodput / (50_100.0 * 8e9 / took as f64) - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn datagrams_and_what_was_lost_of_them() {
+    let Some(lab) = Lab::new() else { return };
+    let plan = r#"
+        [scenario]
+        [[scenario.links]]
+        name = "air"
+        between = ["mobile", "server"]
+        down = "delay=20ms,loss=10%"
+        [[workloads]]
+        name = "voice"
+        kind = "datagrams"
+        from = "server"
+        to = "mobile"
+        rate = "400kbit"
+        size = "100B"
+        duration = "2s"
+        [[workloads]]
+        name = "background"
+        kind = "datagrams"
+        from = "mobile"
+        to = "server"
+        rate = "400kbit"
+        on = "50ms"
+        off = "50ms"
+        background = true
+    "#;
+    let output = lab.run(plan, &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let journal = lab.journal();
+    let [voice, background] = &journal[0]["connections"].as_array().expect("rows")[..] else {
+        panic!("two rows")
+    };
+    assert_eq!(voice["segments"], 1000);
+    let down = &journal[0]["run"]["links"][1];
+    assert_eq!(down["direction"], "down");
+    assert_eq!(voice["lost"], down["lost"]["error"], "{down}");
+    assert!(voice["round_trips"]["min_ns"].as_u64().expect("a delay") >= 20_000_000, "never early");
+    // On half of the time, 50 datagrams of 1000 bytes a second while on: far from none and from all.
+    let sent = background["segments"].as_u64().expect("a count");
+    assert!((10..190).contains(&sent), "{sent}");
+}
+
+/// E3-1 and E3-5 (ltcp-newzag 1.13): real programs on the nodes of T3.1, and their names.
+#[test]
+fn programs_on_a_scenario_of_four_nodes() {
+    let Some(lab) = Lab::new() else { return };
+    let plan = r#"
+        seed = 7
+        [scenario]
+        table = [
+          [1, 1, 3, 10, 7, 0], [2, 3, 1, 10, 7, 0], [3, 3, 4, 10, 7, 0.1],
+          [4, 4, 3, 10, 7, 0], [5, 4, 2, 10, 7, 0], [6, 2, 4, 10, 7, 0],
+        ]
+        [[workloads]]
+        name = "hops"
+        kind = "command"
+        node = "1"
+        command = "ping -n -c 1 -t 3 {address.2} && ! ping -n -c 1 -W 1 -t 2 {address.2} && getent hosts 2.lasthop"
+        [[workloads]]
+        name = "server"
+        kind = "command"
+        node = "2"
+        command = "head -c 100000 /dev/zero > file && exec python3 -m http.server 80 --bind {address.2}"
+        listens = 80
+        background = true
+        [[workloads]]
+        name = "fetch"
+        kind = "command"
+        node = "1"
+        command = "curl -4 -sf -o got http://2.lasthop/file && cmp got file"
+    "#;
+    let output = lab.run(plan, &[]);
+    let logs = fs::read_to_string(lab.path("out/logs/c000-r00-hops.log")).unwrap_or_default();
+    assert!(output.status.success(), "{}{logs}", text(&output.stderr));
+    let time = logs.split("time=").nth(1).and_then(|rest| rest.split(' ').next());
+    let milliseconds: f64 = time.and_then(|time| time.parse().ok()).expect("a time");
+    assert!(milliseconds >= 42.0, "six times 7 ms: {logs}");
+    assert!(logs.contains("10.0.0.2"), "{logs}");
+    // The connection of curl was found in the capture.
+    let journal = lab.journal();
+    let rows = journal[0]["connections"].as_array().expect("rows");
+    let tcp: Vec<_> = rows.iter().filter(|row| row["protocol"] == "tcp").collect();
+    let [fetched] = tcp[..] else { panic!("{tcp:?}") };
+    assert_eq!(
+        (&fetched["workload"], &fetched["from"], &fetched["to"]),
+        (&"fetch".into(), &"2".into(), &"1".into())
+    );
+    assert!(fetched["bytes"].as_u64() > Some(100_000), "the file and the header: {fetched}");
+}
+
+#[test]
+fn a_failed_run_is_kept_and_says_why() {
+    let Some(lab) = Lab::new() else { return };
+    let plan = r#"
+        [scenario]
+        [[scenario.links]]
+        between = ["a", "b"]
+        [[workloads]]
+        name = "bad"
+        kind = "command"
+        node = "a"
+        command = "echo no such thing >&2; exit 4"
+        [capture]
+        keep = "failed"
+    "#;
+    let output = lab.run(plan, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("ended with status 4; it said: no such thing"), "{said}");
+    let run = &lab.journal()[0]["run"];
+    assert_eq!(run["verdict"], "failed");
+    assert_eq!(run["captures"][0], "captures/c000-r00.pcapng");
+    assert!(lab.path("out/captures/c000-r00.pcapng").exists());
+}
+
+#[test]
+fn a_run_that_takes_too_long_is_ended() {
+    let Some(lab) = Lab::new() else { return };
+    let plan = SMALL.replace("200kB", "1GB") + "[stop]\nafter = \"500ms\"\n";
+    let output = lab.run(&plan, &["--only", "rate=4mbit", "-n", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("the time ran out"), "{}", text(&output.stderr));
+    let row = &lab.journal()[0]["connections"][0];
+    assert_eq!(row["complete"], false);
+    assert!(row["bytes"].as_u64() > Some(0), "what arrived until then counts: {row}");
+}
+
+/// A plan whose runs last until they are ended.
+const ENDLESS: &str = r#"
+    repetitions = 3
+    [scenario]
+    [[scenario.links]]
+    between = ["a", "b"]
+    [[workloads]]
+    name = "quick"
+    kind = "command"
+    node = "a"
+    command = "test {repetition} = 0 || test -e go || exec sleep 1000 lasthop-test-marker; :"
+"#;
+
+#[test]
+fn an_interrupted_campaign_goes_on_where_it_was() {
+    let Some(lab) = Lab::new() else { return };
+    let plan = ENDLESS.replace("test -e go", &format!("test -e {}", lab.path("go").display()));
+    let plan = plan.replace("sleep 1000 lasthop-test-marker", "sleep 1000");
+    let mut campaign = lab.spawn(&plan);
+    lab.wait_until("the first run's end", |lab| {
+        fs::read_to_string(lab.path("out/runs.jsonl")).is_ok_and(|text| text.lines().count() == 1)
+    });
+    let interrupted = Command::new("kill").args(["-INT", &campaign.id().to_string()]).status();
+    assert!(interrupted.expect("kill runs").success());
+    assert_eq!(campaign.wait().expect("it ends").code(), Some(130));
+    assert_eq!(json(&lab.path("out/manifest.json"))["ended_unix_ns"], Value::Null);
+    fs::write(lab.path("go"), "").expect("a file");
+    let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
+        .current_dir(lab.folder.path())
+        .args(["run", "--resume", "out"])
+        .output()
+        .expect("lasthop runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let repetitions: Vec<_> = lab.journal().iter().map(|ended| ended["run"]["repetition"].clone()).collect();
+    assert_eq!(repetitions.len(), 3);
+    assert_eq!(repetitions[0], 0, "the first one was not run again");
+    assert!(json(&lab.path("out/manifest.json"))["ended_unix_ns"].is_number());
+}
+
+#[test]
+fn nothing_is_left_of_a_campaign_that_was_killed() {
+    let Some(lab) = Lab::new() else { return };
+    let marker = format!("1000 # {}", lab.folder.path().display());
+    let plan = ENDLESS
+        .replace("test -e go || exec sleep 1000 lasthop-test-marker; :", &format!("sh -c 'sleep {marker}'"));
+    let mut campaign = lab.spawn(&plan);
+    lab.wait_until("a sleeping program", |lab| {
+        lab.processes().iter().any(|line| line.contains("sleep 1000"))
+    });
+    campaign.kill().expect("killed");
+    campaign.wait().expect("gone");
+    lab.wait_until("the end of all processes", |lab| lab.processes().is_empty());
+}
+
+/// In a user namespace of their own; /dev/net/tun is laid open for the test, since it may be root's alone.
+#[test]
+fn an_ordinary_user_runs_campaigns_too() {
+    let Some(lab) = Lab::new() else { return };
+    let plan = SMALL.replace("repetitions = 2", "repetitions = 1");
+    fs::write(lab.path("plan.toml"), plan).expect("a plan");
+    fs::copy(env!("CARGO_BIN_EXE_lasthop"), lab.path("lasthop")).expect("a copy that everybody can read");
+    let script = r"
+        chmod 755 . && mknod -m 666 tun c 10 200 && : 3<>tun || exit 77
+        mkdir work && chown 65534:65534 work && mount --make-rprivate / && mount --bind tun /dev/net/tun
+        cd work && exec setpriv --reuid 65534 --regid 65534 --clear-groups -- ../lasthop run ../plan.toml --out out
+    ";
+    let output = Command::new("unshare")
+        .current_dir(lab.folder.path())
+        .args(["--mount", "bash", "-c", script])
+        .output()
+        .expect("unshare runs");
+    if output.status.code() == Some(77) {
+        println!("skipped: no device node can be made in the temporary folder");
+        return;
+    }
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let manifest = json(&lab.path("work/out/manifest.json"));
+    assert_eq!(manifest["runs"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn an_unknown_congestion_control_names_those_that_there_are() {
+    let Some(lab) = Lab::new() else { return };
+    let plan = SMALL.replace("[scenario]", "[scenario]\ncongestion-control = \"nosuch\"");
+    let output = lab.run(&plan, &["-n", "1", "--only", "rate=4mbit"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("nosuch") && text(&output.stderr).contains("cubic"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+/// The plans that are shipped can be read, and their schema is the one beside them.
+#[test]
+fn the_plans_of_the_project() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let lasthop = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_lasthop"))
+            .current_dir(&folder)
+            .args(arguments)
+            .output()
+            .expect("it runs")
+    };
+    let mut plans = 0;
+    for entry in fs::read_dir(&folder).expect("experiments").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if Path::new(&name).extension().is_some_and(|ending| ending == "toml") {
+            plans += 1;
+            let listed = lasthop(&["run", "--list", &name]);
+            assert!(listed.status.success(), "{name}: {}", text(&listed.stderr));
+        }
+    }
+    assert!(plans >= 5);
+    let schema = text(&lasthop(&["run", "--schema"]).stdout);
+    let kept = fs::read_to_string(folder.join("plan.schema.json")).expect("the schema");
+    assert!(schema == kept, "write it anew: lasthop run --schema > experiments/plan.schema.json");
+}
