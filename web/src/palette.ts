@@ -6,13 +6,14 @@ const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9
 /** Symbols of dots, in the order of the colours. */
 export const SYMBOLS = ["circle", "square", "triangle", "diamond", "cross", "star", "wye"] as const;
 
-/** Colour of the level at `place` of a factor. */
+/** Colour of the level at `place` of a factor; grey for a cell without a level of it. */
 export function colour(place: number): string {
-  return COLOURS[place % COLOURS.length] as string;
+  return COLOURS[place < 0 ? COLOURS.length - 1 : place % COLOURS.length] as string;
 }
 
 /** Symbol of the level at `place` of a factor; from the eighth level on a colour comes with another symbol. */
 export function symbol(place: number): (typeof SYMBOLS)[number] {
+  if (place < 0) return SYMBOLS[0];
   const round = Math.floor(place / COLOURS.length);
   return SYMBOLS[(place + round) % SYMBOLS.length] as (typeof SYMBOLS)[number];
 }

@@ -25,6 +25,7 @@ mod scatter;
 mod sequence;
 pub mod side_by_side;
 pub mod single;
+mod strata;
 
 pub use open::{OpenError, open};
 pub use page::{Options, Page};

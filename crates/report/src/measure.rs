@@ -1,6 +1,7 @@
 //! Every metric of every workload: the values of the runs, their distribution in each cell, and the tests between cells.
 
 use crate::page::{has_overloaded, known_runs};
+use crate::strata::{Stratum, strata};
 use results::statistics::{
     Bootstrap, Distribution, Estimator, Interval, Magnitude, effect, holm, mann_whitney, stream,
 };
@@ -127,26 +128,11 @@ impl CellStatistics {
 
 /// Tests between all pairs of levels of each factor, the other factors being equal.
 fn tests(directory: &Directory, values: &[Vec<f64>]) -> Vec<Test> {
-    let factors = &directory.manifest.factors;
+    let strata = strata(directory);
     let mut tests = Vec::new();
-    for (place, factor) in factors.iter().enumerate() {
-        let mut family = Vec::new();
-        for (first, second) in pairs(directory, &factor.name, &factor.levels) {
-            let (Some(test), Some(size)) =
-                (mann_whitney(&values[first], &values[second]), effect(&values[first], &values[second]))
-            else {
-                continue;
-            };
-            family.push(Test {
-                factor: place,
-                first,
-                second,
-                p: test.p,
-                corrected: test.p,
-                a12: size.a12,
-                magnitude: size.magnitude,
-            });
-        }
+    for factor in 0..directory.manifest.factors.len() {
+        let of_factor = strata.iter().filter(|stratum| stratum.factor == factor);
+        let mut family: Vec<Test> = of_factor.flat_map(|stratum| pairs(stratum, values)).collect();
         let corrected = holm(&family.iter().map(|test| test.p).collect::<Vec<_>>());
         for (test, corrected) in family.iter_mut().zip(corrected) {
             test.corrected = corrected;
@@ -156,24 +142,24 @@ fn tests(directory: &Directory, values: &[Vec<f64>]) -> Vec<Test> {
     tests
 }
 
-/// Places of the cells that differ in `factor` alone, the one with the earlier level first.
-fn pairs(directory: &Directory, factor: &str, levels: &[String]) -> Vec<(usize, usize)> {
-    let cells = &directory.manifest.cells;
-    let rank = |cell: &results::Cell| {
-        let level = cell.level(factor)?;
-        levels.iter().position(|known| known == level)
-    };
-    let others = |cell: &results::Cell| -> Vec<results::Level> {
-        cell.levels.iter().filter(|level| level.factor != factor).cloned().collect()
-    };
-    let mut pairs = Vec::new();
-    for (first, one) in cells.iter().enumerate() {
-        for (second, other) in cells.iter().enumerate() {
-            let (Some(earlier), Some(later)) = (rank(one), rank(other)) else { continue };
-            if earlier < later && others(one) == others(other) {
-                pairs.push((first, second));
+/// Each pair of cells that have values, the one with the earlier level first; not corrected yet.
+fn pairs(stratum: &Stratum, values: &[Vec<f64>]) -> Vec<Test> {
+    let mut tests = Vec::new();
+    for (place, &first) in stratum.cells.iter().enumerate() {
+        for &second in &stratum.cells[place + 1..] {
+            let (one, other) = (&values[first], &values[second]);
+            if let (Some(test), Some(size)) = (mann_whitney(one, other), effect(one, other)) {
+                tests.push(Test {
+                    factor: stratum.factor,
+                    first,
+                    second,
+                    p: test.p,
+                    corrected: test.p,
+                    a12: size.a12,
+                    magnitude: size.magnitude,
+                });
             }
         }
     }
-    pairs
+    tests
 }

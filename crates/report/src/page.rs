@@ -123,10 +123,16 @@ fn factors(directory: &Directory) -> Vec<Factor> {
     let all = directory.manifest.factors.iter();
     all.map(|factor| Factor {
         name: factor.name.clone(),
-        title: if factor.title.is_empty() { factor.name.clone() } else { factor.title.clone() },
+        title: heading(if factor.title.is_empty() { &factor.name } else { &factor.title }),
         levels: factor.levels.clone(),
     })
     .collect()
+}
+
+/// As it stands above a column or beside an axis: with a capital.
+fn heading(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn cells(directory: &Directory) -> Vec<Cell> {

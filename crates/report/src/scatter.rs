@@ -5,6 +5,7 @@
 
 use crate::measure::Measure;
 use crate::page::{has_overloaded, known_runs};
+use crate::strata::{Stratum, strata};
 use results::statistics::{Line, ols};
 use results::{Directory, Metric, RunRecord, Verdict};
 use serde::Serialize;
@@ -70,23 +71,10 @@ fn lines(directory: &Directory, x: &Measure, y: &Measure, overloaded: bool) -> V
     drawn
 }
 
-/// For each factor the sets of cells that differ in it alone.
+/// The sets of cells that a line is drawn through, with the factor that they differ in.
 fn groups(directory: &Directory) -> Vec<(Option<usize>, Vec<usize>)> {
-    let cells = &directory.manifest.cells;
     if directory.manifest.factors.is_empty() {
-        return vec![(None, (0..cells.len()).collect())];
+        return vec![(None, (0..directory.manifest.cells.len()).collect())];
     }
-    let mut groups: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
-    for (place, factor) in directory.manifest.factors.iter().enumerate() {
-        let mut kinds: Vec<(Vec<&results::Level>, Vec<usize>)> = Vec::new();
-        for (cell, levels) in cells.iter().map(|cell| &cell.levels).enumerate() {
-            let held: Vec<_> = levels.iter().filter(|level| level.factor != factor.name).collect();
-            match kinds.iter_mut().find(|(known, _)| *known == held) {
-                Some((_, members)) => members.push(cell),
-                None => kinds.push((held, vec![cell])),
-            }
-        }
-        groups.extend(kinds.into_iter().map(|(_, members)| (Some(place), members)));
-    }
-    groups
+    strata(directory).into_iter().map(|Stratum { factor, cells }| (Some(factor), cells)).collect()
 }

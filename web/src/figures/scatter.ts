@@ -113,7 +113,7 @@ function draw(
       Plot.axisY({ label: label(titles.y, unit), labelAnchor: "center", labelArrow: "none", tickSize: 0 }),
       line === undefined
         ? null
-        : Plot.link([0], { x1: from, x2: to, y1: at(from), y2: at(to), stroke: "currentColor", strokeWidth: 1.5, className: "regression" }),
+        : Plot.link([0], { x1: from, x2: to, y1: at(from), y2: at(to), stroke: "currentColor", strokeWidth: 1.5, className: "regression", clip: true }),
       Plot.dot(dots, {
         className: "run",
         x: "x",

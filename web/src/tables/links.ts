@@ -16,6 +16,11 @@ export function linkTable(page: Page, choice: Choice): HTMLElement | null {
     const value = (row: number) => (links[of] as number[])[row] ?? null;
     return { title, numeric: true, text: (row) => number(value(row), 12), value };
   };
+  /** What hardly any link does is shown only where one did. */
+  const rare = (title: string, of: keyof Links): Column<number> => ({
+    ...count(title, of),
+    hidden: rows.every((row) => (links[of] as number[])[row] === 0),
+  });
   const delay = (title: string, of: "delay_ms" | "waiting_ms"): Column<number> => ({
     title: `${title} (ms)`,
     numeric: true,
@@ -26,15 +31,15 @@ export function linkTable(page: Page, choice: Choice): HTMLElement | null {
     { title: "Cell", text: (row) => page.cells[page.runs.cell[run(row)] ?? -1]?.label ?? "–" },
     { title: "Repetition", numeric: true, text: (row) => String(page.runs.repetition[run(row)] ?? "–") },
     { title: "Verdict", text: (row) => page.runs.verdict[run(row)] ?? "–" },
-    { title: "Link", text: (row) => links.way[row] ?? "–" },
+    { title: "Link", text: (row) => (links.way[row] ?? "–").replaceAll(" ", "\u00a0"), value: (row) => links.way[row] },
     count("Packets", "packets"),
     ...links.reasons.map((reason, place): Column<number> => {
       const value = (row: number) => links.lost[row]?.[place] ?? null;
       return { title: `Lost: ${reason}`, numeric: true, text: (row) => number(value(row), 12), value };
     }),
-    count("Damaged", "damaged"),
-    count("Duplicated", "duplicated"),
-    count("Re-ordered", "reordered"),
+    rare("Damaged", "damaged"),
+    rare("Duplicated", "duplicated"),
+    rare("Re-ordered", "reordered"),
     count("Bytes", "bytes"),
     count("Bytes delivered", "delivered_bytes"),
     delay("Mean delay", "delay_ms"),

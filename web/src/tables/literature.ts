@@ -1,11 +1,10 @@
 // Ours beside the published, a row each.
 
 import type { Figure, Page } from "../data";
-import { h } from "../dom";
+import { download, h } from "../dom";
 import { bars } from "../figures/bars";
 import { saveButton } from "../figures/frame";
 import { file } from "../figures/paper";
-import { download } from "../dom";
 import { range } from "../units";
 import { type Column, table } from "./table";
 
@@ -44,7 +43,8 @@ export function literatureTable(page: Page): HTMLElement | null {
     const plates = page.literature.map((figure) => ({ title: `${figure.id} ${figure.title}`.trim(), drawing: bars(figure, 420) }));
     download("literature.svg", "image/svg+xml", file(plates, [], 1));
   };
-  return h("div", {}, table("literature", columns, page.literature), h("p", { class: "below" }, saveButton(save)));
+  const over = h("p", {}, "Ours is over good runs alone, whatever is chosen above.");
+  return h("div", {}, over, table("literature", columns, page.literature), h("p", { class: "below" }, saveButton(save)));
 }
 
 /** In a sentence whether ours is what is published. */

@@ -12,6 +12,8 @@ export interface Column<Row> {
   value?: (row: Row) => Field;
   /** Numbers stand at the right. */
   numeric?: boolean;
+  /** For the file alone. */
+  hidden?: boolean;
 }
 
 /** Rows that are in the page at first; more would make it slow, and nobody reads them. */
@@ -19,10 +21,11 @@ const ROWS = 200;
 
 /** A table under its name, with a link that saves it as CSV. */
 export function table<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[]): HTMLElement {
+  const seen = columns.filter(({ hidden }) => hidden !== true);
   const line = (row: Row) =>
-    h("tr", {}, ...columns.map((column) => h("td", column.numeric === true ? { class: "number" } : {}, column.text(row))));
+    h("tr", {}, ...seen.map((column) => h("td", column.numeric === true ? { class: "number" } : {}, column.text(row))));
   const body = h("tbody", {}, ...rows.slice(0, ROWS).map(line));
-  const heading = columns.map(({ title, numeric }) => h("th", { scope: "col", ...(numeric === true && { class: "number" }) }, title));
+  const heading = seen.map(({ title, numeric }) => h("th", { scope: "col", ...(numeric === true && { class: "number" }) }, title));
   const more = h("button", { type: "button" }, `Show all ${rows.length} rows`);
   more.addEventListener("click", () => {
     body.append(...rows.slice(ROWS).map(line));

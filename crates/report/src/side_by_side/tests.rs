@@ -22,8 +22,14 @@ fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         events: vec![],
         logs: vec![],
     });
-    let connection =
-        |value: f64| Connection { workload: "w".into(), goodput_bps: value, ..Connection::default() };
+    // Over 8 s the bytes are as many as the goodput in bit/s.
+    let connection = |value: f64| Connection {
+        workload: "w".into(),
+        bytes: value as u64,
+        end_ns: 8_000_000_000,
+        goodput_bps: value,
+        ..Connection::default()
+    };
     let expectation = serde_json::from_str(
         r#"{"title": "goodput", "metric": "goodput", "low": 1, "high": 2, "unit": "bit/s", "source": "T"}"#,
     );
