@@ -172,6 +172,25 @@ pub const EXPERIMENTS: &[Experiment] = &[
         ],
     },
     Experiment {
+        // Between packets the emulator sleeps: whether it then wakes on time does not show where packets come all the time.
+        title: "100 packets/s of 200 bytes, 10 ms each way (the veth pair: none)",
+        contenders: &[Whole, Precise, Bare, Rattan, Mahimahi, Veth],
+        task: Task { delay: TEN_MILLISECONDS, megabits: None },
+        traffic: Kind::Probe(100),
+        warm_up: 0.5,
+        figures: &[
+            Figure {
+                title: "us of delay above the veth pair, median",
+                digits: 1,
+                ratios: true,
+                above: Some(Veth),
+                of: |measured, task| offset(measured, task, 0.5),
+                targets: &[],
+            },
+            Figure { targets: &[(Whole, Target::AtLeast(0.0)), (Precise, Target::AtLeast(0.0))], ..EARLIEST },
+        ],
+    },
+    Experiment {
         title: "Links in one process, 10 000 packets/s over all of them, 10 ms each way",
         contenders: &[Links(1), Links(200)],
         task: Task { delay: many::DELAY, megabits: None },

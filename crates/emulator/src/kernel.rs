@@ -33,6 +33,14 @@ const BELL: u64 = u64::MAX;
 /// that is not "as by default", which is 50 us.
 const TIMER_SLACK: NonZeroU64 = NonZeroU64::MIN;
 
+/// The kernel lets a wait of so many times its slack be that much longer (`select_estimate_accuracy` in `fs/select.c`: a
+/// thousandth of the time, a two-hundredth for a process that is nice, whatever the timer slack). Longer waits than
+/// [`EXACT`] therefore end early by more than that, and what is left is waited for anew.
+const EARLY: u64 = 128;
+
+/// A wait so short that a two-hundredth of it does not matter.
+const EXACT: Span = Span::from_millis(1);
+
 /// Longest time that [`Kernel::precise`] spins before an event. The wake-up latency of a timer on an idle virtual machine
 /// is 30 to 50 us; spinning longer than that costs processor time and gains nothing.
 pub const SPIN: Span = Span::from_micros(60);
@@ -148,6 +156,11 @@ impl Driver for Kernel {
             return Ok(true);
         }
         let left = until - now;
+        if left > EXACT && left > self.spin {
+            let early = Span::from_nanos(left.as_nanos() / EARLY);
+            self.poll(left - early.max(self.spin), ready)?;
+            return Ok(true);
+        }
         if left > self.spin {
             self.poll(left - self.spin, ready)?;
             if self.spin == Span::ZERO || !ready.is_empty() {
@@ -187,3 +200,6 @@ impl Driver for Kernel {
         self.buffers.take_back(frame);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -172,7 +172,9 @@ fn a_route_carries_what_tcp_is_to_do() {
     let shown = namespace
         .enter(|| Ok(std::process::Command::new("ip").args(["route", "show", THERE]).output().expect("ip")));
     let shown = String::from_utf8_lossy(&shown.expect("entered").stdout).into_owned();
-    for metric in ["congctl reno", "initcwnd 4", "initrwnd 20", "mtu 1300", "advmss 1200", "window 32768", "quickack 1"] {
+    for metric in
+        ["congctl reno", "initcwnd 4", "initrwnd 20", "mtu 1300", "advmss 1200", "window 32768", "quickack 1"]
+    {
         assert!(shown.contains(metric), "{metric}: {shown}");
     }
 }
