@@ -1,12 +1,12 @@
 //! The real driver: descriptors of the kernel and epoll.
 //!
-//! Waiting is one `epoll_pwait2` on the ports and the bell of the controls, with the time to the next event in nanoseconds
-//! as its timeout and a timer slack of 1 ns. An absolute timerfd would not be made later by what happens between reading
-//! the clock and setting it, but costs a system call and a second chain of wake-ups for each packet: 34 us of latency and
-//! 23 us of processor time more (docs/performance.md). What happens in between costs nothing when the thread keeps its
-//! processor, and the clock is read right before the call. Nothing here polls, so virtual time can pass while it waits.
-//! With [`Kernel::precise`] the wait ends a little early and the rest is spent spinning, which takes the wake-up latency of
-//! the kernel out of the delay at the price of processor time; that is for the real clock only.
+//! Waiting is `epoll_pwait2` on the ports and the bell of the controls, with the time to the next event in nanoseconds as
+//! its timeout and a timer slack of 1 ns. An absolute timerfd would not be made later by what happens between reading the
+//! clock and setting it, but it is a system call more, and its expiry wakes epoll, which wakes the loop: later by 60 us
+//! (docs/performance.md). What happens in between costs nothing as long as the thread keeps its processor, and the clock is
+//! read right before the call. Nothing here polls, so virtual time can pass while it waits. With [`Kernel::precise`] the
+//! wait ends a little early and the rest is spent spinning, which takes the wake-up latency of the kernel out of the delay
+//! at the price of processor time; that is for the real clock only.
 
 mod buffers;
 mod port;
