@@ -1,6 +1,7 @@
 // What the reader chose, and which cells that leaves. Pure: the controls change a choice, the figures are drawn of it.
 
 import type { Cell, Factor, Page, Statistics } from "./data";
+import { FAR } from "./figures/extent";
 
 export interface Choice {
   /** Place of the measure. */
@@ -23,18 +24,34 @@ export interface Panel {
   cells: number[];
 }
 
-/** The choice that a page opens with: the last factor in colours, the one before it on the axis. */
+/**
+ * The choice that a page opens with: the last factor in colours, the one before it on the axis, the others in panels. A
+ * factor whose levels lie far apart goes into panels in any case, since each panel may have an axis of its own.
+ */
 export function initial(page: Page): Choice {
   const varied = page.factors.map((factor, place) => ({ factor, place })).filter(({ factor }) => factor.levels.length > 1);
   const places = (varied.length > 0 ? varied : page.factors.map((factor, place) => ({ factor, place }))).map(({ place }) => place);
-  const last = places.at(-1) ?? null;
+  const near = places.filter((place) => !farApart(page, place));
+  const shown = near.length > 0 ? near : places;
+  const last = shown.at(-1) ?? null;
   return {
     measure: 0,
-    x: places.at(-2) ?? last,
-    colour: places.length > 1 ? last : null,
+    x: shown.at(-2) ?? last,
+    colour: shown.length > 1 ? last : null,
     hidden: page.factors.map(() => new Set<number>()),
     overloaded: page.overloaded && hasOverloaded(page),
   };
+}
+
+/** Whether the first measure is so different at the levels of a factor that one axis cannot show it. */
+function farApart(page: Page, factor: number): boolean {
+  const cells = page.measures[0]?.good.cells ?? [];
+  const greatest = page.factors[factor]?.levels.map((_, level) => {
+    const medians = page.cells.map((cell, place) => (cell.levels[factor] === level ? (cells[place]?.median ?? 0) : 0));
+    return Math.max(0, ...medians);
+  });
+  const known = greatest?.filter((median) => median > 0) ?? [];
+  return known.length > 1 && Math.max(...known) > FAR * Math.min(...known);
 }
 
 /** Whether there is something to switch. */

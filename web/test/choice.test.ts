@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { counting, initial, levelName, panels, statistics, visible } from "../src/choice";
+import type { CellStatistics, Measure } from "../src/data";
 import { example } from "./example";
 
 test("a page opens with the last factor in colours, the one before it on the axis, and panels for the rest", () => {
@@ -11,6 +12,26 @@ test("a page opens with the last factor in colours, the one before it on the axi
     { title: "Link: umts", cells: [4, 5, 6, 7] },
   ]);
 });
+
+test("a factor whose levels lie far apart goes into panels", () => {
+  const page = example();
+  // Cells are link (gsm, umts) by loss by the third factor; UMTS carries forty times as much.
+  const cells = page.cells.map((cell) => of(cell.levels[0] === 0 ? 9_000 : 360_000));
+  page.measures = [{ name: "goodput", title: "Goodput", unit: "bit/s", good: { cells, tests: [] }, all: null } as unknown as Measure];
+  const choice = initial(page);
+  expect([choice.x, choice.colour]).toEqual([1, 2]);
+  page.factors = [page.factors[0]!, page.factors[1]!];
+  page.cells = page.cells.filter((cell) => cell.levels[2] === 0).map((cell) => ({ ...cell, levels: cell.levels.slice(0, 2) }));
+  page.measures[0]!.good.cells = page.cells.map((cell) => of(cell.levels[0] === 0 ? 9_000 : 360_000));
+  expect([initial(page).x, initial(page).colour]).toEqual([1, null]);
+  page.measures[0]!.good.cells = page.cells.map((cell) => of(cell.levels[0] === 0 ? 300_000 : 360_000));
+  expect([initial(page).x, initial(page).colour]).toEqual([0, 1]);
+});
+
+/** Statistics of a cell of which only the median matters. */
+function of(median: number): CellStatistics {
+  return { median } as unknown as CellStatistics;
+}
 
 test("factors of one level are not in the way", () => {
   const page = example();

@@ -24,7 +24,7 @@ export function axis(values: Extent | null): Extent {
 }
 
 /** Greatest values that are further apart than this are not for one axis. */
-const FAR = 4;
+export const FAR = 4;
 
 /** One axis for all panels whose greatest values are of like size: for all of them, or for each group of such. */
 export function axes(panels: readonly (Extent | null)[]): { each: Extent[]; shared: boolean } {
