@@ -20,11 +20,12 @@ use link::units::{Span, Time};
 use packet::Frame;
 use rustix::event::epoll;
 use rustix::thread::set_current_timer_slack;
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::Timespec;
 use std::io;
 use std::mem::MaybeUninit;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
+use std::time::Instant;
 
 /// What an epoll event is about, where it is not the number of a port.
 const BELL: u64 = u64::MAX;
@@ -51,8 +52,9 @@ pub struct Kernel {
     bell: Bell,
     /// Whether the thread that waits has its timer slack.
     punctual: bool,
-    /// The monotonic clock at the start of the run.
-    origin: Timespec,
+    /// The monotonic clock at the start of the run. The standard library reads it, since rustix does so by the vDSO alone, and
+    /// a User-Mode Linux has none that it knows.
+    origin: Instant,
     spin: Span,
     ports: Vec<Port>,
     buffers: Buffers,
@@ -73,7 +75,7 @@ impl Kernel {
             epoll,
             bell,
             punctual: false,
-            origin: clock_gettime(ClockId::Monotonic),
+            origin: Instant::now(),
             spin: Span::ZERO,
             ports: Vec::new(),
             buffers: Buffers::default(),
@@ -133,10 +135,7 @@ fn timespec(span: Span) -> Timespec {
 
 impl Driver for Kernel {
     fn now(&mut self) -> Time {
-        let now = clock_gettime(ClockId::Monotonic);
-        let seconds = now.tv_sec - self.origin.tv_sec;
-        let nanos = seconds * 1_000_000_000 + now.tv_nsec - self.origin.tv_nsec;
-        Time::from_nanos(nanos.unsigned_abs())
+        Time::from_nanos(self.origin.elapsed().as_nanos() as u64)
     }
 
     fn wait(&mut self, until: Time, ready: &mut Vec<PortId>) -> io::Result<bool> {

@@ -318,8 +318,7 @@ fn watch(job: &Job, interrupted: &AtomicBool) -> Result<Option<RunEnded>, Campai
     {
         return Ok(Some(ended));
     }
-    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-    let reason = format!("the run's process ended without a result ({status}): {last}");
+    let reason = format!("the run's process ended without a result ({status}): {}", last_words(&said));
     let run = RunRecord {
         cell: job.cell.number,
         repetition: job.repetition,
@@ -334,6 +333,15 @@ fn watch(job: &Job, interrupted: &AtomicBool) -> Result<Option<RunEnded>, Campai
         logs: Vec::new(),
     };
     Ok(Some(RunEnded { run, connections: Vec::new() }))
+}
+
+/// What a process said at last: of a panic its place and its message, else the last line.
+fn last_words(said: &str) -> String {
+    let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match lines.iter().position(|line| line.contains("panicked at")) {
+        Some(panic) => lines[panic..].iter().take(2).copied().collect::<Vec<_>>().join(" "),
+        None => lines.last().copied().unwrap_or("it said nothing").to_owned(),
+    }
 }
 
 /// Waits for the end of a run's process; kills it and returns `None` when interrupted.
@@ -384,4 +392,17 @@ fn factors_of(factors: &[Factor], cells: &[Cell]) -> Vec<Factor> {
 /// An error about a file as ours.
 fn file<T>(doing: &'static str, path: &Path, result: io::Result<T>) -> Result<T, CampaignError> {
     result.map_err(|source| CampaignError::File { doing, path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_words_of_a_process() {
+        let panic = "warming up\n\nthread 'main' panicked at src/run.rs:7:9:\nno such thing\nnote: run with `RUST_BACKTRACE=1`\n";
+        assert_eq!(last_words(panic), "thread 'main' panicked at src/run.rs:7:9: no such thing");
+        assert_eq!(last_words("one\ntwo\n\n"), "two");
+        assert_eq!(last_words(" \n"), "it said nothing");
+    }
 }
