@@ -182,35 +182,47 @@ impl Plan {
         numbered.map(|(number, levels)| Cell { number, levels }).collect()
     }
 
-    /// The cells that `only` leaves: each of them `FACTOR=LEVEL,LEVEL…`.
+    /// The cells that `only` leaves: each of them `FACTOR=LEVEL,LEVEL…,FACTOR=LEVEL…`.
     ///
     /// # Errors
     /// If there is no such factor or level, with those that there are.
     pub fn cells_of(&self, only: &[String]) -> Result<Vec<Cell>, String> {
         let mut cells = self.cells();
         for selection in only {
-            let (name, levels) = selection
-                .split_once('=')
-                .ok_or_else(|| format!("`{selection}`: write it as FACTOR=LEVEL,LEVEL…"))?;
-            let factor = self.factors.iter().find(|factor| factor.name == name).ok_or_else(|| {
-                format!(
-                    "`{selection}`: {}",
-                    unknown("factor", name, self.factors.iter().map(|f| f.name.as_str()))
-                )
-            })?;
-            let levels: Vec<_> = levels.split(',').map(str::trim).collect();
-            for level in &levels {
-                if !factor.levels.iter().any(|known| known == level) {
-                    let known = factor.levels.iter().map(String::as_str);
-                    return Err(format!(
-                        "`{selection}`: {}",
-                        unknown(&format!("level of {name}"), level, known)
-                    ));
-                }
+            for (factor, levels) in
+                self.selected(selection).map_err(|error| format!("`{selection}`: {error}"))?
+            {
+                cells.retain(|cell| cell.level(factor).is_some_and(|level| levels.contains(&level)));
             }
-            cells.retain(|cell| cell.level(name).is_some_and(|level| levels.contains(&level)));
         }
         Ok(cells)
+    }
+
+    /// Factors and levels that a selection names.
+    fn selected<'a>(&self, selection: &'a str) -> Result<Vec<(&'a str, Vec<&'a str>)>, String> {
+        let mut selected: Vec<(&str, Vec<&str>)> = Vec::new();
+        for word in selection.split(',').map(str::trim) {
+            let level = match word.split_once('=') {
+                Some((factor, level)) => {
+                    selected.push((factor.trim(), Vec::new()));
+                    level.trim()
+                }
+                None => word,
+            };
+            let Some((name, levels)) = selected.last_mut() else {
+                return Err("write it as FACTOR=LEVEL,LEVEL…".to_owned());
+            };
+            let factor = self.factors.iter().find(|factor| factor.name == *name);
+            let factor = factor.ok_or_else(|| {
+                unknown("factor", name, self.factors.iter().map(|known| known.name.as_str()))
+            })?;
+            if !factor.levels.iter().any(|known| known == level) {
+                let known = factor.levels.iter().map(String::as_str);
+                return Err(unknown(&format!("level of {name}"), level, known));
+            }
+            levels.push(level);
+        }
+        Ok(selected)
     }
 
     /// The experiment of one cell. `repetition` and `seed` are what `{repetition}` and `{seed}` stand for.

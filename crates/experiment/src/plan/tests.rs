@@ -102,6 +102,8 @@ fn only_some_cells() {
     };
     assert_eq!(numbers(&["link=wifi-b"]).unwrap(), [1, 3]);
     assert_eq!(numbers(&["link=umts,wifi-b", "loss=lite-1"]).unwrap(), [2, 3]);
+    assert_eq!(numbers(&["loss=lite-1,link=umts"]).unwrap(), [2], "two factors in one word");
+    assert_eq!(numbers(&["loss=lite-0,lite-1,link=umts"]).unwrap(), [0, 2]);
     assert_eq!(
         numbers(&["los=lite-1"]).unwrap_err(),
         "`los=lite-1`: there is no factor `los`: did you mean `loss`?"
