@@ -14,6 +14,7 @@ use crate::{nat, rights, tun};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// First argument of a process that checks.
 pub(crate) const SUBCOMMAND: &str = "__check";
@@ -114,7 +115,10 @@ fn state_directory(places: &Places) -> Result<String> {
 }
 
 fn control_group(places: &Places) -> Result<String> {
-    let path = Cgroup::planned_for(&places.process, &format!("lasthop-check-{}", std::process::id()))?;
+    // Several threads may check at once.
+    static CHECKS: AtomicU32 = AtomicU32::new(0);
+    let name = format!("lasthop-check-{}-{}", std::process::id(), CHECKS.fetch_add(1, Ordering::Relaxed));
+    let path = Cgroup::planned_for(&places.process, &name)?;
     let group = Cgroup::create(path)?;
     let shown = group.path().parent().map(|path| path.display().to_string()).unwrap_or_default();
     group.remove()?;

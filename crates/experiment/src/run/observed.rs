@@ -1,7 +1,8 @@
 //! Connections of programs, found in the capture of the run.
 //!
 //! What a program's sockets did is not ours to ask; the capture tells. A connection belongs to the command that ran on the
-//! node which opened it, at the time when it was opened. Of the places where it was captured the one counts that is nearest
+//! node which opened it, at the time when it was opened. Where several did, the plan decides and not which of their processes
+//! was quicker: the one with the latest `start`, and of equal ones the last in the plan. Of the places where it was captured the one counts that is nearest
 //! to the sender: nothing is lost yet there, and the round-trip times are whole.
 
 use crate::plan::Experiment;
@@ -82,7 +83,7 @@ fn of_ours(experiment: &Experiment, connection: &trace::Connection) -> bool {
     })
 }
 
-/// The program that opened it: the last one that was started on its node before.
+/// The program that opened it: of those that ran on its node, the last one by the plan.
 fn program<'a>(
     programs: &'a [Connection],
     experiment: &Experiment,
@@ -96,7 +97,12 @@ fn program<'a>(
             && program.from == node
             && (program.start_ns..=program.end_ns).contains(&at)
     });
-    running.max_by_key(|program| program.start_ns)
+    let place = |program: &Connection| {
+        let mut workloads = experiment.workloads.iter().enumerate();
+        let found = workloads.find(|(_, workload)| workload.name == program.workload);
+        found.map(|(place, workload)| (workload.start, place))
+    };
+    running.max_by_key(|program| place(program))
 }
 
 /// Name of the node with this address.
