@@ -4,35 +4,44 @@
 //! alike, and an interrupted campaign has as much of each. Repetition n of every cell has the same seed: cells that differ in
 //! something else than the link see the same errors at the same times.
 //!
-//! Each run is a process of its own ([`netlab::isolation`]). Runs go side by side as long as all their links together carry
-//! fewer packets than the machine can move without one run making another late.
+//! Each run is a process of its own ([`netlab::isolation`]), or a kernel of its own by the virtual clock ([`virtual_time`]).
+//! Processes go side by side as long as all their links together carry fewer packets than the machine can move without one run
+//! making another late; kernels have a processor each, and nothing makes them late.
 
 mod capacity;
+mod guest;
 mod machine;
+mod process;
+mod repeat;
 
 pub use capacity::Capacity;
+pub use guest::Guests;
 
 use crate::plan::{Plan, PlanError};
 use crate::run::{Job, SCRATCH};
 use results::journal::Journal;
 use results::manifest::SCHEMA;
-use results::{Cell, Clock, Factor, Manifest, RunEnded, RunRecord, Verdict, directory};
+use results::{Cell, Clock, Factor, Manifest, RunEnded, directory};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Hidden subcommand that executes a job.
 pub const SUBCOMMAND: &str = "__run";
 
-/// How often a waiting thread looks whether it was interrupted.
-const LOOK: Duration = Duration::from_millis(50);
+/// Where runs happen.
+#[derive(Debug)]
+pub enum Place {
+    /// On the host's kernel, by the real clock.
+    Host,
+    /// Each in a kernel of its own, by the virtual clock.
+    Guests(Guests),
+}
 
 /// A campaign that can be started.
 #[derive(Debug)]
@@ -55,6 +64,15 @@ pub enum Progress<'a> {
         cell: &'a Cell,
         /// Its repetition.
         repetition: u32,
+    },
+    /// A run by the virtual clock is so far.
+    Advanced {
+        /// Its cell.
+        cell: u32,
+        /// Its repetition.
+        repetition: u32,
+        /// By its own clock, boot included.
+        time: Duration,
     },
     /// A run ended.
     Ended {
@@ -93,6 +111,14 @@ pub enum CampaignError {
     /// A process cannot be started.
     #[error(transparent)]
     Netlab(#[from] netlab::Error),
+    /// The clock of a campaign that goes on is another one.
+    #[error("{} was begun with the {began} clock: go on with --clock {began}", directory.display())]
+    OtherClock {
+        /// The run directory.
+        directory: PathBuf,
+        /// Its clock.
+        began: &'static str,
+    },
 }
 
 /// What is asked for on top of the plan.
@@ -106,6 +132,8 @@ pub struct Asked {
     pub seed: Option<u64>,
     /// The run directory, instead of `runs/NAME/TIME-SEED`.
     pub out: Option<PathBuf>,
+    /// By the virtual clock: release of the kernel, and what it was made of.
+    pub guest: Option<(String, results::Guest)>,
 }
 
 impl Campaign {
@@ -130,8 +158,12 @@ impl Campaign {
             plan: plan.text.clone(),
             started_unix_ns: started.as_nanos() as u64,
             ended_unix_ns: None,
-            clock: Clock::Real,
-            kernel: machine::kernel(),
+            clock: if asked.guest.is_some() { Clock::Virtual } else { Clock::Real },
+            kernel: match &asked.guest {
+                Some((release, _)) => release.clone(),
+                None => machine::kernel(),
+            },
+            guest: asked.guest.as_ref().map(|(_, guest)| guest.clone()),
             machine: machine::machine(),
             seed,
             factors: factors_of(&plan.factors, &cells),
@@ -151,10 +183,14 @@ impl Campaign {
     /// Goes on with a campaign that was interrupted.
     ///
     /// # Errors
-    /// If the directory holds none.
-    pub fn resume(path: &Path) -> Result<Self, CampaignError> {
+    /// If the directory holds none, or one by another clock; `guest` is as in [`Asked`].
+    pub fn resume(path: &Path, guest: Option<&(String, results::Guest)>) -> Result<Self, CampaignError> {
         let results::Directory { path: directory, mut manifest, connections } =
             results::Directory::open(path)?;
+        if guest.is_some() != manifest.guest.is_some() {
+            let began = if guest.is_some() { "real" } else { "virtual" };
+            return Err(CampaignError::OtherClock { directory, began });
+        }
         let plan = Plan::parse(&manifest.plan.file, &manifest.plan.text)?;
         let runs = std::mem::take(&mut manifest.runs);
         let done = runs.into_iter().zip(connections).map(|(run, connections)| RunEnded { run, connections });
@@ -192,13 +228,14 @@ impl Campaign {
             .collect()
     }
 
-    /// Runs what is left, at most `capacity` at a time, and tells `progress`. When `interrupted` becomes true, runs that go on
-    /// are ended and forgotten. Returns whether all were run.
+    /// Runs what is left in `place`, at most `capacity` at a time, and tells `progress`. When `interrupted` becomes true, runs that
+    /// go on are ended and forgotten. Returns whether all were run.
     ///
     /// # Errors
     /// If a file of the run directory cannot be written, or a process not started.
     pub fn run(
         &mut self,
+        place: &Place,
         capacity: Capacity,
         interrupted: &AtomicBool,
         progress: &mut dyn FnMut(Progress<'_>),
@@ -213,7 +250,7 @@ impl Campaign {
                 Ok((cell, repetition, load))
             })
             .collect::<Result<_, PlanError>>()?;
-        let (ended, endings) = channel();
+        let (tell, words) = channel();
         let outcome = thread::scope(|scope| {
             let mut running: BTreeMap<(u32, u32), f64> = BTreeMap::new();
             loop {
@@ -225,14 +262,21 @@ impl Campaign {
                     running.insert((cell.number, repetition), load);
                     progress(Progress::Began { cell: &cell, repetition });
                     let job = self.job(cell, repetition);
-                    let ended = ended.clone();
-                    scope.spawn(move || supervise(&job, interrupted, &ended));
+                    let tell = tell.clone();
+                    scope.spawn(move || supervise(place, &job, interrupted, &tell));
                 }
                 if running.is_empty() {
                     return Ok(waiting.is_empty());
                 }
                 // We hold a sender ourselves, so that there is always one to come.
-                let Ok((cell, repetition, result)) = endings.recv() else { return Ok(false) };
+                let Ok(word) = words.recv() else { return Ok(false) };
+                let (cell, repetition, result) = match word {
+                    Word::Advanced(cell, repetition, time) => {
+                        progress(Progress::Advanced { cell, repetition, time });
+                        continue;
+                    }
+                    Word::Ended(cell, repetition, result) => (cell, repetition, *result),
+                };
                 running.remove(&(cell.number, repetition));
                 match result {
                     // Interrupted: as if it had not begun.
@@ -283,81 +327,23 @@ impl Campaign {
     }
 }
 
-/// A run that ended; `None` if it was interrupted.
-type Ending = (Cell, u32, Result<Option<RunEnded>, CampaignError>);
+/// What the thread of a run tells.
+enum Word {
+    /// Its cell and repetition are so far by their own clock.
+    Advanced(u32, u32, Duration),
+    /// It ended; without a run if it was interrupted.
+    Ended(Cell, u32, Box<Result<Option<RunEnded>, CampaignError>>),
+}
 
-/// Starts the process of a run, waits for it, and tells how it ended.
-fn supervise(job: &Job, interrupted: &AtomicBool, ended: &Sender<Ending>) {
-    let result = watch(job, interrupted);
+/// Has a job run, and tells how it ended.
+fn supervise(place: &Place, job: &Job, interrupted: &AtomicBool, tell: &Sender<Word>) {
     // Nobody listens any more if another run has failed to start.
-    let _ = ended.send((job.cell.clone(), job.repetition, result));
-}
-
-fn watch(job: &Job, interrupted: &AtomicBool) -> Result<Option<RunEnded>, CampaignError> {
-    let started = Instant::now();
-    let started_unix_ns = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
-    let folder = job.directory.join(SCRATCH);
-    let order = folder.join(format!("{}.job", job.stem()));
-    let text = serde_json::to_vec(job).map_err(io::Error::from);
-    file("write", &order, text.and_then(|text| fs::write(&order, text)))?;
-    let mut command =
-        netlab::isolation::command([OsString::from(SUBCOMMAND), order.clone().into_os_string()])?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = file("start", Path::new(SUBCOMMAND), command.spawn())?;
-    // Read all along, so that it never blocks on a full pipe.
-    let errors = child.stderr.take();
-    let said = thread::spawn(move || {
-        let mut said = String::new();
-        errors.map(|mut errors| errors.read_to_string(&mut said));
-        said
-    });
-    let Some(status) = wait(&mut child, interrupted) else { return Ok(None) };
-    let said = said.join().unwrap_or_default();
-    if let Ok(text) = fs::read(job.result())
-        && let Ok(ended) = serde_json::from_slice(&text)
-    {
-        return Ok(Some(ended));
-    }
-    let reason = format!("the run's process ended without a result ({status}): {}", last_words(&said));
-    let run = RunRecord {
-        cell: job.cell.number,
-        repetition: job.repetition,
-        verdict: Verdict::Failed,
-        reasons: vec![reason],
-        started_unix_ns,
-        seconds: 0.0,
-        wall_seconds: started.elapsed().as_secs_f64(),
-        links: Vec::new(),
-        captures: Vec::new(),
-        events: Vec::new(),
-        logs: Vec::new(),
+    let mut advanced = |time| drop(tell.send(Word::Advanced(job.cell.number, job.repetition, time)));
+    let result = match place {
+        Place::Host => process::run(job, interrupted),
+        Place::Guests(guests) => guests.run(job, interrupted, &mut advanced),
     };
-    Ok(Some(RunEnded { run, connections: Vec::new() }))
-}
-
-/// What a process said at last: of a panic its place and its message, else the last line.
-fn last_words(said: &str) -> String {
-    let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    match lines.iter().position(|line| line.contains("panicked at")) {
-        Some(panic) => lines[panic..].iter().take(2).copied().collect::<Vec<_>>().join(" "),
-        None => lines.last().copied().unwrap_or("it said nothing").to_owned(),
-    }
-}
-
-/// Waits for the end of a run's process; kills it and returns `None` when interrupted.
-fn wait(child: &mut Child, interrupted: &AtomicBool) -> Option<std::process::ExitStatus> {
-    loop {
-        if interrupted.load(Ordering::Acquire) {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status),
-            Ok(None) => thread::sleep(LOOK),
-            Err(_) => return None,
-        }
-    }
+    let _ = tell.send(Word::Ended(job.cell.clone(), job.repetition, Box::new(result)));
 }
 
 /// Executes the job in a file: what [`SUBCOMMAND`] does.
@@ -392,17 +378,4 @@ fn factors_of(factors: &[Factor], cells: &[Cell]) -> Vec<Factor> {
 /// An error about a file as ours.
 fn file<T>(doing: &'static str, path: &Path, result: io::Result<T>) -> Result<T, CampaignError> {
     result.map_err(|source| CampaignError::File { doing, path: path.to_owned(), source })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn last_words_of_a_process() {
-        let panic = "warming up\n\nthread 'main' panicked at src/run.rs:7:9:\nno such thing\nnote: run with `RUST_BACKTRACE=1`\n";
-        assert_eq!(last_words(panic), "thread 'main' panicked at src/run.rs:7:9: no such thing");
-        assert_eq!(last_words("one\ntwo\n\n"), "two");
-        assert_eq!(last_words(" \n"), "it said nothing");
-    }
 }

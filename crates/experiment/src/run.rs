@@ -1,7 +1,7 @@
 //! One run: one repetition of one cell, from an empty namespace to its result.
 //!
-//! [`execute`] is called by the first process of namespaces made for this run alone ([`netlab::isolation`]), on the host or,
-//! later, in a kernel of its own: it knows nothing of the campaign but the [`Job`], and leaves nothing but files below the
+//! [`execute`] is called by the first process of namespaces made for this run alone ([`netlab::isolation`]), on the host or in a
+//! kernel of its own ([`virtual_time`]): it knows nothing of the campaign but the [`Job`], and leaves nothing but files below the
 //! run directory.
 
 mod network;
@@ -82,19 +82,7 @@ pub fn execute(job: &Job) -> io::Result<()> {
     let started = Instant::now();
     let started_unix_ns = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
     let mut ended = run(job).unwrap_or_else(|reason| RunEnded {
-        run: RunRecord {
-            cell: job.cell.number,
-            repetition: job.repetition,
-            verdict: Verdict::Failed,
-            reasons: vec![reason],
-            started_unix_ns,
-            seconds: 0.0,
-            wall_seconds: 0.0,
-            links: Vec::new(),
-            captures: Vec::new(),
-            events: Vec::new(),
-            logs: Vec::new(),
-        },
+        run: RunRecord::failed(job.cell.number, job.repetition, reason),
         connections: Vec::new(),
     });
     ended.run.started_unix_ns = started_unix_ns;

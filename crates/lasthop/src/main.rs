@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod clock;
 mod compare_command;
 mod doctor_command;
 mod fit_command;
@@ -21,6 +22,13 @@ use link_command::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // This binary is the first process of a guest of the virtual clock, and what becomes its kernel.
+    if let Some(code) = virtual_time::guest::entry() {
+        return code;
+    }
+    if let Some(code) = virtual_time::boot::entry() {
+        return code;
+    }
     // This binary is its own keeper and checker; see `netlab::keeper`. Before anything else, and before any thread.
     if let Some(code) = netlab::keeper::entry() {
         return code;

@@ -6,8 +6,9 @@ mod summary;
 
 pub use arguments::RunArguments;
 
+use crate::clock::{Clock, GuestKernel, guest_kernel, processors};
 use crate::link_command::Failure;
-use experiment::campaign::{Asked, Campaign, Capacity};
+use experiment::campaign::{Asked, Campaign, Capacity, Guests, Place};
 use experiment::plan::{Plan, file::PlanFile};
 use progress::Bar;
 use report::{Options, Page, html};
@@ -15,7 +16,6 @@ use results::{Directory, Verdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread::available_parallelism;
 
 /// Exit status when some runs failed.
 const SOME_FAILED: i32 = 1;
@@ -32,10 +32,25 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     if arguments.list {
         return list(arguments);
     }
-    let mut campaign = campaign(arguments)?;
+    if arguments.clock == Clock::Real && (arguments.verify || arguments.guest_memory.is_some()) {
+        let option = if arguments.verify { "--verify" } else { "--guest-memory" };
+        return Err(format!("{option} is for --clock virtual").into());
+    }
+    let kernel = match arguments.clock {
+        Clock::Real => None,
+        Clock::Virtual => Some(guest_kernel(arguments.guest_memory, arguments.verify)?),
+    };
+    let mut campaign = campaign(arguments, kernel.as_ref())?;
     let left = campaign.left();
-    let processors = available_parallelism().map_or(1, std::num::NonZero::get);
-    let capacity = arguments.jobs.map_or(Capacity::of(processors), Capacity::runs);
+    let processors = processors();
+    let (place, capacity) = match kernel {
+        None => (Place::Host, Capacity::of(processors.len())),
+        Some(kernel) => {
+            let capacity = Capacity::runs(processors.len());
+            (Place::Guests(Guests::new(kernel.path, kernel.about, processors)), capacity)
+        }
+    };
+    let capacity = arguments.jobs.map_or(capacity, Capacity::runs);
     let directory = campaign.directory().to_owned();
     let manifest = campaign.manifest();
     if !arguments.quiet {
@@ -52,8 +67,8 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
     }
-    let mut bar = Bar::new(left.len(), arguments.quiet);
-    let complete = campaign.run(capacity, &interrupted, &mut |progress| bar.tell(&progress))?;
+    let mut bar = Bar::new(left.len(), arguments.clock == Clock::Virtual, arguments.quiet);
+    let complete = campaign.run(&place, capacity, &interrupted, &mut |progress| bar.tell(&progress))?;
     bar.finish();
     let directory = Directory::open(&directory)?;
     let table = results::table::write(&directory)?;
@@ -77,9 +92,10 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
 }
 
 /// A new campaign, or one to go on with.
-fn campaign(arguments: &RunArguments) -> Result<Campaign, Failure> {
+fn campaign(arguments: &RunArguments, kernel: Option<&GuestKernel>) -> Result<Campaign, Failure> {
+    let guest = kernel.map(|kernel| (kernel.release.clone(), kernel.about.clone()));
     if let Some(directory) = &arguments.resume {
-        return Ok(Campaign::resume(directory)?);
+        return Ok(Campaign::resume(directory, guest.as_ref())?);
     }
     let plan = read_plan(arguments)?;
     let asked = Asked {
@@ -87,6 +103,7 @@ fn campaign(arguments: &RunArguments) -> Result<Campaign, Failure> {
         repetitions: arguments.repetitions,
         seed: arguments.seed,
         out: arguments.out.clone(),
+        guest,
     };
     Ok(Campaign::create(plan, &asked)?)
 }

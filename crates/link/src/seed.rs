@@ -3,14 +3,14 @@
 //! The derivation is part of the contract, since results are repeated by it:
 //!
 //! 1. The campaign seed is a 64-bit number. Its key is `BLAKE3-derive-key("lasthop 1 campaign", seed as 8 bytes LE)`.
-//! 2. Each step down (`run`, `link`, `workload`, `direction`, `stage`) derives the next key from the key above and the name of the
+//! 2. Each step down (`run`, `link`, `workload`, `direction`, `stage`, `guest`) derives the next key from the key above and the name of the
 //!    step: `BLAKE3-derive-key("lasthop 1 <step>", key ‖ name as UTF-8)`.
 //! 3. The 32-byte key of a stage seeds ChaCha8.
 //!
 //! A stage is named, not numbered by its place in the pipeline (see [`crate::Pipeline`]), and every stage has a key of its
 //! own: adding or removing a stage does not shift the numbers of another.
 
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt;
 
@@ -89,6 +89,12 @@ impl Seed {
         self.step("lasthop 1 stage", name)
     }
 
+    /// Seed of the entropy of a kernel that a run has to itself.
+    #[must_use]
+    pub fn guest(&self) -> u64 {
+        self.step("lasthop 1 guest", "").stream().next_u64()
+    }
+
     /// The random stream of this place.
     #[must_use]
     pub fn stream(&self) -> Stream {
@@ -111,7 +117,6 @@ impl fmt::Debug for Seed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::Rng;
 
     fn first(seed: &Seed) -> u64 {
         seed.stream().next_u64()
@@ -122,6 +127,14 @@ mod tests {
         // Results in the field are repeated by these numbers: a change of this test breaks them.
         let stage = Seed::campaign(7).run(0).link("a").direction(Direction::Down).stage("errors");
         assert_eq!(first(&stage), 16_920_529_169_804_610_333);
+    }
+
+    #[test]
+    fn guests_of_repetitions_differ() {
+        let run = |number| Seed::campaign(7).run(number).guest();
+        assert_eq!(run(0), run(0));
+        assert_ne!(run(0), run(1));
+        assert_ne!(run(0), Seed::campaign(8).run(0).guest());
     }
 
     #[test]

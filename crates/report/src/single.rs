@@ -229,6 +229,7 @@ fn manifest(
         ended_unix_ns: header.map(|header| header.started.as_nanos() + (summary.seconds * 1e9) as u64),
         clock: Clock::Real,
         kernel: String::new(),
+        guest: None,
         machine: Machine {
             architecture: String::new(),
             processor: String::new(),

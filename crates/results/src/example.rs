@@ -44,6 +44,7 @@ pub fn manifest() -> Manifest {
         ended_unix_ns: None,
         clock: Clock::Real,
         kernel: "6.1.0".into(),
+        guest: None,
         machine: Machine {
             architecture: "x86_64".into(),
             processor: text(),

@@ -23,6 +23,9 @@ pub struct Manifest {
     pub clock: Clock,
     /// Release of the kernel whose TCP was measured (`uname -r`).
     pub kernel: String,
+    /// What the kernel of the virtual clock was made of; `None` with the real one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
     /// Where it ran.
     pub machine: Machine,
     /// Seed of the campaign; the runs' are derived from it (`link::Seed`).
@@ -64,6 +67,25 @@ pub enum Clock {
     Real,
     /// A clock that jumps over idle time, in a kernel of its own.
     Virtual,
+}
+
+/// A kernel of the virtual clock, and how it was run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guest {
+    /// Its source: package and version.
+    pub source: String,
+    /// Hash of all that it was made of: source, configuration, patches, compiler.
+    pub key: String,
+    /// Whether it is another version than the one asked for, since that has gone from the archive.
+    pub fallback: bool,
+    /// Ticks of its clock a second (`CONFIG_HZ`).
+    pub hz: u32,
+    /// Its wall clock at boot, in nanoseconds since 1970.
+    pub start_unix_ns: u64,
+    /// Memory of each instance in MiB, at most.
+    pub memory_mib: u32,
+    /// Whether each run was done twice and compared.
+    pub verified: bool,
 }
 
 /// The machine.
@@ -152,6 +174,32 @@ pub struct RunRecord {
     pub events: Vec<String>,
     /// Outputs of commands that were kept, relative to the run directory.
     pub logs: Vec<String>,
+}
+
+impl RunRecord {
+    /// A run that came to nothing.
+    #[must_use]
+    pub fn failed(cell: u32, repetition: u32, reason: String) -> Self {
+        Self {
+            cell,
+            repetition,
+            verdict: Verdict::Failed,
+            reasons: vec![reason],
+            started_unix_ns: 0,
+            seconds: 0.0,
+            wall_seconds: 0.0,
+            links: Vec::new(),
+            captures: Vec::new(),
+            events: Vec::new(),
+            logs: Vec::new(),
+        }
+    }
+
+    /// Makes it a failed one.
+    pub fn fail(&mut self, reason: String) {
+        self.verdict = Verdict::Failed;
+        self.reasons.insert(0, reason);
+    }
 }
 
 /// What to make of a run.

@@ -1,5 +1,6 @@
 //! The command line of `lasthop run`.
 
+use crate::clock::Clock;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -9,12 +10,16 @@ use std::path::PathBuf;
 A plan is a TOML file: a scenario (nodes and links), workloads, factors and their levels. experiments/ has some, and
 experiments/README.md says what can be in one. Runs go side by side where they do not disturb each other.
 
+With --clock virtual each run has a kernel of its own whose clock jumps over idle time (`lasthop kernel build` makes it, once):
+hours take seconds, nothing is ever late, and the same plan, seed and kernel give the same captures, byte by byte.
+
 Results are in runs/NAME/TIME-SEED/: manifest.json, results.parquet (a row per connection), captures, event logs,
 report.html. Exit status: 0 if all runs were good or overloaded, 1 if some failed, 130 after Ctrl-C.
 
 Examples:
   lasthop run experiments/quickstart.toml
   lasthop run experiments/tcp-baseline.toml --only link=umts,wifi-b --repetitions 5
+  lasthop run experiments/tcp-baseline.toml --clock virtual
   lasthop run --list experiments/tcp-baseline.toml
   lasthop run --resume runs/tcp-baseline/20261121T140000-7
   lasthop run plan.toml --json | tail -n 1 | jq '.cells[0].goodput.median'
@@ -36,6 +41,15 @@ pub struct RunArguments {
     /// Run directory [default: runs/NAME/TIME-SEED]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Clock that the runs go by
+    #[arg(short, long, value_enum, default_value_t)]
+    pub clock: Clock,
+    /// By the virtual clock: do each run twice, and fail if a byte differs
+    #[arg(long)]
+    pub verify: bool,
+    /// By the virtual clock: memory of a guest in MiB, at most
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(64..=65_536))]
+    pub guest_memory: Option<u32>,
     /// Runs at a time [default: as many as do not disturb each other]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,

@@ -1,8 +1,10 @@
 //! How far a campaign is.
 
 use experiment::campaign::Progress;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use results::Verdict;
+use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -12,11 +14,17 @@ pub struct Bar {
     running: usize,
     bad: usize,
     quiet: bool,
+    /// Whether it goes by the virtual clock.
+    is_virtual: bool,
+    /// Virtual time of the runs that have ended, in all.
+    through: Duration,
+    /// That of those which go on.
+    advanced: BTreeMap<(u32, u32), Duration>,
 }
 
 impl Bar {
     /// For so many runs.
-    pub fn new(runs: usize, quiet: bool) -> Self {
+    pub fn new(runs: usize, is_virtual: bool, quiet: bool) -> Self {
         let line = if quiet || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
         } else {
@@ -26,15 +34,21 @@ impl Bar {
             ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {msg}{elapsed} so far, {eta} to go");
         line.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         line.enable_steady_tick(Duration::from_millis(500));
-        Self { line, running: 0, bad: 0, quiet }
+        let (through, advanced) = (Duration::ZERO, BTreeMap::new());
+        Self { line, running: 0, bad: 0, quiet, is_virtual, through, advanced }
     }
 
     /// Takes in what happened.
     pub fn tell(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::Began { .. } => self.running += 1,
+            Progress::Advanced { cell, repetition, time } => {
+                self.advanced.insert((*cell, *repetition), *time);
+            }
             Progress::Ended { cell, run } => {
                 self.running -= 1;
+                self.advanced.remove(&(run.run.cell, run.run.repetition));
+                self.through += Duration::from_secs_f64(run.run.seconds);
                 self.line.inc(1);
                 if run.run.verdict != Verdict::Good {
                     self.bad += 1;
@@ -49,7 +63,14 @@ impl Bar {
             }
         }
         let bad = if self.bad > 0 { format!("{} not good, ", self.bad) } else { String::new() };
-        self.line.set_message(format!("{} running, {bad}", self.running));
+        let mut message = format!("{} running, {bad}", self.running);
+        if self.is_virtual {
+            let time = self.advanced.values().fold(self.through, |sum, time| sum + *time);
+            // Whole seconds: below them it changes faster than it can be read.
+            let time = HumanDuration(Duration::from_secs(time.as_secs()));
+            let _ = write!(message, "{time:#} of virtual time, ");
+        }
+        self.line.set_message(message);
     }
 
     fn say(&self, words: &str) {

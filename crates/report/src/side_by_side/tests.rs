@@ -47,6 +47,7 @@ fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         ended_unix_ns: Some(6),
         clock: Clock::Real,
         kernel: format!("6.{seed}"),
+        guest: None,
         machine: Machine {
             architecture: "x86_64".into(),
             processor: "P".into(),

@@ -100,6 +100,7 @@ fn manifest(seed: u64) -> Manifest {
         ended_unix_ns: Some(1_795_000_754_000_000_000),
         clock: Clock::Virtual,
         kernel: "7.2.0-lasthop".into(),
+        guest: None,
         machine: Machine {
             architecture: "x86_64".into(),
             processor: "An imagined processor".into(),

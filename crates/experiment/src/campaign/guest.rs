@@ -1,0 +1,188 @@
+//! A run in a kernel of its own, by the virtual clock.
+//!
+//! The guest writes into a folder that it has for itself. What it leaves there goes into the run directory when it has ended.
+
+use super::process::{last_words, result};
+use super::repeat;
+use super::{CampaignError, SUBCOMMAND, file};
+use crate::run::{Job, SCRATCH};
+use link::Seed;
+use results::{RunEnded, RunRecord};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+use virtual_time::order::{self, Order};
+use virtual_time::{Boot, instance};
+
+/// Folders of a run directory that runs write into.
+const KEPT: [&str; 3] = ["captures", "events", "logs"];
+
+/// Guests for runs.
+#[derive(Debug)]
+pub struct Guests {
+    /// The kernel.
+    kernel: PathBuf,
+    /// What the manifest says of it.
+    pub about: results::Guest,
+    /// Whether each run is done twice and compared.
+    verify: bool,
+    /// How long virtual time may stand still.
+    patience: Duration,
+    /// Processors that no guest is on.
+    free: Mutex<Vec<u32>>,
+}
+
+impl Guests {
+    /// Guests of this kernel, one on each of `processors`.
+    #[must_use]
+    pub fn new(kernel: PathBuf, about: results::Guest, mut processors: Vec<u32>) -> Self {
+        processors.reverse();
+        let verify = about.verified;
+        Self { kernel, about, verify, patience: instance::PATIENCE, free: Mutex::new(processors) }
+    }
+
+    /// Runs the job and tells how far it is; `None` if it was interrupted.
+    pub(super) fn run(
+        &self,
+        job: &Job,
+        interrupted: &AtomicBool,
+        advanced: &mut dyn FnMut(Duration),
+    ) -> Result<Option<RunEnded>, CampaignError> {
+        let started_unix_ns = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
+        let started = Instant::now();
+        let processor = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let outcome = self.once_or_twice(job, processor, interrupted, advanced);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).extend(processor);
+        let ended = match outcome? {
+            Outcome::Interrupted => None,
+            Outcome::Ended(ended) => Some(*ended),
+            Outcome::Nothing(reason) => Some(RunEnded {
+                run: RunRecord::failed(job.cell.number, job.repetition, reason),
+                connections: Vec::new(),
+            }),
+        };
+        Ok(ended.map(|mut ended| {
+            ended.run.started_unix_ns = started_unix_ns;
+            ended.run.wall_seconds = started.elapsed().as_secs_f64();
+            ended
+        }))
+    }
+
+    fn once_or_twice(
+        &self,
+        job: &Job,
+        processor: Option<u32>,
+        interrupted: &AtomicBool,
+        advanced: &mut dyn FnMut(Duration),
+    ) -> Result<Outcome, CampaignError> {
+        let scratch = job.directory.join(SCRATCH);
+        let folder = scratch.join(format!("{}-guest", job.stem()));
+        let mut outcome = self.once(job, &folder, processor, interrupted, advanced)?;
+        if let (Outcome::Ended(ended), true) = (&mut outcome, self.verify) {
+            let again = scratch.join(format!("{}-again", job.stem()));
+            match self.once(job, &again, processor, interrupted, advanced)? {
+                Outcome::Interrupted => outcome = Outcome::Interrupted,
+                Outcome::Nothing(reason) => {
+                    ended.run.fail(format!("not repeatable: the second time {reason}"));
+                }
+                Outcome::Ended(_) => {
+                    if let Some(difference) = repeat::difference(&folder, &again, &job.stem()) {
+                        ended.run.fail(format!("not repeatable: {difference}"));
+                    }
+                }
+            }
+            remove(&again)?;
+        }
+        if let Outcome::Ended(_) = outcome {
+            keep(&folder, &job.directory)?;
+        }
+        remove(&folder)?;
+        Ok(outcome)
+    }
+
+    /// One boot, with all its files in `folder`.
+    fn once(
+        &self,
+        job: &Job,
+        folder: &Path,
+        processor: Option<u32>,
+        interrupted: &AtomicBool,
+        advanced: &mut dyn FnMut(Duration),
+    ) -> Result<Outcome, CampaignError> {
+        remove(folder)?;
+        file("create", folder, fs::create_dir_all(folder.join(SCRATCH)))?;
+        // The plan's folder is at the same place there, and the current one is not.
+        let plan_file = std::path::absolute(&job.plan_file).unwrap_or_else(|_| job.plan_file.clone().into());
+        let plan_file = plan_file.to_string_lossy().into_owned();
+        let inside = Job { directory: order::WORK.into(), plan_file, ..job.clone() };
+        let name = format!("{SCRATCH}/job.json");
+        let text = serde_json::to_vec(&inside).map_err(io::Error::from);
+        file("write", &folder.join(&name), text.and_then(|text| fs::write(folder.join(&name), text)))?;
+        let order = Order {
+            command: vec![order::PROGRAM.into(), SUBCOMMAND.into(), format!("{}/{name}", order::WORK)],
+            environment: Order::environment(),
+            directory: "/".into(),
+            in_memory: vec![inside.scratch()],
+        };
+        let boot = Boot {
+            kernel: self.kernel.clone(),
+            work: folder.to_owned(),
+            order,
+            seed: Seed::campaign(job.seed).run(job.repetition.into()).guest(),
+            memory_mib: self.about.memory_mib,
+            processor,
+            patience: self.patience,
+        };
+        let ended = boot
+            .start()
+            .and_then(|instance| instance.wait(interrupted, &mut |progress| advanced(progress.virtual_time)));
+        let guest = match ended {
+            Ok(None) => return Ok(Outcome::Interrupted),
+            Ok(Some(ended)) => ended.guest,
+            Err(error) => return Ok(Outcome::Nothing(error.to_string())),
+        };
+        let outside = Job { directory: folder.to_owned(), ..job.clone() };
+        if let Some(ended) = result(&outside) {
+            return Ok(Outcome::Ended(Box::new(ended)));
+        }
+        let said = fs::read_to_string(order::errors(folder)).unwrap_or_default();
+        let status = match (guest.status, guest.message) {
+            (_, Some(message)) => message,
+            (status, None) => format!("status {}", status.unwrap_or_default()),
+        };
+        Ok(Outcome::Nothing(format!("the run ended without a result ({status}): {}", last_words(&said))))
+    }
+}
+
+/// What came of a boot.
+enum Outcome {
+    Ended(Box<RunEnded>),
+    /// Why there is no result.
+    Nothing(String),
+    Interrupted,
+}
+
+/// Moves what a guest has left into the run directory.
+fn keep(folder: &Path, directory: &Path) -> Result<(), CampaignError> {
+    for kept in KEPT {
+        let Ok(entries) = fs::read_dir(folder.join(kept)) else { continue };
+        let to = directory.join(kept);
+        file("create", &to, fs::create_dir_all(&to))?;
+        for entry in entries.flatten() {
+            let to = to.join(entry.file_name());
+            file("move a file to", &to, fs::rename(entry.path(), &to))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a folder, if it is there.
+fn remove(folder: &Path) -> Result<(), CampaignError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => file("remove", folder, Err(error)),
+        _ => Ok(()),
+    }
+}

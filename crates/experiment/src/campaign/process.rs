@@ -1,0 +1,92 @@
+//! A run as a process of its own on the host.
+
+use super::{CampaignError, SUBCOMMAND, file};
+use crate::run::{Job, SCRATCH};
+use results::{RunEnded, RunRecord};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+/// How often a waiting thread looks whether it was interrupted.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs the job; `None` if it was interrupted.
+pub fn run(job: &Job, interrupted: &AtomicBool) -> Result<Option<RunEnded>, CampaignError> {
+    let started = Instant::now();
+    let started_unix_ns = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
+    let folder = job.directory.join(SCRATCH);
+    let order = folder.join(format!("{}.job", job.stem()));
+    let text = serde_json::to_vec(job).map_err(io::Error::from);
+    file("write", &order, text.and_then(|text| fs::write(&order, text)))?;
+    let mut command =
+        netlab::isolation::command([OsString::from(SUBCOMMAND), order.clone().into_os_string()])?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = file("start", Path::new(SUBCOMMAND), command.spawn())?;
+    // Read all along, so that it never blocks on a full pipe.
+    let errors = child.stderr.take();
+    let said = thread::spawn(move || {
+        let mut said = String::new();
+        errors.map(|mut errors| errors.read_to_string(&mut said));
+        said
+    });
+    let Some(status) = wait(&mut child, interrupted) else { return Ok(None) };
+    let said = said.join().unwrap_or_default();
+    if let Some(ended) = result(job) {
+        return Ok(Some(ended));
+    }
+    let reason = format!("the run's process ended without a result ({status}): {}", last_words(&said));
+    let run = RunRecord {
+        started_unix_ns,
+        wall_seconds: started.elapsed().as_secs_f64(),
+        ..RunRecord::failed(job.cell.number, job.repetition, reason)
+    };
+    Ok(Some(RunEnded { run, connections: Vec::new() }))
+}
+
+/// The result that the job has written, if it came so far.
+pub fn result(job: &Job) -> Option<RunEnded> {
+    serde_json::from_slice(&fs::read(job.result()).ok()?).ok()
+}
+
+/// What a process said at last: of a panic its place and its message, else the last line.
+pub fn last_words(said: &str) -> String {
+    let lines: Vec<_> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match lines.iter().position(|line| line.contains("panicked at")) {
+        Some(panic) => lines[panic..].iter().take(2).copied().collect::<Vec<_>>().join(" "),
+        None => lines.last().copied().unwrap_or("it said nothing").to_owned(),
+    }
+}
+
+/// Waits for the end of a run's process; kills it and returns `None` when interrupted.
+fn wait(child: &mut Child, interrupted: &AtomicBool) -> Option<std::process::ExitStatus> {
+    loop {
+        if interrupted.load(Ordering::Acquire) {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) => thread::sleep(LOOK),
+            Err(_) => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_words_of_a_process() {
+        let panic = "warming up\n\nthread 'main' panicked at src/run.rs:7:9:\nno such thing\nnote: run with `RUST_BACKTRACE=1`\n";
+        assert_eq!(last_words(panic), "thread 'main' panicked at src/run.rs:7:9: no such thing");
+        assert_eq!(last_words("one\ntwo\n\n"), "two");
+        assert_eq!(last_words(" \n"), "it said nothing");
+    }
+}

@@ -1,0 +1,92 @@
+//! Whether two runs were the same, byte by byte; if not, where they part.
+
+use crate::run::SCRATCH;
+use capture::packets::{Packet, Reader};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Folders of a run that are compared.
+const COMPARED: [&str; 3] = ["captures", "events", "logs"];
+
+/// Where the run in `first` and that in `second` part; `None` if they are the same.
+pub fn difference(first: &Path, second: &Path, stem: &str) -> Option<String> {
+    // Captures first: they say most.
+    for folder in COMPARED {
+        let names: BTreeSet<_> = [first, second]
+            .iter()
+            .flat_map(|run| fs::read_dir(run.join(folder)).into_iter().flatten().flatten())
+            .map(|entry| entry.file_name())
+            .collect();
+        for name in names {
+            let name = Path::new(folder).join(name);
+            if let Some(difference) = file(&first.join(&name), &second.join(&name)) {
+                return Some(format!("{}: {difference}", name.display()));
+            }
+        }
+    }
+    let name = Path::new(SCRATCH).join(format!("{stem}.json"));
+    file(&first.join(&name), &second.join(&name)).map(|difference| format!("the results: {difference}"))
+}
+
+fn file(first: &Path, second: &Path) -> Option<String> {
+    let (one, other) = match (fs::read(first), fs::read(second)) {
+        (Ok(one), Ok(other)) => (one, other),
+        (Err(error), _) => return Some(format!("the first time: {error}")),
+        (_, Err(error)) => return Some(format!("the second time: {error}")),
+    };
+    if one == other {
+        return None;
+    }
+    if first.extension().is_some_and(|extension| extension == "pcapng") {
+        return Some(packets(&one, &other));
+    }
+    let at = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
+    Some(format!("byte {} of {} and {}", at + 1, one.len(), other.len()))
+}
+
+/// The first packet that differs. The captures differ in some byte.
+fn packets(one: &[u8], other: &[u8]) -> String {
+    let (mut one, mut other) = match (Reader::new(one), Reader::new(other)) {
+        (Ok(one), Ok(other)) => (one, other),
+        (Err(error), _) | (_, Err(error)) => return error.to_string(),
+    };
+    for number in 1_u64.. {
+        match (one.next(), other.next()) {
+            (Some(Ok(one)), Some(Ok(other))) => {
+                if let Some(what) = packet(&one, &other) {
+                    return format!("packet {number} {what}");
+                }
+            }
+            (None, None) => break,
+            (Some(_), None) => return format!("packet {number} is missing the second time"),
+            (None, Some(_)) => return format!("packet {number} came only the second time"),
+            (Some(Err(error)), _) | (_, Some(Err(error))) => return format!("packet {number}: {error}"),
+        }
+    }
+    "something beside the packets".to_owned()
+}
+
+/// How two packets differ.
+fn packet(one: &Packet, other: &Packet) -> Option<String> {
+    if one.time != other.time {
+        let (one, other) = (one.time.as_nanos(), other.time.as_nanos());
+        return Some(format!(
+            "is {} ns {}",
+            one.abs_diff(other),
+            if one < other { "later" } else { "earlier" }
+        ));
+    }
+    if one.interface != other.interface {
+        return Some(format!("is on interface {} instead of {}", other.interface, one.interface));
+    }
+    if one.bytes != other.bytes || one.length != other.length {
+        let same = one.bytes.iter().zip(&other.bytes).take_while(|(one, other)| one == other).count();
+        return Some(format!("differs from byte {} on", same + 1));
+    }
+    (one.comments != other.comments)
+        .then(|| format!("has the comments {:?} instead of {:?}", other.comments, one.comments))
+}
+
+#[cfg(test)]
+mod tests;

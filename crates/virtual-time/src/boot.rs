@@ -1,0 +1,150 @@
+//! From a process of the host to the kernel.
+//!
+//! A hidden subcommand of this program, as the first process of namespaces of its own ([`netlab::isolation`]): it enters the
+//! guest's file system ([`root`](crate::root)), fixes what differs between hosts and runs (address layout, environment,
+//! working directory, processor, capabilities), and becomes the kernel. So whoever ends this process ends the guest.
+
+use crate::order::PROGRAM;
+use crate::root::{self, KERNEL, MEMORY};
+use nix::sys::personality::{self, Persona};
+use rustix::process::Resource;
+use rustix::thread::{CapabilitySet, CpuSet, sched_setaffinity};
+use serde::{Deserialize, Serialize};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+/// First argument.
+pub const SUBCOMMAND: &str = "__boot";
+
+/// The guest's wall clock when it boots: 2026-01-01 00:00 UTC, so that certificates of today are valid in it.
+pub const START_UNIX_NS: u64 = 1_767_225_600_000_000_000;
+
+/// What to boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// The kernel, absolute.
+    pub kernel: PathBuf,
+    /// This program, absolute.
+    pub program: PathBuf,
+    /// The folder, absolute.
+    pub work: PathBuf,
+    /// Seed of the guest's entropy.
+    pub seed: u64,
+    /// Its memory in MiB.
+    pub memory_mib: u32,
+    /// The processor to stay on.
+    pub processor: Option<u32>,
+}
+
+/// The kernel's command line. Its random generator takes it in, so it has nothing in it but what is meant to make a difference.
+#[must_use]
+pub fn command_line(parameters: &Parameters) -> Vec<String> {
+    let Parameters { seed, memory_mib, .. } = parameters;
+    let words = [
+        format!("mem={memory_mib}M"),
+        "time-travel=inf-cpu".into(),
+        format!("time-travel-start={START_UNIX_NS}"),
+        format!("um_seed={seed}"),
+        "umid=lasthop".into(),
+        format!("uml_dir={MEMORY}"),
+        // Without ptrace where the host can: system calls of the guest cost less.
+        "seccomp=auto".into(),
+        // Nothing may come in from outside while it runs.
+        "con=null".into(),
+        "ssl=null".into(),
+        "stderr=1".into(),
+        "loglevel=4".into(),
+        "panic=-1".into(),
+        "root=/dev/root".into(),
+        "rootfstype=hostfs".into(),
+        "rootflags=/".into(),
+        "ro".into(),
+        format!("init={PROGRAM}"),
+        "--".into(),
+        crate::guest::SUBCOMMAND.into(),
+    ];
+    words.into()
+}
+
+/// Call this in `main` beside [`netlab::isolation::entry`]: if this process was started to become a kernel, it does, and the exit
+/// code comes back only if it cannot.
+#[must_use]
+pub fn entry() -> Option<ExitCode> {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next()? != SUBCOMMAND {
+        return None;
+    }
+    let parameters = arguments.next().unwrap_or_default();
+    let error = match serde_json::from_str(&parameters) {
+        Ok(parameters) => become_kernel(&parameters),
+        Err(error) => format!("parameters of a guest: {error}"),
+    };
+    eprintln!("lasthop: {error}");
+    Some(ExitCode::FAILURE)
+}
+
+/// Returns only what went wrong.
+fn become_kernel(parameters: &Parameters) -> String {
+    match prepare(parameters) {
+        Ok(mut command) => format!("start the kernel {}: {}", parameters.kernel.display(), command.exec()),
+        Err(error) => error,
+    }
+}
+
+fn prepare(parameters: &Parameters) -> Result<Command, String> {
+    root::enter(&parameters.kernel, &parameters.program, &parameters.work)?;
+    let tried = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
+    personality::set(Persona::ADDR_NO_RANDOMIZE).map_err(|error| tried("fix the address layout", &error))?;
+    if let Some(processor) = parameters.processor {
+        let mut set = CpuSet::new();
+        set.set(processor as usize);
+        sched_setaffinity(None, &set).map_err(|error| tried("stay on one processor", &error))?;
+    }
+    // The limits of a shell show in the guest's programs otherwise.
+    let stack = rustix::process::Rlimit {
+        current: Some(8 << 20),
+        maximum: rustix::process::getrlimit(Resource::Stack).maximum,
+    };
+    rustix::process::setrlimit(Resource::Stack, stack).map_err(|error| tried("limit the stack", &error))?;
+    drop_capabilities();
+    let mut command = Command::new(KERNEL);
+    command
+        .args(command_line(parameters))
+        .env_clear()
+        .env("TMPDIR", MEMORY)
+        .env("HOME", MEMORY)
+        .current_dir("/")
+        .stdin(Stdio::null());
+    Ok(command)
+}
+
+/// The kernel is an ordinary program: it needs no rights on the host. What a host does not know cannot be dropped, and need not.
+fn drop_capabilities() {
+    for capability in CapabilitySet::all() {
+        let _ = rustix::thread::remove_capability_from_bounding_set(capability);
+    }
+    let _ = rustix::thread::clear_ambient_capability_set();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_has_nothing_of_the_host() {
+        let parameters = Parameters {
+            kernel: "/home/somebody/kernel".into(),
+            program: "/home/somebody/lasthop".into(),
+            work: "/home/somebody/runs".into(),
+            seed: 7,
+            memory_mib: 512,
+            processor: Some(1),
+        };
+        let line = command_line(&parameters).join(" ");
+        assert!(line.contains("um_seed=7 ") && line.contains("mem=512M "), "{line}");
+        assert!(!line.contains("somebody"), "{line}");
+        let elsewhere = Parameters { work: "/other".into(), processor: None, ..parameters };
+        assert_eq!(command_line(&elsewhere).join(" "), line);
+    }
+}

@@ -1,0 +1,157 @@
+//! The first process of the guest: makes it a system, runs the order, powers off.
+//!
+//! The root is an overlay: what the host has is below, read-only, and what programs write is in the guest's memory. Only the
+//! folder that is shared with the host is the host's own.
+
+use crate::order::{GuestEnded, Order, WORK, errors, output, progress};
+use crate::root;
+use netlab::{Namespace, interface};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use rustix::process::{chdir, pivot_root};
+use rustix::system::{RebootCommand, reboot, sethostname};
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// First argument.
+pub const SUBCOMMAND: &str = "__guest";
+
+/// Call this in `main` first of all: if this process is a guest's first, it does its work and powers off.
+#[must_use]
+pub fn entry() -> Option<ExitCode> {
+    if std::env::args().nth(1)? != SUBCOMMAND {
+        return None;
+    }
+    if std::process::id() != 1 {
+        eprintln!("lasthop: {SUBCOMMAND} is for the first process of a guest");
+        return Some(ExitCode::FAILURE);
+    }
+    let started = Instant::now();
+    let work = Path::new(WORK);
+    let ended = match run(work, started) {
+        Ok(status) => GuestEnded { status: status.code(), message: by_signal(status), at: now(started) },
+        Err(error) => GuestEnded { status: None, message: Some(error), at: now(started) },
+    };
+    // The console has what cannot be written.
+    if let Err(error) = ended.write(work) {
+        eprintln!("lasthop: write how the guest ended: {error}; {ended:?}");
+    }
+    let _ = reboot(RebootCommand::PowerOff);
+    Some(ExitCode::FAILURE)
+}
+
+/// Virtual nanoseconds.
+fn now(started: Instant) -> u64 {
+    started.elapsed().as_nanos() as u64
+}
+
+fn by_signal(status: ExitStatus) -> Option<String> {
+    status.signal().map(|signal| format!("signal {signal} ended it"))
+}
+
+fn run(work: &Path, started: Instant) -> Result<ExitStatus, String> {
+    take_the_root()?;
+    let order = Order::read(work).map_err(|error| format!("read the order: {error}"))?;
+    settle(&order)?;
+    show_progress(work, started)?;
+    let create =
+        |path: &Path| File::create(path).map_err(|error| format!("create {}: {error}", path.display()));
+    let (program, arguments) = order.command.split_first().ok_or("an order without a program")?;
+    Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .envs(order.environment.iter().map(|(name, value)| (name, value)))
+        .current_dir(&order.directory)
+        .stdin(Stdio::null())
+        .stdout(create(&output(work))?)
+        .stderr(create(&errors(work))?)
+        .status()
+        .map_err(|error| format!("start {program}: {error}"))
+}
+
+/// Overlay over what the host shows, and the shared folder in it.
+fn take_the_root() -> Result<(), String> {
+    mounted("tmpfs", "/lasthop/overlay", None)?;
+    for folder in ["/lasthop/overlay/upper", "/lasthop/overlay/work"] {
+        fs::create_dir(folder).map_err(|error| format!("create {folder}: {error}"))?;
+    }
+    let layers = c"lowerdir=/,upperdir=/lasthop/overlay/upper,workdir=/lasthop/overlay/work,xino=off";
+    mount("overlay", "/lasthop/root", "overlay", MountFlags::empty(), Some(layers))
+        .map_err(|error| format!("mount the overlay: {error}"))?;
+    let shared = CString::new(WORK).map_err(|error| error.to_string())?;
+    mount("none", "/lasthop/root/lasthop/work", "hostfs", MountFlags::empty(), Some(shared.as_c_str()))
+        .map_err(|error| format!("mount the shared folder: {error}"))?;
+    let changed = chdir("/lasthop/root")
+        .and_then(|()| pivot_root(".", "lasthop/old"))
+        .and_then(|()| unmount("lasthop/old", UnmountFlags::DETACH))
+        .and_then(|()| chdir("/"));
+    changed.map_err(|error| format!("change the root: {error}"))
+}
+
+/// File systems of the kernel, a name, a loopback device.
+fn settle(order: &Order) -> Result<(), String> {
+    for folder in ["/proc", "/sys", "/dev", "/run", "/tmp", "/root"] {
+        if !root::exists(Path::new(folder)) {
+            fs::create_dir(folder).map_err(|error| format!("create {folder}: {error}"))?;
+        }
+    }
+    mounted("proc", "/proc", None)?;
+    mounted("sysfs", "/sys", None)?;
+    mounted("devtmpfs", "/dev", None)?;
+    mounted("tmpfs", "/run", Some("mode=755"))?;
+    mounted("cgroup2", "/sys/fs/cgroup", None)?;
+    // What a kernel of another configuration may lack, and only some programs want.
+    for (kind, folder) in [
+        ("devpts", "/dev/pts"),
+        ("tmpfs", "/dev/shm"),
+        ("bpf", "/sys/fs/bpf"),
+        ("tracefs", "/sys/kernel/tracing"),
+    ] {
+        let _ = fs::create_dir(folder);
+        let _ = mounted(kind, folder, None);
+    }
+    for folder in &order.in_memory {
+        fs::create_dir_all(folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
+        mounted("tmpfs", folder, None)?;
+    }
+    sethostname(b"lasthop").map_err(|error| format!("set the host name: {error}"))?;
+    Namespace::current().and_then(|own| interface::loopback_up(&own)).map_err(|error| error.to_string())
+}
+
+fn mounted(kind: &str, folder: impl AsRef<Path>, options: Option<&str>) -> Result<(), String> {
+    let folder = folder.as_ref();
+    let path = CString::new(folder.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+    let options = options.map(CString::new).transpose().map_err(|error| error.to_string())?;
+    mount(kind, path.as_c_str(), kind, MountFlags::empty(), options.as_deref())
+        .map_err(|error| format!("mount {kind} on {}: {error}", folder.display()))
+}
+
+/// Least virtual time between two looks at the clock.
+const OFTEN: Duration = Duration::from_millis(100);
+
+/// Has a thread write the clock into a file: every 100 ms at first, then ever more seldom, so that idle hours stay cheap and there
+/// is always a sign of life after one per cent more of the time.
+fn show_progress(work: &Path, started: Instant) -> Result<(), String> {
+    let path = progress(work);
+    let file = File::create(&path).map_err(|error| format!("create {}: {error}", path.display()))?;
+    let write = move || {
+        loop {
+            let elapsed = started.elapsed();
+            // Always as long, so that nothing of an earlier one stays.
+            let text = format!("{:020}\n", elapsed.as_nanos());
+            if file.write_all_at(text.as_bytes(), 0).is_err() {
+                return;
+            }
+            thread::sleep(OFTEN.max(elapsed / 100));
+        }
+    };
+    let started: io::Result<_> = thread::Builder::new().name("progress".into()).spawn(write);
+    started.map(drop).map_err(|error| format!("start a thread: {error}"))
+}

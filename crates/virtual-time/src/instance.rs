@@ -1,0 +1,232 @@
+//! A guest from outside: boot it, see how far it is, tell one that is dead or whose time stands still.
+
+use crate::boot::{self, Parameters};
+use crate::order::{GuestEnded, Order, read_progress};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// A guest to boot.
+#[derive(Debug, Clone)]
+pub struct Boot {
+    /// The kernel.
+    pub kernel: PathBuf,
+    /// The folder that the guest can write: [`order::WORK`](crate::order::WORK) there. It must exist.
+    pub work: PathBuf,
+    /// What it is to do.
+    pub order: Order,
+    /// Seed of its entropy: initial sequence numbers, ports that it chooses, addresses of its programs.
+    pub seed: u64,
+    /// Its memory in MiB. What it does not use costs nothing.
+    pub memory_mib: u32,
+    /// The processor to stay on.
+    pub processor: Option<u32>,
+    /// How long by the host's clock the guest's may stand still.
+    pub patience: Duration,
+}
+
+/// Memory of a guest in MiB unless asked for otherwise.
+pub const MEMORY_MIB: u32 = 512;
+
+/// How long virtual time may stand still before the guest is given up.
+pub const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How often the host looks at a guest.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Lines of the console that are kept.
+const CONSOLE_LINES: usize = 60;
+
+/// A guest that runs. It ends with this value, and with the thread that started it.
+#[derive(Debug)]
+pub struct Instance {
+    child: Child,
+    console: Option<JoinHandle<VecDeque<String>>>,
+    work: PathBuf,
+    started: Instant,
+    patience: Duration,
+}
+
+/// How far a guest is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// By its own clock, since it booted.
+    pub virtual_time: Duration,
+    /// By the host's.
+    pub wall_time: Duration,
+}
+
+/// A guest that ended as it should.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// How its program ended.
+    pub guest: GuestEnded,
+    /// From boot to power-off, by the host's clock.
+    pub wall_time: Duration,
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The order could not be written, or the process not started.
+    #[error("{doing}: {source}")]
+    Start {
+        /// What was tried.
+        doing: String,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// This program's path is unknown.
+    #[error(transparent)]
+    Netlab(#[from] netlab::Error),
+    /// The guest's clock does not advance.
+    #[error(
+        "virtual time stands still at {virtual_seconds:.6} s, for {wall_seconds:.0} s: a program there never blocks, or computes for very \
+         long (docs/virtual-time.md, \"What cannot work\")"
+    )]
+    StandsStill {
+        /// Where.
+        virtual_seconds: f64,
+        /// For how long.
+        wall_seconds: f64,
+    },
+    /// The kernel ended before the program did.
+    #[error("the guest's kernel ended without a result ({status}); its console: {}", console_text(console))]
+    Crashed {
+        /// How.
+        status: String,
+        /// The last lines.
+        console: Vec<String>,
+    },
+}
+
+fn console_text(console: &[String]) -> String {
+    let lines: Vec<_> = console.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() { "it said nothing".into() } else { lines.join(" | ") }
+}
+
+impl Boot {
+    /// Boots it.
+    ///
+    /// # Errors
+    /// If the order cannot be written or the process not be started.
+    pub fn start(&self) -> Result<Instance, Error> {
+        let absolute = |path: &PathBuf| {
+            path.canonicalize()
+                .map_err(|source| Error::Start { doing: format!("find {}", path.display()), source })
+        };
+        let work = absolute(&self.work)?;
+        let doing = || format!("write the guest's order in {}", work.display());
+        self.order.write(&work).map_err(|source| Error::Start { doing: doing(), source })?;
+        let program = std::env::current_exe()
+            .map_err(|source| Error::Start { doing: "find the path of this program".into(), source })?;
+        let parameters = Parameters {
+            kernel: absolute(&self.kernel)?,
+            program,
+            work: work.clone(),
+            seed: self.seed,
+            memory_mib: self.memory_mib,
+            processor: self.processor,
+        };
+        let text = serde_json::to_string(&parameters)
+            .map_err(|error| Error::Start { doing: "write down parameters".into(), source: error.into() })?;
+        let mut command =
+            netlab::isolation::command([OsString::from(boot::SUBCOMMAND), OsString::from(text)])?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child =
+            command.spawn().map_err(|source| Error::Start { doing: "start a guest".into(), source })?;
+        let console = child.stderr.take().map(|console| thread::spawn(move || last_lines(console)));
+        Ok(Instance { child, console, work, started: Instant::now(), patience: self.patience })
+    }
+}
+
+/// Reads all along, so that the guest never blocks on a full pipe.
+fn last_lines(console: impl Read) -> VecDeque<String> {
+    let mut lines = VecDeque::new();
+    let mut reader = BufReader::new(console);
+    let mut line = Vec::new();
+    while matches!(reader.read_until(b'\n', &mut line), Ok(count) if count > 0) {
+        if lines.len() == CONSOLE_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(String::from_utf8_lossy(&line).trim_end().to_owned());
+        line.clear();
+    }
+    lines
+}
+
+impl Instance {
+    /// Waits for its end and tells `progress` meanwhile. When `interrupted` becomes true, the guest is ended and `None` comes
+    /// back.
+    ///
+    /// # Errors
+    /// If its kernel ends without a result, or its time stands still.
+    pub fn wait(
+        mut self,
+        interrupted: &AtomicBool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Ended>, Error> {
+        let (mut seen, mut seen_at) = (0, Instant::now());
+        let status = loop {
+            if interrupted.load(Ordering::Acquire) {
+                return Ok(None);
+            }
+            match self.child.try_wait() {
+                Ok(Some(status)) => break status.to_string(),
+                Ok(None) => {}
+                Err(error) => break error.to_string(),
+            }
+            thread::sleep(LOOK);
+            let now = read_progress(&self.work);
+            if now != seen {
+                (seen, seen_at) = (now, Instant::now());
+                progress(Progress {
+                    virtual_time: Duration::from_nanos(now),
+                    wall_time: self.started.elapsed(),
+                });
+            } else if seen_at.elapsed() > self.patience {
+                return Err(Error::StandsStill {
+                    virtual_seconds: seen as f64 / 1e9,
+                    wall_seconds: seen_at.elapsed().as_secs_f64(),
+                });
+            }
+        };
+        match GuestEnded::read(&self.work) {
+            Some(guest) => Ok(Some(Ended { guest, wall_time: self.started.elapsed() })),
+            None => Err(Error::Crashed { status, console: self.console() }),
+        }
+    }
+
+    /// What the console said at last.
+    fn console(&mut self) -> Vec<String> {
+        let lines = self.console.take().map(|console| console.join().unwrap_or_default());
+        lines.unwrap_or_default().into()
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_of_a_console() {
+        let text: String = (0..100).map(|number| format!("line {number}\r\n")).collect();
+        let lines = last_lines(text.as_bytes());
+        assert_eq!(lines.len(), CONSOLE_LINES);
+        assert_eq!(lines.front().map(String::as_str), Some("line 40"));
+        assert_eq!(console_text(&["".into(), " a ".into(), "b".into()]), "a | b");
+        assert_eq!(console_text(&[]), "it said nothing");
+    }
+}

@@ -1,0 +1,138 @@
+//! What a guest is to do, and how it ended: files in the one folder that host and guest can both write.
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where the guest has the folder.
+pub const WORK: &str = "/lasthop/work";
+
+/// Where the guest has this program.
+pub const PROGRAM: &str = "/lasthop/program";
+
+const ORDER: &str = "order.json";
+const ENDED: &str = "ended.json";
+const PROGRESS: &str = "progress";
+const OUTPUT: &str = "stdout";
+const ERRORS: &str = "stderr";
+
+/// A program for the guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// The program and its arguments, as paths of the guest.
+    pub command: Vec<String>,
+    /// Its whole environment.
+    pub environment: Vec<(String, String)>,
+    /// Its working directory.
+    pub directory: PathBuf,
+    /// Folders that shall be in the guest's memory: files of the host's have times that differ from run to run.
+    pub in_memory: Vec<PathBuf>,
+}
+
+/// How the guest's program ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestEnded {
+    /// Its exit status; `None` if a signal ended it or it could not be started.
+    pub status: Option<i32>,
+    /// What else there is to say.
+    pub message: Option<String>,
+    /// Virtual nanoseconds since boot.
+    pub at: u64,
+}
+
+impl Order {
+    /// The same environment on every host: nothing of the caller's gets in.
+    #[must_use]
+    pub fn environment() -> Vec<(String, String)> {
+        [
+            ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+            ("HOME", "/root"),
+            ("USER", "root"),
+            ("SHELL", "/bin/sh"),
+            ("LANG", "C.UTF-8"),
+            ("TZ", "UTC"),
+            // glibc gives memory back and asks for it again page by page otherwise, and each page is a fault that the host has to
+            // serve.
+            ("MALLOC_TRIM_THRESHOLD_", "268435456"),
+            ("MALLOC_MMAP_THRESHOLD_", "268435456"),
+            ("MALLOC_TOP_PAD_", "1048576"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec()
+    }
+
+    /// Writes it into the folder.
+    pub fn write(&self, work: &Path) -> io::Result<()> {
+        fs::write(work.join(ORDER), serde_json::to_vec(self)?)
+    }
+
+    /// Reads it in the guest.
+    pub fn read(work: &Path) -> io::Result<Self> {
+        Ok(serde_json::from_slice(&fs::read(work.join(ORDER))?)?)
+    }
+}
+
+impl GuestEnded {
+    /// Writes it into the folder, all at once.
+    pub fn write(&self, work: &Path) -> io::Result<()> {
+        let new = work.join("ended.new");
+        fs::write(&new, serde_json::to_vec(self)?)?;
+        fs::rename(new, work.join(ENDED))
+    }
+
+    /// What the guest wrote; `None` if it did not get so far.
+    #[must_use]
+    pub fn read(work: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(work.join(ENDED)).ok()?).ok()
+    }
+}
+
+/// File that the guest writes its clock into from time to time.
+#[must_use]
+pub fn progress(work: &Path) -> PathBuf {
+    work.join(PROGRESS)
+}
+
+/// The guest's clock as last seen, in virtual nanoseconds since boot.
+#[must_use]
+pub fn read_progress(work: &Path) -> u64 {
+    fs::read_to_string(progress(work)).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// What the program wrote to its standard output.
+#[must_use]
+pub fn output(work: &Path) -> PathBuf {
+    work.join(OUTPUT)
+}
+
+/// What it wrote to its standard error.
+#[must_use]
+pub fn errors(work: &Path) -> PathBuf {
+    work.join(ERRORS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let order = Order {
+            command: vec!["true".into()],
+            environment: Order::environment(),
+            directory: "/".into(),
+            in_memory: vec!["/scratch".into()],
+        };
+        order.write(folder.path()).expect("written");
+        assert_eq!(Order::read(folder.path()).expect("read"), order);
+        assert_eq!(GuestEnded::read(folder.path()), None, "it has not ended");
+        let ended = GuestEnded { status: Some(3), message: None, at: 17 };
+        ended.write(folder.path()).expect("written");
+        assert_eq!(GuestEnded::read(folder.path()), Some(ended));
+        assert_eq!(read_progress(folder.path()), 0);
+        fs::write(progress(folder.path()), "1500000000\n").expect("written");
+        assert_eq!(read_progress(folder.path()), 1_500_000_000);
+    }
+}

@@ -1,0 +1,148 @@
+//! The file system that the kernel's process sees: the host's, none of which can be written, and one folder that can.
+//!
+//! The host enforces it, by a mount namespace of that process alone: whatever the guest does as its own root, it has no way to a
+//! file of the host that it could change. The paths in it are the same on every host:
+//!
+//! ```text
+//! /usr, /etc, …        the host's, read-only
+//! /lasthop/kernel      the kernel                /lasthop/work       the folder
+//! /lasthop/program     this program              /lasthop/memory     the guest's memory, a file without a name
+//! /lasthop/overlay, /lasthop/root, /lasthop/old  where the guest mounts its own things
+//! ```
+
+use rustix::fs::{AtFlags, CWD};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change, unmount,
+};
+use rustix::process::{chdir, pivot_root};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// Where the kernel finds its memory.
+pub const MEMORY: &str = "/lasthop/memory";
+
+/// Where the kernel is.
+pub const KERNEL: &str = "/lasthop/kernel";
+
+/// Folders of the host that the guest has of its own, or has nothing to look for in.
+const NOT_SHOWN: [&str; 4] = ["proc", "sys", "lost+found", "lasthop"];
+
+/// Moves this process, which has a mount namespace of its own, into that file system. `kernel`, `program` and `work` are absolute.
+///
+/// # Errors
+/// What could not be done, and why.
+pub fn enter(kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
+    tried(
+        "make the mounts private",
+        mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC),
+    )?;
+    // Any folder that exists will do: when it has become the root, the host's is seen again as it was.
+    let base = ["/tmp", "/mnt", "/run"].into_iter().find(|path| Path::new(path).is_dir()).unwrap_or("/tmp");
+    tried(
+        "mount an empty file system",
+        mount("lasthop", base, "tmpfs", MountFlags::empty(), Some(c"mode=755")),
+    )?;
+    tried("enter it", chdir(base))?;
+    for folder in ["old", "new"] {
+        tried("make a folder", fs::create_dir(folder))?;
+    }
+    tried("change the root", pivot_root(".", "old"))?;
+    tried("enter the new root", chdir("/"))?;
+    let (old, new) = (Path::new("/old"), Path::new("/new"));
+    show(old, new)?;
+    own_things(old, new, kernel, program, work)?;
+    tried("bind the new root", mount_bind_recursive(new, new))?;
+    tried("enter the new root", chdir(new))?;
+    tried("change the root", pivot_root(".", "lasthop/old"))?;
+    tried("leave the host's root", unmount("lasthop/old", UnmountFlags::DETACH))?;
+    tried("enter the root", chdir("/"))?;
+    tried("protect the root", read_only(Path::new("/"), false))
+}
+
+/// Every folder of the host's root, read-only.
+fn show(old: &Path, new: &Path) -> Result<(), String> {
+    let entries = tried("read the root", fs::read_dir(old))?;
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if NOT_SHOWN.iter().any(|hidden| name == *hidden) {
+            continue;
+        }
+        let (from, to) = (entry.path(), new.join(&name));
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_symlink() {
+            let target = tried("read a link", fs::read_link(&from))?;
+            tried("make a link", symlink(target, &to))?;
+        } else if kind.is_dir() {
+            tried("make a folder", fs::create_dir(&to))?;
+            let what = format!("show /{}", name.display());
+            tried(&what, mount_bind_recursive(&from, &to))?;
+            tried(&what, read_only(&to, true))?;
+        }
+    }
+    Ok(())
+}
+
+fn own_things(old: &Path, new: &Path, kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
+    let proc = new.join("proc");
+    tried("make a folder", fs::create_dir(&proc))?;
+    // A container may not be allowed to mount one; the caller's serves as well, since a process finds itself in it.
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    if mount("proc", &proc, "proc", flags, None).is_err() {
+        tried("bind /proc", mount_bind_recursive(old.join("proc"), &proc))?;
+    }
+    let own = new.join("lasthop");
+    for folder in ["", "work", "memory", "overlay", "root", "old"] {
+        tried("make a folder", fs::create_dir(own.join(folder)))?;
+    }
+    for (name, file) in [("kernel", kernel), ("program", program)] {
+        let to = own.join(name);
+        tried("make a file", fs::write(&to, ""))?;
+        let what = format!("bind {}", file.display());
+        tried(&what, mount_bind_recursive(below(old, file), &to))?;
+        tried(&what, read_only(&to, true))?;
+    }
+    let what = format!("bind {}", work.display());
+    tried(&what, mount_bind_recursive(below(old, work), own.join("work")))?;
+    tried(
+        "mount memory",
+        mount("lasthop", own.join("memory"), "tmpfs", MountFlags::NOSUID, Some(c"mode=700")),
+    )
+}
+
+/// An absolute path seen from where the host's root is now.
+fn below(old: &Path, path: &Path) -> PathBuf {
+    old.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// Makes a mount read-only, with those below it if asked for.
+fn read_only(path: &Path, recursive: bool) -> io::Result<()> {
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
+    let attributes =
+        libc::mount_attr { attr_set: libc::MOUNT_ATTR_RDONLY, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let flags = if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: path and attributes live across the call, and the size is that of the attributes.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn tried<T, E: std::fmt::Display>(doing: &str, result: Result<T, E>) -> Result<T, String> {
+    result.map_err(|error| format!("the guest's file system: {doing}: {error}"))
+}
+
+/// Whether a file exists, without following a link at its end.
+#[must_use]
+pub fn exists(path: &Path) -> bool {
+    rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+}
