@@ -1,5 +1,6 @@
 //! The command line: what can be said, and the help that says so.
 
+use crate::clock::Clock;
 use crate::fit_command::FitArguments;
 use crate::run_command::RunArguments;
 use clap::{Args, Parser, Subcommand};
@@ -61,6 +62,10 @@ pub enum Command {
 The program runs on the wireless host. Down is towards it, up is from it. The network that this command was started in is
 the other end: it is called host.lasthop inside, and its address is in LASTHOP_HOST.
 
+With --clock virtual both ends are in a kernel of their own whose clock jumps over idle time: hours take seconds, and the same
+seed gives the same packets. No network is out there but the program of --serve; files are the host's, and what is written stays
+in the guest, but for --capture, --events, --json and the folder $LASTHOP_KEEP.
+
 DIRECTION is a list of parameters: rate=2mbit  delay=40ms  jitter=5ms  queue=50p|64kB|200ms|inf|codel
   loss=1%|lite-4|FILE|none  burst=100ms  ber=1e-5  damage=lose|checksum|flip  duplicate=1%
   outage=10s+2s  trace=FILE  counted=ip|ethernet|wire
@@ -70,6 +75,7 @@ Examples:
   lasthop link --down rate=2mbit,delay=40ms --up rate=500kbit,loss=10% -- iperf3 -c host.lasthop
   lasthop link --down trace=att.down --up trace=att.up -- chromium http://host.lasthop/
   lasthop link --profile geo --publish 8080 -- python3 -m http.server 8080
+  lasthop link --clock virtual --profile gsm --serve 'python3 -m http.server 80' -- curl -O http://host.lasthop/file
   lasthop link --profile lte -- lasthop link --profile lossy-wifi -- bash       (two hops)
   lasthop link set 4f down rate=1mbit"
 )]
@@ -115,6 +121,18 @@ pub struct LinkArguments {
     /// Write the summary as one JSON object
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Run a program at the other end meanwhile, by the shell: a server for COMMAND
+    #[arg(long, value_name = "LINE")]
+    pub serve: Option<String>,
+    /// Clock that it goes by
+    #[arg(short, long, value_enum, default_value_t)]
+    pub clock: Clock,
+    /// By the virtual clock: bring what COMMAND leaves in the folder $LASTHOP_KEEP to this one
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// By the virtual clock: memory of the guest in MiB, at most
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(64..=65_536))]
+    pub guest_memory: Option<u32>,
     /// Spin for the last microseconds before a packet leaves: more exact, at the price of a processor
     #[arg(long)]
     pub precise: bool,

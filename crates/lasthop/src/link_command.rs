@@ -2,11 +2,14 @@
 
 mod assemble;
 mod running;
+mod serving;
 mod summary;
+mod virtually;
 
 pub use running::{list, set};
 
 use crate::arguments::LinkArguments;
+use crate::clock::Clock;
 use crate::notice::Notice;
 use crate::remote::{self, Listener};
 use assemble::{Assembled, assemble};
@@ -22,6 +25,7 @@ use netlab::tun::Tun;
 use netlab::{CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp};
 use packet::Layer;
 use running::Remote;
+use serving::Serving;
 use std::ffi::OsString;
 use std::io;
 use std::thread;
@@ -37,7 +41,15 @@ type Emulated = io::Result<Ending<Kernel, Recording>>;
 /// Runs the program and returns the exit status to leave with.
 pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let notice = Notice::new(arguments.quiet);
+    // Before anything else: what is wrong with the link is said here, not in a guest.
     let assembled = assemble(arguments)?;
+    if arguments.clock == Clock::Virtual {
+        return virtually::run(arguments);
+    }
+    if arguments.keep.is_some() || arguments.guest_memory.is_some() {
+        let option = if arguments.keep.is_some() { "--keep" } else { "--guest-memory" };
+        return Err(format!("{option} is for --clock virtual").into());
+    }
     let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
     let direction_seed = |direction| link_seed(seed).direction(direction);
     let up = assembled.link.up.build(&direction_seed(Direction::Up))?;
@@ -95,9 +107,11 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let listener =
         Listener::start(link.directory().join(remote::SOCKET), move |request| remote.answer(request))?;
 
+    let serving = arguments.serve.as_deref().map(|line| Serving::start(line, link.host())).transpose()?;
     link.start(&command)?;
     let ended = link.wait();
     let_connections_close(link.inside_namespace(), &assembled.link);
+    drop(serving);
     drop(listener);
     let dropped = link.inside().statistics()?.tx_dropped + link.outside().statistics()?.tx_dropped;
     let emulated = stop(&control, emulating);

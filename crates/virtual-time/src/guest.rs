@@ -64,7 +64,7 @@ fn run(work: &Path, started: Instant) -> Result<ExitStatus, String> {
     let create =
         |path: &Path| File::create(path).map_err(|error| format!("create {}: {error}", path.display()));
     let (program, arguments) = order.command.split_first().ok_or("an order without a program")?;
-    Command::new(program)
+    let status = Command::new(program)
         .args(arguments)
         .env_clear()
         .envs(order.environment.iter().map(|(name, value)| (name, value)))
@@ -73,7 +73,11 @@ fn run(work: &Path, started: Instant) -> Result<ExitStatus, String> {
         .stdout(create(&output(work))?)
         .stderr(create(&errors(work))?)
         .status()
-        .map_err(|error| format!("start {program}: {error}"))
+        .map_err(|error| format!("start {program}: {error}"))?;
+    for (file, name) in order.bring.iter().filter(|(file, _)| file.exists()) {
+        fs::copy(file, work.join(name)).map_err(|error| format!("bring out {}: {error}", file.display()))?;
+    }
+    Ok(status)
 }
 
 /// Overlay over what the host shows, and the shared folder in it.

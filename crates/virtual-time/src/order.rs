@@ -28,6 +28,8 @@ pub struct Order {
     pub directory: PathBuf,
     /// Folders that shall be in the guest's memory: files of the host's have times that differ from run to run.
     pub in_memory: Vec<PathBuf>,
+    /// Files of the guest to bring out when the program has ended, and their names in the folder.
+    pub bring: Vec<(PathBuf, String)>,
 }
 
 /// How the guest's program ended.
@@ -124,6 +126,7 @@ mod tests {
             environment: Order::environment(),
             directory: "/".into(),
             in_memory: vec!["/scratch".into()],
+            bring: vec![("/a/b".into(), "b".into())],
         };
         order.write(folder.path()).expect("written");
         assert_eq!(Order::read(folder.path()).expect("read"), order);

@@ -126,6 +126,7 @@ impl Guests {
             environment: Order::environment(),
             directory: "/".into(),
             in_memory: vec![inside.scratch()],
+            bring: Vec::new(),
         };
         let boot = Boot {
             kernel: self.kernel.clone(),

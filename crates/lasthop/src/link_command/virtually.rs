@@ -1,0 +1,224 @@
+//! `lasthop link --clock virtual`: the same command in a guest whose clock jumps over idle time.
+//!
+//! The guest gets the command line as it is, but for the clock. Its standard output and error come out here while it runs, and the
+//! files that were asked for are brought out when it has ended.
+
+use crate::arguments::LinkArguments;
+use crate::clock::{guest_kernel, processors};
+use crate::link_command::Failure;
+use crate::notice::Notice;
+use link::Seed;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use virtual_time::order::{self, Order};
+use virtual_time::{Boot, instance};
+
+/// Exit status after Ctrl-C, as of a shell.
+const INTERRUPTED: i32 = 130;
+/// Exit status of a command that a signal ended, as of a shell, less the signal.
+const BY_SIGNAL: i32 = 128;
+/// Variable with the folder that COMMAND can leave files in.
+const KEEP_VARIABLE: &str = "LASTHOP_KEEP";
+/// Name of that folder beside the guest's other files.
+const KEEP: &str = "keep";
+
+/// Runs the command in a guest and returns the exit status to leave with.
+pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
+    if arguments.command.is_empty() {
+        return Err("--clock virtual needs a COMMAND: a shell there has no terminal".into());
+    }
+    if !arguments.publish.is_empty() {
+        return Err("--publish is for the real clock: nothing outside can reach into a guest; --serve starts a server there".into());
+    }
+    let kernel = guest_kernel(arguments.guest_memory, false)?;
+    let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
+    let notice = Notice::new(arguments.quiet);
+    let work = tempfile::Builder::new().prefix("lasthop-guest-").tempdir()?;
+    fs::create_dir(work.path().join(KEEP))?;
+    let directory = std::env::current_dir()?;
+    let wanted = wanted(arguments, &directory);
+    let order = Order {
+        command: command(std::env::args_os().skip(2), seed)?,
+        environment: environment(),
+        directory,
+        in_memory: Vec::new(),
+        bring: wanted.iter().map(|file| (file.inside.clone(), file.name.to_owned())).collect(),
+    };
+    let boot = Boot {
+        kernel: kernel.path,
+        work: work.path().to_owned(),
+        order,
+        seed: Seed::campaign(seed).run(0).guest(),
+        memory_mib: kernel.about.memory_mib,
+        processor: processors().last().copied(),
+        patience: instance::PATIENCE,
+    };
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    let mut said = [
+        Said::new(order::output(work.path()), Box::new(io::stdout())),
+        Said::new(order::errors(work.path()), Box::new(io::stderr())),
+    ];
+    let ended = boot.start()?.wait(&interrupted, &mut |_| {
+        for said in &mut said {
+            said.pass_on();
+        }
+    })?;
+    for said in &mut said {
+        said.pass_on();
+    }
+    let Some(ended) = ended else { return Ok(INTERRUPTED) };
+    for file in wanted {
+        let from = work.path().join(file.name);
+        // What was not written was explained by the command itself.
+        if from.exists() {
+            fs::copy(&from, &file.outside)
+                .map_err(|error| format!("write {}: {error}", file.outside.display()))?;
+        }
+    }
+    keep(&work.path().join(KEEP), arguments.keep.as_deref(), notice)?;
+    let virtual_seconds = Duration::from_nanos(ended.guest.at).as_secs_f64();
+    notice.say(format_args!(
+        "{virtual_seconds:.3} s of virtual time in {:.3} s",
+        ended.wall_time.as_secs_f64()
+    ));
+    if let Some(message) = &ended.guest.message {
+        notice.warn(message);
+    }
+    Ok(ended.guest.status.unwrap_or(BY_SIGNAL))
+}
+
+/// A file that was asked for.
+struct Wanted {
+    /// Its path in the guest.
+    inside: PathBuf,
+    /// Where it goes on the host.
+    outside: PathBuf,
+    /// Its name between the two.
+    name: &'static str,
+}
+
+fn wanted(arguments: &LinkArguments, directory: &Path) -> Vec<Wanted> {
+    let files =
+        [(&arguments.capture, "capture"), (&arguments.events, "events"), (&arguments.json, "summary")];
+    let wanted = |(path, name): (&Option<PathBuf>, &'static str)| {
+        let path = path.as_ref()?;
+        Some(Wanted { inside: directory.join(path), outside: path.clone(), name })
+    };
+    files.into_iter().filter_map(wanted).collect()
+}
+
+/// The command line for the guest, from what follows `link` here: without what is about the clock, and with the seed.
+fn command(given: impl Iterator<Item = OsString>, seed: u64) -> Result<Vec<String>, Failure> {
+    let mut words = vec![order::PROGRAM.to_owned(), "link".into(), "--seed".into(), seed.to_string()];
+    let mut given = given.map(|word| {
+        word.into_string().map_err(|word| Failure::from(format!("{} is not UTF-8", word.display())))
+    });
+    while let Some(word) = given.next().transpose()? {
+        match word.as_str() {
+            "--" => {
+                words.push(word);
+                for word in given {
+                    words.push(word?);
+                }
+                break;
+            }
+            "--clock" | "-c" | "--seed" | "-s" | "--keep" | "--guest-memory" => drop(given.next()),
+            one if ["--clock=", "--seed=", "--keep=", "--guest-memory="]
+                .iter()
+                .any(|start| one.starts_with(start)) => {}
+            // A short option and its value in one word.
+            one if (one.starts_with("-c") || one.starts_with("-s")) && !one.starts_with("--") => {}
+            _ => words.push(word),
+        }
+    }
+    Ok(words)
+}
+
+fn environment() -> Vec<(String, String)> {
+    let mut environment = Order::environment();
+    environment.push((KEEP_VARIABLE.into(), format!("{}/{KEEP}", order::WORK)));
+    environment
+}
+
+/// A file of the guest that grows, passed on.
+struct Said {
+    path: PathBuf,
+    from: Option<File>,
+    to: Box<dyn Write>,
+}
+
+impl Said {
+    fn new(path: PathBuf, to: Box<dyn Write>) -> Self {
+        Self { path, from: None, to }
+    }
+
+    fn pass_on(&mut self) {
+        if self.from.is_none() {
+            self.from = File::open(&self.path).ok();
+        }
+        let mut bytes = Vec::new();
+        if let Some(from) = &mut self.from
+            && matches!(from.read_to_end(&mut bytes), Ok(count) if count > 0)
+        {
+            // A reader that has gone does not end the guest.
+            let _ = self.to.write_all(&bytes).and_then(|()| self.to.flush());
+        }
+    }
+}
+
+/// Moves what COMMAND left into the folder that was named.
+fn keep(from: &Path, to: Option<&Path>, notice: Notice) -> Result<(), Failure> {
+    let files: Vec<_> = fs::read_dir(from)?.flatten().collect();
+    let Some(to) = to else {
+        if !files.is_empty() {
+            notice.warn(format_args!(
+                "{} files in ${KEEP_VARIABLE} are dropped: --keep DIR says where they go",
+                files.len()
+            ));
+        }
+        return Ok(());
+    };
+    fs::create_dir_all(to).map_err(|error| format!("create {}: {error}", to.display()))?;
+    for file in files {
+        let to = to.join(file.file_name());
+        let copied = Command::new("cp").arg("-r").arg(file.path()).arg(&to).status();
+        match copied {
+            Ok(status) if status.success() => {}
+            Ok(status) => return Err(format!("copy to {}: cp ended with {status}", to.display()).into()),
+            Err(error) => return Err(format!("copy to {}: {error}", to.display()).into()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inside(given: &[&str]) -> String {
+        let words = command(given.iter().map(OsString::from), 7).expect("words");
+        words[4..].join(" ")
+    }
+
+    #[test]
+    fn the_guest_gets_what_was_said_but_the_clock() {
+        assert_eq!(
+            inside(&["--clock", "virtual", "-p", "umts", "--", "a", "--clock", "b"]),
+            "-p umts -- a --clock b"
+        );
+        assert_eq!(inside(&["-cvirtual", "--seed=3", "--loss=1%", "--", "x"]), "--loss=1% -- x");
+        assert_eq!(inside(&["-s", "3", "--keep", "out", "--cc", "reno", "--", "x"]), "--cc reno -- x");
+        let words = command(["--", "true"].iter().map(OsString::from), 7).expect("words");
+        assert_eq!(words, ["/lasthop/program", "link", "--seed", "7", "--", "true"]);
+    }
+}
