@@ -16,6 +16,7 @@ use results::{Directory, Verdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Exit status when some runs failed.
 const SOME_FAILED: i32 = 1;
@@ -32,8 +33,12 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     if arguments.list {
         return list(arguments);
     }
-    if arguments.clock == Clock::Real && (arguments.verify || arguments.guest_memory.is_some()) {
-        let option = if arguments.verify { "--verify" } else { "--guest-memory" };
+    let of_guests = [
+        ("--verify", arguments.verify),
+        ("--guest-memory", arguments.guest_memory.is_some()),
+        ("--patience", arguments.patience.is_some()),
+    ];
+    if let (Clock::Real, Some((option, _))) = (arguments.clock, of_guests.iter().find(|(_, given)| *given)) {
         return Err(format!("{option} is for --clock virtual").into());
     }
     let kernel = match arguments.clock {
@@ -47,7 +52,11 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         None => (Place::Host, Capacity::of(processors.len())),
         Some(kernel) => {
             let capacity = Capacity::runs(processors.len());
-            (Place::Guests(Guests::new(kernel.path, kernel.about, processors)), capacity)
+            let mut guests = Guests::new(kernel.path, kernel.about, processors);
+            if let Some(seconds) = arguments.patience {
+                guests.patience = Duration::from_secs(seconds);
+            }
+            (Place::Guests(guests), capacity)
         }
     };
     let capacity = arguments.jobs.map_or(capacity, Capacity::runs);

@@ -1,80 +1,14 @@
 //! `lasthop run` as a user runs it: plans, real TCP in namespaces of its own, the run directory.
 
+mod lab;
+
+use lab::{Lab, json, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// A folder with plans; see [`Lab::run`].
-struct Lab {
-    folder: tempfile::TempDir,
-}
-
-impl Lab {
-    /// A lab, or `None` with the reason on the output where there cannot be one.
-    fn new() -> Option<Self> {
-        let possible = Command::new("unshare").args(["--net", "--mount", "--pid", "--fork", "true"]).output();
-        if !possible.is_ok_and(|output| output.status.success()) {
-            println!("skipped: making namespaces needs root");
-            return None;
-        }
-        Some(Self { folder: tempfile::tempdir().expect("a folder") })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn command(&self, plan: &str, arguments: &[&str]) -> Command {
-        fs::write(self.path("plan.toml"), plan).expect("a plan");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
-        command.current_dir(self.folder.path()).args(["run", "plan.toml", "--out", "out"]).args(arguments);
-        command
-    }
-
-    /// Runs the plan into `out`.
-    fn run(&self, plan: &str, arguments: &[&str]) -> Output {
-        self.command(plan, arguments).output().expect("lasthop runs")
-    }
-
-    fn spawn(&self, plan: &str) -> Child {
-        self.command(plan, &[]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("lasthop runs")
-    }
-
-    /// All runs of the journal.
-    fn journal(&self) -> Vec<Value> {
-        let text = fs::read_to_string(self.path("out/runs.jsonl")).expect("a journal");
-        text.lines().map(|line| serde_json::from_str(line).expect("a run")).collect()
-    }
-
-    /// Processes whose command line names the folder.
-    fn processes(&self) -> Vec<String> {
-        let folder = self.folder.path().to_string_lossy().into_owned();
-        let entries = fs::read_dir("/proc").expect("processes").flatten();
-        let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-        let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-        lines.filter(|line| line.contains(&folder) || line.contains("lasthop-test-marker")).collect()
-    }
-
-    fn wait_until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
-        let end = Instant::now() + Duration::from_mins(1);
-        while !condition(self) {
-            assert!(Instant::now() < end, "{what} did not happen: {:?}", self.processes());
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn json(path: &Path) -> Value {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_str(&text).expect("JSON")
-}
 
 /// Two loss profiles, two repetitions.
 const SMALL: &str = r#"

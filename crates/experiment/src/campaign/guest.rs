@@ -29,8 +29,8 @@ pub struct Guests {
     pub about: results::Guest,
     /// Whether each run is done twice and compared.
     verify: bool,
-    /// How long virtual time may stand still.
-    patience: Duration,
+    /// How long virtual time may stand still; [`instance::PATIENCE`] at first.
+    pub patience: Duration,
     /// Processors that no guest is on.
     free: Mutex<Vec<u32>>,
 }

@@ -1,0 +1,322 @@
+//! The virtual clock as a user meets it: the same bytes again, a host that stays as it was, guests that end badly.
+//!
+//! These need the kernel (`lasthop kernel build`, which `make test` does once) and are skipped without it.
+
+mod lab;
+
+use lab::{Lab, text};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A lab where the kernel is there; otherwise says why it is not.
+fn virtual_lab() -> Option<Lab> {
+    let lab = Lab::new()?;
+    let shown = Command::new(env!("CARGO_BIN_EXE_lasthop")).args(["kernel", "show", "--json"]).output();
+    let built = shown.ok().and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());
+    if std::env::var_os("LASTHOP_KERNEL").is_none() && !built.is_some_and(|shown| shown["built"] == true) {
+        println!("skipped: the kernel of the virtual clock is not built: `lasthop kernel build`");
+        return None;
+    }
+    Some(lab)
+}
+
+const VIRTUAL: &[&str] = &["--clock", "virtual"];
+
+fn plan(workloads: &str) -> String {
+    format!(
+        r#"
+        seed = 7
+        [scenario]
+        [[scenario.links]]
+        name = "air"
+        between = ["mobile", "server"]
+        profile = "gsm"
+        loss = "lite-4"
+        [capture]
+        keep = "all"
+        {workloads}
+        "#
+    )
+}
+
+const BULK: &str = r#"
+[[workloads]]
+name = "download"
+kind = "bulk"
+from = "server"
+to = "mobile"
+bytes = "20kB"
+"#;
+
+/// Programs that draw random numbers, look at the time, and choose ports.
+const PROGRAMS: &str = r#"
+[[workloads]]
+name = "server"
+kind = "command"
+node = "server"
+command = "head -c 20000 /dev/urandom > file && exec python3 -m http.server 80 --bind {address.server}"
+listens = 80
+background = true
+[[workloads]]
+name = "fetch"
+kind = "command"
+node = "mobile"
+command = "curl -sv -o got http://{address.server}/file && sha256sum got && date +%s.%N && env | sort && cat /proc/self/maps | tail -n 3"
+"#;
+
+/// All files of a run directory that runs wrote.
+fn files(out: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for folder in ["captures", "events", "logs", "."] {
+        for entry in fs::read_dir(out.join(folder)).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.path().is_file() && (folder != "." || name == "results.parquet") {
+                all.insert(format!("{folder}/{name}"), fs::read(entry.path()).expect("a file"));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_wherever_and_whoever() {
+    let Some(lab) = virtual_lab() else { return };
+    let Some(elsewhere) = virtual_lab() else { return };
+    let plan = plan(PROGRAMS);
+    let folder = elsewhere.path("a/longer/name/for/a/folder");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("plan.toml"), &plan).expect("a plan");
+    let first = lab.run(&plan, VIRTUAL);
+    assert!(first.status.success(), "{}", text(&first.stderr));
+    // Another directory, another environment, another working directory, other limits, beside other work.
+    let mut beside = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
+    let second = elsewhere
+        .command(&plan, &[VIRTUAL, &["--out", "there", "--jobs", "1"]].concat())
+        .current_dir(&folder)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
+        .env("HOME", std::env::var("HOME").unwrap_or_default())
+        .env("LASTHOP_KERNEL", std::env::var("LASTHOP_KERNEL").unwrap_or_default())
+        .env("LANG", "de_DE.UTF-8")
+        .env("TZ", "Pacific/Auckland")
+        .env("MUCH", "x".repeat(30_000))
+        .output();
+    beside.kill().and_then(|()| beside.wait()).expect("ended");
+    let second = second.expect("lasthop runs");
+    assert!(second.status.success(), "{}", text(&second.stderr));
+    let (one, other) = (files(&lab.path("out")), files(&folder.join("there")));
+    assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>());
+    assert!(one.len() >= 5, "a capture, an event log, two logs, the rows: {:?}", one.keys());
+    for (name, bytes) in &one {
+        assert!(*bytes == other[name], "{name} differs: {} and {} bytes", bytes.len(), other[name].len());
+    }
+}
+
+#[test]
+fn another_seed_gives_another_run() {
+    let Some(lab) = virtual_lab() else { return };
+    let capture = |seed: &str, out: &str| {
+        let output = lab.run(&plan(BULK), &[VIRTUAL, &["--seed", seed, "--out", out]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        fs::read(lab.path(out).join("captures/c000-r00.pcapng")).expect("a capture")
+    };
+    assert_ne!(capture("1", "one"), capture("2", "two"));
+}
+
+#[test]
+fn runs_are_verified() {
+    let Some(lab) = virtual_lab() else { return };
+    let output = lab.run(&plan(BULK), &[VIRTUAL, &["--verify", "-n", "2"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(lab.path("out/manifest.json")).expect("a manifest")).expect("JSON");
+    assert_eq!((&manifest["clock"], &manifest["guest"]["verified"]), (&"virtual".into(), &true.into()));
+    assert_eq!(manifest["guest"]["hz"], 1000);
+    // The folder that host and guest share is the one thing that differs between the two times.
+    let leaking = plan(
+        r#"
+        [[workloads]]
+        name = "leak"
+        kind = "command"
+        node = "mobile"
+        command = "stat -c %y /lasthop/work/order.json"
+        "#,
+    );
+    let output = lab.run(&leaking, &[VIRTUAL, &["--verify", "--out", "leaking"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("not repeatable: logs/c000-r00-leak.log: byte "), "{said}");
+}
+
+/// E: "the guest must not be able to change the host's files".
+#[test]
+fn the_host_stays_as_it_was() {
+    let Some(lab) = virtual_lab() else { return };
+    let precious = lab.path("precious");
+    fs::write(&precious, "mine").expect("written");
+    let file = precious.display();
+    let workload = plan(&format!(
+        r#"
+        [[workloads]]
+        name = "vandal"
+        kind = "command"
+        node = "mobile"
+        command = """
+        echo spoilt > {file}; cat {file}; rm -f {file}
+        mkdir /tmp/host && mount -t hostfs none -o / /tmp/host
+        echo spoilt > /tmp/host{file}; rm -f /tmp/host{file}; mount -o remount,rw /tmp/host; echo spoilt > /tmp/host{file}
+        touch /tmp/host/etc/lasthop-was-here; mkdir /tmp/host/lasthop-was-here; true"""
+        "#
+    ));
+    let output = lab.run(&workload, VIRTUAL);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = fs::read_to_string(lab.path("out/logs/c000-r00-vandal.log")).expect("a log");
+    assert!(said.starts_with("spoilt\n"), "there it can write where it wants: {said}");
+    assert!(said.contains("Read-only file system"), "{said}");
+    assert_eq!(fs::read_to_string(&precious).expect("still there"), "mine");
+    assert!(!Path::new("/etc/lasthop-was-here").exists() && !Path::new("/lasthop-was-here").exists());
+}
+
+#[test]
+fn time_that_stands_still_is_noticed() {
+    let Some(lab) = virtual_lab() else { return };
+    let busy = plan(
+        r#"
+        [[workloads]]
+        name = "busy"
+        kind = "command"
+        node = "mobile"
+        command = "sleep 2; while :; do :; done"
+        "#,
+    );
+    let output = lab.run(&busy, &[VIRTUAL, &["--patience", "3"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("virtual time stands still at "), "{said}");
+    assert!(lab.processes().is_empty(), "{:?}", lab.processes());
+}
+
+#[test]
+fn a_guest_that_crashes_shows_its_console() {
+    let Some(lab) = virtual_lab() else { return };
+    let crash = plan(
+        r#"
+        [[workloads]]
+        name = "crash"
+        kind = "command"
+        node = "mobile"
+        command = "echo lasthop-says-goodbye > /dev/kmsg; echo c > /proc/sysrq-trigger; sleep 1; false"
+        "#,
+    );
+    let output = lab.run(&crash, VIRTUAL);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("the guest's kernel ended without a result"), "{said}");
+    assert!(said.contains("panic"), "{said}");
+}
+
+#[test]
+fn nothing_is_left_of_a_guest_whose_caller_was_killed() {
+    let Some(lab) = virtual_lab() else { return };
+    let marker = format!("lasthop-virtual-{}", std::process::id());
+    let idle = plan(&format!(
+        r#"
+        [[workloads]]
+        name = "idle"
+        kind = "command"
+        node = "mobile"
+        command = "while :; do :; done # {marker}"
+        "#
+    ));
+    let mut child = lab
+        .command(&idle, VIRTUAL)
+        .args(["--seed", "987654321"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("lasthop runs");
+    lab.wait_until("a guest", |_| !kernels().is_empty());
+    let ours = kernels();
+    child.kill().and_then(|()| child.wait()).expect("killed");
+    lab.wait_until("its end", |_| kernels().iter().all(|kernel| !ours.contains(kernel)));
+}
+
+/// Seeds in the command lines of kernels that were booted with the seed 987654321 of the test above.
+fn kernels() -> Vec<String> {
+    let own = format!("um_seed={}", link::Seed::campaign(987_654_321).run(0).guest());
+    let entries = fs::read_dir("/proc").expect("processes").flatten();
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(&own)).collect()
+}
+
+#[test]
+fn one_program_in_a_guest() {
+    let Some(lab) = virtual_lab() else { return };
+    fs::write(lab.path("page"), "hello from the far end\n").expect("written");
+    let link = |arguments: &[&str], command: &str| {
+        Command::new(env!("CARGO_BIN_EXE_lasthop"))
+            .current_dir(lab.path("."))
+            .args(["link", "--clock", "virtual", "--seed", "7", "--profile", "gsm"])
+            .args(arguments)
+            .args(["--", "sh", "-c", command])
+            .output()
+            .expect("lasthop runs")
+    };
+    let serve = ["--serve", "python3 -m http.server 80 2>/dev/null"];
+    let fetch = "curl -s http://host.lasthop/page; sleep 7200; echo kept > $LASTHOP_KEEP/file; exit 5";
+    let with = |capture: &'static str| [&serve[..], &["--capture", capture, "--keep", "kept"]].concat();
+    let output = link(&with("one.pcapng"), fetch);
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "hello from the far end\n");
+    assert!(text(&output.stderr).contains("lasthop: 7200."), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(lab.path("kept/file")).expect("kept"), "kept\n");
+    let again = link(&with("other.pcapng"), fetch);
+    assert_eq!(text(&again.stdout), text(&output.stdout));
+    let capture = |name| fs::read(lab.path(name)).expect("a capture");
+    assert!(capture("one.pcapng") == capture("other.pcapng"), "the same packets");
+}
+
+/// Virtual time needs no root.
+#[test]
+fn an_ordinary_user() {
+    let Some(lab) = virtual_lab() else { return };
+    let folder = lab.path("theirs");
+    fs::create_dir(&folder).expect("a folder");
+    fs::copy(env!("CARGO_BIN_EXE_lasthop"), lab.path("lasthop")).expect("a copy");
+    let kernel = std::env::var("LASTHOP_KERNEL").map_or_else(|_| built_kernel(), Into::into);
+    fs::copy(kernel, lab.path("linux")).expect("a copy");
+    fs::write(folder.join("plan.toml"), plan(BULK)).expect("a plan");
+    let open = Command::new("chmod").args(["-R", "a+rwX"]).arg(lab.path(".")).status().expect("chmod runs");
+    assert!(open.success());
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(lab.path("lasthop"))
+        .args(["run", "plan.toml", "--clock", "virtual", "--out", "out"])
+        .current_dir(&folder)
+        .env("LASTHOP_KERNEL", lab.path("linux"))
+        .output()
+        .expect("setpriv runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let root = lab.run(&plan(BULK), VIRTUAL);
+    assert!(root.status.success(), "{}", text(&root.stderr));
+    let capture = |path: &Path| fs::read(path.join("captures/c000-r00.pcapng")).expect("a capture");
+    assert!(capture(&folder.join("out")) == capture(&lab.path("out")), "root's packets are the same");
+}
+
+fn built_kernel() -> std::path::PathBuf {
+    let mut shown = Command::new(env!("CARGO_BIN_EXE_lasthop"))
+        .args(["kernel", "show", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("lasthop runs");
+    let mut said = String::new();
+    shown.stdout.take().expect("output").read_to_string(&mut said).expect("text");
+    shown.wait().expect("ended");
+    let shown: Value = serde_json::from_str(&said).expect("JSON");
+    shown["path"].as_str().expect("a path").into()
+}
