@@ -17,7 +17,7 @@ use link::Seed;
 use link::units::Span;
 use netlab::mesh::Mesh;
 use netlab::{isolation, tcp};
-use results::{Cell, Connection, LinkCounters, RunEnded, RunRecord, Verdict};
+use results::{Cell, Connection, Lateness, LinkCounters, RunEnded, RunRecord, Verdict};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -174,6 +174,12 @@ fn finish(
             started_unix_ns: 0,
             seconds: at.as_secs_f64(),
             wall_seconds: 0.0,
+            lateness: Some(Lateness {
+                packets: punctuality.total(),
+                median_ns: punctuality.quantile(0.5).as_nanos(),
+                p99_ns: punctuality.quantile(0.99).as_nanos(),
+                worst_ns: punctuality.worst().as_nanos(),
+            }),
             links: counters(experiment, &recorded.summary),
             captures,
             events,

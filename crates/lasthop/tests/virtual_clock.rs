@@ -4,25 +4,12 @@
 
 mod lab;
 
-use lab::{Lab, text};
+use lab::{Lab, shown_kernel, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// A lab where the kernel is there; otherwise says why it is not.
-fn virtual_lab() -> Option<Lab> {
-    let lab = Lab::new()?;
-    let shown = Command::new(env!("CARGO_BIN_EXE_lasthop")).args(["kernel", "show", "--json"]).output();
-    let built = shown.ok().and_then(|output| serde_json::from_slice::<Value>(&output.stdout).ok());
-    if std::env::var_os("LASTHOP_KERNEL").is_none() && !built.is_some_and(|shown| shown["built"] == true) {
-        println!("skipped: the kernel of the virtual clock is not built: `lasthop kernel build`");
-        return None;
-    }
-    Some(lab)
-}
 
 const VIRTUAL: &[&str] = &["--clock", "virtual"];
 
@@ -84,8 +71,8 @@ fn files(out: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_wherever_and_whoever() {
-    let Some(lab) = virtual_lab() else { return };
-    let Some(elsewhere) = virtual_lab() else { return };
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let Some(elsewhere) = Lab::with_virtual_clock() else { return };
     let plan = plan(PROGRAMS);
     let folder = elsewhere.path("a/longer/name/for/a/folder");
     fs::create_dir_all(&folder).expect("a folder");
@@ -118,7 +105,7 @@ fn the_same_seed_gives_the_same_bytes_wherever_and_whoever() {
 
 #[test]
 fn another_seed_gives_another_run() {
-    let Some(lab) = virtual_lab() else { return };
+    let Some(lab) = Lab::with_virtual_clock() else { return };
     let capture = |seed: &str, out: &str| {
         let output = lab.run(&plan(BULK), &[VIRTUAL, &["--seed", seed, "--out", out]].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -129,7 +116,7 @@ fn another_seed_gives_another_run() {
 
 #[test]
 fn runs_are_verified() {
-    let Some(lab) = virtual_lab() else { return };
+    let Some(lab) = Lab::with_virtual_clock() else { return };
     let output = lab.run(&plan(BULK), &[VIRTUAL, &["--verify", "-n", "2"]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     let manifest: Value =
@@ -155,7 +142,7 @@ fn runs_are_verified() {
 /// E: "the guest must not be able to change the host's files".
 #[test]
 fn the_host_stays_as_it_was() {
-    let Some(lab) = virtual_lab() else { return };
+    let Some(lab) = Lab::with_virtual_clock() else { return };
     let precious = lab.path("precious");
     fs::write(&precious, "mine").expect("written");
     let file = precious.display();
@@ -183,7 +170,7 @@ fn the_host_stays_as_it_was() {
 
 #[test]
 fn time_that_stands_still_is_noticed() {
-    let Some(lab) = virtual_lab() else { return };
+    let Some(lab) = Lab::with_virtual_clock() else { return };
     let busy = plan(
         r#"
         [[workloads]]
@@ -202,7 +189,7 @@ fn time_that_stands_still_is_noticed() {
 
 #[test]
 fn a_guest_that_crashes_shows_its_console() {
-    let Some(lab) = virtual_lab() else { return };
+    let Some(lab) = Lab::with_virtual_clock() else { return };
     let crash = plan(
         r#"
         [[workloads]]
@@ -221,7 +208,7 @@ fn a_guest_that_crashes_shows_its_console() {
 
 #[test]
 fn nothing_is_left_of_a_guest_whose_caller_was_killed() {
-    let Some(lab) = virtual_lab() else { return };
+    let Some(lab) = Lab::with_virtual_clock() else { return };
     let marker = format!("lasthop-virtual-{}", std::process::id());
     let idle = plan(&format!(
         r#"
@@ -256,7 +243,7 @@ fn kernels() -> Vec<String> {
 
 #[test]
 fn one_program_in_a_guest() {
-    let Some(lab) = virtual_lab() else { return };
+    let Some(lab) = Lab::with_virtual_clock() else { return };
     fs::write(lab.path("page"), "hello from the far end\n").expect("written");
     let link = |arguments: &[&str], command: &str| {
         Command::new(env!("CARGO_BIN_EXE_lasthop"))
@@ -284,12 +271,12 @@ fn one_program_in_a_guest() {
 /// Virtual time needs no root.
 #[test]
 fn an_ordinary_user() {
-    let Some(lab) = virtual_lab() else { return };
+    let Some(lab) = Lab::with_virtual_clock() else { return };
     let folder = lab.path("theirs");
     fs::create_dir(&folder).expect("a folder");
     fs::copy(env!("CARGO_BIN_EXE_lasthop"), lab.path("lasthop")).expect("a copy");
-    let kernel = std::env::var("LASTHOP_KERNEL").map_or_else(|_| built_kernel(), Into::into);
-    fs::copy(kernel, lab.path("linux")).expect("a copy");
+    let built = || shown_kernel()["path"].as_str().expect("a path").to_owned();
+    fs::copy(std::env::var("LASTHOP_KERNEL").unwrap_or_else(|_| built()), lab.path("linux")).expect("a copy");
     fs::write(folder.join("plan.toml"), plan(BULK)).expect("a plan");
     let open = Command::new("chmod").args(["-R", "a+rwX"]).arg(lab.path(".")).status().expect("chmod runs");
     assert!(open.success());
@@ -306,17 +293,4 @@ fn an_ordinary_user() {
     assert!(root.status.success(), "{}", text(&root.stderr));
     let capture = |path: &Path| fs::read(path.join("captures/c000-r00.pcapng")).expect("a capture");
     assert!(capture(&folder.join("out")) == capture(&lab.path("out")), "root's packets are the same");
-}
-
-fn built_kernel() -> std::path::PathBuf {
-    let mut shown = Command::new(env!("CARGO_BIN_EXE_lasthop"))
-        .args(["kernel", "show", "--json"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("lasthop runs");
-    let mut said = String::new();
-    shown.stdout.take().expect("output").read_to_string(&mut said).expect("text");
-    shown.wait().expect("ended");
-    let shown: Value = serde_json::from_str(&said).expect("JSON");
-    shown["path"].as_str().expect("a path").into()
 }

@@ -206,6 +206,7 @@ fn manifest(
         started_unix_ns,
         seconds: summary.seconds,
         wall_seconds: summary.seconds,
+        lateness: None,
         links: vec![
             counters("up", &summary.up, link.map(|link| link.up.profile.as_str())),
             counters("down", &summary.down, link.map(|link| link.down.profile.as_str())),

@@ -71,6 +71,7 @@ pub fn run(cell: u32, repetition: u32) -> RunRecord {
         started_unix_ns: 0,
         seconds: 1.5,
         wall_seconds: 1.5,
+        lateness: None,
         links: Vec::new(),
         captures: Vec::new(),
         events: Vec::new(),

@@ -166,6 +166,9 @@ pub struct RunRecord {
     pub seconds: f64,
     /// How long it took by the host's clock, in seconds.
     pub wall_seconds: f64,
+    /// How late the emulator let packets go; `None` in runs of before this was written down, and if it came to nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Lateness>,
     /// What each link did.
     pub links: Vec<LinkCounters>,
     /// Capture files that were kept, relative to the run directory.
@@ -188,6 +191,7 @@ impl RunRecord {
             started_unix_ns: 0,
             seconds: 0.0,
             wall_seconds: 0.0,
+            lateness: None,
             links: Vec::new(),
             captures: Vec::new(),
             events: Vec::new(),
@@ -212,6 +216,19 @@ pub enum Verdict {
     Overloaded,
     /// A workload failed, or the time ran out.
     Failed,
+}
+
+/// How late packets left: after their logical time, never before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lateness {
+    /// Packets that left a link.
+    pub packets: u64,
+    /// What half of them did not exceed, in nanoseconds, rounded up to a power of two.
+    pub median_ns: u64,
+    /// What 99 % of them did not exceed, likewise.
+    pub p99_ns: u64,
+    /// That of the latest.
+    pub worst_ns: u64,
 }
 
 /// One direction of one link in one run.

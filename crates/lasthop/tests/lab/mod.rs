@@ -24,6 +24,16 @@ impl Lab {
         Some(Self { folder: tempfile::tempdir().expect("a folder") })
     }
 
+    /// A lab with the kernel of the virtual clock, or `None` with the reason on the output.
+    pub fn with_virtual_clock() -> Option<Self> {
+        let lab = Self::new()?;
+        if std::env::var_os("LASTHOP_KERNEL").is_none() && shown_kernel()["built"] != true {
+            println!("skipped: the kernel of the virtual clock is not built: `lasthop kernel build`");
+            return None;
+        }
+        Some(lab)
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -69,6 +79,12 @@ impl Lab {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+/// What `lasthop kernel show` says.
+pub fn shown_kernel() -> Value {
+    let shown = Command::new(env!("CARGO_BIN_EXE_lasthop")).args(["kernel", "show", "--json"]).output();
+    shown.ok().and_then(|output| serde_json::from_slice(&output.stdout).ok()).unwrap_or_default()
 }
 
 pub fn text(bytes: &[u8]) -> String {

@@ -17,6 +17,7 @@ fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         started_unix_ns: 0,
         seconds: 1.0,
         wall_seconds: 1.0,
+        lateness: None,
         links: vec![],
         captures: vec![format!("captures/{run}.pcapng")],
         events: vec![],

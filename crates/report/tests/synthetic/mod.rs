@@ -230,6 +230,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
             started_unix_ns: 1_795_000_000_000_000_000 + u64::from(repetition) * 1_000_000_000,
             seconds: seconds * slow,
             wall_seconds: seconds / 40.0,
+            lateness: None,
             links: vec![counters("up", segments / 2, 0), down],
             captures: Vec::new(),
             events: Vec::new(),

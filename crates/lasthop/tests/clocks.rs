@@ -1,0 +1,214 @@
+//! One conformance suite for both clocks: the same scenarios, on the host's kernel and in one whose clock jumps.
+//!
+//! What is the model's is the same to the nanosecond: delays, times of transmission, schedules of errors and outages, and what
+//! a packet meets at a given time. What is the machine's differs: when a packet comes, which the real clock decides by how busy
+//! the host is. So times are compared from a packet's arrival on, schedules by their ticks, and throughput by its spread.
+
+mod lab;
+
+use capture::{Channel, Direction, Fate};
+use lab::Lab;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The same plan by both clocks.
+struct Both {
+    real: Lab,
+    virtual_time: Lab,
+}
+
+impl Both {
+    /// Runs it; `None`, with the reason on the output, where one of the clocks cannot be had.
+    fn run(plan: &str) -> Option<Self> {
+        let (real, virtual_time) = (Lab::new()?, Lab::with_virtual_clock()?);
+        for (lab, arguments) in [(&real, &[][..]), (&virtual_time, &["--clock", "virtual"])] {
+            let output = lab.run(plan, arguments);
+            assert!(output.status.success(), "{}", lab::text(&output.stderr));
+        }
+        Some(Self { real, virtual_time })
+    }
+
+    fn labs(&self) -> [&Lab; 2] {
+        [&self.real, &self.virtual_time]
+    }
+
+    /// Fates of the way down in both.
+    fn fates(&self) -> [Vec<Fate>; 2] {
+        self.labs().map(|lab| fates(&lab.path("out/events/c000-r00.parquet")))
+    }
+}
+
+/// Fates of the way down, in the order in which packets came.
+fn fates(log: &Path) -> Vec<Fate> {
+    let reader = capture::table::Reader::open(log).expect("an event log");
+    let fates = reader.map(|fate| fate.expect("a fate"));
+    let mut fates: Vec<_> = fates.filter(|fate| fate.direction == Direction::Down).collect();
+    fates.sort_by_key(|fate| fate.number);
+    fates
+}
+
+/// Datagrams of 200 bytes (228 with headers) from server to mobile, one every 2 ms, over `link`.
+fn datagrams(link: &str) -> String {
+    format!(
+        r#"
+        seed = 7
+        [scenario]
+        [[scenario.links]]
+        name = "air"
+        between = ["mobile", "server"]
+        {link}
+        [[workloads]]
+        name = "flow"
+        kind = "datagrams"
+        from = "server"
+        to = "mobile"
+        rate = "800kbit"
+        size = "200B"
+        duration = "3s"
+        [capture]
+        keep = "all"
+        "#
+    )
+}
+
+/// Transmission and propagation: a packet that finds the link free is through after 228 bytes at 2 Mbit/s and 30 ms.
+#[test]
+fn delays_are_exact_by_both_clocks() {
+    let Some(both) = Both::run(&datagrams(r#"down = "rate=2mbit,delay=30ms""#)) else { return };
+    let alone = 228 * 8 * 1_000_000_000 / 2_000_000 + 30_000_000;
+    for (fates, clock) in both.fates().iter().zip(["real", "virtual"]) {
+        let free = fates.iter().filter(|fate| fate.sending.start == fate.arrived && fate.length == 228);
+        let delays: Vec<_> = free.map(|fate| fate.left.as_nanos() - fate.arrived.as_nanos()).collect();
+        assert!(delays.len() > 100, "{clock}: {} of {}", delays.len(), fates.len());
+        assert!(delays.iter().all(|delay| *delay == alone), "{clock}: {alone} and {delays:?}");
+    }
+    // By the virtual clock nothing makes the sender late: but for neighbour discovery there is one packet every 2 ms.
+    let [_, fates] = both.fates();
+    let free = fates.iter().filter(|fate| fate.sending.start == fate.arrived).count();
+    assert!(free >= 1490, "{free} of {}", fates.len());
+}
+
+/// A saturated link sends back to back, however late the machine is.
+#[test]
+fn rates_are_exact_by_both_clocks() {
+    let Some(both) = Both::run(&datagrams(r#"down = "rate=400kbit,queue=20p""#)) else { return };
+    let each = 228 * 8 * 1_000_000_000 / 400_000;
+    for (fates, clock) in both.fates().iter().zip(["real", "virtual"]) {
+        let sent: Vec<_> = fates.iter().filter(|fate| fate.lost.is_none()).collect();
+        let ours = sent.iter().filter(|fate| fate.length == 228);
+        let lengths = ours.map(|fate| fate.sending.end.as_nanos() - fate.sending.start.as_nanos());
+        assert!(lengths.clone().all(|length| length == each), "{clock}: {:?}", lengths.collect::<Vec<_>>());
+        let busy = sent.windows(2).filter(|two| two[1].arrived < two[0].sending.end).count();
+        let gapless = sent.windows(2).filter(|two| two[1].sending.start == two[0].sending.end).count();
+        assert!(gapless >= busy && busy > 300, "{clock}: {gapless} without a gap, {busy} had to wait");
+        let full = fates.iter().filter(|fate| fate.lost.is_some()).count();
+        assert!((600..950).contains(&full), "{clock}: about half found 20 before them: {full}");
+    }
+}
+
+/// TL-09: the two-state process goes by ticks of 10 ms; a packet meets the state of its tick, whoever's clock it came by.
+#[test]
+fn schedules_of_errors_are_the_same_by_both_clocks() {
+    let Some(both) = Both::run(&datagrams(r#"loss = "lite-4""#)) else { return };
+    let states = |fates: &[Fate]| -> BTreeMap<u64, bool> {
+        let state =
+            |fate: &Fate| Some((fate.sending.end.as_nanos() / 10_000_000, fate.channel? == Channel::Bad));
+        fates.iter().filter_map(state).collect()
+    };
+    let [real, virtual_time] = both.fates().map(|fates| states(&fates));
+    let common: Vec<_> = real.keys().filter(|tick| virtual_time.contains_key(tick)).collect();
+    assert!(common.len() > 250, "{} ticks in both", common.len());
+    for tick in common {
+        assert_eq!(real[tick], virtual_time[tick], "tick {tick}");
+    }
+    assert!(real.values().any(|bad| *bad), "some burst");
+}
+
+/// Outages by the clock, and packets by their number.
+#[test]
+fn outages_and_listed_packets_are_the_same_by_both_clocks() {
+    let link = r#"down = "delay=1ms,outage=1s+500ms""#;
+    let Some(both) = Both::run(&datagrams(link)) else { return };
+    for (fates, clock) in both.fates().iter().zip(["real", "virtual"]) {
+        for fate in fates {
+            let at = fate.sending.end.as_nanos();
+            let out = (1_000_000_000..1_500_000_000).contains(&at);
+            assert_eq!(fate.lost.is_some(), out, "{clock}: {fate:?}");
+        }
+        assert!(fates.iter().any(|fate| fate.lost.is_some()), "{clock}");
+    }
+}
+
+/// "Throughput within the intervals": the spread over repetitions meets that of the other clock.
+#[test]
+fn throughput_is_alike_by_both_clocks() {
+    let plan = r#"
+        seed = 7
+        repetitions = 4
+        [scenario]
+        congestion-control = "reno"
+        [[scenario.links]]
+        name = "air"
+        between = ["mobile", "server"]
+        down = "rate=4mbit,delay=10ms,queue=50p"
+        up = "rate=4mbit,delay=10ms"
+        loss = "lite-2"
+        [[workloads]]
+        name = "download"
+        kind = "bulk"
+        from = "server"
+        to = "mobile"
+        bytes = "1MB"
+    "#;
+    let Some(both) = Both::run(plan) else { return };
+    let [real, virtual_time] = both.labs().map(|lab| {
+        let journal = lab.journal();
+        let overloaded = journal.iter().any(|run| run["run"]["verdict"] == "overloaded");
+        let goodput = |run: &Value| run["connections"][0]["goodput_bps"].as_f64().expect("a number") / 1e6;
+        (overloaded, journal.iter().map(goodput).collect::<Vec<_>>())
+    });
+    assert!(!virtual_time.0, "the virtual clock is never late");
+    if real.0 {
+        println!("skipped: comparing throughput: the machine is too busy for the real clock now");
+        return;
+    }
+    let range = |values: &[f64]| {
+        (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(0.0, f64::max))
+    };
+    let ((low, high), (virtual_low, virtual_high)) = (range(&real.1), range(&virtual_time.1));
+    assert!(low <= virtual_high && virtual_low <= high, "{real:?} {virtual_time:?}");
+}
+
+/// "Packets leave at their logical time to 1 us."
+#[test]
+fn packets_leave_within_a_microsecond_by_the_virtual_clock() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let bulk = r#"
+        seed = 7
+        [scenario]
+        [[scenario.links]]
+        name = "air"
+        between = ["mobile", "server"]
+        profile = "umts"
+        loss = "lite-3"
+        [[workloads]]
+        name = "download"
+        kind = "bulk"
+        from = "server"
+        to = "mobile"
+        bytes = "300kB"
+    "#;
+    for plan in [
+        bulk,
+        &datagrams(r#"down = "rate=2mbit,delay=30ms""#),
+        &datagrams(r#"down = "delay=123us,jitter=50us""#),
+    ] {
+        let output = lab.run(plan, &["--clock", "virtual"]);
+        assert!(output.status.success(), "{}", lab::text(&output.stderr));
+        let lateness = &lab.journal()[0]["run"]["lateness"];
+        assert!(lateness["packets"].as_u64() > Some(100), "{lateness}");
+        assert!(lateness["worst_ns"].as_u64() <= Some(1000), "{lateness}");
+        std::fs::remove_dir_all(lab.path("out")).expect("removed");
+    }
+}
