@@ -5,8 +5,9 @@ use clap::{Args, Subcommand};
 /// `lasthop kernel`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The kernel is Linux as an ordinary program (User-Mode Linux) whose clock jumps over idle time. It is built once, from Debian's
-source, and kept in ~/.cache/lasthop (XDG_CACHE_HOME and LASTHOP_CACHE move it). Nothing is installed.
+The kernel is Linux as an ordinary program (User-Mode Linux) whose clock jumps over idle time.
+It is built once, from Debian's source, and kept in ~/.cache/lasthop (XDG_CACHE_HOME and
+LASTHOP_CACHE move it). Nothing is installed.
 
 Examples:
   lasthop kernel build
@@ -37,8 +38,9 @@ pub enum KernelVerb {
 /// `lasthop kernel build`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Needs gcc, make, patch and perl (build-essential), 165 MB from the archive, 2.5 GB of disk while it runs and 10 MB afterwards. Other
-tools are fetched and used without being installed. apt's proxy holds.
+Needs gcc, make, patch and perl (build-essential), 165 MB from the archive, 2.5 GB of disk while it
+runs and 10 MB afterwards. Other tools are fetched and used without being installed. apt's proxy
+holds.
 
 Examples:
   lasthop kernel build

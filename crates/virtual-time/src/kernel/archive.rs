@@ -73,7 +73,7 @@ impl Archive {
     pub fn update(&self, programs: &mut Programs<'_>) -> Result<Result<(), String>, KernelError> {
         let outcome =
             programs.run(self.command("apt-get").args(["-q", "--error-on=any", "update"]), &mut |_| {})?;
-        Ok(if outcome.success { Ok(()) } else { Err(outcome.tail()) })
+        Ok(if outcome.success { Ok(()) } else { Err(outcome.errors()) })
     }
 
     /// The sources of kernels that it has.
@@ -105,7 +105,7 @@ impl Archive {
                 }
             })?;
         let new = self.packages()?.into_iter().find(|path| !before.contains(path));
-        Ok(new.filter(|_| outcome.success).ok_or_else(|| outcome.tail()))
+        Ok(new.filter(|_| outcome.success).ok_or_else(|| outcome.errors()))
     }
 
     /// Names of the packages that would have to be installed for `wanted` to work on this machine, or what is in the way.
@@ -117,7 +117,7 @@ impl Archive {
         let mut command = self.command("apt-get");
         command.args(["-q", "--simulate", "--no-install-recommends", "install"]).args(wanted);
         let outcome = programs.run(&mut command, &mut |_| {})?;
-        Ok(if outcome.success { Ok(installed(&outcome.lines)) } else { Err(outcome.tail()) })
+        Ok(if outcome.success { Ok(installed(&outcome.lines)) } else { Err(outcome.errors()) })
     }
 
     /// Downloads packages of any versions: their files, or what went wrong.
@@ -130,7 +130,7 @@ impl Archive {
         let mut command = self.command("apt-get");
         let outcome = programs.run(command.args(["-q", "download"]).args(names), &mut |_| {})?;
         let new = self.packages()?.into_iter().filter(|path| !before.contains(path)).collect();
-        Ok(if outcome.success { Ok(new) } else { Err(outcome.tail()) })
+        Ok(if outcome.success { Ok(new) } else { Err(outcome.errors()) })
     }
 
     /// The packages that were downloaded.

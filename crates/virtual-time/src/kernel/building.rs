@@ -96,15 +96,25 @@ pub fn build(
     if let Some(kernel) = find(cache).filter(|_| !ask.force) {
         return Ok(kernel);
     }
+    build_of(Recipe::embedded()?, cache, ask, interrupted, tell)
+}
+
+/// As [`build`], of any recipe.
+fn build_of(
+    recipe: Recipe,
+    cache: &Cache,
+    ask: Ask,
+    interrupted: &AtomicBool,
+    tell: &mut dyn FnMut(Progress),
+) -> Result<Kernel, KernelError> {
     tools::require()?;
-    let recipe = Recipe::embedded()?;
     let compiler =
         tools::compiler().ok_or(KernelError::NoProgram { program: "gcc", package: "build-essential" })?;
     let key = recipe.key(&compiler);
     let (lock, waited) = lock(cache, &key, interrupted, tell)?;
     // Whoever was waited for may have built it.
-    if let Some(kernel) = find(cache).filter(|_| waited) {
-        return Ok(kernel);
+    if let Some(record) = cache.record(&key).filter(|_| waited) {
+        return Ok(record.kernel);
     }
     let workshop = cache.workshop(&key);
     clear(&workshop)?;
@@ -117,8 +127,10 @@ pub fn build(
     let mut building = Building { site, tell, seconds: BTreeMap::new() };
     let result = building.all(ask);
     let workshop = building.site.workshop;
-    if result.is_err() {
-        let _ = fs::rename(&log, cache.failed_log());
+    if let Err(error) = &result {
+        if !matches!(error, KernelError::Interrupted) {
+            let _ = fs::rename(&log, cache.failed_log());
+        }
         clear(&workshop)?;
     }
     drop(lock);
@@ -309,5 +321,51 @@ impl Building<'_> {
         Cache::write_record(&finished, record)?;
         site.cache.put(&finished, &site.key)?;
         clear(&site.workshop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Builds `recipe` as far as it is patched: what was said on the way.
+    fn until_patched(recipe: Recipe) -> (Result<Kernel, KernelError>, Vec<String>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::at(folder.path());
+        let interrupted = AtomicBool::new(false);
+        let mut said = Vec::new();
+        let result = build_of(recipe, &cache, Ask::default(), &interrupted, &mut |progress| match progress {
+            Progress::Note(words) => said.push(words),
+            Progress::Began(Step::Configure) => interrupted.store(true, Ordering::Relaxed),
+            _ => {}
+        });
+        let left = fs::read_dir(cache.folder()).expect("the cache").flatten();
+        let left: Vec<_> =
+            left.filter(|entry| entry.path().extension().is_none_or(|end| end != "lock")).collect();
+        assert!(
+            left.len() <= usize::from(!matches!(result, Err(KernelError::Interrupted))),
+            "left: {left:?}"
+        );
+        (result, said)
+    }
+
+    #[test]
+    #[ignore = "downloads 165 MB or more: cargo test -p virtual-time -- --ignored"]
+    fn a_source_that_is_gone_is_replaced_by_one_on_which_the_patches_apply() {
+        let mut recipe = Recipe::embedded().expect("a recipe");
+        recipe.source.version = "7.2.0-0".to_owned();
+        let (result, said) = until_patched(recipe);
+        assert!(matches!(result, Err(KernelError::Interrupted)), "{result:?}");
+        let first = said.first().expect("it is said");
+        assert!(first.starts_with("the archive no longer has linux-source-7.2 7.2.0-0; trying "), "{first}");
+    }
+
+    #[test]
+    #[ignore = "downloads 165 MB: cargo test -p virtual-time -- --ignored"]
+    fn a_source_with_another_check_sum_is_refused() {
+        let mut recipe = Recipe::embedded().expect("a recipe");
+        recipe.source.sha256 = "00".repeat(32);
+        let (result, _) = until_patched(recipe);
+        assert!(matches!(result, Err(KernelError::Checksum { .. })), "{result:?}");
     }
 }

@@ -42,6 +42,13 @@ impl Outcome {
     pub fn tail(&self) -> String {
         self.lines[self.lines.len().saturating_sub(TAIL)..].join("\n")
     }
+
+    /// What apt calls an error, or the last lines if it names none.
+    #[must_use]
+    pub fn errors(&self) -> String {
+        let errors: Vec<_> = self.lines.iter().filter_map(|line| line.strip_prefix("E: ")).collect();
+        if errors.is_empty() { self.tail() } else { errors.join("\n") }
+    }
 }
 
 /// Runs programs one after the other.

@@ -54,7 +54,7 @@ pub enum KernelError {
     /// The archive cannot be asked.
     #[error(
         "cannot fetch from {mirror}: {said}\nThe source of the kernel comes from there: go online, set a proxy for apt \
-         (Acquire::http::Proxy), or copy the kernel from a machine that has built it ({} there)",
+         (Acquire::http::Proxy), or copy {} from a machine that has built it",
         cache.display()
     )]
     NoNetwork {
