@@ -40,6 +40,8 @@ pub enum Command {
     Fit(FitArguments),
     /// Analyse the TCP connections of captures, as tcptrace does
     Trace(crate::trace_command::arguments::TraceArguments),
+    /// Build the virtual-time kernel, show it or remove it
+    Kernel(crate::kernel_command::arguments::KernelArguments),
     /// Check what works on this machine, and say how to get what does not
     Doctor,
     /// Remove what killed runs left behind

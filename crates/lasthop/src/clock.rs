@@ -2,7 +2,10 @@
 
 use crate::link_command::Failure;
 use clap::ValueEnum;
-use std::path::PathBuf;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use virtual_time::kernel::{self, Cache};
 use virtual_time::{boot, instance};
 
 /// Which clock a run goes by.
@@ -15,6 +18,9 @@ pub enum Clock {
     Virtual,
 }
 
+/// `CONFIG_HZ` of kernel/config.
+const HZ: u32 = 1000;
+
 /// A kernel to boot, its release, and what a manifest says of it.
 pub struct GuestKernel {
     /// The file.
@@ -25,19 +31,40 @@ pub struct GuestKernel {
     pub about: results::Guest,
 }
 
+/// A kernel that is not from the cache, for those who work on one.
+const OTHER_KERNEL: &str = "LASTHOP_KERNEL";
+
 /// The kernel of the virtual clock.
 pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKernel, Failure> {
-    let path = std::env::var_os("LASTHOP_KERNEL").map(PathBuf::from).ok_or("no kernel")?;
-    let about = results::Guest {
-        source: "unknown".into(),
-        key: String::new(),
-        fallback: false,
-        hz: 1000,
+    let about = |source, key, fallback| results::Guest {
+        source,
+        key,
+        fallback,
+        hz: HZ,
         start_unix_ns: boot::START_UNIX_NS,
         memory_mib: memory_mib.unwrap_or(instance::MEMORY_MIB),
         verified,
     };
-    Ok(GuestKernel { path, release: "unknown".into(), about })
+    if let Some(path) = std::env::var_os(OTHER_KERNEL).map(PathBuf::from) {
+        let about = about(format!("the file in {OTHER_KERNEL}"), sum(&path)?, false);
+        return Ok(GuestKernel { path, release: "unknown".into(), about });
+    }
+    let kernel = kernel::find(&Cache::of_user()?).ok_or(
+        "the kernel of the virtual clock is not built: `lasthop kernel build` does it, in some minutes",
+    )?;
+    let about = about(format!("{} {}", kernel.package, kernel.version), kernel.key, kernel.fallback);
+    Ok(GuestKernel { path: kernel.path, release: kernel.release, about })
+}
+
+/// SHA-256 of a file.
+fn sum(path: &Path) -> Result<String, Failure> {
+    let bytes =
+        std::fs::read(path).map_err(|error| format!("{OTHER_KERNEL}: {}: {error}", path.display()))?;
+    let mut text = String::new();
+    for byte in Sha256::digest(bytes) {
+        write!(text, "{byte:02x}")?;
+    }
+    Ok(text)
 }
 
 /// The processors that this process may use.

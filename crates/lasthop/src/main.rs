@@ -6,6 +6,7 @@ mod clock;
 mod compare_command;
 mod doctor_command;
 mod fit_command;
+mod kernel_command;
 mod link_command;
 mod notice;
 mod profiles_command;
@@ -78,6 +79,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Profiles(profiles) => profiles_command::run(&profiles),
         Command::Fit(arguments) => fit_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
+        Command::Kernel(arguments) => kernel_command::run(&arguments),
         Command::Clean => clean(),
         Command::Recover(arguments) => recover_command::run(&arguments),
         Command::Doctor => Ok(doctor_command::run()),

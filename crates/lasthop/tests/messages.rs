@@ -23,6 +23,8 @@ fn help() {
     insta::assert_snapshot!("help", lasthop(&["--help"]));
     insta::assert_snapshot!("help_link", lasthop(&["link", "--help"]));
     insta::assert_snapshot!("help_trace", lasthop(&["trace", "--help"]));
+    insta::assert_snapshot!("help_kernel", lasthop(&["kernel", "--help"]));
+    insta::assert_snapshot!("help_kernel_build", lasthop(&["kernel", "build", "--help"]));
 }
 
 #[test]

@@ -275,7 +275,7 @@ fn an_ordinary_user() {
     let folder = lab.path("theirs");
     fs::create_dir(&folder).expect("a folder");
     fs::copy(env!("CARGO_BIN_EXE_lasthop"), lab.path("lasthop")).expect("a copy");
-    let built = || shown_kernel()["path"].as_str().expect("a path").to_owned();
+    let built = || shown_kernel()["kernel"]["path"].as_str().expect("a path").to_owned();
     fs::copy(std::env::var("LASTHOP_KERNEL").unwrap_or_else(|_| built()), lab.path("linux")).expect("a copy");
     fs::write(folder.join("plan.toml"), plan(BULK)).expect("a plan");
     let open = Command::new("chmod").args(["-R", "a+rwX"]).arg(lab.path(".")).status().expect("chmod runs");

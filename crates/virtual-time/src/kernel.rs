@@ -1,1 +1,69 @@
 //! The kernel: its source, how it is built, and where it is kept.
+//!
+//! A [`Recipe`] is all that a kernel is made of; it is embedded in the program, and its key names the result. [`find`] looks into the [`Cache`];
+//! [`build`] fetches the source from Debian's archive, patches, configures and compiles it, and puts the kernel there, whole or not at
+//! all. Nothing is installed on the machine, and nothing of it but the compiler goes into the kernel.
+//!
+//! Where the archive no longer has the pinned source, the newest one on which every patch applies stands in, and the kernel says so
+//! ([`Kernel::fallback`]): results of different kernels are not the same bytes.
+
+mod archive;
+mod building;
+mod cache;
+mod child;
+pub mod config;
+mod error;
+mod mirror;
+mod recipe;
+mod tools;
+mod version;
+
+pub use building::{Ask, Progress, Step, build};
+pub use cache::{Cache, Record, size};
+pub use error::KernelError;
+pub use recipe::{Recipe, Source};
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A kernel that is built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// The program that it is.
+    pub path: PathBuf,
+    /// What `uname -r` says in it.
+    pub release: String,
+    /// The Debian package of its source.
+    pub package: String,
+    /// Version of that package.
+    pub version: String,
+    /// Key of its recipe.
+    pub key: String,
+    /// The compiler's version line.
+    pub compiler: String,
+    /// Whether another source than the pinned one had to stand in.
+    pub fallback: bool,
+}
+
+/// The kernel of this program's recipe and this machine's compiler, if it has been built.
+///
+/// Without a compiler (a machine to which the cache was copied) any kernel of the embedded recipe will do.
+#[must_use]
+pub fn find(cache: &Cache) -> Option<Kernel> {
+    let recipe = Recipe::embedded().ok()?;
+    match tools::compiler() {
+        Some(compiler) => cache.record(&recipe.key(&compiler)).map(|record| record.kernel),
+        None => {
+            cache.records().into_iter().map(|record| record.kernel).find(|kernel| {
+                // The key also tells that the recipe is the same one.
+                kernel.key == recipe.key(&kernel.compiler)
+            })
+        }
+    }
+}
+
+/// Key of the kernel that [`build`] would make here; none without a compiler.
+#[must_use]
+pub fn key(recipe: &Recipe) -> Option<String> {
+    tools::compiler().map(|compiler| recipe.key(&compiler))
+}

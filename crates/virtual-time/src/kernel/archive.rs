@@ -1,0 +1,227 @@
+//! Debian's archive, through an apt of our own: lists, cache and sources in a private directory, so that the machine's stay as they are.
+//!
+//! What the machine's administrator set for fetching (proxies, retries) holds; hooks that run after an update do not.
+
+use super::child::{Programs, Sign};
+use super::error::KernelError;
+use super::mirror;
+use super::version::Candidate;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What packages of Debian are signed by.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+/// Where apt is configured.
+const ETC: &str = "/etc/apt";
+
+/// A private apt.
+#[derive(Debug)]
+pub struct Archive {
+    folder: PathBuf,
+    mirror: String,
+    /// Release of this machine, if it is Debian: where tools are from.
+    codename: Option<String>,
+}
+
+impl Archive {
+    /// One in `folder` for packages of `suite`, and if `tools`, of the machine's own release.
+    pub fn create(
+        folder: &Path,
+        suite: &str,
+        tools: bool,
+        programs: &mut Programs<'_>,
+    ) -> Result<Self, KernelError> {
+        let codename = fs::read_to_string("/etc/os-release").ok().and_then(|text| mirror::codename(&text));
+        let mirror = mirror::of_machine(Path::new(ETC), codename.as_deref());
+        let archive = Self { folder: folder.to_owned(), mirror, codename };
+        for part in ["lists/partial", "cache/archives/partial", "packages"] {
+            let path = folder.join(part);
+            fs::create_dir_all(&path).map_err(KernelError::file("make", &path))?;
+        }
+        let own = programs.run(Command::new("apt-config").arg("dump"), &mut |_| {})?;
+        archive.write("apt.conf", &configuration(folder, &own.lines))?;
+        let release = archive.codename.as_deref().filter(|_| tools);
+        archive
+            .write("sources.list", &sources(&archive.mirror, suite, release, Path::new(KEYRING).exists()))?;
+        Ok(archive)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), KernelError> {
+        let path = self.folder.join(name);
+        fs::write(&path, text).map_err(KernelError::file("write", &path))
+    }
+
+    /// The mirror that is asked.
+    pub fn mirror(&self) -> &str {
+        &self.mirror
+    }
+
+    /// Whether it has the packages of this machine's release.
+    pub const fn knows_the_machine(&self) -> bool {
+        self.codename.is_some()
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("APT_CONFIG", self.folder.join("apt.conf")).env("LC_ALL", "C");
+        command.current_dir(self.folder.join("packages"));
+        command
+    }
+
+    /// Fetches the lists of packages; what went wrong otherwise.
+    pub fn update(&self, programs: &mut Programs<'_>) -> Result<Result<(), String>, KernelError> {
+        let outcome =
+            programs.run(self.command("apt-get").args(["-q", "--error-on=any", "update"]), &mut |_| {})?;
+        Ok(if outcome.success { Ok(()) } else { Err(outcome.errors()) })
+    }
+
+    /// The sources of kernels that it has.
+    pub fn kernels(&self, programs: &mut Programs<'_>) -> Result<Vec<Candidate>, KernelError> {
+        let mut names =
+            programs.run(self.command("apt-cache").args(["pkgnames", "linux-source-"]), &mut |_| {})?.lines;
+        names.retain(|name| super::version::numbers(name).is_some());
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = programs.run(self.command("apt-cache").arg("madison").args(&names), &mut |_| {})?;
+        Ok(Candidate::parse_all(&found.lines))
+    }
+
+    /// Downloads one package: its file, or what went wrong. `watch` gets the bytes so far.
+    pub fn download(
+        &self,
+        package: &Candidate,
+        programs: &mut Programs<'_>,
+        watch: &mut dyn FnMut(u64),
+    ) -> Result<Result<PathBuf, String>, KernelError> {
+        let before = self.packages()?;
+        let wanted = format!("{}={}", package.package, package.version);
+        let folder = self.folder.join("packages");
+        let outcome =
+            programs.run(self.command("apt-get").args(["-q", "download", &wanted]), &mut |sign| {
+                if matches!(sign, Sign::Tick) {
+                    watch(size(&folder) + size(&self.folder.join("cache/archives/partial")));
+                }
+            })?;
+        let new = self.packages()?.into_iter().find(|path| !before.contains(path));
+        Ok(new.filter(|_| outcome.success).ok_or_else(|| outcome.errors()))
+    }
+
+    /// Names of the packages that would have to be installed for `wanted` to work on this machine, or what is in the way.
+    pub fn missing(
+        &self,
+        wanted: &[&str],
+        programs: &mut Programs<'_>,
+    ) -> Result<Result<Vec<String>, String>, KernelError> {
+        let mut command = self.command("apt-get");
+        command.args(["-q", "--simulate", "--no-install-recommends", "install"]).args(wanted);
+        let outcome = programs.run(&mut command, &mut |_| {})?;
+        Ok(if outcome.success { Ok(installed(&outcome.lines)) } else { Err(outcome.errors()) })
+    }
+
+    /// Downloads packages of any versions: their files, or what went wrong.
+    pub fn download_all(
+        &self,
+        names: &[String],
+        programs: &mut Programs<'_>,
+    ) -> Result<Result<Vec<PathBuf>, String>, KernelError> {
+        let before = self.packages()?;
+        let mut command = self.command("apt-get");
+        let outcome = programs.run(command.args(["-q", "download"]).args(names), &mut |_| {})?;
+        let new = self.packages()?.into_iter().filter(|path| !before.contains(path)).collect();
+        Ok(if outcome.success { Ok(new) } else { Err(outcome.errors()) })
+    }
+
+    /// The packages that were downloaded.
+    fn packages(&self) -> Result<Vec<PathBuf>, KernelError> {
+        let folder = self.folder.join("packages");
+        let entries = fs::read_dir(&folder).map_err(KernelError::file("list", &folder))?;
+        let paths = entries.flatten().map(|entry| entry.path());
+        Ok(paths.filter(|path| path.extension().is_some_and(|ending| ending == "deb")).collect())
+    }
+}
+
+/// Bytes in the files of a directory.
+fn size(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.metadata().ok())
+        .filter(fs::Metadata::is_file)
+        .map(|file| file.len())
+        .sum()
+}
+
+/// The configuration: the private directories, and of the machine's own what says how to fetch.
+fn configuration(folder: &Path, own: &[String]) -> String {
+    let folder = folder.display();
+    let mut text = format!(
+        "Dir::Etc::main \"/dev/null\";\nDir::Etc::parts \"/dev/null\";\n\
+         Dir::Etc::sourcelist \"{folder}/sources.list\";\nDir::Etc::sourceparts \"/dev/null\";\n\
+         Dir::Etc::preferences \"/dev/null\";\nDir::Etc::preferencesparts \"/dev/null\";\n\
+         Dir::State::lists \"{folder}/lists\";\nDir::Cache \"{folder}/cache\";\n\
+         APT::Sandbox::User \"\";\nAPT::Install-Recommends \"false\";\n"
+    );
+    for line in own.iter().filter(|line| line.starts_with("Acquire::")) {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
+}
+
+/// The places to fetch from: `suite`, and the machine's release if its tools are wanted.
+fn sources(mirror: &str, suite: &str, release: Option<&str>, keyring: bool) -> String {
+    let signed = if keyring { format!(" [signed-by={KEYRING}]") } else { String::new() };
+    let suites = std::iter::once(suite).chain(release.filter(|release| *release != suite));
+    let lines: Vec<_> = suites.map(|suite| format!("deb{signed} {mirror} {suite} main\n")).collect();
+    lines.concat()
+}
+
+/// Packages that `apt-get --simulate install` would install: `Inst NAME (VERSION ...)`.
+fn installed(lines: &[String]) -> Vec<String> {
+    lines
+        .iter()
+        .filter_map(|line| line.strip_prefix("Inst ")?.split_whitespace().next())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machines_proxy_is_kept_and_its_hooks_are_not() {
+        let own = [
+            "Acquire::http::Proxy \"http://proxy.example:3128\";".to_owned(),
+            "APT::Update::Post-Invoke:: \"rm -f /var/cache/apt/*.bin\";".to_owned(),
+            "Dir::State::lists \"lists/\";".to_owned(),
+        ];
+        let text = configuration(Path::new("/private"), &own);
+        assert!(text.contains("Acquire::http::Proxy \"http://proxy.example:3128\";"), "{text}");
+        assert!(text.contains("Dir::State::lists \"/private/lists\";"), "{text}");
+        assert!(!text.contains("Post-Invoke") && !text.contains("\"lists/\""), "{text}");
+    }
+
+    #[test]
+    fn tools_come_from_the_machines_release_and_only_if_wanted() {
+        let kernel = sources("http://m.example/debian", "trixie-backports", None, false);
+        assert_eq!(kernel, "deb http://m.example/debian trixie-backports main\n");
+        let both = sources("http://m.example/debian", "trixie-backports", Some("bookworm"), true);
+        assert_eq!(both.lines().count(), 2);
+        assert!(both.contains(
+            "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://m.example/debian bookworm main"
+        ));
+    }
+
+    #[test]
+    fn what_would_be_installed_is_read_from_the_simulation() {
+        let lines = [
+            "Inst libsigsegv2 (2.14-1 Debian:12.0/stable [amd64])",
+            "Inst m4 (1.4.19-3 Debian:12.0/stable [amd64])",
+            "Conf m4 (1.4.19-3 Debian:12.0/stable [amd64])",
+        ]
+        .map(str::to_owned);
+        assert_eq!(installed(&lines), ["libsigsegv2", "m4"]);
+    }
+}

@@ -1,0 +1,371 @@
+//! Building a kernel, step by step, in a directory that is thrown away unless all went well.
+
+mod fetch;
+
+use super::cache::{Cache, Lock, Record};
+use super::child::{Outcome, Programs, Sign};
+use super::config;
+use super::error::KernelError;
+use super::recipe::{Recipe, SCRIPT};
+use super::tools::{self, Tools};
+use super::{Kernel, find};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Room that a build takes, in megabytes: source package, tree and objects.
+const ROOM: u64 = 2500;
+/// How often it is looked whether another build is done.
+const WAIT: Duration = Duration::from_millis(300);
+const MEGA: u64 = 1_000_000;
+
+/// A step of the build, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// Lists of what the archive has.
+    Lists,
+    /// Programs that are not on this machine.
+    Tools,
+    /// The source package.
+    Download,
+    /// Its content.
+    Unpack,
+    /// Our changes.
+    Patch,
+    /// What is in the kernel.
+    Configure,
+    /// The compiler.
+    Compile,
+    /// That the result starts.
+    Check,
+}
+
+impl Step {
+    /// What it does, for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lists => "asking the archive",
+            Self::Tools => "fetching tools",
+            Self::Download => "downloading the source",
+            Self::Unpack => "unpacking",
+            Self::Patch => "patching",
+            Self::Configure => "configuring",
+            Self::Compile => "compiling",
+            Self::Check => "checking the kernel",
+        }
+    }
+}
+
+/// How far the build is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress {
+    /// Something worth saying: waiting for another build, another source than the pinned one.
+    Note(String),
+    /// A step begins.
+    Began(Step),
+    /// Share of the step that is done, 0 to 1.
+    At(Step, f64),
+    /// A step is done, after so long.
+    Ended(Step, Duration),
+}
+
+/// What may be asked of a build.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ask {
+    /// Build also if the kernel is there.
+    pub force: bool,
+    /// Keep the source package in the cache.
+    pub keep_source: bool,
+}
+
+/// Builds the kernel of the embedded recipe, unless it is there. Ends early when `interrupted`.
+///
+/// # Errors
+/// See [`KernelError`]; nothing but the log of what failed is left behind.
+pub fn build(
+    cache: &Cache,
+    ask: Ask,
+    interrupted: &AtomicBool,
+    tell: &mut dyn FnMut(Progress),
+) -> Result<Kernel, KernelError> {
+    if let Some(kernel) = find(cache).filter(|_| !ask.force) {
+        return Ok(kernel);
+    }
+    build_of(Recipe::embedded()?, cache, ask, interrupted, tell)
+}
+
+/// As [`build`], of any recipe.
+fn build_of(
+    recipe: Recipe,
+    cache: &Cache,
+    ask: Ask,
+    interrupted: &AtomicBool,
+    tell: &mut dyn FnMut(Progress),
+) -> Result<Kernel, KernelError> {
+    tools::require()?;
+    let compiler =
+        tools::compiler().ok_or(KernelError::NoProgram { program: "gcc", package: "build-essential" })?;
+    let key = recipe.key(&compiler);
+    let (lock, waited) = lock(cache, &key, interrupted, tell)?;
+    // Whoever was waited for may have built it.
+    if let Some(record) = cache.record(&key).filter(|_| waited) {
+        return Ok(record.kernel);
+    }
+    let workshop = cache.workshop(&key);
+    clear(&workshop)?;
+    require_room(cache.folder())?;
+    fs::create_dir_all(&workshop).map_err(KernelError::file("make", &workshop))?;
+    let log = workshop.join("build.log");
+    let file = File::create(&log).map_err(KernelError::file("write", &log))?;
+    let programs = Programs::new(file, interrupted);
+    let site = Site { cache, recipe, compiler, key, workshop, programs };
+    let mut building = Building { site, tell, seconds: BTreeMap::new() };
+    let result = building.all(ask);
+    let workshop = building.site.workshop;
+    if let Err(error) = &result {
+        if !matches!(error, KernelError::Interrupted) {
+            let _ = fs::rename(&log, cache.failed_log());
+        }
+        clear(&workshop)?;
+    }
+    drop(lock);
+    result
+}
+
+/// The lock, and whether it was waited for.
+fn lock(
+    cache: &Cache,
+    key: &str,
+    interrupted: &AtomicBool,
+    tell: &mut dyn FnMut(Progress),
+) -> Result<(Lock, bool), KernelError> {
+    let mut waited = false;
+    let lock = cache.lock(key, &mut || {
+        if !waited {
+            tell(Progress::Note("another lasthop builds this kernel: waiting for it".to_owned()));
+            waited = true;
+        }
+        thread::sleep(WAIT);
+        if interrupted.load(Ordering::Relaxed) { Err(KernelError::Interrupted) } else { Ok(()) }
+    })?;
+    Ok((lock, waited))
+}
+
+/// Removes a directory, if it is there.
+fn clear(folder: &Path) -> Result<(), KernelError> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(KernelError::file("remove", folder))
+    } else {
+        Ok(())
+    }
+}
+
+fn require_room(folder: &Path) -> Result<(), KernelError> {
+    let about = rustix::fs::statvfs(folder).map_err(|error| KernelError::File {
+        doing: "look at",
+        path: folder.to_owned(),
+        source: error.into(),
+    })?;
+    let free = about.f_bavail * about.f_frsize / MEGA;
+    if free < ROOM {
+        return Err(KernelError::NoRoom { path: folder.to_owned(), needed: ROOM, free });
+    }
+    Ok(())
+}
+
+/// Where a kernel is built, and of what.
+struct Site<'a> {
+    cache: &'a Cache,
+    recipe: Recipe,
+    compiler: String,
+    key: String,
+    workshop: PathBuf,
+    programs: Programs<'a>,
+}
+
+impl Site<'_> {
+    fn tree(&self) -> PathBuf {
+        self.workshop.join("tree")
+    }
+
+    /// A step of the build script.
+    fn script(
+        &mut self,
+        step: &str,
+        tools: &Tools,
+        watch: &mut dyn FnMut(Sign<'_>),
+    ) -> Result<Outcome, KernelError> {
+        let mut command = Command::new("sh");
+        command.arg(self.workshop.join("recipe").join(SCRIPT)).arg(step).arg(self.tree());
+        command.arg(thread::available_parallelism().map_or(1, usize::from).to_string());
+        tools.lend(&mut command);
+        self.programs.run(&mut command, watch)
+    }
+
+    fn failed(&self, step: Step, said: String) -> KernelError {
+        KernelError::Failed { step: step.name(), said, log: self.cache.failed_log() }
+    }
+}
+
+/// A build under way.
+struct Building<'a> {
+    site: Site<'a>,
+    tell: &'a mut dyn FnMut(Progress),
+    seconds: BTreeMap<String, f64>,
+}
+
+impl Building<'_> {
+    fn all(&mut self, ask: Ask) -> Result<Kernel, KernelError> {
+        let recipe = self.site.workshop.join("recipe");
+        self.site.recipe.write(&recipe)?;
+        let wanted = tools::to_fetch();
+        let (archive, candidates) = self.step(Step::Lists, |it| it.ask_archive(!wanted.is_empty()))?;
+        let tools = self.step(Step::Tools, |it| it.fetch_tools(&wanted, &archive))?;
+        let source = self.source(&archive, &tools, &candidates, ask)?;
+        let fallback = source.version != self.site.recipe.source.version;
+        let (options, dropped) = self.step(Step::Configure, |it| it.configure(&tools, fallback))?;
+        self.step(Step::Compile, |it| it.compile(&tools))?;
+        let release = self.step(Step::Check, Self::check)?;
+        let kernel = Kernel {
+            path: self.site.cache.place(&self.site.key).join("linux"),
+            release,
+            package: source.package,
+            version: source.version,
+            key: self.site.key.clone(),
+            compiler: self.site.compiler.clone(),
+            fallback,
+        };
+        let record = Record {
+            kernel: kernel.clone(),
+            seconds: std::mem::take(&mut self.seconds),
+            dropped: dropped.iter().map(ToString::to_string).collect(),
+            config: options,
+        };
+        self.put(&record)?;
+        Ok(kernel)
+    }
+
+    /// Does a step, says so, and takes its time.
+    fn step<T>(
+        &mut self,
+        step: Step,
+        work: impl FnOnce(&mut Self) -> Result<T, KernelError>,
+    ) -> Result<T, KernelError> {
+        (self.tell)(Progress::Began(step));
+        let began = Instant::now();
+        let result = work(self)?;
+        let took = began.elapsed();
+        // In a fall-back a step is done for each source that is tried.
+        *self.seconds.entry(step.name().to_owned()).or_default() += took.as_secs_f64();
+        (self.tell)(Progress::Ended(step, took));
+        Ok(result)
+    }
+
+    fn configure(
+        &mut self,
+        tools: &Tools,
+        fallback: bool,
+    ) -> Result<(config::Options, Vec<config::Dropped>), KernelError> {
+        let site = &mut self.site;
+        let outcome = site.script("configure", tools, &mut |_| {})?;
+        if !outcome.success {
+            return Err(site.failed(Step::Configure, outcome.tail()));
+        }
+        let path = site.tree().join(".config");
+        let text = fs::read_to_string(&path).map_err(KernelError::file("read", &path))?;
+        let options = config::parse(&text);
+        let dropped = config::dropped(&site.recipe.config(), &options);
+        if dropped.is_empty() || fallback {
+            Ok((options, dropped))
+        } else {
+            Err(KernelError::Dropped(dropped))
+        }
+    }
+
+    fn compile(&mut self, tools: &Tools) -> Result<(), KernelError> {
+        let (site, tell) = (&mut self.site, &mut self.tell);
+        let expected = site.recipe.source.compile_lines.max(1) as f64;
+        let mut lines = 0.0;
+        let outcome = site.script("compile", tools, &mut |sign| {
+            if matches!(sign, Sign::Line(line) if line.starts_with("  ")) {
+                lines += 1.0;
+                tell(Progress::At(Step::Compile, f64::min(lines / expected, 1.0)));
+            }
+        })?;
+        if outcome.success { Ok(()) } else { Err(site.failed(Step::Compile, outcome.tail())) }
+    }
+
+    /// Starts the kernel as far as it says its release.
+    fn check(&mut self) -> Result<String, KernelError> {
+        let site = &mut self.site;
+        let mut command = Command::new(site.tree().join("linux.stripped"));
+        let outcome = site.programs.run(command.arg("--version"), &mut |_| {})?;
+        let release = outcome.lines.last().filter(|_| outcome.success).cloned();
+        release.ok_or_else(|| site.failed(Step::Check, outcome.tail()))
+    }
+
+    /// Puts the kernel, its record and the log into the cache.
+    fn put(&mut self, record: &Record) -> Result<(), KernelError> {
+        let site = &self.site;
+        let finished = site.workshop.join("finished");
+        fs::create_dir_all(&finished).map_err(KernelError::file("make", &finished))?;
+        let built = site.tree().join("linux.stripped");
+        fs::rename(&built, finished.join("linux")).map_err(KernelError::file("keep", &built))?;
+        let log = site.workshop.join("build.log");
+        fs::rename(&log, finished.join("build.log")).map_err(KernelError::file("keep", &log))?;
+        Cache::write_record(&finished, record)?;
+        site.cache.put(&finished, &site.key)?;
+        clear(&site.workshop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Builds `recipe` as far as it is patched: what was said on the way.
+    fn until_patched(recipe: Recipe) -> (Result<Kernel, KernelError>, Vec<String>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::at(folder.path());
+        let interrupted = AtomicBool::new(false);
+        let mut said = Vec::new();
+        let result = build_of(recipe, &cache, Ask::default(), &interrupted, &mut |progress| match progress {
+            Progress::Note(words) => said.push(words),
+            Progress::Began(Step::Configure) => interrupted.store(true, Ordering::Relaxed),
+            _ => {}
+        });
+        let left = fs::read_dir(cache.folder()).expect("the cache").flatten();
+        let left: Vec<_> =
+            left.filter(|entry| entry.path().extension().is_none_or(|end| end != "lock")).collect();
+        assert!(
+            left.len() <= usize::from(!matches!(result, Err(KernelError::Interrupted))),
+            "left: {left:?}"
+        );
+        (result, said)
+    }
+
+    #[test]
+    #[ignore = "downloads 165 MB or more: cargo test -p virtual-time -- --ignored"]
+    fn a_source_that_is_gone_is_replaced_by_one_on_which_the_patches_apply() {
+        let mut recipe = Recipe::embedded().expect("a recipe");
+        recipe.source.version = "7.2.0-0".to_owned();
+        let (result, said) = until_patched(recipe);
+        assert!(matches!(result, Err(KernelError::Interrupted)), "{result:?}");
+        let first = said.first().expect("it is said");
+        assert!(first.starts_with("the archive no longer has linux-source-7.2 7.2.0-0; trying "), "{first}");
+    }
+
+    #[test]
+    #[ignore = "downloads 165 MB: cargo test -p virtual-time -- --ignored"]
+    fn a_source_with_another_check_sum_is_refused() {
+        let mut recipe = Recipe::embedded().expect("a recipe");
+        recipe.source.sha256 = "00".repeat(32);
+        let (result, _) = until_patched(recipe);
+        assert!(matches!(result, Err(KernelError::Checksum { .. })), "{result:?}");
+    }
+}

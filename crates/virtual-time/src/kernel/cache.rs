@@ -1,0 +1,193 @@
+//! Where built kernels are kept: a directory for each key, which is whole or not there.
+//!
+//! ```text
+//! kernel/KEY/linux        the kernel, stripped
+//! kernel/KEY/build.json   what it is (Record)
+//! kernel/KEY/build.log    what building it printed
+//! kernel/KEY.lock         held while KEY is being built
+//! kernel/KEY.building/    the source tree while KEY is being built
+//! ```
+
+use super::Kernel;
+use super::config::Options;
+use super::error::KernelError;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// The environment's word for the cache of this project.
+const OVERRIDE: &str = "LASTHOP_CACHE";
+const KERNEL: &str = "linux";
+const RECORD: &str = "build.json";
+const BUILDING: &str = "building";
+const LOCK: &str = "lock";
+
+/// The cache of kernels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+/// What `build.json` says of a kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// What it is.
+    #[serde(flatten)]
+    pub kernel: Kernel,
+    /// Seconds that each step took.
+    pub seconds: BTreeMap<String, f64>,
+    /// Options that are otherwise than asked; only a fall-back has any.
+    pub dropped: Vec<String>,
+    /// The configuration as built.
+    pub config: Options,
+}
+
+/// Held while a kernel is built.
+#[derive(Debug)]
+#[must_use = "letting go of it lets another build begin"]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Cache {
+    /// The user's: in `LASTHOP_CACHE`, or `lasthop` in `XDG_CACHE_HOME` or `~/.cache`.
+    pub fn of_user() -> Result<Self, KernelError> {
+        Self::by_environment(&|name| env::var_os(name).filter(|value| !value.is_empty()))
+    }
+
+    fn by_environment(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, KernelError> {
+        let ours = variable(OVERRIDE).map(PathBuf::from);
+        let shared = || variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || variable("HOME").map(|home| Path::new(&home).join(".cache"));
+        let folder =
+            ours.or_else(|| Some(shared().or_else(home)?.join("lasthop"))).ok_or(KernelError::NoCache)?;
+        Ok(Self::at(&std::path::absolute(&folder).map_err(KernelError::file("find", &folder))?))
+    }
+
+    /// The one below `folder`.
+    #[must_use]
+    pub fn at(folder: &Path) -> Self {
+        Self { folder: folder.join("kernel") }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where the kernel of a key is, once it is built.
+    #[must_use]
+    pub fn place(&self, key: &str) -> PathBuf {
+        self.folder.join(key)
+    }
+
+    /// Where it is built.
+    pub(super) fn workshop(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.{BUILDING}"))
+    }
+
+    /// What is kept of a build that failed.
+    pub(super) fn failed_log(&self) -> PathBuf {
+        self.folder.join("failed.log")
+    }
+
+    /// What is known of the kernel of a key, if it is built.
+    #[must_use]
+    pub fn record(&self, key: &str) -> Option<Record> {
+        let place = self.place(key);
+        let mut record: Record = serde_json::from_slice(&fs::read(place.join(RECORD)).ok()?).ok()?;
+        // The cache may have been copied from elsewhere.
+        record.kernel.path = place.join(KERNEL);
+        (record.kernel.key == key && record.kernel.path.is_file()).then_some(record)
+    }
+
+    /// Every kernel that is kept, by key.
+    #[must_use]
+    pub fn records(&self) -> Vec<Record> {
+        let mut keys: Vec<_> = self.names().collect();
+        keys.sort();
+        keys.iter().filter_map(|key| self.record(key)).collect()
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok())
+    }
+
+    /// Writes the record beside the kernel in `workshop`.
+    pub(super) fn write_record(folder: &Path, record: &Record) -> Result<(), KernelError> {
+        let path = folder.join(RECORD);
+        let text = serde_json::to_vec_pretty(record).map_err(|error| KernelError::File {
+            doing: "write",
+            path: path.clone(),
+            source: error.into(),
+        })?;
+        fs::write(&path, text).map_err(KernelError::file("write", &path))
+    }
+
+    /// Puts a finished directory into its place, in one step.
+    pub(super) fn put(&self, finished: &Path, key: &str) -> Result<(), KernelError> {
+        let place = self.place(key);
+        if place.exists() {
+            fs::remove_dir_all(&place).map_err(KernelError::file("remove", &place))?;
+        }
+        fs::rename(finished, &place).map_err(KernelError::file("make", &place))
+    }
+
+    /// Waits until nobody else builds the kernel of a key. `wait` is called when there is somebody, and may give up.
+    pub(super) fn lock(
+        &self,
+        key: &str,
+        wait: &mut dyn FnMut() -> Result<(), KernelError>,
+    ) -> Result<Lock, KernelError> {
+        fs::create_dir_all(&self.folder).map_err(KernelError::file("make", &self.folder))?;
+        let path = self.folder.join(format!("{key}.{LOCK}"));
+        let file = File::create(&path).map_err(KernelError::file("write", &path))?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Lock { _file: file }),
+                Err(TryLockError::WouldBlock) => wait()?,
+                Err(TryLockError::Error(source)) => {
+                    return Err(KernelError::File { doing: "lock", path, source });
+                }
+            }
+        }
+    }
+
+    /// Removes what is kept, except where somebody builds: the bytes that were freed.
+    pub fn clean(&self) -> Result<u64, KernelError> {
+        let mut freed = 0;
+        for name in self.names().collect::<Vec<_>>() {
+            let (key, ending) = name.split_once('.').unwrap_or((&name, ""));
+            if ending == LOCK {
+                continue; // Somebody may have opened it to lock it.
+            }
+            let lock = File::open(self.folder.join(format!("{key}.{LOCK}")));
+            if lock.as_ref().is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
+                continue;
+            }
+            let path = self.folder.join(&name);
+            freed += size(&path);
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(KernelError::file("remove", &path))?;
+        }
+        Ok(freed)
+    }
+}
+
+/// Bytes of a file, or of everything in a directory.
+#[must_use]
+pub fn size(path: &Path) -> u64 {
+    let Ok(about) = path.symlink_metadata() else { return 0 };
+    if !about.is_dir() {
+        return about.len();
+    }
+    fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! Programs that the build runs: all they print goes to the log, and they end when the build is interrupted.
+
+use super::error::KernelError;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether to go on.
+const TICK: Duration = Duration::from_millis(200);
+/// How long a program may take to end when told to.
+const GRACE: Duration = Duration::from_secs(3);
+/// How many of the last lines an error shows.
+const TAIL: usize = 12;
+
+/// What a running program gives rise to.
+#[derive(Debug)]
+pub enum Sign<'a> {
+    /// It printed a line, on whichever output.
+    Line(&'a str),
+    /// Time went by.
+    Tick,
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// With status 0.
+    pub success: bool,
+    /// Everything it printed, line by line.
+    pub lines: Vec<String>,
+}
+
+impl Outcome {
+    /// The last lines, for an error.
+    #[must_use]
+    pub fn tail(&self) -> String {
+        self.lines[self.lines.len().saturating_sub(TAIL)..].join("\n")
+    }
+
+    /// What apt calls an error, or the last lines if it names none.
+    #[must_use]
+    pub fn errors(&self) -> String {
+        let errors: Vec<_> = self.lines.iter().filter_map(|line| line.strip_prefix("E: ")).collect();
+        if errors.is_empty() { self.tail() } else { errors.join("\n") }
+    }
+}
+
+/// Runs programs one after the other.
+#[derive(Debug)]
+pub struct Programs<'a> {
+    log: File,
+    interrupted: &'a AtomicBool,
+}
+
+impl<'a> Programs<'a> {
+    /// That print into `log`, until `interrupted`.
+    pub const fn new(log: File, interrupted: &'a AtomicBool) -> Self {
+        Self { log, interrupted }
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// # Errors
+    /// If it cannot be started, or if interrupted: then it and all that it started have been ended. A bad status is no error here.
+    pub fn run(
+        &mut self,
+        command: &mut Command,
+        watch: &mut dyn FnMut(Sign<'_>),
+    ) -> Result<Outcome, KernelError> {
+        let program = command.get_program().to_owned();
+        let cannot = |source| KernelError::File { doing: "run", path: program.into(), source };
+        let _ = writeln!(self.log, "+ {command:?}");
+        let (output, ours) = start(command).map_err(cannot)?;
+        // A group of its own: Ctrl-C reaches us alone, and make's own children can be ended with it.
+        let (mut child, reader) = (Group(ours), output);
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+                if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut printed = Vec::new();
+        loop {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(KernelError::Interrupted);
+            }
+            match lines.recv_timeout(TICK) {
+                Ok(line) => {
+                    let _ = writeln!(self.log, "{line}");
+                    watch(Sign::Line(&line));
+                    printed.push(line);
+                }
+                Err(RecvTimeoutError::Timeout) => watch(Sign::Tick),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        let status = child.0.wait().map_err(KernelError::file("wait for", "a program".as_ref()))?;
+        Ok(Outcome { success: status.success(), lines: printed })
+    }
+}
+
+/// Starts it with both outputs in one pipe, so that lines keep their order.
+fn start(command: &mut Command) -> io::Result<(io::PipeReader, Child)> {
+    let (reader, writer) = io::pipe()?;
+    let child =
+        command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0).spawn()?;
+    // The command keeps our ends of the pipe; with them open it would never end.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    Ok((reader, child))
+}
+
+/// A program and all that it started; whatever still runs of it when this goes is ended.
+#[derive(Debug)]
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) else { return };
+        if !matches!(self.0.try_wait(), Ok(None)) {
+            return;
+        }
+        let _ = kill_process_group(group, Signal::TERM);
+        let told = Instant::now();
+        while matches!(self.0.try_wait(), Ok(None)) && told.elapsed() < GRACE {
+            thread::sleep(TICK / 10);
+        }
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn both_outputs_come_in_order_into_the_log_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        let go_on = AtomicBool::new(false);
+        let mut programs = Programs::new(File::create(&path).expect("a log"), &go_on);
+        let outcome = programs
+            .run(&mut shell("echo one; echo two >&2; echo three; exit 3"), &mut |_| {})
+            .expect("it ran");
+        assert!(!outcome.success);
+        assert_eq!(outcome.lines, ["one", "two", "three"]);
+        assert_eq!(outcome.tail(), "one\ntwo\nthree");
+        let log = std::fs::read_to_string(path).expect("the log");
+        assert!(log.ends_with("one\ntwo\nthree\n"), "{log}");
+    }
+
+    #[test]
+    fn interrupting_ends_the_program_and_what_it_started() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let stop = AtomicBool::new(false);
+        let mut programs = Programs::new(File::create(folder.path().join("log")).expect("a log"), &stop);
+        let mut grandchild = None;
+        let result = programs.run(&mut shell("sleep 1000 & echo $!; wait"), &mut |sign| {
+            if let Sign::Line(line) = sign {
+                grandchild = line.parse::<i32>().ok().and_then(Pid::from_raw);
+                stop.store(true, Ordering::Relaxed);
+            }
+        });
+        assert!(matches!(result, Err(KernelError::Interrupted)), "{result:?}");
+        let grandchild = grandchild.expect("its number");
+        // Init may take a moment to take up the dead.
+        let gone = (0..500).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", grandchild.as_raw_nonzero()));
+            stat.map_or(true, |stat| stat.contains(") Z "))
+        });
+        assert!(gone, "the grandchild still runs");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let go_on = AtomicBool::new(false);
+        let mut programs = Programs::new(File::create(folder.path().join("log")).expect("a log"), &go_on);
+        let error =
+            programs.run(&mut Command::new("no-such-program"), &mut |_| {}).expect_err("it is not there");
+        assert!(error.to_string().starts_with("cannot run no-such-program: "), "{error}");
+    }
+}
