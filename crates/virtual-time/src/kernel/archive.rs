@@ -162,7 +162,10 @@ fn configuration(folder: &Path, own: &[String]) -> String {
          Dir::State::lists \"{folder}/lists\";\nDir::Cache \"{folder}/cache\";\n\
          APT::Sandbox::User \"\";\nAPT::Install-Recommends \"false\";\n"
     );
-    for line in own.iter().filter(|line| line.starts_with("Acquire::")) {
+    // What else than packages this machine lists (icons, contents) would be megabytes for nothing.
+    let fetching =
+        |line: &&String| line.starts_with("Acquire::") && !line.starts_with("Acquire::IndexTargets");
+    for line in own.iter().filter(fetching) {
         text.push_str(line);
         text.push('\n');
     }
@@ -194,13 +197,17 @@ mod tests {
     fn the_machines_proxy_is_kept_and_its_hooks_are_not() {
         let own = [
             "Acquire::http::Proxy \"http://proxy.example:3128\";".to_owned(),
+            "Acquire::IndexTargets::deb::DEP-11::MetaKey \"dep11\";".to_owned(),
             "APT::Update::Post-Invoke:: \"rm -f /var/cache/apt/*.bin\";".to_owned(),
             "Dir::State::lists \"lists/\";".to_owned(),
         ];
         let text = configuration(Path::new("/private"), &own);
         assert!(text.contains("Acquire::http::Proxy \"http://proxy.example:3128\";"), "{text}");
         assert!(text.contains("Dir::State::lists \"/private/lists\";"), "{text}");
-        assert!(!text.contains("Post-Invoke") && !text.contains("\"lists/\""), "{text}");
+        assert!(
+            !text.contains("Post-Invoke") && !text.contains("DEP-11") && !text.contains("\"lists/\""),
+            "{text}"
+        );
     }
 
     #[test]
