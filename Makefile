@@ -1,6 +1,7 @@
 # lasthop: build, test, demonstrate, measure.
 #
 #   make demo    a download behind an emulated UMTS link, and a campaign with its report, from a bare clone
+#   make demo-virtual    the kernel whose clock jumps over idle time, and half an hour over GSM in seconds, twice the same
 #   make test    everything that CI runs
 #   make bench   ratios against other emulators, measured side by side in one run
 #   make fuzz    the fuzz targets of the parsers, FUZZ_SECONDS (default 30) each
@@ -13,7 +14,7 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
-.PHONY: demo test bench fuzz build
+.PHONY: demo demo-virtual test bench fuzz build
 
 build:
 	@scripts/require-rust
@@ -23,6 +24,9 @@ build:
 demo: build
 	@scripts/require curl python3 tshark
 	@scripts/demo target/release/lasthop
+
+demo-virtual: build
+	@scripts/demo-virtual target/release/lasthop
 
 test:
 	@scripts/require-rust

@@ -196,10 +196,10 @@ fn a_guest_that_crashes_shows_its_console() {
         name = "crash"
         kind = "command"
         node = "mobile"
-        command = "echo lasthop-says-goodbye > /dev/kmsg; echo c > /proc/sysrq-trigger; sleep 1; false"
+        command = "echo 2 > /proc/sys/vm/panic_on_oom; tail /dev/zero"
         "#,
     );
-    let output = lab.run(&crash, VIRTUAL);
+    let output = lab.run(&crash, &[VIRTUAL, &["--guest-memory", "96"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     assert!(said.contains("the guest's kernel ended without a result"), "{said}");

@@ -3,7 +3,8 @@
 use super::ground::Ground;
 use netlab::Namespace;
 use results::{Connection, Protocol};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -17,6 +18,9 @@ const LISTENING: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(2);
 /// How often it is looked whether something has happened.
 const LOOK: Duration = Duration::from_millis(10);
+/// How often it is looked whether the run is over while a program runs; its own end is seen at once. By the virtual clock hours are
+/// short, and each look has its price.
+const LOOK_FOR_THE_END: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// A program that runs.
 #[derive(Debug)]
@@ -89,11 +93,14 @@ impl Program {
         ground: &Ground<'_>,
         wanted_until_the_end: bool,
     ) -> Result<Vec<Connection>, String> {
+        let pid = Pid::from_raw(self.child.id().cast_signed()).ok_or("a program without a number")?;
+        let ending = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| error.to_string())?;
         let status = loop {
             match self.child.try_wait().map_err(|error| error.to_string())? {
                 Some(status) => break Some(status),
                 None if ground.stop.is_over() => break None,
-                None => thread::sleep(LOOK),
+                // A signal may end the wait early; then it is looked once more.
+                None => drop(poll(&mut [PollFd::new(&ending, PollFlags::IN)], Some(&LOOK_FOR_THE_END))),
             }
         };
         let end = ground.now();
