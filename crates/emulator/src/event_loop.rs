@@ -130,6 +130,14 @@ impl<D, O> Outlet<D, O> {
     }
 }
 
+impl<D: Driver, O> Outlet<D, O> {
+    fn flush(&mut self) {
+        while let Err(error) = self.driver.flush() {
+            self.note_refused(error);
+        }
+    }
+}
+
 impl<D: Driver, O: Observer> Emulator<D, O> {
     /// A loop without links.
     pub fn new(driver: D, observer: O, controls: Controls) -> Self {
@@ -219,9 +227,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
                 (*due, *wake) = (pipeline.due(), pipeline.wake());
             }
         }
-        if let Err(error) = self.outlet.driver.flush() {
-            self.outlet.note_refused(error);
-        }
+        self.outlet.flush();
         self.outlet.observer.settled(now);
     }
 
@@ -255,9 +261,11 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
             let mut sink = WayOutlet { outlet: &mut self.outlet, way: WayId(way), to: *to };
             pipeline.finish(now, &mut sink);
         }
-        if let Err(error) = self.outlet.driver.flush() {
+        self.outlet.flush();
+        if let Err(error) = self.outlet.driver.finish() {
             self.outlet.note_refused(error);
         }
+        self.outlet.flush();
         self.outlet.observer.settled(now);
         let Outlet { driver, observer, punctuality, refused, now } = self.outlet;
         Ending { driver, observer, punctuality, refused, at: now }

@@ -3,7 +3,10 @@
 use packet::Frame;
 
 /// Room for the longest IP packet with an Ethernet header and two VLAN tags.
-const LONG: usize = 65_535 + 14 + 2 * 4;
+pub(super) const LONG: usize = 65_535 + 14 + 2 * 4;
+
+/// Shorter packets do not lie in a buffer for the longest: an acknowledgement must not keep 64 KiB.
+pub(super) const WORTH_COPYING: usize = 2048;
 
 /// Buffers kept at most of each kind: 64 MiB of long ones, and short ones for a long fat pipe.
 const KEPT_LONG: usize = 1024;
@@ -11,7 +14,7 @@ const KEPT_SHORT: usize = 65_536;
 
 /// Free buffers.
 #[derive(Debug, Default)]
-pub(super) struct Buffers {
+pub(crate) struct Buffers {
     short: Vec<Vec<u8>>,
     /// All of length [`LONG`], so that they can be read into without being cleared each time.
     long: Vec<Vec<u8>>,
@@ -23,6 +26,16 @@ impl Buffers {
         let mut bytes = self.short.pop().unwrap_or_default();
         bytes.clear();
         bytes.reserve(size);
+        bytes
+    }
+
+    /// An empty buffer with room for `size` bytes, short or long.
+    pub fn fitting(&mut self, size: usize) -> Vec<u8> {
+        if size <= WORTH_COPYING {
+            return self.short(WORTH_COPYING);
+        }
+        let mut bytes = self.long();
+        bytes.clear();
         bytes
     }
 
