@@ -1,6 +1,7 @@
 // The scenario of scripts/bench-virtual in ns-3: bulk TCP over one link, for some seconds of simulated time.
 //
-//   g++ -O2 -std=c++17 bulk.cc -o bulk $(pkg-config --cflags --libs ns3-applications ns3-point-to-point)
+//   g++ -O2 -std=c++17 bulk.cc -o bulk -lns3-applications -lns3-point-to-point -lns3-internet -lns3-traffic-control \
+//       -lns3-network -lns3-core
 //   ./bulk [--rate=100Mbps] [--delay=10ms] [--queue=500p] [--seconds=10]
 //
 // As near to lasthop's as ns-3's own TCP comes: segments of 1448 bytes with time stamps (an MTU of 1500), SACK, CUBIC, initial window 10,

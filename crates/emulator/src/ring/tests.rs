@@ -210,3 +210,24 @@ fn each_packet_that_nobody_takes_is_told_of() {
         assert_eq!(refused, 3);
     }
 }
+
+/// How late a wait ends, in a kernel whose clock jumps: on another there is nothing to see.
+#[test]
+fn in_virtual_time_waits_end_within_a_microsecond() {
+    let (_control, controls) = control_pair();
+    let Host::Ring(mut ring) = Host::new(&controls).expect("a driver") else { return };
+    // Until its first ticks a kernel that has just started has no timers but these.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    for micros in [3, 48, 67, 120, 7_000, 400_000, 90_000_000] {
+        for _ in 0..20 {
+            ring.wait(Time::ZERO, &mut Vec::new()).expect("a wait");
+            let until = ring.now() + Span::from_micros(micros);
+            while ring.now() < until {
+                ring.wait(until, &mut Vec::new()).expect("a wait");
+            }
+            let ended = Time::from_nanos(monotonic() - ring.origin);
+            assert!(ended >= until, "{micros} us: early by {}", until - ended);
+            assert!(ended - until <= Span::from_micros(1), "{micros} us: late by {}", ended - until);
+        }
+    }
+}
