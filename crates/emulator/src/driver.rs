@@ -26,8 +26,14 @@ pub trait Driver {
     /// Sends `frame` out of `port`. A driver may keep frames that belong to one segment until [`Driver::flush`].
     fn send(&mut self, port: PortId, frame: Frame) -> io::Result<()>;
 
-    /// Sends whatever [`Driver::send`] has kept.
+    /// Sends whatever [`Driver::send`] has kept. A driver that learns late what it could not send says so here, one packet a
+    /// call.
     fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Nothing more will be sent or received: returns when all that was sent has left.
+    fn finish(&mut self) -> io::Result<()> {
         Ok(())
     }
 

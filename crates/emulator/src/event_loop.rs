@@ -79,8 +79,11 @@ pub struct Ending<D, O> {
 /// The event loop over any number of links.
 pub struct Emulator<D, O> {
     ways: Vec<Way>,
-    /// When each way has something due.
+    /// When each way has something due: inside it, or a packet that leaves.
     due: Vec<Time>,
+    /// Before when nothing leaves each way. Nobody outside can tell whether what happens inside happens then or later, so
+    /// this is what the loop wakes up for.
+    wake: Vec<Time>,
     /// Which way each port feeds.
     fed_by: Vec<Option<WayId>>,
     outlet: Outlet<D, O>,
@@ -127,12 +130,20 @@ impl<D, O> Outlet<D, O> {
     }
 }
 
+impl<D: Driver, O> Outlet<D, O> {
+    fn flush(&mut self) {
+        while let Err(error) = self.driver.flush() {
+            self.note_refused(error);
+        }
+    }
+}
+
 impl<D: Driver, O: Observer> Emulator<D, O> {
     /// A loop without links.
     pub fn new(driver: D, observer: O, controls: Controls) -> Self {
         let outlet =
             Outlet { driver, observer, punctuality: Punctuality::default(), refused: None, now: Time::ZERO };
-        Self { ways: Vec::new(), due: Vec::new(), fed_by: Vec::new(), outlet, controls }
+        Self { ways: Vec::new(), due: Vec::new(), wake: Vec::new(), fed_by: Vec::new(), outlet, controls }
     }
 
     /// Adds one direction of a link.
@@ -148,6 +159,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         assert!(self.fed_by[port].is_none(), "port {port} feeds two ways");
         self.fed_by[port] = Some(id);
         self.due.push(way.pipeline.due());
+        self.wake.push(way.pipeline.wake());
         self.ways.push(way);
         id
     }
@@ -169,10 +181,10 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
             if stop {
                 return Ok(self.finish());
             }
-            let due = self.due.iter().copied().min().unwrap_or(Time::NEVER);
+            let wake = self.wake.iter().copied().min().unwrap_or(Time::NEVER);
             ready.clear();
-            let until = due.min(self.outlet.observer.due());
-            if !self.outlet.driver.wait(until, &mut ready)? && due == Time::NEVER {
+            let until = wake.min(self.outlet.observer.due());
+            if !self.outlet.driver.wait(until, &mut ready)? && wake == Time::NEVER {
                 return Ok(self.finish());
             }
             for &port in &ready {
@@ -195,7 +207,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
                 sink.outlet.observer.entered(WayId(way), pipeline.arrivals(), &frame, now);
                 pipeline.accept(frame, now, &mut sink);
             }
-            self.due[way] = pipeline.due();
+            (self.due[way], self.wake[way]) = (pipeline.due(), pipeline.wake());
             self.advance();
             if !more {
                 break;
@@ -207,17 +219,15 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     /// Lets everything happen that is due until now, on all ways.
     fn advance(&mut self) {
         let now = self.outlet.now;
-        for (way, due) in self.due.iter_mut().enumerate() {
+        for (way, (due, wake)) in self.due.iter_mut().zip(&mut self.wake).enumerate() {
             if *due <= now {
                 let Way { pipeline, to, .. } = &mut self.ways[way];
                 let mut sink = WayOutlet { outlet: &mut self.outlet, way: WayId(way), to: *to };
                 pipeline.advance(now, &mut sink);
-                *due = pipeline.due();
+                (*due, *wake) = (pipeline.due(), pipeline.wake());
             }
         }
-        if let Err(error) = self.outlet.driver.flush() {
-            self.outlet.note_refused(error);
-        }
+        self.outlet.flush();
         self.outlet.observer.settled(now);
     }
 
@@ -237,7 +247,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
                     let mut sink = WayOutlet { outlet: &mut self.outlet, way: WayId(way), to: *to };
                     pipeline.advance(now, &mut sink);
                     visit(pipeline, now);
-                    self.due[way] = pipeline.due();
+                    (self.due[way], self.wake[way]) = (pipeline.due(), pipeline.wake());
                     self.outlet.observer.visited(WayId(way), pipeline);
                 }
                 false
@@ -251,9 +261,11 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
             let mut sink = WayOutlet { outlet: &mut self.outlet, way: WayId(way), to: *to };
             pipeline.finish(now, &mut sink);
         }
-        if let Err(error) = self.outlet.driver.flush() {
+        self.outlet.flush();
+        if let Err(error) = self.outlet.driver.finish() {
             self.outlet.note_refused(error);
         }
+        self.outlet.flush();
         self.outlet.observer.settled(now);
         let Outlet { driver, observer, punctuality, refused, now } = self.outlet;
         Ending { driver, observer, punctuality, refused, at: now }

@@ -8,7 +8,7 @@
 //! wait ends a little early and the rest is spent spinning, which takes the wake-up latency of the kernel out of the delay
 //! at the price of processor time; that is for the real clock only.
 
-mod buffers;
+pub(crate) mod buffers;
 mod port;
 
 pub use port::{Port, Segments};

@@ -6,6 +6,7 @@
 //! * [`kernel::Kernel`] is the real one: TUN or TAP descriptors, epoll and an absolute timerfd. It blocks when there is
 //!   nothing to do and never spins, unless asked for precision; the same binary runs in virtual time, where only blocking
 //!   lets time pass.
+//! * [`ring::Ring`] is the same by io_uring, with the fewest system calls: for virtual time, where they are dear.
 //! * [`simulated::Simulated`] has no kernel at all: a script of arrivals and a clock that jumps. Tests on it are exact.
 //!
 //! Promises, on every driver: a packet never leaves before its logical time; what happens late in one place does not make
@@ -15,8 +16,10 @@
 mod control;
 mod driver;
 mod event_loop;
+pub mod host;
 pub mod kernel;
 pub mod punctuality;
+pub mod ring;
 pub mod simulated;
 
 pub use control::{Command, Control, Controls, control};

@@ -11,7 +11,7 @@ mod traffic;
 use crate::plan::{Experiment, Plan};
 use crate::recording::{Recording, overload};
 use crate::workload::Kind;
-use emulator::kernel::Kernel;
+use emulator::host::Host;
 use emulator::{Command, Ending, control};
 use link::Seed;
 use link::units::Span;
@@ -109,9 +109,9 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let started = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
     let recording = network::recording(&experiment, &pipelines, job.seed, &files, started)?;
     let (control, controls) = control().map_err(|error| error.to_string())?;
-    let kernel = Kernel::new(&controls).map_err(|error| error.to_string())?;
+    let host = Host::new(&controls).map_err(|error| error.to_string())?;
     let origin = Instant::now();
-    let emulator = network::connect(kernel, recording, controls, &experiment.scenario, &mesh, pipelines)?;
+    let emulator = network::connect(host, recording, controls, &experiment.scenario, &mesh, pipelines)?;
     let emulating = thread::Builder::new()
         .name("emulator".into())
         .spawn(move || emulator.run())
@@ -141,7 +141,7 @@ fn finish(
     job: &Job,
     experiment: &Experiment,
     mesh: &Mesh,
-    ending: Ending<Kernel, Recording>,
+    ending: Ending<Host, Recording>,
     outcome: Outcome,
     files: &Files,
 ) -> Result<RunEnded, String> {

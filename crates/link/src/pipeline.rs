@@ -8,7 +8,7 @@ use crate::fate::{Effect, Loss, Mark};
 use crate::packet::Packet;
 use crate::spec::StageSpec;
 use crate::stage::{Outbox, Stage, StageCommand};
-use crate::units::Time;
+use crate::units::{Span, Time};
 use packet::Frame;
 
 /// Takes what comes out of a pipeline.
@@ -26,6 +26,8 @@ pub struct Pipeline {
     names: Vec<String>,
     /// Due time of each stage, in order: read much more often than it changes.
     due: Vec<Time>,
+    /// The least time that a packet needs from each stage's end to the link's.
+    onward: Vec<Span>,
     next_number: u64,
     out: Outbox,
     /// Packets between two stages; kept for its memory only.
@@ -49,7 +51,20 @@ impl Pipeline {
         let due = stages.iter().map(|(_, stage)| stage.due()).collect();
         let (names, stages): (Vec<_>, Vec<_>) = stages.into_iter().unzip();
         let stages = stages.into_iter().zip(0..).map(|(stage, id)| Named { id, stage }).collect();
-        Self { stages, names, due, next_number: 0, out: Outbox::default(), moving: Vec::new() }
+        let (onward, out, moving) = (Vec::new(), Outbox::default(), Vec::new());
+        let mut pipeline = Self { stages, names, due, onward, next_number: 0, out, moving };
+        pipeline.reckon();
+        pipeline
+    }
+
+    /// Reckons [`Pipeline::onward`], after stages have changed.
+    fn reckon(&mut self) {
+        self.onward.resize(self.stages.len(), Span::ZERO);
+        let mut least = Span::ZERO;
+        for (onward, named) in self.onward.iter_mut().zip(&self.stages).rev() {
+            *onward = least;
+            least = least + named.stage.least_delay();
+        }
     }
 
     /// Gives numbers to the names of stages that may be inserted later, so that logs can list them from the start.
@@ -78,6 +93,15 @@ impl Pipeline {
     #[must_use]
     pub fn due(&self) -> Time {
         self.due.iter().copied().min().unwrap_or(Time::NEVER)
+    }
+
+    /// Before when, by what is inside, no packet leaves; [`Time::NEVER`] if only a packet can make one leave. What happens
+    /// between two stages until then can be done then, since each stage works on logical times: whoever waits for
+    /// packets to send need not wake up for it. Never earlier than [`Pipeline::due`].
+    #[must_use]
+    pub fn wake(&self) -> Time {
+        let wakes = self.due.iter().zip(&self.onward).map(|(&due, &onward)| due + onward);
+        wakes.min().unwrap_or(Time::NEVER)
     }
 
     /// Whether a stage may change bytes of a packet.
@@ -160,6 +184,7 @@ impl Pipeline {
         let id = self.id_of(name);
         self.due.insert(place, stage.due());
         self.stages.insert(place, Named { id, stage });
+        self.reckon();
     }
 
     /// Takes the stage of this name out of the row.
@@ -170,6 +195,7 @@ impl Pipeline {
         let place = self.removable(name)?;
         self.stages.remove(place);
         self.due.remove(place);
+        self.reckon();
         Ok(())
     }
 
@@ -196,6 +222,7 @@ impl Pipeline {
         let place = self.place_of(name)?;
         let changed = change(self.stages[place].stage.as_mut());
         self.due[place] = self.stages[place].stage.due();
+        self.reckon();
         changed
     }
 

@@ -22,7 +22,7 @@ pub mod spec;
 use crate::fate::{Effect, Loss};
 use crate::packet::Packet;
 use crate::spec::StageSpec;
-use crate::units::Time;
+use crate::units::{Span, Time};
 use hiccup::HiccupCommand;
 use outage::OutageCommand;
 
@@ -39,6 +39,12 @@ pub trait Stage: Send {
     /// Does what is due at `now`, which is the instant that [`Stage::due`] gave.
     fn advance(&mut self, now: Time, out: &mut Outbox) {
         let _ = (now, out);
+    }
+
+    /// The least time that a packet stays which enters from now on, as far as the stage knows without looking at it. Zero is
+    /// always true. Whoever waits for a packet behind this stage need not look earlier ([`crate::Pipeline::wake`]).
+    fn least_delay(&self) -> Span {
+        Span::ZERO
     }
 
     /// Gives up every packet inside, in no particular order, because the run ended.

@@ -13,6 +13,8 @@ use std::collections::VecDeque;
 /// The simplest stage that waits.
 struct Wait {
     span: Span,
+    /// Whether it says so.
+    promised: bool,
     inside: VecDeque<Packet>,
 }
 
@@ -28,6 +30,9 @@ impl Stage for Wait {
             packet.at = now;
             out.pass(packet);
         }
+    }
+    fn least_delay(&self) -> Span {
+        if self.promised { self.span } else { Span::ZERO }
     }
     fn clear(&mut self, out: &mut Vec<Packet>) {
         out.extend(self.inside.drain(..));
@@ -48,8 +53,12 @@ impl Stage for LoseEven {
 }
 
 fn waits(millis: &[u64]) -> Pipeline {
+    stages(millis, false)
+}
+
+fn stages(millis: &[u64], promised: bool) -> Pipeline {
     let stage = |&millis| {
-        let wait = Wait { span: Span::from_millis(millis), inside: VecDeque::new() };
+        let wait = Wait { span: Span::from_millis(millis), promised, inside: VecDeque::new() };
         (format!("wait {millis}"), Box::new(wait) as Box<dyn Stage>)
     };
     Pipeline::new(millis.iter().map(stage).collect())
@@ -96,6 +105,19 @@ fn packets_leave_exactly_when_they_are_due() {
         ending.driver.sent.iter().map(|(time, port, f)| (*time, port.0, f.head()[0])).collect();
     assert_eq!(sent, [(at(10_100), 1, 1), (at(25_250), 0, 2)]);
     assert_eq!(ending.punctuality.worst(), Span::ZERO);
+}
+
+/// One wake-up for the packet's arrival, one for its departure, and one to learn that nothing will happen any more.
+#[test]
+fn the_loop_does_not_wake_up_for_what_happens_between_two_stages() {
+    let script = || Simulated::new(vec![(at(100), PortId(0), frame(1))]);
+    let unknown = run(script(), stages(&[10, 20, 30], false), waits(&[]));
+    let promised = run(script(), stages(&[10, 20, 30], true), waits(&[]));
+    assert_eq!((unknown.driver.waits, promised.driver.waits), (5, 3));
+    let sent =
+        |ending: &Ending<Simulated, Seen>| ending.driver.sent.iter().map(|sent| sent.0).collect::<Vec<_>>();
+    assert_eq!((sent(&unknown), sent(&promised)), (vec![at(60_100)], vec![at(60_100)]));
+    assert_eq!(promised.punctuality.worst(), Span::ZERO);
 }
 
 #[test]
@@ -145,7 +167,7 @@ fn what_is_inside_when_the_run_stops_is_lost_with_that_reason() {
     let (control, controls) = control().expect("an eventfd");
     let world = Simulated::new(vec![(at(0), PortId(0), frame(1)), (at(5_000), PortId(0), frame(2))]);
     let mut emulator = Emulator::new(world, Seen::default(), controls);
-    let wait = Wait { span: Span::from_millis(10), inside: VecDeque::new() };
+    let wait = Wait { span: Span::from_millis(10), promised: false, inside: VecDeque::new() };
     let pipeline = Pipeline::new(vec![
         ("stop".to_owned(), Box::new(StopTheRun(control)) as Box<dyn Stage>),
         ("wait".to_owned(), Box::new(wait)),

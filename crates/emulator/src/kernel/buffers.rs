@@ -3,7 +3,10 @@
 use packet::Frame;
 
 /// Room for the longest IP packet with an Ethernet header and two VLAN tags.
-const LONG: usize = 65_535 + 14 + 2 * 4;
+pub(super) const LONG: usize = 65_535 + 14 + 2 * 4;
+
+/// Shorter packets do not lie in a buffer for the longest: an acknowledgement must not keep 64 KiB.
+pub(super) const WORTH_COPYING: usize = 2048;
 
 /// Buffers kept at most of each kind: 64 MiB of long ones, and short ones for a long fat pipe.
 const KEPT_LONG: usize = 1024;
@@ -11,9 +14,9 @@ const KEPT_SHORT: usize = 65_536;
 
 /// Free buffers.
 #[derive(Debug, Default)]
-pub(super) struct Buffers {
+pub(crate) struct Buffers {
     short: Vec<Vec<u8>>,
-    /// All of length [`LONG`], so that they can be read into without being cleared each time.
+    /// All with room for [`LONG`] bytes.
     long: Vec<Vec<u8>>,
 }
 
@@ -26,16 +29,29 @@ impl Buffers {
         bytes
     }
 
+    /// An empty buffer with room for `size` bytes, short or long.
+    pub fn fitting(&mut self, size: usize) -> Vec<u8> {
+        if size <= WORTH_COPYING {
+            return self.short(WORTH_COPYING);
+        }
+        let mut bytes = self.long.pop().unwrap_or_else(|| Vec::with_capacity(LONG));
+        bytes.clear();
+        bytes
+    }
+
     /// A buffer of [`LONG`] bytes, whatever they are.
     pub fn long(&mut self) -> Vec<u8> {
-        self.long.pop().unwrap_or_else(|| vec![0; LONG])
+        let Some(mut bytes) = self.long.pop() else { return vec![0; LONG] };
+        // Here and not when it comes back: who fills a buffer from its start needs no zeros, and 64 KiB of them take as long as a
+        // system call on a host.
+        bytes.resize(LONG, 0);
+        bytes
     }
 
     /// Takes a buffer for use again.
-    pub fn put(&mut self, mut bytes: Vec<u8>) {
+    pub fn put(&mut self, bytes: Vec<u8>) {
         if bytes.capacity() >= LONG {
             if self.long.len() < KEPT_LONG {
-                bytes.resize(LONG, 0);
                 self.long.push(bytes);
             }
         } else if self.short.len() < KEPT_SHORT {
@@ -65,6 +81,10 @@ mod tests {
         buffers.put(long);
         let again = buffers.long();
         assert_eq!((again.as_ptr(), again.len()), (place, LONG));
+
+        buffers.put(again);
+        let fitting = buffers.fitting(20_000);
+        assert_eq!((fitting.as_ptr(), fitting.len()), (place, 0));
 
         let short = buffers.short(1522);
         let place = short.as_ptr();

@@ -1,6 +1,6 @@
 //! A TUN or TAP descriptor as a port.
 
-use super::buffers::Buffers;
+use super::buffers::{Buffers, LONG, WORTH_COPYING};
 use packet::virtio;
 use packet::whole::{Run, frames};
 use packet::{Frame, Layer};
@@ -20,9 +20,6 @@ pub enum Segments {
 
 /// Room that a packet needs beyond the MTU: an Ethernet header and two VLAN tags.
 const BEYOND_MTU: usize = 14 + 2 * 4;
-
-/// Shorter packets are copied out of the buffer for the longest: an acknowledgement must not keep 64 KiB.
-const WORTH_COPYING: usize = 2048;
 
 /// A descriptor that packets are read from and written to.
 #[derive(Debug)]
@@ -69,6 +66,75 @@ impl Port {
         }
     }
 
+    /// Room that a read of the descriptor needs, in bytes.
+    pub(crate) fn longest_read(&self) -> usize {
+        match self.segments {
+            Segments::Split => self.longest,
+            Segments::Whole => virtio::LEN + LONG,
+        }
+    }
+
+    /// Takes in what somebody else has read from the descriptor at once.
+    pub(crate) fn parse(&mut self, read: &[u8], buffers: &mut Buffers, into: &mut Vec<Frame>) {
+        let (header, packet) = match self.segments {
+            Segments::Split => (None, read),
+            Segments::Whole => match read.split_first_chunk::<{ virtio::LEN }>() {
+                Some((header, packet)) => (Some(header), packet),
+                None => return self.unusable += 1,
+            },
+        };
+        let mut bytes = buffers.fitting(packet.len());
+        bytes.extend_from_slice(packet);
+        match header {
+            None => into.push(Frame::owned(self.layer, bytes)),
+            Some(header) => self.cut(header, bytes, into),
+        }
+    }
+
+    /// What has to be written for a packet that is sent, by somebody else and at once; it may be an earlier one, and
+    /// [`Port::pack_kept`] gives the last.
+    pub(crate) fn pack(&mut self, frame: Frame, buffers: &mut Buffers) -> Option<Vec<u8>> {
+        if self.segments == Segments::Split {
+            let mut bytes = buffers.fitting(frame.len());
+            frame.write_into(&mut bytes);
+            buffers.take_back(frame);
+            return Some(bytes);
+        }
+        let frame = match &mut self.run {
+            None => frame,
+            Some(run) => match run.push(frame) {
+                Ok(()) => return None,
+                Err(frame) => frame,
+            },
+        };
+        let packed = self.pack_kept(buffers);
+        self.run = Some(Run::new(frame));
+        packed
+    }
+
+    /// What has to be written for the packets that were kept, if any were.
+    pub(crate) fn pack_kept(&mut self, buffers: &mut Buffers) -> Option<Vec<u8>> {
+        let run = self.run.take()?;
+        let pieces = run.pieces(&mut self.header);
+        let mut bytes = buffers.fitting(virtio::LEN + pieces.header.len() + pieces.payload.len());
+        bytes.extend_from_slice(&pieces.virtio);
+        bytes.extend_from_slice(pieces.header);
+        bytes.extend_from_slice(pieces.payload);
+        if let Some(whole) = run.into_buffer() {
+            buffers.put(whole);
+        }
+        Some(bytes)
+    }
+
+    /// Cuts what came behind a virtio header into packets.
+    fn cut(&mut self, header: &[u8; virtio::LEN], bytes: Vec<u8>, into: &mut Vec<Frame>) {
+        let header = virtio::Header::decode(header);
+        match header.ok().and_then(|header| frames(self.layer, &header, bytes).ok()) {
+            Some(frames) => into.extend(frames),
+            None => self.unusable += 1,
+        }
+    }
+
     fn receive_packet(&mut self, buffers: &mut Buffers, into: &mut Vec<Frame>) -> Result<(), Errno> {
         let mut bytes = buffers.short(self.longest);
         match read(&self.fd, spare_capacity(&mut bytes)) {
@@ -102,11 +168,7 @@ impl Port {
         } else {
             bytes.truncate(read);
         }
-        let header = virtio::Header::decode(&header);
-        match header.ok().and_then(|header| frames(self.layer, &header, bytes).ok()) {
-            Some(frames) => into.extend(frames),
-            None => self.unusable += 1,
-        }
+        self.cut(&header, bytes, into);
         Ok(())
     }
 

@@ -5,7 +5,8 @@ use crate::plan::Experiment;
 use crate::recording::Recording;
 use crate::scenario::{Link, Scenario};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
-use emulator::kernel::{Kernel, Port, Segments};
+use emulator::host::Host;
+use emulator::kernel::{Port, Segments};
 use emulator::{Controls, Emulator, Way};
 use link::units::{BitRate, ByteCount};
 use link::{Direction, Pipeline, Seed};
@@ -136,26 +137,26 @@ pub fn recording(
 
 /// The event loop with the links between their ends: ways 2n and 2n + 1 are up and down of link n, as [`Recording`] wants it.
 pub fn connect(
-    mut kernel: Kernel,
+    mut host: Host,
     recording: Recording,
     controls: Controls,
     scenario: &Scenario,
     mesh: &Mesh,
     pipelines: Vec<Pipelines>,
-) -> Result<Emulator<Kernel, Recording>, String> {
+) -> Result<Emulator<Host, Recording>, String> {
     let mut ways = Vec::new();
     for ((link, ends), pipelines) in scenario.links.iter().zip(mesh.ends()).zip(pipelines) {
         let segments = if pipelines.whole_segments { Segments::Whole } else { Segments::Split };
         let mut port = |end: &Tun| {
             let descriptor = end.descriptor().map_err(|error| error.to_string())?;
             let port = Port::new(descriptor, Layer::Ip, segments, link.mtu.into());
-            kernel.add(port).map_err(|error| error.to_string())
+            host.add(port).map_err(|error| error.to_string())
         };
         let (first, second) = (port(&ends[0])?, port(&ends[1])?);
         ways.push(Way { from: first, pipeline: pipelines.up, to: second });
         ways.push(Way { from: second, pipeline: pipelines.down, to: first });
     }
-    let mut emulator = Emulator::new(kernel, recording, controls);
+    let mut emulator = Emulator::new(host, recording, controls);
     for way in ways {
         emulator.add(way);
     }

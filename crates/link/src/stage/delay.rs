@@ -23,7 +23,7 @@ use crate::seed::{Seed, Stream};
 use crate::spec::StageSpec;
 use crate::stage::spec::SpecError;
 use crate::stage::{Outbox, Stage};
-use crate::units::Time;
+use crate::units::{Span, Time};
 use flight::Reordering;
 use law::{Draw, Drawn};
 use std::collections::{HashMap, VecDeque};
@@ -132,6 +132,15 @@ impl Stage for Delay {
                 packet.at = now;
                 out.pass(packet);
             }
+        }
+    }
+
+    fn least_delay(&self) -> Span {
+        match self.spec.law {
+            Law::Constant { delay } => delay,
+            Law::Uniform { mean, jitter } => mean - jitter,
+            // Their least is 0, or that of a table, which is seldom much.
+            _ => Span::ZERO,
         }
     }
 

@@ -218,4 +218,26 @@ proptest! {
         prop_assert!(all(&once) == all(&run(&spec, 3, &arrivals, false)), "{}", spec);
         prop_assert!(all(&once) == all(&run(&spec, 3, &arrivals, true)), "{}: depends on who calls when", spec);
     }
+
+    /// Whoever looks only at these times, and at arrivals, sends each packet exactly when it leaves.
+    #[test]
+    fn no_packet_leaves_before_the_time_to_wake_up(spec in row(), arrivals in arrivals()) {
+        let mut pipeline = built(&spec, &seed(4));
+        let (mut seen, mut now) = (Seen::default(), Time::ZERO);
+        for (at, bytes) in arrivals {
+            loop {
+                prop_assert!(pipeline.wake() >= pipeline.due());
+                let next = pipeline.wake().max(now);
+                if next > at {
+                    break;
+                }
+                now = next;
+                pipeline.advance(now, &mut seen);
+                prop_assert!(seen.delivered.drain(..).all(|packet| packet.at == now), "{}", spec);
+            }
+            now = at;
+            pipeline.accept(frame(bytes), at, &mut seen);
+            prop_assert!(seen.delivered.drain(..).all(|packet| packet.at == now), "{}", spec);
+        }
+    }
 }

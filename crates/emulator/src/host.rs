@@ -1,0 +1,106 @@
+//! The driver that suits the machine: epoll on the real clock, io_uring in virtual time.
+
+use crate::control::Controls;
+use crate::driver::{Driver, PortId};
+use crate::kernel::{Kernel, Port};
+use crate::ring::Ring;
+use link::units::Time;
+use packet::Frame;
+use std::{fs, io};
+
+/// A driver of either kind.
+#[expect(clippy::large_enum_variant, reason = "there is one of them, and it is moved twice")]
+pub enum Host {
+    /// By epoll.
+    Kernel(Kernel),
+    /// By io_uring.
+    Ring(Ring),
+}
+
+impl Host {
+    /// The driver for the clock of this machine, without ports; its time starts now.
+    ///
+    /// # Errors
+    /// If the kernel has no descriptor left, or if io_uring is missing in virtual time.
+    pub fn new(controls: &Controls) -> io::Result<Self> {
+        if is_virtual(&fs::read_to_string("/proc/cmdline").unwrap_or_default()) {
+            return Ok(Self::Ring(Ring::new(controls)?.in_virtual_time()));
+        }
+        Kernel::new(controls).map(Self::Kernel)
+    }
+
+    /// Adds a port.
+    ///
+    /// # Errors
+    /// If its descriptor cannot be waited for.
+    pub fn add(&mut self, port: Port) -> io::Result<PortId> {
+        match self {
+            Self::Kernel(kernel) => kernel.add(port),
+            Self::Ring(ring) => ring.add(port),
+        }
+    }
+
+    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they were dropped.
+    #[must_use]
+    pub fn unusable(&self) -> u64 {
+        match self {
+            Self::Kernel(kernel) => kernel.unusable(),
+            Self::Ring(ring) => ring.unusable(),
+        }
+    }
+
+    fn driver(&mut self) -> &mut dyn Driver {
+        match self {
+            Self::Kernel(kernel) => kernel,
+            Self::Ring(ring) => ring,
+        }
+    }
+}
+
+/// Whether a kernel that was started with this command line skips idle time. (In the other modes of time travel it does not,
+/// or somebody outside says when.)
+fn is_virtual(command_line: &str) -> bool {
+    command_line.split_ascii_whitespace().any(|word| word == "time-travel=inf-cpu")
+}
+
+impl Driver for Host {
+    fn now(&mut self) -> Time {
+        self.driver().now()
+    }
+
+    fn wait(&mut self, until: Time, ready: &mut Vec<PortId>) -> io::Result<bool> {
+        self.driver().wait(until, ready)
+    }
+
+    fn receive(&mut self, port: PortId, into: &mut Vec<Frame>) -> io::Result<bool> {
+        self.driver().receive(port, into)
+    }
+
+    fn send(&mut self, port: PortId, frame: Frame) -> io::Result<()> {
+        self.driver().send(port, frame)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.driver().flush()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.driver().finish()
+    }
+
+    fn recycle(&mut self, frame: Frame) {
+        self.driver().recycle(frame);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_infinitely_fast_processors_skip_idle_time() {
+        assert!(is_virtual("mem=512M time-travel=inf-cpu um_seed=7 root=/dev/root"));
+        assert!(!is_virtual("time-travel time-travel-start=0"));
+        assert!(!is_virtual("BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro quiet"));
+    }
+}

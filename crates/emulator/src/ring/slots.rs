@@ -1,0 +1,78 @@
+//! Memory that the kernel reads packets into: a ring of provided buffers (`io_uring_register_buf_ring(3)`).
+
+use io_uring::Submitter;
+use io_uring::types::BufRingEntry;
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+/// Slots of a port. A power of two. More packets at once take one system call more.
+const COUNT: u16 = 64;
+
+/// The kernel wants the ring to begin on a page.
+const PAGE: usize = 4096;
+
+/// Slots of one port; the number of each is its place.
+pub(super) struct Slots {
+    entries: NonNull<BufRingEntry>,
+    /// How many slots were given to the kernel so far, as the kernel counts.
+    given: u16,
+    size: usize,
+    bytes: Box<[u8]>,
+}
+
+// SAFETY: the memory belongs to this value alone, and to the kernel.
+unsafe impl Send for Slots {}
+
+const fn layout() -> Layout {
+    match Layout::from_size_align(COUNT as usize * size_of::<BufRingEntry>(), PAGE) {
+        Ok(layout) => layout,
+        Err(_) => panic!("a page is a power of two"),
+    }
+}
+
+impl Slots {
+    /// Slots of `size` bytes each, for reads of this group. They must live until the ring is gone.
+    pub fn register(submitter: &Submitter<'_>, group: u16, size: usize) -> io::Result<Self> {
+        // SAFETY: the layout has a size.
+        let memory = unsafe { alloc_zeroed(layout()) };
+        #[expect(clippy::cast_ptr_alignment, reason = "it is aligned to a page")]
+        let Some(entries) = NonNull::new(memory.cast::<BufRingEntry>()) else { handle_alloc_error(layout()) };
+        let bytes = vec![0; size * usize::from(COUNT)].into_boxed_slice();
+        let mut slots = Self { entries, given: 0, size, bytes };
+        // SAFETY: the memory is that of COUNT entries, aligned to a page, and lives as long as the ring, whose owner owns it.
+        unsafe { submitter.register_buf_ring_with_flags(entries.as_ptr() as u64, COUNT, group, 0)? };
+        for slot in 0..COUNT {
+            slots.give_back(slot);
+        }
+        Ok(slots)
+    }
+
+    /// The first `length` bytes of a slot that the kernel has filled.
+    pub fn bytes(&self, slot: u16, length: usize) -> &[u8] {
+        let start = usize::from(slot) * self.size;
+        &self.bytes[start..start + length.min(self.size)]
+    }
+
+    /// Gives a slot to the kernel.
+    pub fn give_back(&mut self, slot: u16) {
+        let start = self.bytes.as_mut_ptr().wrapping_add(usize::from(slot) * self.size);
+        // SAFETY: the place is below COUNT. The kernel does not read an entry that lies beyond the tail.
+        let entry = unsafe { self.entries.add(usize::from(self.given % COUNT)).as_mut() };
+        entry.set_addr(start as u64);
+        entry.set_len(self.size as u32);
+        entry.set_bid(slot);
+        self.given = self.given.wrapping_add(1);
+        // SAFETY: the tail lies in the first entry, where `set_*` does not write; it is aligned, and the kernel only reads it.
+        let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.entries.as_ptr()).cast_mut()) };
+        tail.store(self.given, Ordering::Release);
+    }
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with this layout, and the ring that used it is gone.
+        unsafe { dealloc(self.entries.as_ptr().cast(), layout()) };
+    }
+}
