@@ -14,6 +14,7 @@ use crate::notice::Notice;
 use crate::remote::{self, Listener};
 use assemble::{Assembled, assemble};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
+use emulator::host::Host;
 use emulator::kernel::{Kernel, Port, Segments};
 use emulator::{Command, Control, Emulator, Ending, Way, WayId, control};
 use experiment::recording::Recording;
@@ -36,7 +37,7 @@ use summary::Outcome;
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// What the emulator thread ends with.
-type Emulated = io::Result<Ending<Kernel, Recording>>;
+type Emulated = io::Result<Ending<Host, Recording>>;
 
 /// Runs the program and returns the exit status to leave with.
 pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
@@ -70,19 +71,19 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let recorder = start_recorder(arguments, &info, seed)?;
 
     let (control, controls) = control()?;
-    let mut kernel = Kernel::new(&controls)?;
-    if arguments.precise {
-        kernel = kernel.precise();
-    }
+    let mut host = match arguments.precise {
+        true => Host::Kernel(Kernel::new(&controls)?.precise()),
+        false => Host::new(&controls)?,
+    };
     let segments = if whole_segments { Segments::Whole } else { Segments::Split };
     let mut port = |tun: &Tun| -> Result<_, Failure> {
         let descriptor = tun.descriptor()?;
-        Ok(kernel.add(Port::new(descriptor, layer(arguments), segments, assembled.mtu.into()))?)
+        Ok(host.add(Port::new(descriptor, layer(arguments), segments, assembled.mtu.into()))?)
     };
     let (inside, outside) = (port(link.inside())?, port(link.outside())?);
     let wants_bytes = arguments.capture.is_some() || arguments.events.is_some();
     let live = recorder.live();
-    let mut emulator = Emulator::new(kernel, Recording::new(recorder, vec![info], wants_bytes), controls);
+    let mut emulator = Emulator::new(host, Recording::new(recorder, vec![info], wants_bytes), controls);
     // In the order of `way`.
     emulator.add(Way { from: inside, pipeline: up, to: outside });
     emulator.add(Way { from: outside, pipeline: down, to: inside });
