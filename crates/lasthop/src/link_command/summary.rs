@@ -5,7 +5,7 @@ use crate::arguments::LinkArguments;
 use crate::notice::Notice;
 use capture::{Direction, LinkId, Recorded, Summary};
 use emulator::Ending;
-use emulator::kernel::Kernel;
+use emulator::host::Host;
 use emulator::punctuality::{Overload, Punctuality};
 use experiment::recording::{Recording, overload};
 use link::units::{BitRate, Span};
@@ -24,7 +24,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Closes the recorder and judges the run.
-    pub fn new(ended: Ending<Kernel, Recording>, dropped: u64, seed: u64) -> Result<Self, Failure> {
+    pub fn new(ended: Ending<Host, Recording>, dropped: u64, seed: u64) -> Result<Self, Failure> {
         let Ending { driver, observer, punctuality, refused, at } = ended;
         let recorded = observer.into_recorder().close(capture::Time::from_nanos(at.as_nanos()))?;
         let overload = overload(&punctuality, dropped + driver.unusable(), recorded.stalls);
