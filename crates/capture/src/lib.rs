@@ -67,6 +67,8 @@ pub mod log;
 pub mod packets;
 pub mod pcapng;
 pub mod recorder;
+mod rows;
+pub mod senders;
 pub mod summary;
 pub mod table;
 mod time;
