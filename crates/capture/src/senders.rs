@@ -110,7 +110,7 @@ pub struct SenderState {
     pub ssthresh: Option<u32>,
     /// Smoothed round-trip time in microseconds.
     pub srtt_us: Option<u32>,
-    /// Smoothed mean deviation of the round-trip time, as it goes into the retransmission timeout, in microseconds.
+    /// Variation of the round-trip time (RFC 6298: RTTVAR) in microseconds.
     pub rttvar_us: Option<u32>,
     /// Retransmission timeout in microseconds.
     pub rto_us: Option<u64>,

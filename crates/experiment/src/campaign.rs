@@ -330,6 +330,7 @@ fn watch(job: &Job, interrupted: &AtomicBool) -> Result<Option<RunEnded>, Campai
         links: Vec::new(),
         captures: Vec::new(),
         events: Vec::new(),
+        senders: Vec::new(),
         logs: Vec::new(),
     };
     Ok(Some(RunEnded { run, connections: Vec::new() }))

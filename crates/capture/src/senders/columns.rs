@@ -39,7 +39,7 @@ pub const COLUMNS: &[Column<SenderState, Header>] = columns! {
         |state, _| Cell::maybe(state.ssthresh), |state, cell| state.ssthresh = Some(cell.int());
     "srtt_us", Kind::Bits(32), true, "smoothed round-trip time, in us",
         |state, _| Cell::maybe(state.srtt_us), |state, cell| state.srtt_us = Some(cell.int());
-    "rttvar_us", Kind::Bits(32), true, "smoothed mean deviation of the round-trip time, in us",
+    "rttvar_us", Kind::Bits(32), true, "variation of the round-trip time (RFC 6298: RTTVAR), in us",
         |state, _| Cell::maybe(state.rttvar_us), |state, cell| state.rttvar_us = Some(cell.int());
     "rto_us", Kind::Bits(64), true, "retransmission timeout, in us",
         |state, _| Cell::maybe(state.rto_us), |state, cell| state.rto_us = Some(cell.int());
