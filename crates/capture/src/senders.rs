@@ -110,7 +110,7 @@ pub struct SenderState {
     pub ssthresh: Option<u32>,
     /// Smoothed round-trip time in microseconds.
     pub srtt_us: Option<u32>,
-    /// Variation of the round-trip time (RFC 6298: RTTVAR) in microseconds.
+    /// Variation of the round-trip time in microseconds, as TCP_INFO has it (RFC 6298: RTTVAR).
     pub rttvar_us: Option<u32>,
     /// Retransmission timeout in microseconds.
     pub rto_us: Option<u64>,

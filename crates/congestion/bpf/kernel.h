@@ -70,7 +70,7 @@ struct tcp_sock {
 	__u32 snd_cwnd;
 	__u32 snd_ssthresh;
 	__u32 srtt_us;   /* << 3 */
-	__u32 rttvar_us; /* << 2 */
+	__u32 mdev_us;   /* << 2 */
 	__u32 packets_out;
 	__u32 sacked_out;
 	__u32 lost_out;

@@ -85,7 +85,7 @@ int BPF_PROG(sender_state, struct sock *sk, const struct sk_buff *skb)
 	state->cwnd = tp->snd_cwnd;
 	state->ssthresh = tp->snd_ssthresh;
 	state->srtt_us = tp->srtt_us;
-	state->rttvar_us = tp->rttvar_us;
+	state->mdev_us = tp->mdev_us;
 	state->rto = icsk->icsk_rto;
 	state->ca_state = BPF_CORE_READ_BITFIELD(icsk, icsk_ca_state);
 	state->snd_wnd = tp->snd_wnd;

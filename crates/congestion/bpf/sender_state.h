@@ -14,7 +14,7 @@ struct sender_state {
 	__u32 cwnd;        /* segments */
 	__u32 ssthresh;    /* segments */
 	__u32 srtt_us;     /* << 3 */
-	__u32 rttvar_us;   /* << 2 */
+	__u32 mdev_us;     /* << 2 */
 	__u32 rto;         /* jiffies */
 	__u32 snd_wnd;     /* bytes */
 	__u32 rcv_wnd;     /* bytes */

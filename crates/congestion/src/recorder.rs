@@ -26,8 +26,8 @@ use capture::senders::log::{Record, Writer};
 use capture::senders::{Converted, Header, SCHEMA, SenderState, convert};
 use capture::table::log_path;
 use capture::{Time, WallTime};
+use nix::time::{ClockId, clock_gettime};
 use rustix::event::EventfdFlags;
-use rustix::time::ClockId;
 use source::Source;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -155,7 +155,7 @@ fn work(
     };
     let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, file), &header).map_err(failed)?;
     writer.flush().map_err(failed)?;
-    let origin = on_monotonic_clock(options.origin);
+    let origin = on_monotonic_clock(options.origin).map_err(RecorderError::Source)?;
     // Whoever waited for this has it, or has gone.
     let _ = ready.send(source.name());
 
@@ -182,10 +182,12 @@ fn work(
 }
 
 /// Nanoseconds of CLOCK_MONOTONIC at an instant that has passed.
-fn on_monotonic_clock(instant: Instant) -> u64 {
-    let now = rustix::time::clock_gettime(ClockId::Monotonic);
+///
+/// By the C library: rustix panics where the vDSO has not all its functions, as in User-Mode Linux.
+fn on_monotonic_clock(instant: Instant) -> io::Result<u64> {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
     let passed = instant.elapsed().as_nanos() as u64;
-    (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64).saturating_sub(passed)
+    Ok((now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64).saturating_sub(passed))
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use super::{Node, RecorderError};
 use capture::senders::SenderState;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, OpenObject, RingBuffer, RingBufferBuilder};
+use nix::time::{ClockId, clock_getres};
 use rustix::event::Timespec;
-use rustix::time::ClockId;
 use state::Raw;
 use std::cell::RefCell;
 use std::io;
@@ -83,7 +83,7 @@ impl<'o> Probe<'o> {
         })?;
         let ring = ring.build()?;
         let link = Some(skeleton.progs.sender_state.attach_trace()?);
-        Ok(Self { skeleton, ring, link, come, jiffy: jiffy() })
+        Ok(Self { skeleton, ring, link, come, jiffy: jiffy()? })
     }
 }
 
@@ -114,7 +114,7 @@ impl Source for Probe<'_> {
 }
 
 /// Nanoseconds of a jiffy: the resolution of the coarse clock, which is the kernel's tick.
-fn jiffy() -> u64 {
-    let tick = rustix::time::clock_getres(ClockId::MonotonicCoarse);
-    tick.tv_sec as u64 * 1_000_000_000 + tick.tv_nsec as u64
+fn jiffy() -> libbpf_rs::Result<u64> {
+    let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).map_err(std::io::Error::from)?;
+    Ok(tick.tv_sec() as u64 * 1_000_000_000 + tick.tv_nsec() as u64)
 }

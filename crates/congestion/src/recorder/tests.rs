@@ -161,6 +161,30 @@ fn the_kernels_own_events_show_what_the_program_shows() {
 }
 
 #[test]
+fn the_kernels_own_events_need_no_program() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: it takes root to mount tracefs");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (namespace, node) = node("guest", 5);
+    let options = options(folder.path(), "events.parquet", &[&node], Instant::now());
+    let recorder = match Recorder::start_by(options, Way::Tracefs) {
+        Ok(recorder) => recorder,
+        Err(RecorderError::Unavailable(why)) => return eprintln!("skipped: {why}"),
+        Err(error) => panic!("{error}"),
+    };
+    let (local, remote, _) = transfer(&namespace, &node, 1_000_000);
+    let converted = recorder.stop().expect("a table");
+    assert_eq!((converted.lost, converted.tail), (0, capture::Tail::Complete));
+    let states = read(&converted.path);
+    let mut sender = states.iter().filter(|state| (state.local, state.remote) == (local, remote));
+    let first = sender.next().expect("a state of the sender");
+    assert_eq!((first.node, first.cwnd, first.state), (0, 10, Some(CongestionState::Open)));
+    assert_eq!(sender.next_back().map(|state| state.snd_nxt.wrapping_sub(first.snd_una)), Some(1_000_000));
+}
+
+#[test]
 fn a_log_that_cannot_be_written_is_named() {
     if !allowed() {
         return;
