@@ -102,7 +102,9 @@ fn the_threshold_is_exact_or_left_out() {
 #[test]
 fn a_connection_that_has_gone_is_forgotten() {
     let mut events = Events::new(formats(), &[node("10.0.0.2")]);
-    Page::new(PAGE).for_each(|(time, record)| drop(events.take(time, record)));
+    for (time, record) in Page::new(PAGE) {
+        events.take(time, record);
+    }
     assert_eq!(events.connections.len(), 1);
     let (_, state_set) = Page::new(PAGE).nth(1).expect("an event");
     let (from, to) = (&formats().state, &formats().destroy);
