@@ -1,7 +1,7 @@
 // What crates/report wrote into the page; crates/report/src/page.rs and its neighbours say the same in Rust.
 
 /** The schema that this page draws. */
-export const SCHEMA = 1;
+export const SCHEMA = 2;
 
 export type Verdict = "good" | "overloaded" | "failed";
 
@@ -168,6 +168,8 @@ export interface PackedSequence {
   sacks: { time: number[]; first: number[]; length: number[] };
   losses: { time: number[]; first: number[]; length: number[]; reason: number[]; reasons: string[] };
   marks: { time: number[]; sequence: number[]; text: string[] };
+  /** Congestion window and threshold in segments, if they were recorded. */
+  windows: { time: number[]; cwnd: number[]; ssthresh: (number | null)[] } | null;
 }
 
 export interface Links {

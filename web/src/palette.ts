@@ -25,4 +25,6 @@ export const SEQUENCE = {
   ack: "#009e73",
   window: "#e69f00",
   sack: "#cc79a7",
+  cwnd: "#1f83cf",
+  ssthresh: "#d55e00",
 } as const;

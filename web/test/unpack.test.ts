@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { PackedSequence } from "../src/data";
 import { describe as words, layers, readable } from "../src/sequence/strokes";
 import { unpack, visibleBytes, within } from "../src/sequence/unpack";
+import { highest } from "../src/sequence/windows";
 
 /** Three segments, the second one lost and sent again after a timeout; as crates/report/src/sequence/pack.rs packs them. */
 const packed: PackedSequence = {
@@ -13,6 +14,7 @@ const packed: PackedSequence = {
   sacks: { time: [105000], first: [1049], length: [524] },
   losses: { time: [83000], first: [525], length: [524], reason: [0], reasons: ["wireless error"] },
   marks: { time: [0], sequence: [0], text: ["SYN"] },
+  windows: { time: [500, 1500], cwnd: [10, 5], ssthresh: [null, 5] },
 };
 
 test("differences become times in seconds and places in bytes", () => {
@@ -70,4 +72,13 @@ test("what the pointer is at is told, losses before others", () => {
   expect(words(sequence, 0, 2, near)).toBe("lost: wireless error\nbytes 525 to 1049\nat 0.083000 s");
   expect(words(sequence, 0.9, 1.05, (time) => Math.abs(time - 1))).toContain("retransmission by timeout");
   expect(words(sequence, 0, 2, () => 99)).toBeNull();
+});
+
+test("congestion windows have the times of the plot", () => {
+  const { windows } = unpack(packed);
+  expect([...(windows?.time ?? [])]).toEqual([0.0005, 0.002]);
+  expect(windows?.ssthresh).toEqual([null, 5]);
+  expect(unpack({ ...packed, windows: null }).windows).toBeNull();
+  expect(highest({ time: Float64Array.from([0, 1, 2]), cwnd: [10, 20, 5], ssthresh: [null, 7, 7] }, 1.5, 3)).toBe(20);
+  expect(highest({ time: Float64Array.from([0, 1, 2]), cwnd: [10, 20, 5], ssthresh: [null, 7, 7] }, 2, 3)).toBe(7);
 });

@@ -13,3 +13,10 @@ pub fn capture(bytes: &[u8]) {
         reader.for_each(drop);
     }
 }
+
+/// The reader of the log of senders' states.
+pub fn senders(bytes: &[u8]) {
+    if let Ok(reader) = crate::senders::log::Reader::new(bytes) {
+        reader.for_each(drop);
+    }
+}

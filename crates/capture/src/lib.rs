@@ -51,6 +51,7 @@
 //!
 //! * [`log::Reader`]: the event log of a run that goes on or was killed. [`table::recover`] makes the Parquet file of it.
 //! * [`table::Reader`]: the event log of a run that was closed, as [`Fate`]s.
+//! * [`senders`]: the states of TCP senders, a log and a table of their own.
 //! * [`packets::Reader`]: captures, pcapng and pcap, ours and others'.
 //! * [`columnar::Table`]: any other table, whole in memory, written and read as Parquet.
 //!
@@ -67,6 +68,8 @@ pub mod log;
 pub mod packets;
 pub mod pcapng;
 pub mod recorder;
+mod rows;
+pub mod senders;
 pub mod summary;
 pub mod table;
 mod time;

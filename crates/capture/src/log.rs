@@ -10,10 +10,13 @@
 //! record  = length:u32 crc:u32 kind:u8 body    length of body; CRC-32 (IEEE) of kind and body
 //! kind 1  = header    JSON, the first record   kind 3 = link   JSON
 //! kind 2  = fate      postcard                 kind 4 = note   JSON
+//! kind 5  = header of a log of TCP senders     kind 6 = state of a sender, postcard
+//! kind 7  = states of senders that were lost   JSON: how many
 //! ```
 //!
 //! Records of another kind are passed over, and so is what stands behind the fields that a reader knows.
 
+pub(crate) mod framing;
 mod read;
 mod row;
 mod write;
@@ -31,11 +34,14 @@ const FRAME: usize = 9;
 const LONGEST: usize = 1 << 24;
 
 /// What a record is.
-mod kind {
+pub(crate) mod kind {
     pub const HEADER: u8 = 1;
     pub const FATE: u8 = 2;
     pub const LINK: u8 = 3;
     pub const NOTE: u8 = 4;
+    pub const SENDERS: u8 = 5;
+    pub const SENDER: u8 = 6;
+    pub const SENDERS_LOST: u8 = 7;
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 /// Keys of the metadata.
-mod key {
+pub(crate) mod key {
     pub const SCHEMA: &str = "lasthop.schema";
     pub const VERSION: &str = "lasthop.version";
     pub const SEED: &str = "lasthop.seed";
@@ -70,6 +70,12 @@ pub enum TableError {
     /// The schema is of a later program.
     #[error("the event log has schema {0}, this program reads up to {now}: use the lasthop that wrote it", now = crate::event::SCHEMA)]
     Schema(u16),
+    /// It is Parquet, and something else than states of senders.
+    #[error("this Parquet file has no `lasthop.senders`: it has no states of TCP senders")]
+    NotOfSenders,
+    /// The schema of the senders' states is of a later program.
+    #[error("the senders' states have schema {0}, this program reads up to {now}: use the lasthop that wrote it", now = crate::senders::SCHEMA)]
+    SendersSchema(u16),
     /// There is neither the file nor its log.
     #[error("there is no event log `{}` to recover: it is there only while a run goes on or after it was killed", .0.display())]
     NothingLeft(PathBuf),

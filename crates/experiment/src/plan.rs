@@ -66,6 +66,8 @@ pub struct Capture {
     pub keep: Keep,
     /// Which runs' event logs are kept.
     pub events: Keep,
+    /// Of which runs the states of TCP senders are recorded and kept.
+    pub senders: Keep,
     /// Places of the links.
     pub links: Vec<usize>,
     /// Bytes of each packet.

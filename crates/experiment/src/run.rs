@@ -6,6 +6,7 @@
 
 mod network;
 mod observed;
+mod senders;
 mod traffic;
 
 use crate::plan::{Experiment, Plan};
@@ -111,6 +112,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let (control, controls) = control().map_err(|error| error.to_string())?;
     let host = Host::new(&controls).map_err(|error| error.to_string())?;
     let origin = Instant::now();
+    let senders = senders::Senders::start(&files, &experiment, &mesh, job.seed, started, origin)?;
     let emulator = network::connect(host, recording, controls, &experiment.scenario, &mesh, pipelines)?;
     let emulating = thread::Builder::new()
         .name("emulator".into())
@@ -124,8 +126,10 @@ fn run(job: &Job) -> Result<RunEnded, String> {
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         .map_err(|error| format!("the emulator ended: {error}"))?;
+    let missing = senders.stop()?;
     let (connections, failures) = traffic?;
-    finish(job, &experiment, &mesh, ending, Outcome { started, connections, failures }, &files)
+    let outcome = Outcome { started, connections, failures, missing };
+    finish(job, &experiment, &mesh, ending, outcome, &files)
 }
 
 /// What came of the workloads.
@@ -134,6 +138,8 @@ struct Outcome {
     started: u64,
     connections: Vec<Connection>,
     failures: Vec<String>,
+    /// What is missing of the recordings, in sentences.
+    missing: Vec<String>,
 }
 
 /// Closes the recorder and judges the run.
@@ -150,7 +156,7 @@ fn finish(
         .into_recorder()
         .close(capture::Time::from_nanos(at.as_nanos()))
         .map_err(|error| error.to_string())?;
-    let Outcome { started, mut connections, failures: mut reasons } = outcome;
+    let Outcome { started, mut connections, failures: mut reasons, missing } = outcome;
     let programs = experiment.workloads.iter().any(|workload| matches!(workload.kind, Kind::Command { .. }));
     if let Some(capture) = files.capture().filter(|_| programs) {
         observed::add(&mut connections, experiment, &capture, started)?;
@@ -164,7 +170,8 @@ fn finish(
     };
     reasons.extend(late.iter().map(ToString::to_string));
     reasons.extend(refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}")));
-    let (captures, events) = files.keep(verdict == Verdict::Failed);
+    reasons.extend(missing);
+    let Kept { captures, events, senders } = files.keep(verdict == Verdict::Failed);
     Ok(RunEnded {
         run: RunRecord {
             cell: job.cell.number,
@@ -183,6 +190,7 @@ fn finish(
             links: counters(experiment, &recorded.summary),
             captures,
             events,
+            senders,
             logs: files.logs(),
         },
         connections,
@@ -231,6 +239,13 @@ fn let_connections_close(mesh: &Mesh, experiment: &Experiment) {
     thread::sleep(through.min(CLOSING));
 }
 
+/// Names of files that stay.
+struct Kept {
+    captures: Vec<String>,
+    events: Vec<String>,
+    senders: Vec<String>,
+}
+
 /// Files of a run, below the run directory.
 #[derive(Debug)]
 pub struct Files {
@@ -258,7 +273,9 @@ impl Files {
             fs::create_dir_all(&folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
         }
         // Of an attempt that was interrupted.
-        for left in [files.capture_name(), files.events_name(), files.events_name() + ".log"] {
+        let tables = [files.events_name(), files.senders_name()];
+        let logs = tables.clone().map(|table| table + ".log");
+        for left in tables.into_iter().chain(logs).chain([files.capture_name()]) {
             match fs::remove_file(files.directory.join(&left)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(format!("remove {left}: {error}"));
@@ -277,6 +294,10 @@ impl Files {
         format!("events/{}.parquet", self.stem)
     }
 
+    fn senders_name(&self) -> String {
+        format!("events/{}-senders.parquet", self.stem)
+    }
+
     /// Where to write a capture, if one is wanted.
     #[must_use]
     pub fn capture(&self) -> Option<PathBuf> {
@@ -289,23 +310,35 @@ impl Files {
         self.capture.events.writes(self.repetition).then(|| self.directory.join(self.events_name()))
     }
 
+    /// Where to write the states of TCP senders, if they are wanted.
+    #[must_use]
+    pub fn senders(&self) -> Option<PathBuf> {
+        self.capture.senders.writes(self.repetition).then(|| self.directory.join(self.senders_name()))
+    }
+
     /// Whether more than counters is recorded.
     #[must_use]
     pub fn wants_bytes(&self) -> bool {
         self.capture().is_some() || self.events().is_some()
     }
 
-    /// Removes what is not to be kept; names of captures and event logs that stay.
-    fn keep(&self, failed: bool) -> (Vec<String>, Vec<String>) {
+    /// Removes what is not to be kept.
+    fn keep(&self, failed: bool) -> Kept {
         let kept = |keep: crate::plan::Keep, name: String| {
+            let path = self.directory.join(&name);
             if keep.keeps(self.repetition, failed) {
-                return vec![name];
+                // The states of senders are not there where the kernel does not show them.
+                return if path.exists() { vec![name] } else { Vec::new() };
             }
             // Not there if it was not written.
-            let _ = fs::remove_file(self.directory.join(name));
+            let _ = fs::remove_file(path);
             Vec::new()
         };
-        (kept(self.capture.keep, self.capture_name()), kept(self.capture.events, self.events_name()))
+        Kept {
+            captures: kept(self.capture.keep, self.capture_name()),
+            events: kept(self.capture.events, self.events_name()),
+            senders: kept(self.capture.senders, self.senders_name()),
+        }
     }
 
     /// Folder of the programs' outputs.

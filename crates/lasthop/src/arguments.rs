@@ -48,7 +48,7 @@ pub enum Command {
     Clean,
     /// Measure the emulator itself: rate, delay, sojourn times, loss and damage against what was asked for
     SelfCheck(SelfCheckArguments),
-    /// Convert the event log of a run that was killed to Parquet
+    /// Convert an event log of a run that was killed to Parquet
     Recover(RecoverArguments),
     /// Write the report of a campaign, or of one run of `lasthop link`, as one HTML file
     Report(crate::report_command::ReportArguments),

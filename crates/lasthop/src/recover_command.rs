@@ -2,11 +2,21 @@
 
 use crate::arguments::RecoverArguments;
 use crate::link_command::Failure;
-use capture::table::{Converted, recover};
+use capture::log::LogError;
+use capture::senders;
+use capture::table::{Converted, TableError, recover};
 
 /// Converts the log.
 pub fn run(arguments: &RecoverArguments) -> Result<i32, Failure> {
-    let Converted { path, fates, tail } = recover(&arguments.log)?;
-    anstream::println!("{}: {fates} fates ({tail})", path.display());
+    match recover(&arguments.log) {
+        Ok(Converted { path, fates, tail }) => {
+            anstream::println!("{}: {fates} fates ({tail})", path.display());
+        }
+        Err(TableError::Log(LogError::OfSenders)) => {
+            let senders::Converted { path, states, tail, .. } = senders::recover(&arguments.log)?;
+            anstream::println!("{}: {states} states of TCP senders ({tail})", path.display());
+        }
+        Err(error) => return Err(error.into()),
+    }
     Ok(0)
 }

@@ -1,14 +1,15 @@
-//! `lasthop trace`: the TCP connections of a capture.
+//! `lasthop trace`: the TCP connections of a capture, or the states of TCP senders.
 
 pub mod arguments;
 mod progress;
+mod senders;
 mod text;
 
 use crate::link_command::Failure;
 use arguments::TraceArguments;
 use capture::Tail;
 use progress::Progress;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
 use trace::analysis::{self, Options};
 use trace::row::ConnectionRow;
@@ -20,6 +21,7 @@ const GRAPH: usize = 1_000_000;
 /// Reads the captures and prints or writes what is asked for.
 pub fn run(arguments: &TraceArguments) -> Result<i32, Failure> {
     let mut output = BufWriter::new(io::stdout().lock());
+    let print = if arguments.senders { senders::print } else { print };
     match print(arguments, &mut output).and_then(|()| Ok(output.flush()?)) {
         // `lasthop trace ... | head` has seen enough.
         Err(failure) if is_broken_pipe(&failure) => Ok(0),
@@ -32,7 +34,7 @@ fn is_broken_pipe(failure: &Failure) -> bool {
     failure.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-fn print(arguments: &TraceArguments, output: &mut impl Write) -> Result<(), Failure> {
+fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'static>>) -> Result<(), Failure> {
     let mut table = Vec::new();
     for path in &arguments.files {
         let trace = read(arguments, path)?;

@@ -6,6 +6,7 @@
 //! none was lost the sender's is the one where acknowledgements take longer.
 
 mod pack;
+mod windows;
 
 use crate::page::known_runs;
 use pack::Sequence;
@@ -97,7 +98,12 @@ fn plot(
             read.mark_losses(&events)?;
         }
     }
-    Ok(Some(Sequence::of(run, &read.series[found.direction])))
+    let series = &read.series[found.direction];
+    let mut plot = Sequence::of(run, series);
+    for senders in &record.senders {
+        plot.windows = windows::read(&directory.path.join(senders), &read, series, limit)?;
+    }
+    Ok(Some(plot))
 }
 
 /// The connection with the most segments of data in one direction, in any of the captures.

@@ -55,7 +55,8 @@ fn label(directory: &mut Directory, name: &str, offset: u32) {
     }
     for run in &mut directory.manifest.runs {
         run.cell += offset;
-        for file in run.captures.iter_mut().chain(&mut run.events).chain(&mut run.logs) {
+        let events = run.events.iter_mut().chain(&mut run.senders);
+        for file in run.captures.iter_mut().chain(events).chain(&mut run.logs) {
             *file = directory.path.join(&*file).to_string_lossy().into_owned();
         }
     }

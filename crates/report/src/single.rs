@@ -213,6 +213,7 @@ fn manifest(
         ],
         captures: capture.into_iter().collect(),
         events: events.into_iter().collect(),
+        senders: Vec::new(),
         logs: Vec::new(),
     };
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -75,6 +75,7 @@ pub fn run(cell: u32, repetition: u32) -> RunRecord {
         links: Vec::new(),
         captures: Vec::new(),
         events: Vec::new(),
+        senders: Vec::new(),
         logs: Vec::new(),
     }
 }

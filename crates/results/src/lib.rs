@@ -5,7 +5,7 @@
 //!     manifest.json     what was run, on what, with which seeds, and the verdict on each run   [`Manifest`]
 //!     runs.jsonl        one line for each run that ended, appended as it ends                   [`journal`]
 //!     results.parquet   a row per connection, written when the campaign closes                  [`Connection`]
-//!     captures/*.pcapng, events/*.parquet, logs/*
+//!     captures/*.pcapng, events/*.parquet, events/*-senders.parquet, logs/*
 //!     report.html
 //! ```
 //!

@@ -158,7 +158,7 @@ pub struct RunRecord {
     pub repetition: u32,
     /// How it ended.
     pub verdict: Verdict,
-    /// Why it failed, or why it counts as overloaded; one reason each.
+    /// Why it failed, why it counts as overloaded, or what is missing of it; one reason each.
     pub reasons: Vec<String>,
     /// Start, in nanoseconds since 1970 by the host's clock.
     pub started_unix_ns: u64,
@@ -175,6 +175,9 @@ pub struct RunRecord {
     pub captures: Vec<String>,
     /// Event logs that were kept, relative to the run directory.
     pub events: Vec<String>,
+    /// States of TCP senders that were kept, relative to the run directory.
+    #[serde(default)]
+    pub senders: Vec<String>,
     /// Outputs of commands that were kept, relative to the run directory.
     pub logs: Vec<String>,
 }
@@ -195,6 +198,7 @@ impl RunRecord {
             links: Vec::new(),
             captures: Vec::new(),
             events: Vec::new(),
+            senders: Vec::new(),
             logs: Vec::new(),
         }
     }

@@ -8,6 +8,7 @@ import { SEQUENCE } from "../palette";
 import { print } from "../sequence/print";
 import { type Screen, screen } from "../sequence/screen";
 import { type Sequence, unpack } from "../sequence/unpack";
+import { printWindows, windows } from "../sequence/windows";
 import { select } from "./controls";
 
 /** The section; what it returns draws it at a width. The reader's runs and zoom outlive that. */
@@ -23,32 +24,37 @@ export function sequences(page: Page): (width: number) => HTMLElement[] {
     return `${cell}, repetition ${page.runs.repetition[run] ?? "–"}${verdict === "good" ? "" : ` (${verdict})`}`;
   });
   const chosen = [0, -1];
-  const screens: (Screen | undefined)[] = [];
+  const screens: Screen[] = [];
   const stage = h("div", {});
   let [shown, room]: [[number, number] | null, number] = [null, 0];
   let following = false;
-  /** Takes the other plot along; what that one says then is no news. */
+  /** Takes the other plots along; what they say then is no news. */
   const follow = (self: number) => (from: number, to: number) => {
     if (following) return;
     shown = [from, to];
     following = true;
-    screens[1 - self]?.zoom(from, to);
+    screens.forEach((other, place) => place !== self && other.zoom(from, to));
     // uPlot sets scales when the current task has ended.
     setTimeout(() => (following = false));
   };
   const draw = () => {
-    for (const old of screens.splice(0)) old?.destroy();
+    for (const old of screens.splice(0)) old.destroy();
     stage.replaceChildren();
     const before = shown;
     following = true;
-    chosen.forEach((place, self) => {
+    chosen.forEach((place) => {
       const packed = plots[place];
       if (packed === undefined) return;
       const sequence = unpack(packed);
-      const plot = screen(sequence, room, follow(self));
-      if (before !== null) plot.zoom(...before);
-      screens[self] = plot;
+      const plot = screen(sequence, room, follow(screens.length));
+      screens.push(plot);
       stage.append(framed(sequence, plot, names[place] ?? ""));
+      if (sequence.windows !== null) {
+        const below = windows(sequence, sequence.windows, room, follow(screens.length));
+        screens.push(below);
+        stage.append(framedWindows(sequence, sequence.windows, below, names[place] ?? ""));
+      }
+      if (before !== null) for (const each of screens) each.zoom(...before);
     });
     setTimeout(() => (following = false));
   };
@@ -102,6 +108,21 @@ function framed(sequence: Sequence, plot: Screen, name: string): HTMLElement {
   );
 }
 
+/** The congestion window below a time-sequence plot, which has the buttons. */
+function framedWindows(sequence: Sequence, of: NonNullable<Sequence["windows"]>, plot: Screen, name: string): HTMLElement {
+  const save = () => {
+    const drawing = printWindows(of, sequence.end, ...plot.range(), 760);
+    download("congestion-window.svg", "image/svg+xml", file([{ title: name, drawing }], WINDOWS_KEY, 1));
+  };
+  return h(
+    "figure",
+    { "data-name": "congestion-window" },
+    h("div", { class: "key" }, legendDrawing(WINDOWS_KEY, 400)),
+    plot.element,
+    h("figcaption", {}, h("p", {}, `${name}: congestion window of the sender.`), saveButton(save)),
+  );
+}
+
 const STROKE = "M0,-6V6";
 const STEP = "M-7,5H0V-4H7";
 
@@ -113,4 +134,9 @@ const KEY: Legend = [
   { name: "edge of the receive window", colour: SEQUENCE.window, path: STEP, line: 1.5 },
   { name: "SACK block", colour: SEQUENCE.sack, path: STROKE, line: 2.5 },
   { name: "lost on the link, by its event log", colour: "currentColor", path: "M-4,-4L4,4M-4,4L4,-4", line: 1.75 },
+];
+
+const WINDOWS_KEY: Legend = [
+  { name: "congestion window", colour: SEQUENCE.cwnd, path: STEP, line: 1.5 },
+  { name: "slow start threshold", colour: SEQUENCE.ssthresh, path: STEP, line: 1.5 },
 ];

@@ -11,6 +11,8 @@ export interface Sequence {
   sacks: Strokes;
   losses: Strokes & { reason: string[] };
   marks: { time: Float64Array; sequence: Float64Array; text: string[] };
+  /** Congestion window and threshold of the sender in segments at each change of one of them, if they were recorded. */
+  windows: { time: Float64Array; cwnd: number[]; ssthresh: (number | null)[] } | null;
   /** When the last thing happened. */
   end: number;
 }
@@ -61,6 +63,7 @@ export function unpack(packed: PackedSequence): Sequence {
       reason: packed.losses.reason.map((place) => packed.losses.reasons[place] ?? "unknown"),
     },
     marks: { time: times(packed.marks.time), sequence: Float64Array.from(packed.marks.sequence), text: packed.marks.text },
+    windows: packed.windows === null ? null : { ...packed.windows, time: times(packed.windows.time) },
     end: 0,
   };
   const lists = [sequence.segments.time, acks, sequence.sacks.time, sequence.losses.time, sequence.marks.time];

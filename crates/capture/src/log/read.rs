@@ -1,7 +1,8 @@
 //! The log's reader.
 
+use super::framing::{self, frame};
+use super::kind;
 use super::row::Row;
-use super::{FRAME, LONGEST, MAGIC, kind};
 use crate::event::{Header, LinkInfo, Note, Record, SCHEMA};
 use crate::input::{End, Input, Tail};
 use serde::Deserialize;
@@ -41,6 +42,15 @@ pub enum LogError {
     /// The schema is of a later program.
     #[error("the event log has schema {0}, this program reads up to {SCHEMA}: use the lasthop that wrote it")]
     Schema(u16),
+    /// It is a log of the states of TCP senders.
+    #[error("this is no log of fates: it has the states of TCP senders")]
+    OfSenders,
+    /// It is a log of fates.
+    #[error("this is no log of TCP senders: it has the fates of packets")]
+    OfFates,
+    /// The schema of a log of senders is of a later program.
+    #[error("the log of TCP senders has schema {0}, this program reads up to {now}: use the lasthop that wrote it", now = crate::senders::SCHEMA)]
+    SendersSchema(u16),
     /// It was cut off too early.
     #[error(
         "the event log ends before its header is complete: the run ended as it began, nothing can be recovered"
@@ -60,18 +70,10 @@ impl<R: Read> Reader<R> {
     /// Reads the header of the log in `source`, which should be buffered.
     pub fn new(source: R) -> Result<Self, LogError> {
         let mut input = Input::new(source);
-        let (name, framing) = MAGIC.split_at(MAGIC.len() - 1);
-        let begun = input.begin(MAGIC.len()).map(|_| ());
-        match (begun, input.record()) {
-            (Err(End::Failed(error)), _) => return Err(LogError::Read(error)),
-            (Ok(()), magic) if !magic.starts_with(name) => return Err(LogError::NotALog),
-            (Ok(()), magic) if !magic.ends_with(framing) => return Err(LogError::Framing(magic[name.len()])),
-            (Ok(()), _) => {}
-            (Err(End::Tail(_)), magic) if MAGIC.starts_with(magic) => return Err(LogError::NoHeader),
-            (Err(End::Tail(_)), _) => return Err(LogError::NotALog),
-        }
+        framing::magic(&mut input)?;
         let header = match frame(&mut input) {
             Ok((kind::HEADER, body)) => header(body)?,
+            Ok((kind::SENDERS, _)) => return Err(LogError::OfSenders),
             Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
             Err(End::Failed(error)) => return Err(LogError::Read(error)),
         };
@@ -120,23 +122,6 @@ impl<R: Read> Iterator for Reader<R> {
         }
         None
     }
-}
-
-/// Reads the next record: its kind and its body.
-fn frame<R: Read>(input: &mut Input<R>) -> Result<(u8, &[u8]), End> {
-    let frame = input.begin(FRAME)?;
-    let word = |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
-    let (length, crc) = (word(0) as usize, word(4));
-    if length > LONGEST {
-        return Err(End::Tail(input.damaged()));
-    }
-    input.more(length)?;
-    // Kind and body.
-    if crc32fast::hash(&input.record()[FRAME - 1..]) != crc {
-        return Err(End::Tail(input.damaged()));
-    }
-    let record = input.record();
-    Ok((record[FRAME - 1], &record[FRAME..]))
 }
 
 fn header(body: &[u8]) -> Result<Header, LogError> {

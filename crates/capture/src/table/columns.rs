@@ -1,54 +1,15 @@
 //! The columns: name, meaning, and how a fate gets into them and out of them again.
 
+pub use crate::rows::Column;
+
 use crate::event::{Channel, Direction, Fate, Flow, Header, LinkId, Reason, Sending};
+use crate::rows::{Cell, Kind, columns};
 use crate::time::{Span, Time};
-use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
-
-/// One column of the table.
-#[derive(Debug, Clone, Copy)]
-pub struct Column {
-    /// Its name. A unit stands behind an underscore.
-    pub name: &'static str,
-    /// What is in it.
-    pub meaning: &'static str,
-    pub(super) kind: Kind,
-    /// Whether a row may have nothing here.
-    pub(super) optional: bool,
-    pub(super) get: for<'a> fn(&'a Fate, &'a Header) -> Cell<'a>,
-    /// Puts a value, which is not null, into a fate.
-    pub(super) set: fn(&mut Fate, Cell<'_>),
-}
-
-/// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Bool,
-    /// An unsigned number of so many bits.
-    Bits(u8),
-    /// Like `Bits(64)`, and near the one in the row before.
-    Rising,
-    Text,
-}
-
-/// One value.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cell<'a> {
-    Null,
-    Bool(bool),
-    Number(u64),
-    Text(Cow<'a, str>),
-}
-
-macro_rules! columns {
-    ($($name:literal, $kind:expr, $optional:literal, $meaning:literal, $get:expr, $set:expr;)*) => {
-        &[$(Column { name: $name, meaning: $meaning, kind: $kind, optional: $optional, get: $get, set: $set }),*]
-    };
-}
 
 /// All columns, in their order.
 #[rustfmt::skip]
-pub const COLUMNS: &[Column] = columns! {
+pub const COLUMNS: &[Column<Fate, Header>] = columns! {
     "link", Kind::Text, true, "name of the link",
         |fate, header| Cell::text(header.link(fate.link).map(|link| link.name.as_str())), |_, _| {};
     "link_id", Kind::Bits(16), false, "number of the link",
@@ -93,10 +54,10 @@ pub const COLUMNS: &[Column] = columns! {
         |fate, _| Cell::number(fate.overtaken), |fate, cell| fate.overtaken = cell.int();
     "src", Kind::Text, true, "source address",
         |fate, _| Cell::address(fate.flow.map(|flow| flow.source)),
-        |fate, cell| cell.put(|flow, address| flow.source = address, fate);
+        |fate, cell| if let Some(address) = cell.parsed() { flow(fate).source = address };
     "dst", Kind::Text, true, "destination address",
         |fate, _| Cell::address(fate.flow.map(|flow| flow.destination)),
-        |fate, cell| cell.put(|flow, address| flow.destination = address, fate);
+        |fate, cell| if let Some(address) = cell.parsed() { flow(fate).destination = address };
     "protocol", Kind::Bits(8), true, "IP protocol number: 6 TCP, 17 UDP",
         |fate, _| Cell::maybe(fate.flow.map(|flow| flow.protocol)),
         |fate, cell| flow(fate).protocol = cell.int();
@@ -149,71 +110,3 @@ fn flow(fate: &mut Fate) -> &mut Flow {
         payload: None,
     })
 }
-
-impl<'a> Cell<'a> {
-    fn text(text: Option<&'a str>) -> Self {
-        text.map_or(Self::Null, |text| Self::Text(Cow::Borrowed(text)))
-    }
-
-    fn address(address: Option<IpAddr>) -> Self {
-        address.map_or(Self::Null, |address| Self::Text(Cow::Owned(address.to_string())))
-    }
-
-    fn number(number: impl Into<u64>) -> Self {
-        Self::Number(number.into())
-    }
-
-    fn maybe(number: Option<impl Into<u64>>) -> Self {
-        number.map_or(Self::Null, Self::number)
-    }
-
-    fn time(time: Time) -> Self {
-        Self::Number(time.as_nanos())
-    }
-
-    /// The number, or the greatest that there is room for.
-    fn int<N: TryFrom<u64> + Bounded>(&self) -> N {
-        match *self {
-            Self::Number(number) => N::try_from(number).unwrap_or(N::MAX),
-            _ => N::MIN,
-        }
-    }
-
-    fn bool(&self) -> bool {
-        *self == Self::Bool(true)
-    }
-
-    fn instant(&self) -> Time {
-        Time::from_nanos(self.int())
-    }
-
-    fn str(&self) -> &str {
-        match self {
-            Self::Text(text) => text,
-            _ => "",
-        }
-    }
-
-    fn put(&self, set: fn(&mut Flow, IpAddr), fate: &mut Fate) {
-        if let Ok(address) = self.str().parse() {
-            set(flow(fate), address);
-        }
-    }
-}
-
-/// Least and greatest of a type of number.
-trait Bounded {
-    const MIN: Self;
-    const MAX: Self;
-}
-
-macro_rules! bounded {
-    ($($number:ty)*) => {
-        $(impl Bounded for $number {
-            const MIN: Self = <$number>::MIN;
-            const MAX: Self = <$number>::MAX;
-        })*
-    };
-}
-
-bounded!(u8 u16 u32 u64);

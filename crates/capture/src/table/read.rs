@@ -1,10 +1,10 @@
 //! The table's reader.
 
-use super::columns::{COLUMNS, Cell, Column, blank};
+use super::columns::{COLUMNS, blank};
 use super::{TableError, key};
-use crate::columnar::cells::{metadata_value, read_values};
+use crate::columnar::cells::metadata_value;
 use crate::event::{Fate, Header, Note, SCHEMA};
-use parquet::column::reader::ColumnReader;
+use crate::rows;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 use std::fs::File;
@@ -64,22 +64,6 @@ impl<R: ChunkReader + 'static> Reader<R> {
     pub fn tail(&self) -> &str {
         &self.tail
     }
-
-    fn read_group(&self, place: usize) -> Result<Vec<Fate>, TableError> {
-        let group = self.file.get_row_group(place)?;
-        let count = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-        let mut rows = vec![blank(); count];
-        for (index, description) in group.metadata().schema_descr().columns().iter().enumerate() {
-            let Some(column) = COLUMNS.iter().find(|column| column.name == description.name()) else {
-                continue;
-            };
-            // A list is none of our columns, whatever its name.
-            if description.max_rep_level() == 0 {
-                read_column(column, group.get_column_reader(index)?, description.max_def_level(), &mut rows)?;
-            }
-        }
-        Ok(rows)
-    }
 }
 
 impl<R: ChunkReader + 'static> Iterator for Reader<R> {
@@ -93,52 +77,12 @@ impl<R: ChunkReader + 'static> Iterator for Reader<R> {
             if self.next_group >= self.file.num_row_groups() {
                 return None;
             }
-            let rows = self.read_group(self.next_group);
+            let rows = rows::read(&self.file, self.next_group, COLUMNS, &blank());
             self.next_group += 1;
             match rows {
                 Ok(rows) => self.rows = rows.into_iter(),
                 Err(error) => return Some(Err(error)),
             }
-        }
-    }
-}
-
-fn read_column(
-    column: &Column,
-    reader: ColumnReader,
-    deepest: i16,
-    rows: &mut [Fate],
-) -> Result<(), TableError> {
-    let count = rows.len();
-    match reader {
-        ColumnReader::BoolColumnReader(reader) => {
-            put(column, rows, &read_values(reader, deepest, count)?, |&value| Cell::Bool(value));
-        }
-        ColumnReader::Int32ColumnReader(reader) => {
-            put(column, rows, &read_values(reader, deepest, count)?, |value| {
-                Cell::Number(u64::from(value.cast_unsigned()))
-            });
-        }
-        ColumnReader::Int64ColumnReader(reader) => {
-            put(column, rows, &read_values(reader, deepest, count)?, |value| {
-                Cell::Number(value.cast_unsigned())
-            });
-        }
-        ColumnReader::ByteArrayColumnReader(reader) => {
-            put(column, rows, &read_values(reader, deepest, count)?, |value| {
-                Cell::Text(String::from_utf8_lossy(value.data()))
-            });
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-/// Puts the column's values into the rows that have one.
-fn put<T>(column: &Column, rows: &mut [Fate], values: &[Option<T>], cell: impl Fn(&T) -> Cell<'_>) {
-    for (fate, value) in rows.iter_mut().zip(values) {
-        if let Some(value) = value {
-            (column.set)(fate, cell(value));
         }
     }
 }

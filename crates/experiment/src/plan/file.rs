@@ -192,6 +192,9 @@ pub struct CaptureFile {
     pub keep: Option<Text>,
     /// Which runs' event logs are kept (default: as `keep`).
     pub events: Option<Text>,
+    /// Of which runs the state of every TCP sender at every acknowledgement is recorded: `first`, `all`, `failed` or `none`
+    /// (default: `none`, since it costs time at each segment).
+    pub senders: Option<Text>,
     /// Names of the links that are captured (default: all).
     pub links: Option<Vec<Text>>,
     /// Bytes of each packet (default 96).

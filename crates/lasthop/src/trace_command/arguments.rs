@@ -16,11 +16,16 @@ Examples:
   lasthop trace --json x.pcapng | jq '.directions[0].retransmissions'
   lasthop trace --parquet connections.parquet *.pcapng
   lasthop trace --xpl graphs --connection 1 x.pcapng
+  lasthop trace --senders runs/NAME/TIME-SEED/events/c000-r00-senders.parquet > senders.csv
   ssh host tcpdump -U -w - tcp | lasthop trace -")]
 pub struct TraceArguments {
     /// Captures; `-` is the standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// The files are states of TCP senders (events/*-senders.parquet of a campaign): print them as CSV, a row for each
+    /// segment that reached a sender
+    #[arg(long, conflicts_with_all = ["long", "json", "parquet", "xpl", "connection", "interface"])]
+    pub senders: bool,
     /// Everything known of each connection, as `tcptrace -l` prints it, and round-trip times and retransmissions besides
     #[arg(short, long, conflicts_with = "json")]
     pub long: bool,

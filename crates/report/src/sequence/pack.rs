@@ -1,6 +1,7 @@
 //! How a time-sequence plot is packed: columns instead of objects, and differences where those are small, so that a segment
 //! is some ten characters. `web/src/sequence/unpack.ts` makes it values again.
 
+use super::windows::Windows;
 use serde::Serialize;
 use trace::retransmission::Cause;
 use trace::sequence::{AckPoint, Kind, LossPoint, Mark, MarkPoint, SackPoint, SegmentPoint, Series};
@@ -20,6 +21,8 @@ pub(super) struct Sequence {
     sacks: Sacks,
     losses: Losses,
     marks: Marks,
+    /// Of the sender, if a recorder wrote them down.
+    pub(super) windows: Option<Windows>,
 }
 
 /// Segments with data, or with SYN or FIN.
@@ -83,12 +86,13 @@ impl Sequence {
             sacks: Sacks::of(&series.sacks),
             losses: Losses::of(&series.losses),
             marks: Marks::of(&series.marks),
+            windows: None,
         }
     }
 }
 
 /// Nanoseconds since the start as differences in microseconds.
-fn times(nanoseconds: impl Iterator<Item = u64>) -> Vec<u64> {
+pub(super) fn times(nanoseconds: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut before = 0;
     let difference = |time: u64| {
         let microseconds = (time / 1000).max(before);

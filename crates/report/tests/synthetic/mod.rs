@@ -234,6 +234,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
             links: vec![counters("up", segments / 2, 0), down],
             captures: Vec::new(),
             events: Vec::new(),
+            senders: Vec::new(),
             logs: Vec::new(),
         },
         connections: vec![connection],

@@ -1,0 +1,98 @@
+//! The framing of logs: records of a kind behind each other, each with its length and a check sum. See the [module](super).
+
+use super::{FRAME, LONGEST, LogError, MAGIC};
+use crate::input::{End, Input};
+use serde::Serialize;
+use std::io::{self, Read, Write};
+
+/// Appends records to `W`.
+pub(crate) struct Frames<W> {
+    output: W,
+    /// The record being made; kept for its memory.
+    record: Vec<u8>,
+}
+
+impl<W: Write> Frames<W> {
+    /// Begins a log.
+    pub(crate) fn begin(mut output: W) -> io::Result<Self> {
+        output.write_all(MAGIC)?;
+        Ok(Self { output, record: Vec::new() })
+    }
+
+    /// Appends a record with a body of JSON.
+    pub(crate) fn json(&mut self, kind: u8, body: &impl Serialize) -> io::Result<()> {
+        let mut record = self.start(kind);
+        serde_json::to_writer(&mut record, body)?;
+        self.record = record;
+        self.end()
+    }
+
+    /// Appends a record with a body in postcard's format.
+    pub(crate) fn postcard(&mut self, kind: u8, body: &impl Serialize) -> io::Result<()> {
+        let begun = self.start(kind);
+        self.record = postcard::to_extend(body, begun).map_err(io::Error::other)?;
+        self.end()
+    }
+
+    /// Hands everything to the system.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+
+    /// What is written to.
+    pub(crate) fn get_ref(&self) -> &W {
+        &self.output
+    }
+
+    fn start(&mut self, kind: u8) -> Vec<u8> {
+        let mut record = std::mem::take(&mut self.record);
+        record.clear();
+        record.resize(FRAME - 1, 0);
+        record.push(kind);
+        record
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let length = self.record.len() - FRAME;
+        if length > LONGEST {
+            return Err(io::Error::other(format!(
+                "a record of {length} bytes is too long for the event log"
+            )));
+        }
+        let crc = crc32fast::hash(&self.record[FRAME - 1..]);
+        self.record[..4].copy_from_slice(&(length as u32).to_le_bytes());
+        self.record[4..8].copy_from_slice(&crc.to_le_bytes());
+        self.output.write_all(&self.record)
+    }
+}
+
+/// Reads the next record: its kind and its body.
+pub(crate) fn frame<R: Read>(input: &mut Input<R>) -> Result<(u8, &[u8]), End> {
+    let frame = input.begin(FRAME)?;
+    let word = |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
+    let (length, crc) = (word(0) as usize, word(4));
+    if length > LONGEST {
+        return Err(End::Tail(input.damaged()));
+    }
+    input.more(length)?;
+    // Kind and body.
+    if crc32fast::hash(&input.record()[FRAME - 1..]) != crc {
+        return Err(End::Tail(input.damaged()));
+    }
+    let record = input.record();
+    Ok((record[FRAME - 1], &record[FRAME..]))
+}
+
+/// Reads the beginning of a log.
+pub(crate) fn magic<R: Read>(input: &mut Input<R>) -> Result<(), LogError> {
+    let (name, framing) = MAGIC.split_at(MAGIC.len() - 1);
+    let begun = input.begin(MAGIC.len()).map(|_| ());
+    match (begun, input.record()) {
+        (Err(End::Failed(error)), _) => Err(LogError::Read(error)),
+        (Ok(()), magic) if !magic.starts_with(name) => Err(LogError::NotALog),
+        (Ok(()), magic) if !magic.ends_with(framing) => Err(LogError::Framing(magic[name.len()])),
+        (Ok(()), _) => Ok(()),
+        (Err(End::Tail(_)), magic) if MAGIC.starts_with(magic) => Err(LogError::NoHeader),
+        (Err(End::Tail(_)), _) => Err(LogError::NotALog),
+    }
+}

@@ -1,0 +1,97 @@
+//! The columns: name, meaning, and how a state gets into them and out of them again.
+
+pub use crate::rows::{Cell, Column};
+
+use super::{CongestionState, Header, SenderState};
+use crate::rows::{Kind, columns};
+use crate::time::Time;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// All columns, in their order.
+#[rustfmt::skip]
+pub const COLUMNS: &[Column<SenderState, Header>] = columns! {
+    "time_ns", Kind::Rising, false, "when the segment reached TCP, in ns since the start of the run; the state is that before it",
+        |state, _| Cell::time(state.at), |state, cell| state.at = cell.instant();
+    "node", Kind::Text, true, "name of the sender's node",
+        |state, header| Cell::text(header.nodes.get(usize::from(state.node)).map(String::as_str)), |_, _| {};
+    "node_id", Kind::Bits(16), false, "number of the sender's node",
+        |state, _| Cell::number(state.node), |state, cell| state.node = cell.int();
+    "src", Kind::Text, false, "the sender's address",
+        |state, _| Cell::address(Some(state.local.ip())),
+        |state, cell| if let Some(address) = cell.parsed() { state.local.set_ip(address) };
+    "sport", Kind::Bits(16), false, "the sender's port",
+        |state, _| Cell::number(state.local.port()), |state, cell| state.local.set_port(cell.int());
+    "dst", Kind::Text, false, "the receiver's address",
+        |state, _| Cell::address(Some(state.remote.ip())),
+        |state, cell| if let Some(address) = cell.parsed() { state.remote.set_ip(address) };
+    "dport", Kind::Bits(16), false, "the receiver's port",
+        |state, _| Cell::number(state.remote.port()), |state, cell| state.remote.set_port(cell.int());
+    "payload_bytes", Kind::Bits(32), true, "payload of the segment that came; 0 of a pure ACK",
+        |state, _| Cell::maybe(state.payload), |state, cell| state.payload = Some(cell.int());
+    "snd_una", Kind::Bits(32), false, "first TCP sequence number that is not acknowledged",
+        |state, _| Cell::number(state.snd_una), |state, cell| state.snd_una = cell.int();
+    "snd_nxt", Kind::Bits(32), false, "next TCP sequence number to send",
+        |state, _| Cell::number(state.snd_nxt), |state, cell| state.snd_nxt = cell.int();
+    "cwnd_segments", Kind::Bits(32), false, "congestion window",
+        |state, _| Cell::number(state.cwnd), |state, cell| state.cwnd = cell.int();
+    "ssthresh_segments", Kind::Bits(32), true, "slow start threshold; 2147483647 before the first loss; empty where the kernel \
+        shows three quarters of the congestion window instead of it (source tracefs)",
+        |state, _| Cell::maybe(state.ssthresh), |state, cell| state.ssthresh = Some(cell.int());
+    "srtt_us", Kind::Bits(32), true, "smoothed round-trip time, in us",
+        |state, _| Cell::maybe(state.srtt_us), |state, cell| state.srtt_us = Some(cell.int());
+    "rttvar_us", Kind::Bits(32), true, "variation of the round-trip time (RFC 6298: RTTVAR), in us",
+        |state, _| Cell::maybe(state.rttvar_us), |state, cell| state.rttvar_us = Some(cell.int());
+    "rto_us", Kind::Bits(64), true, "retransmission timeout, in us",
+        |state, _| Cell::maybe(state.rto_us), |state, cell| state.rto_us = Some(cell.int());
+    "state", Kind::Text, true, "congestion state: open, disorder, cwr, recovery or loss",
+        |state, _| Cell::text(state.state.map(CongestionState::name)),
+        |state, cell| state.state = CongestionState::from_name(cell.str());
+    "snd_wnd_bytes", Kind::Bits(32), false, "the receiver's window",
+        |state, _| Cell::number(state.snd_wnd), |state, cell| state.snd_wnd = cell.int();
+    "rcv_wnd_bytes", Kind::Bits(32), false, "the window that the sender advertises itself",
+        |state, _| Cell::number(state.rcv_wnd), |state, cell| state.rcv_wnd = cell.int();
+    "packets_out", Kind::Bits(32), true, "segments sent and not acknowledged",
+        |state, _| Cell::maybe(state.packets_out), |state, cell| state.packets_out = Some(cell.int());
+    "sacked_out", Kind::Bits(32), true, "segments of packets_out that the receiver has, by SACK or duplicate ACKs",
+        |state, _| Cell::maybe(state.sacked_out), |state, cell| state.sacked_out = Some(cell.int());
+    "lost_out", Kind::Bits(32), true, "segments of packets_out that count as lost",
+        |state, _| Cell::maybe(state.lost_out), |state, cell| state.lost_out = Some(cell.int());
+    "retrans_out", Kind::Bits(32), true, "segments of packets_out that were sent again",
+        |state, _| Cell::maybe(state.retrans_out), |state, cell| state.retrans_out = Some(cell.int());
+    "retransmitted", Kind::Bits(32), true, "segments sent again since the connection began; with source tracefs how often the \
+        kernel sent something again",
+        |state, _| Cell::maybe(state.retransmitted), |state, cell| state.retransmitted = Some(cell.int());
+    "delivered", Kind::Bits(32), true, "segments delivered since the connection began",
+        |state, _| Cell::maybe(state.delivered), |state, cell| state.delivered = Some(cell.int());
+    "pacing_rate_bytes_per_s", Kind::Bits(64), true, "pacing rate, in bytes a second",
+        |state, _| Cell::maybe(state.pacing_rate), |state, cell| state.pacing_rate = Some(cell.int());
+};
+
+/// What a row is before any column was read.
+pub(super) fn blank() -> SenderState {
+    let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+    SenderState {
+        at: Time::ZERO,
+        node: 0,
+        local: nowhere,
+        remote: nowhere,
+        payload: None,
+        snd_una: 0,
+        snd_nxt: 0,
+        cwnd: 0,
+        ssthresh: None,
+        srtt_us: None,
+        rttvar_us: None,
+        rto_us: None,
+        state: None,
+        snd_wnd: 0,
+        rcv_wnd: 0,
+        packets_out: None,
+        sacked_out: None,
+        lost_out: None,
+        retrans_out: None,
+        retransmitted: None,
+        delivered: None,
+        pacing_rate: None,
+    }
+}

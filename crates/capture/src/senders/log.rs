@@ -1,0 +1,156 @@
+//! The log of senders' states as it is written during a run. Its framing, and what can be read after a crash, is that of
+//! [`crate::log`].
+
+use super::{Header, SCHEMA, SenderState};
+use crate::event::Note;
+use crate::input::{End, Input, Tail};
+use crate::log::framing::{self, Frames};
+use crate::log::{LogError, kind};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::path::Path;
+
+/// One record behind the header.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// A state.
+    State(SenderState),
+    /// Something happened to the recording.
+    Note(Note),
+    /// So many states more were lost: the recorder was too slow.
+    Lost(u64),
+}
+
+/// States that were lost, as they lie in the log.
+#[derive(Serialize, Deserialize)]
+struct Lost {
+    states: u64,
+}
+
+/// Appends records to `W`, which should be buffered. A record is in the file once [`Writer::flush`] has returned.
+pub struct Writer<W> {
+    frames: Frames<W>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a log with its header.
+    pub fn new(output: W, header: &Header) -> io::Result<Self> {
+        let mut frames = Frames::begin(output)?;
+        frames.json(kind::SENDERS, header)?;
+        Ok(Self { frames })
+    }
+
+    /// Appends a record.
+    pub fn add(&mut self, record: &Record) -> io::Result<()> {
+        match record {
+            Record::State(state) => self.state(state),
+            Record::Note(note) => self.frames.json(kind::NOTE, note),
+            Record::Lost(states) => self.frames.json(kind::SENDERS_LOST, &Lost { states: *states }),
+        }
+    }
+
+    /// Appends a state.
+    pub fn state(&mut self, state: &SenderState) -> io::Result<()> {
+        self.frames.postcard(kind::SENDER, state)
+    }
+
+    /// Hands everything to the system.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.frames.flush()
+    }
+
+    /// What is written to.
+    pub fn get_ref(&self) -> &W {
+        self.frames.get_ref()
+    }
+}
+
+/// Iterates over the records behind the header. It ends at the last complete record; [`Reader::tail`] then says what is
+/// behind that.
+pub struct Reader<R> {
+    input: Input<R>,
+    header: Header,
+    tail: Option<Tail>,
+}
+
+impl Reader<BufReader<File>> {
+    /// Opens the log at `path`.
+    pub fn open(path: &Path) -> Result<Self, LogError> {
+        let file = File::open(path).map_err(|source| LogError::Open { path: path.to_owned(), source })?;
+        Self::new(BufReader::with_capacity(1 << 18, file))
+    }
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads the header of the log in `source`, which should be buffered.
+    pub fn new(source: R) -> Result<Self, LogError> {
+        let mut input = Input::new(source);
+        framing::magic(&mut input)?;
+        let header = match framing::frame(&mut input) {
+            Ok((kind::SENDERS, body)) => header(body)?,
+            Ok((kind::HEADER, _)) => return Err(LogError::OfFates),
+            Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
+            Err(End::Failed(error)) => return Err(LogError::Read(error)),
+        };
+        Ok(Self { input, header, tail: None })
+    }
+
+    /// The header.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// What the log ends with; `None` as long as the end was not reached.
+    #[must_use]
+    pub fn tail(&self) -> Option<Tail> {
+        self.tail
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = io::Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.tail.is_none() {
+            let record = match framing::frame(&mut self.input) {
+                Ok((kind::SENDER, body)) => {
+                    postcard::take_from_bytes(body).ok().map(|(state, _)| Record::State(state))
+                }
+                Ok((kind::NOTE, body)) => serde_json::from_slice(body).ok().map(Record::Note),
+                Ok((kind::SENDERS_LOST, body)) => {
+                    serde_json::from_slice(body).ok().map(|Lost { states }| Record::Lost(states))
+                }
+                // Of a later program.
+                Ok(_) => continue,
+                Err(End::Tail(tail)) => {
+                    self.tail = Some(tail);
+                    return None;
+                }
+                Err(End::Failed(error)) => {
+                    self.tail = Some(self.input.damaged());
+                    return Some(Err(error));
+                }
+            };
+            match record {
+                Some(record) => return Some(Ok(record)),
+                None => self.tail = Some(self.input.damaged()),
+            }
+        }
+        None
+    }
+}
+
+fn header(body: &[u8]) -> Result<Header, LogError> {
+    /// The schema first: of a later one nothing else can be relied on.
+    #[derive(Deserialize)]
+    struct Version {
+        schema: u16,
+    }
+    let Version { schema } = serde_json::from_slice(body).map_err(|_| LogError::NoHeader)?;
+    if schema > SCHEMA {
+        return Err(LogError::SendersSchema(schema));
+    }
+    serde_json::from_slice(body).map_err(|_| LogError::NoHeader)
+}

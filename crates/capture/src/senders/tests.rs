@@ -1,0 +1,163 @@
+use super::log::Record;
+use super::*;
+use crate::event::Note;
+use crate::input::Tail;
+use crate::log::LogError;
+use crate::table::TableError;
+use proptest::prelude::*;
+use std::fs;
+use std::net::IpAddr;
+
+fn header() -> Header {
+    Header {
+        schema: SCHEMA,
+        lasthop: "0.1.0".to_owned(),
+        started: WallTime::from_nanos(1_700_000_000_000_000_007),
+        seed: 7,
+        source: "test".to_owned(),
+        nodes: vec!["mobile".to_owned(), "server, far".to_owned()],
+    }
+}
+
+fn address() -> impl Strategy<Value = SocketAddr> {
+    (any::<IpAddr>(), any::<u16>()).prop_map(|(address, port)| SocketAddr::new(address, port))
+}
+
+prop_compose! {
+    fn state()(
+        (at, node, local, remote) in (any::<u64>(), any::<u16>(), address(), address()),
+        (payload, snd_una, snd_nxt, cwnd, ssthresh) in any::<(Option<u32>, u32, u32, u32, Option<u32>)>(),
+        (srtt_us, rttvar_us, rto_us, state) in any::<(Option<u32>, Option<u32>, Option<u64>, u8)>(),
+        (snd_wnd, rcv_wnd, packets_out, sacked_out) in any::<(u32, u32, Option<u32>, Option<u32>)>(),
+        (lost_out, retrans_out, retransmitted) in any::<(Option<u32>, Option<u32>, Option<u32>)>(),
+        (delivered, pacing_rate) in any::<(Option<u32>, Option<u64>)>(),
+    ) -> SenderState {
+        SenderState {
+            at: Time::from_nanos(at),
+            state: CongestionState::from_number(state % 7),
+            node, local, remote, payload, snd_una, snd_nxt, cwnd, ssthresh, srtt_us, rttvar_us, rto_us, snd_wnd, rcv_wnd,
+            packets_out, sacked_out, lost_out, retrans_out, retransmitted, delivered, pacing_rate,
+        }
+    }
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    prop_oneof![
+        6 => state().prop_map(Record::State),
+        1 => any::<u32>().prop_map(|states| Record::Lost(states.into())),
+        1 => (any::<u64>(), ".{0,20}")
+            .prop_map(|(at, text)| Record::Note(Note { at: Time::from_nanos(at), text })),
+    ]
+}
+
+fn written(records: &[Record]) -> Vec<u8> {
+    let mut writer = log::Writer::new(Vec::new(), &header()).expect("a header");
+    for record in records {
+        writer.add(record).expect("a record");
+    }
+    writer.get_ref().clone()
+}
+
+fn read(bytes: &[u8]) -> (Vec<Record>, Option<Tail>) {
+    let mut reader = log::Reader::new(bytes).expect("a log");
+    let records = reader.by_ref().map(|record| record.expect("no I/O error")).collect();
+    (records, reader.tail())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn what_was_logged_is_in_the_table(records in prop::collection::vec(record(), 0..40)) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let table = dir.path().join("senders.parquet");
+        let log = crate::table::log_path(&table);
+        fs::write(&log, written(&records)).expect("a log");
+        let converted = recover(&table).expect("recovered");
+        let mut states = Vec::new();
+        let mut notes = Vec::new();
+        let mut lost = 0;
+        for record in records {
+            match record {
+                Record::State(state) => states.push(state),
+                Record::Note(note) => notes.push(note),
+                Record::Lost(more) => lost += more,
+            }
+        }
+        let expected = Converted { path: table.clone(), states: states.len() as u64, lost, tail: Tail::Complete };
+        prop_assert_eq!(converted, expected);
+        let reader = Reader::open(&table).expect("a table");
+        prop_assert_eq!(reader.header(), &header());
+        prop_assert_eq!(reader.notes(), notes);
+        prop_assert_eq!((reader.lost(), reader.tail()), (lost, "complete"));
+        prop_assert_eq!(reader.map(|state| state.expect("a state")).collect::<Vec<_>>(), states);
+        prop_assert!(!log.exists());
+    }
+
+    #[test]
+    fn a_log_that_was_cut_off_gives_what_is_in_it(
+        records in prop::collection::vec(record(), 1..20),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let begun = written(&[]).len();
+        let whole = written(&records);
+        let length = begun + cut.index(whole.len() - begun);
+        let (left, tail) = read(&whole[..length]);
+        prop_assert_eq!(&left[..], &records[..left.len()]);
+        let complete = written(&left).len() == length;
+        prop_assert_eq!(tail == Some(Tail::Complete), complete);
+    }
+
+    #[test]
+    fn any_byte_may_be_wrong(
+        records in prop::collection::vec(record(), 1..10),
+        at in any::<prop::sample::Index>(),
+        byte: u8,
+    ) {
+        let mut bytes = written(&records);
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        crate::fuzz::senders(&bytes);
+    }
+}
+
+#[test]
+fn logs_and_tables_of_fates_are_told_apart() {
+    let fates = crate::log::Writer::new(Vec::new(), &crate::example::header()).expect("a log");
+    assert!(matches!(log::Reader::new(&fates.get_ref()[..]), Err(LogError::OfFates)));
+    assert!(matches!(crate::log::Reader::new(&written(&[])[..]), Err(LogError::OfSenders)));
+    let dir = tempfile::tempdir().expect("a directory");
+    let table = dir.path().join("senders.parquet");
+    fs::write(crate::table::log_path(&table), written(&[])).expect("a log");
+    recover(&table).expect("recovered");
+    assert!(matches!(crate::table::Reader::open(&table), Err(TableError::NotALog)));
+}
+
+#[test]
+fn a_later_schema_is_refused_with_its_number() {
+    let header = Header { schema: SCHEMA + 1, ..header() };
+    let log = log::Writer::new(Vec::new(), &header).expect("a log");
+    let error = log::Reader::new(&log.get_ref()[..]).err().expect("refused").to_string();
+    assert!(error.contains("schema 2") && error.contains("up to 1"), "{error}");
+}
+
+#[test]
+fn segments_in_flight_are_those_of_rfc_6675() {
+    let state = SenderState {
+        packets_out: Some(20),
+        sacked_out: Some(5),
+        lost_out: Some(3),
+        retrans_out: Some(2),
+        ..columns::blank()
+    };
+    assert_eq!(state.in_flight(), Some(14));
+    assert_eq!(SenderState { lost_out: None, ..state }.in_flight(), None);
+}
+
+#[test]
+fn every_column_has_a_name_of_its_own_and_a_meaning() {
+    let names: std::collections::BTreeSet<_> = columns::COLUMNS.iter().map(|column| column.name).collect();
+    assert_eq!(names.len(), columns::COLUMNS.len());
+    let lines = columns::COLUMNS.iter().map(|column| format!("{}: {}", column.name, column.meaning));
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
+}

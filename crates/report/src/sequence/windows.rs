@@ -1,0 +1,130 @@
+//! Congestion window and slow start threshold over time, from the states that the recorder of TCP senders wrote.
+//!
+//! Only changes are kept. A threshold that is not known, or was not set yet, is empty: the line of the one before goes on.
+
+use super::pack::times;
+use capture::senders::{INFINITE_SSTHRESH, Reader, SenderState};
+use serde::Serialize;
+use std::path::Path;
+use trace::TraceError;
+use trace::sequence::{Series, TimeSequence};
+
+/// Congestion window and threshold of a sender. Times are packed as those of a time-sequence plot, and count as they do.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub(super) struct Windows {
+    time: Vec<u64>,
+    /// Segments.
+    cwnd: Vec<u32>,
+    /// Segments.
+    ssthresh: Vec<Option<u32>>,
+}
+
+/// A change of one of the two.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Change {
+    time_ns: u64,
+    cwnd: u32,
+    ssthresh: Option<u32>,
+}
+
+/// Those of the sender of `series`, which is one of `connection`, in the table at `path`, with at most `limit` changes.
+pub(super) fn read(
+    path: &Path,
+    connection: &TimeSequence,
+    series: &Series,
+    limit: usize,
+) -> Result<Option<Windows>, TraceError> {
+    let failed = |source| TraceError::Events { path: path.to_owned(), source };
+    let reader = Reader::open(path).map_err(failed)?;
+    let started = reader.header().started;
+    let (start, end) = (connection.start_unix_ns, connection.start_unix_ns + connection.duration_ns);
+    let mut changes: Vec<Change> = Vec::new();
+    for state in reader {
+        let state = state.map_err(failed)?;
+        let time = started.at(state.at).as_nanos();
+        // The same ports may have been another connection's before or after.
+        let ours = (state.local, state.remote) == (series.from, series.to) && (start..=end).contains(&time);
+        if ours {
+            changes.extend(change(&state, time - start, changes.last()));
+        }
+    }
+    Ok(Windows::of(&changes, limit))
+}
+
+/// What is new after `before`, if something is.
+fn change(state: &SenderState, time_ns: u64, before: Option<&Change>) -> Option<Change> {
+    let ssthresh = state.ssthresh.filter(|&threshold| threshold < INFINITE_SSTHRESH);
+    let ssthresh = ssthresh.or(before.and_then(|change| change.ssthresh));
+    let change = Change { time_ns, cwnd: state.cwnd, ssthresh };
+    let same = before.is_some_and(|before| Change { time_ns, ..*before } == change);
+    (!same).then_some(change)
+}
+
+impl Windows {
+    /// Of more changes than `limit` every second, third, … is left.
+    fn of(changes: &[Change], limit: usize) -> Option<Self> {
+        if changes.is_empty() {
+            return None;
+        }
+        let step = changes.len().div_ceil(limit.max(1));
+        let left = || changes.iter().step_by(step);
+        Some(Self {
+            time: times(left().map(|change| change.time_ns)),
+            cwnd: left().map(|change| change.cwnd).collect(),
+            ssthresh: left().map(|change| change.ssthresh).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_changes_are_kept_and_what_is_not_known_goes_on() {
+        let mut changes: Vec<Change> = Vec::new();
+        let rows = [
+            (10, Some(INFINITE_SSTHRESH)),
+            (11, Some(INFINITE_SSTHRESH)),
+            (11, Some(INFINITE_SSTHRESH)),
+            (5, Some(5)),
+            (6, None),
+            (6, Some(5)),
+            (6, Some(4)),
+        ];
+        let blank = SenderState {
+            at: capture::Time::ZERO,
+            node: 0,
+            local: ([10, 0, 0, 1], 1).into(),
+            remote: ([10, 0, 0, 2], 2).into(),
+            payload: None,
+            snd_una: 0,
+            snd_nxt: 0,
+            cwnd: 0,
+            ssthresh: None,
+            srtt_us: None,
+            rttvar_us: None,
+            rto_us: None,
+            state: None,
+            snd_wnd: 0,
+            rcv_wnd: 0,
+            packets_out: None,
+            sacked_out: None,
+            lost_out: None,
+            retrans_out: None,
+            retransmitted: None,
+            delivered: None,
+            pacing_rate: None,
+        };
+        for (time, (cwnd, ssthresh)) in (0..).step_by(1000).zip(rows) {
+            changes.extend(change(&SenderState { cwnd, ssthresh, ..blank }, time, changes.last()));
+        }
+        let windows = Windows::of(&changes, 100).expect("changes");
+        assert_eq!(windows.time, [0, 1, 2, 1, 2]);
+        assert_eq!(windows.cwnd, [10, 11, 5, 6, 6]);
+        assert_eq!(windows.ssthresh, [None, None, Some(5), Some(5), Some(4)]);
+        let fewer = Windows::of(&changes, 3).expect("changes");
+        assert_eq!((fewer.time, fewer.cwnd), (vec![0, 3, 3], vec![10, 5, 6]));
+        assert_eq!(Windows::of(&[], 3), None);
+    }
+}
