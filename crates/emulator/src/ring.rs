@@ -19,7 +19,7 @@ use crate::control::{Bell, Controls};
 use crate::driver::{Driver, PortId};
 use crate::kernel::Port;
 use crate::kernel::buffers::Buffers;
-use io_uring::types::{Fd, SubmitArgs, TimeoutFlags, Timespec};
+use io_uring::types::{CancelBuilder, Fd, SubmitArgs, TimeoutFlags, Timespec};
 use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
 use link::units::Time;
 use packet::Frame;
@@ -391,7 +391,9 @@ impl Driver for Ring {
         self.enable()?;
         self.enter(self.chores)?;
         self.reap()?;
-        self.uring.submitter().register_sync_cancel(None, io_uring::types::CancelBuilder::any())
+        // So that the kernel lets go of the slots; what has ended already cannot be ended.
+        let _ = self.uring.submitter().register_sync_cancel(None, CancelBuilder::any());
+        Ok(())
     }
 }
 

@@ -64,6 +64,7 @@ fn run(work: &Path, started: Instant) -> Result<ExitStatus, String> {
     let create =
         |path: &Path| File::create(path).map_err(|error| format!("create {}: {error}", path.display()));
     let (program, arguments) = order.command.split_first().ok_or("an order without a program")?;
+    thread::sleep(FINE_TIMERS);
     let status = Command::new(program)
         .args(arguments)
         .env_clear()
@@ -136,6 +137,9 @@ fn mounted(kind: &str, folder: impl AsRef<Path>, options: Option<&str>) -> Resul
     mount(kind, path.as_c_str(), kind, MountFlags::empty(), options.as_deref())
         .map_err(|error| format!("mount {kind} on {}: {error}", folder.display()))
 }
+
+/// Until then after boot the kernel's timers go by ticks of a millisecond.
+const FINE_TIMERS: Duration = Duration::from_millis(50);
 
 /// Least virtual time between two looks at the clock.
 const OFTEN: Duration = Duration::from_millis(100);

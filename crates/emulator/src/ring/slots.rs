@@ -7,8 +7,14 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Slots of a port. A power of two. More packets at once take one system call more.
+/// Slots of a port: powers of two. More packets at once take one system call more.
 const COUNT: u16 = 64;
+
+/// The same for slots that take 64 KiB, since a burst is then one segment.
+const COUNT_LONG: u16 = 16;
+
+/// From how many bytes on slots are long.
+const LONG: usize = 16 * 1024;
 
 /// The kernel wants the ring to begin on a page.
 const PAGE: usize = 4096;
@@ -18,6 +24,7 @@ pub(super) struct Slots {
     entries: NonNull<BufRingEntry>,
     /// How many slots were given to the kernel so far, as the kernel counts.
     given: u16,
+    count: u16,
     size: usize,
     bytes: Box<[u8]>,
 }
@@ -25,8 +32,9 @@ pub(super) struct Slots {
 // SAFETY: the memory belongs to this value alone, and to the kernel.
 unsafe impl Send for Slots {}
 
-const fn layout() -> Layout {
-    match Layout::from_size_align(COUNT as usize * size_of::<BufRingEntry>(), PAGE) {
+/// Memory of a ring of `count` slots.
+const fn layout(count: u16) -> Layout {
+    match Layout::from_size_align(count as usize * size_of::<BufRingEntry>(), PAGE) {
         Ok(layout) => layout,
         Err(_) => panic!("a page is a power of two"),
     }
@@ -35,15 +43,18 @@ const fn layout() -> Layout {
 impl Slots {
     /// Slots of `size` bytes each, for reads of this group. They must live until the ring is gone.
     pub fn register(submitter: &Submitter<'_>, group: u16, size: usize) -> io::Result<Self> {
+        let count = if size < LONG { COUNT } else { COUNT_LONG };
         // SAFETY: the layout has a size.
-        let memory = unsafe { alloc_zeroed(layout()) };
+        let memory = unsafe { alloc_zeroed(layout(count)) };
         #[expect(clippy::cast_ptr_alignment, reason = "it is aligned to a page")]
-        let Some(entries) = NonNull::new(memory.cast::<BufRingEntry>()) else { handle_alloc_error(layout()) };
-        let bytes = vec![0; size * usize::from(COUNT)].into_boxed_slice();
-        let mut slots = Self { entries, given: 0, size, bytes };
-        // SAFETY: the memory is that of COUNT entries, aligned to a page, and lives as long as the ring, whose owner owns it.
-        unsafe { submitter.register_buf_ring_with_flags(entries.as_ptr() as u64, COUNT, group, 0)? };
-        for slot in 0..COUNT {
+        let Some(entries) = NonNull::new(memory.cast::<BufRingEntry>()) else {
+            handle_alloc_error(layout(count))
+        };
+        let bytes = vec![0; size * usize::from(count)].into_boxed_slice();
+        let mut slots = Self { entries, given: 0, count, size, bytes };
+        // SAFETY: the memory is that of so many entries, aligned to a page, and lives as long as the ring, whose owner owns it.
+        unsafe { submitter.register_buf_ring_with_flags(entries.as_ptr() as u64, count, group, 0)? };
+        for slot in 0..count {
             slots.give_back(slot);
         }
         Ok(slots)
@@ -58,8 +69,8 @@ impl Slots {
     /// Gives a slot to the kernel.
     pub fn give_back(&mut self, slot: u16) {
         let start = self.bytes.as_mut_ptr().wrapping_add(usize::from(slot) * self.size);
-        // SAFETY: the place is below COUNT. The kernel does not read an entry that lies beyond the tail.
-        let entry = unsafe { self.entries.add(usize::from(self.given % COUNT)).as_mut() };
+        // SAFETY: the place is below their number. The kernel does not read an entry that lies beyond the tail.
+        let entry = unsafe { self.entries.add(usize::from(self.given % self.count)).as_mut() };
         entry.set_addr(start as u64);
         entry.set_len(self.size as u32);
         entry.set_bid(slot);
@@ -73,6 +84,6 @@ impl Slots {
 impl Drop for Slots {
     fn drop(&mut self) {
         // SAFETY: it was allocated with this layout, and the ring that used it is gone.
-        unsafe { dealloc(self.entries.as_ptr().cast(), layout()) };
+        unsafe { dealloc(self.entries.as_ptr().cast(), layout(self.count)) };
     }
 }
