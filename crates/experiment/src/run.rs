@@ -19,6 +19,7 @@ use link::units::Span;
 use netlab::mesh::Mesh;
 use netlab::{isolation, tcp};
 use results::{Cell, Connection, Lateness, LinkCounters, RunEnded, RunRecord, Verdict};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -98,6 +99,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let experiment =
         plan.experiment(&job.cell, job.repetition, job.seed).map_err(|error| error.to_string())?;
     let files = Files::new(job, &experiment)?;
+    raise_descriptor_limit();
     isolation::settle().map_err(|error| error.to_string())?;
     let hosts = job.scratch().join("hosts");
     fs::write(&hosts, experiment.scenario.hosts())
@@ -130,6 +132,13 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let (connections, failures) = traffic?;
     let outcome = Outcome { started, connections, failures, missing };
     finish(job, &experiment, &mesh, ending, outcome, &files)
+}
+
+/// Each link has four descriptors, each node one, each connection some: with 200 links more than the 1024 that a process usually
+/// may have. As many as it may ask for, then; where that is too few, what fails says so.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// What came of the workloads.
@@ -368,5 +377,20 @@ impl Files {
             names.filter(|name| name.starts_with(&prefix)).map(|name| format!("logs/{name}")).collect();
         logs.sort();
         logs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_may_have_as_many_descriptors_as_it_can() {
+        let before = getrlimit(Resource::Nofile);
+        // One less than there could be: other tests open files at the same time.
+        let fewer = before.maximum.map(|most| most - 1);
+        setrlimit(Resource::Nofile, Rlimit { current: fewer, ..before }).unwrap();
+        raise_descriptor_limit();
+        assert_eq!(getrlimit(Resource::Nofile).current, before.maximum);
     }
 }

@@ -49,7 +49,7 @@ impl Format {
     }
 }
 
-/// `unsigned short common_type;	offset:0;	size:2;	signed:0;`
+/// `unsigned short common_type; offset:0; size:2; signed:0;`
 fn field(line: &str) -> Option<(String, Field)> {
     let mut parts = line.split(';').map(str::trim);
     let declaration = parts.next()?;
