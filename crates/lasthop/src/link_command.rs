@@ -71,9 +71,10 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let recorder = start_recorder(arguments, &info, seed)?;
 
     let (control, controls) = control()?;
-    let mut host = match arguments.precise {
-        true => Host::Kernel(Kernel::new(&controls)?.precise()),
-        false => Host::new(&controls)?,
+    let mut host = if arguments.precise {
+        Host::Kernel(Kernel::new(&controls)?.precise())
+    } else {
+        Host::new(&controls)?
     };
     let segments = if whole_segments { Segments::Whole } else { Segments::Split };
     let mut port = |tun: &Tun| -> Result<_, Failure> {

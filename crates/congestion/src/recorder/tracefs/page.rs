@@ -26,6 +26,14 @@ pub(super) struct Page<'a> {
     now: u64,
 }
 
+/// What is in a page.
+enum Event<'a> {
+    /// A record, and its time.
+    Record(u64, &'a [u8]),
+    /// Padding, or only about the time.
+    Empty,
+}
+
 impl<'a> Page<'a> {
     /// The events of a page.
     pub(super) fn new(page: &'a [u8]) -> Self {
@@ -40,8 +48,8 @@ impl<'a> Page<'a> {
         Some(u32::from_le_bytes(self.rest.get(at..at + 4)?.try_into().ok()?))
     }
 
-    /// The next event: its record, if it has one.
-    fn step(&mut self) -> Option<Option<(u64, &'a [u8])>> {
+    /// The next event.
+    fn step(&mut self) -> Option<Event<'a>> {
         let header = self.word(0)?;
         let (kind, delta) = (header & 31, u64::from(header >> 5));
         let (body, length): (usize, usize) = match kind {
@@ -63,10 +71,10 @@ impl<'a> Page<'a> {
         let record = self.rest.get(body..body.checked_add(length)?)?;
         self.rest = self.rest.get(body + length.next_multiple_of(4)..).unwrap_or_default();
         if matches!(kind, kind::TIME_EXTEND | kind::TIME_STAMP) {
-            return Some(None);
+            return Some(Event::Empty);
         }
         self.now = self.now.wrapping_add(delta);
-        Some((kind != kind::PADDING).then_some((self.now, record)))
+        Some(if kind == kind::PADDING { Event::Empty } else { Event::Record(self.now, record) })
     }
 }
 
@@ -76,8 +84,8 @@ impl<'a> Iterator for Page<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             match self.step() {
-                Some(Some(record)) => return Some(record),
-                Some(None) => {}
+                Some(Event::Record(time, record)) => return Some((time, record)),
+                Some(Event::Empty) => {}
                 None => {
                     self.rest = &[];
                     return None;
