@@ -2,7 +2,8 @@
 //!
 //! A hidden subcommand of this program, as the first process of namespaces of its own ([`netlab::isolation`]): it enters the
 //! guest's file system ([`root`](crate::root)), fixes what differs between hosts and runs (address layout, environment,
-//! working directory, processor, capabilities), and becomes the kernel. So whoever ends this process ends the guest.
+//! working directory, processor, capabilities), and starts the kernel. So whoever ends this process ends the guest. It is not
+//! the kernel itself: a kernel that has crashed aborts, which the first process of a namespace cannot.
 
 use crate::order::PROGRAM;
 use crate::root::{self, KERNEL, MEMORY};
@@ -10,9 +11,8 @@ use nix::sys::personality::{self, Persona};
 use rustix::process::Resource;
 use rustix::thread::{CapabilitySet, CpuSet, sched_setaffinity};
 use serde::{Deserialize, Serialize};
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 /// First argument.
 pub const SUBCOMMAND: &str = "__boot";
@@ -53,9 +53,12 @@ pub fn command_line(parameters: &Parameters) -> Vec<String> {
         // Nothing may come in from outside while it runs.
         "con=null".into(),
         "ssl=null".into(),
+        // What the kernel says goes to its standard error, until the end.
         "stderr=1".into(),
-        "loglevel=4".into(),
-        "panic=-1".into(),
+        "console=stderr0".into(),
+        "loglevel=5".into(),
+        // A guest that reboots has ended.
+        "noreboot".into(),
         "root=/dev/root".into(),
         "rootfstype=hostfs".into(),
         "rootflags=/".into(),
@@ -67,8 +70,8 @@ pub fn command_line(parameters: &Parameters) -> Vec<String> {
     words.into()
 }
 
-/// Call this in `main` beside [`netlab::isolation::entry`]: if this process was started to become a kernel, it does, and the exit
-/// code comes back only if it cannot.
+/// Call this in `main` beside [`netlab::isolation::entry`]: if this process was started to boot a guest, it does, and the exit
+/// code comes back when the guest has ended.
 #[must_use]
 pub fn entry() -> Option<ExitCode> {
     let mut arguments = std::env::args().skip(1);
@@ -76,20 +79,26 @@ pub fn entry() -> Option<ExitCode> {
         return None;
     }
     let parameters = arguments.next().unwrap_or_default();
-    let error = match serde_json::from_str(&parameters) {
-        Ok(parameters) => become_kernel(&parameters),
-        Err(error) => format!("parameters of a guest: {error}"),
+    let ended = match serde_json::from_str(&parameters) {
+        Ok(parameters) => boot(&parameters),
+        Err(error) => Err(format!("parameters of a guest: {error}")),
     };
-    eprintln!("lasthop: {error}");
-    Some(ExitCode::FAILURE)
+    Some(match ended {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(status) => {
+            eprintln!("lasthop: the kernel ended with {status}");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("lasthop: {error}");
+            ExitCode::FAILURE
+        }
+    })
 }
 
-/// Returns only what went wrong.
-fn become_kernel(parameters: &Parameters) -> String {
-    match prepare(parameters) {
-        Ok(mut command) => format!("start the kernel {}: {}", parameters.kernel.display(), command.exec()),
-        Err(error) => error,
-    }
+fn boot(parameters: &Parameters) -> Result<ExitStatus, String> {
+    let mut kernel = prepare(parameters)?;
+    kernel.status().map_err(|error| format!("start the kernel {}: {error}", parameters.kernel.display()))
 }
 
 fn prepare(parameters: &Parameters) -> Result<Command, String> {
