@@ -124,7 +124,9 @@ fn prepare(parameters: &Parameters) -> Result<Command, String> {
         .env("TMPDIR", MEMORY)
         .env("HOME", MEMORY)
         .current_dir("/")
-        .stdin(Stdio::null());
+        .stdin(Stdio::null())
+        // A kernel that panics writes its last messages to its standard output.
+        .stdout(std::io::stderr());
     Ok(command)
 }
 
