@@ -7,8 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 /// Two loss profiles, two repetitions.
 const SMALL: &str = r#"
@@ -356,7 +355,7 @@ fn an_interrupted_campaign_goes_on_where_it_was() {
     assert_eq!(json(&lab.path("out/manifest.json"))["ended_unix_ns"], Value::Null);
     fs::write(lab.path("go"), "").expect("a file");
     let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
-        .current_dir(lab.folder.path())
+        .current_dir(lab.folder())
         .args(["run", "--resume", "out"])
         .output()
         .expect("lasthop runs");
@@ -370,7 +369,7 @@ fn an_interrupted_campaign_goes_on_where_it_was() {
 #[test]
 fn nothing_is_left_of_a_campaign_that_was_killed() {
     let Some(lab) = Lab::new() else { return };
-    let marker = format!("1000 # {}", lab.folder.path().display());
+    let marker = format!("1000 # {}", lab.folder().display());
     let plan = ENDLESS
         .replace("test -e go || exec sleep 1000 lasthop-test-marker; :", &format!("sh -c 'sleep {marker}'"));
     let mut campaign = lab.spawn(&plan);
@@ -395,7 +394,7 @@ fn an_ordinary_user_runs_campaigns_too() {
         cd work && exec setpriv --reuid 65534 --regid 65534 --clear-groups -- ../lasthop run ../plan.toml --out out
     ";
     let output = Command::new("unshare")
-        .current_dir(lab.folder.path())
+        .current_dir(lab.folder())
         .args(["--mount", "bash", "-c", script])
         .output()
         .expect("unshare runs");

@@ -105,9 +105,9 @@ fn the_program_shows_what_tcp_info_shows_and_only_in_our_namespaces() {
         states.iter().filter(|state| (state.local, state.remote) == (local, remote)).collect();
     assert!(sender.windows(2).all(|pair| pair[0].at <= pair[1].at));
     // What the last acknowledgement makes of the window is in no row; every other window is.
-    let recorded: BTreeSet<_> = sender.iter().map(|state| state.cwnd).collect();
-    let others: BTreeSet<_> = windows.iter().copied().filter(|window| !recorded.contains(window)).collect();
-    assert!(others.len() <= 1 && recorded.contains(&10), "{windows:?} {recorded:?}");
+    let in_rows: BTreeSet<_> = sender.iter().map(|state| state.cwnd).collect();
+    let others: BTreeSet<_> = windows.iter().copied().filter(|window| !in_rows.contains(window)).collect();
+    assert!(others.len() <= 1 && in_rows.contains(&10), "{windows:?} {in_rows:?}");
     // The bytes that were outstanding at the last acknowledgement are the last of all.
     let first = sender[0].snd_una;
     assert_eq!(sender.last().map(|state| state.snd_nxt.wrapping_sub(first)), Some(1_000_000));

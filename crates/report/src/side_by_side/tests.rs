@@ -21,6 +21,7 @@ fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         links: vec![],
         captures: vec![format!("captures/{run}.pcapng")],
         events: vec![],
+        senders: vec![],
         logs: vec![],
     });
     // Over 8 s the bytes are as many as the goodput in bit/s.
