@@ -36,6 +36,9 @@ test:
 bench: build
 	@scripts/require iperf3 ethtool
 	@scripts/bench target/release/lasthop
+	@scripts/require time
+	@target/release/lasthop kernel build >/dev/null
+	@scripts/bench-virtual target/release/lasthop
 
 fuzz:
 	@scripts/require-rust
