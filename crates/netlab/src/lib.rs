@@ -68,6 +68,7 @@ pub mod host_link;
 pub mod interface;
 pub mod isolation;
 pub mod keeper;
+pub mod listening;
 pub mod mesh;
 mod names;
 pub mod namespace;

@@ -3,8 +3,9 @@
 use crate::Namespace;
 use crate::error::{Result, Trying};
 use crate::state::NamespaceId;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// A process of this boot.
@@ -126,6 +127,20 @@ pub(crate) fn namespace_path(inode: u64) -> Option<String> {
 
 fn namespace_inode(pid: u32) -> Option<u64> {
     rustix::fs::stat(format!("/proc/{pid}/ns/net")).ok().map(|stat| stat.st_ino)
+}
+
+/// Ends `leader`, which leads a process group, and all of that group: SIGTERM, and SIGKILL if it is still there after
+/// `grace`. Others of the group are killed then as well.
+pub fn end_group(leader: &mut Child, grace: Duration) {
+    let Some(group) = Pid::from_raw(leader.id().cast_signed()) else { return };
+    // Neither can fail but for there being nobody left.
+    let _ = kill_process_group(group, Signal::TERM);
+    let end = Instant::now() + grace;
+    while matches!(leader.try_wait(), Ok(None)) && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = kill_process_group(group, Signal::KILL);
+    let _ = leader.wait();
 }
 
 #[cfg(test)]

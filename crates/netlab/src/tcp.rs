@@ -1,8 +1,7 @@
 //! What the kernel knows about a TCP connection (`TCP_INFO`), and which congestion control it uses.
 
-use crate::Namespace;
 use crate::error::{Result, Trying};
-use std::fs;
+use crate::{Namespace, listening};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
@@ -92,18 +91,12 @@ pub fn set_congestion_control(socket: impl AsFd, name: &str) -> Result<()> {
 /// # Errors
 /// If the kernel's list cannot be read.
 pub fn closing(namespace: &Namespace) -> Result<usize> {
-    namespace.enter(|| {
-        let list = |file| fs::read_to_string(format!("/proc/thread-self/net/{file}"));
-        let sockets = list("tcp").trying(|| "list TCP sockets".into())?;
-        // A kernel without IPv6 has no list of it.
-        Ok(count_closing(&sockets) + count_closing(&list("tcp6").unwrap_or_default()))
-    })
+    namespace.enter(|| Ok(count_closing(&listening::read("tcp")?) + count_closing(&listening::read("tcp6")?)))
 }
 
-/// In `/proc/net/tcp` the fourth word of a line is the state (`include/net/tcp_states.h`).
 fn count_closing(list: &str) -> usize {
-    let states = list.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3));
-    states.filter(|state| matches!(*state, "04" | "09" | "0B")).count()
+    // FIN-WAIT-1, LAST-ACK, CLOSING (`include/net/tcp_states.h`).
+    listening::rows(list).filter(|row| matches!(row.state, "04" | "09" | "0B")).count()
 }
 
 /// Reads an option of level TCP; how many bytes the kernel gave.

@@ -1,10 +1,10 @@
 //! Any program, by a line for the shell, on one of the nodes.
 
 use super::ground::Ground;
-use netlab::Namespace;
+use netlab::{Namespace, listening, process};
 use results::{Connection, Protocol};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -68,7 +68,8 @@ impl Program {
     pub fn wait_until_it_listens(&mut self, namespace: &Namespace, port: u16) -> Result<(), String> {
         let end = Instant::now() + LISTENING;
         while Instant::now() < end {
-            if listens(namespace, port).map_err(|error| error.to_string())? {
+            let listeners = listening::listeners(namespace).map_err(|error| error.to_string())?;
+            if listeners.iter().any(|listener| listener.list.starts_with("tcp") && listener.port == port) {
                 return Ok(());
             }
             if let Some(status) = self.child.try_wait().map_err(|error| error.to_string())? {
@@ -104,7 +105,7 @@ impl Program {
             }
         };
         let end = ground.now();
-        self.end();
+        process::end_group(&mut self.child, GRACE);
         let error = match status {
             Some(status) if status.success() => None,
             // A server that is ended with the run has done what it should.
@@ -125,18 +126,6 @@ impl Program {
         }])
     }
 
-    /// Ends the program and all it started in its process group.
-    fn end(&mut self) {
-        let Some(group) = Pid::from_raw(self.child.id().cast_signed()) else { return };
-        let _ = kill_process_group(group, Signal::TERM);
-        let end = Instant::now() + GRACE;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
-            thread::sleep(LOOK);
-        }
-        let _ = kill_process_group(group, Signal::KILL);
-        let _ = self.child.wait();
-    }
-
     /// The last line of its output, for an error message.
     fn tail(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
@@ -151,37 +140,5 @@ fn ended(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("ended with status {code}"),
         None => format!("ended by a signal ({status})"),
-    }
-}
-
-/// Whether a TCP socket of `namespace` listens at `port`.
-fn listens(namespace: &Namespace, port: u16) -> netlab::Result<bool> {
-    namespace.enter(|| {
-        let list =
-            |file| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
-        Ok(listens_in(&list("tcp"), port) || listens_in(&list("tcp6"), port))
-    })
-}
-
-/// In `/proc/net/tcp` a socket that listens has state 0A, and its port behind the colon in hexadecimal digits.
-fn listens_in(list: &str, port: u16) -> bool {
-    let local = format!(":{port:04X}");
-    list.lines().skip(1).any(|line| {
-        let mut words = line.split_whitespace().skip(1);
-        words.next().is_some_and(|address| address.ends_with(&local)) && words.nth(1) == Some("0A")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sockets_that_listen() {
-        let list = "  sl  local_address rem_address   st\n   \
-                    0: 00000000:0015 00000000:0000 0A 00000000:00000000\n   \
-                    1: 0100007F:1F90 0100007F:0016 01 00000000:00000000\n";
-        assert!(listens_in(list, 21));
-        assert!(!listens_in(list, 22) && !listens_in(list, 0x1F90));
     }
 }
