@@ -5,6 +5,7 @@ use crate::fit_command::FitArguments;
 use crate::run_command::RunArguments;
 use clap::{Args, Parser, Subcommand};
 use netlab::nat::Publish;
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -56,8 +57,8 @@ pub enum Command {
     Compare(crate::compare_command::CompareArguments),
 }
 
-/// `lasthop link`.
-#[derive(Debug, Args)]
+/// `lasthop link`. A guest of the virtual clock gets it as JSON.
+#[derive(Debug, Clone, Args, Serialize, Deserialize)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
@@ -85,6 +86,7 @@ Examples:
 pub struct LinkArguments {
     /// Look at links that run, or change them
     #[command(subcommand)]
+    #[serde(skip)]
     pub running: Option<RunningLinks>,
 
     /// Link profile, by name or path (`lasthop profiles` lists them); a perfect link without
@@ -110,6 +112,7 @@ pub struct LinkArguments {
     pub cc: String,
     /// Lead PORT of this host to a server behind the link, at PORT or at another one (repeatable)
     #[arg(long, value_name = "PORT[:INSIDE]")]
+    #[serde(skip)]
     pub publish: Vec<Publish>,
     /// Write both ends of the link as pcapng, the fate of each packet as its comment
     #[arg(long, value_name = "FILE")]
@@ -153,7 +156,7 @@ pub struct LinkArguments {
 }
 
 /// `lasthop link list|set`.
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub enum RunningLinks {
     /// List the links that run
     List {

@@ -2,6 +2,7 @@
 
 use crate::link_command::Failure;
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use virtual_time::kernel::{self, Cache};
 use virtual_time::{boot, instance};
 
 /// Which clock a run goes by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
 pub enum Clock {
     /// The host's clock and kernel
     #[default]

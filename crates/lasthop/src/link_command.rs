@@ -7,6 +7,7 @@ mod summary;
 mod virtually;
 
 pub use running::{list, set};
+pub use virtually::{SUBCOMMAND, read_arguments};
 
 use crate::arguments::LinkArguments;
 use crate::clock::Clock;

@@ -40,13 +40,27 @@ fn main() -> ExitCode {
     if let Some(code) = run_entry() {
         return code;
     }
-    match run(Arguments::parse()) {
+    let ended = match link_in_guest() {
+        Some(ended) => ended,
+        None => run(Arguments::parse()),
+    };
+    match ended {
         Ok(status) => ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)),
         Err(error) => {
             anstream::eprintln!("lasthop: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// If this process was started in a guest to be a `lasthop link`, it is one.
+fn link_in_guest() -> Option<Result<i32, Failure>> {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != link_command::SUBCOMMAND {
+        return None;
+    }
+    let file = arguments.next().unwrap_or_default();
+    Some(link_command::read_arguments(file.as_ref()).and_then(|arguments| link_command::run(&arguments)))
 }
 
 /// If this process was started by a campaign to do one run, it does that.

@@ -1,15 +1,14 @@
 //! `lasthop link --clock virtual`: the same command in a guest whose clock jumps over idle time.
 //!
-//! The guest gets the command line as it is, but for the clock. Its standard output and error come out here while it runs, and the
-//! files that were asked for are brought out when it has ended.
+//! The guest gets what was asked for in a file of the folder that it shares with the host. Its standard output and error come out here
+//! while it runs, and the files that were asked for are brought out when it has ended.
 
 use crate::arguments::LinkArguments;
-use crate::clock::{guest_kernel, processors};
+use crate::clock::{Clock, guest_kernel, processors};
 use crate::link_command::Failure;
 use crate::notice::Notice;
 use link::Seed;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -24,6 +23,10 @@ use virtual_time::{Boot, instance};
 const INTERRUPTED: i32 = 130;
 /// Exit status of a command that a signal ended, as of a shell, less the signal.
 const BY_SIGNAL: i32 = 128;
+/// Hidden subcommand: `lasthop link` with the arguments in a file.
+pub const SUBCOMMAND: &str = "__link";
+/// That file.
+const ARGUMENTS: &str = "link.json";
 /// Variable with the folder that COMMAND can leave files in.
 const KEEP_VARIABLE: &str = "LASTHOP_KEEP";
 /// Name of that folder beside the guest's other files.
@@ -44,8 +47,16 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     fs::create_dir(work.path().join(KEEP))?;
     let directory = std::env::current_dir()?;
     let wanted = wanted(arguments, &directory);
+    let inside = LinkArguments {
+        clock: Clock::Real,
+        seed: Some(seed),
+        keep: None,
+        guest_memory: None,
+        ..arguments.clone()
+    };
+    fs::write(work.path().join(ARGUMENTS), serde_json::to_vec(&inside)?)?;
     let order = Order {
-        command: command(std::env::args_os().skip(2), seed)?,
+        command: vec![order::PROGRAM.into(), SUBCOMMAND.into(), format!("{}/{ARGUMENTS}", order::WORK)],
         environment: environment(),
         directory,
         in_memory: Vec::new(),
@@ -97,6 +108,12 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     Ok(ended.guest.status.unwrap_or(BY_SIGNAL))
 }
 
+/// The arguments in a file: what [`SUBCOMMAND`] begins with.
+pub fn read_arguments(path: &Path) -> Result<LinkArguments, Failure> {
+    let text = fs::read(path).map_err(|error| format!("read {}: {error}", path.display()))?;
+    Ok(serde_json::from_slice(&text)?)
+}
+
 /// A file that was asked for.
 struct Wanted {
     /// Its path in the guest.
@@ -115,33 +132,6 @@ fn wanted(arguments: &LinkArguments, directory: &Path) -> Vec<Wanted> {
         Some(Wanted { inside: directory.join(path), outside: path.clone(), name })
     };
     files.into_iter().filter_map(wanted).collect()
-}
-
-/// The command line for the guest, from what follows `link` here: without what is about the clock, and with the seed.
-fn command(given: impl Iterator<Item = OsString>, seed: u64) -> Result<Vec<String>, Failure> {
-    let mut words = vec![order::PROGRAM.to_owned(), "link".into(), "--seed".into(), seed.to_string()];
-    let mut given = given.map(|word| {
-        word.into_string().map_err(|word| Failure::from(format!("{} is not UTF-8", word.display())))
-    });
-    while let Some(word) = given.next().transpose()? {
-        match word.as_str() {
-            "--" => {
-                words.push(word);
-                for word in given {
-                    words.push(word?);
-                }
-                break;
-            }
-            "--clock" | "-c" | "--seed" | "-s" | "--keep" | "--guest-memory" => drop(given.next()),
-            one if ["--clock=", "--seed=", "--keep=", "--guest-memory="]
-                .iter()
-                .any(|start| one.starts_with(start)) => {}
-            // A short option and its value in one word.
-            one if (one.starts_with("-c") || one.starts_with("-s")) && !one.starts_with("--") => {}
-            _ => words.push(word),
-        }
-    }
-    Ok(words)
 }
 
 fn environment() -> Vec<(String, String)> {
@@ -199,26 +189,4 @@ fn keep(from: &Path, to: Option<&Path>, notice: Notice) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn inside(given: &[&str]) -> String {
-        let words = command(given.iter().map(OsString::from), 7).expect("words");
-        words[4..].join(" ")
-    }
-
-    #[test]
-    fn the_guest_gets_what_was_said_but_the_clock() {
-        assert_eq!(
-            inside(&["--clock", "virtual", "-p", "umts", "--", "a", "--clock", "b"]),
-            "-p umts -- a --clock b"
-        );
-        assert_eq!(inside(&["-cvirtual", "--seed=3", "--loss=1%", "--", "x"]), "--loss=1% -- x");
-        assert_eq!(inside(&["-s", "3", "--keep", "out", "--cc", "reno", "--", "x"]), "--cc reno -- x");
-        let words = command(["--", "true"].iter().map(OsString::from), 7).expect("words");
-        assert_eq!(words, ["/lasthop/program", "link", "--seed", "7", "--", "true"]);
-    }
 }
