@@ -27,7 +27,7 @@ impl Host {
         if is_virtual(&fs::read_to_string("/proc/cmdline").unwrap_or_default())
             && let Ok(ring) = Ring::new(controls)
         {
-            return Ok(Self::Ring(ring.in_virtual_time()));
+            return Ok(Self::Ring(ring));
         }
         Kernel::new(controls).map(Self::Kernel)
     }

@@ -3,12 +3,9 @@
 //! In a User-Mode Linux a system call costs about 7 us of the host's time and everything else next to nothing, so the
 //! number of calls decides how fast virtual time goes (docs/performance.md). Here `io_uring_enter` is the only call of a
 //! wake-up: it submits the packets to be sent and the time of the next event, then waits for that time or for packets, which
-//! the kernel puts into memory that it was given beforehand ([`slots`]). The clock is read only when packets have come: of
-//! a wake-up by the timer its time is known.
-//!
-//! That holds for virtual time alone, where none passes while the loop works: [`Ring::now`] is the time at which the last wait
-//! ended. For the real clock there is [`crate::kernel::Kernel`]; a ring that is not told to be in virtual time reads the clock after
-//! each wait, for tests.
+//! the kernel puts into memory that it was given beforehand ([`slots`]). [`Ring::now`] is the clock as it was read when the last
+//! wait ended, which takes no system call in our kernel (`kernel/patches/06`): while the loop works no virtual time passes. For
+//! the real clock there is [`crate::kernel::Kernel`].
 //!
 //! The promises of [`crate::driver`] hold: nothing leaves early, since the absolute timer of the kernel has fired before
 //! what it was for is sent, and packets are timed after they have come. What could not be sent is known one wait later.
@@ -41,7 +38,6 @@ const BELL: u64 = u64::MAX - 2;
 const PORT: u64 = 1 << 32;
 
 /// The driver; see the [module](self).
-#[expect(clippy::struct_excessive_bools, reason = "each is about another thing of the kernel's")]
 pub struct Ring {
     // Dropped first: the kernel must have let go of the memory below.
     uring: IoUring,
@@ -49,7 +45,6 @@ pub struct Ring {
     enabled: bool,
     bell: Bell,
     bell_is_watched: bool,
-    virtual_time: bool,
     /// The monotonic clock at the start of the run, in nanoseconds.
     origin: u64,
     now: Time,
@@ -58,8 +53,6 @@ pub struct Ring {
     writes: Writes,
     /// What the timer is set to.
     timer: Option<Time>,
-    /// Whether it could not be set to that any more, because it had fired by what it was set to before.
-    fired_before: bool,
     /// The same as the kernel wants it. It is read when the call is made.
     timespec: Box<Timespec>,
     /// Completions that are sure to come at once, and that nobody waits for: of writes and changes of the timer.
@@ -100,15 +93,6 @@ impl Writes {
     }
 }
 
-/// What a look at the completions has found.
-#[derive(Default)]
-struct Found {
-    /// The timer has fired, for this time.
-    timer: Option<Time>,
-    /// Anything else than that and chores.
-    other: bool,
-}
-
 impl Ring {
     /// A driver without ports. Its time starts now.
     ///
@@ -135,25 +119,16 @@ impl Ring {
             enabled: false,
             bell: controls.bell(),
             bell_is_watched: false,
-            virtual_time: false,
             origin: monotonic(),
             now: Time::ZERO,
             ends: Vec::new(),
             buffers: Buffers::default(),
             writes: Writes::default(),
             timer: None,
-            fired_before: false,
             timespec: Box::default(),
             chores: 0,
             refused: VecDeque::new(),
         })
-    }
-
-    /// Takes the timer's word for what time it is when it fires.
-    #[must_use]
-    pub fn in_virtual_time(mut self) -> Self {
-        self.virtual_time = true;
-        self
     }
 
     /// Adds a port.
@@ -256,29 +231,20 @@ impl Ring {
     }
 
     /// Takes in what has happened.
-    fn reap(&mut self) -> io::Result<Found> {
-        let mut found = Found::default();
+    fn reap(&mut self) -> io::Result<()> {
         // Each is copied out, so that its handling can use the rest of the ring.
         while let Some(completion) = { self.uring.completion().next() } {
             let (result, flags) = (completion.result(), completion.flags());
             match completion.user_data() {
-                TIMER => {
-                    found.timer = self.timer.take();
-                    found.other |= std::mem::take(&mut self.fired_before);
-                }
-                RETIMED => {
-                    self.chores -= 1;
-                    self.fired_before |= result < 0;
-                    found.other |= result < 0;
-                }
+                TIMER => self.timer = None,
+                // If it had fired before, its own completion tells.
+                RETIMED => self.chores -= 1,
                 BELL => {
                     self.bell.hush();
                     self.bell_is_watched = cqueue::more(flags);
-                    found.other = true;
                 }
                 port if port >= PORT => {
                     self.received((port - PORT) as usize, result, flags)?;
-                    found.other = true;
                 }
                 write => {
                     self.chores -= 1;
@@ -291,7 +257,7 @@ impl Ring {
                 }
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     /// A read of this port has ended with `result`: bytes, or an error.
@@ -352,12 +318,8 @@ impl Driver for Ring {
             self.set_timer(until)?;
         }
         self.enter(self.chores + usize::from(blocks))?;
-        let found = self.reap()?;
-        let now = match found {
-            Found { timer: Some(at), other: false } if self.virtual_time => at,
-            _ => Time::from_nanos(monotonic().saturating_sub(self.origin)),
-        };
-        self.now = self.now.max(now);
+        self.reap()?;
+        self.now = Time::from_nanos(monotonic().saturating_sub(self.origin));
         let has_frames = self.ends.iter().enumerate().filter(|(_, end)| !end.frames.is_empty());
         ready.extend(has_frames.map(|(place, _)| PortId(place)));
         Ok(true)
