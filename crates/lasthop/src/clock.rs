@@ -3,10 +3,8 @@
 use crate::link_command::Failure;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use virtual_time::kernel::{self, Cache};
+use virtual_time::kernel::{self, Cache, Kernel};
 use virtual_time::{boot, instance};
 
 /// Which clock a run goes by.
@@ -18,9 +16,6 @@ pub enum Clock {
     /// A kernel of its own whose clock jumps over idle time: the same seed gives the same bytes
     Virtual,
 }
-
-/// `CONFIG_HZ` of kernel/config.
-const HZ: u32 = 1000;
 
 /// A kernel to boot, its release, and what a manifest says of it.
 pub struct GuestKernel {
@@ -37,35 +32,24 @@ const OTHER_KERNEL: &str = "LASTHOP_KERNEL";
 
 /// The kernel of the virtual clock.
 pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKernel, Failure> {
-    let about = |source, key, fallback| results::Guest {
-        source,
-        key,
-        fallback,
-        hz: HZ,
+    let kernel = match std::env::var_os(OTHER_KERNEL) {
+        Some(path) => {
+            Kernel::from_file(Path::new(&path)).map_err(|error| format!("{OTHER_KERNEL}: {error}"))?
+        }
+        None => kernel::find(&Cache::of_user()?).ok_or(
+            "the kernel of the virtual clock is not built: `lasthop kernel build` does it, in some minutes",
+        )?,
+    };
+    let about = results::Guest {
+        source: format!("{} {}", kernel.package, kernel.version).trim_end().to_owned(),
+        hz: kernel.hz()?,
+        key: kernel.key,
+        fallback: kernel.fallback,
         start_unix_ns: boot::START_UNIX_NS,
         memory_mib: memory_mib.unwrap_or(instance::MEMORY_MIB),
         verified,
     };
-    if let Some(path) = std::env::var_os(OTHER_KERNEL).map(PathBuf::from) {
-        let about = about(format!("the file in {OTHER_KERNEL}"), sum(&path)?, false);
-        return Ok(GuestKernel { path, release: "unknown".into(), about });
-    }
-    let kernel = kernel::find(&Cache::of_user()?).ok_or(
-        "the kernel of the virtual clock is not built: `lasthop kernel build` does it, in some minutes",
-    )?;
-    let about = about(format!("{} {}", kernel.package, kernel.version), kernel.key, kernel.fallback);
     Ok(GuestKernel { path: kernel.path, release: kernel.release, about })
-}
-
-/// SHA-256 of a file.
-fn sum(path: &Path) -> Result<String, Failure> {
-    let bytes =
-        std::fs::read(path).map_err(|error| format!("{OTHER_KERNEL}: {}: {error}", path.display()))?;
-    let mut text = String::new();
-    for byte in Sha256::digest(bytes) {
-        write!(text, "{byte:02x}")?;
-    }
-    Ok(text)
 }
 
 /// The processors that this process may use.

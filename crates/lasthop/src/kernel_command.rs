@@ -14,6 +14,8 @@ use virtual_time::kernel::{self, Ask, Cache, KernelError, Recipe, Record};
 
 /// Exit status of `show` if there is no kernel.
 const NOT_BUILT: i32 = 1;
+/// Exit status of `build` if the archive cannot be reached: all that a build needs is here but the network.
+const NO_NETWORK: i32 = 4;
 /// Exit status after Ctrl-C, as of a shell.
 const INTERRUPTED: i32 = 130;
 const MEGA: f64 = 1e6;
@@ -45,6 +47,10 @@ fn build(arguments: &BuildArguments, cache: &Cache) -> Result<i32, Failure> {
         Err(error @ KernelError::Interrupted) => {
             anstream::eprintln!("lasthop: {error}");
             return Ok(INTERRUPTED);
+        }
+        Err(error @ KernelError::NoNetwork { .. }) => {
+            anstream::eprintln!("lasthop: {error}");
+            return Ok(NO_NETWORK);
         }
         other => other?,
     };

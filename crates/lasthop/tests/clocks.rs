@@ -180,6 +180,22 @@ fn throughput_is_alike_by_both_clocks() {
     assert!(low <= virtual_high && virtual_low <= high, "{real:?} {virtual_time:?}");
 }
 
+/// What an event log says of delays is the model's. This is what the two programs measured, at their ends, by their own readings of the
+/// clock.
+#[test]
+fn programs_measure_the_links_delay_by_the_virtual_clock() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let output = lab.run(&datagrams(r#"down = "rate=2mbit,delay=30ms""#), &["--clock", "virtual"]);
+    assert!(output.status.success(), "{}", lab::text(&output.stderr));
+    let delays = &lab.journal()[0]["connections"][0]["round_trips"];
+    assert!(delays["samples"].as_u64() >= Some(1490), "{delays}");
+    let alone = 228 * 8 * 1_000_000_000 / 2_000_000 + 30_000_000;
+    for of in ["min_ns", "median_ns", "max_ns"] {
+        let measured = delays[of].as_u64().expect("nanoseconds");
+        assert!((alone..alone + 1000).contains(&measured), "{of}: {alone} ns, and {delays}");
+    }
+}
+
 /// "Packets leave at their logical time to 1 us."
 #[test]
 fn packets_leave_within_a_microsecond_by_the_virtual_clock() {

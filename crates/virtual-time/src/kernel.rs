@@ -10,6 +10,7 @@
 mod archive;
 mod building;
 mod cache;
+mod checksum;
 mod child;
 pub mod config;
 mod error;
@@ -24,7 +25,8 @@ pub use error::KernelError;
 pub use recipe::{Recipe, Source};
 
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A kernel that is built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +45,59 @@ pub struct Kernel {
     pub compiler: String,
     /// Whether another source than the pinned one had to stand in.
     pub fallback: bool,
+}
+
+impl Kernel {
+    /// A kernel that somebody has built elsewhere. Its key is the SHA-256 of the file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no kernel.
+    pub fn from_file(path: &Path) -> Result<Self, KernelError> {
+        let path = std::path::absolute(path).map_err(KernelError::file("find", path))?;
+        let key = checksum::of_file(&path)?;
+        let release = says(&path, "--version")?.trim().to_owned();
+        let compiler = says(&path, "--showconfig")?;
+        let compiler = config::parse(&compiler).remove("CC_VERSION_TEXT").unwrap_or_default();
+        Ok(Self {
+            path,
+            release,
+            package: "a kernel of one's own".to_owned(),
+            version: String::new(),
+            key,
+            compiler: compiler.trim_matches('"').to_owned(),
+            fallback: false,
+        })
+    }
+
+    /// What it was configured with, by its own account.
+    ///
+    /// # Errors
+    /// If it does not run here.
+    pub fn options(&self) -> Result<config::Options, KernelError> {
+        says(&self.path, "--showconfig").map(|text| config::parse(&text))
+    }
+
+    /// Clock ticks of a virtual second (`CONFIG_HZ`).
+    ///
+    /// # Errors
+    /// If it does not run here, or does not say.
+    pub fn hz(&self) -> Result<u32, KernelError> {
+        let hz = self.options()?.get("HZ").and_then(|hz| hz.parse().ok());
+        hz.ok_or_else(|| KernelError::NoKernel {
+            path: self.path.clone(),
+            said: "it does not say its CONFIG_HZ".to_owned(),
+        })
+    }
+}
+
+/// What a kernel prints when it is started with an option, instead of booting.
+fn says(path: &Path, option: &str) -> Result<String, KernelError> {
+    let wrong = |said| KernelError::NoKernel { path: path.to_owned(), said };
+    let output = Command::new(path).arg(option).output().map_err(|error| wrong(error.to_string()))?;
+    if !output.status.success() {
+        return Err(wrong(format!("{option} ended with {}", output.status)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The kernel of this program's recipe and this machine's compiler, if it has been built.

@@ -40,7 +40,7 @@ pub enum KernelVerb {
 #[command(after_help = "\
 Needs gcc, make, patch and perl (build-essential), 165 MB from the archive, 2.5 GB of disk while it
 runs and 10 MB afterwards. Other tools are fetched and used without being installed. apt's proxy
-holds.
+holds. The exit status is 0, 4 if the archive cannot be reached, 1 if anything else went wrong.
 
 Examples:
   lasthop kernel build

@@ -102,6 +102,14 @@ pub enum KernelError {
         /// Where the whole output is.
         log: PathBuf,
     },
+    /// A file that was named as the kernel is none.
+    #[error("{} is no kernel that runs here: {said}", path.display())]
+    NoKernel {
+        /// The file.
+        path: PathBuf,
+        /// What became of starting it.
+        said: String,
+    },
     /// Ctrl-C.
     #[error("interrupted; nothing of the build is left")]
     Interrupted,

@@ -3,12 +3,12 @@
 //! Two recipes with the same key give the same kernel. So the key is over the source, the configuration, the patches, the sources of ours that
 //! are added, the build script, and the compiler.
 
+use super::checksum::hexadecimal;
 use super::error::KernelError;
 use rust_embed::Embed;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -135,14 +135,6 @@ fn makes_the_kernel(name: &str) -> bool {
 
 fn has_ending(name: &str, ending: &str) -> bool {
     Path::new(name).extension().is_some_and(|found| found == ending)
-}
-
-/// Bytes as digits.
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! The steps of a build that need the archive, and what is made of what comes.
 
 use super::super::archive::Archive;
+use super::super::checksum;
 use super::super::error::KernelError;
-use super::super::recipe::hexadecimal;
 use super::super::tools::Tools;
 use super::super::version::{self, Candidate};
 use super::{Ask, Building, Progress, Step, clear};
-use sha2::{Digest, Sha256};
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -100,7 +98,7 @@ impl Building<'_> {
         let package = downloaded.map_err(|said| self.no_network(archive, said))?;
         // apt has compared every package with the archive's signed lists; the pin is on top of it.
         if candidate.version == source.version {
-            let found = checksum(&package)?;
+            let found = checksum::of_file(&package)?;
             if found != source.sha256 {
                 let file = candidate.name();
                 return Err(KernelError::Checksum { file, found, wanted: source.sha256 });
@@ -168,41 +166,9 @@ fn tarball(folder: &Path) -> Option<PathBuf> {
     entries.into_iter().find(|path| path.to_string_lossy().ends_with(".tar.xz"))
 }
 
-/// SHA-256 of a file, hexadecimal.
-fn checksum(path: &Path) -> Result<String, KernelError> {
-    let mut hash = Sha256::new();
-    let mut file = File::open(path).map_err(KernelError::file("read", path))?;
-    io::copy(&mut file, &mut Writer(&mut hash)).map_err(KernelError::file("read", path))?;
-    Ok(hexadecimal(&hash.finalize()))
-}
-
-/// A hash that bytes are written to.
-struct Writer<'a>(&'a mut Sha256);
-
-impl io::Write for Writer<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_check_sum_is_that_of_the_standard() {
-        // FIPS 180-4's example.
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("file");
-        fs::write(&path, "abc").expect("written");
-        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(checksum(&path).expect("read"), expected);
-    }
 
     #[test]
     fn a_source_that_is_gone_is_named_with_what_is_there() {
