@@ -119,6 +119,18 @@ pub enum CampaignError {
         /// Its clock.
         began: &'static str,
     },
+    /// The kernel of a campaign that goes on is another one, or is run otherwise: its runs would not be comparable.
+    #[error("{} was begun with {what} {began}, and this is {now}: go on with the same, or begin anew", directory.display())]
+    OtherGuest {
+        /// The run directory.
+        directory: PathBuf,
+        /// What differs.
+        what: &'static str,
+        /// As it was.
+        began: String,
+        /// As it is.
+        now: String,
+    },
 }
 
 /// What is asked for on top of the plan.
@@ -190,6 +202,11 @@ impl Campaign {
         if guest.is_some() != manifest.guest.is_some() {
             let began = if guest.is_some() { "real" } else { "virtual" };
             return Err(CampaignError::OtherClock { directory, began });
+        }
+        if let Some(((_, now), began)) = guest.zip(manifest.guest.as_ref())
+            && let Some((what, began, now)) = difference(began, now)
+        {
+            return Err(CampaignError::OtherGuest { directory, what, began, now });
         }
         let plan = Plan::parse(&manifest.plan.file, &manifest.plan.text)?;
         let runs = std::mem::take(&mut manifest.runs);
@@ -375,7 +392,50 @@ fn factors_of(factors: &[Factor], cells: &[Cell]) -> Vec<Factor> {
     factors.iter().map(with_levels_used).collect()
 }
 
+/// The first thing in which two kernels, or the ways in which they are run, differ: what it is, and as it is in each.
+fn difference(began: &results::Guest, now: &results::Guest) -> Option<(&'static str, String, String)> {
+    let parts = |guest: &results::Guest| {
+        [
+            ("kernel", format!("{} ({:.12})", guest.source, guest.key)),
+            ("--guest-memory", format!("{} MiB", guest.memory_mib)),
+            ("--verify", if guest.verified { "on" } else { "off" }.to_owned()),
+        ]
+    };
+    let both = parts(began).into_iter().zip(parts(now));
+    let mut both = both.map(|((what, began), (_, now))| (what, began, now));
+    both.find(|(_, began, now)| began != now)
+}
+
 /// An error about a file as ours.
 fn file<T>(doing: &'static str, path: &Path, result: io::Result<T>) -> Result<T, CampaignError> {
     result.map_err(|source| CampaignError::File { doing, path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_kernel_or_another_way_of_running_it_is_told() {
+        let guest = results::Guest {
+            source: "linux-source-7.2 7.2.12-1".into(),
+            key: "0123456789abcdef".into(),
+            fallback: false,
+            hz: 1000,
+            start_unix_ns: 0,
+            memory_mib: 512,
+            verified: false,
+        };
+        assert_eq!(difference(&guest, &guest.clone()), None);
+        let other = results::Guest { key: "fedcba9876543210".into(), memory_mib: 64, ..guest.clone() };
+        let (what, began, now) = difference(&guest, &other).expect("a difference");
+        assert_eq!(what, "kernel");
+        assert_eq!(began, "linux-source-7.2 7.2.12-1 (0123456789ab)");
+        assert_eq!(now, "linux-source-7.2 7.2.12-1 (fedcba987654)");
+        let other = results::Guest { memory_mib: 64, ..guest.clone() };
+        let told = Some(("--guest-memory", "512 MiB".into(), "64 MiB".into()));
+        assert_eq!(difference(&guest, &other), told);
+        let other = results::Guest { verified: true, ..guest.clone() };
+        assert_eq!(difference(&guest, &other), Some(("--verify", "off".into(), "on".into())));
+    }
 }

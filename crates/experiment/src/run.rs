@@ -75,6 +75,8 @@ pub fn stem(cell: u32, repetition: u32) -> String {
 
 /// Folder of the run directory for what goes when the campaign closes.
 pub const SCRATCH: &str = "unfinished";
+/// Folders of a run directory that runs write into.
+pub const FOLDERS: [&str; 3] = ["captures", "events", "logs"];
 
 /// Runs a job and writes its result. What goes wrong is a run that failed.
 ///
@@ -99,7 +101,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let experiment =
         plan.experiment(&job.cell, job.repetition, job.seed).map_err(|error| error.to_string())?;
     let files = Files::new(job, &experiment)?;
-    raise_descriptor_limit();
+    raise_descriptor_limit(&experiment);
     isolation::settle().map_err(|error| error.to_string())?;
     let hosts = job.scratch().join("hosts");
     fs::write(&hosts, experiment.scenario.hosts())
@@ -134,11 +136,26 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     finish(job, &experiment, &mesh, ending, outcome, &files)
 }
 
-/// Each link has four descriptors, each node one, each connection some: with 200 links more than the 1024 that a process usually
-/// may have. As many as it may ask for, then; where that is too few, what fails says so.
-fn raise_descriptor_limit() {
+/// What a run has open beside what its scenario asks for: logs, captures, the recorder, the kernel's interfaces.
+const DESCRIPTORS: u64 = 256;
+
+/// With 200 links a run needs more than the 1024 descriptors that a process usually may have. The limit is raised to what the scenario
+/// needs and no further, since its programs inherit it; where that is more than may be asked for, what fails says so.
+fn raise_descriptor_limit(experiment: &Experiment) {
+    let count = |things: usize, each: u64| things as u64 * each;
+    let scenario = &experiment.scenario;
+    let needed = DESCRIPTORS
+        + count(scenario.links.len(), 8)
+        + count(scenario.nodes.len(), 4)
+        + count(experiment.workloads.len(), 16);
     let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: enough(limit, needed), ..limit });
+}
+
+/// The limit now, or a higher one if it is too low; none is no limit.
+fn enough(limit: Rlimit, needed: u64) -> Option<u64> {
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    limit.current.map(|current| current.max(needed.min(most)))
 }
 
 /// What came of the workloads.
@@ -272,13 +289,8 @@ impl Files {
             repetition: job.repetition,
             capture: experiment.capture.clone(),
         };
-        let scratch = job.scratch();
-        for folder in [
-            scratch,
-            files.directory.join("captures"),
-            files.directory.join("events"),
-            files.directory.join("logs"),
-        ] {
+        let folders = FOLDERS.map(|folder| files.directory.join(folder));
+        for folder in folders.into_iter().chain([job.scratch()]) {
             fs::create_dir_all(&folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
         }
         // Of an attempt that was interrupted.
@@ -385,12 +397,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_may_have_as_many_descriptors_as_it_can() {
-        let before = getrlimit(Resource::Nofile);
-        // One less than there could be: other tests open files at the same time.
-        let fewer = before.maximum.map(|most| most - 1);
-        setrlimit(Resource::Nofile, Rlimit { current: fewer, ..before }).unwrap();
-        raise_descriptor_limit();
-        assert_eq!(getrlimit(Resource::Nofile).current, before.maximum);
+    fn a_run_may_open_what_it_needs_and_its_programs_no_more() {
+        let limit = |current, maximum| Rlimit { current, maximum };
+        assert_eq!(enough(limit(Some(1024), Some(4096)), 300), Some(1024));
+        assert_eq!(enough(limit(Some(1024), Some(4096)), 2000), Some(2000));
+        assert_eq!(enough(limit(Some(1024), Some(4096)), 9000), Some(4096));
+        assert_eq!(enough(limit(Some(1024), None), 9000), Some(9000));
+        assert_eq!(enough(limit(None, None), 9000), None);
     }
 }

@@ -4,7 +4,6 @@
 //! folder that is shared with the host is the host's own.
 
 use crate::order::{GuestEnded, Order, WORK, errors, output, progress};
-use crate::root;
 use netlab::{Namespace, interface};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{chdir, pivot_root};
@@ -103,7 +102,8 @@ fn take_the_root() -> Result<(), String> {
 /// File systems of the kernel, a name, a loopback device.
 fn settle(order: &Order) -> Result<(), String> {
     for folder in ["/proc", "/sys", "/dev", "/run", "/tmp", "/root"] {
-        if !root::exists(Path::new(folder)) {
+        // A link that leads nowhere is there as well.
+        if Path::new(folder).symlink_metadata().is_err() {
             fs::create_dir(folder).map_err(|error| format!("create {folder}: {error}"))?;
         }
     }

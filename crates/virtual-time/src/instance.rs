@@ -52,15 +52,6 @@ pub struct Instance {
     patience: Duration,
 }
 
-/// How far a guest is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// By its own clock, since it booted.
-    pub virtual_time: Duration,
-    /// By the host's.
-    pub wall_time: Duration,
-}
-
 /// A guest that ended as it should.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
@@ -161,7 +152,8 @@ fn last_lines(console: impl Read) -> VecDeque<String> {
 }
 
 impl Instance {
-    /// Waits for its end and tells `progress` meanwhile. When `interrupted` becomes true, the guest is ended and `None` comes
+    /// Waits for its end and tells `progress` meanwhile how far the guest's clock is since it
+    /// booted. When `interrupted` becomes true, the guest is ended and `None` comes
     /// back.
     ///
     /// # Errors
@@ -169,7 +161,7 @@ impl Instance {
     pub fn wait(
         mut self,
         interrupted: &AtomicBool,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Duration),
     ) -> Result<Option<Ended>, Error> {
         let (mut seen, mut seen_at) = (0, Instant::now());
         let status = loop {
@@ -185,10 +177,7 @@ impl Instance {
             let now = read_progress(&self.work);
             if now != seen {
                 (seen, seen_at) = (now, Instant::now());
-                progress(Progress {
-                    virtual_time: Duration::from_nanos(now),
-                    wall_time: self.started.elapsed(),
-                });
+                progress(Duration::from_nanos(now));
             } else if seen_at.elapsed() > self.patience {
                 return Err(Error::StandsStill {
                     virtual_seconds: seen as f64 / 1e9,

@@ -23,5 +23,5 @@ pub mod kernel;
 pub mod order;
 pub mod root;
 
-pub use instance::{Boot, Ended, Error, Instance, Progress};
+pub use instance::{Boot, Ended, Error, Instance};
 pub use order::Order;

@@ -54,11 +54,6 @@ impl Order {
             ("SHELL", "/bin/sh"),
             ("LANG", "C.UTF-8"),
             ("TZ", "UTC"),
-            // glibc gives memory back and asks for it again page by page otherwise, and each page is a fault that the host has to
-            // serve.
-            ("MALLOC_TRIM_THRESHOLD_", "268435456"),
-            ("MALLOC_MMAP_THRESHOLD_", "268435456"),
-            ("MALLOC_TOP_PAD_", "1048576"),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .to_vec()

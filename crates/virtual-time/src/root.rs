@@ -10,7 +10,6 @@
 //! /lasthop/overlay, /lasthop/root, /lasthop/old  where the guest mounts its own things
 //! ```
 
-use rustix::fs::{AtFlags, CWD};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change, unmount,
 };
@@ -139,10 +138,4 @@ fn read_only(path: &Path, recursive: bool) -> io::Result<()> {
 
 fn tried<T, E: std::fmt::Display>(doing: &str, result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| format!("the guest's file system: {doing}: {error}"))
-}
-
-/// Whether a file exists, without following a link at its end.
-#[must_use]
-pub fn exists(path: &Path) -> bool {
-    rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
 }

@@ -5,7 +5,7 @@
 use super::process::{last_words, result};
 use super::repeat;
 use super::{CampaignError, SUBCOMMAND, file};
-use crate::run::{Job, SCRATCH};
+use crate::run::{FOLDERS, Job, SCRATCH};
 use link::Seed;
 use results::{RunEnded, RunRecord};
 use std::fs;
@@ -16,9 +16,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 use virtual_time::order::{self, Order};
 use virtual_time::{Boot, instance};
-
-/// Folders of a run directory that runs write into.
-const KEPT: [&str; 3] = ["captures", "events", "logs"];
 
 /// Guests for runs.
 #[derive(Debug)]
@@ -137,9 +134,7 @@ impl Guests {
             processor,
             patience: self.patience,
         };
-        let ended = boot
-            .start()
-            .and_then(|instance| instance.wait(interrupted, &mut |progress| advanced(progress.virtual_time)));
+        let ended = boot.start().and_then(|instance| instance.wait(interrupted, advanced));
         let guest = match ended {
             Ok(None) => return Ok(Outcome::Interrupted),
             Ok(Some(ended)) => ended.guest,
@@ -168,7 +163,7 @@ enum Outcome {
 
 /// Moves what a guest has left into the run directory.
 fn keep(folder: &Path, directory: &Path) -> Result<(), CampaignError> {
-    for kept in KEPT {
+    for kept in FOLDERS {
         let Ok(entries) = fs::read_dir(folder.join(kept)) else { continue };
         let to = directory.join(kept);
         file("create", &to, fs::create_dir_all(&to))?;

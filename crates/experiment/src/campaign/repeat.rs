@@ -1,18 +1,15 @@
 //! Whether two runs were the same, byte by byte; if not, where they part.
 
-use crate::run::SCRATCH;
+use crate::run::{FOLDERS, SCRATCH};
 use capture::packets::{Packet, Reader};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Folders of a run that are compared.
-const COMPARED: [&str; 3] = ["captures", "events", "logs"];
-
 /// Where the run in `first` and that in `second` part; `None` if they are the same.
 pub fn difference(first: &Path, second: &Path, stem: &str) -> Option<String> {
     // Captures first: they say most.
-    for folder in COMPARED {
+    for folder in FOLDERS {
         let names: BTreeSet<_> = [first, second]
             .iter()
             .flat_map(|run| fs::read_dir(run.join(folder)).into_iter().flatten().flatten())
