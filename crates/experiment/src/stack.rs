@@ -10,8 +10,9 @@ pub enum Generation {
     Modern,
     /// As in the TCP Lite experiments (tcp-lite 10.3 and 14.6): SACK and time stamps, window scale 0, a fixed receive window,
     /// an initial window of one segment, no RACK, tail loss probe, F-RTO, ECN or fast open; segments are cut by TCP itself.
-    /// What cannot be had back: the minimum of the retransmission timer stays 200 ms (it was 1 s on many hosts), the first one
-    /// 1 s (3 s), and during recovery the window shrinks by proportional rate reduction (RFC 6937).
+    /// What is not had back: the minimum of the retransmission timer stays 200 ms (it was 1 s on many hosts; a plan can set
+    /// `net.ipv4.tcp_rto_min_us`, Linux 6.11), the first one 1 s (3 s), and during recovery the window shrinks by proportional rate
+    /// reduction (RFC 6937).
     Of2001,
 }
 

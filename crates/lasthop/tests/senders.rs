@@ -1,13 +1,20 @@
 //! The per-ACK recorder of `lasthop run`, held against the capture of the same run.
 
+mod lab;
+
 use capture::packets;
 use capture::senders::{CongestionState, INFINITE_SSTHRESH, Reader, SenderState};
+use lab::Lab;
 use packet::Tcp;
 use packet::segment::{Content, Segment};
-use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
+
+const VIRTUAL: &[&str] = &["--clock", "virtual"];
+const TABLE: &str = "events/c000-r00-senders.parquet";
+/// Bytes that a segment carries at most: 1500 less IP, TCP and time stamps.
+const SEGMENT: u32 = 1448;
 
 /// Bulk TCP from `server` with reno; packet 300 towards `mobile` is lost and nothing else.
 const PLAN: &str = r#"
@@ -40,25 +47,6 @@ process = { packets = "300" }
 effect = "lose"
 "#;
 
-/// Why the recorder cannot work here, if it cannot.
-fn impossible() -> Option<&'static str> {
-    let namespaces = Command::new("unshare").args(["--net", "--mount", "--pid", "--fork", "true"]).output();
-    if !namespaces.is_ok_and(|output| output.status.success()) {
-        return Some("making namespaces needs root");
-    }
-    (!Path::new("/sys/kernel/btf/vmlinux").exists()).then_some("this kernel does not describe itself (BTF)")
-}
-
-fn lasthop(folder: &Path, arguments: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .expect("lasthop runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    output
-}
-
 /// Numbers that `mobile` acknowledged, as they came to `server`, the SYN left out.
 fn acknowledged(capture: &Path) -> Vec<u32> {
     let mut reader = packets::Reader::open(capture).expect("a capture");
@@ -79,33 +67,56 @@ fn acknowledged(capture: &Path) -> Vec<u32> {
 
 #[test]
 fn states_agree_with_the_capture_and_reno_halves_its_window_at_the_loss() {
-    if let Some(why) = impossible() {
-        println!("skipped: {why}");
+    let Some(lab) = Lab::new() else { return };
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        println!("skipped: the recorder: this kernel does not describe itself (BTF)");
         return;
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("plan.toml"), PLAN).expect("a plan");
-    fs::write(folder.path().join("one.toml"), LOSS).expect("a loss profile");
-    lasthop(folder.path(), &["run", "plan.toml", "--out", "out"]);
-    let out = folder.path().join("out");
-    let journal = fs::read_to_string(out.join("runs.jsonl")).expect("a journal");
-    let journal: Value = serde_json::from_str(journal.lines().next().expect("a run")).expect("JSON");
-    assert_eq!(
-        journal["run"]["senders"],
-        serde_json::json!(["events/c000-r00-senders.parquet"]),
-        "{journal}"
-    );
+    let states = record(&lab, &[], "ebpf tp_btf/tcp_probe");
+    agrees_with_capture(&lab.path("out"), &states);
+    halves_at_the_loss(&lab.path("out"), &states);
+    shown_as_table(&lab, &states);
+}
 
-    let table = out.join("events/c000-r00-senders.parquet");
-    let reader = Reader::open(&table).expect("a table");
+#[test]
+fn the_virtual_clock_has_the_same_recorder() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let states = record(&lab, VIRTUAL, "tracefs tcp/tcp_probe");
+    agrees_with_capture(&lab.path("out"), &states);
+    halves_at_the_loss(&lab.path("out"), &states);
+    shown_as_table(&lab, &states);
+    let first = fs::read(lab.path("out").join(TABLE)).expect("a table");
+    fs::remove_dir_all(lab.path("out")).expect("removed");
+    record(&lab, VIRTUAL, "tracefs tcp/tcp_probe");
+    assert!(first == fs::read(lab.path("out").join(TABLE)).expect("a table"), "the same bytes again");
+}
+
+/// Runs the plan: what was recorded, by whom.
+fn record(lab: &Lab, arguments: &[&str], source: &str) -> Vec<SenderState> {
+    fs::write(lab.path("one.toml"), LOSS).expect("a loss profile");
+    let output = lab.run(PLAN, arguments);
+    assert!(output.status.success(), "{}", lab::text(&output.stderr));
+    let run = &lab.journal()[0]["run"];
+    assert_eq!(run["senders"], serde_json::json!([TABLE]), "{run}");
+    let reader = Reader::open(&lab.path("out").join(TABLE)).expect("a table");
     assert_eq!((reader.lost(), reader.tail()), (0, "complete"));
-    assert_eq!(reader.header().nodes, ["mobile", "server"]);
-    let states: Vec<_> = reader.map(|state| state.expect("a state")).collect();
-    let sender: Vec<&SenderState> = states.iter().filter(|state| state.remote.port() == 5001).collect();
-    assert!(sender.iter().all(|state| state.node == 1 && state.local.ip().to_string() == "10.0.0.2"));
+    assert_eq!(
+        (reader.header().nodes.as_slice(), reader.header().source.as_str()),
+        (["mobile".to_owned(), "server".to_owned()].as_slice(), source)
+    );
+    reader.map(|state| state.expect("a state")).collect()
+}
 
-    // Each state is that between two acknowledgements of the capture. Some may reach TCP together, while its program holds
-    // the socket.
+/// The states of the sender alone.
+fn of_sender(states: &[SenderState]) -> Vec<&SenderState> {
+    states.iter().filter(|state| state.remote.port() == 5001).collect()
+}
+
+/// Each state is that between two acknowledgements of the capture. Some may reach TCP together, while its program holds
+/// the socket.
+fn agrees_with_capture(out: &Path, states: &[SenderState]) {
+    let sender = of_sender(states);
+    assert!(sender.iter().all(|state| state.node == 1 && state.local.ip().to_string() == "10.0.0.2"));
     let numbers = acknowledged(&out.join("captures/c000-r00.pcapng"));
     let mut coming = numbers.iter().peekable();
     let mut highest = sender[0].snd_una;
@@ -122,7 +133,21 @@ fn states_agree_with_the_capture_and_reno_halves_its_window_at_the_loss() {
     assert!(sender.len() <= numbers.len(), "{} states, {} segments", sender.len(), numbers.len());
     assert!(sender.len() * 10 > passed * 8, "{} states, {passed} segments", sender.len());
 
-    // RFC 5681 section 3.2: half of the window that was in use when the loss was noticed.
+    // Segments hold what the sequence numbers say is on its way, and some may be short.
+    for state in &sender {
+        let bytes = state.snd_nxt.wrapping_sub(state.snd_una);
+        assert!(state.packets_out.is_some_and(|out| out * SEGMENT >= bytes), "{state:?}");
+        assert!(
+            state.in_flight() <= state.packets_out.zip(state.retrans_out).map(|(out, again)| out + again),
+            "{state:?}"
+        );
+    }
+}
+
+/// RFC 5681 section 3.2: half of the window that was in use when the loss was noticed. RFC 6298: the timeout is the smoothed
+/// round-trip time and four times its variation, and at least 200 ms beyond it in Linux.
+fn halves_at_the_loss(out: &Path, states: &[SenderState]) {
+    let sender = of_sender(states);
     let recovery = sender.iter().position(|state| state.state == Some(CongestionState::Recovery));
     let recovery = recovery.expect("a recovery");
     let (before, after) = (sender[recovery - 1], sender[recovery]);
@@ -138,9 +163,25 @@ fn states_agree_with_the_capture_and_reno_halves_its_window_at_the_loss() {
     assert_eq!(lost.len(), 1, "the queue is endless");
     assert!(lost[0].left < before.at && after.at.since(lost[0].left).as_nanos() < 1_000_000_000);
 
-    // The same as CSV.
-    let output = lasthop(&out, &["trace", "--senders", "events/c000-r00-senders.parquet"]);
-    let text = String::from_utf8(output.stdout).expect("text");
+    for state in &sender {
+        let (srtt, rto) = (state.srtt_us.expect("a round trip"), state.rto_us.expect("a timeout"));
+        assert!(rto >= u64::from(srtt) + 199_000, "{state:?}");
+        assert!(
+            state.rttvar_us.is_some_and(|variation| u64::from(srtt + 4 * variation) <= rto + 1000),
+            "{state:?}"
+        );
+    }
+}
+
+/// The same as CSV.
+fn shown_as_table(lab: &Lab, states: &[SenderState]) {
+    let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
+        .current_dir(lab.path("out"))
+        .args(["trace", "--senders", TABLE])
+        .output()
+        .expect("lasthop runs");
+    assert!(output.status.success(), "{}", lab::text(&output.stderr));
+    let text = lab::text(&output.stdout);
     let (head, first) = text.split_once('\n').expect("lines");
     let field = |name: &str| {
         let place = head.split(',').position(|column| column == name).expect("a column");

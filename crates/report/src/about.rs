@@ -66,7 +66,7 @@ pub(crate) fn of(manifest: &Manifest) -> About {
         plan_file: plan.file.clone(),
         plan_text: plan.text.clone(),
         lasthop: manifest.lasthop.clone(),
-        kernel: manifest.kernel.clone(),
+        kernel: kernel(manifest),
         clock: manifest.clock,
         machine: machine(&manifest.machine),
         seed: if is_merged(manifest) { String::new() } else { manifest.seed.to_string() },
@@ -76,6 +76,17 @@ pub(crate) fn of(manifest: &Manifest) -> About {
         repetitions: manifest.repetitions,
         links: links(manifest),
     }
+}
+
+/// Its release; of a guest's also what it was made of, without which nobody gets the same bytes.
+fn kernel(manifest: &Manifest) -> String {
+    let Some(guest) = &manifest.guest else { return manifest.kernel.clone() };
+    let stand_in = if guest.fallback { " (which stands in for a source that is gone)" } else { "" };
+    let verified = if guest.verified { ", each run done twice and compared" } else { "" };
+    format!(
+        "{}, of {}{stand_in}, key {:.12}, {} ticks a second, {} MiB{verified}",
+        manifest.kernel, guest.source, guest.key, guest.hz, guest.memory_mib
+    )
 }
 
 /// Only what is known: a machine that was not recorded has no processors.

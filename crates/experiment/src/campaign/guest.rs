@@ -137,6 +137,13 @@ impl Guests {
         let ended = boot.start().and_then(|instance| instance.wait(interrupted, advanced));
         let guest = match ended {
             Ok(None) => return Ok(Outcome::Interrupted),
+            Ok(Some(ended)) if ended.out_of_memory => {
+                let reason = format!(
+                    "the guest's {} MiB of memory do not suffice: --guest-memory gives it more",
+                    self.about.memory_mib
+                );
+                return Ok(Outcome::Nothing(reason));
+            }
             Ok(Some(ended)) => ended.guest,
             Err(error) => return Ok(Outcome::Nothing(error.to_string())),
         };

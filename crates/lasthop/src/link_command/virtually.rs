@@ -88,6 +88,9 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         said.pass_on();
     }
     let Some(ended) = ended else { return Ok(INTERRUPTED) };
+    if ended.out_of_memory {
+        return Err("the guest's memory does not suffice: --guest-memory gives it more".into());
+    }
     for file in wanted {
         let from = work.path().join(file.name);
         // What was not written was explained by the command itself.

@@ -1,4 +1,7 @@
-//! From the kernel's events to states of senders: what `tcp_probe` does not show is taken from the events before it.
+//! From the kernel's events to states of senders.
+//!
+//! The kernel of the virtual clock shows all of a state in `tcp_probe` (`kernel/patches/07`). What that of another kernel does not show is
+//! taken from the events before it, or left out.
 //!
 //! No pointer, socket cookie or process number goes into a state: they would differ from run to run.
 
@@ -124,20 +127,23 @@ impl Events {
             snd_una,
             snd_nxt,
             cwnd,
-            ssthresh: ssthresh(number("ssthresh")?, cwnd, known.state),
+            ssthresh: number("snd_ssthresh").or(ssthresh(number("ssthresh")?, cwnd, known.state)),
+            // Zero before the first sample.
             srtt_us: (srtt > 0).then_some(srtt),
-            rttvar_us: None,
-            rto_us: None,
-            state: Some(known.state),
+            rttvar_us: number("rttvar").filter(|_| srtt > 0),
+            rto_us: number("rto").map(u64::from),
+            state: number("ca_state")
+                .map_or(Some(known.state), |state| CongestionState::from_number(state as u8)),
             snd_wnd: number("snd_wnd")?,
             rcv_wnd: number("rcv_wnd")?,
-            packets_out: None,
-            sacked_out: None,
-            lost_out: None,
-            retrans_out: None,
-            retransmitted: Some(known.retransmitted),
-            delivered: None,
-            pacing_rate: None,
+            packets_out: number("packets_out"),
+            sacked_out: number("sacked_out"),
+            lost_out: number("lost_out"),
+            retrans_out: number("retrans_out"),
+            retransmitted: number("total_retrans").or(Some(known.retransmitted)),
+            delivered: number("delivered"),
+            // All ones before there is one.
+            pacing_rate: format.number(record, "pacing_rate").filter(|rate| *rate != u64::MAX),
         })
     }
 }
