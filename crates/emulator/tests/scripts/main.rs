@@ -54,6 +54,7 @@ scripts! {
     outage "outage",
     outage_now "outage-now",
     outage_transmission "outage-transmission",
+    queue_burst "queue-burst",
     queue_bytes "queue-bytes",
     queue_codel "queue-codel",
     queue_drop_head "queue-drop-head",
