@@ -22,7 +22,8 @@ use std::path::Path;
 use std::process::Command;
 
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../emulator/tests/scripts");
-const PROGRAM: &str = include_str!("packet_times/datagrams.py");
+/// What sends and receives in a guest.
+const PROGRAM: &str = "datagrams.py";
 
 /// When the virtual clock starts: 2026-01-01 00:00 UTC (`docs/virtual-time.md`).
 const BOOT: u64 = 1_767_225_600_000_000_000;
@@ -39,6 +40,30 @@ fn script(name: &str) -> Script {
     let file = format!("{name}.pkt");
     let text = fs::read_to_string(format!("{SCRIPTS}/{file}")).expect("a script");
     Script::parse(&file, &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The program at the end that packets of `direction` come from: it sends them, and receives those of the other.
+fn workload(script: &Script, lab: &Lab, direction: Direction) -> String {
+    let (node, peer) = match direction {
+        Direction::Up => ("mobile", "server"),
+        Direction::Down => ("server", "mobile"),
+    };
+    let arrivals = script.arrivals.iter().filter(|(_, arrival)| arrival.direction == direction);
+    let lines = arrivals.map(|(_, one)| format!("{} {} {}\n", one.at.as_nanos(), one.number, one.length));
+    let file = lab.path(direction.name());
+    fs::write(&file, lines.collect::<String>()).expect("a file");
+    let length = script.ends.last().map_or(0, |(_, end)| end.at.as_nanos());
+    let (program, file, end) = (lab.path(PROGRAM), file.display(), START + length + AFTERWARDS);
+    let command = format!("exec python3 {} {file} {{address.{peer}}} {START} {end}", program.display());
+    format!(
+        r#"
+        [[workloads]]
+        name = "{node}"
+        kind = "command"
+        node = "{node}"
+        command = "{command}"
+        "#
+    )
 }
 
 /// The plan in which `script` happens; files go into the folder of `lab`.
@@ -59,32 +84,8 @@ fn plan(script: &Script, lab: &Lab) -> String {
     for (name, file) in &script.files {
         fs::write(lab.path(name), &file.text).expect("a file");
     }
-    let program = lab.path("datagrams.py");
-    fs::write(&program, PROGRAM).expect("a file");
-    let mut workloads = String::new();
-    let last = script.ends.last().map_or(0, |(_, end)| end.at.as_nanos());
-    let end = START + last + AFTERWARDS;
-    for (direction, node, peer) in
-        [(Direction::Up, "mobile", "server"), (Direction::Down, "server", "mobile")]
-    {
-        let arrivals = script.arrivals.iter().filter(|(_, arrival)| arrival.direction == direction);
-        let lines = arrivals.map(|(_, one)| format!("{} {} {}\n", one.at.as_nanos(), one.number, one.length));
-        let list = lab.path(direction.name());
-        fs::write(&list, lines.collect::<String>()).expect("a file");
-        let (program, list) = (program.display(), list.display());
-        let command = format!("exec python3 {program} {list} {{address.{peer}}} {START} {end}");
-        write!(
-            workloads,
-            r#"
-            [[workloads]]
-            name = "{node}"
-            kind = "command"
-            node = "{node}"
-            command = "{command}"
-            "#
-        )
-        .expect("a string takes everything");
-    }
+    fs::write(lab.path(PROGRAM), include_str!("packet_times/datagrams.py")).expect("a file");
+    let workloads = workload(script, lab, Direction::Up) + &workload(script, lab, Direction::Down);
     // Below 1280 there is no IPv6, so that the script's packets are all there are, and have its numbers.
     let longest = script.arrivals.iter().map(|(_, arrival)| arrival.length).max();
     let mtu = if longest < Some(1280) { 1279 } else { 1500 };

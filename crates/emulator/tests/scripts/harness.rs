@@ -39,6 +39,15 @@ fn a_right_script_holds() {
 }
 
 #[test]
+fn the_script_that_explains_the_format_holds() {
+    let text = include_str!("../../../../ARCHITECTURE.md");
+    let (_, text) = text.split_once("## Packet scripts").expect("the section");
+    let block = text.split("```").nth(1).and_then(|block| block.strip_prefix("text\n")).expect("the example");
+    assert!(block.contains("--profile gsm"), "{block}");
+    assert_eq!(verdict("ARCHITECTURE.md", block).expect("a script"), [""; 0]);
+}
+
+#[test]
 fn a_nanosecond_is_too_late_or_too_early() {
     wrong(
         &[("2ms ", "2.000001ms ")],

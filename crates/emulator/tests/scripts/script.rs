@@ -4,17 +4,18 @@
 //!
 //! ```text
 //! # What it shows, and the arithmetic of its times.
-//! --down rate=2mbit,delay=30ms,queue=50p     options of `lasthop link`
+//! --down rate=2mbit,delay=30ms,queue=50p     # options of `lasthop link`
 //! --seed 7
 //!
-//! 0.000       > down 1000B                   a packet of so many bytes of IP comes to the link
-//! +0.5ms      > up 40B                       so long after the line above
-//! 2ms         x down #1 1000B queue full     a packet is lost, and why
-//! 3ms         ! up rate=1mbit                `lasthop link set up rate=1mbit`
-//! 0.034       < down #0 1000B                a packet comes out at the other end
-//! 0.034       < down #0 1000B duplicate      so does a copy of it
+//! 0.000       > down 1000B                   # a packet of so many bytes of IP comes to the link
+//! +0.5ms      > up 40B                       # so long after the line above
+//! 2ms         x down #1 1000B queue full     # a packet is lost, and why
+//! 3ms         ! up rate=1mbit                # `lasthop link set up rate=1mbit`
+//! 0.034       < down #0 1000B                # a packet comes out at the other end
+//! 0.034       < down #0 1000B duplicate      # so does a copy of it
 //! ```
 //!
+//! * `#` begins a comment unless a digit follows.
 //! * Lines are in order of time. A bare time is in seconds since the start of the link; `s`, `ms`, `us` and `ns` are known.
 //! * `#N` is the number of a packet in its direction, from 0, as in captures and event logs. An end that names none is that
 //!   of the oldest packet of its direction whose end is still to be said.

@@ -73,7 +73,7 @@ def main():
         send(file, peer, start)
         os._exit(0)
     receive(inlet, start, end)
-    sys.exit(os.waitpid(sender, 0)[1])
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(sender, 0)[1]))
 
 
 main()
