@@ -47,6 +47,17 @@ fn the_script_that_explains_the_format_holds() {
     assert_eq!(verdict("ARCHITECTURE.md", block).expect("a script"), [""; 0]);
 }
 
+/// The arithmetic of `two-states.pkt` leaves nothing to chance (TL-09).
+#[test]
+fn ticks_that_all_end_their_state_are_the_same_for_every_seed() {
+    let text = include_str!("two-states.pkt");
+    assert!(text.contains("--seed 7\n"));
+    for seed in 0..20 {
+        let text = text.replace("--seed 7\n", &format!("--seed {seed}\n"));
+        assert_eq!(verdict("two-states.pkt", &text).expect("a script"), [""; 0], "seed {seed}");
+    }
+}
+
 #[test]
 fn a_nanosecond_is_too_late_or_too_early() {
     wrong(
