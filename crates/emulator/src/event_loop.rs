@@ -2,6 +2,10 @@
 //!
 //! It waits until a port has a packet or a pipeline has something due, then hands packets to pipelines and what comes out
 //! of them to ports. All decisions are the pipelines'; all waiting is the driver's.
+//!
+//! Where several things happen at one instant, what came is dealt with first, port by port as the driver names them; then
+//! what is due, way by way as they were added (for a link: up, then down); then commands. A packet that comes finds done
+//! whatever was due on its own way (see [`link::stage`]). No direction can tell: it is the order in captures and logs.
 
 use crate::control::{Command, Controls};
 use crate::driver::{Driver, PortId};

@@ -1,0 +1,371 @@
+//! Packet scripts: what goes into a link and what must come out of it, to the nanosecond.
+//!
+//! After packetdrill (Cardwell et al., USENIX ATC 2013), for a link instead of a TCP:
+//!
+//! ```text
+//! # What it shows, and the arithmetic of its times.
+//! --down rate=2mbit,delay=30ms,queue=50p     # options of `lasthop link`
+//! --seed 7
+//!
+//! 0.000       > down 1000B                   # a packet of so many bytes of IP comes to the link
+//! +0.5ms      > up 40B                       # so long after the line above
+//! 2ms         x down #1 1000B queue full     # a packet is lost, and why
+//! 3ms         ! up rate=1mbit                # `lasthop link set up rate=1mbit`
+//! 0.034       < down #0 1000B                # a packet comes out at the other end
+//! 0.034       < down #0 1000B duplicate      # so does a copy of it
+//! ```
+//!
+//! * `#` begins a comment unless a digit follows.
+//! * Lines are in order of time. A bare time is in seconds since the start of the link; `s`, `ms`, `us` and `ns` are known.
+//! * `#N` is the number of a packet in its direction, from 0, as in captures and event logs. An end that names none is that
+//!   of the oldest packet of its direction whose end is still to be said.
+//! * Behind the length stands everything that the link did to the packet, in the words of [`link::Effect`], separated by
+//!   commas; of a packet that is lost the reason ([`link::Loss`]) is the last. Nothing there means that nothing was done.
+//! * The script says all: each packet ends in it, nothing else comes out, and packets that leave at one instant leave in the
+//!   order of its lines. Losses of one instant have no order.
+//! * `file NAME` with lines that begin with `|` below it is a file for options that name one (`--profile NAME`, `trace=NAME`).
+//! * A change (`!`) comes after everything else of its instant.
+
+use link::Direction;
+use link::units::Time;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// A script, as it was read.
+#[derive(Debug, Clone, Default)]
+pub struct Script {
+    /// Its file, for errors.
+    pub file: String,
+    /// Options in their order, each with its line.
+    pub options: Vec<(usize, Setting, String)>,
+    /// Texts of files by their names.
+    pub files: BTreeMap<String, Text>,
+    /// Packets that come, in order.
+    pub arrivals: Vec<(usize, Arrival)>,
+    /// What becomes of them, in order.
+    pub ends: Vec<(usize, End)>,
+    /// Changes of the link, in order.
+    pub changes: Vec<(usize, Change)>,
+}
+
+/// An option of the head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    Seed,
+    Profile,
+    Loss,
+    Parameters(Direction),
+}
+
+/// A file within a script.
+#[derive(Debug, Clone, Default)]
+pub struct Text {
+    /// Line of the script in which the first line stands.
+    pub line: usize,
+    pub text: String,
+}
+
+/// A packet comes to the link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    pub at: Time,
+    pub direction: Direction,
+    pub number: u64,
+    /// Bytes of IP.
+    pub length: usize,
+}
+
+/// A packet ends its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    pub at: Time,
+    pub direction: Direction,
+    pub number: u64,
+    pub length: usize,
+    pub lost: bool,
+    /// What the link did to it.
+    pub effects: String,
+}
+
+/// The link is changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub at: Time,
+    pub direction: Direction,
+    pub parameters: String,
+}
+
+/// Something that a script cannot say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptError {
+    pub file: String,
+    pub line: usize,
+    pub why: String,
+}
+
+/// Shortest packet: headers of IP and UDP, direction and number.
+pub const SHORTEST: usize = 20 + 8 + 3;
+/// What an effect is called that makes a packet a copy.
+const COPY: &str = "duplicate";
+
+impl End {
+    /// Whether this is a copy that the link made.
+    pub fn is_copy(&self) -> bool {
+        self.effects.split(", ").any(|effect| effect == COPY)
+    }
+
+    /// Which packet it is.
+    pub fn packet(&self) -> (Direction, u64, bool) {
+        (self.direction, self.number, self.is_copy())
+    }
+}
+
+impl Script {
+    /// Reads a script; `file` is its name in errors.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ScriptError> {
+        let mut reader = Reader::default();
+        for (line, content) in (1..).zip(text.lines()) {
+            reader.read(line, content).map_err(|why| ScriptError { file: file.to_owned(), line, why })?;
+        }
+        Ok(Self { file: file.to_owned(), ..reader.script })
+    }
+
+    /// An error in this line.
+    pub fn error(&self, line: usize, why: impl fmt::Display) -> ScriptError {
+        ScriptError { file: self.file.clone(), line, why: why.to_string() }
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    script: Script,
+    /// Time of the last line.
+    now: Time,
+    /// The file that lines with a bar belong to.
+    open_file: Option<String>,
+    /// Packets by direction whose end is still to be said.
+    open: BTreeMap<Direction, BTreeSet<u64>>,
+}
+
+impl Reader {
+    fn read(&mut self, line: usize, content: &str) -> Result<(), String> {
+        if let Some(text) = content.strip_prefix('|') {
+            return self.line_of_file(line, text.strip_prefix(' ').unwrap_or(text));
+        }
+        let content = content.split('#').scan(true, |first, part| {
+            // `#3` is a packet, `#` with anything else behind it a comment.
+            let is_packet = part.starts_with(|c: char| c.is_ascii_digit());
+            let goes_on = std::mem::take(first) || is_packet;
+            goes_on.then_some(part)
+        });
+        let content = content.collect::<Vec<_>>().join("#");
+        let Some((first, rest)) = word(&content) else { return Ok(()) };
+        if first == "file" {
+            self.open_file = Some(rest.to_owned());
+            let known =
+                self.script.files.insert(rest.to_owned(), Text { line: line + 1, text: String::new() });
+            return if known.is_some() { Err(format!("there are two files {rest}")) } else { Ok(()) };
+        }
+        self.open_file = None;
+        match first.strip_prefix("--") {
+            Some(option) => self.option(line, option, rest),
+            None => self.event(line, first, rest),
+        }
+    }
+
+    fn line_of_file(&mut self, line: usize, text: &str) -> Result<(), String> {
+        let file = self.open_file.as_ref().and_then(|name| self.script.files.get_mut(name));
+        let Some(file) = file else { return Err("no `file NAME` above says whose line this is".to_owned()) };
+        if file.line + file.text.lines().count() != line {
+            return Err("lines of a file follow each other".to_owned());
+        }
+        file.text.push_str(text);
+        file.text.push('\n');
+        Ok(())
+    }
+
+    fn option(&mut self, line: usize, option: &str, value: &str) -> Result<(), String> {
+        let option = match option {
+            "seed" => Setting::Seed,
+            "profile" => Setting::Profile,
+            "loss" => Setting::Loss,
+            "up" => Setting::Parameters(Direction::Up),
+            "down" => Setting::Parameters(Direction::Down),
+            other => {
+                return Err(format!(
+                    "there is no --{other}: there are --up, --down, --profile, --loss, --seed"
+                ));
+            }
+        };
+        if value.is_empty() {
+            return Err("the value of the option is missing".to_owned());
+        }
+        self.script.options.push((line, option, value.trim_matches('"').to_owned()));
+        Ok(())
+    }
+
+    fn event(&mut self, line: usize, time: &str, rest: &str) -> Result<(), String> {
+        let at = match time.strip_prefix('+') {
+            Some(gap) => Time::from_nanos(self.now.as_nanos().saturating_add(nanos(gap)?)),
+            None => Time::from_nanos(nanos(time)?),
+        };
+        if at < self.now {
+            return Err(format!("{at} lies before {}, the time of the line above", self.now));
+        }
+        self.now = at;
+        let what = "write it as TIME > DIRECTION LENGTH, with one of > < x !";
+        let (sign, rest) = word(rest).ok_or(what)?;
+        let (direction, rest) = word(rest).ok_or(what)?;
+        let direction = match direction {
+            "up" => Direction::Up,
+            "down" => Direction::Down,
+            other => return Err(format!("`{other}` is no direction: say up or down")),
+        };
+        match sign {
+            ">" => self.arrival(line, at, direction, rest),
+            "<" | "x" => self.end(line, at, direction, sign == "x", rest),
+            "!" => {
+                let parameters = rest.to_owned();
+                self.script.changes.push((line, Change { at, direction, parameters }));
+                Ok(())
+            }
+            other => Err(format!("`{other}`: {what}")),
+        }
+    }
+
+    fn arrival(&mut self, line: usize, at: Time, direction: Direction, rest: &str) -> Result<(), String> {
+        let before = self.script.arrivals.iter().filter(|(_, arrival)| arrival.direction == direction);
+        let number = before.count() as u64;
+        let (said, length, rest) = packet(rest)?;
+        if said.is_some_and(|said| said != number) {
+            return Err(format!("this packet is #{number}: packets of a direction are counted from 0"));
+        }
+        if !rest.is_empty() {
+            return Err(format!("`{rest}`: nothing was done to a packet that comes"));
+        }
+        self.script.arrivals.push((line, Arrival { at, direction, number, length }));
+        self.open.entry(direction).or_default().insert(number);
+        Ok(())
+    }
+
+    fn end(
+        &mut self,
+        line: usize,
+        at: Time,
+        direction: Direction,
+        lost: bool,
+        rest: &str,
+    ) -> Result<(), String> {
+        let (said, length, effects) = packet(rest)?;
+        let open = self.open.entry(direction).or_default();
+        let effects = effects.to_owned();
+        let oldest = || open.first().copied().ok_or("every packet of this direction has ended above: say #N");
+        let number = said.map_or_else(oldest, Ok)?;
+        let end = End { at, direction, number, length, lost, effects };
+        let arrivals = &self.script.arrivals;
+        let arrival = arrivals.iter().find(|(_, one)| one.direction == direction && one.number == number);
+        match arrival {
+            None => return Err(format!("no packet #{number} has come {direction} above this line")),
+            Some((_, arrival)) if arrival.length != length => {
+                return Err(format!("{direction} #{number} came with {}B", arrival.length));
+            }
+            Some(_) if end.is_copy() && said.is_none() => return Err("say of which packet: #N".to_owned()),
+            Some(_) if !end.is_copy() && !open.remove(&number) => {
+                return Err(format!("what becomes of {direction} #{number} is said above"));
+            }
+            Some(_) => {}
+        }
+        let reason = end.effects.rsplit(", ").next().unwrap_or_default();
+        if lost && !reasons().any(|known| known == reason) {
+            let known = reasons().collect::<Vec<_>>().join(", ");
+            return Err(format!("`{reason}` is no reason for a loss: there are {known}"));
+        }
+        self.script.ends.push((line, end));
+        Ok(())
+    }
+}
+
+/// The words for reasons of losses.
+fn reasons() -> impl Iterator<Item = String> {
+    use link::{ChannelState, Loss};
+    let all = [
+        Loss::QueueFull,
+        Loss::QueueHead,
+        Loss::QueueAge,
+        Loss::CoDel,
+        Loss::Red,
+        Loss::Error(ChannelState::Good),
+        Loss::Error(ChannelState::Bad),
+        Loss::Listed,
+        Loss::Outage,
+        Loss::Expired,
+        Loss::RunEnded,
+    ];
+    all.into_iter().map(|loss| loss.to_string())
+}
+
+/// The first word, and what follows.
+fn word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (!word.is_empty()).then_some((word, rest.trim()))
+}
+
+/// `#N`, if it is there, length, and what follows.
+fn packet(text: &str) -> Result<(Option<u64>, usize, &str), String> {
+    const WHAT: &str = "write a packet as #NUMBER LENGTH, such as #3 1000B or 1000B";
+    let (mut first, mut rest) = word(text).ok_or(WHAT)?;
+    let mut number = None;
+    if let Some(digits) = first.strip_prefix('#') {
+        number = Some(digits.parse().map_err(|_| format!("`{first}`: {WHAT}"))?);
+        (first, rest) = word(rest).ok_or(WHAT)?;
+    }
+    let length = first.strip_suffix('B').and_then(|digits| digits.parse().ok());
+    let length = length.ok_or_else(|| format!("`{first}`: {WHAT}"))?;
+    if !(SHORTEST..=65_535).contains(&length) {
+        return Err(format!("{length}B: a packet has {SHORTEST} to 65535 bytes"));
+    }
+    Ok((number, length, rest))
+}
+
+/// A time in whole nanoseconds, read without rounding.
+fn nanos(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no time: write it like 0.034, 34ms, 34000us or 34000000ns");
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let places = match unit {
+        "" | "s" => 9,
+        "ms" => 6,
+        "us" => 3,
+        "ns" => 0,
+        _ => return Err(wrong()),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if fraction.len() > places {
+        return Err(format!("`{text}` is finer than a nanosecond"));
+    }
+    if whole.is_empty() {
+        return Err(wrong());
+    }
+    format!("{whole}{fraction:0<places$}").parse().map_err(|_| wrong())
+}
+
+impl fmt::Display for Arrival {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} > {} #{} {}B", self.at, self.direction, self.number, self.length)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.lost { 'x' } else { '<' };
+        write!(f, "{} {sign} {} #{} {}B", self.at, self.direction, self.number, self.length)?;
+        if self.effects.is_empty() { Ok(()) } else { write!(f, " {}", self.effects) }
+    }
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.why)
+    }
+}
