@@ -120,7 +120,7 @@ pub(crate) fn write<R, H, W: Write + Send>(
 }
 
 /// Reads a group of rows into copies of `blank`.
-pub(crate) fn read<R: Clone, H, C: ChunkReader + 'static>(
+fn read<R: Clone, H, C: ChunkReader + 'static>(
     file: &SerializedFileReader<C>,
     place: usize,
     columns: &[Column<R, H>],
@@ -139,6 +139,43 @@ pub(crate) fn read<R: Clone, H, C: ChunkReader + 'static>(
         }
     }
     Ok(rows)
+}
+
+/// Iterates over the rows of a table, group by group.
+pub(crate) struct Rows<C: ChunkReader, R: 'static, H: 'static> {
+    file: SerializedFileReader<C>,
+    columns: &'static [Column<R, H>],
+    blank: R,
+    next_group: usize,
+    group: std::vec::IntoIter<R>,
+}
+
+impl<C: ChunkReader + 'static, R: Clone, H> Rows<C, R, H> {
+    /// From the first on; what a row does not say is as in `blank`.
+    pub(crate) fn new(file: SerializedFileReader<C>, columns: &'static [Column<R, H>], blank: R) -> Self {
+        Self { file, columns, blank, next_group: 0, group: Vec::new().into_iter() }
+    }
+}
+
+impl<C: ChunkReader + 'static, R: Clone, H> Iterator for Rows<C, R, H> {
+    type Item = Result<R, TableError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(row) = self.group.next() {
+                return Some(Ok(row));
+            }
+            if self.next_group >= self.file.num_row_groups() {
+                return None;
+            }
+            let group = read(&self.file, self.next_group, self.columns, &self.blank);
+            self.next_group += 1;
+            match group {
+                Ok(rows) => self.group = rows.into_iter(),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
 }
 
 fn write_column<'a>(

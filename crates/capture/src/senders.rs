@@ -137,6 +137,35 @@ pub struct SenderState {
 }
 
 impl SenderState {
+    /// The sender of a connection at the start of the run, with nothing sent, of which nothing else is known.
+    #[must_use]
+    pub const fn nothing_known(local: SocketAddr, remote: SocketAddr) -> Self {
+        Self {
+            at: Time::ZERO,
+            node: 0,
+            local,
+            remote,
+            payload: None,
+            snd_una: 0,
+            snd_nxt: 0,
+            cwnd: 0,
+            ssthresh: None,
+            srtt_us: None,
+            rttvar_us: None,
+            rto_us: None,
+            state: None,
+            snd_wnd: 0,
+            rcv_wnd: 0,
+            packets_out: None,
+            sacked_out: None,
+            lost_out: None,
+            retrans_out: None,
+            retransmitted: None,
+            delivered: None,
+            pacing_rate: None,
+        }
+    }
+
     /// Segments in the network as TCP estimates them (RFC 6675's pipe): `packets_out - sacked_out - lost_out + retrans_out`.
     #[must_use]
     pub fn in_flight(&self) -> Option<u32> {

@@ -2,7 +2,8 @@
 
 use super::{FRAME, LONGEST, LogError, MAGIC};
 use crate::input::{End, Input};
-use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 
 /// Appends records to `W`.
@@ -95,4 +96,22 @@ pub(crate) fn magic<R: Read>(input: &mut Input<R>) -> Result<(), LogError> {
         (Err(End::Tail(_)), magic) if MAGIC.starts_with(magic) => Err(LogError::NoHeader),
         (Err(End::Tail(_)), _) => Err(LogError::NotALog),
     }
+}
+
+/// The header of a log in JSON, of schema `newest` or an earlier one; `later` is the error for one of a later schema.
+pub(crate) fn header<H: DeserializeOwned>(
+    body: &[u8],
+    newest: u16,
+    later: impl FnOnce(u16) -> LogError,
+) -> Result<H, LogError> {
+    /// The schema first: of a later one nothing else can be relied on.
+    #[derive(Deserialize)]
+    struct Version {
+        schema: u16,
+    }
+    let Version { schema } = serde_json::from_slice(body).map_err(|_| LogError::NoHeader)?;
+    if schema > newest {
+        return Err(later(schema));
+    }
+    serde_json::from_slice(body).map_err(|_| LogError::NoHeader)
 }

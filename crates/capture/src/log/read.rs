@@ -5,7 +5,6 @@ use super::kind;
 use super::row::Row;
 use crate::event::{Header, LinkInfo, Note, Record, SCHEMA};
 use crate::input::{End, Input, Tail};
-use serde::Deserialize;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -72,7 +71,7 @@ impl<R: Read> Reader<R> {
         let mut input = Input::new(source);
         framing::magic(&mut input)?;
         let header = match frame(&mut input) {
-            Ok((kind::HEADER, body)) => header(body)?,
+            Ok((kind::HEADER, body)) => framing::header(body, SCHEMA, LogError::Schema)?,
             Ok((kind::SENDERS, _)) => return Err(LogError::OfSenders),
             Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
             Err(End::Failed(error)) => return Err(LogError::Read(error)),
@@ -122,19 +121,6 @@ impl<R: Read> Iterator for Reader<R> {
         }
         None
     }
-}
-
-fn header(body: &[u8]) -> Result<Header, LogError> {
-    /// The schema first: of a later one nothing else can be relied on.
-    #[derive(Deserialize)]
-    struct Version {
-        schema: u16,
-    }
-    let Version { schema } = serde_json::from_slice(body).map_err(|_| LogError::NoHeader)?;
-    if schema > SCHEMA {
-        return Err(LogError::Schema(schema));
-    }
-    serde_json::from_slice(body).map_err(|_| LogError::NoHeader)
 }
 
 enum Decoded {

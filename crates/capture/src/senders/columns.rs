@@ -4,7 +4,6 @@ pub use crate::rows::{Cell, Column};
 
 use super::{CongestionState, Header, SenderState};
 use crate::rows::{Kind, columns};
-use crate::time::Time;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// All columns, in their order.
@@ -58,8 +57,8 @@ pub const COLUMNS: &[Column<SenderState, Header>] = columns! {
         |state, _| Cell::maybe(state.lost_out), |state, cell| state.lost_out = Some(cell.int());
     "retrans_out", Kind::Bits(32), true, "segments of packets_out that were sent again",
         |state, _| Cell::maybe(state.retrans_out), |state, cell| state.retrans_out = Some(cell.int());
-    "retransmitted", Kind::Bits(32), true, "segments sent again since the connection began; with source tracefs how often the \
-        kernel sent something again",
+    "retransmitted", Kind::Bits(32), true, "segments sent again since the connection began; with source tracefs of a stock kernel how \
+        often it sent something again",
         |state, _| Cell::maybe(state.retransmitted), |state, cell| state.retransmitted = Some(cell.int());
     "delivered", Kind::Bits(32), true, "segments delivered since the connection began",
         |state, _| Cell::maybe(state.delivered), |state, cell| state.delivered = Some(cell.int());
@@ -70,28 +69,5 @@ pub const COLUMNS: &[Column<SenderState, Header>] = columns! {
 /// What a row is before any column was read.
 pub(super) fn blank() -> SenderState {
     let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-    SenderState {
-        at: Time::ZERO,
-        node: 0,
-        local: nowhere,
-        remote: nowhere,
-        payload: None,
-        snd_una: 0,
-        snd_nxt: 0,
-        cwnd: 0,
-        ssthresh: None,
-        srtt_us: None,
-        rttvar_us: None,
-        rto_us: None,
-        state: None,
-        snd_wnd: 0,
-        rcv_wnd: 0,
-        packets_out: None,
-        sacked_out: None,
-        lost_out: None,
-        retrans_out: None,
-        retransmitted: None,
-        delivered: None,
-        pacing_rate: None,
-    }
+    SenderState::nothing_known(nowhere, nowhere)
 }

@@ -88,7 +88,7 @@ impl<R: Read> Reader<R> {
         let mut input = Input::new(source);
         framing::magic(&mut input)?;
         let header = match framing::frame(&mut input) {
-            Ok((kind::SENDERS, body)) => header(body)?,
+            Ok((kind::SENDERS, body)) => framing::header(body, SCHEMA, LogError::SendersSchema)?,
             Ok((kind::HEADER, _)) => return Err(LogError::OfFates),
             Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
             Err(End::Failed(error)) => return Err(LogError::Read(error)),
@@ -140,17 +140,4 @@ impl<R: Read> Iterator for Reader<R> {
         }
         None
     }
-}
-
-fn header(body: &[u8]) -> Result<Header, LogError> {
-    /// The schema first: of a later one nothing else can be relied on.
-    #[derive(Deserialize)]
-    struct Version {
-        schema: u16,
-    }
-    let Version { schema } = serde_json::from_slice(body).map_err(|_| LogError::NoHeader)?;
-    if schema > SCHEMA {
-        return Err(LogError::SendersSchema(schema));
-    }
-    serde_json::from_slice(body).map_err(|_| LogError::NoHeader)
 }

@@ -7,10 +7,10 @@ use crate::columnar::cells::{json, metadata_value};
 use crate::event::Note;
 use crate::input::Tail;
 use crate::log::LogError;
-use crate::rows;
+use crate::rows::{self, Rows};
 use crate::table::{TableError, key, log_path, whole};
 use parquet::file::metadata::KeyValue;
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use std::fs::{self, File};
 use std::io::Write;
@@ -138,12 +138,10 @@ impl<W: Write + Send> Writer<W> {
 /// Iterates over the states. Columns are found by their names; one that is not known is passed over, and one that is
 /// missing, or holds something else than it should, leaves its field empty.
 pub struct Reader<R: ChunkReader> {
-    file: SerializedFileReader<R>,
+    rows: Rows<R, SenderState, Header>,
     header: Header,
     aside: Aside,
     tail: String,
-    next_group: usize,
-    rows: std::vec::IntoIter<SenderState>,
 }
 
 impl Reader<File> {
@@ -172,7 +170,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
         let lost = value(LOST).and_then(|text| text.parse().ok()).unwrap_or_default();
         let tail = value(key::TAIL).unwrap_or_default().to_owned();
         let aside = Aside { notes, lost };
-        Ok(Self { file, header, aside, tail, next_group: 0, rows: Vec::new().into_iter() })
+        Ok(Self { rows: Rows::new(file, COLUMNS, blank()), header, aside, tail })
     }
 
     /// The header.
@@ -204,19 +202,6 @@ impl<R: ChunkReader + 'static> Iterator for Reader<R> {
     type Item = Result<SenderState, TableError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(state) = self.rows.next() {
-                return Some(Ok(state));
-            }
-            if self.next_group >= self.file.num_row_groups() {
-                return None;
-            }
-            let rows = rows::read(&self.file, self.next_group, COLUMNS, &blank());
-            self.next_group += 1;
-            match rows {
-                Ok(rows) => self.rows = rows.into_iter(),
-                Err(error) => return Some(Err(error)),
-            }
-        }
+        self.rows.next()
     }
 }

@@ -4,8 +4,8 @@ use super::columns::{COLUMNS, blank};
 use super::{TableError, key};
 use crate::columnar::cells::metadata_value;
 use crate::event::{Fate, Header, Note, SCHEMA};
-use crate::rows;
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use crate::rows::Rows;
+use parquet::file::reader::{ChunkReader, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 use std::fs::File;
 use std::path::Path;
@@ -13,12 +13,10 @@ use std::path::Path;
 /// Iterates over the fates. Columns are found by their names; one that is not known is passed over, and one that is
 /// missing, or holds something else than it should, leaves its field empty.
 pub struct Reader<R: ChunkReader> {
-    file: SerializedFileReader<R>,
+    rows: Rows<R, Fate, Header>,
     header: Header,
     notes: Vec<Note>,
     tail: String,
-    next_group: usize,
-    rows: std::vec::IntoIter<Fate>,
 }
 
 impl Reader<File> {
@@ -44,7 +42,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
             value(key::HEADER).and_then(|text| serde_json::from_str(text).ok()).ok_or(TableError::NotALog)?;
         let notes = value(key::NOTES).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         let tail = value(key::TAIL).unwrap_or_default().to_owned();
-        Ok(Self { file, header, notes, tail, next_group: 0, rows: Vec::new().into_iter() })
+        Ok(Self { rows: Rows::new(file, COLUMNS, blank()), header, notes, tail })
     }
 
     /// The header, with the links as they were at the end.
@@ -70,19 +68,6 @@ impl<R: ChunkReader + 'static> Iterator for Reader<R> {
     type Item = Result<Fate, TableError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(fate) = self.rows.next() {
-                return Some(Ok(fate));
-            }
-            if self.next_group >= self.file.num_row_groups() {
-                return None;
-            }
-            let rows = rows::read(&self.file, self.next_group, COLUMNS, &blank());
-            self.next_group += 1;
-            match rows {
-                Ok(rows) => self.rows = rows.into_iter(),
-                Err(error) => return Some(Err(error)),
-            }
-        }
+        self.rows.next()
     }
 }

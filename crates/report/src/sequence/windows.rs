@@ -92,30 +92,7 @@ mod tests {
             (6, Some(5)),
             (6, Some(4)),
         ];
-        let blank = SenderState {
-            at: capture::Time::ZERO,
-            node: 0,
-            local: ([10, 0, 0, 1], 1).into(),
-            remote: ([10, 0, 0, 2], 2).into(),
-            payload: None,
-            snd_una: 0,
-            snd_nxt: 0,
-            cwnd: 0,
-            ssthresh: None,
-            srtt_us: None,
-            rttvar_us: None,
-            rto_us: None,
-            state: None,
-            snd_wnd: 0,
-            rcv_wnd: 0,
-            packets_out: None,
-            sacked_out: None,
-            lost_out: None,
-            retrans_out: None,
-            retransmitted: None,
-            delivered: None,
-            pacing_rate: None,
-        };
+        let blank = SenderState::nothing_known(([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
         for (time, (cwnd, ssthresh)) in (0..).step_by(1000).zip(rows) {
             changes.extend(change(&SenderState { cwnd, ssthresh, ..blank }, time, changes.last()));
         }
