@@ -34,7 +34,7 @@ pub const COLUMNS: &[Column<SenderState, Header>] = columns! {
     "cwnd_segments", Kind::Bits(32), false, "congestion window",
         |state, _| Cell::number(state.cwnd), |state, cell| state.cwnd = cell.int();
     "ssthresh_segments", Kind::Bits(32), true, "slow start threshold; 2147483647 before the first loss; empty where the kernel \
-        shows three quarters of the congestion window instead of it (source tracefs)",
+        shows three quarters of the congestion window instead of it (source tracefs of a stock kernel)",
         |state, _| Cell::maybe(state.ssthresh), |state, cell| state.ssthresh = Some(cell.int());
     "srtt_us", Kind::Bits(32), true, "smoothed round-trip time, in us",
         |state, _| Cell::maybe(state.srtt_us), |state, cell| state.srtt_us = Some(cell.int());

@@ -10,8 +10,13 @@ const PAGE: &[u8] = include_bytes!("../../../../tests/data/loss.trace");
 
 /// Of the kernel that gave the page.
 fn formats() -> Formats {
+    formats_with(include_str!("../../../../tests/data/tcp_probe.format"))
+}
+
+/// The same with another event `tcp_probe`.
+fn formats_with(probe: &str) -> Formats {
     Formats::read(|event| match event {
-        "tcp_probe" => Ok(include_str!("../../../../tests/data/tcp_probe.format").to_owned()),
+        "tcp_probe" => Ok(probe.to_owned()),
         "tcp_cong_state_set" => {
             Ok(include_str!("../../../../tests/data/tcp_cong_state_set.format").to_owned())
         }
@@ -78,6 +83,41 @@ fn a_loss_as_the_kernel_tells_it() {
         ..before
     };
     assert_eq!(states[1], after);
+}
+
+/// What our patch adds to the event (`kernel/patches/07`) is at its end, behind what the kernel of the page shows.
+#[test]
+fn our_kernel_shows_all_of_a_state() {
+    let formats = formats_with(include_str!("../../../../tests/data/tcp_probe-patched.format"));
+    let (time, stock) = Page::new(PAGE).next().expect("an event");
+    let mut record = stock[..136].to_vec();
+    record[..2].copy_from_slice(&formats.probe.id.to_le_bytes());
+    record.extend(1_250_000_u64.to_le_bytes());
+    // Threshold, variation, timeout; segments out, with the receiver, lost, sent again; sent again in all, delivered.
+    let numbers = [30_u32, 4_000, 233_000, 40, 3, 2, 1, 17, 5_000];
+    record.extend(numbers.into_iter().flat_map(u32::to_le_bytes));
+    record.extend([3, 0, 0, 0]);
+    let node = node("10.0.0.2");
+    let mut events = Events::new(formats, std::slice::from_ref(&node));
+    let ours = events.take(time, &record).expect("a state");
+    let stock = states(PAGE, &[node])[0];
+    let expected = SenderState {
+        ssthresh: Some(30),
+        rttvar_us: Some(4_000),
+        rto_us: Some(233_000),
+        state: Some(CongestionState::Recovery),
+        packets_out: Some(40),
+        sacked_out: Some(3),
+        lost_out: Some(2),
+        retrans_out: Some(1),
+        retransmitted: Some(17),
+        delivered: Some(5_000),
+        pacing_rate: Some(1_250_000),
+        ..stock
+    };
+    assert_eq!(ours, expected);
+    record[136..144].fill(0xff);
+    assert_eq!(events.take(time, &record).expect("a state").pacing_rate, None, "there is none");
 }
 
 #[test]
