@@ -19,7 +19,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Size of the buffer of a processor: about 55 000 events.
+/// Size of the buffer of a processor: about 43 000 of our events.
 const BUFFER_KB: &str = "8192";
 
 /// Size of a piece of it that is read at once (Linux 6.8; a page before that).
