@@ -80,7 +80,7 @@ function sections(page: Page): Section[] {
       nothing: "There are no two levels to compare.",
     },
     { id: "literature", title: "Against the literature", still: true, draw: () => [literatureTable(page)], nothing: "The plan names no published figures." },
-    { id: "sequences", title: "Time-sequence plots", still: true, draw: (_choice, width) => graphs(width), nothing: "" },
+    { id: "sequences", title: "Time-sequence plots and throughput", still: true, draw: (_choice, width) => graphs(width), nothing: "" },
     { id: "links", title: "Links", draw: (choice) => [linkTable(page, choice)], nothing: "No counters of links were kept." },
   ];
 }

@@ -1,5 +1,5 @@
 //! Throughput over time of one direction of a connection: what was sent and what arrived in each bin of time, and what
-//! arrived on average since the start. tcptrace's throughput graph (`-T`, LL-35) shows the same three things.
+//! arrived on average since the start. tcptrace's throughput graph (`-T`; LTCP thesis, appendix B.2.2) shows the same three things.
 //!
 //! *Sent* is payload, sent for the first time or again. *Delivered* is payload that the other end told to have, by
 //! acknowledgement or by SACK, each byte once and when it was told first. A bin lasts 1, 2, 3, 4, 5, 6 or 8 times a power

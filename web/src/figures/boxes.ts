@@ -89,6 +89,8 @@ function draw(page: Page, choice: Choice, panel: Panel, levels: number[], y: Ext
       runs.push({ column, at: levels.indexOf(place) + jitter(repetition) * half, value, place, overloaded, title });
     }
   }
+  // A single run is its own median and mean: their marks would hide whose it is.
+  const several = ({ count }: Box) => count > 1;
   const at = (box: Box) => levels.indexOf(box.place);
   const common = { fx: "column" } as const;
   const line = (low: keyof CellStatistics, high: keyof CellStatistics) =>
@@ -155,10 +157,10 @@ function draw(page: Page, choice: Choice, panel: Panel, levels: number[], y: Ext
         x1: (box: Box) => at(box) - half,
         x2: (box: Box) => at(box) + half,
         y: (box: Box) => box.median * scale,
-        stroke: "currentColor",
+        stroke: (box: Box) => (several(box) ? "currentColor" : colour(box.place)),
         strokeWidth: 2,
       }),
-      Plot.dot(boxes, {
+      Plot.dot(boxes.filter(several), {
         ...common,
         className: "mean",
         x: at,

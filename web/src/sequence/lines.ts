@@ -68,7 +68,7 @@ export function chartScreen(chart: Chart, width: number, changed: (from: number,
   const element = h("div", { class: "sequence", role: "img", "aria-label": chart.description });
   const ink = () => getComputedStyle(element).color;
   const all = whole(chart.end);
-  const axis = { stroke: ink, grid: { stroke: "#8884", width: 1 }, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif" };
+  const axis = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8884", size: 4 }, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif" };
   const step = uPlot.paths.stepped?.({ align: 1 }) ?? (() => null);
   const drawn = ({ colour, width, shape }: Line): uPlot.Series => {
     const common: uPlot.Series = { stroke: colour, width, points: { show: false }, spanGaps: true };
@@ -85,7 +85,7 @@ export function chartScreen(chart: Chart, width: number, changed: (from: number,
       height: HEIGHT,
       legend: { show: false },
       cursor: { points: { show: false }, drag: { x: true, y: false, dist: 4 } },
-      scales: { x: { time: false, range: (_self, low, high) => [low ?? 0, high ?? 1] }, y: { range: (self) => [0, highest(chart, ...range(self)) * 1.05] } },
+      scales: { x: { time: false, range: (_self, low, high) => [low ?? 0, high ?? 1] }, y: { auto: false, range: (_self, low, high) => [low ?? 0, high ?? 1] } },
       series: [{}, ...chart.lines.map(drawn)],
       axes: [
         { ...axis, label: "time since the first packet (s)", labelSize: 18, size: 30, values: (_plot, ticks) => ticks.map((tick) => String(+tick.toPrecision(9))) },
@@ -95,8 +95,12 @@ export function chartScreen(chart: Chart, width: number, changed: (from: number,
         setScale: [
           (self, key) => {
             if (key !== "x") return;
-            element.dataset["range"] = range(self).join(" ");
-            changed(...range(self));
+            const [from, to] = range(self);
+            const max = highest(chart, from, to) * 1.05;
+            // uPlot forgets scales that are set while it tells of others.
+            queueMicrotask(() => self.setScale("y", { min: 0, max }));
+            element.dataset["range"] = `${from} ${to}`;
+            changed(from, to);
           },
         ],
       },

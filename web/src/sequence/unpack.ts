@@ -120,6 +120,7 @@ export function visibleBytes(sequence: Sequence, from: number, to: number): [num
     see(sequence.acks.edge[place]);
   }
   if (low > high) return [0, 1];
-  const air = Math.max((high - low) * 0.04, 1);
+  // Above the last segment stands a word.
+  const air = Math.max((high - low) * 0.055, 1);
   return [low - air, high + air];
 }
