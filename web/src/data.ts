@@ -1,7 +1,7 @@
 // What crates/report wrote into the page; crates/report/src/page.rs and its neighbours say the same in Rust.
 
 /** The schema that this page draws. */
-export const SCHEMA = 2;
+export const SCHEMA = 3;
 
 export type Verdict = "good" | "overloaded" | "failed";
 
@@ -168,6 +168,8 @@ export interface PackedSequence {
   sacks: { time: number[]; first: number[]; length: number[] };
   losses: { time: number[]; first: number[]; length: number[]; reason: number[]; reasons: string[] };
   marks: { time: number[]; sequence: number[]; text: string[] };
+  /** Rates in bit/s over time, of each bin and (`average`) from the first packet to its end; `null` if no data was sent. */
+  throughput: { bin_us: number; end_us: number; sent: number[]; delivered: number[]; average: number[] } | null;
   /** Congestion window and threshold in segments, if they were recorded. */
   windows: { time: number[]; cwnd: number[]; ssthresh: (number | null)[] } | null;
 }

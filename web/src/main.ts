@@ -5,8 +5,10 @@ import "./style.css";
 import { type Choice, initial } from "./choice";
 import { type Page, read } from "./data";
 import { h } from "./dom";
+import { allFigures } from "./figures/all";
 import { boxes } from "./figures/boxes";
-import { scatter } from "./figures/scatter";
+import { type FigureParts, frame } from "./figures/frame";
+import { dotsOf, scatter } from "./figures/scatter";
 import { about, verdicts } from "./sections/about";
 import { controls, select } from "./sections/controls";
 import { sequences } from "./sections/sequences";
@@ -40,7 +42,7 @@ function sections(page: Page): Section[] {
     {
       id: "boxes",
       title: "Distributions",
-      draw: (choice, width) => [boxes(page, choice, width)],
+      draw: (choice, width) => [framed(boxes(page, choice, width))],
       nothing: "No run that is shown has a value of this metric.",
     },
     {
@@ -49,13 +51,13 @@ function sections(page: Page): Section[] {
       draw: (choice, width) => {
         const workload = page.measures[choice.measure]?.workload;
         const of = page.scatters.find(({ y }) => page.measures[y]?.workload === workload) ?? page.scatters[0];
-        const factor = dots === undefined ? (choice.x ?? choice.colour) : dots;
+        const factor = dots === undefined ? dotsOf(choice) : dots;
         if (of === undefined) return [null];
         const redraw = (place: number) => {
           dots = place;
-          shown.replaceChildren(...[scatter(page, of, choice, place, width)].filter((node) => node !== null));
+          shown.replaceChildren(...[framed(scatter(page, of, choice, place, width))].filter((node) => node !== null));
         };
-        const shown = h("div", {}, scatter(page, of, choice, factor, width));
+        const shown = h("div", {}, framed(scatter(page, of, choice, factor, width)));
         const titles = page.factors.map(({ title }) => title);
         return [titles.length > 1 ? h("div", { class: "row" }, select("dots", "Colour and symbol", titles, factor ?? 0, redraw)) : null, shown];
       },
@@ -78,9 +80,19 @@ function sections(page: Page): Section[] {
       nothing: "There are no two levels to compare.",
     },
     { id: "literature", title: "Against the literature", still: true, draw: () => [literatureTable(page)], nothing: "The plan names no published figures." },
-    { id: "sequences", title: "Time-sequence plots", still: true, draw: (_choice, width) => graphs(width), nothing: "" },
+    { id: "sequences", title: "Time-sequence plots and throughput", still: true, draw: (_choice, width) => graphs(width), nothing: "" },
     { id: "links", title: "Links", draw: (choice) => [linkTable(page, choice)], nothing: "No counters of links were kept." },
   ];
+}
+
+function framed(parts: FigureParts | null): HTMLElement | null {
+  return parts && frame(parts);
+}
+
+/** With the fragment `#figures` the page is all of its figures as files, in their text: scripts/figures reads them. */
+function files(page: Page, root: HTMLElement): void {
+  document.getElementById("data")?.remove();
+  root.replaceChildren(...allFigures(page).map(({ name, text }) => h("pre", { "data-file": name }, text)));
 }
 
 function build(page: Page, root: HTMLElement): void {
@@ -121,7 +133,9 @@ function build(page: Page, root: HTMLElement): void {
 
 const root = document.getElementById("report") ?? document.body;
 try {
-  build(read(document), root);
+  const page = read(document);
+  if (location.hash === "#figures") files(page, root);
+  else build(page, root);
 } catch (error) {
   root.replaceChildren(h("p", { class: "error" }, error instanceof Error ? error.message : String(error)));
   throw error;

@@ -27,4 +27,7 @@ export const SEQUENCE = {
   sack: "#cc79a7",
   cwnd: "#1f83cf",
   ssthresh: "#d55e00",
+  sent: "#e69f00",
+  delivered: "#1f83cf",
+  average: "#d55e00",
 } as const;

@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import type { PackedSequence } from "../src/data";
 import { describe as words, layers, readable } from "../src/sequence/strokes";
 import { unpack, visibleBytes, within } from "../src/sequence/unpack";
-import { highest } from "../src/sequence/windows";
+import { windows as windowChart } from "../src/sequence/windows";
+import { highest } from "../src/sequence/lines";
+import { bins, throughput } from "../src/sequence/throughput";
 
 /** Three segments, the second one lost and sent again after a timeout; as crates/report/src/sequence/pack.rs packs them. */
 const packed: PackedSequence = {
@@ -14,6 +16,7 @@ const packed: PackedSequence = {
   sacks: { time: [105000], first: [1049], length: [524] },
   losses: { time: [83000], first: [525], length: [524], reason: [0], reasons: ["wireless error"] },
   marks: { time: [0], sequence: [0], text: ["SYN"] },
+  throughput: { bin_us: 500_000, end_us: 1_100_000, sent: [25_152, 6_986], delivered: [8_384, 13_973], average: [8_384, 11_432] },
   windows: { time: [500, 1500], cwnd: [10, 5], ssthresh: [null, 5] },
 };
 
@@ -79,6 +82,24 @@ test("congestion windows have the times of the plot", () => {
   expect([...(windows?.time ?? [])]).toEqual([0.0005, 0.002]);
   expect(windows?.ssthresh).toEqual([null, 5]);
   expect(unpack({ ...packed, windows: null }).windows).toBeNull();
-  expect(highest({ time: Float64Array.from([0, 1, 2]), cwnd: [10, 20, 5], ssthresh: [null, 7, 7] }, 1.5, 3)).toBe(20);
-  expect(highest({ time: Float64Array.from([0, 1, 2]), cwnd: [10, 20, 5], ssthresh: [null, 7, 7] }, 2, 3)).toBe(7);
+  expect(windowChart(unpack({ ...packed, windows: null }))).toBeNull();
+});
+
+test("the highest value between two times counts what a line comes from", () => {
+  const chart = windowChart({ ...unpack(packed), windows: { time: Float64Array.from([0, 1, 2]), cwnd: [10, 20, 5], ssthresh: [null, 7, 7] }, end: 3 });
+  if (chart === null) throw new Error("no chart");
+  expect(highest(chart, 1.5, 3)).toBe(20);
+  expect(highest(chart, 2, 3)).toBe(7);
+});
+
+test("throughput is steps in bins, and a line through the averages at their ends", () => {
+  const sequence = unpack(packed);
+  const chart = throughput(sequence);
+  expect(chart?.label).toBe("payload (kbit/s)");
+  expect(chart?.lines.map(({ shape }) => shape)).toEqual(["step", "step", "line"]);
+  expect(chart?.lines[0]?.time).toEqual([0, 0.5]);
+  expect(chart?.lines[0]?.values).toEqual([25.152, 6.986]);
+  expect(chart?.lines[2]?.time).toEqual([0.5, 1.1]);
+  expect(sequence.throughput && bins(sequence.throughput)).toBe("bins of 500 ms");
+  expect(throughput(unpack({ ...packed, throughput: null }))).toBeNull();
 });

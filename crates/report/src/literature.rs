@@ -1,6 +1,6 @@
 //! Ours beside the published: each expectation of the plan with what came out.
 
-use results::{Comparison, Directory, Expectation, compare};
+use results::{At, Comparison, Directory, Expectation, compare};
 use serde::Serialize;
 
 /// One published figure.
@@ -29,10 +29,21 @@ fn figure(directory: &Directory, expectation: &Expectation) -> Figure {
         title: expectation.title.clone(),
         source: expectation.source.clone(),
         metric: expectation.metric.clone(),
-        statistic: expectation.statistic.clone().unwrap_or_else(|| "mean".into()),
+        statistic: statistic(expectation),
         of: words(&expectation.of),
         against: expectation.against.as_ref().map(words).unwrap_or_default(),
         comparison: compare(directory, expectation),
+    }
+}
+
+/// What is taken over the runs.
+fn statistic(expectation: &Expectation) -> String {
+    match (&expectation.at, &expectation.statistic) {
+        (Some(At { metric, value, unit }), _) => {
+            format!("line through the runs at {value} {unit} of {metric}, 95 % interval")
+        }
+        (None, Some(statistic)) => statistic.clone(),
+        (None, None) => "mean".into(),
     }
 }
 

@@ -191,7 +191,9 @@ fn the_time_sequence_plot_zooms() {
     browser.evaluate("document.querySelector('#sequences .sequence').dispatchEvent(new KeyboardEvent('keydown', { key: '+' }))");
     browser.evaluate(DRAWN);
     let both = browser.evaluate(range);
-    assert_eq!(both[0], both[1]);
+    let both = both.as_array().expect("ranges");
+    assert_eq!(both.len(), 4, "a time-sequence plot and the throughput below it, of two runs");
+    assert!(both.iter().all(|range| *range == both[0]), "{both:?}");
     assert_ne!(both[0], all[0]);
 
     let key = "document.querySelector('#sequences .sequence').dispatchEvent(new KeyboardEvent('keydown', { key: '0' }))";
@@ -240,11 +242,77 @@ fn every_figure_can_be_saved_as_svg() {
         ("#boxes figure", "rect", 10),
         ("#scatter figure", "path", 80),
         ("#literature", "rect", 10),
-        ("#sequences figure", "line", 100),
+        ("#sequences figure[data-name=time-sequence]", "path", 10),
+        ("#sequences figure[data-name=throughput]", "path", 5),
     ] {
         let svg = saved(&mut browser, figure);
         let counts = well_formed(&mut browser, &svg);
         assert!(counts[element].as_u64() >= Some(least), "{figure}: {counts}");
         assert!(!svg.contains("var(--") && !svg.contains("class="), "{figure} needs the page's style");
     }
+}
+
+/// What scripts/figures does: the page with a fragment is all figures, under the names of the buttons.
+#[test]
+fn with_a_fragment_the_page_is_its_figures_as_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(mut browser) = opened(folder.path()) else { return };
+    let files =
+        "[...document.querySelectorAll('[data-file]')].map(file => [file.dataset.file, file.textContent])";
+    let read = |browser: &mut Browser| -> Vec<(String, String)> {
+        browser.evaluate("location.hash = '#figures'; location.reload()");
+        let drawn = "document.readyState === 'complete' && document.querySelectorAll('[data-file]').length";
+        while browser.evaluate(drawn).as_u64().unwrap_or(0) == 0 {}
+        serde_json::from_value(browser.evaluate(files)).expect("names and texts")
+    };
+    let first = read(&mut browser);
+    let names: Vec<&str> = first.iter().map(|(name, _)| name.as_str()).collect();
+    for name in [
+        "boxes-goodput.svg",
+        "boxes-retransmission-rate.svg",
+        "goodput-retransmissions.svg",
+        "literature.svg",
+        "time-sequence-loss-lite-4-cc-reno-0.svg",
+        "throughput-loss-lite-4-cc-reno-0.svg",
+    ] {
+        assert!(names.contains(&name), "no {name} in {names:?}");
+    }
+    assert_eq!(read(&mut browser), first, "the same page, the same files");
+    for (name, svg) in &first {
+        assert!(svg.len() < 200_000, "{name} has {} bytes", svg.len());
+        assert!(!svg.contains("<title"), "{name} has what only a browser shows");
+        well_formed(&mut browser, svg);
+    }
+
+    // No segment that was sent again is left out: the download lost 12, most of them next to one another.
+    let svg =
+        &first.iter().find(|(name, _)| name == "time-sequence-loss-lite-4-cc-reno-0.svg").expect("it").1;
+    let again =
+        svg.split("<path ").find(|path| path.contains("stroke=\"#d55e00\"")).expect("retransmissions");
+    assert!(again.matches('M').count() >= 4, "{again}");
+    let lost = svg.split("<path ").filter(|path| path.contains("l8,8m-8,0l8,-8"));
+    assert_eq!(lost.map(|path| path.matches('M').count()).max(), Some(12), "a cross for each segment lost");
+}
+
+#[test]
+fn a_script_saves_the_figures() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(browser) = opened(folder.path()) else { return };
+    drop(browser);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/figures");
+    let run = |only: &[&str]| {
+        let figures = folder.path().join("figures");
+        let mut command = std::process::Command::new(&script);
+        let output = command.arg(folder.path()).arg(figures).args(only).output().expect("Python 3");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.success(), text(&output.stdout), text(&output.stderr))
+    };
+    let (good, told, error) = run(&["--only", "throughput-*", "--only", "literature.svg"]);
+    assert!(good, "{error}");
+    assert_eq!(told.lines().count(), 10, "one of each cell, and the literature: {told}");
+    let literature = std::fs::read_to_string(folder.path().join("figures/literature.svg")).expect("a file");
+    assert!(literature.starts_with("<?xml") && literature.ends_with("</svg>\n"), "{literature}");
+    assert!(literature.contains("&lt;/script&gt;&lt;b&gt;bold"), "what a campaign says is text");
+    let (good, _, error) = run(&["--only", "boxs-*"]);
+    assert!(!good && error.contains("no figure matches boxs-*. There are: boxes-goodput.svg"), "{error}");
 }

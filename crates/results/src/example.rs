@@ -122,6 +122,7 @@ pub fn expectation() -> Expectation {
         workload: None,
         of: selection(&[]),
         against: None,
+        at: None,
         statistic: None,
         low: 0.0,
         high: 1.0,

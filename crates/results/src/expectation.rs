@@ -7,8 +7,10 @@ use crate::manifest::selects;
 use crate::metric::{Metric, UnknownMetric, cell_values};
 use crate::statistics::{Distribution, degradation};
 use crate::{Cell, Directory, Expectation, Factor, Selection, Verdict};
+use line::{Lines, Place};
 use serde::Serialize;
 
+mod line;
 mod unit;
 
 /// Two ends, ends included.
@@ -41,7 +43,7 @@ pub struct Comparison {
 /// What one cell gave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CellFigure {
-    /// Number of the cell.
+    /// Number of the cell; of a line through several, that of the first one which the others are compared with.
     pub cell: u32,
     /// Its statistic, in the expectation's unit.
     pub range: Range,
@@ -93,6 +95,37 @@ pub enum ExpectationError {
         /// The metric's.
         ours: &'static str,
     },
+    /// No such metric in `at`.
+    #[error("`at`: there is no metric `{name}`{}", instead(.name, &Metric::ALL.map(Metric::name)))]
+    AtMetric {
+        /// The word.
+        name: String,
+    },
+    /// The unit in `at` is of another quantity.
+    #[error("`at`: the metric is in {ours}, and `unit` = `{unit}` is no unit of that")]
+    AtUnit {
+        /// The one of `at`.
+        unit: String,
+        /// The metric's.
+        ours: &'static str,
+    },
+    /// Nothing changes between 0 and there.
+    #[error("`at`: `value` = {value} is no number above 0, where the line starts from")]
+    AtValue {
+        /// The number.
+        value: String,
+    },
+    /// A line through some levels without what they are levels of.
+    #[error("`at` needs `against`, the cells from which the line through the runs starts")]
+    AtAlone,
+    /// A line has no repetitions.
+    #[error(
+        "`at` reads one line through all runs, so that `statistic` = `{name}` means nothing: leave it out"
+    )]
+    AtStatistic {
+        /// The word.
+        name: String,
+    },
     /// The ends are no numbers in order.
     #[error("`low` = {low} and `high` = {high} are no range")]
     Range {
@@ -114,6 +147,8 @@ struct Figure<'a> {
     /// A fall counts as positive, not a rise.
     falls: bool,
     statistic: Statistic,
+    /// Where the line through the runs is read, if it is.
+    at: Option<Place>,
     /// From the metric's unit, or percent, to the expectation's.
     scale: f64,
 }
@@ -151,6 +186,10 @@ pub fn check(expectation: &Expectation, factors: &[Factor]) -> Result<(), Expect
 /// With `against`, the values are not the metric's own but the change of each in percent of the mean of its reference: the
 /// cell that `against` selects and that has the same levels of all factors that `against` does not name (if it gives
 /// several levels, all those cells' runs together). Cells that `against` selects are not compared with themselves.
+///
+/// With `at`, the figure is the change of the straight line through all those runs and the reference's, by least squares,
+/// from where the metric of `at` is 0 to the value there, in percent of the line at 0. Ours is its 95 % interval
+/// ([`statistics::change`](crate::statistics::change)), or the change alone where there is none.
 #[must_use]
 pub fn compare(directory: &Directory, expectation: &Expectation) -> Comparison {
     let published = Range { low: expectation.low, high: expectation.high };
@@ -188,6 +227,7 @@ impl<'a> Figure<'a> {
             Some("range") => Statistic::Range,
             Some(other) => return Err(ExpectationError::Statistic { name: other.to_owned() }),
         };
+        let at = expectation.at.as_ref().map(|at| Place::of(at, expectation)).transpose()?;
         let ours = if against.is_some() { "%" } else { metric.unit() };
         let (low, high) = (expectation.low, expectation.high);
         if !(low.is_finite() && high.is_finite() && low <= high) {
@@ -196,7 +236,7 @@ impl<'a> Figure<'a> {
         let unit = &expectation.unit;
         let scale =
             unit::factor(ours, unit).ok_or_else(|| ExpectationError::Unit { unit: unit.clone(), ours })?;
-        Ok(Self { metric, against, falls, statistic, scale })
+        Ok(Self { metric, against, falls, statistic, at, scale })
     }
 
     /// The figure of each selected cell that has one; what happened to the others goes to `notes`.
@@ -212,10 +252,18 @@ impl<'a> Figure<'a> {
         if selected.is_empty() {
             notes.push("no cell of this campaign is selected".into());
         }
+        let workload = expectation.workload.as_deref();
+        if let (Some(place), Some(against)) = (self.at, self.against) {
+            let scale = if self.falls { -self.scale } else { self.scale };
+            let lines = Lines { directory, workload, metric: self.metric, against, scale };
+            let figures = lines.figures(place, &selected, notes);
+            notes.extend(left_out(directory, &selected));
+            return figures;
+        }
         let mut figures = Vec::new();
         let (mut empty, mut alone) = (Vec::new(), Vec::new());
         for cell in &selected {
-            let Some(values) = self.values(directory, expectation.workload.as_deref(), cell) else {
+            let Some(values) = self.values(directory, workload, cell) else {
                 alone.push(cell.label());
                 continue;
             };

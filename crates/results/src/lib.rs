@@ -30,7 +30,7 @@ pub use directory::{Directory, DirectoryError};
 pub use expectation::{Comparison, ExpectationError, Range, compare};
 pub use journal::RunEnded;
 pub use manifest::{
-    Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, LinkCounters, Machine, Manifest,
+    At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, LinkCounters, Machine, Manifest,
     PlanText, RunRecord, Selection, Verdict,
 };
 pub use metric::{Metric, cell_values};

@@ -286,8 +286,12 @@ pub struct Expectation {
     /// one that has the same levels of all factors that are not named here.
     #[serde(default)]
     pub against: Option<Selection>,
+    /// The figure is read off the straight line through the runs instead (TL-22): the change of the line from where this
+    /// metric is 0 to this value of it. The runs of the cells of `against` are among those that the line goes through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<At>,
     /// Which statistic over the repetitions of a cell: `mean` (default; also `means`), `median`, `min`, `max`, or `range`, all
-    /// from the least value to the greatest; with `against`, of the changes.
+    /// from the least value to the greatest; with `against`, of the changes. Not with `at`.
     #[serde(default)]
     pub statistic: Option<String>,
     /// Lower end of the published range, in `unit`.
@@ -298,6 +302,18 @@ pub struct Expectation {
     pub unit: String,
     /// Where it is published.
     pub source: String,
+}
+
+/// A value of a metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct At {
+    /// Name of a [`Metric`](crate::Metric).
+    pub metric: String,
+    /// Above 0, in `unit`.
+    pub value: f64,
+    /// The metric's, or another one of the same quantity.
+    pub unit: String,
 }
 
 /// Levels by factor; a level may be a list.

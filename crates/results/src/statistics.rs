@@ -11,7 +11,7 @@ mod regression;
 pub use bootstrap::{Bootstrap, Estimator, Interval};
 pub use distribution::{Distribution, quantile};
 pub use rank::{Effect, Magnitude, MannWhitney, Method, effect, holm, mann_whitney};
-pub use regression::{Coefficient, Line, ols};
+pub use regression::{Coefficient, Line, change, ols};
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -35,6 +35,7 @@ pub mod sent;
 pub mod sequence;
 pub mod sequence_number;
 pub mod table;
+pub mod throughput;
 pub mod window;
 pub mod xpl;
 

@@ -19,6 +19,7 @@ pub use points::{AckPoint, Kind, LossPoint, Mark, MarkPoint, SackPoint, SegmentP
 use crate::TraceError;
 use crate::analysis::{self, Options};
 use crate::connection::Status;
+use crate::throughput::Throughput;
 use collect::{Collector, Wanted};
 use serde::Serialize;
 use std::net::SocketAddr;
@@ -61,6 +62,8 @@ pub struct Series {
     pub marks: Vec<MarkPoint>,
     /// Packets that the link lost or damaged; empty without an event log.
     pub losses: Vec<LossPoint>,
+    /// Rates over time, of all of it whatever is left out above; `None` if it sent no data.
+    pub throughput: Option<Throughput>,
     /// How many points there were of each sort before some were left out.
     pub totals: Totals,
     /// The sequence number that is 0 here, if one was seen.

@@ -3,12 +3,12 @@
 
 import * as Plot from "@observablehq/plot";
 import { type Choice, counting, level, levelName, type Panel, panels, statistics } from "../choice";
-import type { CellStatistics, Factor, Page } from "../data";
+import type { CellStatistics, Factor, Measure, Page } from "../data";
 import { colour } from "../palette";
 import { number, shown } from "../units";
 import { axes, type Extent, extent } from "./extent";
-import { frame, layout } from "./frame";
-import { levels as entries, type Plate } from "./paper";
+import { type FigureParts, layout } from "./frame";
+import { levels as entries, type Plate, slug } from "./paper";
 
 interface Box extends CellStatistics {
   column: string;
@@ -26,7 +26,7 @@ interface Run {
 }
 
 /** The figure of the chosen measure. */
-export function boxes(page: Page, choice: Choice, width: number): HTMLElement | null {
+export function boxes(page: Page, choice: Choice, width: number): FigureParts | null {
   const measure = page.measures[choice.measure];
   if (measure === undefined) return null;
   const cells = statistics(measure, choice).cells;
@@ -48,8 +48,14 @@ export function boxes(page: Page, choice: Choice, width: number): HTMLElement | 
     "diamond: mean, dots: runs." +
     (choice.overloaded ? " Rings are overloaded runs." : "") +
     (scales.shared ? "" : " The panels have different scales.");
-  const name = `boxes-${measure.metric}`;
-  return frame({ name, plates, legend, legendTitle: factor(choice.colour)?.title ?? "", caption: [caption], width, columns });
+  const name = named(page, `boxes-${measure.metric}`, measure);
+  return { name, plates, legend, legendTitle: factor(choice.colour)?.title ?? "", caption: [caption], width, columns };
+}
+
+/** The name of a figure of a measure, with the workload where there are several. */
+export function named(page: Page, name: string, { workload }: Measure): string {
+  const several = page.measures.some((measure) => measure.workload !== workload);
+  return several ? `${name}-${slug(workload)}` : name;
 }
 
 /** Levels of a factor that occur in the panels, in their order. */
@@ -83,6 +89,8 @@ function draw(page: Page, choice: Choice, panel: Panel, levels: number[], y: Ext
       runs.push({ column, at: levels.indexOf(place) + jitter(repetition) * half, value, place, overloaded, title });
     }
   }
+  // A single run is its own median and mean: their marks would hide whose it is.
+  const several = ({ count }: Box) => count > 1;
   const at = (box: Box) => levels.indexOf(box.place);
   const common = { fx: "column" } as const;
   const line = (low: keyof CellStatistics, high: keyof CellStatistics) =>
@@ -149,10 +157,10 @@ function draw(page: Page, choice: Choice, panel: Panel, levels: number[], y: Ext
         x1: (box: Box) => at(box) - half,
         x2: (box: Box) => at(box) + half,
         y: (box: Box) => box.median * scale,
-        stroke: "currentColor",
+        stroke: (box: Box) => (several(box) ? "currentColor" : colour(box.place)),
         strokeWidth: 2,
       }),
-      Plot.dot(boxes, {
+      Plot.dot(boxes.filter(several), {
         ...common,
         className: "mean",
         x: at,

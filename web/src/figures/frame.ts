@@ -1,7 +1,7 @@
 // A figure on the page: panels side by side, a legend, a caption, and a button that saves the whole as SVG.
 
 import { download, h } from "../dom";
-import { file, type Legend, legendDrawing, type Plate } from "./paper";
+import { file, type Legend, legendDrawing, type Plate, type Saved } from "./paper";
 
 export interface FigureParts {
   /** Name of the file, without its ending. */
@@ -20,19 +20,27 @@ export function frame(parts: FigureParts): HTMLElement {
   const panels = parts.plates.map(({ title, drawing }) =>
     h("div", { class: "panel" }, title !== "" && h("h4", {}, title), drawing),
   );
-  const save = () => download(`${parts.name}.svg`, "image/svg+xml", file(parts.plates, parts.legend, parts.columns));
   return h(
     "figure",
     { "data-name": parts.name },
     parts.legend.length > 0 &&
       h("div", { class: "key" }, h("span", {}, `${parts.legendTitle}: `), legendDrawing(parts.legend, Math.max(parts.width - 180, 200))),
     h("div", { class: "panels" }, ...panels),
-    h("figcaption", {}, ...parts.caption, " ", saveButton(save)),
+    h("figcaption", {}, ...parts.caption, " ", saveButton(() => saved(parts))),
   );
 }
 
+/** The same as a file. */
+export function saved({ name, plates, legend, columns }: FigureParts): Saved {
+  return { name: `${name}.svg`, text: file(plates, legend, columns) };
+}
+
 /** The button below a figure. */
-export function saveButton(save: () => void): HTMLElement {
+export function saveButton(file: () => Saved): HTMLElement {
+  const save = () => {
+    const { name, text } = file();
+    download(name, "image/svg+xml", text);
+  };
   return h("button", { type: "button", class: "save", onclick: save }, "Save as SVG");
 }
 

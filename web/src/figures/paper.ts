@@ -7,7 +7,23 @@ import { symbolPath } from "./symbols";
 
 const FONT = "Helvetica, Arial, sans-serif";
 const GAP = 16;
-const TITLE = 20;
+const TITLE = 18;
+/** Width of a letter of a title in pixels: nobody knows it, and this is a wide guess. */
+const LETTER = 7.6;
+
+/** A figure as a file. */
+export interface Saved {
+  name: string;
+  text: string;
+}
+
+/** Letters, digits and dots alone, and hyphens between them: what a name of a file can have. */
+export function slug(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9.]+/g, "-")
+    .replace(/^[-.]+|[-.]+$/g, "");
+}
 
 export interface Plate {
   title: string;
@@ -55,26 +71,43 @@ function size(drawing: SVGSVGElement): [number, number] {
   return [Number(drawing.getAttribute("width")), Number(drawing.getAttribute("height"))];
 }
 
+/** A text in lines that are no wider than `width` pixels, broken behind commas; letters are guessed to be wide. */
+export function broken(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const part of text.split(/(?<=,) /)) {
+    const last = lines.at(-1);
+    if (last !== undefined && LETTER * (last.length + 1 + part.length) <= width) lines[lines.length - 1] = `${last} ${part}`;
+    else if (part !== "") lines.push(part);
+  }
+  return lines;
+}
+
 /** The text of an SVG file with all panels, `columns` of them in a row. */
 export function file(plates: readonly Plate[], legend: Legend, columns: number): string {
   const sheet = svg("svg", { xmlns: "http://www.w3.org/2000/svg", color: "black", "font-family": FONT });
   const body = svg("g");
-  let [x, y, high, wide] = [GAP, GAP, 0, 0];
-  plates.forEach(({ title, drawing }, place) => {
-    const [width, height] = size(drawing);
-    if (place > 0 && place % columns === 0) [x, y, high] = [GAP, y + high + GAP, 0];
-    const room = title === "" ? 0 : TITLE;
-    if (room > 0) body.append(svg("text", { x, y: y + 13, "font-size": 13, "font-weight": "bold", fill: "currentColor" }, title));
-    const copy = clean(drawing.cloneNode(true) as SVGSVGElement);
-    copy.setAttribute("x", String(x));
-    copy.setAttribute("y", String(y + room));
-    copy.setAttribute("overflow", "visible");
-    body.append(copy);
-    // Of a title nobody knows the width; this is a wide guess, and only the last one of a row needs room.
-    const needed = Math.max(width, (place + 1) % columns === 0 ? 7.6 * title.length : 0);
-    [x, high, wide] = [x + width + GAP, Math.max(high, height + room), Math.max(wide, x + needed + GAP)];
-  });
-  let bottom = y + high + GAP;
+  let [y, wide] = [GAP, 0];
+  for (let start = 0; start < plates.length; start += columns) {
+    const row = plates.slice(start, start + columns).map(({ title, drawing }) => ({ drawing, title: broken(title, size(drawing)[0]) }));
+    const room = TITLE * Math.max(...row.map(({ title }) => title.length));
+    let [x, high] = [GAP, 0];
+    for (const { title, drawing } of row) {
+      const [width, height] = size(drawing);
+      title.forEach((text, line) => {
+        body.append(svg("text", { x, y: y + 13 + TITLE * line, "font-size": 13, "font-weight": "bold", fill: "currentColor" }, text));
+      });
+      const copy = clean(drawing.cloneNode(true) as SVGSVGElement);
+      copy.setAttribute("x", String(x));
+      copy.setAttribute("y", String(y + room));
+      copy.setAttribute("overflow", "visible");
+      body.append(copy);
+      // A word can be wider than its panel.
+      const needed = Math.max(width, ...title.map((text) => LETTER * text.length));
+      [x, high, wide] = [x + width + GAP, Math.max(high, height), Math.max(wide, x + needed + GAP)];
+    }
+    y += room + high + GAP;
+  }
+  let bottom = y;
   if (legend.length > 0) {
     const drawing = clean(legendDrawing(legend, wide - 2 * GAP));
     drawing.setAttribute("x", String(GAP));
@@ -85,17 +118,44 @@ export function file(plates: readonly Plate[], legend: Legend, columns: number):
   sheet.setAttribute("width", String(Math.ceil(wide)));
   sheet.setAttribute("height", String(Math.ceil(bottom)));
   sheet.setAttribute("viewBox", `0 0 ${Math.ceil(wide)} ${Math.ceil(bottom)}`);
+  rename(body);
   sheet.append(svg("rect", { width: "100%", height: "100%", fill: "white" }), body);
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(sheet)}\n`;
 }
 
-/** Without style sheets, classes, tips and the font of the screen. */
+/** Attributes with coordinates. */
+const COORDINATES = ["d", "transform", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height"];
+
+/** Numbers with a point: of those more digits than two are of no use in a coordinate. */
+const LONG = /-?\d*\.\d+(?:e[-+]?\d+)?/g;
+
+/** A text with its numbers to a hundredth of a pixel. */
+export function rounded(text: string): string {
+  return text.replace(LONG, (number) => String(Math.round(Number(number) * 100) / 100 || 0));
+}
+
+/** Without style sheets, classes, tips, the font of the screen, and digits that nobody sees. */
 function clean(drawing: SVGSVGElement): SVGSVGElement {
-  for (const style of drawing.querySelectorAll("style, [aria-label=tip]")) style.remove();
+  for (const element of drawing.querySelectorAll("style, title, [aria-label=tip]")) element.remove();
   for (const element of [drawing, ...drawing.querySelectorAll("*")]) {
     element.removeAttribute("class");
     if (element.getAttribute("font-family") === "system-ui, sans-serif") element.removeAttribute("font-family");
     if (element instanceof SVGElement) element.style.removeProperty("background");
+    for (const name of COORDINATES) {
+      const value = element.getAttribute(name);
+      if (value !== null) element.setAttribute(name, rounded(value));
+    }
   }
   return drawing;
+}
+
+/** Numbers what is referred to from 1: the page has counted all that was drawn before. */
+function rename(body: SVGElement): void {
+  const known = new Map([...body.querySelectorAll("[id]")].map((element, place) => [element.id, `part-${place + 1}`]));
+  for (const element of body.querySelectorAll("*")) {
+    for (const { name, value } of element.attributes) {
+      if (name === "id") element.id = known.get(value) ?? value;
+      else if (value.startsWith("url(#")) element.setAttribute(name, `url(#${known.get(value.slice(5, -1)) ?? ""})`);
+    }
+  }
 }

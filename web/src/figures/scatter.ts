@@ -7,9 +7,9 @@ import type { Line, Page, Scatter } from "../data";
 import { h } from "../dom";
 import { colour, symbol } from "../palette";
 import { number, range, shown } from "../units";
-import { label, used } from "./boxes";
+import { label, named, used } from "./boxes";
 import { axes, type Extent, extent } from "./extent";
-import { frame, layout } from "./frame";
+import { type FigureParts, layout } from "./frame";
 import { levels as entries, type Plate } from "./paper";
 
 interface Dot {
@@ -19,8 +19,13 @@ interface Dot {
   title: string;
 }
 
+/** The factor whose levels the dots show unless the reader chooses another one. */
+export function dotsOf(choice: Choice): number | null {
+  return choice.x ?? choice.colour;
+}
+
 /** The figure of one workload; `factor` is the one whose levels the dots show. */
-export function scatter(page: Page, of: Scatter, choice: Choice, factor: number | null, width: number): HTMLElement | null {
+export function scatter(page: Page, of: Scatter, choice: Choice, factor: number | null, width: number): FigureParts | null {
   const [xs, ys] = [page.measures[of.x], page.measures[of.y]];
   if (xs === undefined || ys === undefined) return null;
   const lines = (choice.overloaded ? of.all : null) ?? of.good;
@@ -62,7 +67,7 @@ export function scatter(page: Page, of: Scatter, choice: Choice, factor: number 
     ...(scales.shared && across.shared ? [] : [" The panels have different scales."]),
     h("ul", { class: "lines" }, ...sentences),
   ];
-  return frame({ name: "goodput-retransmissions", plates, legend, legendTitle: title, caption, width, columns });
+  return { name: named(page, "goodput-retransmissions", ys), plates, legend, legendTitle: title, caption, width, columns };
 }
 
 /** What a line says. */

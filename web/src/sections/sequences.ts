@@ -1,14 +1,14 @@
 // Time-sequence plots of chosen runs, two of them above one another on one time axis if the reader wants to compare.
 
 import type { Page } from "../data";
-import { download, h } from "../dom";
+import { h } from "../dom";
 import { saveButton } from "../figures/frame";
-import { file, type Legend, legendDrawing } from "../figures/paper";
-import { SEQUENCE } from "../palette";
-import { print } from "../sequence/print";
+import { legendDrawing } from "../figures/paper";
+import { type Below, below } from "../sequence/charts";
+import { chart, KEY, type Name, names, timeSequence } from "../sequence/files";
+import { chartScreen } from "../sequence/lines";
 import { type Screen, screen } from "../sequence/screen";
 import { type Sequence, unpack } from "../sequence/unpack";
-import { printWindows, windows } from "../sequence/windows";
 import { select } from "./controls";
 
 /** The section; what it returns draws it at a width. The reader's runs and zoom outlive that. */
@@ -18,11 +18,8 @@ export function sequences(page: Page): (width: number) => HTMLElement[] {
   if (plots.length === 0) {
     return () => [h("p", {}, "No run of this campaign has a capture that could be drawn."), ...remarks];
   }
-  const names = plots.map(({ run }) => {
-    const cell = page.cells[page.runs.cell[run] ?? -1]?.label ?? "all";
-    const verdict = page.runs.verdict[run];
-    return `${cell}, repetition ${page.runs.repetition[run] ?? "–"}${verdict === "good" ? "" : ` (${verdict})`}`;
-  });
+  const all = names(page);
+  const titles = all.map(({ title }) => title);
   const chosen = [0, -1];
   const screens: Screen[] = [];
   const stage = h("div", {});
@@ -43,16 +40,16 @@ export function sequences(page: Page): (width: number) => HTMLElement[] {
     const before = shown;
     following = true;
     chosen.forEach((place) => {
-      const packed = plots[place];
-      if (packed === undefined) return;
+      const [packed, name] = [plots[place], all[place]];
+      if (packed === undefined || name === undefined) return;
       const sequence = unpack(packed);
       const plot = screen(sequence, room, follow(screens.length));
       screens.push(plot);
-      stage.append(framed(sequence, plot, names[place] ?? ""));
-      if (sequence.windows !== null) {
-        const below = windows(sequence, sequence.windows, room, follow(screens.length));
-        screens.push(below);
-        stage.append(framedWindows(sequence, sequence.windows, below, names[place] ?? ""));
+      stage.append(framed(sequence, plot, name));
+      for (const part of below(sequence)) {
+        const lower = chartScreen(part.chart, room, follow(screens.length));
+        screens.push(lower);
+        stage.append(framedChart(part, lower, name));
       }
       if (before !== null) for (const each of screens) each.zoom(...before);
     });
@@ -67,8 +64,8 @@ export function sequences(page: Page): (width: number) => HTMLElement[] {
     h(
       "div",
       { class: "row" },
-      select("sequence-first", "Run", names, 0, choose(0)),
-      plots.length > 1 && select("sequence-second", "compared with", names, -1, choose(1), "no other"),
+      select("sequence-first", "Run", titles, 0, choose(0)),
+      plots.length > 1 && select("sequence-second", "compared with", titles, -1, choose(1), "no other"),
     ),
     key,
     stage,
@@ -84,11 +81,7 @@ export function sequences(page: Page): (width: number) => HTMLElement[] {
 }
 
 /** A plot with its buttons. */
-function framed(sequence: Sequence, plot: Screen, name: string): HTMLElement {
-  const save = () => {
-    const drawing = print(sequence, ...plot.range(), 760);
-    download("time-sequence.svg", "image/svg+xml", file([{ title: name, drawing }], KEY, 1));
-  };
+function framed(sequence: Sequence, plot: Screen, name: Name): HTMLElement {
   const button = (text: string, title: string, from: (low: number, high: number) => [number, number]) =>
     h("button", { type: "button", title, onclick: () => plot.zoom(...from(...plot.range())) }, text);
   return h(
@@ -98,45 +91,23 @@ function framed(sequence: Sequence, plot: Screen, name: string): HTMLElement {
     h(
       "figcaption",
       {},
-      h("p", {}, `${name}: ${sequence.connection}.`, sequence.thinned !== "" && ` ${sequence.thinned}`),
+      h("p", {}, `${name.title}: ${sequence.connection}.`, sequence.thinned !== "" && ` ${sequence.thinned}`),
       button("−", "show more time", (low, high) => [low - (high - low) / 2, high + (high - low) / 2]),
       button("+", "show less time", (low, high) => [low + (high - low) / 4, high - (high - low) / 4]),
       button("All", "show everything", () => [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]),
       " ",
-      saveButton(save),
+      saveButton(() => timeSequence(sequence, name, ...plot.range())),
     ),
   );
 }
 
-/** The congestion window below a time-sequence plot, which has the buttons. */
-function framedWindows(sequence: Sequence, of: NonNullable<Sequence["windows"]>, plot: Screen, name: string): HTMLElement {
-  const save = () => {
-    const drawing = printWindows(of, sequence.end, ...plot.range(), 760);
-    download("congestion-window.svg", "image/svg+xml", file([{ title: name, drawing }], WINDOWS_KEY, 1));
-  };
+/** A chart below a time-sequence plot, which has the buttons. */
+function framedChart(part: Below, plot: Screen, name: Name): HTMLElement {
   return h(
     "figure",
-    { "data-name": "congestion-window" },
-    h("div", { class: "key" }, legendDrawing(WINDOWS_KEY, 400)),
+    { "data-name": part.kind },
+    h("div", { class: "key" }, legendDrawing(part.legend, 760)),
     plot.element,
-    h("figcaption", {}, h("p", {}, `${name}: congestion window of the sender.`), saveButton(save)),
+    h("figcaption", {}, h("p", {}, `${name.title}. ${part.caption}`), saveButton(() => chart(part, name, ...plot.range()))),
   );
 }
-
-const STROKE = "M0,-6V6";
-const STEP = "M-7,5H0V-4H7";
-
-/** What the colours and marks mean. */
-const KEY: Legend = [
-  { name: "data", colour: SEQUENCE.data, path: STROKE, line: 2 },
-  { name: "retransmission (R)", colour: SEQUENCE.retransmission, path: STROKE, line: 3.5 },
-  { name: "acknowledged", colour: SEQUENCE.ack, path: STEP, line: 1.5 },
-  { name: "edge of the receive window", colour: SEQUENCE.window, path: STEP, line: 1.5 },
-  { name: "SACK block", colour: SEQUENCE.sack, path: STROKE, line: 2.5 },
-  { name: "lost on the link, by its event log", colour: "currentColor", path: "M-4,-4L4,4M-4,4L4,-4", line: 1.75 },
-];
-
-const WINDOWS_KEY: Legend = [
-  { name: "congestion window", colour: SEQUENCE.cwnd, path: STEP, line: 1.5 },
-  { name: "slow start threshold", colour: SEQUENCE.ssthresh, path: STEP, line: 1.5 },
-];

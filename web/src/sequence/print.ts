@@ -1,37 +1,29 @@
 // The time-sequence plot as a drawing for papers: what the screen shows, as lines instead of pixels.
 
 import * as Plot from "@observablehq/plot";
+import { svg } from "../dom";
 import { shown } from "../units";
-import { layers, type Point, readable } from "./strokes";
+import { crosses, steps, strokes, ticks } from "./path";
+import { type Layer, layers, type Point, readable } from "./strokes";
 import { type Sequence, visibleBytes } from "./unpack";
-
-/** A short line across, as a symbol. */
-const TICK = {
-  draw(context: CanvasPath, size: number) {
-    const half = Math.sqrt(size / Math.PI);
-    context.moveTo(-half, 0);
-    context.lineTo(half, 0);
-  },
-};
 
 /** What happens between two times. */
 export function print(sequence: Sequence, from: number, to: number, width: number): SVGSVGElement {
   const bytes = visibleBytes(sequence, from, to);
   const { scale, unit } = shown("bytes", bytes);
-  const first = (point: Point) => point.first * scale;
-  const last = (point: Point) => point.last * scale;
   const marks = layers(sequence, from, to).flatMap((layer) => {
     const stroke = layer.colour === "text" ? "currentColor" : layer.colour;
-    const common = { stroke, strokeWidth: layer.width, clip: true } as const;
-    const texts = Plot.text(readable(layer), { x: "time", y: last, text: "text", dy: -8, fill: stroke, clip: true });
-    if (layer.shape === "step") return [Plot.line(layer.points, { ...common, x: "time", y: last, curve: "step-after" })];
-    if (layer.shape === "tick") return [Plot.dot(layer.points, { ...common, x: "time", y: last, symbol: TICK, r: 3 })];
-    if (layer.shape === "cross") {
-      const middle = (point: Point) => ((point.first + point.last) / 2) * scale;
-      return [Plot.dot(layer.points, { ...common, x: "time", y: middle, symbol: "times", r: 4 })];
-    }
-    if (layer.shape === "none") return [texts];
-    return [Plot.ruleX(layer.points, { ...common, x: "time", y1: first, y2: last }), texts];
+    const last = (point: Point) => point.last * scale;
+    const paths: Plot.RenderFunction = (_index, { x, y }) => {
+      const place = ({ time, first, last }: Point) => ({
+        x: Number(x?.(Math.max(time, from))),
+        low: Number(y?.(first * scale)),
+        high: Number(y?.(last * scale)),
+      });
+      const d = path(layer, layer.points.map(place), Number(x?.(Math.min(to, sequence.end))));
+      return d === "" ? null : svg("path", { d, fill: "none", stroke, "stroke-width": layer.width });
+    };
+    return [paths, Plot.text(readable(layer), { x: "time", y: last, text: "text", dy: -8, fill: stroke, clip: true })];
   });
   const drawing = Plot.plot({
     width,
@@ -49,4 +41,14 @@ export function print(sequence: Sequence, from: number, to: number, width: numbe
     ],
   });
   return drawing as SVGSVGElement;
+}
+
+/** All of a layer as one line of SVG. */
+function path(layer: Layer, points: { x: number; low: number; high: number }[], end: number): string {
+  const tops = () => points.map(({ x, high }) => ({ x, y: high }));
+  if (layer.shape === "step") return steps(tops(), end);
+  if (layer.shape === "stroke") return strokes(points);
+  if (layer.shape === "tick") return ticks(tops());
+  if (layer.shape === "cross") return crosses(points.map(({ x, low, high }) => ({ x, y: (low + high) / 2 })));
+  return "";
 }

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { h } from "../dom";
 import { number, shown } from "../units";
 import { describe, layers, readable } from "./strokes";
-import { type Sequence, visibleBytes } from "./unpack";
+import { type Sequence, visibleBytes, whole } from "./unpack";
 
 const HEIGHT = 380;
 
@@ -25,7 +25,7 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
     "aria-label": "Time-sequence plot. Arrow keys move, plus and minus zoom, 0 shows everything.",
   });
   const tip = h("div", { class: "tip", hidden: true });
-  const whole = everything(sequence);
+  const all = whole(sequence.end);
   const ink = () => getComputedStyle(element).color;
   const { scale, unit } = shown("bytes", [visibleBytes(sequence, 0, sequence.end)[1]]);
   const grid = { stroke: () => fade(ink()), width: 1 };
@@ -50,7 +50,7 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
             const [min, max] = visibleBytes(sequence, from, to);
             // uPlot forgets scales that are set while it tells of others.
             queueMicrotask(() => self.setScale("y", { min, max }));
-                element.dataset["range"] = `${from} ${to}`;
+            element.dataset["range"] = `${from} ${to}`;
             changed(from, to);
           },
         ],
@@ -58,7 +58,7 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
         setCursor: [(self) => point(self, sequence, tip)],
       },
     },
-    [whole, [0, 0]],
+    [all, [0, 0]],
     element,
   );
   plot.over.append(tip);
@@ -67,11 +67,11 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
   scheme.addEventListener("change", redraw);
   const range = () => span(plot);
   const zoom = (from: number, to: number) => {
-    const wide = Math.max(Math.min(to - from, whole[1] - whole[0]), sequence.end / 1e6);
-    const start = Math.min(Math.max(from, whole[0]), whole[1] - wide);
+    const wide = Math.max(Math.min(to - from, all[1] - all[0]), sequence.end / 1e6);
+    const start = Math.min(Math.max(from, all[0]), all[1] - wide);
     plot.setScale("x", { min: start, max: start + wide });
   };
-  zoom(...whole);
+  zoom(...all);
   element.addEventListener("keydown", (event) => {
     const [from, to] = range();
     const step = (to - from) / 4;
@@ -80,7 +80,7 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
       ArrowRight: () => zoom(from + step, to + step),
       "+": () => zoom(from + step, to - step),
       "-": () => zoom(from - 2 * step, to + 2 * step),
-      "0": () => zoom(...whole),
+      "0": () => zoom(...all),
     };
     const move = moves[event.key];
     if (move === undefined) return;
@@ -92,11 +92,6 @@ export function screen(sequence: Sequence, width: number, changed: (from: number
     plot.destroy();
   };
   return { element, range, zoom, destroy };
-}
-
-/** All of a connection, with some air for what stands at its ends. */
-function everything(sequence: Sequence): [number, number] {
-  return [-0.015 * sequence.end, 1.015 * sequence.end];
 }
 
 function span(plot: uPlot): [number, number] {

@@ -11,6 +11,8 @@ export interface Sequence {
   sacks: Strokes;
   losses: Strokes & { reason: string[] };
   marks: { time: Float64Array; sequence: Float64Array; text: string[] };
+  /** Rates in bit/s of bins of `bin` seconds, the last one until `end`; `average` from the first packet to the end of each. */
+  throughput: { bin: number; end: number; sent: number[]; delivered: number[]; average: number[] } | null;
   /** Congestion window and threshold of the sender in segments at each change of one of them, if they were recorded. */
   windows: { time: Float64Array; cwnd: number[]; ssthresh: (number | null)[] } | null;
   /** When the last thing happened. */
@@ -43,6 +45,10 @@ function strokes(of: { time: number[]; first: number[]; length: number[] }, rela
   return { time: times(of.time), first, last };
 }
 
+function rates({ bin_us, end_us, ...rates }: NonNullable<PackedSequence["throughput"]>): NonNullable<Sequence["throughput"]> {
+  return { ...rates, bin: bin_us / 1e6, end: end_us / 1e6 };
+}
+
 /** Makes the differences values again. */
 export function unpack(packed: PackedSequence): Sequence {
   const acks = times(packed.acks.time);
@@ -63,12 +69,18 @@ export function unpack(packed: PackedSequence): Sequence {
       reason: packed.losses.reason.map((place) => packed.losses.reasons[place] ?? "unknown"),
     },
     marks: { time: times(packed.marks.time), sequence: Float64Array.from(packed.marks.sequence), text: packed.marks.text },
+    throughput: packed.throughput === null ? null : rates(packed.throughput),
     windows: packed.windows === null ? null : { ...packed.windows, time: times(packed.windows.time) },
     end: 0,
   };
   const lists = [sequence.segments.time, acks, sequence.sacks.time, sequence.losses.time, sequence.marks.time];
   sequence.end = Math.max(...lists.map((list) => list.at(-1) ?? 0), 1e-6);
   return sequence;
+}
+
+/** All of a connection, with some air for what stands at its ends. */
+export function whole(end: number): [number, number] {
+  return [-0.025 * end, 1.025 * end];
 }
 
 /** Places from the first time at or after `from` to before the first one after `to`. */
@@ -108,6 +120,7 @@ export function visibleBytes(sequence: Sequence, from: number, to: number): [num
     see(sequence.acks.edge[place]);
   }
   if (low > high) return [0, 1];
-  const air = Math.max((high - low) * 0.04, 1);
+  // Above the last segment stands a word.
+  const air = Math.max((high - low) * 0.055, 1);
   return [low - air, high + air];
 }

@@ -1,10 +1,10 @@
 // Ours beside the published, a row each.
 
 import type { Figure, Page } from "../data";
-import { download, h } from "../dom";
+import { h } from "../dom";
 import { bars } from "../figures/bars";
 import { saveButton } from "../figures/frame";
-import { file } from "../figures/paper";
+import { file, type Saved } from "../figures/paper";
 import { range } from "../units";
 import { type Column, table } from "./table";
 
@@ -39,12 +39,14 @@ export function literatureTable(page: Page): HTMLElement | null {
     { title: "Verdict", text: verdict },
     { title: "Source", text: ({ source }) => source },
   ];
-  const save = () => {
-    const plates = page.literature.map((figure) => ({ title: `${figure.id} ${figure.title}`.trim(), drawing: bars(figure, 420) }));
-    download("literature.svg", "image/svg+xml", file(plates, [], 1));
-  };
   const over = h("p", {}, "Ours is over good runs alone, whatever is chosen above.");
-  return h("div", {}, over, table("literature", columns, page.literature), h("p", { class: "below" }, saveButton(save)));
+  return h("div", {}, over, table("literature", columns, page.literature), h("p", { class: "below" }, saveButton(() => literatureFile(page))));
+}
+
+/** The bars of all published figures. */
+export function literatureFile(page: Page): Saved {
+  const plates = page.literature.map((figure) => ({ title: `${figure.id} ${figure.title}`.trim(), drawing: bars(figure, 420) }));
+  return { name: "literature.svg", text: file(plates, [], 1) };
 }
 
 /** In a sentence whether ours is what is published. */

@@ -5,6 +5,7 @@ use super::windows::Windows;
 use serde::Serialize;
 use trace::retransmission::Cause;
 use trace::sequence::{AckPoint, Kind, LossPoint, Mark, MarkPoint, SackPoint, SegmentPoint, Series};
+use trace::throughput::Rates;
 
 /// One direction of a connection. Times are in microseconds since its first packet, each as the difference from the one
 /// before; sequence numbers are relative, 1 the first byte.
@@ -21,6 +22,7 @@ pub(super) struct Sequence {
     sacks: Sacks,
     losses: Losses,
     marks: Marks,
+    throughput: Option<Throughput>,
     /// Of the sender, if a recorder wrote them down.
     pub(super) windows: Option<Windows>,
 }
@@ -75,6 +77,19 @@ struct Marks {
     text: Vec<&'static str>,
 }
 
+/// Rates over time, in bins from the first packet on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+struct Throughput {
+    /// Length of a bin; the last one ends at `end_us`.
+    bin_us: u64,
+    end_us: u64,
+    /// Of each bin, in bit/s.
+    sent: Vec<u64>,
+    delivered: Vec<u64>,
+    /// From the first packet to the end of each bin, in bit/s.
+    average: Vec<u64>,
+}
+
 impl Sequence {
     pub(super) fn of(run: usize, series: &Series) -> Self {
         Self {
@@ -86,6 +101,7 @@ impl Sequence {
             sacks: Sacks::of(&series.sacks),
             losses: Losses::of(&series.losses),
             marks: Marks::of(&series.marks),
+            throughput: series.throughput.as_ref().map(Throughput::of),
             windows: None,
         }
     }
@@ -212,6 +228,19 @@ impl Marks {
             time: times(points.iter().map(|point| point.time_ns)),
             sequence: points.iter().map(|point| point.sequence).collect(),
             text: points.iter().map(text).collect(),
+        }
+    }
+}
+
+impl Throughput {
+    fn of(throughput: &trace::throughput::Throughput) -> Self {
+        let column = |of: fn(&Rates) -> u64| throughput.bins.iter().map(of).collect();
+        Self {
+            bin_us: throughput.bin_ns / 1000,
+            end_us: throughput.end_ns / 1000,
+            sent: column(|bin| bin.sent),
+            delivered: column(|bin| bin.delivered),
+            average: column(|bin| bin.average),
         }
     }
 }

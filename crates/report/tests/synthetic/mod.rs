@@ -137,6 +137,7 @@ fn expectations() -> Vec<Expectation> {
         workload: None,
         of: of.iter().cloned().collect(),
         against: Some([one("loss", "lite-0")].into()),
+        at: None,
         statistic: None,
         low,
         high,

@@ -175,3 +175,101 @@ fn a_plan_is_checked_before_it_is_run() {
     let endless = Expectation { high: f64::NAN, ..expectation() };
     assert!(matches!(check(&endless, &factors()), Err(ExpectationError::Range { .. })));
 }
+
+/// Goodput and retransmissions of runs: cell, bit/s, percent.
+fn runs(of: &[(u32, f64, u64)]) -> Directory {
+    let mut directory =
+        campaign(&of.iter().map(|(cell, goodput, _)| (*cell, Good, *goodput)).collect::<Vec<_>>());
+    for (connections, (_, _, percent)) in directory.connections.iter_mut().zip(of) {
+        (connections[0].segments, connections[0].retransmissions) = (100, *percent);
+    }
+    directory
+}
+
+/// The fall at a retransmission rate of 2 %, against no loss.
+fn at() -> Expectation {
+    Expectation {
+        metric: "degradation".into(),
+        against: Some(selection(&[("loss", &["none"])])),
+        at: Some(crate::At { metric: "retransmission-rate".into(), value: 2.0, unit: "%".into() }),
+        unit: "%".into(),
+        ..expectation()
+    }
+}
+
+/// The line of `statistics::regression`, whose change at 2 % is computed there by hand: 27.72 % less, from 17.16 to 36.79 %.
+#[test]
+fn a_line_through_the_runs_is_read_at_a_value() {
+    let mut fall = at();
+    fall.of = selection(&[("lite", &["off"])]);
+    (fall.low, fall.high) = (17.0, 37.0);
+    // The reference's runs take part, and those of cells that are not selected do not.
+    let off = [(0, 1000.0, 0), (1, 900.0, 1), (1, 700.0, 2), (2, 600.0, 3), (4, 1.0, 9)];
+    let comparison = compare(&runs(&off), &fall);
+    let ours = comparison.ours.expect("a figure");
+    assert!((ours.low - 17.161).abs() < 1e-3 && (ours.high - 36.792).abs() < 1e-3, "{ours:?}");
+    assert!(comparison.within);
+    assert_eq!((comparison.note.as_str(), comparison.cells[0].cell, comparison.cells[0].runs), ("", 0, 4));
+
+    fall.metric = "goodput".into();
+    let change = compare(&runs(&off), &fall).ours.expect("a figure");
+    assert_eq!((change.low, change.high), (-ours.high, -ours.low), "a rise is positive");
+}
+
+#[test]
+fn each_reference_has_a_line_of_its_own() {
+    // From 1000 to 800 at 2 %, and from 500 to 250 at 1 %, which is nothing at 2 %.
+    let two = [(0, 1000.0, 0), (1, 800.0, 2), (3, 500.0, 0), (5, 250.0, 1)];
+    let comparison = compare(&runs(&two), &at());
+    assert_eq!(comparison.ours, Some(range(20.0, 100.0)), "two points have no interval");
+    assert_eq!(
+        comparison.cells.iter().map(|line| (line.cell, line.runs)).collect::<Vec<_>>(),
+        [(0, 2), (3, 2)]
+    );
+    assert!(
+        comparison.note.ends_with("read beyond the runs, which have at most 1.00 %"),
+        "{}",
+        comparison.note
+    );
+
+    let none = compare(&runs(&[(0, 1000.0, 1), (1, 800.0, 1)]), &at());
+    assert_eq!(none.ours, None);
+    assert!(none.note.contains("no line through the 2 runs with lite=off, loss=one"), "{}", none.note);
+}
+
+#[test]
+fn a_line_that_cannot_be_read_says_why() {
+    let error = |change: &dyn Fn(&mut Expectation)| {
+        let mut changed = at();
+        change(&mut changed);
+        check(&changed, &factors()).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let place = |metric: &str, value: f64, unit: &str| {
+        Some(crate::At { metric: metric.into(), value, unit: unit.into() })
+    };
+    assert_eq!(error(&|_| ()), "");
+    let unknown = error(&|changed| changed.at = place("retransmision-rate", 5.0, "%"));
+    assert!(unknown.starts_with("`at`: there is no metric `retransmision-rate`"), "{unknown}");
+    assert!(unknown.ends_with("did you mean `retransmission-rate`?"), "{unknown}");
+    assert_eq!(
+        error(&|changed| changed.at = place("retransmission-rate", 5.0, "s")),
+        "`at`: the metric is in %, and `unit` = `s` is no unit of that"
+    );
+    for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let expected = format!("`at`: `value` = {value} is no number above 0, where the line starts from");
+        assert_eq!(error(&|changed| changed.at = place("retransmission-rate", value, "%")), expected);
+    }
+    assert_eq!(
+        error(&|changed| (changed.metric, changed.against) = ("goodput".into(), None)),
+        "`at` needs `against`, the cells from which the line through the runs starts"
+    );
+    assert_eq!(
+        error(&|changed| changed.statistic = Some("range".into())),
+        "`at` reads one line through all runs, so that `statistic` = `range` means nothing: leave it out"
+    );
+    assert_eq!(
+        error(&|changed| changed.at = place("rtt", 0.2, "s")),
+        "",
+        "another unit of the same quantity"
+    );
+}

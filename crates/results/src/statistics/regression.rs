@@ -39,37 +39,109 @@ impl Line {
 /// and if x never varies.
 #[must_use]
 pub fn ols(x: &[f64], y: &[f64], confidence: f64) -> Option<Line> {
-    let points = finite(x)?.len();
-    if points < 2 || finite(y)?.len() != points {
-        return None;
-    }
-    let (x_mean, y_mean) = (mean(x)?, mean(y)?);
-    let products = |one: &[f64], one_mean: f64, other: &[f64], other_mean: f64| {
-        one.iter().zip(other).map(|(one, other)| (one - one_mean) * (other - other_mean)).sum::<f64>()
-    };
-    let (sxx, syy) = (products(x, x_mean, x, x_mean), products(y, y_mean, y, y_mean));
-    if sxx <= 0.0 {
-        return None;
-    }
-    let slope = products(x, x_mean, y, y_mean) / sxx;
-    let intercept = y_mean - slope * x_mean;
-    let residual: f64 = x.iter().zip(y).map(|(x, y)| (y - intercept - slope * x).powi(2)).sum();
-
-    let freedom = (points - 2) as f64;
-    let student = StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| 0.0 < confidence && confidence < 1.0);
+    let fit = Fit::of(x, y)?;
+    let reach = fit.quantile(confidence);
     let coefficient = |value: f64, variance: f64| {
-        let reach =
-            student.map(|student| student.inverse_cdf(f64::midpoint(1.0, confidence)) * variance.sqrt());
+        let reach = reach.map(|quantile| quantile * variance.sqrt());
         let interval = |reach| Interval { low: value - reach, high: value + reach, confidence };
         Coefficient { value, interval: reach.map(interval) }
     };
-    let variance = residual / freedom;
     Some(Line {
-        slope: coefficient(slope, variance / sxx),
-        intercept: coefficient(intercept, variance * (1.0 / points as f64 + x_mean.powi(2) / sxx)),
-        r_squared: (syy > 0.0).then(|| 1.0 - residual / syy),
-        points,
+        slope: coefficient(fit.slope, fit.slope_variance()),
+        intercept: coefficient(fit.intercept, fit.intercept_variance()),
+        r_squared: (fit.syy > 0.0).then(|| 1.0 - fit.residual / fit.syy),
+        points: fit.points,
     })
+}
+
+/// By how much the line of [`ols`] changes from 0 to `at`, in percent of its value at 0.
+///
+/// That is 100·`at`·slope/intercept, a ratio of two estimates that depend on each other, and its interval is Fieller's (Some
+/// problems in interval estimation, 1954): all ratios r for which slope − r·intercept is not significantly other than 0.
+/// There is none of two points, and none if the intercept itself may be 0. `None` where there is no line, or it is 0 at 0.
+#[must_use]
+pub fn change(x: &[f64], y: &[f64], at: f64, confidence: f64) -> Option<Coefficient> {
+    let fit = Fit::of(x, y).filter(|fit| fit.intercept != 0.0)?;
+    let percent = |ratio: f64| 100.0 * at * ratio;
+    let interval = fit.quantile(confidence).and_then(|quantile| fit.ratios(quantile)).map(|ratios| {
+        let [one, other] = ratios.map(percent);
+        Interval { low: one.min(other), high: one.max(other), confidence }
+    });
+    Some(Coefficient { value: percent(fit.slope / fit.intercept), interval })
+}
+
+/// A line with what its intervals are made of.
+struct Fit {
+    slope: f64,
+    intercept: f64,
+    points: usize,
+    x_mean: f64,
+    /// Sums of squared distances: of x and y from their means, and of y from the line.
+    sxx: f64,
+    syy: f64,
+    residual: f64,
+}
+
+impl Fit {
+    fn of(x: &[f64], y: &[f64]) -> Option<Self> {
+        let points = finite(x)?.len();
+        if points < 2 || finite(y)?.len() != points {
+            return None;
+        }
+        let (x_mean, y_mean) = (mean(x)?, mean(y)?);
+        let products = |one: &[f64], one_mean: f64, other: &[f64], other_mean: f64| {
+            one.iter().zip(other).map(|(one, other)| (one - one_mean) * (other - other_mean)).sum::<f64>()
+        };
+        let (sxx, syy) = (products(x, x_mean, x, x_mean), products(y, y_mean, y, y_mean));
+        if sxx <= 0.0 {
+            return None;
+        }
+        let slope = products(x, x_mean, y, y_mean) / sxx;
+        let intercept = y_mean - slope * x_mean;
+        let residual: f64 = x.iter().zip(y).map(|(x, y)| (y - intercept - slope * x).powi(2)).sum();
+        Some(Self { slope, intercept, points, x_mean, sxx, syy, residual })
+    }
+
+    fn freedom(&self) -> f64 {
+        (self.points - 2) as f64
+    }
+
+    /// How many standard errors an interval reaches to either side; `None` with two points.
+    fn quantile(&self, confidence: f64) -> Option<f64> {
+        let student = StudentsT::new(0.0, 1.0, self.freedom()).ok();
+        let student = student.filter(|_| 0.0 < confidence && confidence < 1.0)?;
+        Some(student.inverse_cdf(f64::midpoint(1.0, confidence)))
+    }
+
+    /// Of y around the line.
+    fn variance(&self) -> f64 {
+        self.residual / self.freedom()
+    }
+
+    fn slope_variance(&self) -> f64 {
+        self.variance() / self.sxx
+    }
+
+    fn intercept_variance(&self) -> f64 {
+        self.variance() * (1.0 / self.points as f64 + self.x_mean.powi(2) / self.sxx)
+    }
+
+    /// Of slope and intercept.
+    fn covariance(&self) -> f64 {
+        -self.x_mean * self.slope_variance()
+    }
+
+    /// Between which ratios r of slope to intercept slope − r·intercept is less than `quantile` standard errors from 0; `None`
+    /// if that holds for all r beyond some as well.
+    fn ratios(&self, quantile: f64) -> Option<[f64; 2]> {
+        let reach = quantile * quantile;
+        // The roots of square·r² − 2·linear·r + constant, which is not positive at the estimate.
+        let square = self.intercept.powi(2) - reach * self.intercept_variance();
+        let linear = self.slope * self.intercept - reach * self.covariance();
+        let constant = self.slope.powi(2) - reach * self.slope_variance();
+        let root = (linear * linear - square * constant).max(0.0).sqrt();
+        (square > 0.0).then(|| [(linear - root) / square, (linear + root) / square])
+    }
 }
 
 #[cfg(test)]
@@ -111,6 +183,33 @@ mod tests {
         assert_eq!((line.slope.value, line.intercept.value, line.r_squared), (2.0, 1.0, Some(1.0)));
         assert_eq!((line.slope.interval, line.intercept.interval), (None, None));
         assert_eq!(ols(&[0.0, 2.0, 4.0], &[3.0; 3], 0.95).unwrap().r_squared, None);
+    }
+
+    /// x 0, 1, 2, 3 and y 10, 9, 7, 6: mean 1.5 and 8, sxx 5, sxy −7, so that the line is 10.1 − 1.4·x with residuals −0.1, 0.3,
+    /// −0.3, 0.1. At 2 that is 2.8 of 10.1 less. s² = 0.2/2 = 0.1, Var(slope) = 0.02, Var(intercept) = 0.1·(0.25 + 0.45) = 0.07,
+    /// Cov = −0.03, t(0.975; 2) = 4.302653 and t² = 18.512820. Fieller: a = 102.01 − 1.295897 = 100.714103, b = −14.14 + 0.555385 =
+    /// −13.584615, c = 1.96 − 0.370256 = 1.589744; roots (−13.584615 ∓ √(184.541775 − 160.109594))/100.714103 = −0.183961 and
+    /// −0.085804.
+    #[test]
+    fn a_change_has_the_interval_of_fieller() {
+        let change = change(&[0.0, 1.0, 2.0, 3.0], &[10.0, 9.0, 7.0, 6.0], 2.0, 0.95).unwrap();
+        let near =
+            |ours: f64, expected: f64| assert!((ours - expected).abs() < 1e-3, "{ours} is not {expected}");
+        near(change.value, -280.0 / 10.1);
+        let interval = change.interval.unwrap();
+        near(interval.low, -200.0 * 0.183_961);
+        near(interval.high, -200.0 * 0.085_804);
+    }
+
+    #[test]
+    fn a_change_without_an_interval() {
+        let two = change(&[0.0, 2.0], &[10.0, 5.0], 4.0, 0.95).unwrap();
+        assert_eq!(two, Coefficient { value: -100.0, interval: None });
+        // The intercept may as well be 0: nobody knows of what the change is a part.
+        let loose = change(&[1.0, 2.0, 3.0], &[9.0, -9.0, 9.0], 1.0, 0.95).unwrap();
+        assert_eq!(loose.interval, None);
+        assert_eq!(change(&[1.0, 2.0], &[1.0, 2.0], 1.0, 0.95), None, "0 at 0");
+        assert_eq!(change(&[1.0], &[1.0], 1.0, 0.95), None);
     }
 
     #[test]

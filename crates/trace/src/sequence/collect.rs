@@ -7,6 +7,7 @@ use crate::analysis::{Analysis, Watch};
 use crate::connection::{Connection, Data, Seen};
 use crate::half::duplicate_sack;
 use crate::sequence_number::Unwrap;
+use crate::throughput::Meter;
 use packet::{Ecn, Segment, Tcp};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -37,6 +38,7 @@ struct Gathered {
     acks: Thinned<AckPoint>,
     sacks: Thinned<SackPoint>,
     marks: Thinned<MarkPoint>,
+    throughput: Meter,
 }
 
 impl Collector {
@@ -114,6 +116,7 @@ impl Gathered {
             acks: Thinned::new(limit),
             sacks: Thinned::new(limit),
             marks: Thinned::new(limit),
+            throughput: Meter::new(),
         }
     }
 
@@ -127,6 +130,8 @@ impl Gathered {
             Data::Probe => Some((Kind::Probe, None)),
         };
         let (tcp, first, last) = (segment.tcp, seen.first, seen.end);
+        // A SYN takes the number before the first byte, with or without data.
+        self.throughput.sent(time_ns, first + u64::from(tcp.has(Tcp::SYN)), segment.payload.into());
         if let Some((kind, cause)) = kind {
             self.segments.add(SegmentPoint { time_ns, first, last, kind, cause, push: tcp.has(Tcp::PSH) });
         }
@@ -149,6 +154,7 @@ impl Gathered {
         if let Some(ack) = seen.ack {
             let crate::connection::Ack { number, edge, duplicates } = ack;
             self.acks.add(AckPoint { time_ns, ack: number, edge, duplicates });
+            self.throughput.arrived(time_ns, 1, number);
             let mut mark = |is: bool, mark| {
                 if is {
                     self.marks.add(MarkPoint { time_ns, sequence: number, mark });
@@ -160,6 +166,7 @@ impl Gathered {
             for (index, &(left, right)) in segment.options.sacks().iter().enumerate() {
                 let [first, last] = [left, right].map(|edge| Unwrap::relative(numbers.place(edge)));
                 self.sacks.add(SackPoint { time_ns, first, last, duplicate: twice && index == 0 });
+                self.throughput.arrived(time_ns, first, last);
             }
         }
         if tcp.has(Tcp::RST) {
@@ -185,6 +192,7 @@ impl Gathered {
             sacks: blocks.0,
             marks: marks.0,
             losses: Vec::new(),
+            throughput: self.throughput.finish(connection.last_time - connection.first_time),
             totals,
             base: connection.halves[half].sequence.base(),
         }

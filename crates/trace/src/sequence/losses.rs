@@ -106,6 +106,7 @@ mod tests {
             sacks: vec![],
             marks: vec![],
             losses: vec![],
+            throughput: None,
             totals: crate::sequence::Totals::default(),
             base: Some(u32::MAX - 9),
         };

@@ -1,0 +1,106 @@
+//! Figures that are read off the straight line through runs (TL-22): by how much it changes from where a metric is 0 to a
+//! value of that metric.
+
+use super::{CellFigure, ExpectationError, Range, selects, unit};
+use crate::metric::{Metric, UnknownMetric};
+use crate::statistics::change;
+use crate::{At, Cell, Directory, Expectation, Selection};
+
+/// Confidence of the intervals.
+const CONFIDENCE: f64 = 0.95;
+
+/// Where a line is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Place {
+    metric: Metric,
+    /// In the metric's unit.
+    value: f64,
+}
+
+impl Place {
+    /// What `at` asks for, of an expectation that has nothing which contradicts it.
+    pub(super) fn of(at: &At, expectation: &Expectation) -> Result<Self, ExpectationError> {
+        let unknown = |UnknownMetric { name }| ExpectationError::AtMetric { name };
+        let metric: Metric = at.metric.parse().map_err(unknown)?;
+        let wrong = || ExpectationError::AtUnit { unit: at.unit.clone(), ours: metric.unit() };
+        let scale = unit::factor(&at.unit, metric.unit()).ok_or_else(wrong)?;
+        if !(at.value.is_finite() && at.value > 0.0) {
+            return Err(ExpectationError::AtValue { value: at.value.to_string() });
+        }
+        if expectation.against.is_none() {
+            return Err(ExpectationError::AtAlone);
+        }
+        match &expectation.statistic {
+            Some(name) => Err(ExpectationError::AtStatistic { name: name.clone() }),
+            None => Ok(Self { metric, value: at.value * scale }),
+        }
+    }
+}
+
+/// What lines are drawn through.
+pub(super) struct Lines<'a> {
+    pub(super) directory: &'a Directory,
+    pub(super) workload: Option<&'a str>,
+    /// What falls or rises.
+    pub(super) metric: Metric,
+    pub(super) against: &'a Selection,
+    /// From a rise in percent to the expectation's unit, with its sign.
+    pub(super) scale: f64,
+}
+
+impl Lines<'_> {
+    /// A figure for each line through selected cells and their references: one for all those that have the same levels of
+    /// the factors which `against` does not name, under the number of the first reference. What is to be known goes to `notes`.
+    pub(super) fn figures(
+        &self,
+        place: Place,
+        selected: &[&Cell],
+        notes: &mut Vec<String>,
+    ) -> Vec<CellFigure> {
+        let mut figures = Vec::new();
+        let mut done: Vec<&Cell> = Vec::new();
+        for &cell in selected {
+            if done.iter().any(|other| self.together(cell, other)) {
+                continue;
+            }
+            done.push(cell);
+            let all = self.directory.manifest.cells.iter();
+            let references = all.filter(|other| selects(self.against, other) && self.together(cell, other));
+            let references: Vec<&Cell> = references.collect();
+            let Some(first) = references.first() else {
+                notes.push(format!("nothing to compare with for {}", cell.label()));
+                continue;
+            };
+            let of = selected.iter().filter(|other| self.together(cell, other));
+            let (x, y) = self.points(place.metric, references.iter().chain(of));
+            let Some(change) = change(&x, &y, place.value, CONFIDENCE) else {
+                notes.push(format!("no line through the {} runs with {}", x.len(), cell.label()));
+                continue;
+            };
+            let most = x.iter().copied().fold(0.0, f64::max);
+            if most < place.value {
+                let unit = place.metric.unit();
+                notes.push(format!(
+                    "read beyond the runs, which have at most {} {unit}",
+                    super::rounded(most)
+                ));
+            }
+            let ends = change.interval.map_or([change.value; 2], |interval| [interval.low, interval.high]);
+            let [one, other] = ends.map(|percent| percent * self.scale);
+            let range = Range { low: one.min(other), high: one.max(other) };
+            figures.push(CellFigure { cell: first.number, range, runs: x.len() });
+        }
+        figures
+    }
+
+    fn together(&self, cell: &Cell, other: &Cell) -> bool {
+        super::counterpart(cell, other, self.against)
+    }
+
+    /// Both metrics of all runs of these cells that count and have both.
+    fn points<'c>(&self, x: Metric, cells: impl Iterator<Item = &'c &'c Cell>) -> (Vec<f64>, Vec<f64>) {
+        let runs = cells.flat_map(|cell| self.directory.counting(cell.number, false));
+        let of = |metric: Metric, connections| metric.of_run(connections, self.workload);
+        runs.filter_map(|(_, connections)| Some((of(x, connections)?, of(self.metric, connections)?))).unzip()
+    }
+}

@@ -1,0 +1,43 @@
+// What is drawn below a time-sequence plot, with what its colours mean.
+
+import type { Legend } from "../figures/paper";
+import { SEQUENCE } from "../palette";
+import type { Chart } from "./lines";
+import { bins, throughput } from "./throughput";
+import type { Sequence } from "./unpack";
+import { windows } from "./windows";
+
+export interface Below {
+  /** Name of the figure and of its file. */
+  kind: string;
+  chart: Chart;
+  legend: Legend;
+  caption: string;
+}
+
+/** A step, as legends show it. */
+export const STEP = "M-7,5H0V-4H7";
+
+const ABOUT_THROUGHPUT =
+  "Payload: sent, again too, and delivered, each byte when an acknowledgement or a SACK first told of it. Without SACK all " +
+  "bytes behind a hole count when it is filled. A bin is no shorter than five data segments take on average.";
+
+/** The charts of a run that there is something for. */
+export function below(sequence: Sequence): Below[] {
+  const entry = (name: string, colour: string, path = STEP) => ({ name, colour, path, line: 1.75 });
+  const all: Below[] = [];
+  const [rates, states] = [throughput(sequence), windows(sequence)];
+  if (rates !== null && sequence.throughput !== null) {
+    const legend = [
+      entry(`sent, in ${bins(sequence.throughput)}`, SEQUENCE.sent),
+      entry(`delivered, in ${bins(sequence.throughput)}`, SEQUENCE.delivered),
+      entry("delivered, average since the start", SEQUENCE.average, "M-7,4L7,-4"),
+    ];
+    all.push({ kind: "throughput", chart: rates, legend, caption: ABOUT_THROUGHPUT });
+  }
+  if (states !== null) {
+    const legend = [entry("congestion window", SEQUENCE.cwnd), entry("slow start threshold", SEQUENCE.ssthresh)];
+    all.push({ kind: "congestion-window", chart: states, legend, caption: "Congestion window of the sender." });
+  }
+  return all;
+}
