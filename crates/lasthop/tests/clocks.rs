@@ -181,7 +181,7 @@ fn throughput_is_alike_by_both_clocks() {
 }
 
 /// What an event log says of delays is the model's. This is what the two programs measured, at their ends, by their own readings of the
-/// clock.
+/// clock (L15 of ltcp-newzag: tools report virtual time).
 #[test]
 fn programs_measure_the_links_delay_by_the_virtual_clock() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -194,6 +194,42 @@ fn programs_measure_the_links_delay_by_the_virtual_clock() {
         let measured = delays[of].as_u64().expect("nanoseconds");
         assert!((alone..alone + 1000).contains(&measured), "{of}: {alone} ns, and {delays}");
     }
+}
+
+/// L15 again, with the tool that its evidence names: an echo takes two propagations of 30 ms and two transmissions of 84 bytes.
+#[test]
+fn ping_reports_virtual_time() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    if !Path::new("/bin/ping").exists() {
+        println!("skipped: ping by the virtual clock: ping is not installed");
+        return;
+    }
+    let plan = r#"
+        seed = 7
+        [scenario]
+        [[scenario.links]]
+        name = "air"
+        between = ["mobile", "server"]
+        down = "rate=2mbit,delay=30ms"
+        up = "rate=2mbit,delay=30ms"
+        [[workloads]]
+        name = "echo"
+        kind = "command"
+        node = "mobile"
+        command = "ping -c 5 -i 0.3 {address.server}"
+        [capture]
+        keep = "all"
+    "#;
+    let output = lab.run(plan, &["--clock", "virtual"]);
+    assert!(output.status.success(), "{}", lab::text(&output.stderr));
+    let said = std::fs::read_to_string(lab.path("out/logs/c000-r00-echo.log")).expect("its output");
+    let times: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.split_once("time=")?.1.split_once(" ms"))
+        .map(|(time, _)| time)
+        .collect();
+    // 60.672 ms; ping says three digits.
+    assert_eq!(times, ["60.7"; 5], "{said}");
 }
 
 /// "Packets leave at their logical time to 1 us."
