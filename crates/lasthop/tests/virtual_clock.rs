@@ -207,6 +207,50 @@ fn a_guest_that_crashes_shows_its_console() {
 }
 
 #[test]
+fn a_guest_without_memory_says_so() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let hungry = plan(
+        r#"
+        [[workloads]]
+        name = "hungry"
+        kind = "command"
+        node = "mobile"
+        command = "tail /dev/zero; true"
+        "#,
+    );
+    // The run itself goes on without the program, and would seem to have gone well.
+    let output = lab.run(&hungry, &[VIRTUAL, &["--guest-memory", "96"]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("the guest's 96 MiB of memory do not suffice: --guest-memory gives it more"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_campaign_goes_on_with_what_it_was_begun_with() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let output = lab.run(&plan(BULK), &[VIRTUAL, &["--guest-memory", "256"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let resume = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+        command.current_dir(lab.folder()).args(["run", "--resume", "out"]).args(arguments);
+        let output = command.output().expect("lasthop runs");
+        (output.status.code(), text(&output.stderr))
+    };
+    let (status, said) = resume(VIRTUAL);
+    assert_eq!(status, Some(1));
+    let told =
+        "out was begun with --guest-memory 256 MiB, and this is 512 MiB: go on with the same, or begin anew";
+    assert!(said.contains(told), "{said}");
+    let (status, said) = resume(&[]);
+    assert_eq!(status, Some(1));
+    assert!(said.contains("go on with --clock virtual"), "{said}");
+    assert_eq!(resume(&[VIRTUAL, &["--guest-memory", "256"]].concat()).0, Some(0), "nothing is left to do");
+}
+
+#[test]
 fn nothing_is_left_of_a_guest_whose_caller_was_killed() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
     let marker = format!("lasthop-virtual-{}", std::process::id());
