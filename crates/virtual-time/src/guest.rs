@@ -34,10 +34,13 @@ pub fn entry() -> Option<ExitCode> {
     }
     let started = Instant::now();
     let work = Path::new(WORK);
-    let ended = match run(work, started) {
-        Ok(status) => GuestEnded { status: status.code(), message: by_signal(status), at: now(started) },
-        Err(error) => GuestEnded { status: None, message: Some(error), at: now(started) },
+    let (status, message) = match run(work, started) {
+        Ok(status) => (status.code(), by_signal(status)),
+        Err(error) => (None, Some(error)),
     };
+    let counters = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let ended =
+        GuestEnded { status, message, at: now(started), killed_for_memory: killed_for_memory(&counters) };
     // The console has what cannot be written.
     if let Err(error) = ended.write(work) {
         eprintln!("lasthop: write how the guest ended: {error}; {ended:?}");
@@ -49,6 +52,12 @@ pub fn entry() -> Option<ExitCode> {
 /// Virtual nanoseconds.
 fn now(started: Instant) -> u64 {
     started.elapsed().as_nanos() as u64
+}
+
+/// From `/proc/vmstat`.
+fn killed_for_memory(counters: &str) -> u64 {
+    let killed = counters.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    killed.and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
 fn by_signal(status: ExitStatus) -> Option<String> {
@@ -162,4 +171,15 @@ fn show_progress(work: &Path, started: Instant) -> Result<(), String> {
     };
     let started: io::Result<_> = thread::Builder::new().name("progress".into()).spawn(write);
     started.map(drop).map_err(|error| format!("start a thread: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_were_killed_for_memory() {
+        assert_eq!(killed_for_memory("nr_free_pages 5\noom_kill 2\noom_kill_other 9\n"), 2);
+        assert_eq!(killed_for_memory(""), 0);
+    }
 }

@@ -59,8 +59,6 @@ pub struct Ended {
     pub guest: GuestEnded,
     /// From boot to power-off, by the host's clock.
     pub wall_time: Duration,
-    /// Its kernel killed a program since there was no memory left: whatever came out is not what would have.
-    pub out_of_memory: bool,
 }
 
 /// Why there is no result.
@@ -188,11 +186,7 @@ impl Instance {
             }
         };
         match GuestEnded::read(&self.work) {
-            Some(guest) => Ok(Some(Ended {
-                guest,
-                wall_time: self.started.elapsed(),
-                out_of_memory: out_of_memory(&self.console()),
-            })),
+            Some(guest) => Ok(Some(Ended { guest, wall_time: self.started.elapsed() })),
             None => Err(Error::Crashed { status, console: self.console() }),
         }
     }
@@ -202,11 +196,6 @@ impl Instance {
         let lines = self.console.take().map(|console| console.join().unwrap_or_default());
         lines.unwrap_or_default().into()
     }
-}
-
-/// How the kernel's killer begins what it says.
-fn out_of_memory(console: &[String]) -> bool {
-    console.iter().any(|line| line.contains("Out of memory: Killed process"))
 }
 
 impl Drop for Instance {
@@ -229,10 +218,5 @@ mod tests {
         assert_eq!(lines.front().map(String::as_str), Some("line 40"));
         assert_eq!(console_text(&[String::new(), " a ".into(), "b".into()]), "a | b");
         assert_eq!(console_text(&[]), "it said nothing");
-        assert!(!out_of_memory(&["a".into()]));
-        assert!(out_of_memory(&[
-            "a".into(),
-            "Out of memory: Killed process 33 (program) total-vm:9kB".into()
-        ]));
     }
 }

@@ -41,6 +41,8 @@ pub struct GuestEnded {
     pub message: Option<String>,
     /// Virtual nanoseconds since boot.
     pub at: u64,
+    /// Programs that the guest's kernel killed since there was no memory left: whatever came out is not what would have.
+    pub killed_for_memory: u64,
 }
 
 impl Order {
@@ -126,7 +128,7 @@ mod tests {
         order.write(folder.path()).expect("written");
         assert_eq!(Order::read(folder.path()).expect("read"), order);
         assert_eq!(GuestEnded::read(folder.path()), None, "it has not ended");
-        let ended = GuestEnded { status: Some(3), message: None, at: 17 };
+        let ended = GuestEnded { status: Some(3), message: None, at: 17, killed_for_memory: 0 };
         ended.write(folder.path()).expect("written");
         assert_eq!(GuestEnded::read(folder.path()), Some(ended));
         assert_eq!(read_progress(folder.path()), 0);

@@ -137,7 +137,7 @@ impl Guests {
         let ended = boot.start().and_then(|instance| instance.wait(interrupted, advanced));
         let guest = match ended {
             Ok(None) => return Ok(Outcome::Interrupted),
-            Ok(Some(ended)) if ended.out_of_memory => {
+            Ok(Some(ended)) if ended.guest.killed_for_memory > 0 => {
                 let reason = format!(
                     "the guest's {} MiB of memory do not suffice: --guest-memory gives it more",
                     self.about.memory_mib

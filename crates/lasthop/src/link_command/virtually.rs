@@ -88,7 +88,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         said.pass_on();
     }
     let Some(ended) = ended else { return Ok(INTERRUPTED) };
-    if ended.out_of_memory {
+    if ended.guest.killed_for_memory > 0 {
         return Err("the guest's memory does not suffice: --guest-memory gives it more".into());
     }
     for file in wanted {
