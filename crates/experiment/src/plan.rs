@@ -196,6 +196,11 @@ impl Plan {
             {
                 cells.retain(|cell| cell.level(factor).is_some_and(|level| levels.contains(&level)));
             }
+            if cells.is_empty() {
+                return Err(format!(
+                    "`{selection}`: no cell has all these levels; write FACTOR=LEVEL,LEVEL… for any of several"
+                ));
+            }
         }
         Ok(cells)
     }

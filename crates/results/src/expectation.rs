@@ -177,6 +177,12 @@ pub fn check(expectation: &Expectation, factors: &[Factor]) -> Result<(), Expect
     Figure::of(expectation).map(|_| ())
 }
 
+/// Whether any cell of a campaign is one that an expectation is about: a part of a plan has only some.
+#[must_use]
+pub fn concerns(directory: &Directory, expectation: &Expectation) -> bool {
+    directory.manifest.cells.iter().any(|cell| selects(&expectation.of, cell))
+}
+
 /// Evaluates an expectation over the good runs of a campaign, finished or not.
 ///
 /// Each cell that `of` selects gives one figure over its repetitions: its mean (by default; `means` is another word for

@@ -1,6 +1,6 @@
 //! What a time-sequence graph shows of one connection: when which bytes were sent, acknowledged, told by SACK, and lost.
 //!
-//! The graph is tcptrace's (LL-33): sequence numbers over time, one graph a direction. All numbers are relative (0 is the
+//! The graph is tcptrace's (L34): sequence numbers over time, one graph a direction. All numbers are relative (0 is the
 //! SYN, 1 the first byte of data) and do not wrap. Times count from the first packet of the connection.
 //!
 //! A series has at most so many points of each sort as the reader is told, however long the connection is; see [`thin`]

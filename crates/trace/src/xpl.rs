@@ -1,4 +1,4 @@
-//! Time-sequence graphs as files for xplot, named and drawn as those of `tcptrace -S` (LL-33): `a2b_tsg.xpl` has what a sent
+//! Time-sequence graphs as files for xplot, named and drawn as those of `tcptrace -S` (L34): `a2b_tsg.xpl` has what a sent
 //! and what b answered.
 
 use crate::TraceError;

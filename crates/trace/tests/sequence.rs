@@ -1,4 +1,4 @@
-//! The time-sequence graph of a real run, and the true cause of each loss in it (LL-33, TL-16).
+//! The time-sequence graph of a real run, and the true cause of each loss in it (L34, TL-16).
 
 use capture::table::Reader;
 use std::path::{Path, PathBuf};

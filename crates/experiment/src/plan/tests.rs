@@ -111,6 +111,8 @@ fn only_some_cells() {
     let error = numbers(&["loss=lite1"]).unwrap_err();
     assert_eq!(error, "`loss=lite1`: there is no level of loss `lite1`: did you mean `lite-1`?");
     assert!(numbers(&["loss"]).unwrap_err().contains("FACTOR=LEVEL"));
+    let none = numbers(&["loss=lite-0", "loss=lite-1"]).unwrap_err();
+    assert!(none.starts_with("`loss=lite-1`: no cell has all these levels"), "{none}");
 }
 
 /// The example scenario of LTCP (ltcp-newzag 1.3, T3.1): hosts 1 and 2, routers 3 and 4.

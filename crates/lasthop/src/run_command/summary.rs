@@ -133,9 +133,13 @@ fn rate(bits: Option<f64>) -> String {
     BitRate::from_bits_per_second(bits / digits * digits).map_or("0bit".to_owned(), |rate| rate.to_string())
 }
 
-/// What the plan expects from the literature, and ours beside it.
-pub fn comparison(directory: &Directory) -> Option<Table> {
-    let expectations = &directory.manifest.expectations;
+/// What the plan expects from the literature of the cells that were run, and ours beside it; and how much of it is about others.
+fn comparison(directory: &Directory) -> Option<(Table, usize)> {
+    let (expectations, others): (Vec<_>, Vec<_>) = directory
+        .manifest
+        .expectations
+        .iter()
+        .partition(|expectation| expectation::concerns(directory, expectation));
     if expectations.is_empty() {
         return None;
     }
@@ -158,7 +162,7 @@ pub fn comparison(directory: &Directory) -> Option<Table> {
             within.to_owned(),
         ]);
     }
-    Some(table)
+    Some((table, others.len()))
 }
 
 /// Three significant digits.
@@ -180,8 +184,11 @@ pub fn print(directory: &Directory, measure: &str, overloaded: bool, as_json: bo
         return Ok(());
     }
     anstream::println!("{}", trimmed(&table(directory, measure, overloaded)));
-    if let Some(table) = comparison(directory) {
+    if let Some((table, others)) = comparison(directory) {
         anstream::println!("\nBeside the literature:\n{}", trimmed(&table));
+        if others > 0 {
+            anstream::println!(" {others} more are about cells that were not run");
+        }
     }
     Ok(())
 }

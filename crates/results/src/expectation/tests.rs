@@ -273,3 +273,15 @@ fn a_line_that_cannot_be_read_says_why() {
         "another unit of the same quantity"
     );
 }
+
+#[test]
+fn what_a_part_of_a_plan_is_about() {
+    let part = campaign(&[(0, Good, 1.0)]);
+    let about = |levels: &[(&str, &[&str])]| {
+        let mut expectation = expectation();
+        expectation.of = selection(levels);
+        concerns(&part, &expectation)
+    };
+    assert!(about(&[("loss", &["none"])]) && about(&[]));
+    assert!(!about(&[("loss", &["three"])]));
+}
