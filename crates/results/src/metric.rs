@@ -119,7 +119,7 @@ impl Metric {
         }
         let tcp = || Count::of(measured.iter().filter(|row| row.protocol == Protocol::Tcp));
         match self {
-            Self::Goodput => Some(goodput(&measured)),
+            Self::Goodput => goodput(&measured),
             Self::Completion => completion(&measured),
             Self::Retransmissions => Some(tcp()?.retransmissions as f64),
             Self::RetransmissionRate => tcp()?.percent(|count| count.retransmissions),
@@ -129,7 +129,7 @@ impl Metric {
             Self::Loss => Count::of(measured.iter().filter(|row| row.protocol != Protocol::Tcp))?
                 .percent(|count| count.lost),
             Self::Fairness => fairness(connections),
-            Self::Bytes => Some(measured.iter().map(|row| row.bytes as f64).sum()),
+            Self::Bytes => carriers(&measured).map(|rows| rows.iter().map(|row| row.bytes as f64).sum()),
         }
     }
 }
@@ -190,10 +190,9 @@ impl Count {
 }
 
 /// All bytes over the time in which at least one of the connections was there, in bit/s: of one connection its own, of several
-/// side by side what they carry together, of several in a row what they carry while there is one. A program's own row, which
-/// has no bytes, counts only where there is nothing else.
-fn goodput(rows: &[&Connection]) -> f64 {
-    let carriers: Vec<_> = rows.iter().filter(|row| row.protocol != Protocol::Program).collect();
+/// side by side what they carry together, of several in a row what they carry while there is one.
+fn goodput(rows: &[&Connection]) -> Option<f64> {
+    let carriers = carriers(rows)?;
     let mut times: Vec<_> = carriers.iter().map(|row| (row.start_ns, row.end_ns)).collect();
     times.sort_unstable();
     let (mut busy, mut until) = (0, 0);
@@ -202,7 +201,14 @@ fn goodput(rows: &[&Connection]) -> f64 {
         until = until.max(end);
     }
     let bytes: u64 = carriers.iter().map(|row| row.bytes).sum();
-    if busy == 0 { 0.0 } else { bytes as f64 * 8e9 / busy as f64 }
+    Some(if busy == 0 { 0.0 } else { bytes as f64 * 8e9 / busy as f64 })
+}
+
+/// The rows that say what was carried. A program's own row does not, and where it is alone (the run has no capture, by which its
+/// connections are known) nobody knows.
+fn carriers<'a>(rows: &[&'a Connection]) -> Option<Vec<&'a Connection>> {
+    let carriers: Vec<_> = rows.iter().filter(|row| row.protocol != Protocol::Program).copied().collect();
+    (!carriers.is_empty()).then_some(carriers)
 }
 
 /// Jain's index of the goodputs of all TCP connections.

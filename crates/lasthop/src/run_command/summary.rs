@@ -6,7 +6,7 @@ use link::units::BitRate;
 use results::expectation;
 use results::metric::{Metric, cell_values};
 use results::statistics::{self, Bootstrap, Distribution, Estimator, Interval};
-use results::{Cell, Directory, Verdict};
+use results::{Cell, Directory, Protocol, Verdict};
 use serde_json::{Map, Value, json};
 
 /// One cell in figures.
@@ -76,16 +76,15 @@ pub fn table(directory: &Directory, measure: &str, overloaded: bool) -> Table {
     let factors = &directory.manifest.factors;
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    let columns = [
-        "runs",
-        "goodput, median",
-        "mean",
-        "95 % interval",
-        "retransmitted",
-        "timeouts",
-        "rtt, median",
-        "not good",
-    ];
+    // How long a program took is known of each run; what its connections carried, only of those with a capture.
+    let program = directory
+        .connections
+        .iter()
+        .flatten()
+        .any(|row| row.workload == measure && row.protocol == Protocol::Program);
+    let columns =
+        ["goodput, median", "mean", "95 % interval", "retransmitted", "timeouts", "rtt, median", "not good"];
+    let columns = ["runs"].into_iter().chain(program.then_some("time, median")).chain(columns);
     table.set_header(factors.iter().map(|factor| factor.name.as_str()).chain(columns));
     for cell in &directory.manifest.cells {
         let figures = Figures { directory, cell, measure, overloaded };
@@ -96,8 +95,9 @@ pub fn table(directory: &Directory, measure: &str, overloaded: bool) -> Table {
         };
         let all = Distribution::of(&goodput);
         let mut row: Vec<String> = cell.levels.iter().map(|level| level.level.clone()).collect();
+        row.push(figures.ended().to_string());
+        row.extend(program.then(|| number(median(Metric::Completion), " s", 3)));
         row.extend([
-            figures.ended().to_string(),
             rate(all.map(|all| all.median)),
             rate(all.map(|all| all.mean)),
             interval(&goodput).map_or_else(
