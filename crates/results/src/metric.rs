@@ -220,8 +220,10 @@ fn fairness(rows: &[Connection]) -> Option<f64> {
     (goodputs.len() > 1 && squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))
 }
 
-/// In seconds.
+/// In seconds. Of programs it is how long they ran, whether or not a capture shows when their connections were closed.
 fn completion(rows: &[&Connection]) -> Option<f64> {
+    let programs: Vec<_> = rows.iter().filter(|row| row.protocol == Protocol::Program).copied().collect();
+    let rows = if programs.is_empty() { rows } else { &programs };
     let start = rows.iter().map(|row| row.start_ns).min()?;
     let end = rows.iter().map(|row| row.end_ns).max()?;
     rows.iter().all(|row| row.complete).then(|| end.saturating_sub(start) as f64 / 1e9)

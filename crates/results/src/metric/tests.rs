@@ -42,6 +42,7 @@ fn pauses_between_requests_do_not_count() {
     // What it carried is not known without a capture: that is not nothing.
     assert_eq!(Metric::Goodput.of_run(std::slice::from_ref(&program), None), None);
     assert_eq!(Metric::Bytes.of_run(std::slice::from_ref(&program), None), None);
+    assert_eq!(Metric::Completion.of_run(&[program.clone(), transfer(1, 103, 1, 0)], None), Some(100.0));
     assert_eq!(Metric::Completion.of_run(&[program], None), Some(100.0));
 }
 
