@@ -136,18 +136,20 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     finish(job, &experiment, &mesh, ending, outcome, &files)
 }
 
-/// What a run has open beside what its scenario asks for: logs, captures, the recorder, the kernel's interfaces.
+/// Descriptors that a run has open beside what its scenario asks for (logs, captures, the recorder, the kernel's interfaces), with room to
+/// spare.
 const DESCRIPTORS: u64 = 256;
 
-/// With 200 links a run needs more than the 1024 descriptors that a process usually may have. The limit is raised to what the scenario
-/// needs and no further, since its programs inherit it; where that is more than may be asked for, what fails says so.
+/// With 200 links or some hundred connections a run needs more than the 1024 descriptors that a process usually may have. A link has four
+/// of them, a node one or two, a connection two (one for each end); twice that is asked for. The limit is raised no further, since the run's
+/// programs inherit it; where that is more than may be asked for, what fails says so.
 fn raise_descriptor_limit(experiment: &Experiment) {
     let count = |things: usize, each: u64| things as u64 * each;
     let scenario = &experiment.scenario;
     let needed = DESCRIPTORS
         + count(scenario.links.len(), 8)
         + count(scenario.nodes.len(), 4)
-        + count(experiment.workloads.len(), 16);
+        + experiment.workloads.iter().map(|workload| 4 * u64::from(workload.kind.connections())).sum::<u64>();
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: enough(limit, needed), ..limit });
 }

@@ -98,4 +98,13 @@ pub enum Amount {
 impl Kind {
     /// The names in a plan.
     pub const NAMES: [&str; 4] = ["bulk", "request", "datagrams", "command"];
+
+    /// Connections that it has open at the same time, as far as they are this process's own.
+    #[must_use]
+    pub fn connections(&self) -> u32 {
+        match self {
+            Self::Bulk { connections, .. } | Self::Request { connections, .. } => *connections,
+            Self::Datagrams { .. } | Self::Command { .. } => 1,
+        }
+    }
 }

@@ -48,8 +48,8 @@ fn fates(log: &Path) -> Vec<Fate> {
     fates
 }
 
-/// Datagrams of 200 bytes (228 with headers) from server to mobile, one every 2 ms, over `link`.
-fn datagrams(link: &str) -> String {
+/// `link` between mobile and server, what crosses it, and all that is known of each packet.
+fn plan(link: &str, workload: &str) -> String {
     format!(
         r#"
         seed = 7
@@ -59,6 +59,16 @@ fn datagrams(link: &str) -> String {
         between = ["mobile", "server"]
         {link}
         [[workloads]]
+        {workload}
+        [capture]
+        keep = "all"
+        "#
+    )
+}
+
+/// Datagrams of 200 bytes (228 with headers) from server to mobile, one every 2 ms, over `link`.
+fn datagrams(link: &str) -> String {
+    let flow = r#"
         name = "flow"
         kind = "datagrams"
         from = "server"
@@ -66,10 +76,8 @@ fn datagrams(link: &str) -> String {
         rate = "800kbit"
         size = "200B"
         duration = "3s"
-        [capture]
-        keep = "all"
-        "#
-    )
+    "#;
+    plan(link, flow)
 }
 
 /// Transmission and propagation: a packet that finds the link free is through after 228 bytes at 2 Mbit/s and 30 ms.
@@ -204,23 +212,14 @@ fn ping_reports_virtual_time() {
         println!("skipped: ping by the virtual clock: ping is not installed");
         return;
     }
-    let plan = r#"
-        seed = 7
-        [scenario]
-        [[scenario.links]]
-        name = "air"
-        between = ["mobile", "server"]
-        down = "rate=2mbit,delay=30ms"
-        up = "rate=2mbit,delay=30ms"
-        [[workloads]]
+    let link = "down = \"rate=2mbit,delay=30ms\"\nup = \"rate=2mbit,delay=30ms\"";
+    let echo = r#"
         name = "echo"
         kind = "command"
         node = "mobile"
         command = "ping -c 5 -i 0.3 {address.server}"
-        [capture]
-        keep = "all"
     "#;
-    let output = lab.run(plan, &["--clock", "virtual"]);
+    let output = lab.run(&plan(link, echo), &["--clock", "virtual"]);
     assert!(output.status.success(), "{}", lab::text(&output.stderr));
     let said = std::fs::read_to_string(lab.path("out/logs/c000-r00-echo.log")).expect("its output");
     let times: Vec<&str> = said
@@ -236,15 +235,7 @@ fn ping_reports_virtual_time() {
 #[test]
 fn packets_leave_within_a_microsecond_by_the_virtual_clock() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    let bulk = r#"
-        seed = 7
-        [scenario]
-        [[scenario.links]]
-        name = "air"
-        between = ["mobile", "server"]
-        profile = "umts"
-        loss = "lite-3"
-        [[workloads]]
+    let download = r#"
         name = "download"
         kind = "bulk"
         from = "server"
@@ -252,7 +243,7 @@ fn packets_leave_within_a_microsecond_by_the_virtual_clock() {
         bytes = "300kB"
     "#;
     for plan in [
-        bulk,
+        &plan("profile = \"umts\"\nloss = \"lite-3\"", download),
         &datagrams(r#"down = "rate=2mbit,delay=30ms""#),
         &datagrams(r#"down = "delay=123us,jitter=50us""#),
     ] {

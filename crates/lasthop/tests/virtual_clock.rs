@@ -30,6 +30,13 @@ fn plan(workloads: &str) -> String {
     )
 }
 
+/// One program, on the mobile.
+fn on_mobile(command: &str) -> String {
+    format!(
+        "[[workloads]]\nname = \"program\"\nkind = \"command\"\nnode = \"mobile\"\ncommand = \"{command}\"\n"
+    )
+}
+
 const BULK: &str = r#"
 [[workloads]]
 name = "download"
@@ -171,15 +178,7 @@ fn the_host_stays_as_it_was() {
 #[test]
 fn time_that_stands_still_is_noticed() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    let busy = plan(
-        r#"
-        [[workloads]]
-        name = "busy"
-        kind = "command"
-        node = "mobile"
-        command = "sleep 2; while :; do :; done"
-        "#,
-    );
+    let busy = plan(&on_mobile("sleep 2; while :; do :; done"));
     let output = lab.run(&busy, &[VIRTUAL, &["--patience", "3"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
@@ -190,15 +189,7 @@ fn time_that_stands_still_is_noticed() {
 #[test]
 fn a_guest_that_crashes_shows_its_console() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    let crash = plan(
-        r#"
-        [[workloads]]
-        name = "crash"
-        kind = "command"
-        node = "mobile"
-        command = "echo 2 > /proc/sys/vm/panic_on_oom; tail /dev/zero"
-        "#,
-    );
+    let crash = plan(&on_mobile("echo 2 > /proc/sys/vm/panic_on_oom; tail /dev/zero"));
     let output = lab.run(&crash, &[VIRTUAL, &["--guest-memory", "96"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
@@ -209,15 +200,7 @@ fn a_guest_that_crashes_shows_its_console() {
 #[test]
 fn a_guest_without_memory_says_so() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    let hungry = plan(
-        r#"
-        [[workloads]]
-        name = "hungry"
-        kind = "command"
-        node = "mobile"
-        command = "tail /dev/zero; true"
-        "#,
-    );
+    let hungry = plan(&on_mobile("tail /dev/zero; true"));
     // The run itself goes on without the program, and would seem to have gone well.
     let output = lab.run(&hungry, &[VIRTUAL, &["--guest-memory", "96"]].concat());
     assert_eq!(output.status.code(), Some(1));
@@ -226,6 +209,30 @@ fn a_guest_without_memory_says_so() {
         said.contains("the guest's 96 MiB of memory do not suffice: --guest-memory gives it more"),
         "{said}"
     );
+}
+
+/// A guest's programs may have 1024 descriptors unless a run asks for more.
+#[test]
+fn hundreds_of_connections() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let many = r#"
+        seed = 7
+        [scenario]
+        [[scenario.links]]
+        name = "air"
+        between = ["mobile", "server"]
+        down = "rate=100mbit,delay=1ms"
+        [[workloads]]
+        name = "flows"
+        kind = "bulk"
+        from = "server"
+        to = "mobile"
+        duration = "4s"
+        connections = 700
+    "#;
+    let output = lab.run(many, VIRTUAL);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(lab.journal()[0]["connections"].as_array().map(Vec::len), Some(700));
 }
 
 #[test]
