@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The connections that are known: made when one is established in the control group or its program asks for Lite, removed when it ends.
+ */
+#ifndef LITE_CONNECTIONS_H
+#define LITE_CONNECTIONS_H
+
+#include "learn.h"
+
+#define FAMILY_IP4 2
+#define FAMILY_IP6 10
+
+const volatile struct tunables tunables = {
+	.localization = BITS,
+	.bits = 4,
+	.window = 6 << 20,
+	.guess_burst = 1000,
+	.guess_interval_ns = 1000000,
+};
+
+struct totals totals = {};
+
+/* All connections of the control group, Lite or not: those that are not are told at once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct tuple);
+	__type(value, struct track);
+} tracks SEC(".maps");
+
+/* Hosts that share at least one Lite connection: packets of all others pass after this one look. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct addresses);
+	__type(value, struct pair);
+} pairs SEC(".maps");
+
+/* What programs have asked for; a listener's is handed on to the sockets it accepts. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct kept);
+} sockets SEC(".maps");
+
+static __always_inline void mapped(__u8 *to, __u32 ip4)
+{
+	__u32 *words = (__u32 *)to;
+
+	words[0] = 0;
+	words[1] = 0;
+	words[2] = bpf_htonl(0xffff);
+	words[3] = ip4;
+}
+
+/* One more Lite connection between two hosts. Two processors may do this at once: a slot is taken by whoever is first. */
+int add_to_pair(struct tuple *tuple)
+{
+	struct pair empty = {};
+	struct pair *pair;
+	__u32 i;
+
+	if (!tuple)
+		return 0;
+	bpf_map_update_elem(&pairs, &tuple->addresses, &empty, BPF_NOEXIST);
+	pair = bpf_map_lookup_elem(&pairs, &tuple->addresses);
+	if (!pair)
+		return 0;
+	__sync_fetch_and_add(&pair->connections, 1);
+	for (i = 0; i < SLOTS; i++)
+		if (__sync_val_compare_and_swap(&pair->slots[i], 0, tuple->ports) == 0)
+			break;
+	return 0;
+}
+
+/*
+ * One less. The entry goes with the last connection; should another be added at that moment, it is not found here, and its damaged segments are
+ * lost to it as to any TCP.
+ */
+int remove_from_pair(struct tuple *tuple)
+{
+	struct pair *pair;
+	__u32 i;
+
+	if (!tuple)
+		return 0;
+	pair = bpf_map_lookup_elem(&pairs, &tuple->addresses);
+	if (!pair)
+		return 0;
+	for (i = 0; i < SLOTS; i++)
+		if (__sync_val_compare_and_swap(&pair->slots[i], tuple->ports, 0) == tuple->ports)
+			break;
+	if (__sync_fetch_and_add(&pair->connections, -1) == 1)
+		bpf_map_delete_elem(&pairs, &tuple->addresses);
+	return 0;
+}
+
+/* A connection without its template. */
+static __always_inline void begin(struct track *track, __u32 rcv_nxt, __u32 ack)
+{
+	track->credit_ns = (__u64)tunables.guess_burst * tunables.guess_interval_ns;
+	track->refilled_ns = bpf_ktime_get_ns();
+	track->contiguous = rcv_nxt;
+	track->highest = rcv_nxt;
+	track->ack = ack;
+}
+
+/* Enters a connection. */
+static __always_inline void enter(struct tuple *tuple, struct track *track)
+{
+	if (bpf_map_update_elem(&tracks, tuple, track, BPF_ANY)) {
+		__sync_fetch_and_add(&totals.untracked, 1);
+		return;
+	}
+	if (track->lite)
+		add_to_pair(tuple);
+}
+
+/* Forgets one that has ended. */
+static __always_inline void forget(struct tuple *tuple)
+{
+	struct track *track = bpf_map_lookup_elem(&tracks, tuple);
+
+	if (!track)
+		return;
+	if (track->lite)
+		remove_from_pair(tuple);
+	bpf_map_delete_elem(&tracks, tuple);
+}
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Risk analysis and salvage of a damaged segment whose connection is found (P II-B c to e, P II-C steps 3 and 4).
+ *
+ * The pure crate `recovery` does the same; a test holds both to each other.
+ */
+#ifndef LITE_JUDGE_H
+#define LITE_JUDGE_H
+
+#include "localize.h"
+
+#define NOP 1
+
+/* What substituting the predicted fields has shown. */
+enum confirmation {
+	UNCONFIRMED,
+	CONFIRMED,
+	AMBIGUOUS,
+};
+
+/* Where the data begin, and how many bytes they are; the reason if it cannot be told. */
+static __always_inline int measure(struct work *work, const struct track *track)
+{
+	__u32 said = (work->tcp.offset >> 4) * 4;
+	const __u8 *options = work->segment + TCP_LEN;
+
+	work->header_len = track->header_len;
+	work->genuine_sack = 0;
+	if (said != track->header_len) {
+		enum shape shape = OTHER;
+
+		if (said >= TCP_LEN && said <= work->len)
+			shape = shape_of(options, said - TCP_LEN);
+		if ((shape == TIME_STAMPS_SACK && track->header_len == TCP_LEN + TEMPLATE) ||
+		    (shape == SACK && track->header_len == TCP_LEN)) {
+			work->header_len = said;
+			work->genuine_sack = said - track->header_len;
+		} else if (track->sack_seen) {
+			return TCP_LITE_HEADER_LENGTH;
+		}
+	}
+	if (work->len <= work->header_len)
+		return TCP_LITE_EMPTY;
+	work->payload = work->len - work->header_len;
+	/* The length is the usual one, and what comes behind looks like SACK blocks: then the length may be what was hit. */
+	if (track->sack_seen && !work->genuine_sack && work->payload >= 4 &&
+	    is_sack_kind(work->segment + (track->header_len == TCP_LEN ? TCP_LEN : TCP_LEN + TEMPLATE)))
+		return TCP_LITE_HEADER_LENGTH;
+	return 0;
+}
+
+/* The header as it must be wherever that is known: fields that never change are repaired (P II-C, step 3), all others are as received. */
+static __always_inline void repair_constants(struct work *work)
+{
+	__builtin_memcpy(work->fixed, work->segment, HEADER_MAX);
+	work->fixed_tcp.remote_port = bpf_htons(work->tuple.ports >> 16);
+	work->fixed_tcp.local_port = bpf_htons(work->tuple.ports);
+	work->fixed_tcp.offset = work->header_len / 4 << 4;
+	work->fixed_tcp.flags = FLAG_ACK | (work->tcp.flags & FLAG_PSH);
+	work->fixed_tcp.urgent = 0;
+}
+
+/* Whether a field that never changes had to be repaired. FIN is cleared whether it was genuine or not (P II-A). */
+static __always_inline __u32 constants_were_wrong(struct work *work)
+{
+	return work->tuple.ports != work->received_ports || work->fixed_tcp.offset != work->tcp.offset ||
+	       (work->tcp.flags & ~(FLAG_PSH | FLAG_FIN)) != FLAG_ACK || work->tcp.urgent != 0;
+}
+
+/*
+ * Whether substituting what is predicted makes the received checksum right: then only the header was hit, and all of it is known. One field at a
+ * time, and at last all that a damaged burst may have hit. The repaired header is in work->fixed then.
+ */
+int confirm(struct work *work, struct track *track)
+{
+	__u32 sum, options, ack, window, seq;
+	__u32 places[3], i;
+
+	if (!work || !track)
+		return UNCONFIRMED;
+	sum = work->sum + folded(bpf_csum_diff((__be32 *)work->segment, TCP_LEN, (__be32 *)work->fixed, TCP_LEN, 0));
+	if (folded(sum) == 0xffff)
+		return CONFIRMED;
+	options = folded(bpf_csum_diff((__be32 *)(work->segment + TCP_LEN), HEADER_MAX - TCP_LEN, (__be32 *)work->template,
+				       HEADER_MAX - TCP_LEN, 0));
+	if (folded(sum + options) == 0xffff) {
+		__builtin_memcpy(work->fixed + TCP_LEN, work->template, HEADER_MAX - TCP_LEN);
+		return CONFIRMED;
+	}
+	ack = bpf_htonl(track->ack);
+	window = track->window;
+	if (folded(sum + turned_long(work->tcp.ack, ack)) == 0xffff) {
+		work->fixed_tcp.ack = ack;
+		return CONFIRMED;
+	}
+	if (folded(sum + turned(work->tcp.window, window)) == 0xffff) {
+		work->fixed_tcp.window = window;
+		return CONFIRMED;
+	}
+	places[0] = track->contiguous;
+	places[1] = work->rcv_nxt;
+	places[2] = track->highest;
+	for (i = 0; i < 3; i++) {
+		seq = bpf_htonl(places[i]);
+		if (folded(sum + turned_long(work->tcp.seq, seq)) == 0xffff) {
+			/* Where the received number is a place as well, there are two explanations. */
+			if (place_of(track, work->seq, work->payload, work->rcv_nxt) != NOWHERE)
+				return AMBIGUOUS;
+			work->fixed_tcp.seq = seq;
+			work->seq = places[i];
+			return CONFIRMED;
+		}
+	}
+	if (folded(sum + options + turned_long(work->tcp.ack, ack) + turned(work->tcp.window, window)) == 0xffff) {
+		__builtin_memcpy(work->fixed + TCP_LEN, work->template, HEADER_MAX - TCP_LEN);
+		work->fixed_tcp.ack = ack;
+		work->fixed_tcp.window = window;
+		return CONFIRMED;
+	}
+	return UNCONFIRMED;
+}
+
+/* What cannot be confirmed carries the last right values, and no SACK blocks, which may be wrong. */
+static __always_inline void substitute(struct work *work, const struct track *track)
+{
+	__u32 i;
+
+	work->fixed_tcp.ack = bpf_htonl(track->ack);
+	work->fixed_tcp.window = track->window;
+	work->fixed_tcp.flags = FLAG_ACK;
+	__builtin_memcpy(work->fixed + TCP_LEN, work->template, HEADER_MAX - TCP_LEN);
+	if (work->genuine_sack)
+		for (i = TCP_LEN; i < HEADER_MAX; i++)
+			if (i >= track->header_len && i < work->header_len)
+				work->fixed[i] = NOP;
+}
+
+/* The place that differs least from a damaged sequence number, if there is but one such and it is near; else none. */
+int nearest(struct work *work, struct track *track)
+{
+	__u32 seq, best, least, tied = 0, i;
+
+	if (!work || !track)
+		return 0;
+	seq = work->seq;
+	best = work->rcv_nxt;
+	least = bits_set(seq ^ best);
+	for (i = 0; i < BOLD_POSITIONS; i++) {
+		__u32 at = track->contiguous + i * track->payload;
+		__u32 differ = bits_set(seq ^ at);
+		__u32 is_less = differ < least;
+
+		tied = is_less ? 0 : tied | (differ == least && at != best);
+		best = is_less ? at : best;
+		least = is_less ? differ : least;
+	}
+	if (least > BOLD_BITS || tied)
+		return 0;
+	work->seq = best;
+	return 1;
+}
+
+/* A guess costs credit, so that a connection can take in only so many of them (section 5 of the specification). */
+static __always_inline int may_guess(struct track *track)
+{
+	__u64 now, most, credit;
+
+	if (tunables.guess_interval_ns == 0)
+		return 1;
+	now = bpf_ktime_get_ns();
+	most = (__u64)tunables.guess_burst * tunables.guess_interval_ns;
+	credit = track->credit_ns + (now - track->refilled_ns);
+	if (credit > most)
+		credit = most;
+	track->refilled_ns = now;
+	if (credit < tunables.guess_interval_ns) {
+		track->credit_ns = credit;
+		return 0;
+	}
+	track->credit_ns = credit - tunables.guess_interval_ns;
+	return 1;
+}
+
+/* Whether the program wants damage in these bytes (T 3.2). */
+static __always_inline int is_wanted(const struct work *work)
+{
+	__u64 offset = work->offset;
+
+	if (!work->windowed)
+		return 1;
+	return work->offset >= 0 && offset >= work->window.from &&
+	       offset + work->payload <= work->window.from + work->window.length;
+}
+
+/* Judges the segment for the connection of work->tuple; 0 and the header in work->fixed, or the reason to discard it. */
+int judge(struct work *work, __u32 policy)
+{
+	struct track *track;
+	enum place place;
+	int confirmation;
+	int reason;
+
+	if (!work)
+		return TCP_LITE_NO_CONNECTION;
+	track = bpf_map_lookup_elem(&tracks, &work->tuple);
+	if (!track)
+		return TCP_LITE_NO_CONNECTION;
+	if (is_after(work->rcv_nxt, track->contiguous))
+		track->contiguous = work->rcv_nxt;
+	if (is_after(track->contiguous, track->highest))
+		track->highest = track->contiguous;
+	if (track->unsupported)
+		return TCP_LITE_OPTIONS;
+	if (!track->known)
+		return TCP_LITE_UNKNOWN;
+	reason = measure(work, track);
+	if (reason)
+		return reason;
+
+	repair_constants(work);
+	__builtin_memcpy(work->template, work->segment + TCP_LEN, HEADER_MAX - TCP_LEN);
+	if (track->header_len == TCP_LEN + TEMPLATE)
+		__builtin_memcpy(work->template, track->options, TEMPLATE);
+	work->seq = bpf_ntohl(work->tcp.seq);
+	work->guess = 0;
+	confirmation = confirm(work, track);
+	if (confirmation == AMBIGUOUS)
+		return TCP_LITE_AMBIGUOUS;
+	work->confirmed = confirmation == CONFIRMED;
+	if (!work->confirmed) {
+		work->guess = constants_were_wrong(work);
+		substitute(work, track);
+	}
+
+	place = place_of(track, work->seq, work->payload, work->rcv_nxt);
+	if (place == NOWHERE && policy == TCP_LITE_BOLD && !work->confirmed && nearest(work, track)) {
+		work->guess = 1;
+		work->fixed_tcp.seq = bpf_htonl(work->seq);
+		place = place_of(track, work->seq, work->payload, work->rcv_nxt);
+	}
+	if (place == NOWHERE)
+		return TCP_LITE_POSITION;
+	work->out_of_order = place == BEHIND_A_HOLE;
+	if (policy == TCP_LITE_STRICT && (work->approximate || work->out_of_order))
+		return TCP_LITE_POLICY_FORBIDS;
+	work->offset = work->received + (__s32)(work->seq - work->rcv_nxt);
+	if (!is_wanted(work))
+		return TCP_LITE_OUTSIDE;
+	if (work->guess && !may_guess(track))
+		return TCP_LITE_RATE;
+	advance(track, work->seq, work->seq + work->payload, tunables.window);
+	return 0;
+}
+
+#endif

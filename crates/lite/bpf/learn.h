@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What right segments teach: the template after which damaged ones are repaired (P II-A), and which bytes come next.
+ */
+#ifndef LITE_LEARN_H
+#define LITE_LEARN_H
+
+#include "bytes.h"
+
+/* Options of a segment. */
+enum shape {
+	PLAIN,           /* none */
+	TIME_STAMPS,     /* time stamps alone, padded to 12 bytes */
+	TIME_STAMPS_SACK, /* the same with SACK blocks behind (RFC 2018) */
+	SACK,            /* SACK blocks alone */
+	OTHER,
+};
+
+#define NOP_NOP_TIME_STAMPS 0x0101080a
+#define NOP_NOP_SACK 0x01010500
+
+/* Where time stamps start in 12 bytes of options that have no others but padding; -1 if it is not so. */
+static __always_inline int time_stamps_at(const __u8 *options)
+{
+	if (options[0] == 8 && options[1] == 10 && options[10] <= 1 && options[11] <= 1)
+		return 0;
+	if (options[1] == 8 && options[2] == 10 && options[0] <= 1 && options[11] <= 1)
+		return 1;
+	if (options[2] == 8 && options[3] == 10 && options[0] <= 1 && options[1] <= 1)
+		return 2;
+	return -1;
+}
+
+/* Blocks that fill this many bytes from a SACK option on: its kind and length must say so. */
+static __always_inline int is_sack(const __u8 *options, __u32 len, __u32 most)
+{
+	__u32 blocks = (len - 4) / 8;
+
+	return len >= 12 && len == 4 + 8 * blocks && blocks <= most &&
+	       *(__u32 *)options == bpf_htonl(NOP_NOP_SACK | (2 + 8 * blocks));
+}
+
+/* Whether a SACK option begins here. */
+static __always_inline int is_sack_kind(const __u8 *options)
+{
+	__u32 len = bpf_ntohl(*(__u32 *)options) ^ NOP_NOP_SACK;
+
+	return len == 10 || len == 18 || len == 26 || len == 34;
+}
+
+/* The shape of the first `len` bytes of options of a segment. */
+static __always_inline enum shape shape_of(const __u8 *options, __u32 len)
+{
+	if (len == 0)
+		return PLAIN;
+	if (len == TEMPLATE)
+		if (time_stamps_at(options) >= 0)
+			return TIME_STAMPS;
+	if (len > TEMPLATE && *(__u32 *)options == bpf_htonl(NOP_NOP_TIME_STAMPS) && is_sack(options + TEMPLATE, len - TEMPLATE, 3))
+		return TIME_STAMPS_SACK;
+	if (is_sack(options, len, 4))
+		return SACK;
+	return OTHER;
+}
+
+static __always_inline __u32 long_at(const __u8 *bytes)
+{
+	return (__u32)bytes[0] << 24 | (__u32)bytes[1] << 16 | (__u32)bytes[2] << 8 | bytes[3];
+}
+
+/* The time stamp of 12 bytes of options. */
+static __always_inline __u32 stamp_of(const __u8 *options)
+{
+	switch (time_stamps_at(options)) {
+	case 0:
+		return long_at(options + 2);
+	case 1:
+		return long_at(options + 3);
+	default:
+		return long_at(options + 4);
+	}
+}
+
+static __always_inline void take_options(struct track *track, const __u8 *options)
+{
+	__builtin_memcpy(track->options, options, TEMPLATE);
+}
+
+/* Bytes up to `end` have been handed to the kernel. */
+static __always_inline void advance(struct track *track, __u32 seq, __u32 end, __u32 window)
+{
+	__u32 distance = end - track->contiguous;
+
+	if (end == seq || (distance > window && -distance > window))
+		return;
+	if (!is_after(seq, track->contiguous) && is_after(end, track->contiguous))
+		track->contiguous = end;
+	if (is_after(end, track->highest))
+		track->highest = end;
+}
+
+/* Takes in a right segment, of which work->segment has at least the header. `part`: the payload of its parts if it was merged, else 0. */
+int learn(struct work *work, struct track *track, __u32 part, __u32 window)
+{
+	__u32 header_len, payload, seq, ack;
+	const __u8 *options;
+	__u8 was_known;
+
+	if (!work || !track)
+		return 0;
+	options = work->segment + TCP_LEN;
+	header_len = (work->tcp.offset >> 4) * 4;
+	if (header_len < TCP_LEN || header_len > work->len || work->tcp.flags & (FLAG_SYN | FLAG_RST))
+		return 0;
+	payload = work->len - header_len;
+	was_known = track->known;
+	switch (shape_of(options, header_len - TCP_LEN)) {
+	case PLAIN:
+		track->header_len = TCP_LEN;
+		track->known = 1;
+		break;
+	case TIME_STAMPS:
+		if (!track->known || track->header_len != TCP_LEN + TEMPLATE ||
+		    !is_after(stamp_of(track->options), stamp_of(options)))
+			take_options(track, options);
+		track->header_len = TCP_LEN + TEMPLATE;
+		track->known = 1;
+		break;
+	case TIME_STAMPS_SACK:
+		track->sack_seen = 1;
+		if (track->known && track->header_len == TCP_LEN + TEMPLATE &&
+		    *(__u32 *)track->options == bpf_htonl(NOP_NOP_TIME_STAMPS) &&
+		    !is_after(stamp_of(track->options), stamp_of(options)))
+			take_options(track, options);
+		break;
+	case SACK:
+		track->sack_seen = 1;
+		break;
+	case OTHER:
+		if (payload > 0)
+			track->unsupported = 1;
+		break;
+	}
+
+	ack = bpf_ntohl(work->tcp.ack);
+	if (work->tcp.flags & FLAG_ACK && (!was_known || !is_after(track->ack, ack))) {
+		track->ack = ack;
+		track->window = work->tcp.window;
+	}
+	if (part) {
+		if (part > track->payload)
+			track->payload = part;
+	} else if (payload > track->payload) {
+		track->payload = payload;
+	}
+	seq = bpf_ntohl(work->tcp.seq);
+	advance(track, seq, seq + payload + (work->tcp.flags & FLAG_FIN), window);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,216 @@
+//! The programs loaded and attached.
+
+mod complaint;
+
+use crate::{LiteError, Localization, Mode, Parameters, Settings, Totals};
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{AsRawLibbpf, Link, ProgramImpl};
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::ptr::NonNull;
+
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    clippy::allow_attributes_without_reason,
+    reason = "written by libbpf-cargo"
+)]
+#[allow(clippy::undocumented_unsafe_blocks, missing_docs, reason = "written by libbpf-cargo")]
+mod skeleton {
+    include!(concat!(env!("OUT_DIR"), "/lite.skel.rs"));
+}
+
+use skeleton::{LiteSkel, LiteSkelBuilder, types};
+
+/// TCP Lite, attached to a control group and to interfaces; detached when dropped, or when the process ends in whatever way.
+pub struct Lite {
+    // Links first: they are dropped before what they are of.
+    links: Vec<Link>,
+    skeleton: LiteSkel<'static>,
+    mode: Mode,
+}
+
+impl std::fmt::Debug for Lite {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Lite")
+            .field("mode", &self.mode)
+            .field("links", &self.links.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Lite {
+    /// Loads the programs, and attaches those that hear of connections and answer the socket options to the control group (v2) in this directory.
+    /// What it knows are connections of its processes, established from now on, and those whose programs ask for it from now on.
+    ///
+    /// # Errors
+    /// If this user may not, if the kernel refuses the programs, or if the directory is no control group.
+    pub fn attach(control_group: &Path, settings: &Settings) -> Result<Self, LiteError> {
+        let skeleton = load(settings).map_err(|error| complaint::of(&error))?;
+        let refused = |reason: String| LiteError::ControlGroup { path: control_group.to_owned(), reason };
+        if !control_group.join("cgroup.procs").exists() {
+            return Err(refused("this is no directory of a control group".into()));
+        }
+        if !control_group.join("cgroup.controllers").exists() {
+            return Err(refused(
+                "this is one of version 1; one below the mount of type cgroup2 is needed".into(),
+            ));
+        }
+        let directory = File::open(control_group).map_err(|error| refused(error.to_string()))?;
+        let group = directory.as_raw_fd();
+        let programs = &skeleton.progs;
+        let links = [&programs.lite_connection, &programs.lite_setsockopt, &programs.lite_getsockopt]
+            .into_iter()
+            .map(|program| program.attach_cgroup(group).map_err(|error| refused(format!("{error:#}"))))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { links, skeleton, mode: settings.mode })
+    }
+
+    /// Judges from now on what comes in by this interface of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// If there is no such interface, or it is of a kind whose packets are not known.
+    pub fn add_interface(&mut self, name: &str) -> Result<(), LiteError> {
+        let refused = |reason: String| LiteError::Interface { name: name.to_owned(), reason };
+        let index = index_of(name).map_err(|error| refused(error.to_string()))?;
+        let programs = &self.skeleton.progs;
+        let program = match (header_of(name).map_err(refused)?, self.mode) {
+            (Header::Ethernet, Mode::Recovery) => &programs.lite_recovery_ethernet,
+            (Header::None, Mode::Recovery) => &programs.lite_recovery_ip,
+            (Header::Ethernet, Mode::Thesis) => &programs.lite_thesis_ethernet,
+            (Header::None, Mode::Thesis) => &programs.lite_thesis_ip,
+        };
+        self.links.push(attach_to_ingress(program, index).map_err(|error| refused(error.to_string()))?);
+        Ok(())
+    }
+
+    /// What became of damaged segments up to now.
+    ///
+    /// # Errors
+    /// None as long as the kernel lets its maps be read.
+    pub fn totals(&self) -> Result<Totals, LiteError> {
+        let missing = || LiteError::Read(io::Error::other("the programs have no data"));
+        let totals = self.skeleton.maps.bss_data.as_ref().ok_or_else(missing)?.totals;
+        let segments = totals.segments;
+        Ok(Totals {
+            damaged: segments.damaged,
+            accepted: segments.accepted,
+            confirmed: segments.confirmed,
+            guessed: segments.guessed,
+            out_of_order: segments.out_of_order,
+            approximate: segments.approximate,
+            bytes: segments.bytes,
+            unverifiable: totals.unverifiable,
+            untracked: totals.untracked,
+            discarded: segments.discarded,
+        })
+    }
+}
+
+fn load(settings: &Settings) -> libbpf_rs::Result<LiteSkel<'static>> {
+    complaint::listen();
+    // Where libbpf keeps its pointer to the object. It must outlive the skeleton, which is not to be tied to a stack: one pointer is left
+    // behind for each that is attached.
+    let object = Box::leak(Box::new(MaybeUninit::uninit()));
+    let mut open = LiteSkelBuilder::default().open(object)?;
+    let programs = &mut open.progs;
+    programs.lite_recovery_ethernet.set_autoload(settings.mode == Mode::Recovery);
+    programs.lite_recovery_ip.set_autoload(settings.mode == Mode::Recovery);
+    programs.lite_thesis_ethernet.set_autoload(settings.mode == Mode::Thesis);
+    programs.lite_thesis_ip.set_autoload(settings.mode == Mode::Thesis);
+    let data = open.maps.rodata_data.as_deref_mut().expect("the programs have tunables");
+    data.tunables = tunables(settings);
+    open.load()
+}
+
+fn tunables(settings: &Settings) -> types::tunables {
+    const SECOND: u64 = 1_000_000_000;
+    let Parameters { localization, window, guesses_per_second, guess_burst } = settings.parameters;
+    let (localization, bits) = match localization {
+        Localization::Exact => (0, 0),
+        Localization::SourcePort => (1, 0),
+        Localization::Bits(bits) => (2, bits),
+    };
+    types::tunables {
+        localization,
+        bits,
+        window,
+        guess_burst,
+        guess_interval_ns: guesses_per_second.map_or(0, |rate| SECOND / u64::from(rate.max(1))),
+        every_connection: u8::from(settings.every_connection.is_some()),
+        policy: settings.every_connection.unwrap_or_default().number(),
+        ..types::tunables::default()
+    }
+}
+
+/// What stands before the IP header of a packet that an interface hands up.
+enum Header {
+    None,
+    Ethernet,
+}
+
+/// Kinds of interfaces (`linux/if_arp.h`).
+const ETHER: u32 = 1;
+const LOOPBACK: u32 = 772;
+const NONE: u32 = 65534;
+const RAW_IP: u32 = 519;
+const PPP: u32 = 512;
+
+/// By the kernel's word in sysfs, which shows the network namespace that it was mounted in; so it is asked by ioctl.
+fn header_of(name: &str) -> Result<Header, String> {
+    match kind_of(name).map_err(|error| error.to_string())? {
+        ETHER | LOOPBACK => Ok(Header::Ethernet),
+        NONE | RAW_IP | PPP => Ok(Header::None),
+        kind => Err(format!(
+            "its link layer (ARPHRD {kind}) is not known here; Ethernet, Wi-Fi, TUN, PPP and raw IP are"
+        )),
+    }
+}
+
+fn request_for(name: &str) -> io::Result<libc::ifreq> {
+    // SAFETY: `ifreq` is plain data for which all zeros is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.is_empty() || name.len() >= request.ifr_name.len() || name.contains('\0') {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = libc::c_char::from_ne_bytes([from]);
+    }
+    Ok(request)
+}
+
+fn ask(request: &mut libc::ifreq, command: libc::c_ulong) -> io::Result<()> {
+    let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)?;
+    // SAFETY: both commands used here read and write the `ifreq` alone.
+    let status = unsafe { libc::ioctl(socket.as_raw_fd(), command as _, &raw mut *request) };
+    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn index_of(name: &str) -> io::Result<i32> {
+    let mut request = request_for(name)?;
+    ask(&mut request, libc::SIOCGIFINDEX as _)?;
+    // SAFETY: SIOCGIFINDEX fills this member.
+    Ok(unsafe { request.ifr_ifru.ifru_ifindex })
+}
+
+fn kind_of(name: &str) -> io::Result<u32> {
+    let mut request = request_for(name)?;
+    ask(&mut request, libc::SIOCGIFHWADDR as _)?;
+    // SAFETY: SIOCGIFHWADDR fills this member.
+    Ok(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family }.into())
+}
+
+/// The hook in front of all others at an interface's ingress (tcx, Linux 6.6); the program stays as long as the link.
+fn attach_to_ingress(program: &ProgramImpl<'_, libbpf_rs::Mut>, index: i32) -> io::Result<Link> {
+    // SAFETY: the program is loaded and lives as long as `self` of the caller, and no options means the defaults.
+    let link = unsafe {
+        libbpf_sys::bpf_program__attach_tcx(program.as_libbpf_object().as_ptr(), index, std::ptr::null())
+    };
+    let Some(link) = NonNull::new(link) else { return Err(io::Error::last_os_error()) };
+    // SAFETY: libbpf made it, and nobody else has it.
+    Ok(unsafe { Link::from_ptr(link) })
+}

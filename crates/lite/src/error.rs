@@ -1,0 +1,36 @@
+//! What can go wrong with loading and attaching.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why TCP Lite is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum LiteError {
+    /// The kernel refuses the programs.
+    #[error("TCP Lite's eBPF programs do not load: {0}")]
+    Load(String),
+    /// This user may not.
+    #[error(
+        "this user may not load eBPF programs ({0}): run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN"
+    )]
+    Rights(String),
+    /// The control group cannot be used.
+    #[error("TCP Lite cannot be attached to the control group `{}`: {reason}", path.display())]
+    ControlGroup {
+        /// Its directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The interface cannot be used.
+    #[error("TCP Lite cannot be attached to the interface `{name}`: {reason}")]
+    Interface {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A map cannot be read.
+    #[error("read TCP Lite's counters: {0}")]
+    Read(io::Error),
+}
