@@ -35,6 +35,8 @@ pub enum Command {
     Link(Box<LinkArguments>),
     /// Run a campaign: repeated experiments from a plan
     Run(RunArguments),
+    /// TCP Lite: damaged segments for programs that can use them
+    Lite(Box<crate::lite_command::arguments::LiteArguments>),
     /// List the link and loss profiles, or show one
     Profiles(ProfilesArguments),
     /// Derive a loss profile from a trace of what was lost

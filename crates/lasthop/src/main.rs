@@ -8,6 +8,7 @@ mod doctor_command;
 mod fit_command;
 mod kernel_command;
 mod link_command;
+mod lite_command;
 mod notice;
 mod profiles_command;
 mod recover_command;
@@ -93,6 +94,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Profiles(profiles) => profiles_command::run(&profiles),
         Command::Fit(arguments) => fit_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
+        Command::Lite(arguments) => lite_command::run(&arguments),
         Command::Kernel(arguments) => kernel_command::run(&arguments),
         Command::Clean => clean(),
         Command::Recover(arguments) => recover_command::run(&arguments),

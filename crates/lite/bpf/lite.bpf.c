@@ -74,7 +74,6 @@ static __always_inline int load(struct __sk_buff *skb, struct work *work)
 		return 0;
 	if (bpf_skb_load_bytes(skb, work->at, work->segment, len))
 		return 0;
-	*(__u32 *)work->ip = 0;
 	work->segment[len] = 0;
 	work->segment[len + 1] = 0;
 	work->segment[len + 2] = 0;

@@ -4,13 +4,13 @@ mod complaint;
 
 use crate::{LiteError, Localization, Mode, Parameters, Settings, Totals};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{AsRawLibbpf, Link, ProgramImpl};
+use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapFlags, ProgramImpl};
 use std::fs::File;
 use std::io;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 #[allow(
     clippy::all,
@@ -93,22 +93,57 @@ impl Lite {
     /// # Errors
     /// None as long as the kernel lets its maps be read.
     pub fn totals(&self) -> Result<Totals, LiteError> {
-        let missing = || LiteError::Read(io::Error::other("the programs have no data"));
-        let totals = self.skeleton.maps.bss_data.as_ref().ok_or_else(missing)?.totals;
-        let segments = totals.segments;
-        Ok(Totals {
-            damaged: segments.damaged,
-            accepted: segments.accepted,
-            confirmed: segments.confirmed,
-            guessed: segments.guessed,
-            out_of_order: segments.out_of_order,
-            approximate: segments.approximate,
-            bytes: segments.bytes,
-            unverifiable: totals.unverifiable,
-            untracked: totals.untracked,
-            discarded: segments.discarded,
-        })
+        totals_in(&self.skeleton.maps.bss)
     }
+
+    /// Pins links and maps in this folder of the BPF file system, so that they stay when `self` is dropped.
+    pub(crate) fn pin(&mut self, folder: &Path, totals: &str, tracks: &str) -> Result<(), LiteError> {
+        let wrong =
+            |error: libbpf_rs::Error| LiteError::Pin(format!("pin in {}: {error:#}", folder.display()));
+        for (number, link) in self.links.iter_mut().enumerate() {
+            link.pin(folder.join(format!("link-{number}"))).map_err(wrong)?;
+        }
+        let maps = &mut self.skeleton.maps;
+        maps.bss.pin(folder.join(totals)).map_err(wrong)?;
+        maps.tracks.pin(folder.join(tracks)).map_err(wrong)
+    }
+}
+
+/// The totals in the map that holds the programs' variables.
+pub(crate) fn totals_in(map: &impl MapCore) -> Result<Totals, LiteError> {
+    let wrong = |why: String| LiteError::Read(io::Error::other(why));
+    let bytes = map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(|error| wrong(error.to_string()))?;
+    let bytes = bytes.unwrap_or_default();
+    if bytes.len() < size_of::<types::totals>() {
+        return Err(wrong(format!("{} bytes: another version of TCP Lite is attached", bytes.len())));
+    }
+    // SAFETY: `totals` is plain data for which all bytes are values, and there are enough of them.
+    let totals: types::totals = unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) };
+    let segments = totals.segments;
+    Ok(Totals {
+        damaged: segments.damaged,
+        accepted: segments.accepted,
+        confirmed: segments.confirmed,
+        guessed: segments.guessed,
+        out_of_order: segments.out_of_order,
+        approximate: segments.approximate,
+        bytes: segments.bytes,
+        unverifiable: totals.unverifiable,
+        untracked: totals.untracked,
+        discarded: segments.discarded,
+    })
+}
+
+/// Connections in a map of tracks: how many, and how many of them accept damage.
+pub(crate) fn tracked(map: &impl MapCore) -> libbpf_rs::Result<(u64, u64)> {
+    let (mut all, mut lite) = (0, 0);
+    for key in map.keys() {
+        // One that has ended since is not there any more.
+        let Some(bytes) = map.lookup(&key, MapFlags::ANY)? else { continue };
+        all += 1;
+        lite += u64::from(bytes.get(offset_of!(types::track, lite)).is_some_and(|lite| *lite != 0));
+    }
+    Ok((all, lite))
 }
 
 fn load(settings: &Settings) -> libbpf_rs::Result<LiteSkel<'static>> {

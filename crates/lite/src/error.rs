@@ -30,6 +30,9 @@ pub enum LiteError {
         /// What is wrong with it.
         reason: String,
     },
+    /// It cannot be kept, found or taken back.
+    #[error("{0}")]
+    Pin(String),
     /// A map cannot be read.
     #[error("read TCP Lite's counters: {0}")]
     Read(io::Error),

@@ -12,6 +12,7 @@
 mod attach;
 mod error;
 pub mod option;
+pub mod pinned;
 mod settings;
 mod totals;
 

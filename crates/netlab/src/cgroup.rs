@@ -4,6 +4,8 @@
 //! hierarchy, or this user may not write to it, there is none: [`Cgroup::create`] says why, and a run goes on without.
 
 use crate::error::{Error, Result, Trying};
+use crate::process::ProcessId;
+use crate::state::{Made, Registry, Run};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,6 +16,11 @@ pub struct Cgroup {
 }
 
 impl Cgroup {
+    /// The group that this process is in.
+    pub fn own() -> Result<Self> {
+        Ok(Self { path: own_group(Path::new("/proc/self"))? })
+    }
+
     /// The directory that [`create`](Self::create) would make.
     pub fn planned(name: &str) -> Result<PathBuf> {
         Self::planned_for(Path::new("/proc/self"), name)
@@ -82,6 +89,51 @@ impl Cgroup {
     }
 }
 
+/// This process, and all that it starts from now on, in a control group of their own. Dropped, this process goes back, the others are killed, and
+/// the group is removed; if this process is killed, whoever sweeps next does it.
+#[derive(Debug)]
+pub struct Enclosure {
+    /// Dropped, it undoes what is written down: kills what is in the group and removes it.
+    run: Option<Run>,
+    group: Cgroup,
+    former: Cgroup,
+}
+
+impl Enclosure {
+    /// Makes the group, and moves this process into it.
+    pub fn enter(registry: &Registry) -> Result<Self> {
+        let former = Cgroup::own()?;
+        let mut run = registry.begin()?;
+        let ProcessId { pid, start_time } = run.state().main;
+        let path = Self::planned(pid, start_time)?;
+        run.record(Made::Cgroup { path: path.clone() })?;
+        let group = Cgroup::create(path)?;
+        let enclosure = Self { run: Some(run), group, former };
+        enclosure.group.add(pid)?;
+        Ok(enclosure)
+    }
+
+    /// Numbers of processes are used again: a group gets a name that no other has.
+    fn planned(pid: u32, start_time: u64) -> Result<PathBuf> {
+        Cgroup::planned(&format!("lasthop-{pid}-{start_time}"))
+    }
+
+    /// The group.
+    #[must_use]
+    pub fn group(&self) -> &Cgroup {
+        &self.group
+    }
+}
+
+impl Drop for Enclosure {
+    fn drop(&mut self) {
+        // Who cannot leave would kill itself: then the group stays for the next sweep.
+        if self.former.add(std::process::id()).is_err() {
+            std::mem::forget(self.run.take());
+        }
+    }
+}
+
 /// Time that killed processes get to leave.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -97,6 +149,26 @@ fn own_group(process: &Path) -> Result<PathBuf> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
     own.map(|own| mount.join(own))
         .ok_or_else(|| Error::missing("this process is in no v2 control group", "boot with cgroup v2"))
+}
+
+/// Directory of the v2 group with this number of the kernel's, which is the inode number of its directory; none if it is not below the mount that this
+/// process sees.
+#[must_use]
+pub fn find(number: u64) -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt;
+    let mut left = vec![mount_point(&std::fs::read_to_string("/proc/self/mountinfo").ok()?)?];
+    while let Some(directory) = left.pop() {
+        if std::fs::metadata(&directory).is_ok_and(|its| its.ino() == number) {
+            return Some(directory);
+        }
+        let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+        left.extend(
+            entries
+                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|entry| entry.path()),
+        );
+    }
+    None
 }
 
 /// Where cgroup v2 is mounted: field 5 of the line whose file system type, behind the lone dash, is `cgroup2`.

@@ -19,6 +19,8 @@ pub struct Interface {
     pub queue_length: u32,
     /// Whether it is administratively up.
     pub up: bool,
+    /// Whether it is the loopback.
+    pub loopback: bool,
     /// Hardware address; empty for TUN.
     pub hardware_address: Vec<u8>,
     /// What it counted so far.
@@ -119,6 +121,7 @@ fn parse(message: RouteNetlinkMessage) -> Option<Interface> {
         mtu: 0,
         queue_length: 0,
         up: message.header.flags.contains(LinkFlags::Up),
+        loopback: message.header.flags.contains(LinkFlags::Loopback),
         hardware_address: Vec::new(),
         statistics: Statistics::default(),
     };

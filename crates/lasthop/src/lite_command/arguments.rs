@@ -1,0 +1,165 @@
+//! Arguments of `lasthop lite`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use lite::{Localization, Mode, Parameters, Policy};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// `lasthop lite`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A TCP segment with a wrong checksum is dropped, and the sender slows down as for congestion. With TCP
+Lite it is acknowledged and delivered, damage included, to programs that say that they can use it
+(socket option TCP_LITE, see tcp_lite(7)), or to any program under `lasthop lite run`.
+
+The link layer must hand damaged frames up. Ordinary Wi-Fi and Ethernet hardware drops them;
+`lasthop lite status` counts those that come.
+
+Examples:
+  lasthop lite run -- curl -O http://198.51.100.1/picture.jpg
+  lasthop link --down rate=2mbit,ber=1e-5,damage=flip -- lasthop lite run -- curl -O http://host.lasthop:8000/song.pcm
+  lasthop lite attach --interface wlan0 --cgroup /sys/fs/cgroup/system.slice/player.service
+  lasthop lite status")]
+pub struct LiteArguments {
+    /// What to do with it
+    #[command(subcommand)]
+    pub verb: LiteVerb,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum LiteVerb {
+    /// Run a program that does not know of TCP Lite: all its connections accept damage
+    Run(RunArguments),
+    /// Let programs of a control group ask for it, until detached
+    Attach(AttachArguments),
+    /// Show what is attached, and what became of damaged segments
+    Status {
+        /// One JSON object for each attachment
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take back an `attach`
+    Detach {
+        /// Its name
+        #[arg(default_value = DEFAULT_NAME)]
+        name: String,
+    },
+}
+
+/// Name of an attachment that was given none.
+pub const DEFAULT_NAME: &str = "lite";
+
+/// `lasthop lite run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The exit status is the program's. What became of damaged segments is said at the end.
+
+Examples:
+  lasthop lite run -- curl -O http://198.51.100.1/picture.jpg
+  lasthop lite run --policy strict --interface wlan0 -- ffplay http://198.51.100.1/live.ts
+  lasthop lite run --thesis -- iperf3 -s")]
+pub struct RunArguments {
+    /// Interface whose packets are judged; can be repeated [default: all that are up, but the loopback]
+    #[arg(long, short, value_name = "NAME")]
+    pub interface: Vec<String>,
+    /// By which rule damaged segments are judged
+    #[command(flatten)]
+    pub rule: RuleArguments,
+    /// Say nothing at the end
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// `lasthop lite attach`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lasthop lite attach --interface wlan0 --cgroup /sys/fs/cgroup/system.slice/player.service
+  lasthop lite attach --interface ppp0 --cgroup /sys/fs/cgroup/user.slice --every-connection --policy strict
+  lasthop lite detach")]
+pub struct AttachArguments {
+    /// Interface whose packets are judged; can be repeated
+    #[arg(long, short, value_name = "NAME", required = true)]
+    pub interface: Vec<String>,
+    /// Control group (v2) of the programs that may ask; those below it included
+    #[arg(long, value_name = "DIRECTORY")]
+    pub cgroup: PathBuf,
+    /// All connections of the control group accept damage, without asking
+    #[arg(long)]
+    pub every_connection: bool,
+    /// By which rule damaged segments are judged
+    #[command(flatten)]
+    pub rule: RuleArguments,
+    /// Name of this attachment, for `detach`
+    #[arg(long, default_value = DEFAULT_NAME)]
+    pub name: String,
+}
+
+/// By which rule damaged segments are judged.
+#[derive(Debug, Clone, Args)]
+pub struct RuleArguments {
+    /// Take headers for right, as TCP Lite did first: for links that damage payloads alone
+    #[arg(long, conflicts_with_all = ["policy", "ports", "guesses"])]
+    pub thesis: bool,
+    /// How much is risked to use a damaged segment
+    #[arg(long, value_enum, default_value = "normal")]
+    pub policy: PolicyName,
+    /// How the connection of a segment with damaged ports is found: exact (not at all), source-port (that port is left out), or the number of
+    /// bits that may be wrong
+    #[arg(long, value_name = "HOW", default_value = "4", value_parser = localization)]
+    pub ports: Localization,
+    /// Guesses (repairs that no checksum confirms) that a connection may make in a second; 0 is no limit
+    #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
+    pub guesses: u32,
+}
+
+/// The policies by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PolicyName {
+    /// Ports as they should be, and the next bytes of the stream
+    Strict,
+    /// Also repaired ports, and segments behind a hole
+    Normal,
+    /// Also sequence numbers up to two bits wrong
+    Bold,
+}
+
+impl RuleArguments {
+    /// The rule.
+    pub fn mode(&self) -> Mode {
+        if self.thesis { Mode::Thesis } else { Mode::Recovery }
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> Policy {
+        match self.policy {
+            PolicyName::Strict => Policy::Strict,
+            PolicyName::Normal => Policy::Normal,
+            PolicyName::Bold => Policy::Bold,
+        }
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> Parameters {
+        Parameters {
+            localization: self.ports,
+            guesses_per_second: (self.guesses > 0).then_some(self.guesses),
+            ..Parameters::default()
+        }
+    }
+}
+
+fn localization(text: &str) -> Result<Localization, String> {
+    match text {
+        "exact" => Ok(Localization::Exact),
+        "source-port" => Ok(Localization::SourcePort),
+        _ => match text.parse() {
+            Ok(bits @ 0..=32) => Ok(Localization::Bits(bits)),
+            _ => Err("say exact, source-port, or a number of bits from 0 to 32".into()),
+        },
+    }
+}
