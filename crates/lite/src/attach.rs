@@ -23,7 +23,8 @@ mod skeleton {
     include!(concat!(env!("OUT_DIR"), "/lite.skel.rs"));
 }
 
-use skeleton::{LiteSkel, LiteSkelBuilder, types};
+pub(crate) use skeleton::types;
+use skeleton::{LiteMaps, LiteSkel, LiteSkelBuilder};
 
 /// TCP Lite, attached to a control group and to interfaces; detached when dropped, or when the process ends in whatever way.
 pub struct Lite {
@@ -94,6 +95,18 @@ impl Lite {
     /// None as long as the kernel lets its maps be read.
     pub fn totals(&self) -> Result<Totals, LiteError> {
         totals_in(&self.skeleton.maps.bss)
+    }
+
+    pub(crate) fn maps(&self) -> &LiteMaps<'static> {
+        &self.skeleton.maps
+    }
+
+    /// The one that judges packets of Ethernet devices.
+    pub(crate) fn ethernet_program(&self) -> &ProgramImpl<'static, libbpf_rs::Mut> {
+        match self.mode {
+            Mode::Recovery => &self.skeleton.progs.lite_recovery_ethernet,
+            Mode::Thesis => &self.skeleton.progs.lite_thesis_ethernet,
+        }
     }
 
     /// Pins links and maps in this folder of the BPF file system, so that they stay when `self` is dropped.

@@ -11,6 +11,7 @@
 
 mod attach;
 mod error;
+pub mod inspect;
 pub mod option;
 pub mod pinned;
 mod settings;

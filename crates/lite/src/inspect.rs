@@ -1,0 +1,118 @@
+//! What the programs know and would do: for tests, and for whoever wants to see it.
+
+use crate::LiteError;
+use crate::attach::{Lite, types};
+use libbpf_rs::{MapCore, MapFlags, ProgramInput};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::ptr;
+
+/// What is remembered of a connection to repair segments after (`struct track`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "they are flags in the kernel's structure")]
+pub struct Track {
+    /// What the next expected byte will be when the kernel has taken in all that it was handed.
+    pub contiguous: u32,
+    /// Furthest end of a segment that the kernel was handed.
+    pub highest: u32,
+    /// Acknowledgement number of the newest right segment.
+    pub ack: u32,
+    /// Window field of that segment.
+    pub window: u16,
+    /// Payload of the largest right segment.
+    pub payload: u16,
+    /// Length of right segments' headers.
+    pub header_len: u8,
+    /// Whether there is a template to repair after.
+    pub known: bool,
+    /// Whether a right segment carried SACK blocks.
+    pub sack_seen: bool,
+    /// Whether the connection uses options that cannot be repaired.
+    pub unsupported: bool,
+    /// Whether it accepts damage.
+    pub lite: bool,
+    /// Its policy's number.
+    pub policy: u8,
+    /// Option bytes of right segments.
+    pub options: [u8; 12],
+}
+
+/// Length of an Ethernet header.
+const ETHERNET: usize = 14;
+
+impl Lite {
+    /// What is remembered of a connection, if it is known.
+    ///
+    /// # Errors
+    /// If the kernel's map cannot be read.
+    pub fn track(&self, remote: SocketAddr, local: SocketAddr) -> Result<Option<Track>, LiteError> {
+        let mut key = [0; 36];
+        key[..16].copy_from_slice(&mapped(remote.ip()));
+        key[16..32].copy_from_slice(&mapped(local.ip()));
+        let ports = u32::from(remote.port()) << 16 | u32::from(local.port());
+        key[32..].copy_from_slice(&ports.to_ne_bytes());
+        let found = self.maps().tracks.lookup(&key, MapFlags::ANY);
+        let found = found.map_err(|error| LiteError::Read(io::Error::other(error.to_string())))?;
+        let found = found.filter(|bytes| bytes.len() >= size_of::<types::track>());
+        Ok(found.map(|bytes| {
+            // SAFETY: `track` is plain data for which all bytes are values, and there are enough of them.
+            let track: types::track = unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) };
+            Track {
+                contiguous: track.contiguous,
+                highest: track.highest,
+                ack: track.ack,
+                window: u16::from_be(track.window),
+                payload: track.payload,
+                header_len: track.header_len,
+                known: track.known != 0,
+                sack_seen: track.sack_seen != 0,
+                unsupported: track.unsupported != 0,
+                lite: track.lite != 0,
+                policy: track.policy,
+                options: std::array::from_fn(|place| track.options[place]),
+            }
+        }))
+    }
+
+    /// What the programs would hand to the kernel for this IP packet, had it come in by an interface of the calling thread's network namespace
+    /// (`BPF_PROG_TEST_RUN`). Nothing is delivered, but what the programs remember and count changes as if it were.
+    ///
+    /// # Errors
+    /// If the kernel does not take it, because it is too short or too long.
+    pub fn judge(&self, packet: &[u8]) -> io::Result<Vec<u8>> {
+        let frame = framed(packet);
+        let mut out = vec![0; frame.len()];
+        let input =
+            ProgramInput { data_in: Some(&frame), data_out: Some(&mut out), ..ProgramInput::default() };
+        self.ethernet_program().test_run(input).map_err(|error| io::Error::other(format!("{error:#}")))?;
+        Ok(out.split_off(ETHERNET))
+    }
+
+    /// The same `times` times, timed by the kernel: nanoseconds of one.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    pub fn time(&self, packet: &[u8], times: u32) -> io::Result<u64> {
+        let frame = framed(packet);
+        let input = ProgramInput { data_in: Some(&frame), repeat: times, ..ProgramInput::default() };
+        let output =
+            self.ethernet_program().test_run(input).map_err(|error| io::Error::other(format!("{error:#}")))?;
+        Ok(output.duration.as_nanos() as u64)
+    }
+}
+
+/// A packet as an Ethernet device would hand it up.
+fn framed(packet: &[u8]) -> Vec<u8> {
+    let kind: u16 = if packet.first().is_some_and(|byte| byte >> 4 == 6) { 0x86dd } else { 0x0800 };
+    let mut frame = vec![0; ETHERNET];
+    frame[12..].copy_from_slice(&kind.to_be_bytes());
+    frame.extend_from_slice(packet);
+    frame
+}
+
+fn mapped(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    }
+}
