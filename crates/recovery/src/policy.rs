@@ -106,8 +106,8 @@ mod tests {
     fn the_same_place_twice_counts_once() {
         // rcv_nxt and contiguous are the same here; later they differ, and the bit leads to rcv_nxt.
         assert_eq!(nearest(1 << 31, &bases(0, 1448)), Some(0));
-        let behind = Bases { rcv_nxt: 100_000, contiguous: 200_000, ..bases(0, 1448) };
-        assert_eq!(nearest(100_000 ^ 1 << 31, &behind), Some(100_000));
+        let behind = Bases { rcv_nxt: 0x0001_8000, contiguous: 0x0003_0000, ..bases(0, 1448) };
+        assert_eq!(nearest(0x8001_8000, &behind), Some(0x0001_8000));
     }
 
     #[test]
@@ -116,6 +116,6 @@ mod tests {
         assert_eq!(nearest((31 << 14) ^ bit, &bases(0, 1 << 14)), Some(31 << 14));
         let far = 0x0155_0000;
         assert_eq!(nearest(far ^ bit, &Bases { contiguous: far - 32 * 1448, ..bases(0, 1448) }), None);
-        assert_eq!(nearest(1448 ^ bit, &bases(0, 0)), None);
+        assert_eq!(nearest(0x5a8 ^ bit, &bases(0, 0)), None);
     }
 }

@@ -177,6 +177,12 @@ impl Line {
         view.bytes_received += len as u64;
     }
 
+    /// The socket has taken in so many bytes in all.
+    pub fn received(&mut self, connection: &Tuple, bytes: usize) {
+        let more = bytes as u64 - self.view(connection).bytes_received;
+        self.receive(connection, more as usize);
+    }
+
     pub fn view(&mut self, connection: &Tuple) -> &mut SocketView {
         self.host.0.get_mut(connection).expect("opened")
     }

@@ -30,19 +30,31 @@ fn to(local_port: u16) -> Sample {
     Sample { local_port, ..Sample::default() }
 }
 
+/// To port 40000 with these bits of it wrong, or from port 80 with these.
+fn hit_local(bits: u16) -> Sample {
+    to(HOME ^ bits)
+}
+
+fn hit_remote(bits: u16) -> Sample {
+    let remote_port = to(HOME).remote_port ^ bits;
+    Sample { remote_port, ..to(HOME) }
+}
+
+const HOME: u16 = 40000;
+
 #[test]
 fn any_single_wrong_bit_in_the_ports_is_found_home() {
     let tracks = tracks(&[(40000, FIRST)]);
     for bit in 0..16 {
-        assert_eq!(find(&tracks, &to(40000 ^ 1 << bit)), Ok(40000));
-        assert_eq!(find(&tracks, &Sample { remote_port: 80 ^ 1 << bit, ..Sample::default() }), Ok(40000));
+        assert_eq!(find(&tracks, &hit_local(1 << bit)), Ok(40000));
+        assert_eq!(find(&tracks, &hit_remote(1 << bit)), Ok(40000));
     }
 }
 
 #[test]
 fn five_wrong_bits_are_too_many_and_exact_bears_none() {
     let tracks = tracks(&[(40000, FIRST)]);
-    let with = |bits: u16| Sample { remote_port: 80 ^ 0b11, ..to(40000 ^ bits) };
+    let with = |bits: u16| Sample { local_port: HOME ^ bits, ..hit_remote(0b11) };
     assert_eq!(find(&tracks, &with(0b11)), Ok(40000));
     assert_eq!(find(&tracks, &with(0b111)), Err(Reason::NoConnection));
     assert_eq!(find_by(&tracks, &with(0), Localization::Exact), Err(Reason::NoConnection));
@@ -96,15 +108,14 @@ fn a_tie_is_too_risky_unless_something_better_comes() {
 fn among_many_only_neighbours_by_one_bit_are_tried() {
     let many =
         |count: u16| tracks(&(0..count).map(|n| (40000 + 64 * n, FIRST + u32::from(n))).collect::<Vec<_>>());
-    let two_bits = to(40000 ^ 0b11);
+    let two_bits = hit_local(0b11);
     assert_eq!(find(&many(32), &two_bits), Ok(40000));
     assert_eq!(find(&many(33), &two_bits), Err(Reason::NoConnection));
     let one_bit = to(40001);
     assert_eq!(find(&many(33), &one_bit), Ok(40000));
     assert_eq!(find_by(&many(33), &one_bit, Localization::Bits(0)), Err(Reason::NoConnection));
     assert_eq!(find_by(&many(33), &one_bit, Localization::SourcePort), Err(Reason::NoConnection));
-    let source = |bits: u16| Sample { remote_port: 80 ^ bits, ..to(40000) };
-    assert_eq!(find_by(&many(33), &source(1 << 15), Localization::SourcePort), Ok(40000));
-    assert_eq!(find_by(&many(33), &source(0b11), Localization::SourcePort), Err(Reason::NoConnection));
-    assert_eq!(find_by(&many(32), &source(0b11), Localization::SourcePort), Ok(40000));
+    assert_eq!(find_by(&many(33), &hit_remote(1 << 15), Localization::SourcePort), Ok(40000));
+    assert_eq!(find_by(&many(33), &hit_remote(0b11), Localization::SourcePort), Err(Reason::NoConnection));
+    assert_eq!(find_by(&many(32), &hit_remote(0b11), Localization::SourcePort), Ok(40000));
 }

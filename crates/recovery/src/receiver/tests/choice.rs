@@ -123,7 +123,8 @@ fn consecutive_ports_100_000_times_without_a_misdelivery() {
                     assert_eq!(header.get(Field::DestinationPort), u32::from(sent.local_port));
                     assert_eq!(header.get(Field::Sequence), sent.seq);
                 }
-                Verdict::Discard(_) => discarded += 1,
+                // One in 65 536 wrong checksums looks like a partial one; it is left alone, and TCP drops it.
+                Verdict::Discard(_) | Verdict::Unverifiable => discarded += 1,
                 // Bits that make up for each other in the sum: TCP itself takes this one for undamaged.
                 Verdict::Pass => undetected += 1,
                 verdict => panic!("damaged, and yet {verdict:?}"),

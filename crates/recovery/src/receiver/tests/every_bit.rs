@@ -81,7 +81,7 @@ fn all_bits_of_the_payload_are_delivered_as_they_came() {
         let offset = u64::from(S);
         assert_eq!(
             line.receiver.ranges(&second.tuple()).expect("open").held(),
-            [offset..offset + u64::from(S)],
+            std::slice::from_ref(&(offset..offset + u64::from(S))),
             "TL-06: what is reported is what was hit"
         );
     }
