@@ -154,8 +154,13 @@ pub fn complete(bytes: &mut [u8], start: usize, offset: usize) -> bool {
     true
 }
 
-/// Sum of the pseudo-header of a packet whose transport segment has `len` bytes: what a partial checksum starts from.
-pub(crate) fn pseudo_header(bytes: &[u8], headers: &Headers, len: usize) -> u16 {
+/// Sum, not complemented, of the pseudo-header of a packet whose transport segment has `len` bytes (RFC 9293 section 3.1,
+/// RFC 8200 section 8.1): what a partial checksum starts from.
+///
+/// # Panics
+/// If `headers` were not read from `bytes`, and the addresses lie outside.
+#[must_use]
+pub fn pseudo_header(bytes: &[u8], headers: &Headers, len: usize) -> u16 {
     let addresses = headers.network() + if headers.is_ipv4() { 12 } else { 8 };
     let addresses_len = if headers.is_ipv4() { 8 } else { 32 };
     let sum = sum(&bytes[addresses..addresses + addresses_len]);

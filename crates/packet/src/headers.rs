@@ -353,8 +353,10 @@ impl Headers {
         self.tcp.is_some_and(|tcp| tcp.has(Tcp::SYN))
     }
 
-    /// What IP carries, as a range of the bytes.
-    pub(crate) fn segment(&self) -> Range<usize> {
+    /// What IP carries, as a range of the bytes: behind the IP header and its extensions, without padding, whether or not
+    /// the transport header in it can be read.
+    #[must_use]
+    pub fn segment(&self) -> Range<usize> {
         self.segment as usize..self.end as usize
     }
 

@@ -6,6 +6,7 @@
 //!   that the kernel handed over in one piece (see [`whole`]).
 //! * [`headers`] finds where each header starts and which [`headers::Region`] of a packet is what.
 //! * [`checksum`] verifies, completes, recomputes and spoils checksums; [`ecn`] reads and sets the ECN field.
+//! * [`TcpHeader`] is the fixed part of a TCP header as a value, every [`Field`] of which can be read and set.
 //! * [`segment`] reads a TCP segment with its options, as much of it as a capture kept.
 //! * [`virtio`] is the header that a TUN device with `IFF_VNET_HDR` puts before each packet.
 #![forbid(unsafe_code)]
@@ -17,6 +18,7 @@ pub mod headers;
 #[cfg(test)]
 mod sample;
 pub mod segment;
+mod tcp_header;
 pub mod virtio;
 pub mod whole;
 
@@ -24,4 +26,5 @@ pub use ecn::Ecn;
 pub use frame::{Frame, Layer};
 pub use headers::{Headers, Region, Tcp, Unreadable};
 pub use segment::Segment;
+pub use tcp_header::{Field, TcpHeader};
 pub use whole::{Misfit, Run, Whole};

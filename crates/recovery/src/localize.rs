@@ -1,0 +1,79 @@
+//! Phase 2: the connection of a segment whose ports name none (TL-28, TL-29; P II-C step 2).
+//!
+//! Only Lite connections between the same two addresses come into question: never guess into a stream that did not ask for
+//! it. Of those whose ports are near enough, the sequence number must have a place in the stream; then a plausible
+//! acknowledgment number counts more than nearer ports. A tie is too risky.
+//!
+//! The effort is limited (R12): with more than [`SLOTS`] connections only those are tried whose ports differ in one bit.
+
+use crate::place::Bases;
+use crate::sequence::distance;
+use crate::{Localization, Parameters, Reason, Track, Tuple};
+use packet::{Field, TcpHeader};
+use std::cmp::Ordering;
+
+/// Most Lite connections of a pair that are all looked at.
+pub const SLOTS: usize = 32;
+
+/// Finds the connection of a segment that says it belongs to `named`, among the Lite connections of its pair.
+pub fn localize<'a>(
+    named: &Tuple,
+    header: &TcpHeader,
+    lite: impl Iterator<Item = (&'a Tuple, &'a Track)> + Clone,
+    parameters: &Parameters,
+) -> Result<Tuple, Reason> {
+    let is_crowded = lite.clone().nth(SLOTS).is_some();
+    let mut best: Option<(Rank, Tuple)> = None;
+    let mut is_tie = false;
+    for (tuple, track) in lite.filter(|(tuple, _)| is_near(named, tuple, is_crowded, parameters.localization))
+    {
+        if bases(track, parameters).place(header.get(Field::Sequence), 0).is_none() {
+            continue;
+        }
+        let rank = Rank {
+            is_ack_implausible: distance(track.ack, header.get(Field::Acknowledgment)) > parameters.window,
+            port_distance: named.port_distance(tuple),
+        };
+        match best.map_or(Ordering::Less, |(held, _)| rank.cmp(&held)) {
+            Ordering::Less => (best, is_tie) = (Some((rank, *tuple)), false),
+            Ordering::Equal => is_tie = true,
+            Ordering::Greater => {}
+        }
+    }
+    match best {
+        None => Err(Reason::NoConnection),
+        Some(_) if is_tie => Err(Reason::Ambiguous),
+        Some((_, tuple)) => Ok(tuple),
+    }
+}
+
+/// How well a connection fits; less is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    is_ack_implausible: bool,
+    port_distance: u32,
+}
+
+/// Whether the ports of a connection come into question for those a segment names.
+fn is_near(named: &Tuple, tuple: &Tuple, is_crowded: bool, localization: Localization) -> bool {
+    let bits = named.port_distance(tuple);
+    match localization {
+        Localization::Exact => false,
+        Localization::SourcePort => named.local_port == tuple.local_port && (!is_crowded || bits == 1),
+        Localization::Bits(most) => bits <= if is_crowded { most.min(1) } else { most },
+    }
+}
+
+/// The socket is not asked before a connection is chosen: what it will have received stands for what it has.
+fn bases(track: &Track, parameters: &Parameters) -> Bases {
+    Bases {
+        rcv_nxt: track.contiguous,
+        contiguous: track.contiguous,
+        highest: track.highest,
+        payload: track.payload,
+        window: parameters.window,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Shapes of TCP options: what a connection's data segments carry, as far as it can be restored.
+//!
+//! Linux pads time stamps with two NOPs in front; RFC 7323 lets them stand elsewhere in the 12 bytes. SACK blocks come from
+//! a host that receives data as well.
+
+use crate::sequence;
+
+/// Bytes that time stamps take in a header, with the two bytes of padding.
+pub const TIME_STAMPS: usize = 12;
+/// The NOP option.
+pub const NOP: u8 = 1;
+/// Kind of the SACK option.
+pub const SACK: u8 = 5;
+
+const END: u8 = 0;
+const KIND_TIME_STAMPS: u8 = 8;
+/// Length that the time stamp option states for itself.
+const TIME_STAMPS_LENGTH: u8 = 10;
+
+/// What the options of a segment are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// None.
+    Plain,
+    /// Time stamps and two bytes of padding, nothing else.
+    TimeStamps,
+    /// Time stamps behind two NOPs, then up to three SACK blocks behind two NOPs.
+    TimeStampsAndSack,
+    /// Up to four SACK blocks behind two NOPs.
+    Sack,
+    /// Anything else, damaged options too.
+    Other,
+}
+
+/// Classifies the bytes between the fixed header and the payload.
+#[must_use]
+pub fn shape(options: &[u8]) -> Shape {
+    if options.is_empty() {
+        return Shape::Plain;
+    }
+    if options
+        .first_chunk()
+        .is_some_and(|first| options.len() == TIME_STAMPS && time_stamps_at(first).is_some())
+    {
+        return Shape::TimeStamps;
+    }
+    match options {
+        [NOP, NOP, KIND_TIME_STAMPS, TIME_STAMPS_LENGTH, _, _, _, _, _, _, _, _, sack @ ..]
+            if is_sack(sack, 3) =>
+        {
+            Shape::TimeStampsAndSack
+        }
+        sack if is_sack(sack, 4) => Shape::Sack,
+        _ => Shape::Other,
+    }
+}
+
+/// Where the time stamp option starts in 12 bytes that hold it and padding.
+#[must_use]
+pub fn time_stamps_at(options: &[u8; TIME_STAMPS]) -> Option<usize> {
+    (0..=2).find(|&at| {
+        let option = at..at + usize::from(TIME_STAMPS_LENGTH);
+        options[at..].starts_with(&[KIND_TIME_STAMPS, TIME_STAMPS_LENGTH])
+            && options.iter().enumerate().all(|(at, byte)| option.contains(&at) || matches!(*byte, NOP | END))
+    })
+}
+
+/// `TSval` of 12 bytes of time stamps and padding; `None` if they are something else.
+#[must_use]
+pub fn value(options: &[u8; TIME_STAMPS]) -> Option<u32> {
+    let at = time_stamps_at(options)? + 2;
+    options[at..].first_chunk().copied().map(u32::from_be_bytes)
+}
+
+/// Whether time stamps are older than those held, by `TSval`. Bytes that are no time stamps are never older.
+#[must_use]
+pub fn is_older(options: &[u8; TIME_STAMPS], held: &[u8; TIME_STAMPS]) -> bool {
+    value(options).zip(value(held)).is_some_and(|(value, held)| sequence::is_before(value, held))
+}
+
+/// Whether these options start with the two NOPs and the time stamp option, as Linux writes them.
+#[must_use]
+pub fn starts_with_padded_time_stamps(options: &[u8]) -> bool {
+    options.starts_with(&[NOP, NOP, KIND_TIME_STAMPS, TIME_STAMPS_LENGTH])
+}
+
+/// Two NOPs and 1 to `most` SACK blocks, which fill `options`.
+fn is_sack(options: &[u8], most: usize) -> bool {
+    let [NOP, NOP, SACK, length, blocks @ ..] = options else { return false };
+    usize::from(*length) == 2 + blocks.len()
+        && blocks.len() % 8 == 0
+        && (1..=most).contains(&(blocks.len() / 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 1, 0, 0, 0, 0, 9];
+
+    fn sack(blocks: u8) -> Vec<u8> {
+        let mut options = vec![1, 1, 5, 2 + 8 * blocks];
+        options.extend((0..8 * blocks).map(|n| n + 100));
+        options
+    }
+
+    #[test]
+    fn each_shape_is_told() {
+        assert_eq!(shape(&[]), Shape::Plain);
+        assert_eq!(shape(&STAMPS), Shape::TimeStamps);
+        for blocks in 1..=4 {
+            assert_eq!(shape(&sack(blocks)), Shape::Sack);
+            let both = [&STAMPS[..], &sack(blocks)].concat();
+            assert_eq!(shape(&both), if blocks < 4 { Shape::TimeStampsAndSack } else { Shape::Other });
+        }
+        for other in [&[1u8, 1, 1, 1][..], &[2, 4, 5, 180], &[30; 12], &sack(0), &sack(5), &STAMPS[..8]] {
+            assert_eq!(shape(other), Shape::Other, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn time_stamps_may_stand_at_three_places() {
+        let option = [8, 10, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4];
+        for (before, after) in [(&[][..], &[1u8, 0][..]), (&[1], &[0]), (&[1, 1], &[]), (&[0, 1], &[])] {
+            let options: [u8; 12] = [before, &option, after].concat().try_into().expect("12");
+            assert_eq!(time_stamps_at(&options), Some(before.len()));
+            assert_eq!(value(&options), Some(u32::MAX));
+        }
+        assert_eq!(shape(&[&option[..], &[2, 1]].concat()), Shape::Other, "2 is no padding");
+    }
+
+    #[test]
+    fn any_damage_to_kind_length_or_padding_is_another_shape_or_none() {
+        for at in 0..4 {
+            for bit in 0..8 {
+                let mut damaged = STAMPS;
+                damaged[at] ^= 1 << bit;
+                // 1 to 0 is still padding.
+                let expected = if at < 2 && bit == 0 { Shape::TimeStamps } else { Shape::Other };
+                assert_eq!(shape(&damaged), expected, "byte {at} bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn older_is_by_serial_comparison_and_needs_two_values() {
+        let stamped = |value: u32| {
+            let mut options = STAMPS;
+            options[4..8].copy_from_slice(&value.to_be_bytes());
+            options
+        };
+        assert!(is_older(&stamped(u32::MAX), &stamped(0)));
+        assert!(!is_older(&stamped(5), &stamped(5)));
+        assert!(!is_older(&stamped(5), &[0; 12]));
+    }
+}

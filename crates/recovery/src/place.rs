@@ -1,0 +1,115 @@
+//! The sequence rule: where in the stream a damaged segment can be (TL-31; P II-C step 4).
+//!
+//! Data are wanted at the next expected byte, or whole segments behind it. Anything else is a damaged sequence number, an
+//! old duplicate, or damaged and out of order at once. "Nearest" never counts: only discrete values do (TL-34).
+//!
+//! The paper compares with one number, the last acknowledgment sent. Here there are three, since segments wait between
+//! this place and the socket, and holes lie between the socket and the furthest segment.
+
+use crate::sequence::distance;
+
+/// Where a segment lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// It continues what is there.
+    InOrder,
+    /// It lies behind a hole.
+    OutOfOrder,
+}
+
+/// The numbers from which whole segments are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bases {
+    /// Next sequence number that the socket expects.
+    pub rcv_nxt: u32,
+    /// The same once the socket has taken in what it was handed.
+    pub contiguous: u32,
+    /// Furthest end handed to the socket.
+    pub highest: u32,
+    /// S: bytes of a whole segment; 0 if none was seen.
+    pub payload: u16,
+    /// How many bytes past a base a position may lie.
+    pub window: u32,
+}
+
+impl Bases {
+    /// Judges `len` bytes of payload at `seq`; `None` if there is no place for them.
+    #[must_use]
+    pub fn place(&self, seq: u32, len: u32) -> Option<Place> {
+        let place = if seq == self.rcv_nxt || seq == self.contiguous {
+            Place::InOrder
+        } else if [self.rcv_nxt, self.contiguous, self.highest]
+            .into_iter()
+            .any(|base| self.is_whole(base, seq))
+        {
+            Place::OutOfOrder
+        } else {
+            return None;
+        };
+        (distance(self.rcv_nxt, seq.wrapping_add(len)) <= self.window).then_some(place)
+    }
+
+    /// Whether a whole number of segments lies between `base` and `seq`.
+    fn is_whole(&self, base: u32, seq: u32) -> bool {
+        let distance = distance(base, seq);
+        let rest = distance.checked_rem(u32::from(self.payload)).unwrap_or(distance);
+        distance <= self.window && rest == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Place::{InOrder, OutOfOrder};
+
+    /// 2 000 bytes before the numbers wrap: the places below lie on both sides.
+    const RCV_NXT: u32 = 0u32.wrapping_sub(2000);
+
+    fn bases() -> Bases {
+        Bases {
+            rcv_nxt: RCV_NXT,
+            contiguous: RCV_NXT.wrapping_add(1000),
+            highest: RCV_NXT.wrapping_add(5300),
+            payload: 1000,
+            window: 20_000,
+        }
+    }
+
+    fn at(offset: i32, len: u32) -> Option<Place> {
+        bases().place(RCV_NXT.wrapping_add_signed(offset), len)
+    }
+
+    #[test]
+    fn the_next_byte_of_the_socket_and_of_what_waits_for_it_are_in_order() {
+        assert_eq!((at(0, 1000), at(1000, 1000)), (Some(InOrder), Some(InOrder)));
+    }
+
+    #[test]
+    fn whole_segments_behind_any_base_are_out_of_order() {
+        for offset in [2000, 3000, 19_000, 5300, 6300, 7300] {
+            assert_eq!(at(offset, 1000), Some(OutOfOrder), "{offset}");
+        }
+    }
+
+    #[test]
+    fn anything_else_has_no_place() {
+        for offset in [1, 999, 1001, 2999, 5299, 5301, 4300, 6301, -1, -1000, -2000] {
+            assert_eq!(at(offset, 1000), None, "{offset}");
+        }
+    }
+
+    #[test]
+    fn the_end_must_lie_in_the_window() {
+        assert_eq!((at(19_000, 1000), at(19_000, 1001)), (Some(OutOfOrder), None));
+        assert_eq!((at(0, 20_000), at(0, 20_001)), (Some(InOrder), None));
+        assert_eq!((at(20_000, 0), at(21_000, 0)), (Some(OutOfOrder), None));
+    }
+
+    #[test]
+    fn without_a_segment_size_only_the_bases_count() {
+        let bases = Bases { payload: 0, ..bases() };
+        let at = |offset: u32| bases.place(RCV_NXT.wrapping_add(offset), 10);
+        assert_eq!((at(0), at(1000), at(5300)), (Some(InOrder), Some(InOrder), Some(OutOfOrder)));
+        assert_eq!((at(2000), at(6300)), (None, None));
+    }
+}

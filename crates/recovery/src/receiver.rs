@@ -1,0 +1,211 @@
+//! The whole: packets in, verdicts out, all five phases in their order.
+
+use crate::connections::{Connection, Connections};
+use crate::detect::{Arrival, Detection};
+use crate::localize::localize;
+use crate::risk::{self, Localized};
+use crate::{
+    Counters, Handshake, Mode, Parameters, Policy, Ranges, Reason, Sockets, Track, Tuple, Verdict, salvage,
+    thesis,
+};
+use packet::{Field, TcpHeader};
+
+/// The receiving host's end of TCP Lite: the connections it knows, and what it did so far.
+#[derive(Debug, Clone)]
+pub struct Receiver {
+    parameters: Parameters,
+    connections: Connections,
+    counters: Counters,
+}
+
+/// What became of a segment, and the connection it is counted for.
+type Outcome = (Verdict, Option<Tuple>);
+
+impl Receiver {
+    /// One that knows no connections.
+    #[must_use]
+    pub fn new(parameters: Parameters) -> Self {
+        Self { parameters, connections: Connections::default(), counters: Counters::default() }
+    }
+
+    /// A connection was established.
+    pub fn open(&mut self, connection: Tuple, handshake: Handshake, lite: bool, policy: Policy) {
+        let track = Track::established(&handshake, lite, policy, &self.parameters);
+        self.connections.insert(connection, track, Some(handshake.rcv_nxt));
+    }
+
+    /// The application switched Lite on or off, or set another policy, when its socket expected `rcv_nxt`.
+    ///
+    /// Switched on late, nothing that was known is believed: segments passed unseen. Only if none did since the handshake
+    /// its values hold. A connection that was never opened here becomes known by being switched.
+    pub fn switch(&mut self, connection: Tuple, lite: bool, policy: Policy, rcv_nxt: u32) {
+        let Some(Connection { track, first, .. }) = self.connections.get_mut(&connection) else {
+            let track = Track::unknown(rcv_nxt, lite, policy, &self.parameters);
+            self.connections.insert(connection, track, None);
+            return;
+        };
+        if lite && !track.lite && *first != Some(rcv_nxt) {
+            track.restart(rcv_nxt);
+        }
+        track.lite = lite;
+        track.policy = policy;
+    }
+
+    /// A connection is gone.
+    pub fn close(&mut self, connection: &Tuple) {
+        self.connections.remove(connection);
+    }
+
+    /// What is remembered of a connection.
+    #[must_use]
+    pub fn track(&self, connection: &Tuple) -> Option<&Track> {
+        self.connections.get(connection).map(|connection| &connection.track)
+    }
+
+    /// Which parts of a connection's stream may be damaged (TL-06).
+    #[must_use]
+    pub fn ranges(&self, connection: &Tuple) -> Option<&Ranges> {
+        self.connections.get(connection).map(|connection| &connection.ranges)
+    }
+
+    /// What became of the segments of one connection, as far as they could be assigned to it.
+    #[must_use]
+    pub fn connection_counters(&self, connection: &Tuple) -> Option<&Counters> {
+        self.connections.get(connection).map(|connection| &connection.counters)
+    }
+
+    /// What became of all segments.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Takes one IP packet, which starts with its IP header, at `now` (nanoseconds of any clock that does not go back).
+    ///
+    /// `merged` is the payload size of the parts if the kernel merged several segments into this one, and has verified them.
+    /// The bytes are changed only if the verdict is [`Verdict::Accept`].
+    pub fn packet(
+        &mut self,
+        bytes: &mut [u8],
+        merged: Option<u16>,
+        now: u64,
+        sockets: &impl Sockets,
+    ) -> Verdict {
+        let Some(arrival) = Arrival::read(bytes, merged.is_some()) else { return Verdict::NotOurs };
+        let segment = &mut bytes[arrival.segment.clone()];
+        let (verdict, counted_for) = match self.parameters.mode {
+            Mode::Recovery => self.recover(&arrival, segment, merged, now, sockets),
+            Mode::Thesis => self.trust(&arrival, segment, merged, sockets),
+        };
+        self.counters.count(verdict);
+        if let Some(connection) = counted_for.and_then(|tuple| self.connections.get_mut(&tuple)) {
+            connection.counters.count(verdict);
+        }
+        verdict
+    }
+
+    /// Phases 1 and 2 of recovery mode.
+    fn recover(
+        &mut self,
+        arrival: &Arrival,
+        segment: &mut [u8],
+        merged: Option<u16>,
+        now: u64,
+        sockets: &impl Sockets,
+    ) -> Outcome {
+        if !self.connections.has_lite(arrival.pair) {
+            return (Verdict::NotOurs, None);
+        }
+        let Some(header) = TcpHeader::read(segment) else { return (Verdict::Discard(Reason::Short), None) };
+        let named = named(arrival, &header);
+        let mut exact = self.connections.get_mut(&named);
+        if exact.as_ref().is_some_and(|connection| !connection.track.lite) {
+            return (Verdict::NotLite, None);
+        }
+        let counted_for = exact.is_some().then_some(named);
+        let detection = match merged {
+            Some(_) if exact.is_none() => return (Verdict::NotOurs, None),
+            Some(_) => Detection::Right,
+            None => arrival.detect(&header, segment),
+        };
+        match detection {
+            Detection::Right => {
+                if let Some(connection) = &mut exact {
+                    connection.track.learn(segment, merged, &self.parameters);
+                }
+                return (Verdict::Pass, counted_for);
+            }
+            Detection::Partial => return (Verdict::Unverifiable, counted_for),
+            Detection::Wrong if !arrival.is_ip_right => return (Verdict::Discard(Reason::Ip), counted_for),
+            Detection::Wrong => {}
+        }
+
+        let is_approximate = exact.is_none();
+        let found = if is_approximate {
+            localize(&named, &header, self.connections.lite(arrival.pair), &self.parameters)
+        } else {
+            Ok(named)
+        };
+        let connection = match found {
+            Ok(connection) => connection,
+            Err(reason) => return (Verdict::Discard(reason), None),
+        };
+        let Some(view) = sockets.view(&connection).filter(|view| view.settings.on) else {
+            return (Verdict::Discard(Reason::NoConnection), Some(connection));
+        };
+        let damaged = Localized { connection, is_approximate, header, segment, arrival, view };
+        let repair = match self.weigh(&damaged, now) {
+            Ok(repair) => repair,
+            Err(reason) => return (Verdict::Discard(reason), Some(connection)),
+        };
+        salvage::write(&repair.header, repair.acceptance.confirmed, arrival, segment);
+        (Verdict::Accept(repair.acceptance), Some(connection))
+    }
+
+    /// Phase 3, and what is remembered of a repair that will be made.
+    fn weigh(&mut self, damaged: &Localized<'_>, now: u64) -> Result<risk::Repair, Reason> {
+        let known = self.connections.get_mut(&damaged.connection);
+        let Connection { track, ranges, .. } = known.ok_or(Reason::NoConnection)?;
+        track.catch_up(damaged.view.rcv_nxt);
+        let repair = risk::assess(damaged, track, &self.parameters, now)?;
+        track.advance(repair.header.fixed.get(Field::Sequence), repair.len, self.parameters.window);
+        if let Some(range) = repair.damaged.clone() {
+            ranges.note(range);
+        }
+        Ok(repair)
+    }
+
+    /// Thesis mode.
+    fn trust(
+        &mut self,
+        arrival: &Arrival,
+        segment: &mut [u8],
+        merged: Option<u16>,
+        sockets: &impl Sockets,
+    ) -> Outcome {
+        let Some(header) = TcpHeader::read(segment) else { return (Verdict::NotOurs, None) };
+        let named = named(arrival, &header);
+        match arrival.detect(&header, segment) {
+            _ if merged.is_some() => return (Verdict::Pass, Some(named)),
+            Detection::Right => return (Verdict::Pass, Some(named)),
+            Detection::Partial => return (Verdict::Unverifiable, Some(named)),
+            Detection::Wrong => {}
+        }
+        let (verdict, damaged) = thesis::judge(&named, &header, segment.len(), arrival, sockets);
+        if matches!(verdict, Verdict::Accept(_)) {
+            arrival.complete(segment);
+        }
+        if let (Some(range), Some(connection)) = (damaged, self.connections.get_mut(&named)) {
+            connection.ranges.note(range);
+        }
+        (verdict, Some(named))
+    }
+}
+
+/// The connection that the ports of a segment name.
+fn named(arrival: &Arrival, header: &TcpHeader) -> Tuple {
+    arrival.pair.tuple(header.get(Field::SourcePort) as u16, header.get(Field::DestinationPort) as u16)
+}
+
+#[cfg(test)]
+mod tests;

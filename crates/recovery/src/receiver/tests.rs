@@ -1,0 +1,24 @@
+//! The whole, from bytes to bytes.
+
+mod choice;
+mod every_bit;
+mod model;
+mod policies;
+mod properties;
+mod settings;
+mod special;
+mod thesis;
+
+use super::*;
+use crate::sample::{ACK, FIN, FIRST, Line, PSH, S, Sample, hit, on, sack, stamps, text};
+use crate::{Acceptance, ByteWindow, Localization};
+
+/// Accepted in order, with the ports right and nothing guessed.
+fn accepted(confirmed: bool, bytes: u32) -> Verdict {
+    Verdict::Accept(Acceptance { confirmed, bytes, ..Acceptance::default() })
+}
+
+/// The segment that comes after this one.
+fn next(sample: &Sample) -> Sample {
+    Sample { seq: sample.seq.wrapping_add(sample.payload.len() as u32), ..sample.clone() }
+}

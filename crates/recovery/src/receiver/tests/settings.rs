@@ -1,0 +1,91 @@
+//! Opening, switching and closing (TL-04), and what is counted where (TL-27).
+
+use super::*;
+
+#[test]
+fn switched_on_late_nothing_known_before_is_believed() {
+    let first = Sample::default();
+    let mut line = Line::new(Parameters::default());
+    line.open(&first, Policy::Normal);
+    line.receiver.switch(first.tuple(), false, Policy::Normal, FIRST);
+    // These pass unseen.
+    assert_eq!(line.take(&mut first.build()), Verdict::NotOurs);
+    line.receive(&first.tuple(), 536);
+    line.receiver.switch(first.tuple(), true, Policy::Bold, FIRST + 536);
+    let track = *line.receiver.track(&first.tuple()).expect("open");
+    assert_eq!((track.known, track.contiguous, track.highest), (false, FIRST + 536, FIRST + 536));
+    assert_eq!(track.policy, Policy::Bold);
+    let second = next(&first);
+    assert_eq!(line.take(&mut hit(&second.build(), 20, 130)), Verdict::Discard(Reason::Template));
+    // One right segment is enough.
+    assert_eq!(line.take(&mut second.build()), Verdict::Pass);
+    assert_eq!(line.take(&mut hit(&next(&second).build(), 20, 130)), accepted(false, 536));
+}
+
+#[test]
+fn switched_on_before_any_data_the_handshake_is_enough() {
+    let first = Sample::default();
+    let mut line = Line::new(Parameters::default());
+    line.open(&first, Policy::Normal);
+    line.receiver.switch(first.tuple(), false, Policy::Normal, FIRST);
+    line.receiver.switch(first.tuple(), true, Policy::Normal, FIRST);
+    assert_eq!(line.take(&mut hit(&first.build(), 20, 130)), accepted(false, 536));
+}
+
+#[test]
+fn another_policy_forgets_nothing() {
+    let first = Sample::default();
+    let mut line = Line::after(&first, Policy::Normal);
+    line.receiver.switch(first.tuple(), true, Policy::Strict, FIRST + 536);
+    let track = line.receiver.track(&first.tuple()).expect("open");
+    assert_eq!((track.known, track.payload, track.policy), (true, S, Policy::Strict));
+}
+
+#[test]
+fn a_connection_may_become_known_by_being_switched() {
+    let first = Sample::default();
+    let mut line = Line::new(Parameters::default());
+    line.open(&first, Policy::Normal);
+    line.receiver.close(&first.tuple());
+    line.receiver.switch(first.tuple(), true, Policy::Normal, FIRST);
+    assert_eq!(line.take(&mut hit(&first.build(), 20, 130)), Verdict::Discard(Reason::Template));
+    assert_eq!(line.take(&mut first.build()), Verdict::Pass);
+    assert_eq!(line.take(&mut hit(&next(&first).build(), 20, 130)), accepted(false, 536));
+}
+
+#[test]
+fn options_that_cannot_be_restored_end_repair_for_good() {
+    let first = Sample::default();
+    let mut line = Line::after(&first, Policy::Bold);
+    let second = Sample { options: vec![30, 4, 0, 0], ..next(&first) };
+    assert_eq!(line.take(&mut second.build()), Verdict::Pass);
+    assert_eq!(line.take(&mut hit(&next(&second).build(), 20, 130)), Verdict::Discard(Reason::Options));
+}
+
+#[test]
+fn a_socket_further_on_than_the_track_is_caught_up_with() {
+    let first = Sample::default();
+    let mut line = Line::after(&first, Policy::Normal);
+    line.receive(&first.tuple(), 100);
+    let ahead = Sample { seq: FIRST + 636, ..first.clone() };
+    assert_eq!(line.take(&mut hit(&ahead.build(), 20, 130)), accepted(false, 536));
+    assert_eq!(line.receiver.track(&first.tuple()).expect("open").contiguous, FIRST + 636 + 536);
+}
+
+#[test]
+fn outcomes_are_counted_for_the_whole_and_for_the_connection() {
+    let first = Sample::default();
+    let mut line = Line::after(&first, Policy::Normal);
+    let second = next(&first).build();
+    let _ = line.take(&mut hit(&second, 20, 3));
+    line.receive(&first.tuple(), 536);
+    let _ = line.take(&mut hit(&second, 20, 2000));
+    let _ = line.take(&mut Sample { seq: 5, local_port: 1, ..first.clone() }.build());
+    let _ = line.take(&mut hit(&Sample { seq: 5, local_port: 1, ..first.clone() }.build(), 20, 130));
+    let whole = *line.receiver.counters();
+    assert_eq!((whole.right, whole.damaged, whole.accepted, whole.approximate), (2, 3, 1, 1));
+    assert_eq!(whole.discarded(Reason::NoConnection), 1);
+    assert_eq!(whole.discarded(Reason::Position), 1, "the same bytes a second time are an old duplicate");
+    let own = line.receiver.connection_counters(&first.tuple()).expect("open");
+    assert_eq!((own.right, own.damaged, own.accepted, own.confirmed), (1, 2, 1, 1));
+}

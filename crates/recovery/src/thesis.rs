@@ -1,0 +1,45 @@
+//! Thesis mode: headers are taken for right, and only the checksum is made so (T 4.3; TL-03).
+//!
+//! The thesis damages nothing but the checksum field, so it needs no repair: what belongs to a socket that accepts damage
+//! is treated as if the checksum had been right, be it data, FIN, an empty segment, or the SYN for a listener.
+
+use crate::detect::Arrival;
+use crate::{Acceptance, Reason, Sockets, Tuple, Verdict};
+use packet::{Field, TcpHeader};
+use std::ops::Range;
+
+/// Judges a segment with a wrong checksum; with it the bytes of the stream that may be damaged, if it is accepted. Nothing
+/// is written here.
+#[must_use]
+pub fn judge(
+    named: &Tuple,
+    header: &TcpHeader,
+    len: usize,
+    arrival: &Arrival,
+    sockets: &impl Sockets,
+) -> (Verdict, Option<Range<u64>>) {
+    let view = sockets.view(named);
+    let settings = match &view {
+        Some(view) => Some(view.settings),
+        None => sockets.listener(named.pair.local, named.local_port),
+    };
+    if !settings.is_some_and(|settings| settings.on) {
+        return (Verdict::NotLite, None);
+    }
+    if !arrival.is_ip_right {
+        return (Verdict::Discard(Reason::Ip), None);
+    }
+    let bytes = len.saturating_sub(header.header_len().max(TcpHeader::LEN)) as u32;
+    let accepted = Verdict::Accept(Acceptance { bytes, ..Acceptance::default() });
+    let Some(view) = view else { return (accepted, None) };
+    let offset = view.offset(header.get(Field::Sequence));
+    let is_inside = view
+        .settings
+        .window
+        .is_none_or(|window| offset.is_some_and(|offset| window.covers(offset, u64::from(bytes))));
+    if !is_inside {
+        return (Verdict::Discard(Reason::Window), None);
+    }
+    let damaged = offset.filter(|_| bytes > 0).map(|from| from..from.saturating_add(u64::from(bytes)));
+    (accepted, damaged)
+}
