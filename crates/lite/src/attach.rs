@@ -68,7 +68,7 @@ impl Lite {
             .into_iter()
             .map(|program| program.attach_cgroup(group).map_err(|error| refused(format!("{error:#}"))))
             .collect::<Result<_, _>>()?;
-        Ok(Self { links, skeleton, mode: settings.mode })
+        Ok(Self { links, skeleton, mode: settings.parameters.mode })
     }
 
     /// Judges from now on what comes in by this interface of the calling thread's network namespace.
@@ -166,18 +166,17 @@ fn load(settings: &Settings) -> libbpf_rs::Result<LiteSkel<'static>> {
     let object = Box::leak(Box::new(MaybeUninit::uninit()));
     let mut open = LiteSkelBuilder::default().open(object)?;
     let programs = &mut open.progs;
-    programs.lite_recovery_ethernet.set_autoload(settings.mode == Mode::Recovery);
-    programs.lite_recovery_ip.set_autoload(settings.mode == Mode::Recovery);
-    programs.lite_thesis_ethernet.set_autoload(settings.mode == Mode::Thesis);
-    programs.lite_thesis_ip.set_autoload(settings.mode == Mode::Thesis);
+    programs.lite_recovery_ethernet.set_autoload(settings.parameters.mode == Mode::Recovery);
+    programs.lite_recovery_ip.set_autoload(settings.parameters.mode == Mode::Recovery);
+    programs.lite_thesis_ethernet.set_autoload(settings.parameters.mode == Mode::Thesis);
+    programs.lite_thesis_ip.set_autoload(settings.parameters.mode == Mode::Thesis);
     let data = open.maps.rodata_data.as_deref_mut().expect("the programs have tunables");
     data.tunables = tunables(settings);
     open.load()
 }
 
 fn tunables(settings: &Settings) -> types::tunables {
-    const SECOND: u64 = 1_000_000_000;
-    let Parameters { localization, window, guesses_per_second, guess_burst } = settings.parameters;
+    let Parameters { localization, window, guess_interval_ns, guess_burst, .. } = settings.parameters;
     let (localization, bits) = match localization {
         Localization::Exact => (0, 0),
         Localization::SourcePort => (1, 0),
@@ -188,9 +187,9 @@ fn tunables(settings: &Settings) -> types::tunables {
         bits,
         window,
         guess_burst,
-        guess_interval_ns: guesses_per_second.map_or(0, |rate| SECOND / u64::from(rate.max(1))),
+        guess_interval_ns,
         every_connection: u8::from(settings.every_connection.is_some()),
-        policy: settings.every_connection.unwrap_or_default().number(),
+        policy: settings.every_connection.unwrap_or_default() as u8,
         ..types::tunables::default()
     }
 }

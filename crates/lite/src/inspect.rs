@@ -95,8 +95,10 @@ impl Lite {
     pub fn time(&self, packet: &[u8], times: u32) -> io::Result<u64> {
         let frame = framed(packet);
         let input = ProgramInput { data_in: Some(&frame), repeat: times, ..ProgramInput::default() };
-        let output =
-            self.ethernet_program().test_run(input).map_err(|error| io::Error::other(format!("{error:#}")))?;
+        let output = self
+            .ethernet_program()
+            .test_run(input)
+            .map_err(|error| io::Error::other(format!("{error:#}")))?;
         Ok(output.duration.as_nanos() as u64)
     }
 }

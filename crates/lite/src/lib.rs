@@ -6,7 +6,7 @@
 //!
 //! * [`Lite`] loads the programs of `bpf/` and attaches them to a control group and to interfaces.
 //! * [`Settings`] says by which rule damaged segments are judged; the algorithm as a pure function, which the programs are held to, is the crate
-//!   `recovery`.
+//!   [`recovery`].
 //! * [`Totals`] counts what became of them.
 
 mod attach;
@@ -19,5 +19,6 @@ mod totals;
 
 pub use attach::Lite;
 pub use error::LiteError;
-pub use settings::{Localization, Mode, Parameters, Policy, Settings};
-pub use totals::{Reason, Totals};
+pub use recovery::{Localization, Mode, Parameters, Policy, Reason};
+pub use settings::Settings;
+pub use totals::Totals;

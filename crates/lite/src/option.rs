@@ -61,7 +61,7 @@ pub fn is_on(socket: impl AsFd) -> io::Result<bool> {
 /// # Errors
 /// See the [module](self).
 pub fn set_policy(socket: impl AsFd, policy: Policy) -> io::Result<()> {
-    set(socket, TCP_LITE_POLICY, &i32::from(policy.number()).to_ne_bytes())
+    set(socket, TCP_LITE_POLICY, &i32::from(policy as u8).to_ne_bytes())
 }
 
 /// How much is risked.
@@ -70,7 +70,7 @@ pub fn set_policy(socket: impl AsFd, policy: Policy) -> io::Result<()> {
 /// See the [module](self).
 pub fn policy(socket: impl AsFd) -> io::Result<Policy> {
     let number = number(socket, TCP_LITE_POLICY)?;
-    let known = Policy::ALL.into_iter().find(|policy| i32::from(policy.number()) == number);
+    let known = u8::try_from(number).ok().and_then(Policy::from_number);
     known.ok_or_else(|| io::Error::other(format!("the kernel says policy {number}")))
 }
 

@@ -1,75 +1,10 @@
 //! What became of damaged segments.
 
+use recovery::Reason;
 use serde::{Deserialize, Serialize};
-
-/// Why a damaged segment was discarded (`enum tcp_lite_reason`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// It carries no data.
-    Empty = 1,
-    /// Its sequence number is not one that is expected.
-    Position,
-    /// The policy is strict.
-    Policy,
-    /// Outside of the window of `TCP_LITE_WINDOW`.
-    Window,
-    /// Too many guesses.
-    Rate,
-    /// No undamaged segment was seen yet to repair it after.
-    Template,
-    /// The connection uses TCP options that cannot be repaired.
-    Options,
-    /// It cannot be told where its data begin.
-    HeaderLength,
-    /// No connection that it could belong to.
-    NoConnection,
-    /// Several connections, or several places in the stream, that it could belong to.
-    Ambiguous,
-    /// Too short for a TCP header.
-    Short,
-    /// The IP header is damaged as well.
-    Ip,
-}
 
 /// Room for counters by reason (`TCP_LITE_REASONS`): number 0 is none.
 pub const REASONS: usize = 16;
-
-impl Reason {
-    /// All of them.
-    pub const ALL: [Self; 12] = [
-        Self::Empty,
-        Self::Position,
-        Self::Policy,
-        Self::Window,
-        Self::Rate,
-        Self::Template,
-        Self::Options,
-        Self::HeaderLength,
-        Self::NoConnection,
-        Self::Ambiguous,
-        Self::Short,
-        Self::Ip,
-    ];
-
-    /// Its name in results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::Position => "position",
-            Self::Policy => "policy",
-            Self::Window => "window",
-            Self::Rate => "rate",
-            Self::Template => "template",
-            Self::Options => "options",
-            Self::HeaderLength => "header-length",
-            Self::NoConnection => "no-connection",
-            Self::Ambiguous => "ambiguous",
-            Self::Short => "short",
-            Self::Ip => "ip",
-        }
-    }
-}
 
 /// Damaged segments: each is accepted, or discarded for one reason (TL-27).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

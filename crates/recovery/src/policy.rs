@@ -20,6 +20,25 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// All of them, from careful to bold.
+    pub const ALL: [Self; 3] = [Self::Strict, Self::Normal, Self::Bold];
+
+    /// Its name in options and plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Normal => "normal",
+            Self::Bold => "bold",
+        }
+    }
+
+    /// The one called so.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.name() == name)
+    }
+
     /// The policy of a number; `None` above 2.
     #[must_use]
     pub const fn from_number(number: u8) -> Option<Self> {

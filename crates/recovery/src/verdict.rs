@@ -79,6 +79,25 @@ impl Reason {
         Self::Ip,
     ];
 
+    /// Its name in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Position => "position",
+            Self::Policy => "policy",
+            Self::Window => "window",
+            Self::Rate => "rate",
+            Self::Template => "template",
+            Self::Options => "options",
+            Self::HeaderLength => "header-length",
+            Self::NoConnection => "no-connection",
+            Self::Ambiguous => "ambiguous",
+            Self::Short => "short",
+            Self::Ip => "ip",
+        }
+    }
+
     /// Its number, from 1.
     #[must_use]
     pub const fn number(self) -> u8 {

@@ -129,11 +129,6 @@ pub enum PolicyName {
 }
 
 impl RuleArguments {
-    /// The rule.
-    pub fn mode(&self) -> Mode {
-        if self.thesis { Mode::Thesis } else { Mode::Recovery }
-    }
-
     /// The policy.
     pub fn policy(&self) -> Policy {
         match self.policy {
@@ -145,9 +140,11 @@ impl RuleArguments {
 
     /// The parameters.
     pub fn parameters(&self) -> Parameters {
+        const SECOND: u64 = 1_000_000_000;
         Parameters {
+            mode: if self.thesis { Mode::Thesis } else { Mode::Recovery },
             localization: self.ports,
-            guesses_per_second: (self.guesses > 0).then_some(self.guesses),
+            guess_interval_ns: SECOND.checked_div(self.guesses.into()).unwrap_or(0),
             ..Parameters::default()
         }
     }

@@ -15,7 +15,6 @@ const NOTHING: i32 = 1;
 /// Attaches, and leaves it so.
 pub fn attach(arguments: &AttachArguments) -> Result<i32, Failure> {
     let settings = Settings {
-        mode: arguments.rule.mode(),
         every_connection: arguments.every_connection.then(|| arguments.rule.policy()),
         parameters: arguments.rule.parameters(),
     };
@@ -79,7 +78,7 @@ fn as_json(attachment: &Attachment, interfaces: &[String], group: &str) -> serde
         Reason::ALL.into_iter().map(|reason| (reason.name(), totals.discarded_for(reason))).collect();
     json!({
         "name": attachment.name,
-        "mode": attachment.mode,
+        "mode": if attachment.mode == Mode::Thesis { "thesis" } else { "recovery" },
         "control_group": group,
         "interfaces": interfaces,
         "connections": attachment.connections,

@@ -28,11 +28,8 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     // Signals are ours from here on, so that nothing stays behind.
     let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     let enclosure = Enclosure::enter(&registry)?;
-    let settings = Settings {
-        mode: arguments.rule.mode(),
-        every_connection: Some(arguments.rule.policy()),
-        parameters: arguments.rule.parameters(),
-    };
+    let settings =
+        Settings { every_connection: Some(arguments.rule.policy()), parameters: arguments.rule.parameters() };
     let mut lite = Lite::attach(enclosure.group().path(), &settings)?;
     for interface in &interfaces {
         lite.add_interface(interface)?;
