@@ -161,4 +161,9 @@ static __always_inline int is_after(__u32 a, __u32 b)
 	return (__s32)(a - b) > 0;
 }
 
+static __always_inline int is_before(__u32 a, __u32 b)
+{
+	return (__s32)(a - b) < 0;
+}
+
 #endif

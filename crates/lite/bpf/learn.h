@@ -121,7 +121,7 @@ int learn(struct work *work, struct track *track, __u32 part, __u32 window)
 		break;
 	case TIME_STAMPS:
 		if (!track->known || track->header_len != TCP_LEN + TEMPLATE ||
-		    !is_after(stamp_of(track->options), stamp_of(options)))
+		    !is_before(stamp_of(options), stamp_of(track->options)))
 			take_options(track, options);
 		track->header_len = TCP_LEN + TEMPLATE;
 		track->known = 1;
@@ -130,7 +130,7 @@ int learn(struct work *work, struct track *track, __u32 part, __u32 window)
 		track->sack_seen = 1;
 		if (track->known && track->header_len == TCP_LEN + TEMPLATE &&
 		    *(__u32 *)track->options == bpf_htonl(NOP_NOP_TIME_STAMPS) &&
-		    !is_after(stamp_of(track->options), stamp_of(options)))
+		    !is_before(stamp_of(options), stamp_of(track->options)))
 			take_options(track, options);
 		break;
 	case SACK:
@@ -143,7 +143,7 @@ int learn(struct work *work, struct track *track, __u32 part, __u32 window)
 	}
 
 	ack = bpf_ntohl(work->tcp.ack);
-	if (work->tcp.flags & FLAG_ACK && (!was_known || !is_after(track->ack, ack))) {
+	if (work->tcp.flags & FLAG_ACK && (!was_known || !is_before(ack, track->ack))) {
 		track->ack = ack;
 		track->window = work->tcp.window;
 	}

@@ -1,0 +1,484 @@
+//! The eBPF programs and their pure twin are given the same packets, and must do the same to them, bit by bit.
+//!
+//! Sockets are real, so that what the programs ask the kernel is true; the packets are not delivered (`BPF_PROG_TEST_RUN`), so that both twins stay at
+//! what they have learned. `LITE_TWIN_CASES` says how many packets (default a million); the counts by outcome and by field are printed, and none may be
+//! too small to mean anything.
+
+mod ground;
+
+use ground::Ground;
+use lite::{Lite, Localization, Mode, Parameters, Policy, Reason, Settings, Totals, option};
+use netlab::sysctl;
+use packet::{Field, TcpHeader, checksum};
+use rand_chacha::ChaCha12Rng;
+use rand::{Rng, RngExt, SeedableRng};
+use recovery::{ByteWindow, Handshake, Receiver, SocketView, Sockets, Tuple, Verdict};
+use rustix::net::{AddressFamily, SocketType, bind, connect, ipproto, socket, sockopt};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+/// Packets with the same sockets: what is in order moves on with each, and the kernel's receive point does not.
+const PACKETS_OF_A_GENERATION: u64 = 400;
+/// An hour: what the clocks of the twins differ by buys no guess.
+const NEVER: u64 = 3_600_000_000_000;
+
+/// A connection of both twins.
+struct Connection {
+    tuple: Tuple,
+    accepted: TcpStream,
+    _client: TcpStream,
+    view: SocketView,
+    /// Payload of its full segments.
+    size: u32,
+}
+
+/// The sockets as the kernel has them.
+struct Views<'a>(&'a [Connection]);
+
+impl Sockets for Views<'_> {
+    fn view(&self, tuple: &Tuple) -> Option<SocketView> {
+        self.0.iter().find(|connection| connection.tuple == *tuple).map(|connection| connection.view)
+    }
+}
+
+/// Both twins, and the connections that they know, which are others from time to time.
+struct World {
+    lite: Lite,
+    receiver: Receiver,
+    connections: Vec<Connection>,
+    variant: Variant,
+}
+
+/// What is varied between worlds.
+#[derive(Clone, Copy)]
+struct Variant {
+    is_ipv6: bool,
+    time_stamps: bool,
+    localization: Localization,
+    /// More than an approximate search goes through.
+    crowded: bool,
+    limited: bool,
+}
+
+const VARIANTS: [Variant; 8] = {
+    let plain = Variant {
+        is_ipv6: false,
+        time_stamps: true,
+        localization: Localization::Bits(4),
+        crowded: false,
+        limited: false,
+    };
+    [
+        plain,
+        Variant { is_ipv6: true, ..plain },
+        Variant { time_stamps: false, ..plain },
+        Variant { crowded: true, ..plain },
+        Variant { limited: true, ..plain },
+        Variant { localization: Localization::SourcePort, is_ipv6: true, ..plain },
+        Variant { localization: Localization::SourcePort, crowded: true, time_stamps: false, ..plain },
+        Variant { localization: Localization::Exact, ..plain },
+    ]
+};
+
+impl World {
+    fn new(ground: &Ground, variant: Variant) -> Self {
+        let parameters = Parameters {
+            mode: Mode::Recovery,
+            localization: variant.localization,
+            window: 1 << 20,
+            guess_interval_ns: if variant.limited { NEVER } else { 0 },
+            guess_burst: 3,
+        };
+        let lite = Lite::attach(ground.group(), &Settings { every_connection: None, parameters }).expect("TCP Lite");
+        let stamps = if variant.time_stamps { "1" } else { "0" };
+        sysctl::write(&ground.namespace, "net.ipv4.tcp_timestamps", stamps).expect("sysctl");
+        Self { lite, receiver: Receiver::new(parameters), connections: Vec::new(), variant }
+    }
+
+    /// Ends all connections and opens others.
+    fn renew(&mut self, random: &mut impl Rng) {
+        for connection in self.connections.drain(..) {
+            self.receiver.close(&connection.tuple);
+            // The kernel forgets it at once with a reset.
+            sockopt::set_socket_linger(&connection.accepted, Some(Duration::ZERO)).expect("an option");
+        }
+        let address: IpAddr =
+            if self.variant.is_ipv6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
+        let listener = TcpListener::bind((address, 0)).expect("a listener");
+        let count = if self.variant.crowded { 36 } else { 6 };
+        // Consecutive ports, as a host gives them out (P II-B c).
+        let first: u16 = random.random_range(20_000..50_000);
+        for number in 0..count {
+            self.open(&listener, address, first + number, random);
+        }
+    }
+
+    /// One connection more, with settings of its own.
+    fn open(&mut self, listener: &TcpListener, address: IpAddr, port: u16, random: &mut impl Rng) {
+        let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
+        let descriptor = socket(family, SocketType::STREAM, Some(ipproto::TCP)).expect("a socket");
+        sockopt::set_socket_reuseaddr(&descriptor, true).expect("an option");
+        // One of those before may still have the port.
+        if bind(&descriptor, &SocketAddr::new(address, port)).is_err() {
+            return;
+        }
+        let server = listener.local_addr().expect("an address");
+        connect(&descriptor, &server).expect("a connection");
+        let mut client = TcpStream::from(descriptor);
+        let (mut accepted, remote) = listener.accept().expect("the same connection");
+        let tuple = Tuple::new(remote, server);
+        let track = self.lite.track(remote, server).expect("a map").expect("sockops has seen it");
+        assert!(track.known && !track.lite, "{track:?}");
+        let options = (track.header_len == 32).then_some(track.options);
+        let handshake =
+            Handshake { rcv_nxt: track.contiguous, ack: track.ack, window: track.window, options };
+        self.receiver.open(tuple, handshake, false, Policy::Normal);
+
+        let is_on = random.random_ratio(9, 10);
+        let policy = Policy::ALL[random.random_range(0..3)];
+        let received = if random.random_ratio(1, 3) { random.random_range(1..5000) } else { 0 };
+        let switched_late = received > 0 && random.random_ratio(1, 2);
+        let rcv_nxt = track.contiguous.wrapping_add(received);
+        option::set_policy(&accepted, policy).expect("an option");
+        if is_on && !switched_late {
+            option::switch(&accepted, true).expect("an option");
+            self.receiver.switch(tuple, true, policy, track.contiguous);
+        }
+        client.write_all(&vec![1; received as usize]).expect("room");
+        accepted.read_exact(&mut vec![0; received as usize]).expect("the same bytes");
+        if is_on && switched_late {
+            option::switch(&accepted, true).expect("an option");
+            self.receiver.switch(tuple, true, policy, rcv_nxt);
+        }
+        let window = random.random_ratio(1, 5).then(|| ByteWindow {
+            from: random.random_range(0..3000),
+            len: random.random_range(1..20_000),
+        });
+        if let Some(window) = window {
+            option::set_window(&accepted, window.from..window.from + window.len).expect("an option");
+        }
+        let settings = recovery::Settings { on: is_on, policy, window };
+        let view = SocketView { rcv_nxt, bytes_received: received.into(), settings };
+        // 512 is where a hit sequence number is a place again.
+        let size = [524, 512, 1448, 100, 1428][random.random_range(0..5)];
+        self.connections.push(Connection { tuple, accepted, _client: client, view, size });
+    }
+
+    /// A packet as the other host of one of the connections would send it, mostly.
+    fn packet(&self, random: &mut impl Rng) -> (usize, Vec<u8>) {
+        let number = random.random_range(0..self.connections.len());
+        let connection = &self.connections[number];
+        let track = self.receiver.track(&connection.tuple).expect("it was opened");
+        let base = [track.contiguous, track.contiguous, track.contiguous, connection.view.rcv_nxt, track.highest]
+            [random.random_range(0..5)];
+        let seq = match random.random_range(0..12) {
+            0..8 => base,
+            8 => base.wrapping_add(connection.size * random.random_range(1..5)),
+            9 => base.wrapping_sub(connection.size),
+            10 => base.wrapping_add(random.random_range(0..3000)),
+            _ => random.random(),
+        };
+        let payload = match random.random_range(0..20) {
+            0..14 => connection.size,
+            14..16 => 0,
+            16 => 1,
+            _ => random.random_range(0..connection.size),
+        };
+        let options = options(track, random);
+        let ack = if random.random_ratio(4, 5) { track.ack } else { track.ack.wrapping_add(random.random_range(0..70_000)) };
+        let window = if random.random_ratio(9, 10) { u32::from(track.window) } else { random.random_range(0..65_536) };
+        let push = u32::from(random.random_ratio(1, 4));
+        let fin = u32::from(random.random_ratio(1, 30));
+        let echo = u32::from(random.random_ratio(1, 60));
+        let mut segment = vec![0; 20 + options.len() + payload as usize];
+        TcpHeader::read(&[0; 20])
+            .expect("20 bytes")
+            .with(Field::SourcePort, connection.tuple.remote_port.into())
+            .with(Field::DestinationPort, connection.tuple.local_port.into())
+            .with(Field::Sequence, seq)
+            .with(Field::Acknowledgment, ack)
+            .with(Field::DataOffset, 5 + options.len() as u32 / 4)
+            .with(Field::Ack, 1)
+            .with(Field::Psh, push)
+            .with(Field::Fin, fin)
+            .with(Field::Ece, echo)
+            .with(Field::Window, window)
+            .write(&mut segment);
+        segment[20..20 + options.len()].copy_from_slice(&options);
+        random.fill_bytes(&mut segment[20 + options.len()..]);
+        (number, in_ip(self.variant.is_ipv6, segment))
+    }
+
+    /// Gives the packet to both, and says what became of it.
+    fn judge(&mut self, number: usize, packet: &[u8], case: u64) -> Verdict {
+        let out = self.lite.judge(packet).expect("the kernel takes it");
+        let mut bytes = packet.to_vec();
+        let views = Views(&self.connections);
+        let verdict = self.receiver.packet(&mut bytes, None, 0, &views);
+        // The headers say it all.
+        let shown = |bytes: &[u8]| format!("{:02x?} and {} bytes", &bytes[..bytes.len().min(100)], bytes.len().saturating_sub(100));
+        let told = || {
+            let (packet, out, bytes) = (shown(packet), shown(&out), shown(&bytes));
+            format!("case {case}, {verdict:?}\npacket  {packet}\nkernel  {out}\ntwin    {bytes}")
+        };
+        assert!(out == bytes, "the twins write different packets: {}", told());
+        let tuple = self.connections[number].tuple;
+        let (remote, local) = sockets_of(&tuple);
+        let its = self.lite.track(remote, local).expect("a map").expect("the connection is there");
+        let ours = self.receiver.track(&tuple).expect("it was opened");
+        let same = (its.contiguous, its.highest, its.ack, its.window, its.payload)
+            == (ours.contiguous, ours.highest, ours.ack, ours.window, ours.payload)
+            && (its.header_len, its.known, its.sack_seen, its.unsupported)
+                == (ours.header_len, ours.known, ours.sack_seen, ours.unsupported)
+            && (its.header_len == 20 || its.options == ours.options);
+        assert!(same, "the twins remember differently:\nkernel {its:?}\ntwin   {ours:?}\n{}", told());
+        verdict
+    }
+
+    /// What both counted, and noted of each connection.
+    fn compare_counters(&self) {
+        let counters = self.receiver.counters();
+        assert_counted("all", &self.lite.totals().expect("a map"), counters);
+        for connection in &self.connections {
+            let stats = option::stats(&connection.accepted).expect("an option");
+            let counters = self.receiver.connection_counters(&connection.tuple).expect("it was opened");
+            // The kernel has not asked for the socket yet when it finds these.
+            let unasked = counters.discarded(Reason::Ip) + counters.discarded(Reason::NoConnection);
+            assert_eq!(
+                (stats.damaged, stats.accepted, stats.bytes),
+                (counters.damaged - unasked, counters.accepted, counters.bytes),
+                "{:?}",
+                connection.tuple
+            );
+            let noted = option::ranges(&connection.accepted).expect("an option");
+            let ranges = self.receiver.ranges(&connection.tuple).expect("it was opened");
+            assert_eq!((noted.ranges.as_slice(), noted.overflow), (ranges.held(), ranges.has_overflowed()));
+        }
+    }
+}
+
+fn assert_counted(what: &str, its: &Totals, ours: &recovery::Counters) {
+    let counted = (its.damaged, its.accepted, its.confirmed, its.guessed, its.out_of_order, its.approximate, its.bytes);
+    let expected = (
+        ours.damaged,
+        ours.accepted,
+        ours.confirmed,
+        ours.guesses,
+        ours.out_of_order,
+        ours.approximate,
+        ours.bytes,
+    );
+    assert_eq!(counted, expected, "{what}: damaged, accepted, confirmed, guessed, out of order, approximate, bytes");
+    assert_eq!(its.unverifiable, ours.unverifiable, "{what}: unverifiable");
+    for reason in Reason::ALL {
+        assert_eq!(its.discarded_for(reason), ours.discarded(reason), "{what}: {}", reason.name());
+    }
+}
+
+fn sockets_of(tuple: &Tuple) -> (SocketAddr, SocketAddr) {
+    let plain = |address: Ipv6Addr| address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4);
+    (
+        SocketAddr::new(plain(tuple.pair.remote), tuple.remote_port),
+        SocketAddr::new(plain(tuple.pair.local), tuple.local_port),
+    )
+}
+
+/// Options as the connection carries them, mostly.
+fn options(track: &recovery::Track, random: &mut impl Rng) -> Vec<u8> {
+    let mut options = if track.header_len == 32 {
+        let held = u32::from_be_bytes(track.options[4..8].try_into().expect("four bytes"));
+        let stamp = held.wrapping_add(random.random_range(0..5)).wrapping_sub(1);
+        let mut options = vec![1, 1, 8, 10];
+        options.extend(stamp.to_be_bytes());
+        options.extend(random.random::<u32>().to_be_bytes());
+        options
+    } else {
+        Vec::new()
+    };
+    match random.random_range(0..400) {
+        // Once only: it never repairs again.
+        0 => options.extend([30, 4, 0, 0]),
+        1..20 => {
+            let blocks = random.random_range(1..4);
+            options.extend([1, 1, 5, 2 + 8 * blocks]);
+            options.extend((0..8 * blocks).map(|_| random.random::<u8>()));
+        }
+        20..24 if options.len() == 12 => options.rotate_left(random.random_range(0..3)),
+        24..27 => options.clear(),
+        _ => {}
+    }
+    options
+}
+
+/// The segment with the right checksum, in an IP packet.
+fn in_ip(is_ipv6: bool, mut segment: Vec<u8>) -> Vec<u8> {
+    let len = segment.len() as u16;
+    let header: Vec<u8> = if is_ipv6 {
+        let mut header = vec![0x60, 0, 0, 0];
+        header.extend(len.to_be_bytes());
+        header.extend([6, 64]);
+        header.extend(Ipv6Addr::LOCALHOST.octets());
+        header.extend(Ipv6Addr::LOCALHOST.octets());
+        header
+    } else {
+        let mut header = vec![0x45, 0];
+        header.extend((len + 20).to_be_bytes());
+        header.extend([0, 7, 0x40, 0, 64, 6, 0, 0]);
+        header.extend(Ipv4Addr::LOCALHOST.octets());
+        header.extend(Ipv4Addr::LOCALHOST.octets());
+        checksum::recompute_ipv4(&mut header);
+        header
+    };
+    let mut pseudo = header[if is_ipv6 { 8 } else { 12 }..].to_vec();
+    pseudo.extend([0, 6]);
+    pseudo.extend(len.to_be_bytes());
+    segment[16..18].fill(0);
+    let sum = checksum::add(checksum::sum(&pseudo), checksum::sum(&segment));
+    segment[16..18].copy_from_slice(&(!sum).to_be_bytes());
+    [header, segment].concat()
+}
+
+/// Bits that are turned; the fields that they are in.
+fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'static str> {
+    let at = if is_ipv6 { 40 } else { 20 };
+    let len = packet.len() - at;
+    let header_bits = usize::from(packet[at + 12] >> 4) * 32;
+    let mut bits: Vec<usize> = Vec::new();
+    match random.random_range(0..20) {
+        // One bit of the header, evenly.
+        0..7 => bits.push(random.random_range(0..header_bits)),
+        7..9 => bits.push(random.random_range(0..160)),
+        9..12 => bits.push(random.random_range(0..len * 8)),
+        12..14 => bits.extend((0..random.random_range(2..5)).map(|_| random.random_range(0..header_bits))),
+        14..16 => bits.extend([random.random_range(0..header_bits), random.random_range(0..len * 8)]),
+        // The checksum field of thesis mode.
+        16 => packet[at + 16..at + 18].fill(0),
+        // What is not hit: a right segment.
+        17 => {}
+        18 if random.random_ratio(1, 2) => {
+            // The IP header, and something else.
+            let bit = random.random_range(0..at * 8);
+            packet[bit / 8] ^= 0x80 >> (bit % 8);
+            bits.push(random.random_range(0..len * 8));
+        }
+        18 => {
+            // Cut, with an IP header that knows: as a fragment of nonsense.
+            let len = random.random_range(0..30).min(len) as u16;
+            packet.truncate(at + usize::from(len));
+            if is_ipv6 {
+                packet[4..6].copy_from_slice(&len.to_be_bytes());
+            } else {
+                packet[2..4].copy_from_slice(&(len + 20).to_be_bytes());
+                checksum::recompute_ipv4(&mut packet[..20]);
+            }
+        }
+        // The partial checksum of an offload.
+        _ => {
+            let mut pseudo = packet[if is_ipv6 { 8 } else { 12 }..at].to_vec();
+            pseudo.extend([0, 6]);
+            pseudo.extend((len as u16).to_be_bytes());
+            let sum = checksum::sum(&pseudo);
+            packet[at + 16..at + 18].copy_from_slice(&sum.to_be_bytes());
+        }
+    }
+    for bit in &bits {
+        packet[at + bit / 8] ^= 0x80 >> (bit % 8);
+    }
+    let name = |bit: &usize| match bit {
+        bit if *bit < 160 => Field::at(*bit).map_or("-", field_name),
+        bit if *bit < header_bits => "options",
+        _ => "payload",
+    };
+    bits.iter().map(name).collect()
+}
+
+fn field_name(field: Field) -> &'static str {
+    match field {
+        Field::SourcePort => "source port",
+        Field::DestinationPort => "destination port",
+        Field::Sequence => "sequence number",
+        Field::Acknowledgment => "acknowledgment number",
+        Field::DataOffset => "data offset",
+        Field::Reserved => "reserved",
+        Field::Cwr => "CWR",
+        Field::Ece => "ECE",
+        Field::Urg => "URG",
+        Field::Ack => "ACK",
+        Field::Psh => "PSH",
+        Field::Rst => "RST",
+        Field::Syn => "SYN",
+        Field::Fin => "FIN",
+        Field::Window => "window",
+        Field::Checksum => "checksum",
+        Field::UrgentPointer => "urgent pointer",
+    }
+}
+
+/// Phases in the outcome's name, so that each is known to have been met often.
+fn outcome_name(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Accept(how) => {
+            let mut name = "accept".to_owned();
+            for (is_so, word) in [
+                (how.confirmed, " confirmed"),
+                (how.approximate, " approximate"),
+                (how.guess, " guess"),
+                (how.out_of_order, " out-of-order"),
+            ] {
+                if is_so {
+                    name += word;
+                }
+            }
+            name
+        }
+        Verdict::Discard(reason) => format!("discard {}", reason.name()),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
+/// TL-27, TL-28, TL-30, TL-31, TL-32, TL-35, TL-41: the eBPF programs do what the pure crate does, whose tests hold it to the paper.
+#[test]
+fn the_twins_do_the_same() {
+    let Some(ground) = Ground::new() else { return };
+    ground.namespace.enter(|| Ok(compare(&ground))).expect("the namespace is there");
+}
+
+fn compare(ground: &Ground) {
+    let cases = std::env::var("LITE_TWIN_CASES").ok().map_or(1_000_000, |cases| cases.parse().expect("a number"));
+    let seed = std::env::var("LITE_TWIN_SEED").ok().map_or(2001, |seed| seed.parse().expect("a number"));
+    let random = &mut ChaCha12Rng::seed_from_u64(seed);
+    let (mut outcomes, mut fields) = (BTreeMap::<String, u64>::new(), BTreeMap::<&str, u64>::new());
+    let mut case = 0;
+    for (variant, number) in VARIANTS.iter().zip(1..) {
+        let mut world = World::new(ground, *variant);
+        while case < cases * number / VARIANTS.len() as u64 {
+            world.renew(random);
+            for _ in 0..PACKETS_OF_A_GENERATION {
+                let (number, mut packet) = world.packet(random);
+                let hit = damage(&mut packet, variant.is_ipv6, random);
+                let verdict = world.judge(number, &packet, case);
+                *outcomes.entry(outcome_name(verdict)).or_default() += 1;
+                for field in hit {
+                    *fields.entry(field).or_default() += 1;
+                }
+                case += 1;
+            }
+            world.compare_counters();
+        }
+    }
+    println!("{case} packets, seed {seed}");
+    for (name, count) in &outcomes {
+        println!("{count:>9}  {name}");
+    }
+    for (name, count) in &fields {
+        println!("{count:>9}  {name} hit");
+    }
+    // A thousandth of all for the rarest, so that ten million packets have 10 000 of each.
+    let least = cases / 2000;
+    for reason in Reason::ALL {
+        let name = format!("discard {}", reason.name());
+        assert!(outcomes.get(&name).is_some_and(|count| *count > least), "{name} was met too seldom: {outcomes:?}");
+    }
+}
