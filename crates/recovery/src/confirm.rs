@@ -2,7 +2,7 @@
 //!
 //! If the checksum is right once a single field is replaced by what it should have been, then almost surely that field was
 //! damaged, and nothing else was: payload and checksum are intact. Every substitution tried is a value that is known
-//! already, so that a wrong one fits by accident in about one of 65 535 cases each.
+//! already, so that a wrong one fits only where damage elsewhere happens to weigh as much in the sum.
 //!
 //! PSH is not tried: of all the single wrong bits that its change would make up for, it is only one of hundreds, and the
 //! others damage payload.
@@ -16,7 +16,8 @@ use packet::{Field, checksum};
 /// Finds the header that the received checksum fits to; `None` if there is none. `payload` are the bytes behind it.
 ///
 /// A sequence number is not replaced where the received one is a place as well: a loss before a segment that was hit
-/// elsewhere looks the same then as one whose sequence number was hit.
+/// elsewhere looks the same then as one whose sequence number was hit. (An old duplicate, whose place is behind, is not
+/// protected so; with the usual segment sizes no single wrong bit weighs as much as the distance, with powers of two it may.)
 pub fn confirm(
     base: &Header,
     payload: &[u8],

@@ -3,6 +3,8 @@
 //! Data are wanted at the next expected byte, or whole segments behind it. Anything else is a damaged sequence number, an
 //! old duplicate, or damaged and out of order at once. "Nearest" never counts: only discrete values do (TL-34).
 //!
+//! The rule is weak where S is a power of two: a single wrong bit of the sequence number then leads from place to place.
+//!
 //! The paper compares with one number, the last acknowledgment sent. Here there are three, since segments wait between
 //! this place and the socket, and holes lie between the socket and the furthest segment.
 
@@ -94,6 +96,14 @@ mod tests {
     #[test]
     fn anything_else_has_no_place() {
         for offset in [1, 999, 1001, 2999, 5299, 5301, 4300, 6301, -1, -1000, -2000] {
+            assert_eq!(at(offset, 1000), None, "{offset}");
+        }
+    }
+
+    #[test]
+    fn no_number_of_segments_leads_backwards() {
+        // 2^32 - 296 is a multiple of 1000, so these are whole segments ahead, all the way around.
+        for offset in [5300 - 1296, 5300 - 296, -296] {
             assert_eq!(at(offset, 1000), None, "{offset}");
         }
     }

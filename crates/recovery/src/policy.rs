@@ -59,6 +59,9 @@ impl Policy {
 
 /// The one position that a damaged sequence number is nearest to, in wrong bits; `None` if there are several, or none
 /// within [`BOLD_BITS`]. The work does not depend on the damage.
+///
+/// It is a bold guess in three cases more, because the true place is not among those compared: an old duplicate, a flight of
+/// more than [`BOLD_POSITIONS`] segments, and a connection of which no right segment was seen yet (S = 0).
 #[must_use]
 pub fn nearest(seq: u32, bases: &Bases) -> Option<u32> {
     let count = if bases.payload == 0 { 1 } else { BOLD_POSITIONS };
