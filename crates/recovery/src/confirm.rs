@@ -15,9 +15,9 @@ use packet::{Field, checksum};
 
 /// Finds the header that the received checksum fits to; `None` if there is none. `payload` are the bytes behind it.
 ///
-/// A sequence number is not replaced where the received one is a place as well: a loss before a segment that was hit
-/// elsewhere looks the same then as one whose sequence number was hit. (An old duplicate, whose place is behind, is not
-/// protected so; with the usual segment sizes no single wrong bit weighs as much as the distance, with powers of two it may.)
+/// A sequence number is not replaced where the received one is a place as well, or was one: a segment that was hit elsewhere
+/// and lies behind a loss, or comes a second time, looks the same then as one whose sequence number was hit. With the usual
+/// segment sizes no single wrong bit weighs as much as the distance between two places, with powers of two it may.
 pub fn confirm(
     base: &Header,
     payload: &[u8],
@@ -39,11 +39,11 @@ pub fn confirm(
     }
 
     let received = base.fixed.get(Field::Sequence);
-    let is_placed = bases.place(received, payload.len() as u32).is_some();
+    let is_possible = bases.place(received, payload.len() as u32).is_some() || bases.is_old(received);
     for seq in [bases.contiguous, bases.rcv_nxt, bases.highest] {
         let header = base.with(Field::Sequence, seq);
         if fits(&header) {
-            return if is_placed { Err(Reason::Ambiguous) } else { Ok(Some(header)) };
+            return if is_possible { Err(Reason::Ambiguous) } else { Ok(Some(header)) };
         }
     }
 

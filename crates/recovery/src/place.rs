@@ -4,6 +4,8 @@
 //! old duplicate, or damaged and out of order at once. "Nearest" never counts: only discrete values do (TL-34).
 //!
 //! The rule is weak where S is a power of two: a single wrong bit of the sequence number then leads from place to place.
+//! With other sizes it may lead to a place counted from `highest`, if a segment before that was not whole. Where the
+//! checksum would move a segment, places that it may have had before ([`Bases::is_old`]) are asked for too.
 //!
 //! The paper compares with one number, the last acknowledgment sent. Here there are three, since segments wait between
 //! this place and the socket, and holes lie between the socket and the furthest segment.
@@ -51,9 +53,17 @@ impl Bases {
         (distance(self.rcv_nxt, seq.wrapping_add(len)) <= self.window).then_some(place)
     }
 
-    /// Whether a whole number of segments lies between `base` and `seq`.
-    fn is_whole(&self, base: u32, seq: u32) -> bool {
-        let distance = distance(base, seq);
+    /// Whether a segment that was sent before may have this sequence number: whole segments, or none, lie between it and a
+    /// base. Not known without a segment size.
+    #[must_use]
+    pub fn is_old(&self, seq: u32) -> bool {
+        self.payload > 0
+            && [self.rcv_nxt, self.contiguous, self.highest].into_iter().any(|base| self.is_whole(seq, base))
+    }
+
+    /// Whether a whole number of segments lies between `from` and `to`.
+    fn is_whole(&self, from: u32, to: u32) -> bool {
+        let distance = distance(from, to);
         let rest = distance.checked_rem(u32::from(self.payload)).unwrap_or(distance);
         distance <= self.window && rest == 0
     }
@@ -113,6 +123,18 @@ mod tests {
         assert_eq!((at(19_000, 1000), at(19_000, 1001)), (Some(OutOfOrder), None));
         assert_eq!((at(0, 20_000), at(0, 20_001)), (Some(InOrder), None));
         assert_eq!((at(20_000, 0), at(21_000, 0)), (Some(OutOfOrder), None));
+    }
+
+    #[test]
+    fn old_places_are_whole_segments_before_any_base() {
+        let is_old = |offset: i32| bases().is_old(RCV_NXT.wrapping_add_signed(offset));
+        for offset in [-1000, -19_000, -20_000, 0, 1000, 5300, 4300, 300, -700, -14_700] {
+            assert!(is_old(offset), "{offset}");
+        }
+        for offset in [-1, -999, -1001, -20_001, -21_000, -14_701, -15_700, 2000, 6300, 301] {
+            assert!(!is_old(offset), "{offset}");
+        }
+        assert!(!Bases { payload: 0, ..bases() }.is_old(RCV_NXT), "without a size nothing is known");
     }
 
     #[test]

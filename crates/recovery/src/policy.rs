@@ -1,8 +1,9 @@
 //! How much risk an application takes (TL-41; P II-B c: some of these choices may have to be the application's).
 
 use crate::place::{Bases, Place};
+use crate::sequence::distance;
 
-/// Positions that a bold socket compares a damaged sequence number with.
+/// Segments ahead, and as many behind, that a bold socket compares a damaged sequence number with.
 pub const BOLD_POSITIONS: u32 = 32;
 /// Wrong bits that a bold socket bears in a sequence number.
 pub const BOLD_BITS: u32 = 2;
@@ -60,23 +61,25 @@ impl Policy {
 /// The one position that a damaged sequence number is nearest to, in wrong bits; `None` if there are several, or none
 /// within [`BOLD_BITS`]. The work does not depend on the damage.
 ///
-/// It is a bold guess in three cases more, because the true place is not among those compared: an old duplicate, a flight of
-/// more than [`BOLD_POSITIONS`] segments, and a connection of which no right segment was seen yet (S = 0).
+/// What came before is compared as well, though nothing is ever moved there: the number of an old duplicate is nearest to
+/// its own old place. Where the true place may be none of those compared, nothing is guessed: before S is known, and while
+/// a segment lies [`BOLD_POSITIONS`] or more behind the contiguous part. What is left is the risk that the name says, where
+/// the true place is not compared for all that: a duplicate from further behind, or from before a segment that was not
+/// whole, since segments are counted back from the contiguous part; and the first segment that is so far ahead.
 #[must_use]
 pub fn nearest(seq: u32, bases: &Bases) -> Option<u32> {
-    let count = if bases.payload == 0 { 1 } else { BOLD_POSITIONS };
-    let positions = (0..count).map(|k| bases.contiguous.wrapping_add(k * u32::from(bases.payload)));
-    let mut best: Option<(u32, u32)> = None;
-    let mut is_only = true;
-    for position in positions.chain([bases.rcv_nxt]) {
-        let bits = (seq ^ position).count_ones();
-        match best {
-            Some((least, _)) if bits > least => {}
-            Some((least, held)) if bits == least => is_only &= held == position,
-            _ => (best, is_only) = (Some((bits, position)), true),
-        }
+    let size = u32::from(bases.payload);
+    if size == 0 || distance(bases.contiguous, bases.highest) >= BOLD_POSITIONS * size {
+        return None;
     }
-    best.filter(|(bits, _)| is_only && *bits <= BOLD_BITS).map(|(_, position)| position)
+    let ahead = (0..BOLD_POSITIONS).map(|k| bases.contiguous.wrapping_add(k * size));
+    let behind = (1..=BOLD_POSITIONS).map(|k| bases.contiguous.wrapping_sub(k * size));
+    let positions = ahead.chain([bases.rcv_nxt, bases.highest]);
+
+    let bits = |at: u32| (seq ^ at).count_ones();
+    let best = positions.clone().min_by_key(|at| bits(*at))?;
+    let is_only = positions.chain(behind).all(|at| at == best || bits(at) > bits(best));
+    (is_only && bits(best) <= BOLD_BITS).then_some(best)
 }
 
 #[cfg(test)]
@@ -128,16 +131,57 @@ mod tests {
     fn the_same_place_twice_counts_once() {
         // rcv_nxt and contiguous are the same here; later they differ, and the bit leads to rcv_nxt.
         assert_eq!(nearest(1 << 31, &bases(0, 1448)), Some(0));
-        let behind = Bases { rcv_nxt: 0x0001_8000, contiguous: 0x0003_0000, ..bases(0, 1448) };
+        let behind = Bases { rcv_nxt: 0x0001_8000, ..bases(0x0003_0000, 1448) };
         assert_eq!(nearest(0x8001_8000, &behind), Some(0x0001_8000));
     }
 
     #[test]
-    fn the_last_position_is_the_32nd_and_without_a_size_there_is_one() {
+    fn the_last_position_is_the_32nd_and_without_a_size_there_is_none() {
         let bit = 1 << 31;
-        assert_eq!(nearest((31 << 14) ^ bit, &bases(0, 1 << 14)), Some(31 << 14));
         let far = 0x0155_0000;
-        assert_eq!(nearest(far ^ bit, &Bases { contiguous: far - 32 * 1448, ..bases(0, 1448) }), None);
-        assert_eq!(nearest(0x5a8 ^ bit, &bases(0, 0)), None);
+        let before = |segments: u32| bases(far - segments * 1448, 1448);
+        assert_eq!(nearest(far ^ bit, &before(31)), Some(far));
+        assert_eq!(nearest(far ^ bit, &before(32)), None);
+        assert_eq!(nearest(bit, &bases(0, 0)), None);
+    }
+
+    #[test]
+    fn behind_holes_of_32_segments_nothing_is_guessed() {
+        let with_hole = |highest| Bases { highest, ..bases(0, 1448) };
+        assert_eq!(nearest(1 << 31, &with_hole(32 * 1448 - 1)), Some(0));
+        assert_eq!(nearest(1 << 31, &with_hole(32 * 1448)), None);
+    }
+
+    #[test]
+    fn the_end_of_the_furthest_segment_is_a_position() {
+        // Half a segment behind a hole, as after a short one.
+        let highest = 5 * 1448 + 724;
+        assert_eq!(nearest(highest ^ 1 << 31, &Bases { highest, ..bases(0, 1448) }), Some(highest));
+        assert_eq!(nearest(highest ^ 1 << 31, &bases(0, 1448)), None);
+    }
+
+    #[test]
+    fn an_old_duplicate_is_nearest_to_its_old_place_and_goes_nowhere() {
+        let here = 0x1357_9bdfu32;
+        let mut lured = 0;
+        for k in 1..=32 {
+            let old = here - k * 1448;
+            for bit in 0..32 {
+                assert_eq!(nearest(old ^ 1 << bit, &bases(here, 1448)), None, "{k} behind, bit {bit}");
+                // Were the contiguous part elsewhere, the old places would not be compared.
+                let ahead = (0..BOLD_POSITIONS).map(|k| here + k * 1448);
+                lured += ahead.filter(|at| (at ^ old ^ 1 << bit).count_ones() <= BOLD_BITS).count();
+            }
+        }
+        assert!(lured > 0, "or no old place was needed");
+    }
+
+    #[test]
+    fn an_old_place_as_near_as_a_position_is_a_tie() {
+        // 20 is one bit from 21, and from 16, which came before.
+        assert_eq!(nearest(20, &bases(21, 5)), None);
+        // A value that is both counts as a position.
+        assert_eq!(nearest(3 ^ 1 << 31, &Bases { rcv_nxt: 3, ..bases(6, 3) }), Some(3));
+        assert_eq!(nearest(3 ^ 1 << 31, &bases(6, 3)), None, "only old");
     }
 }
