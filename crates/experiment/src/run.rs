@@ -216,6 +216,7 @@ fn finish(
                 worst_ns: punctuality.worst().as_nanos(),
             }),
             links: counters(experiment, &recorded.summary),
+            lite: None,
             captures,
             events,
             senders,

@@ -195,6 +195,8 @@ impl Bulk<'_> {
             lost: 0,
             round_trips: sent.round_trips,
             idle_max_ns: received.idle_max,
+            wrong_bytes: None,
+            misplaced: None,
         }
     }
 }
