@@ -31,6 +31,9 @@ pub struct LiteTotals {
     /// Segments that nobody could judge, since their checksum was left to a device.
     #[serde(default)]
     pub unverifiable: u64,
+    /// Connections that there was no room to know of.
+    #[serde(default)]
+    pub untracked: u64,
     /// Segments that were discarded, by reason: [`REASONS`]. Reasons that did not occur are left out.
     #[serde(default)]
     pub discarded: BTreeMap<String, u64>,

@@ -111,6 +111,8 @@ const LITE: &[Field] = fields! {
     "lite_bytes", "bytes", "application data that were accepted and may be wrong", Number, |row| lite(row, |totals| totals.bytes);
     "lite_unverifiable", "segments", "segments that nobody could judge, since their checksum was left to a device",
         Number, |row| lite(row, |totals| totals.unverifiable);
+    "lite_untracked", "connections", "connections that there was no room to know of",
+        Number, |row| lite(row, |totals| totals.untracked);
     "lite_discarded_empty", "segments", "discarded: without data", Number, |row| discarded(row, "empty");
     "lite_discarded_position", "segments", "discarded: neither expected next nor a multiple of the segment size away",
         Number, |row| discarded(row, "position");
