@@ -133,7 +133,7 @@ impl World {
         assert!(track.known && !track.lite, "{track:?}");
         let options = (track.header_len == 32).then_some(track.options);
         let handshake =
-            Handshake { rcv_nxt: track.contiguous, ack: track.ack, window: track.window, options };
+            Handshake { rcv_nxt: track.contiguous, ack: track.ack, window: track.window, options, unsupported: false };
         self.receiver.open(tuple, handshake, false, Policy::Normal);
 
         let is_on = random.random_ratio(9, 10);
@@ -160,7 +160,9 @@ impl World {
             option::set_window(&accepted, window.from..window.from + window.len).expect("an option");
         }
         let settings = recovery::Settings { on: is_on, policy, window };
-        let view = SocketView { rcv_nxt, bytes_received: received.into(), settings };
+        // It has sent nothing.
+        let (snd_una, snd_nxt) = (track.ack, track.ack);
+        let view = SocketView { rcv_nxt, bytes_received: received.into(), snd_una, snd_nxt, settings };
         // 512 is where a hit sequence number is a place again.
         let size = [524, 512, 1448, 100, 1428][random.random_range(0..5)];
         self.connections.push(Connection { tuple, accepted, _client: client, view, size });
@@ -230,8 +232,7 @@ impl World {
         let ours = self.receiver.track(&tuple).expect("it was opened");
         let same = (its.contiguous, its.highest, its.ack, its.window, its.payload)
             == (ours.contiguous, ours.highest, ours.ack, ours.window, ours.payload)
-            && (its.header_len, its.known, its.sack_seen, its.unsupported)
-                == (ours.header_len, ours.known, ours.sack_seen, ours.unsupported)
+            && (its.header_len, its.known, its.sack_seen) == (ours.header_len, ours.known, ours.sack_seen)
             && (its.header_len == 20 || its.options == ours.options);
         assert!(same, "the twins remember differently:\nkernel {its:?}\ntwin   {ours:?}\n{}", told());
         verdict
