@@ -23,8 +23,8 @@ struct totals totals = {};
 /* All connections of the control group, Lite or not: those that are not are told at once. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	/* Made beforehand: where connections are established memory cannot be had at all times, least of all by a crowd at once. */
+	__uint(max_entries, CONNECTIONS);
 	__type(key, struct tuple);
 	__type(value, struct track);
 } tracks SEC(".maps");
@@ -32,8 +32,7 @@ struct {
 /* Hosts that share at least one Lite connection: packets of all others pass after this one look. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, PAIRS);
 	__type(key, struct addresses);
 	__type(value, struct pair);
 } pairs SEC(".maps");

@@ -25,6 +25,10 @@
 /* Bytes of the only options that are repaired: time stamps with their padding (RFC 7323 appendix A). */
 #define TEMPLATE 12
 
+/* Connections that can be known at a time, and pairs of hosts that have Lite ones. */
+#define CONNECTIONS 32768
+#define PAIRS 8192
+
 /* How a connection is looked for if the ports of a damaged segment belong to none (P II-C, step 2). */
 enum localization {
 	EXACT = 0,

@@ -31,7 +31,7 @@ pub fn lines(totals: &Totals) -> Vec<String> {
         ));
     }
     if untracked > 0 {
-        lines.push(format!("{untracked} connections were not looked after: there is room for 65536"));
+        lines.push(format!("{untracked} connections were not looked after: there is room for 32768"));
     }
     lines
 }
