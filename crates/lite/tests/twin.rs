@@ -10,8 +10,8 @@ use ground::Ground;
 use lite::{Lite, Localization, Mode, Parameters, Policy, Reason, Settings, Totals, option};
 use netlab::sysctl;
 use packet::{Field, TcpHeader, checksum};
-use rand_chacha::ChaCha12Rng;
 use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
 use recovery::{ByteWindow, Handshake, Receiver, SocketView, Sockets, Tuple, Verdict};
 use rustix::net::{AddressFamily, SocketType, bind, connect, ipproto, socket, sockopt};
 use std::collections::BTreeMap;
@@ -91,7 +91,8 @@ impl World {
             guess_interval_ns: if variant.limited { NEVER } else { 0 },
             guess_burst: 3,
         };
-        let lite = Lite::attach(ground.group(), &Settings { every_connection: None, parameters }).expect("TCP Lite");
+        let lite =
+            Lite::attach(ground.group(), &Settings { every_connection: None, parameters }).expect("TCP Lite");
         let stamps = if variant.time_stamps { "1" } else { "0" };
         sysctl::write(&ground.namespace, "net.ipv4.tcp_timestamps", stamps).expect("sysctl");
         Self { lite, receiver: Receiver::new(parameters), connections: Vec::new(), variant }
@@ -152,10 +153,9 @@ impl World {
             option::switch(&accepted, true).expect("an option");
             self.receiver.switch(tuple, true, policy, rcv_nxt);
         }
-        let window = random.random_ratio(1, 5).then(|| ByteWindow {
-            from: random.random_range(0..3000),
-            len: random.random_range(1..20_000),
-        });
+        let window = random
+            .random_ratio(1, 5)
+            .then(|| ByteWindow { from: random.random_range(0..3000), len: random.random_range(1..20_000) });
         if let Some(window) = window {
             option::set_window(&accepted, window.from..window.from + window.len).expect("an option");
         }
@@ -173,8 +173,9 @@ impl World {
         let number = random.random_range(0..self.connections.len());
         let connection = &self.connections[number];
         let track = self.receiver.track(&connection.tuple).expect("it was opened");
-        let base = [track.contiguous, track.contiguous, track.contiguous, connection.view.rcv_nxt, track.highest]
-            [random.random_range(0..5)];
+        let base =
+            [track.contiguous, track.contiguous, track.contiguous, connection.view.rcv_nxt, track.highest]
+                [random.random_range(0..5)];
         let seq = match random.random_range(0..12) {
             0..8 => base,
             8 => base.wrapping_add(connection.size * random.random_range(1..5)),
@@ -189,8 +190,13 @@ impl World {
             _ => random.random_range(0..connection.size),
         };
         let options = options(track, random);
-        let ack = if random.random_ratio(4, 5) { track.ack } else { track.ack.wrapping_add(random.random_range(0..70_000)) };
-        let window = if random.random_ratio(9, 10) { u32::from(track.window) } else { random.random_range(0..65_536) };
+        let ack = if random.random_ratio(4, 5) {
+            track.ack
+        } else {
+            track.ack.wrapping_add(random.random_range(0..70_000))
+        };
+        let window =
+            if random.random_ratio(9, 10) { u32::from(track.window) } else { random.random_range(0..65_536) };
         let push = u32::from(random.random_ratio(1, 4));
         let fin = u32::from(random.random_ratio(1, 30));
         let echo = u32::from(random.random_ratio(1, 60));
@@ -220,7 +226,9 @@ impl World {
         let views = Views(&self.connections);
         let verdict = self.receiver.packet(&mut bytes, None, 0, &views);
         // The headers say it all.
-        let shown = |bytes: &[u8]| format!("{:02x?} and {} bytes", &bytes[..bytes.len().min(100)], bytes.len().saturating_sub(100));
+        let shown = |bytes: &[u8]| {
+            format!("{:02x?} and {} bytes", &bytes[..bytes.len().min(100)], bytes.len().saturating_sub(100))
+        };
         let told = || {
             let (packet, out, bytes) = (shown(packet), shown(&out), shown(&bytes));
             format!("case {case}, {verdict:?}\npacket  {packet}\nkernel  {out}\ntwin    {bytes}")
@@ -232,7 +240,8 @@ impl World {
         let ours = self.receiver.track(&tuple).expect("it was opened");
         let same = (its.contiguous, its.highest, its.ack, its.window, its.payload)
             == (ours.contiguous, ours.highest, ours.ack, ours.window, ours.payload)
-            && (its.header_len, its.known, its.sack_seen) == (ours.header_len, ours.known, ours.sack_seen)
+            && (its.header_len, its.known, its.sack_seen, its.others, its.suspect)
+                == (ours.header_len, ours.known, ours.sack_seen, ours.others, ours.suspect)
             && (its.header_len == 20 || its.options == ours.options);
         assert!(same, "the twins remember differently:\nkernel {its:?}\ntwin   {ours:?}\n{}", told());
         verdict
@@ -261,7 +270,8 @@ impl World {
 }
 
 fn assert_counted(what: &str, its: &Totals, ours: &recovery::Counters) {
-    let counted = (its.damaged, its.accepted, its.confirmed, its.guessed, its.out_of_order, its.approximate, its.bytes);
+    let counted =
+        (its.damaged, its.accepted, its.confirmed, its.guessed, its.out_of_order, its.approximate, its.bytes);
     let expected = (
         ours.damaged,
         ours.accepted,
@@ -271,7 +281,10 @@ fn assert_counted(what: &str, its: &Totals, ours: &recovery::Counters) {
         ours.approximate,
         ours.bytes,
     );
-    assert_eq!(counted, expected, "{what}: damaged, accepted, confirmed, guessed, out of order, approximate, bytes");
+    assert_eq!(
+        counted, expected,
+        "{what}: damaged, accepted, confirmed, guessed, out of order, approximate, bytes"
+    );
     assert_eq!(its.unverifiable, ours.unverifiable, "{what}: unverifiable");
     for reason in Reason::ALL {
         assert_eq!(its.discarded_for(reason), ours.discarded(reason), "{what}: {}", reason.name());
@@ -447,7 +460,8 @@ fn the_twins_do_the_same() {
 }
 
 fn compare(ground: &Ground) {
-    let cases = std::env::var("LITE_TWIN_CASES").ok().map_or(1_000_000, |cases| cases.parse().expect("a number"));
+    let cases =
+        std::env::var("LITE_TWIN_CASES").ok().map_or(1_000_000, |cases| cases.parse().expect("a number"));
     let seed = std::env::var("LITE_TWIN_SEED").ok().map_or(2001, |seed| seed.parse().expect("a number"));
     let random = &mut ChaCha12Rng::seed_from_u64(seed);
     let (mut outcomes, mut fields) = (BTreeMap::<String, u64>::new(), BTreeMap::<&str, u64>::new());
@@ -480,6 +494,9 @@ fn compare(ground: &Ground) {
     let least = cases / 2000;
     for reason in Reason::ALL {
         let name = format!("discard {}", reason.name());
-        assert!(outcomes.get(&name).is_some_and(|count| *count > least), "{name} was met too seldom: {outcomes:?}");
+        assert!(
+            outcomes.get(&name).is_some_and(|count| *count > least),
+            "{name} was met too seldom: {outcomes:?}"
+        );
     }
 }
