@@ -351,7 +351,7 @@ fn stamp(held: u32, suspect: Option<u32>, random: &mut impl Rng) -> u32 {
     if let Some(suspect) = suspect
         && random.random_ratio(1, 2)
     {
-        // Half of these agree with the one before.
+        // Three of these agree with the one before.
         return suspect
             .wrapping_add([0, 1, 0x10000, 0x10001, 0u32.wrapping_sub(1)][random.random_range(0..5)]);
     }
@@ -396,12 +396,12 @@ fn options(track: &recovery::Track, random: &mut impl Rng) -> Vec<u8> {
         return options;
     }
     match random.random_range(0..400) {
-        1..20 => {
+        0..19 => {
             let blocks = random.random_range(1..4);
             options.extend([1, 1, 5, 2 + 8 * blocks]);
             options.extend((0..8 * blocks).map(|_| random.random::<u8>()));
         }
-        20..24 if options.len() == 12 => options.rotate_left(random.random_range(0..3)),
+        19..23 if options.len() == 12 => options.rotate_left(random.random_range(0..3)),
         _ => {}
     }
     options

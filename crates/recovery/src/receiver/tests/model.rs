@@ -1,5 +1,5 @@
 //! A whole transfer over a lossy link that damages segments: no byte of the stream ever lands at a wrong offset, none that is
-//! said to be intact is not, and no acknowledgment number is one that TCP would refuse.
+//! said to be intact is not, and no acknowledgment number or time stamp is one that TCP would refuse.
 //!
 //! The sender keeps a window of segments in flight and repeats what is missing; the link loses, repeats and damages them,
 //! one bit at a time, most of them in the header; the socket takes in what it is handed, sometimes late, and puts it
@@ -10,8 +10,9 @@
 //! here: streams for which it does are left out ([`Transfer::is_weak`]).
 
 use super::*;
+use crate::options;
 use crate::policy::BOLD_POSITIONS;
-use crate::sequence::is_after;
+use crate::sequence::{is_after, is_before};
 use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -82,6 +83,8 @@ struct Socket {
     behind: BTreeMap<usize, usize>,
     snd_una: u32,
     snd_nxt: u32,
+    /// Newest `TSval` taken in: an older one is refused (RFC 7323 section 5.3).
+    ts_recent: Option<u32>,
 }
 
 impl Socket {
@@ -98,6 +101,10 @@ impl Socket {
         if is_after(ack, self.snd_una) {
             self.snd_una = ack;
         }
+        let value = packet[40..20 + header.header_len()].first_chunk().and_then(options::value);
+        let is_old = value.zip(self.ts_recent).is_some_and(|(value, recent)| is_before(value, recent));
+        prop_assert!(!is_old, "time stamp {:?} after {:?}", value, self.ts_recent);
+        self.ts_recent = value;
         let payload = &packet[20 + header.header_len()..];
         // The socket's own window: what is far off is an old duplicate.
         let offset = i64::from(header.get(Field::Sequence).wrapping_sub(transfer.first_seq).cast_signed());
@@ -139,7 +146,8 @@ fn run(transfer: &Transfer) -> Result<u64, TestCaseError> {
     line.open(&first, transfer.policy);
 
     let (mut ack, mut clock, mut echo) = (first.ack, 0xffff_f000u32, 0x3039u32);
-    let mut socket = Socket { received: 0, behind: BTreeMap::new(), snd_una: ack, snd_nxt: ack };
+    let mut socket =
+        Socket { received: 0, behind: BTreeMap::new(), snd_una: ack, snd_nxt: ack, ts_recent: None };
     let mut on_the_way: VecDeque<Delivered> = VecDeque::new();
     for _round in 0..4000 {
         if socket.received == stream.len() {
