@@ -17,6 +17,7 @@ use rustix::net::{AddressFamily, SocketType, bind, connect, ipproto, socket, soc
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// Packets with the same sockets: what is in order moves on with each, and the kernel's receive point does not.
@@ -28,7 +29,7 @@ const NEVER: u64 = 3_600_000_000_000;
 struct Connection {
     tuple: Tuple,
     accepted: TcpStream,
-    _client: TcpStream,
+    client: TcpStream,
     view: SocketView,
     /// Payload of its full segments.
     size: u32,
@@ -53,6 +54,7 @@ struct World {
 
 /// What is varied between worlds.
 #[derive(Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "independent choices, each varied by itself")]
 struct Variant {
     is_ipv6: bool,
     time_stamps: bool,
@@ -102,8 +104,10 @@ impl World {
     fn renew(&mut self, random: &mut impl Rng) {
         for connection in self.connections.drain(..) {
             self.receiver.close(&connection.tuple);
-            // The kernel forgets it at once with a reset.
-            sockopt::set_socket_linger(&connection.accepted, Some(Duration::ZERO)).expect("an option");
+            // The kernel forgets them at once with a reset.
+            for socket in [&connection.accepted, &connection.client] {
+                sockopt::set_socket_linger(socket, Some(Duration::ZERO)).expect("an option");
+            }
         }
         let address: IpAddr =
             if self.variant.is_ipv6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
@@ -133,8 +137,13 @@ impl World {
         let track = self.lite.track(remote, server).expect("a map").expect("sockops has seen it");
         assert!(track.known && !track.lite, "{track:?}");
         let options = (track.header_len == 32).then_some(track.options);
-        let handshake =
-            Handshake { rcv_nxt: track.contiguous, ack: track.ack, window: track.window, options, unsupported: false };
+        let handshake = Handshake {
+            rcv_nxt: track.contiguous,
+            ack: track.ack,
+            window: track.window,
+            options,
+            unsupported: false,
+        };
         self.receiver.open(tuple, handshake, false, Policy::Normal);
 
         let is_on = random.random_ratio(9, 10);
@@ -160,12 +169,17 @@ impl World {
             option::set_window(&accepted, window.from..window.from + window.len).expect("an option");
         }
         let settings = recovery::Settings { on: is_on, policy, window };
-        // It has sent nothing.
-        let (snd_una, snd_nxt) = (track.ack, track.ack);
+        let in_flight = if random.random_ratio(1, 2) { random.random_range(1..5000) } else { 0 };
+        if in_flight > 0 {
+            deafen(&client);
+            accepted.write_all(&vec![2; in_flight as usize]).expect("room");
+        }
+        // It had sent nothing before.
+        let (snd_una, snd_nxt) = (track.ack, track.ack.wrapping_add(in_flight));
         let view = SocketView { rcv_nxt, bytes_received: received.into(), snd_una, snd_nxt, settings };
         // 512 is where a hit sequence number is a place again.
         let size = [524, 512, 1448, 100, 1428][random.random_range(0..5)];
-        self.connections.push(Connection { tuple, accepted, _client: client, view, size });
+        self.connections.push(Connection { tuple, accepted, client, view, size });
     }
 
     /// A packet as the other host of one of the connections would send it, mostly.
@@ -190,13 +204,12 @@ impl World {
             _ => random.random_range(0..connection.size),
         };
         let options = options(track, random);
-        let ack = if random.random_ratio(4, 5) {
-            track.ack
-        } else {
-            track.ack.wrapping_add(random.random_range(0..70_000))
+        let ack = acknowledgment(&connection.view, track, random);
+        let window = match random.random_range(0..20) {
+            0..17 => u32::from(track.window),
+            17..19 => u32::from(track.window) ^ 1 << random.random_range(0..16),
+            _ => random.random_range(0..65_536),
         };
-        let window =
-            if random.random_ratio(9, 10) { u32::from(track.window) } else { random.random_range(0..65_536) };
         let push = u32::from(random.random_ratio(1, 4));
         let fin = u32::from(random.random_ratio(1, 30));
         let echo = u32::from(random.random_ratio(1, 60));
@@ -299,29 +312,97 @@ fn sockets_of(tuple: &Tuple) -> (SocketAddr, SocketAddr) {
     )
 }
 
+/// The socket hears nothing any more, so that it acknowledges nothing: a filter that keeps no byte of any segment.
+fn deafen(socket: &TcpStream) {
+    let mut nothing = libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
+    let program = libc::sock_fprog { len: 1, filter: &raw mut nothing };
+    // SAFETY: the kernel reads the program and its one instruction, which outlive the call, and no more.
+    let done = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            size_of_val(&program) as libc::socklen_t,
+        )
+    };
+    assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+}
+
+/// An acknowledgment number: mostly one that can be, or one at the edges of those.
+fn acknowledgment(view: &SocketView, track: &recovery::Track, random: &mut impl Rng) -> u32 {
+    let in_flight = view.snd_nxt.wrapping_sub(view.snd_una);
+    match random.random_range(0..40) {
+        0..20 => track.ack,
+        20..30 => view.snd_una.wrapping_add(random.random_range(0..=in_flight)),
+        30 => view.snd_una,
+        31 => view.snd_nxt,
+        32 => view.snd_una.wrapping_sub(1),
+        33 => view.snd_nxt.wrapping_add(1),
+        34..36 => view.snd_una.wrapping_sub(random.random_range(0..70_000)),
+        36..38 => view.snd_nxt.wrapping_add(random.random_range(0..70_000)),
+        38 => track.ack.wrapping_add(random.random_range(0..70_000)),
+        _ => random.random(),
+    }
+}
+
+/// A time stamp after the one held: mostly a little later, or at the edges of what is near.
+fn stamp(held: u32, suspect: Option<u32>, random: &mut impl Rng) -> u32 {
+    let near = held.wrapping_add(random.random_range(0..5)).wrapping_sub(1);
+    if let Some(suspect) = suspect
+        && random.random_ratio(1, 2)
+    {
+        // Three of these agree with the one before.
+        return suspect
+            .wrapping_add([0, 1, 0x10000, 0x10001, 0u32.wrapping_sub(1)][random.random_range(0..5)]);
+    }
+    match random.random_range(0..80) {
+        0 => held.wrapping_add(0x10000),
+        1 => held.wrapping_add(0x10001),
+        2 => held.wrapping_sub(0x10000),
+        3 => held.wrapping_sub(0x10001),
+        4..8 => random.random(),
+        _ => near,
+    }
+}
+
 /// Options as the connection carries them, mostly.
 fn options(track: &recovery::Track, random: &mut impl Rng) -> Vec<u8> {
     let mut options = if track.header_len == 32 {
-        let held = u32::from_be_bytes(track.options[4..8].try_into().expect("four bytes"));
-        let stamp = held.wrapping_add(random.random_range(0..5)).wrapping_sub(1);
+        let at = recovery::options::time_stamps_at(&track.options).map_or(4, |at| at + 2);
+        let number =
+            |at: usize| u32::from_be_bytes(track.options[at..at + 4].try_into().expect("four bytes"));
         let mut options = vec![1, 1, 8, 10];
-        options.extend(stamp.to_be_bytes());
-        options.extend(random.random::<u32>().to_be_bytes());
+        options.extend(stamp(number(at), track.suspect, random).to_be_bytes());
+        options.extend(stamp(number(at + 4), None, random).to_be_bytes());
+        if random.random_ratio(4, 5) {
+            // As those held lie.
+            options.rotate_left(4 - at);
+        }
         options
     } else {
         Vec::new()
     };
+    // Two in a row end repair, the next that fit let it begin again.
+    let odds = [60, 2, 4, 4][usize::from(track.others)];
+    if random.random_ratio(1, odds) {
+        match random.random_range(0..4) {
+            0 => options.extend([30, 4, 0, 0]),
+            1 if options.is_empty() => options.extend([1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9]),
+            1 => options.clear(),
+            2 if options.is_empty() => options.extend([1; 4]),
+            2 => options[random.random_range(0..4)] ^= 1 << random.random_range(0..8),
+            _ => options.extend([8, 10, 0, 0]),
+        }
+        return options;
+    }
     match random.random_range(0..400) {
-        // From the second one on nothing is repaired.
-        _ if track.others > 0 && random.random_ratio(4, 5) => options.extend([30, 4, 0, 0]),
-        0..4 => options.extend([30, 4, 0, 0]),
-        4..23 => {
+        0..19 => {
             let blocks = random.random_range(1..4);
             options.extend([1, 1, 5, 2 + 8 * blocks]);
             options.extend((0..8 * blocks).map(|_| random.random::<u8>()));
         }
-        23..27 if options.len() == 12 => options.rotate_left(random.random_range(0..3)),
-        27..30 => options.clear(),
+        19..23 if options.len() == 12 => options.rotate_left(random.random_range(0..3)),
         _ => {}
     }
     options
@@ -361,7 +442,7 @@ fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'s
     let len = packet.len() - at;
     let header_bits = usize::from(packet[at + 12] >> 4) * 32;
     let mut bits: Vec<usize> = Vec::new();
-    match random.random_range(0..20) {
+    match random.random_range(0..24u8) {
         // One bit of the header, evenly.
         0..7 => bits.push(random.random_range(0..header_bits)),
         7..9 => bits.push(random.random_range(0..160)),
@@ -371,7 +452,7 @@ fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'s
         // The checksum field of thesis mode.
         16 => packet[at + 16..at + 18].fill(0),
         // What is not hit: a right segment.
-        17 => {}
+        17 | 20.. => {}
         18 if random.random_ratio(1, 2) => {
             // The IP header, and something else.
             let bit = random.random_range(0..at * 8);
@@ -390,7 +471,7 @@ fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'s
             }
         }
         // The partial checksum of an offload.
-        _ => {
+        19 => {
             let mut pseudo = packet[if is_ipv6 { 8 } else { 12 }..at].to_vec();
             pseudo.extend([0, 6]);
             pseudo.extend((len as u16).to_be_bytes());
@@ -457,7 +538,11 @@ fn outcome_name(verdict: Verdict) -> String {
 #[test]
 fn the_twins_do_the_same() {
     let Some(ground) = Ground::new() else { return };
-    ground.namespace.enter(|| Ok(compare(&ground))).expect("the namespace is there");
+    let compared = ground.namespace.enter(|| {
+        compare(&ground);
+        Ok(())
+    });
+    compared.expect("the namespace is there");
 }
 
 fn compare(ground: &Ground) {

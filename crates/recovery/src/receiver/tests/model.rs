@@ -1,14 +1,18 @@
-//! A whole transfer over a lossy link that damages headers: no byte of the stream ever lands at a wrong offset.
+//! A whole transfer over a lossy link that damages segments: no byte of the stream ever lands at a wrong offset, none that is
+//! said to be intact is not, and no acknowledgment number or time stamp is one that TCP would refuse.
 //!
 //! The sender keeps a window of segments in flight and repeats what is missing; the link loses, repeats and damages them,
-//! one bit of the header at a time; the socket takes in what it is handed, sometimes late, and puts it together.
+//! one bit at a time, most of them in the header; the socket takes in what it is handed, sometimes late, and puts it
+//! together. Time stamps, acknowledgment numbers and windows change all the while, often by one.
 //!
 //! The segment sizes are those of real links. With a power of two the rule of discrete places is weak by itself: one wrong
 //! bit of the sequence number leads from one place to another. So it may behind a segment that was not whole, the last one
 //! here: streams for which it does are left out ([`Transfer::is_weak`]).
 
 use super::*;
+use crate::options;
 use crate::policy::BOLD_POSITIONS;
+use crate::sequence::{is_after, is_before};
 use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -64,30 +68,64 @@ fn transfer() -> impl Strategy<Value = Transfer> {
     )
 }
 
-/// The receiving socket: what it holds behind `received`, by offset.
-#[derive(Debug, Default)]
+/// A segment on its way into the socket.
+#[derive(Debug)]
+struct Delivered {
+    packet: Vec<u8>,
+    /// How many bits of its payload may be wrong.
+    wrong_bits: u32,
+}
+
+/// The receiving socket: what it holds behind `received`, by offset, and what it has sent itself.
+#[derive(Debug)]
 struct Socket {
     received: usize,
     behind: BTreeMap<usize, usize>,
+    snd_una: u32,
+    snd_nxt: u32,
+    /// Newest `TSval` taken in: an older one is refused (RFC 7323 section 5.3).
+    ts_recent: Option<u32>,
 }
 
 impl Socket {
     /// Takes in a segment that TCP finds right, and checks that its bytes are those of the stream.
-    fn take_in(&mut self, packet: &[u8], transfer: &Transfer, stream: &[u8]) -> Result<(), TestCaseError> {
+    fn take_in(
+        &mut self,
+        Delivered { packet, wrong_bits }: &Delivered,
+        transfer: &Transfer,
+        stream: &[u8],
+    ) -> Result<(), TestCaseError> {
         let header = TcpHeader::read(&packet[20..]).expect("20 bytes");
+        let ack = header.get(Field::Acknowledgment);
+        prop_assert!(!is_after(ack, self.snd_nxt), "{} was never sent", ack);
+        if is_after(ack, self.snd_una) {
+            self.snd_una = ack;
+        }
+        let value = packet[40..20 + header.header_len()].first_chunk().and_then(options::value);
+        let is_old = value.zip(self.ts_recent).is_some_and(|(value, recent)| is_before(value, recent));
+        prop_assert!(!is_old, "time stamp {:?} after {:?}", value, self.ts_recent);
+        self.ts_recent = value;
         let payload = &packet[20 + header.header_len()..];
         // The socket's own window: what is far off is an old duplicate.
         let offset = i64::from(header.get(Field::Sequence).wrapping_sub(transfer.first_seq).cast_signed());
         let offset = usize::try_from(offset).expect("nothing is before the stream");
         let end = offset + payload.len();
         prop_assert!(end <= stream.len(), "{} bytes at {} are behind the end", payload.len(), offset);
-        prop_assert!(payload == &stream[offset..end], "the bytes at {} are others", offset);
+        let wrong: u32 = payload.iter().zip(&stream[offset..end]).map(|(a, b)| (a ^ b).count_ones()).sum();
+        prop_assert!(wrong <= *wrong_bits, "{} bits of the bytes at {} are wrong", wrong, offset);
         let held = self.behind.entry(offset).or_default();
         *held = end.max(*held);
         while let Some(entry) = self.behind.first_entry().filter(|entry| *entry.key() <= self.received) {
             self.received = self.received.max(entry.remove());
         }
         Ok(())
+    }
+
+    /// Tells whoever asks how far it is.
+    fn update(&self, line: &mut Line, connection: &Tuple) {
+        line.received(connection, self.received);
+        let view = line.view(connection);
+        (view.snd_una, view.snd_nxt) = (self.snd_una, self.snd_nxt);
     }
 
     fn has(&self, offset: usize) -> bool {
@@ -107,9 +145,10 @@ fn run(transfer: &Transfer) -> Result<u64, TestCaseError> {
     let mut line = Line::new(Parameters::default());
     line.open(&first, transfer.policy);
 
-    let mut socket = Socket::default();
-    let mut on_the_way: VecDeque<Vec<u8>> = VecDeque::new();
-    let (mut ack, mut clock) = (first.ack, 0xffff_f000u32);
+    let (mut ack, mut clock, mut echo) = (first.ack, 0xffff_f000u32, 0x3039u32);
+    let mut socket =
+        Socket { received: 0, behind: BTreeMap::new(), snd_una: ack, snd_nxt: ack, ts_recent: None };
+    let mut on_the_way: VecDeque<Delivered> = VecDeque::new();
     for _round in 0..4000 {
         if socket.received == stream.len() {
             return Ok(line.receiver.counters().accepted);
@@ -133,13 +172,28 @@ fn run(transfer: &Transfer) -> Result<u64, TestCaseError> {
                 continue;
             }
             clock = clock.wrapping_add(random.random_range(0..3));
-            ack = ack.wrapping_add(if random.random_bool(0.1) { 100 } else { 0 });
+            echo = echo.wrapping_add(random.random_range(0..2));
+            if random.random_bool(0.2) {
+                socket.snd_nxt = socket.snd_nxt.wrapping_add(random.random_range(1..5000));
+                socket.update(&mut line, &connection);
+            }
+            if random.random_bool(0.3) {
+                let in_flight = socket.snd_nxt.wrapping_sub(ack);
+                ack = ack
+                    .wrapping_add([0, 1.min(in_flight), in_flight / 2, in_flight][random.random_range(0..4)]);
+            }
             let end = stream.len().min(offset + transfer.size);
             let packet = Sample {
                 seq: transfer.first_seq.wrapping_add(offset as u32),
                 ack,
                 flags: if random.random_bool(0.3) { ACK | PSH } else { ACK },
-                options: if transfer.has_stamps { stamps(clock).to_vec() } else { Vec::new() },
+                // Three bits apart: of a window that differs in one bit it is said that it was hit.
+                window: if random.random_bool(0.2) { 504 } else { 502 },
+                options: if transfer.has_stamps {
+                    [&stamps(clock)[..8], &echo.to_be_bytes()].concat()
+                } else {
+                    Vec::new()
+                },
                 payload: stream[offset..end].to_vec(),
                 ..first.clone()
             };
@@ -148,24 +202,32 @@ fn run(transfer: &Transfer) -> Result<u64, TestCaseError> {
             if random.random_bool(transfer.loss) {
                 continue;
             }
-            if random.random_bool(transfer.damage) {
-                packet = hit(&packet, 20, random.random_range(0..header_bits));
+            let is_hit = random.random_bool(transfer.damage);
+            let all_bits = (packet.len() - 20) * 8;
+            let bits = if random.random_bool(0.8) { header_bits } else { all_bits };
+            let bit = random.random_range(0..bits);
+            if is_hit {
+                packet = hit(&packet, 20, bit);
             }
             match line.take(&mut packet) {
-                Verdict::Pass | Verdict::Accept(_) => on_the_way.push_back(packet),
+                Verdict::Pass => on_the_way.push_back(Delivered { packet, wrong_bits: 0 }),
+                Verdict::Accept(Acceptance { confirmed, .. }) => {
+                    let wrong_bits = u32::from(bit >= header_bits && !confirmed);
+                    on_the_way.push_back(Delivered { packet, wrong_bits });
+                }
                 Verdict::Discard(_) | Verdict::Unverifiable => {}
                 verdict => prop_assert!(false, "{:?}", verdict),
             }
             while on_the_way.len() > transfer.backlog {
-                let packet = on_the_way.pop_front().expect("some are");
-                socket.take_in(&packet, transfer, &stream)?;
-                line.received(&connection, socket.received);
+                let delivered = on_the_way.pop_front().expect("some are");
+                socket.take_in(&delivered, transfer, &stream)?;
+                socket.update(&mut line, &connection);
             }
         }
-        for packet in std::mem::take(&mut on_the_way) {
-            socket.take_in(&packet, transfer, &stream)?;
+        for delivered in std::mem::take(&mut on_the_way) {
+            socket.take_in(&delivered, transfer, &stream)?;
         }
-        line.received(&connection, socket.received);
+        socket.update(&mut line, &connection);
     }
     Err(TestCaseError::fail(format!("only {} of {} bytes arrived", socket.received, stream.len())))
 }
@@ -178,7 +240,7 @@ proptest! {
 }
 
 #[test]
-fn with_all_headers_damaged_the_transfer_still_arrives() {
+fn with_all_segments_damaged_the_transfer_still_arrives() {
     for (policy, has_stamps) in [(Policy::Strict, false), (Policy::Normal, true), (Policy::Bold, true)] {
         let transfer = Transfer {
             seed: 7,

@@ -117,6 +117,25 @@ fn restored_time_stamps_are_never_newer_than_the_last_good_ones() {
 }
 
 #[test]
+fn what_is_repaired_after_a_confirmed_segment_is_not_older() {
+    let first = Sample { options: stamps(1_000_000).to_vec(), ..Sample::default() };
+    let second = Sample { options: stamps(1_000_007).to_vec(), ..next(&first) };
+    let third = Sample { options: stamps(1_000_008).to_vec(), ..next(&second) }.build();
+    let mut line = Line::after(&first, Policy::Normal);
+    assert_eq!(line.take(&mut hit(&second.build(), 20, 64)), accepted(true, 0));
+    let mut damaged = hit(&third, 20, 2000);
+    assert_eq!(line.take(&mut damaged), accepted(false, 536));
+    assert_eq!(damaged[40..52], stamps(1_000_007), "PAWS would refuse 1 000 000 now");
+    // Unconfirmed stamps teach nothing, and a far one that is confirmed is suspected as a right one is.
+    assert_eq!(line.receiver.track(&second.tuple()).expect("open").template(), stamps(1_000_007));
+    let far = Sample { options: stamps(1 << 30).to_vec(), ..next(&first) };
+    let mut line = Line::after(&first, Policy::Normal);
+    assert_eq!(line.take(&mut hit(&far.build(), 20, 100)), accepted(true, 0));
+    let track = line.receiver.track(&far.tuple()).expect("open");
+    assert_eq!((track.template(), track.suspect), (&stamps(1_000_000)[..], Some(1 << 30)));
+}
+
+#[test]
 fn segments_with_sack_blocks_keep_their_longer_header() {
     let first = Sample { options: stamps(1_000_000).to_vec(), ..Sample::default() };
     let blocks = Sample { options: [stamps(1_000_000), sack()].concat(), ..next(&first) };
