@@ -5,6 +5,7 @@ use crate::attach::{Lite, types};
 use libbpf_rs::{MapCore, MapFlags, ProgramInput};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 
 /// What is remembered of a connection to repair segments after (`struct track`).
@@ -89,6 +90,20 @@ impl Lite {
             ProgramInput { data_in: Some(&frame), data_out: Some(&mut out), ..ProgramInput::default() };
         self.ethernet_program().test_run(input).map_err(|error| io::Error::other(format!("{error:#}")))?;
         Ok(out.split_off(ETHERNET))
+    }
+
+    /// Nanoseconds that the program for Ethernet devices has taken up to now, and packets that it has judged; the kernel counts while somebody
+    /// has asked for it (`BPF_STATS_RUN_TIME`).
+    ///
+    /// # Errors
+    /// If the kernel does not say.
+    pub fn run_time(&self) -> io::Result<(u64, u64)> {
+        let descriptor = self.ethernet_program().as_fd().as_raw_fd();
+        let mut info = libbpf_sys::bpf_prog_info::default();
+        let mut len = size_of_val(&info) as u32;
+        // SAFETY: the kernel fills at most `len` bytes of `info`, which is plain data.
+        let status = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(descriptor, &raw mut info, &raw mut len) };
+        if status < 0 { Err(io::Error::last_os_error()) } else { Ok((info.run_time_ns, info.run_cnt)) }
     }
 
     /// The same `times` times, timed by the kernel: nanoseconds of one.

@@ -1,0 +1,204 @@
+//! What TCP Lite costs: the time that its programs take for a packet, and what bulk TCP loses by them. `make bench` runs it.
+//!
+//! Two namespaces joined by a veth pair without offloads, so that each packet has a complete checksum and none is merged. Times of one packet are the
+//! kernel's own (`BPF_STATS_RUN_TIME`), which include reading the clock twice; throughputs with and without are measured in turns.
+
+use lite::{Lite, Mode, Settings, option};
+use netlab::address::{self, Address};
+use netlab::cgroup::Enclosure;
+use netlab::offload::{self, Offloads};
+use netlab::route::{self, Metrics, Prefix, Route};
+use netlab::{Namespace, Registry, interface, veth};
+use std::error::Error;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+const SENDER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
+const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+const INTERFACE: &str = "receiver0";
+/// Connections of a server with many.
+const MANY: u32 = 10_000;
+/// How long one measurement takes.
+const TURN: Duration = Duration::from_secs(1);
+/// Turns with and without.
+const TURNS: usize = 9;
+
+/// A sender, a receiver, and the cable.
+struct Bench {
+    sender: Namespace,
+    receiver: Namespace,
+    enclosure: Enclosure,
+}
+
+fn main() -> Outcome<()> {
+    let states = tempfile::tempdir()?;
+    let bench = Bench::new(&Registry::at(states.path().join("states"))?)?;
+    // SAFETY: the call takes a number and gives a descriptor, which stays open until this process ends: so long statistics are kept.
+    let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    if statistics < 0 {
+        return Err(format!("statistics of eBPF programs: {}", io::Error::last_os_error()).into());
+    }
+    println!("TCP Lite, nanoseconds of a packet of 1500 bytes, by the kernel's clock");
+    for (what, case) in [
+        ("no connection is Lite", Case { lite: Who::Nobody, connections: 0 }),
+        ("another connection of the hosts is", Case { lite: Who::Another, connections: 0 }),
+        ("the same with 10 000 connections", Case { lite: Who::Another, connections: MANY }),
+        ("the connection itself, not linear", Case { lite: Who::Itself, connections: 0 }),
+        ("the same with 10 000 connections", Case { lite: Who::Itself, connections: MANY }),
+    ] {
+        println!("  {what:<36} {:>5.0}", bench.in_receiver(|| bench.cost(case))?);
+    }
+    println!("  {:<36} {:>5}", "the connection itself, linear", bench.in_receiver(|| bench.linear())?);
+
+    let mut ratios = Vec::new();
+    for _ in 0..TURNS {
+        let without = bench.in_receiver(|| bench.bulk(None))?;
+        let with = bench.in_receiver(|| bench.bulk(Some(Settings::on_request(Mode::Recovery))))?;
+        ratios.push(with / without);
+    }
+    ratios.sort_by(f64::total_cmp);
+    println!(
+        "bulk TCP with it attached and no connection Lite: {:.1} % of the throughput without (median of {TURNS}, {:.1} to {:.1})",
+        ratios[TURNS / 2] * 100.0,
+        ratios[0] * 100.0,
+        ratios[TURNS - 1] * 100.0
+    );
+    Ok(())
+}
+
+/// Which connection accepts damage.
+#[derive(Clone, Copy, PartialEq)]
+enum Who {
+    Nobody,
+    Another,
+    Itself,
+}
+
+#[derive(Clone, Copy)]
+struct Case {
+    lite: Who,
+    /// Established beside it.
+    connections: u32,
+}
+
+impl Bench {
+    fn new(registry: &Registry) -> Outcome<Self> {
+        let (sender, receiver) = (Namespace::new()?, Namespace::new()?);
+        let end = |namespace, name, last| veth::End { namespace, name, hardware_address: [2, 0, 0, 0, 9, last] };
+        veth::pair(end(&sender, "sender0", 1), end(&receiver, INTERFACE, 2))?;
+        for (namespace, name, own, peer) in
+            [(&sender, "sender0", SENDER, RECEIVER), (&receiver, INTERFACE, RECEIVER, SENDER)]
+        {
+            offload::set(namespace, name, Offloads::NONE)?;
+            let index = interface::find(namespace, name)?.index;
+            interface::change(namespace, index, &interface::Change::up())?;
+            address::add(namespace, Address { index, address: own.into(), prefix_length: 32 })?;
+            let metrics = Metrics { congestion_control: "reno".into(), ..Metrics::default() };
+            route::add(namespace, &Route::on_link(Prefix::host(peer.into()), index, metrics))?;
+        }
+        Ok(Self { sender, receiver, enclosure: Enclosure::enter(registry)? })
+    }
+
+    fn in_receiver<T: Send>(&self, work: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
+        self.receiver.enter(|| Ok(work()))?
+    }
+
+    /// Nanoseconds that the program takes for a packet of a bulk transfer.
+    fn cost(&self, case: Case) -> Outcome<f64> {
+        let mut lite = Lite::attach(self.enclosure.group().path(), &Settings::on_request(Mode::Recovery))?;
+        lite.add_interface(INTERFACE)?;
+        let listener = TcpListener::bind((RECEIVER, 0))?;
+        let mut others = Vec::new();
+        let another = u32::from(case.lite == Who::Another);
+        for _ in 0..another + case.connections {
+            others.push(self.connection(&listener)?);
+        }
+        if another > 0 {
+            option::switch(&others[0].1, true)?;
+        }
+        let (from, to) = self.connection(&listener)?;
+        if case.lite == Who::Itself {
+            option::switch(&to, true)?;
+        }
+        let before = lite.run_time()?;
+        transfer(from, to)?;
+        let after = lite.run_time()?;
+        Ok((after.0 - before.0) as f64 / (after.1 - before.1) as f64)
+    }
+
+    /// The same for packets whose bytes lie together, timed by a test run.
+    fn linear(&self) -> Outcome<u64> {
+        let lite = Lite::attach(self.enclosure.group().path(), &Settings::on_request(Mode::Recovery))?;
+        let listener = TcpListener::bind((RECEIVER, 0))?;
+        let (from, to) = self.connection(&listener)?;
+        option::switch(&to, true)?;
+        let packet = right_packet(from.local_addr()?, to.local_addr()?);
+        // What is right is learned and changes nothing: each of a million is as the first.
+        Ok(lite.time(&packet, 1_000_000)?)
+    }
+
+    /// Bytes a second of a bulk transfer.
+    fn bulk(&self, settings: Option<Settings>) -> Outcome<f64> {
+        let mut lite =
+            settings.map(|settings| Lite::attach(self.enclosure.group().path(), &settings)).transpose()?;
+        if let Some(lite) = &mut lite {
+            lite.add_interface(INTERFACE)?;
+        }
+        let listener = TcpListener::bind((RECEIVER, 0))?;
+        let (from, to) = self.connection(&listener)?;
+        transfer(from, to)
+    }
+
+    /// A connection from the sender to the receiver.
+    fn connection(&self, listener: &TcpListener) -> Outcome<(TcpStream, TcpStream)> {
+        let to = listener.local_addr()?;
+        let from = self.sender.enter(|| Ok(TcpStream::connect(to)))??;
+        Ok((from, listener.accept()?.0))
+    }
+}
+
+/// Sends as much as goes through in a turn; bytes a second.
+fn transfer(mut from: TcpStream, mut to: TcpStream) -> Outcome<f64> {
+    let start = Instant::now();
+    let sender = thread::spawn(move || {
+        let piece = vec![7; 65_536];
+        while start.elapsed() < TURN {
+            from.write_all(&piece)?;
+        }
+        io::Result::Ok(())
+    });
+    let mut buffer = vec![0; 65_536];
+    let mut bytes = 0;
+    loop {
+        match to.read(&mut buffer)? {
+            0 => break,
+            count => bytes += count,
+        }
+    }
+    sender.join().map_err(|_| "the sender panicked")??;
+    Ok(bytes as f64 / start.elapsed().as_secs_f64())
+}
+
+/// A right segment of a connection, with time stamps.
+fn right_packet(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
+    let mut segment = vec![0; 1480];
+    segment[..2].copy_from_slice(&from.port().to_be_bytes());
+    segment[2..4].copy_from_slice(&to.port().to_be_bytes());
+    segment[12] = 0x80;
+    segment[13] = 0x10;
+    segment[20..24].copy_from_slice(&[1, 1, 8, 10]);
+    let mut packet = vec![0x45, 0, 5, 0xdc, 0, 7, 0x40, 0, 64, 6, 0, 0];
+    packet.extend(SENDER.octets());
+    packet.extend(RECEIVER.octets());
+    packet::checksum::recompute_ipv4(&mut packet);
+    let mut pseudo = packet[12..20].to_vec();
+    pseudo.extend([0, 6, 5, 0xc8]);
+    let sum = packet::checksum::add(packet::checksum::sum(&pseudo), packet::checksum::sum(&segment));
+    segment[16..18].copy_from_slice(&(!sum).to_be_bytes());
+    packet.extend(segment);
+    packet
+}
