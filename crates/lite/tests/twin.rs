@@ -10,8 +10,8 @@ use ground::Ground;
 use lite::{Lite, Localization, Mode, Parameters, Policy, Reason, Settings, Totals, option};
 use netlab::sysctl;
 use packet::{Field, TcpHeader, checksum};
-use rand_chacha::ChaCha12Rng;
 use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
 use recovery::{ByteWindow, Handshake, Receiver, SocketView, Sockets, Tuple, Verdict};
 use rustix::net::{AddressFamily, SocketType, bind, connect, ipproto, socket, sockopt};
 use std::collections::BTreeMap;
@@ -19,8 +19,11 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-/// Packets with the same sockets: what is in order moves on with each, and the kernel's receive point does not.
+/// Packets with the same sockets, mostly: what is in order moves on with each, and the kernel's receive point does not.
 const PACKETS_OF_A_GENERATION: u64 = 400;
+/// The same, one time in [`LONG_ONE_IN`]: so many that ranges overflow.
+const PACKETS_OF_A_LONG_GENERATION: u64 = 4000;
+const LONG_ONE_IN: u32 = 30;
 /// An hour: what the clocks of the twins differ by buys no guess.
 const NEVER: u64 = 3_600_000_000_000;
 
@@ -60,15 +63,18 @@ struct Variant {
     /// More than an approximate search goes through.
     crowded: bool,
     limited: bool,
+    /// Half of all sequence numbers may be places, and segments are tiny: several connections come into question.
+    wide: bool,
 }
 
-const VARIANTS: [Variant; 8] = {
+const VARIANTS: [Variant; 9] = {
     let plain = Variant {
         is_ipv6: false,
         time_stamps: true,
         localization: Localization::Bits(4),
         crowded: false,
         limited: false,
+        wide: false,
     };
     [
         plain,
@@ -79,19 +85,28 @@ const VARIANTS: [Variant; 8] = {
         Variant { localization: Localization::SourcePort, is_ipv6: true, ..plain },
         Variant { localization: Localization::SourcePort, crowded: true, time_stamps: false, ..plain },
         Variant { localization: Localization::Exact, ..plain },
+        Variant { wide: true, ..plain },
     ]
 };
+
+impl Variant {
+    /// How far behind a base a position may lie, in bytes.
+    const fn window(&self) -> u32 {
+        if self.wide { 1 << 30 } else { 1 << 20 }
+    }
+}
 
 impl World {
     fn new(ground: &Ground, variant: Variant) -> Self {
         let parameters = Parameters {
             mode: Mode::Recovery,
             localization: variant.localization,
-            window: 1 << 20,
+            window: variant.window(),
             guess_interval_ns: if variant.limited { NEVER } else { 0 },
             guess_burst: 3,
         };
-        let lite = Lite::attach(ground.group(), &Settings { every_connection: None, parameters }).expect("TCP Lite");
+        let lite =
+            Lite::attach(ground.group(), &Settings { every_connection: None, parameters }).expect("TCP Lite");
         let stamps = if variant.time_stamps { "1" } else { "0" };
         sysctl::write(&ground.namespace, "net.ipv4.tcp_timestamps", stamps).expect("sysctl");
         Self { lite, receiver: Receiver::new(parameters), connections: Vec::new(), variant }
@@ -152,17 +167,24 @@ impl World {
             option::switch(&accepted, true).expect("an option");
             self.receiver.switch(tuple, true, policy, rcv_nxt);
         }
-        let window = random.random_ratio(1, 5).then(|| ByteWindow {
-            from: random.random_range(0..3000),
-            len: random.random_range(1..20_000),
+        // 512 is where a hit sequence number is a place again.
+        let sizes = if self.variant.wide { [1, 1, 2, 4, 100] } else { [524, 512, 1448, 100, 1428] };
+        let size = sizes[random.random_range(0..5)];
+        let window = random.random_ratio(1, 5).then(|| {
+            // Often whole segments, so that segments touch its ends.
+            let from = if random.random() { random.random_range(0..3000) } else { received.into() };
+            let len = if random.random() {
+                random.random_range(1..20_000)
+            } else {
+                u64::from(size) * random.random_range(1..9)
+            };
+            ByteWindow { from, len }
         });
         if let Some(window) = window {
             option::set_window(&accepted, window.from..window.from + window.len).expect("an option");
         }
         let settings = recovery::Settings { on: is_on, policy, window };
         let view = SocketView { rcv_nxt, bytes_received: received.into(), settings };
-        // 512 is where a hit sequence number is a place again.
-        let size = [524, 512, 1448, 100, 1428][random.random_range(0..5)];
         self.connections.push(Connection { tuple, accepted, _client: client, view, size });
     }
 
@@ -171,13 +193,21 @@ impl World {
         let number = random.random_range(0..self.connections.len());
         let connection = &self.connections[number];
         let track = self.receiver.track(&connection.tuple).expect("it was opened");
-        let base = [track.contiguous, track.contiguous, track.contiguous, connection.view.rcv_nxt, track.highest]
-            [random.random_range(0..5)];
-        let seq = match random.random_range(0..12) {
-            0..8 => base,
-            8 => base.wrapping_add(connection.size * random.random_range(1..5)),
-            9 => base.wrapping_sub(connection.size),
-            10 => base.wrapping_add(random.random_range(0..3000)),
+        let base =
+            [track.contiguous, track.contiguous, track.contiguous, connection.view.rcv_nxt, track.highest]
+                [random.random_range(0..5)];
+        let seq = match random.random_range(0..40) {
+            0..25 => base,
+            25..29 => base.wrapping_add(connection.size * random.random_range(1..5)),
+            29 => base.wrapping_add(connection.size * random.random_range(5..40)),
+            30..32 => base.wrapping_sub(connection.size),
+            32..34 => base.wrapping_sub(connection.size * random.random_range(2..36)),
+            34..36 => base.wrapping_add(random.random_range(0..3000)),
+            // About as far as the window lets it.
+            36 => {
+                let most = self.variant.window() / connection.size;
+                base.wrapping_add(connection.size * random.random_range(most - 2..most + 2))
+            }
             _ => random.random(),
         };
         let payload = match random.random_range(0..20) {
@@ -187,11 +217,18 @@ impl World {
             _ => random.random_range(0..connection.size),
         };
         let options = options(track, random);
-        let ack = if random.random_ratio(4, 5) { track.ack } else { track.ack.wrapping_add(random.random_range(0..70_000)) };
-        let window = if random.random_ratio(9, 10) { u32::from(track.window) } else { random.random_range(0..65_536) };
+        let ack = if random.random_ratio(4, 5) {
+            track.ack
+        } else {
+            track.ack.wrapping_add(random.random_range(0..70_000))
+        };
+        let window =
+            if random.random_ratio(9, 10) { u32::from(track.window) } else { random.random_range(0..65_536) };
         let push = u32::from(random.random_ratio(1, 4));
         let fin = u32::from(random.random_ratio(1, 30));
         let echo = u32::from(random.random_ratio(1, 60));
+        // What is no data segment of an established connection.
+        let other = random.random_range(0..300);
         let mut segment = vec![0; 20 + options.len() + payload as usize];
         TcpHeader::read(&[0; 20])
             .expect("20 bytes")
@@ -200,7 +237,9 @@ impl World {
             .with(Field::Sequence, seq)
             .with(Field::Acknowledgment, ack)
             .with(Field::DataOffset, 5 + options.len() as u32 / 4)
-            .with(Field::Ack, 1)
+            .with(Field::Ack, u32::from(other != 0))
+            .with(Field::Syn, u32::from(other == 1))
+            .with(Field::Rst, u32::from(other == 2))
             .with(Field::Psh, push)
             .with(Field::Fin, fin)
             .with(Field::Ece, echo)
@@ -208,7 +247,33 @@ impl World {
             .write(&mut segment);
         segment[20..20 + options.len()].copy_from_slice(&options);
         random.fill_bytes(&mut segment[20 + options.len()..]);
-        (number, in_ip(self.variant.is_ipv6, segment))
+        let mut packet = in_ip(self.variant.is_ipv6, segment);
+        if random.random_ratio(1, 100) {
+            self.explain_twice(connection, &mut packet, random);
+        }
+        (number, packet)
+    }
+
+    /// Makes two fields differ by as much from what is known of them, so that the checksum is right with either restored.
+    fn explain_twice(&self, connection: &Connection, packet: &mut [u8], random: &mut impl Rng) {
+        let track = self.receiver.track(&connection.tuple).expect("it was opened");
+        let segment = &mut packet[if self.variant.is_ipv6 { 40 } else { 20 }..];
+        let header = TcpHeader::read(segment).expect("it was built");
+        let fields = [
+            (Field::Acknowledgment, track.ack),
+            (Field::Window, track.window.into()),
+            (Field::Sequence, track.contiguous),
+            (Field::Sequence, track.highest),
+            (Field::Sequence, connection.view.rcv_nxt),
+        ];
+        let (first, second) = (fields[random.random_range(0..5)], fields[random.random_range(0..5)]);
+        let by = random.random_range(1..2000);
+        // The checksum is that of the first one as it should be, the second one as it is.
+        let sent = header.with(first.0, first.1).with(second.0, second.1.wrapping_add(by));
+        let change =
+            checksum::add(sent.with(Field::Checksum, 0).sum(), !header.with(Field::Checksum, 0).sum());
+        let sum = checksum::add(!(header.get(Field::Checksum) as u16), change);
+        sent.with(first.0, first.1.wrapping_add(by)).with(Field::Checksum, u32::from(!sum)).write(segment);
     }
 
     /// Gives the packet to both, and says what became of it.
@@ -218,7 +283,9 @@ impl World {
         let views = Views(&self.connections);
         let verdict = self.receiver.packet(&mut bytes, None, 0, &views);
         // The headers say it all.
-        let shown = |bytes: &[u8]| format!("{:02x?} and {} bytes", &bytes[..bytes.len().min(100)], bytes.len().saturating_sub(100));
+        let shown = |bytes: &[u8]| {
+            format!("{:02x?} and {} bytes", &bytes[..bytes.len().min(100)], bytes.len().saturating_sub(100))
+        };
         let told = || {
             let (packet, out, bytes) = (shown(packet), shown(&out), shown(&bytes));
             format!("case {case}, {verdict:?}\npacket  {packet}\nkernel  {out}\ntwin    {bytes}")
@@ -238,9 +305,9 @@ impl World {
     }
 
     /// What both counted, and noted of each connection.
-    fn compare_counters(&self) {
+    fn compare_counters(&self, case: u64) {
         let counters = self.receiver.counters();
-        assert_counted("all", &self.lite.totals().expect("a map"), counters);
+        assert_counted(case, &self.lite.totals().expect("a map"), counters);
         for connection in &self.connections {
             let stats = option::stats(&connection.accepted).expect("an option");
             let counters = self.receiver.connection_counters(&connection.tuple).expect("it was opened");
@@ -249,18 +316,23 @@ impl World {
             assert_eq!(
                 (stats.damaged, stats.accepted, stats.bytes),
                 (counters.damaged - unasked, counters.accepted, counters.bytes),
-                "{:?}",
+                "counted by case {case}: damaged, accepted and bytes of {:?}",
                 connection.tuple
             );
             let noted = option::ranges(&connection.accepted).expect("an option");
             let ranges = self.receiver.ranges(&connection.tuple).expect("it was opened");
-            assert_eq!((noted.ranges.as_slice(), noted.overflow), (ranges.held(), ranges.has_overflowed()));
+            assert_eq!(
+                (noted.ranges.as_slice(), noted.overflow),
+                (ranges.held(), ranges.has_overflowed()),
+                "noted by case {case}"
+            );
         }
     }
 }
 
-fn assert_counted(what: &str, its: &Totals, ours: &recovery::Counters) {
-    let counted = (its.damaged, its.accepted, its.confirmed, its.guessed, its.out_of_order, its.approximate, its.bytes);
+fn assert_counted(case: u64, its: &Totals, ours: &recovery::Counters) {
+    let counted =
+        (its.damaged, its.accepted, its.confirmed, its.guessed, its.out_of_order, its.approximate, its.bytes);
     let expected = (
         ours.damaged,
         ours.accepted,
@@ -270,10 +342,18 @@ fn assert_counted(what: &str, its: &Totals, ours: &recovery::Counters) {
         ours.approximate,
         ours.bytes,
     );
-    assert_eq!(counted, expected, "{what}: damaged, accepted, confirmed, guessed, out of order, approximate, bytes");
-    assert_eq!(its.unverifiable, ours.unverifiable, "{what}: unverifiable");
+    assert_eq!(
+        counted, expected,
+        "counted by case {case}: damaged, accepted, confirmed, guessed, out of order, approximate, bytes"
+    );
+    assert_eq!(its.unverifiable, ours.unverifiable, "counted by case {case}: unverifiable");
     for reason in Reason::ALL {
-        assert_eq!(its.discarded_for(reason), ours.discarded(reason), "{what}: {}", reason.name());
+        assert_eq!(
+            its.discarded_for(reason),
+            ours.discarded(reason),
+            "counted by case {case}: {}",
+            reason.name()
+        );
     }
 }
 
@@ -301,7 +381,7 @@ fn options(track: &recovery::Track, random: &mut impl Rng) -> Vec<u8> {
         // Once only: it never repairs again.
         0 => options.extend([30, 4, 0, 0]),
         1..20 => {
-            let blocks = random.random_range(1..4);
+            let blocks = random.random_range(1..=if options.is_empty() { 4 } else { 3 });
             options.extend([1, 1, 5, 2 + 8 * blocks]);
             options.extend((0..8 * blocks).map(|_| random.random::<u8>()));
         }
@@ -352,7 +432,12 @@ fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'s
         7..9 => bits.push(random.random_range(0..160)),
         9..12 => bits.push(random.random_range(0..len * 8)),
         12..14 => bits.extend((0..random.random_range(2..5)).map(|_| random.random_range(0..header_bits))),
-        14..16 => bits.extend([random.random_range(0..header_bits), random.random_range(0..len * 8)]),
+        14 => bits.extend([random.random_range(0..header_bits), random.random_range(0..len * 8)]),
+        // The sequence number, and something that keeps it from being confirmed.
+        15 => {
+            bits.extend((0..random.random_range(1..4)).map(|_| random.random_range(32..64)));
+            bits.push(random.random_range(0..len * 8));
+        }
         // The checksum field of thesis mode.
         16 => packet[at + 16..at + 18].fill(0),
         // What is not hit: a right segment.
@@ -385,6 +470,12 @@ fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'s
     }
     for bit in &bits {
         packet[at + bit / 8] ^= 0x80 >> (bit % 8);
+    }
+    // What devices put behind short packets, and now and then behind others.
+    if packet.len() < 46 && random.random_ratio(3, 4) {
+        packet.resize(random.random_range(45..49), 0);
+    } else if random.random_ratio(1, 200) {
+        packet.resize(packet.len() + random.random_range(1..9), 0);
     }
     let name = |bit: &usize| match bit {
         bit if *bit < 160 => Field::at(*bit).map_or("-", field_name),
@@ -446,7 +537,8 @@ fn the_twins_do_the_same() {
 }
 
 fn compare(ground: &Ground) {
-    let cases = std::env::var("LITE_TWIN_CASES").ok().map_or(1_000_000, |cases| cases.parse().expect("a number"));
+    let cases =
+        std::env::var("LITE_TWIN_CASES").ok().map_or(1_000_000, |cases| cases.parse().expect("a number"));
     let seed = std::env::var("LITE_TWIN_SEED").ok().map_or(2001, |seed| seed.parse().expect("a number"));
     let random = &mut ChaCha12Rng::seed_from_u64(seed);
     let (mut outcomes, mut fields) = (BTreeMap::<String, u64>::new(), BTreeMap::<&str, u64>::new());
@@ -455,7 +547,8 @@ fn compare(ground: &Ground) {
         let mut world = World::new(ground, *variant);
         while case < cases * number / VARIANTS.len() as u64 {
             world.renew(random);
-            for _ in 0..PACKETS_OF_A_GENERATION {
+            let is_long = random.random_ratio(1, LONG_ONE_IN);
+            for _ in 0..if is_long { PACKETS_OF_A_LONG_GENERATION } else { PACKETS_OF_A_GENERATION } {
                 let (number, mut packet) = world.packet(random);
                 let hit = damage(&mut packet, variant.is_ipv6, random);
                 let verdict = world.judge(number, &packet, case);
@@ -465,7 +558,7 @@ fn compare(ground: &Ground) {
                 }
                 case += 1;
             }
-            world.compare_counters();
+            world.compare_counters(case);
         }
     }
     println!("{case} packets, seed {seed}");
@@ -479,6 +572,9 @@ fn compare(ground: &Ground) {
     let least = cases / 2000;
     for reason in Reason::ALL {
         let name = format!("discard {}", reason.name());
-        assert!(outcomes.get(&name).is_some_and(|count| *count > least), "{name} was met too seldom: {outcomes:?}");
+        assert!(
+            outcomes.get(&name).is_some_and(|count| *count > least),
+            "{name} was met too seldom: {outcomes:?}"
+        );
     }
 }
