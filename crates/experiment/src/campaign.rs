@@ -9,6 +9,7 @@
 //! making another late; kernels have a processor each, and nothing makes them late.
 
 mod capacity;
+mod group;
 mod guest;
 mod machine;
 mod process;
@@ -17,6 +18,7 @@ mod repeat;
 pub use capacity::Capacity;
 pub use guest::Guests;
 
+use crate::acceptance::Acceptance;
 use crate::plan::{Plan, PlanError};
 use crate::run::{Job, SCRATCH};
 use results::journal::Journal;
@@ -263,15 +265,17 @@ impl Campaign {
             .left()
             .into_iter()
             .map(|(cell, repetition)| {
-                let load = self.plan.experiment(&cell, repetition, self.manifest.seed)?.packets_per_second();
-                Ok((cell, repetition, load))
+                let experiment = self.plan.experiment(&cell, repetition, self.manifest.seed)?;
+                let load = experiment.packets_per_second();
+                let grouped = experiment.scenario.acceptance() != Acceptance::Off;
+                Ok(Waiting { cell, repetition, load, grouped })
             })
             .collect::<Result<_, PlanError>>()?;
         let (tell, words) = channel();
         let outcome = thread::scope(|scope| {
             let mut running: BTreeMap<(u32, u32), f64> = BTreeMap::new();
             loop {
-                while let Some((cell, repetition, load)) = waiting.front().cloned() {
+                while let Some(Waiting { cell, repetition, load, grouped }) = waiting.front().cloned() {
                     if interrupted.load(Ordering::Acquire) || !capacity.admits(running.values(), load) {
                         break;
                     }
@@ -280,7 +284,7 @@ impl Campaign {
                     progress(Progress::Began { cell: &cell, repetition });
                     let job = self.job(cell, repetition);
                     let tell = tell.clone();
-                    scope.spawn(move || supervise(place, &job, interrupted, &tell));
+                    scope.spawn(move || supervise(place, job, grouped, interrupted, &tell));
                 }
                 if running.is_empty() {
                     return Ok(waiting.is_empty());
@@ -324,6 +328,7 @@ impl Campaign {
             repetition,
             seed: self.manifest.seed,
             directory: self.directory.clone(),
+            control_group: None,
         }
     }
 
@@ -344,6 +349,17 @@ impl Campaign {
     }
 }
 
+/// A run that is left.
+#[derive(Debug, Clone)]
+struct Waiting {
+    cell: Cell,
+    repetition: u32,
+    /// Packets a second at most.
+    load: f64,
+    /// Whether it needs a control group.
+    grouped: bool,
+}
+
 /// What the thread of a run tells.
 enum Word {
     /// Its cell and repetition are so far by their own clock.
@@ -352,15 +368,15 @@ enum Word {
     Ended(Cell, u32, Box<Result<Option<RunEnded>, CampaignError>>),
 }
 
-/// Has a job run, and tells how it ended.
-fn supervise(place: &Place, job: &Job, interrupted: &AtomicBool, tell: &Sender<Word>) {
+/// Has a job run, and tells how it ended. `grouped` says whether its processes have to be in a control group of their own.
+fn supervise(place: &Place, job: Job, grouped: bool, interrupted: &AtomicBool, tell: &Sender<Word>) {
     // Nobody listens any more if another run has failed to start.
     let mut advanced = |time| drop(tell.send(Word::Advanced(job.cell.number, job.repetition, time)));
     let result = match place {
-        Place::Host => process::run(job, interrupted),
-        Place::Guests(guests) => guests.run(job, interrupted, &mut advanced),
+        Place::Host => process::run(&job, grouped, interrupted),
+        Place::Guests(guests) => guests.run(&job, interrupted, &mut advanced),
     };
-    let _ = tell.send(Word::Ended(job.cell.clone(), job.repetition, Box::new(result)));
+    let _ = tell.send(Word::Ended(job.cell, job.repetition, Box::new(result)));
 }
 
 /// Executes the job in a file: what [`SUBCOMMAND`] does.

@@ -7,13 +7,14 @@
 //! | module | what |
 //! |---|---|
 //! | [`plan`] | the file, its errors, and what it means for a cell |
-//! | [`scenario`], [`routes`], [`stack`] | nodes and links, ways through them, TCP of a node |
+//! | [`scenario`], [`routes`], [`stack`], [`acceptance`] | nodes and links, ways through them, TCP of a node, what it makes of damage |
 //! | [`workload`] | traffic and what is measured of it |
 //! | [`run`] | one run, in namespaces of its own |
 //! | [`campaign`] | all runs: order, processes, resuming, the run directory |
 //! | [`catalogue`], [`recording`] | profiles by name; fates from the event loop to the recorder (`lasthop link` uses both as well) |
 #![forbid(unsafe_code)]
 
+pub mod acceptance;
 pub mod campaign;
 pub mod catalogue;
 pub mod plan;

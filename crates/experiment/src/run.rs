@@ -4,6 +4,7 @@
 //! kernel of its own ([`virtual_time`]): it knows nothing of the campaign but the [`Job`], and leaves nothing but files below the
 //! run directory.
 
+mod accepting;
 mod network;
 mod observed;
 mod senders;
@@ -12,13 +13,14 @@ mod traffic;
 use crate::plan::{Experiment, Plan};
 use crate::recording::{Recording, overload};
 use crate::workload::Kind;
+use accepting::Accepting;
 use emulator::host::Host;
 use emulator::{Command, Ending, control};
 use link::Seed;
 use link::units::Span;
 use netlab::mesh::Mesh;
 use netlab::{isolation, tcp};
-use results::{Cell, Connection, Lateness, LinkCounters, RunEnded, RunRecord, Verdict};
+use results::{Cell, Connection, Lateness, LinkCounters, LiteTotals, RunEnded, RunRecord, Verdict};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -42,6 +44,9 @@ pub struct Job {
     pub seed: u64,
     /// The run directory.
     pub directory: PathBuf,
+    /// Directory of the control group that was made for the run, where one is needed and others have to remove it.
+    #[serde(default)]
+    pub control_group: Option<PathBuf>,
 }
 
 /// Longest time for which links stay up for connections that were closed.
@@ -107,10 +112,12 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     fs::write(&hosts, experiment.scenario.hosts())
         .map_err(|error| format!("write {}: {error}", hosts.display()))?;
     isolation::lay_over(&hosts, Path::new("/etc/hosts")).map_err(|error| error.to_string())?;
+    let mut accepting = Accepting::begin(job, &experiment.scenario)?;
 
     let seed = Seed::campaign(job.seed).run(job.repetition.into());
     let pipelines = network::pipelines(&experiment.scenario, &seed)?;
     let mesh = network::build(&experiment.scenario, &pipelines)?;
+    accepting.watch(&experiment.scenario, &mesh)?;
     let started = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
     let recording = network::recording(&experiment, &pipelines, job.seed, &files, started)?;
     let (control, controls) = control().map_err(|error| error.to_string())?;
@@ -131,8 +138,9 @@ fn run(job: &Job) -> Result<RunEnded, String> {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         .map_err(|error| format!("the emulator ended: {error}"))?;
     let missing = senders.stop()?;
+    let lite = accepting.totals()?;
     let (connections, failures) = traffic?;
-    let outcome = Outcome { started, connections, failures, missing };
+    let outcome = Outcome { started, connections, failures, missing, lite };
     finish(job, &experiment, &mesh, ending, outcome, &files)
 }
 
@@ -168,6 +176,8 @@ struct Outcome {
     failures: Vec<String>,
     /// What is missing of the recordings, in sentences.
     missing: Vec<String>,
+    /// What TCP Lite did, if a node has it.
+    lite: Option<LiteTotals>,
 }
 
 /// Closes the recorder and judges the run.
@@ -184,7 +194,7 @@ fn finish(
         .into_recorder()
         .close(capture::Time::from_nanos(at.as_nanos()))
         .map_err(|error| error.to_string())?;
-    let Outcome { started, mut connections, failures: mut reasons, missing } = outcome;
+    let Outcome { started, mut connections, failures: mut reasons, missing, lite } = outcome;
     let programs = experiment.workloads.iter().any(|workload| matches!(workload.kind, Kind::Command { .. }));
     if let Some(capture) = files.capture().filter(|_| programs) {
         observed::add(&mut connections, experiment, &capture, started)?;
@@ -216,6 +226,7 @@ fn finish(
                 worst_ns: punctuality.worst().as_nanos(),
             }),
             links: counters(experiment, &recorded.summary),
+            lite,
             captures,
             events,
             senders,

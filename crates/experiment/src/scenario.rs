@@ -1,5 +1,6 @@
 //! Nodes and links of one cell, complete: what the network is built from.
 
+use crate::acceptance::Acceptance;
 use crate::routes::{self, Hop};
 use crate::stack::Stack;
 use link::profile::LinkProfile;
@@ -23,6 +24,8 @@ pub struct Node {
     pub number: u8,
     /// Its TCP.
     pub stack: Stack,
+    /// What it makes of damaged segments.
+    pub lite: Acceptance,
 }
 
 /// A link.
@@ -72,6 +75,19 @@ impl Link {
 }
 
 impl Scenario {
+    /// How its nodes accept damage, if any does: a plan has no two ways in one cell.
+    #[must_use]
+    pub fn acceptance(&self) -> Acceptance {
+        let mut each = self.nodes.iter().map(|node| node.lite);
+        each.find(|lite| *lite != Acceptance::Off).unwrap_or_default()
+    }
+
+    /// Whether this node accepts damage.
+    #[must_use]
+    pub fn accepts(&self, node: usize) -> bool {
+        self.nodes[node].lite != Acceptance::Off
+    }
+
     /// Place of the node called so.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<usize> {

@@ -4,6 +4,7 @@ pub mod bulk;
 pub mod command;
 pub mod datagrams;
 pub mod ground;
+mod payload;
 pub mod request;
 mod sampling;
 mod server;

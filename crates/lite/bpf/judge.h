@@ -103,8 +103,8 @@ int confirm(struct work *work, struct track *track)
 	for (i = 0; i < 3; i++) {
 		seq = bpf_htonl(places[i]);
 		if (folded(sum + turned_long(work->tcp.seq, seq)) == 0xffff) {
-			/* Where the received number is a place as well, there are two explanations. */
-			if (place_of(track, work->seq, work->payload, work->rcv_nxt) != NOWHERE)
+			/* Where the received number is a place as well, or one of something received already, there are two explanations. */
+			if (place_of(track, work->seq, work->payload, work->rcv_nxt) != NOWHERE || is_duplicate(track, work->seq, work->rcv_nxt))
 				return AMBIGUOUS;
 			work->fixed_tcp.seq = seq;
 			work->seq = places[i];
@@ -135,28 +135,50 @@ static __always_inline void substitute(struct work *work, const struct track *tr
 				work->fixed[i] = NOP;
 }
 
-/* The place that differs least from a damaged sequence number, if there is but one such and it is near; else none. */
-int nearest(struct work *work, struct track *track)
+/* What is nearest to a damaged sequence number up to now. */
+struct nearest {
+	__u32 bits;
+	__u32 at;
+	__u32 is_place; /* else it is where something received already lies */
+	__u32 tied;
+};
+
+static __always_inline void compare(struct nearest *nearest, __u32 seq, __u32 at, __u32 is_place)
 {
-	__u32 seq, best, least, tied = 0, i;
+	__u32 bits = bits_set(seq ^ at);
+	__u32 is_less = bits < nearest->bits;
+	__u32 is_equal = bits == nearest->bits;
+
+	nearest->tied = is_less ? 0 : nearest->tied | (is_equal & (at != nearest->at));
+	nearest->is_place = is_less ? is_place : nearest->is_place | (is_equal & (at == nearest->at) & is_place);
+	nearest->at = is_less ? at : nearest->at;
+	nearest->bits = is_less ? bits : nearest->bits;
+}
+
+/*
+ * The place that differs least from a damaged sequence number, if there is but one such and it is near; else none. Places of what was received already
+ * are compared with as well, since an old duplicate belongs to one of those; and more than are compared with must not be in flight.
+ */
+int move_to_nearest(struct work *work, struct track *track)
+{
+	struct nearest nearest = { .bits = ~0 };
+	__u32 seq, size, i;
 
 	if (!work || !track)
 		return 0;
 	seq = work->seq;
-	best = work->rcv_nxt;
-	least = bits_set(seq ^ best);
-	for (i = 0; i < BOLD_POSITIONS; i++) {
-		__u32 at = track->contiguous + i * track->payload;
-		__u32 differ = bits_set(seq ^ at);
-		__u32 is_less = differ < least;
-
-		tied = is_less ? 0 : tied | (differ == least && at != best);
-		best = is_less ? at : best;
-		least = is_less ? differ : least;
-	}
-	if (least > BOLD_BITS || tied)
+	size = track->payload;
+	if (!size || track->highest - track->contiguous >= BOLD_POSITIONS * size)
 		return 0;
-	work->seq = best;
+	compare(&nearest, seq, work->rcv_nxt, 1);
+	compare(&nearest, seq, track->highest, 1);
+	for (i = 0; i < BOLD_POSITIONS; i++) {
+		compare(&nearest, seq, track->contiguous + i * size, 1);
+		compare(&nearest, seq, track->contiguous - (i + 1) * size, 0);
+	}
+	if (nearest.bits > BOLD_BITS || nearest.tied || !nearest.is_place)
+		return 0;
+	work->seq = nearest.at;
 	return 1;
 }
 
@@ -233,7 +255,7 @@ int judge(struct work *work, __u32 policy)
 	}
 
 	place = place_of(track, work->seq, work->payload, work->rcv_nxt);
-	if (place == NOWHERE && policy == TCP_LITE_BOLD && !work->confirmed && nearest(work, track)) {
+	if (place == NOWHERE && policy == TCP_LITE_BOLD && !work->confirmed && move_to_nearest(work, track)) {
 		work->guess = 1;
 		work->fixed_tcp.seq = bpf_htonl(work->seq);
 		place = place_of(track, work->seq, work->payload, work->rcv_nxt);

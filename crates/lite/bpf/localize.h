@@ -38,6 +38,16 @@ static __always_inline enum place place_of(const struct track *track, __u32 seq,
 	return NOWHERE;
 }
 
+/* Whether the number is that of whole segments received already. */
+static __always_inline int is_duplicate(const struct track *track, __u32 seq, __u32 rcv_nxt)
+{
+	__u32 window = tunables.window;
+
+	return track->payload && (is_whole_segments_behind(rcv_nxt, seq, track->payload, window) ||
+				  is_whole_segments_behind(track->contiguous, seq, track->payload, window) ||
+				  is_whole_segments_behind(track->highest, seq, track->payload, window));
+}
+
 /* Looks whether the segment may belong to the connection of these ports, and whether that is the best one up to now. */
 int consider(struct work *work, __u32 ports)
 {

@@ -5,7 +5,7 @@ use crate::strata::{Stratum, strata};
 use results::statistics::{
     Bootstrap, Distribution, Estimator, Interval, Magnitude, effect, holm, mann_whitney, stream,
 };
-use results::{Directory, Metric, cell_values};
+use results::{Directory, Metric, RunRecord, cell_values};
 use serde::Serialize;
 
 /// A metric of one workload.
@@ -86,9 +86,11 @@ fn workloads(directory: &Directory) -> Vec<String> {
 }
 
 fn measure(directory: &Directory, workload: &str, metric: Metric) -> Option<Measure> {
-    let of_run =
-        |connections: &[_]| metric.of_run(connections, Some(workload)).filter(|value| value.is_finite());
-    let values: Vec<_> = known_runs(directory).map(|(_, _, connections)| of_run(connections)).collect();
+    let of_run = |run: &RunRecord, connections: &[_]| {
+        metric.of_run(run, connections, Some(workload)).filter(|value| value.is_finite())
+    };
+    let values: Vec<_> =
+        known_runs(directory).map(|(_, run, connections)| of_run(run, connections)).collect();
     values.iter().any(Option::is_some).then(|| Measure {
         workload: workload.to_owned(),
         metric,

@@ -171,6 +171,8 @@ fn connection(row: &ConnectionRow, number: u32, start: u64) -> Connection {
             max_ns: delays.max_ns,
         }),
         idle_max_ns: way.idle_max_us.unwrap_or(0) * 1000,
+        wrong_bytes: None,
+        misplaced: None,
     }
 }
 
@@ -211,6 +213,7 @@ fn manifest(
             counters("up", &summary.up, link.map(|link| link.up.profile.as_str())),
             counters("down", &summary.down, link.map(|link| link.down.profile.as_str())),
         ],
+        lite: None,
         captures: capture.into_iter().collect(),
         events: events.into_iter().collect(),
         senders: Vec::new(),

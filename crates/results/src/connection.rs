@@ -47,6 +47,13 @@ pub struct Connection {
     pub round_trips: Option<RoundTrips>,
     /// Longest time without a byte read at the receiver.
     pub idle_max_ns: u64,
+    /// Bytes that arrived as others than were sent; `None` where nobody looked.
+    #[serde(default)]
+    pub wrong_bytes: Option<u64>,
+    /// Blocks of 64 bytes of the stream in which at least half of the bytes are wrong: not bit errors, but data of another place or
+    /// of another connection. `None` where nobody looked.
+    #[serde(default)]
+    pub misplaced: Option<u64>,
 }
 
 /// How delays were distributed.

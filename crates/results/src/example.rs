@@ -73,6 +73,7 @@ pub fn run(cell: u32, repetition: u32) -> RunRecord {
         wall_seconds: 1.5,
         lateness: None,
         links: Vec::new(),
+        lite: None,
         captures: Vec::new(),
         events: Vec::new(),
         senders: Vec::new(),

@@ -103,6 +103,20 @@ mod tests {
         assert_eq!(read(directory.path()).unwrap(), [a, b, c]);
     }
 
+    /// As it was written before there was TCP Lite, and before data were compared.
+    #[test]
+    fn a_run_of_an_older_lasthop_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut value = serde_json::to_value(ended(0, 0, 5)).unwrap();
+        assert!(value["run"].as_object().unwrap().get("lite").is_none());
+        let connection = value["connections"][0].as_object_mut().unwrap();
+        for new in ["wrong_bytes", "misplaced"] {
+            assert!(connection.remove(new).is_some());
+        }
+        fs::write(directory.path().join(FILE), format!("{value}\n")).unwrap();
+        assert_eq!(read(directory.path()).unwrap(), [ended(0, 0, 5)]);
+    }
+
     #[test]
     fn a_last_line_that_was_cut_off_anywhere_is_left_out_and_overwritten() {
         let directory = tempfile::tempdir().unwrap();

@@ -20,6 +20,7 @@ pub mod connection;
 pub mod directory;
 pub mod expectation;
 pub mod journal;
+pub mod lite;
 pub mod manifest;
 pub mod metric;
 pub mod statistics;
@@ -29,6 +30,7 @@ pub use connection::{Connection, Protocol, RoundTrips};
 pub use directory::{Directory, DirectoryError};
 pub use expectation::{Comparison, ExpectationError, Range, compare};
 pub use journal::RunEnded;
+pub use lite::LiteTotals;
 pub use manifest::{
     At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, LinkCounters, Machine, Manifest,
     PlanText, RunRecord, Selection, Verdict,

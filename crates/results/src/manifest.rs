@@ -1,5 +1,6 @@
 //! `manifest.json`: what was run, on what, and how each run ended.
 
+use crate::LiteTotals;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -171,6 +172,9 @@ pub struct RunRecord {
     pub lateness: Option<Lateness>,
     /// What each link did.
     pub links: Vec<LinkCounters>,
+    /// What TCP Lite did; `None` if no node of the run accepts damage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lite: Option<LiteTotals>,
     /// Capture files that were kept, relative to the run directory.
     pub captures: Vec<String>,
     /// Event logs that were kept, relative to the run directory.
@@ -196,6 +200,7 @@ impl RunRecord {
             wall_seconds: 0.0,
             lateness: None,
             links: Vec::new(),
+            lite: None,
             captures: Vec::new(),
             events: Vec::new(),
             senders: Vec::new(),

@@ -1,6 +1,6 @@
 //! What a run is judged by: one number of all that was measured of its connections.
 
-use crate::{Connection, Directory, Protocol, RoundTrips};
+use crate::{Connection, Directory, LiteTotals, Protocol, RoundTrips, RunRecord};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -10,6 +10,7 @@ use std::str::FromStr;
 /// It is that of one workload's connections: the workload that is asked for, or else the first one that has rows. A
 /// workload of one connection has that connection's value; of several, bytes, counts and goodputs are added, rates are
 /// those of all segments together, and delays are the median over the connections, each with the weight of its samples.
+/// What TCP Lite did is known of the run as a whole, and has a value only where a node accepts damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
@@ -34,6 +35,16 @@ pub enum Metric {
     /// How equally the TCP connections of all workloads share: Jain's index of their goodputs (Jain, Chiu and Hawe 1984), 1 if all
     /// have as much, 1/n if one of n has all. No value of a single connection.
     Fairness,
+    /// Segments with a wrong checksum that came to nodes which accept damage.
+    DamagedSegments,
+    /// Of these, those that were handed to TCP.
+    AcceptedSegments,
+    /// Accepted segments over damaged ones.
+    Salvaged,
+    /// Bytes that arrived as others than were sent.
+    WrongBytes,
+    /// Blocks of 64 bytes in which at least half is wrong: data in the wrong place or of another connection.
+    Misplaced,
 }
 
 /// A word that names no metric.
@@ -46,7 +57,7 @@ pub struct UnknownMetric {
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 15] = [
         Self::Goodput,
         Self::Completion,
         Self::Retransmissions,
@@ -57,6 +68,11 @@ impl Metric {
         Self::Loss,
         Self::Bytes,
         Self::Fairness,
+        Self::DamagedSegments,
+        Self::AcceptedSegments,
+        Self::Salvaged,
+        Self::WrongBytes,
+        Self::Misplaced,
     ];
 
     /// Its name in plans and options.
@@ -73,6 +89,11 @@ impl Metric {
             Self::Loss => "loss",
             Self::Bytes => "bytes",
             Self::Fairness => "fairness",
+            Self::DamagedSegments => "damaged-segments",
+            Self::AcceptedSegments => "accepted-segments",
+            Self::Salvaged => "salvaged",
+            Self::WrongBytes => "wrong-bytes",
+            Self::Misplaced => "misplaced",
         }
     }
 
@@ -90,6 +111,11 @@ impl Metric {
             Self::Loss => "Datagrams lost",
             Self::Bytes => "Bytes delivered",
             Self::Fairness => "Fairness",
+            Self::DamagedSegments => "Damaged segments",
+            Self::AcceptedSegments => "Damaged segments accepted",
+            Self::Salvaged => "Share of damaged segments accepted",
+            Self::WrongBytes => "Wrong bytes delivered",
+            Self::Misplaced => "Misplaced blocks delivered",
         }
     }
 
@@ -99,19 +125,20 @@ impl Metric {
         match self {
             Self::Goodput => "bit/s",
             Self::Completion => "s",
-            Self::Retransmissions => "segments",
-            Self::RetransmissionRate | Self::Loss => "%",
+            Self::Retransmissions | Self::DamagedSegments | Self::AcceptedSegments => "segments",
+            Self::RetransmissionRate | Self::Loss | Self::Salvaged => "%",
             Self::Timeouts => "timeouts",
             Self::Rtt | Self::RttP95 => "ms",
-            Self::Bytes => "bytes",
+            Self::Bytes | Self::WrongBytes => "bytes",
+            Self::Misplaced => "blocks",
             Self::Fairness => "Jain's index",
         }
     }
 
     /// Its value for a run with these connections; `None` where it has none: without connections of the workload, of a share
-    /// of nothing, of what only TCP has or only datagrams have.
+    /// of nothing, of what only TCP has or only datagrams have, of what nobody looked at.
     #[must_use]
-    pub fn of_run(self, connections: &[Connection], workload: Option<&str>) -> Option<f64> {
+    pub fn of_run(self, run: &RunRecord, connections: &[Connection], workload: Option<&str>) -> Option<f64> {
         let workload = workload.or_else(|| Some(connections.first()?.workload.as_str()))?;
         let measured: Vec<_> = connections.iter().filter(|row| row.workload == workload).collect();
         if measured.is_empty() {
@@ -129,6 +156,11 @@ impl Metric {
             Self::Loss => Count::of(measured.iter().filter(|row| row.protocol != Protocol::Tcp))?
                 .percent(|count| count.lost),
             Self::Fairness => fairness(connections),
+            Self::DamagedSegments => Some(run.lite.as_ref()?.damaged as f64),
+            Self::AcceptedSegments => Some(run.lite.as_ref()?.accepted as f64),
+            Self::Salvaged => run.lite.as_ref().and_then(LiteTotals::salvaged),
+            Self::WrongBytes => looked_at(&measured, |row| row.wrong_bytes),
+            Self::Misplaced => looked_at(&measured, |row| row.misplaced),
             Self::Bytes => carriers(&measured).map(|rows| rows.iter().map(|row| row.bytes as f64).sum()),
         }
     }
@@ -145,7 +177,7 @@ pub fn cell_values(
     overloaded: bool,
 ) -> Vec<f64> {
     let runs = directory.counting(cell, overloaded);
-    runs.filter_map(|(_, connections)| metric.of_run(connections, workload)).collect()
+    runs.filter_map(|(run, connections)| metric.of_run(run, connections, workload)).collect()
 }
 
 impl fmt::Display for Metric {
@@ -209,6 +241,12 @@ fn goodput(rows: &[&Connection]) -> Option<f64> {
 fn carriers<'a>(rows: &[&'a Connection]) -> Option<Vec<&'a Connection>> {
     let carriers: Vec<_> = rows.iter().filter(|row| row.protocol != Protocol::Program).copied().collect();
     (!carriers.is_empty()).then_some(carriers)
+}
+
+/// The sum over the connections whose data were looked at; `None` if none were.
+fn looked_at(rows: &[&Connection], count: impl Fn(&Connection) -> Option<u64>) -> Option<f64> {
+    let counts: Vec<u64> = rows.iter().filter_map(|row| count(row)).collect();
+    (!counts.is_empty()).then(|| counts.iter().sum::<u64>() as f64)
 }
 
 /// Jain's index of the goodputs of all TCP connections.

@@ -1,11 +1,11 @@
 //! `results.parquet`: a row per connection, for pandas, polars, DuckDB and R; and the same as CSV for spreadsheets.
 //!
 //! First `cell`, a column `factor.NAME` with the level of each factor, `repetition` and `verdict`; then what was measured of
-//! the connection. Runs of every verdict are there, and a run without connections has no row. The meaning of each column,
+//! the connection, and columns `lite_…` with what TCP Lite did in its run, empty where no node accepts damage. Runs of every verdict are there, and a run without connections has no row. The meaning of each column,
 //! with its unit, is in the file's metadata under `lasthop.columns`; beside it are `lasthop.schema`, `lasthop.version`,
 //! `lasthop.seed`, `lasthop.started_unix_ns` and `lasthop.plan`, the plan's name.
 
-use crate::{Cell, Connection, Directory, Protocol, RoundTrips, RunRecord, Verdict};
+use crate::{Cell, Connection, Directory, LiteTotals, Protocol, RoundTrips, RunRecord, Verdict};
 use capture::columnar::{Column, Table, Values};
 use capture::table::TableError;
 use std::collections::BTreeMap;
@@ -89,6 +89,48 @@ const BEHIND: &[Field] = fields! {
     "rtt_p99_ns", "ns", "99 % of the round-trip times were at most this", Number, |row| delay(row, |delays| delays.p99_ns);
     "rtt_max_ns", "ns", "longest round-trip time", Number, |row| delay(row, |delays| delays.max_ns);
     "idle_max_ns", "ns", "longest time without a byte read at the receiver", Number, |row| Some(row.connection.idle_max_ns);
+    "wrong_bytes", "bytes", "bytes that arrived as others than were sent; empty where nobody looked",
+        Number, |row| row.connection.wrong_bytes;
+    "misplaced", "blocks", "blocks of 64 bytes of the stream in which at least half is wrong: data of another place or connection",
+        Number, |row| row.connection.misplaced;
+};
+
+/// What is known of the run as a whole: the same in each of its rows.
+#[rustfmt::skip]
+const LITE: &[Field] = fields! {
+    "lite_damaged", "segments", "segments with a wrong checksum at the run's nodes that accept damage, here and below",
+        Number, |row| lite(row, |totals| totals.damaged);
+    "lite_accepted", "segments", "damaged segments that were handed to TCP", Number, |row| lite(row, |totals| totals.accepted);
+    "lite_confirmed", "segments", "accepted, and right after the repair of the header",
+        Number, |row| lite(row, |totals| totals.confirmed);
+    "lite_guessed", "segments", "accepted though fields were replaced that say whose it is or where it belongs",
+        Number, |row| lite(row, |totals| totals.guessed);
+    "lite_out_of_order", "segments", "accepted beyond a gap in the stream", Number, |row| lite(row, |totals| totals.out_of_order);
+    "lite_approximate", "segments", "accepted for a connection with other ports than it came with",
+        Number, |row| lite(row, |totals| totals.approximate);
+    "lite_bytes", "bytes", "application data that were accepted and may be wrong", Number, |row| lite(row, |totals| totals.bytes);
+    "lite_unverifiable", "segments", "segments that nobody could judge, since their checksum was left to a device",
+        Number, |row| lite(row, |totals| totals.unverifiable);
+    "lite_untracked", "connections", "connections that there was no room to know of",
+        Number, |row| lite(row, |totals| totals.untracked);
+    "lite_discarded_empty", "segments", "discarded: without data", Number, |row| discarded(row, "empty");
+    "lite_discarded_position", "segments", "discarded: neither expected next nor a multiple of the segment size away",
+        Number, |row| discarded(row, "position");
+    "lite_discarded_policy", "segments", "discarded: the policy forbids it", Number, |row| discarded(row, "policy");
+    "lite_discarded_window", "segments", "discarded: outside of the bytes in which damage is accepted",
+        Number, |row| discarded(row, "window");
+    "lite_discarded_rate", "segments", "discarded: too many guesses", Number, |row| discarded(row, "rate");
+    "lite_discarded_template", "segments", "discarded: no right segment has come yet", Number, |row| discarded(row, "template");
+    "lite_discarded_options", "segments", "discarded: the connection has options that cannot be repaired",
+        Number, |row| discarded(row, "options");
+    "lite_discarded_header_length", "segments", "discarded: where its data begin is not known",
+        Number, |row| discarded(row, "header-length");
+    "lite_discarded_no_connection", "segments", "discarded: of no connection that accepts damage",
+        Number, |row| discarded(row, "no-connection");
+    "lite_discarded_ambiguous", "segments", "discarded: of several connections equally likely",
+        Number, |row| discarded(row, "ambiguous");
+    "lite_discarded_short", "segments", "discarded: shorter than a header", Number, |row| discarded(row, "short");
+    "lite_discarded_ip", "segments", "discarded: the IP header is damaged as well", Number, |row| discarded(row, "ip");
 };
 
 /// The table of a campaign, finished or not.
@@ -107,7 +149,7 @@ pub fn of(directory: &Directory) -> Table {
         values: Values::Text(rows.iter().map(|row| level(row, &factor.name)).collect()),
     });
     let before = BEFORE.iter().map(|field| field.column(&rows));
-    let behind = BEHIND.iter().map(|field| field.column(&rows));
+    let behind = BEHIND.iter().chain(LITE).map(|field| field.column(&rows));
     let started = manifest.guest.as_ref().map_or(manifest.started_unix_ns, |guest| guest.start_unix_ns);
     let metadata = [
         ("lasthop.schema", manifest.schema.to_string()),
@@ -144,7 +186,7 @@ pub fn write_csv(table: &Table, output: impl io::Write) -> io::Result<()> {
 /// Units of the columns that have one: for [`Manifest::units`](crate::Manifest::units).
 #[must_use]
 pub fn units() -> BTreeMap<String, String> {
-    let with_unit = BEFORE.iter().chain(BEHIND).filter(|field| !field.unit.is_empty());
+    let with_unit = BEFORE.iter().chain(BEHIND).chain(LITE).filter(|field| !field.unit.is_empty());
     with_unit.map(|field| (field.name.to_owned(), field.unit.to_owned())).collect()
 }
 
@@ -163,6 +205,14 @@ impl Field {
 
 fn delay(row: &Row<'_>, of: impl Fn(&RoundTrips) -> u64) -> Option<u64> {
     row.connection.round_trips.as_ref().map(of)
+}
+
+fn lite(row: &Row<'_>, of: impl Fn(&LiteTotals) -> u64) -> Option<u64> {
+    row.run.lite.as_ref().map(of)
+}
+
+fn discarded(row: &Row<'_>, reason: &str) -> Option<u64> {
+    lite(row, |totals| totals.discarded.get(reason).copied().unwrap_or(0))
 }
 
 fn verdict(run: &RunRecord) -> &'static str {

@@ -1,5 +1,6 @@
 //! A run as a process of its own on the host.
 
+use super::group::Group;
 use super::{CampaignError, SUBCOMMAND, file};
 use crate::run::{Job, SCRATCH};
 use results::{RunEnded, RunRecord};
@@ -15,10 +16,23 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 /// How often a waiting thread looks whether it was interrupted.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Runs the job; `None` if it was interrupted.
-pub fn run(job: &Job, interrupted: &AtomicBool) -> Result<Option<RunEnded>, CampaignError> {
+/// Runs the job, in a control group of its own if `grouped`; `None` if it was interrupted.
+pub fn run(job: &Job, grouped: bool, interrupted: &AtomicBool) -> Result<Option<RunEnded>, CampaignError> {
     let started = Instant::now();
     let started_unix_ns = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
+    let failed = |reason| {
+        let run = RunRecord {
+            started_unix_ns,
+            wall_seconds: started.elapsed().as_secs_f64(),
+            ..RunRecord::failed(job.cell.number, job.repetition, reason)
+        };
+        Ok(Some(RunEnded { run, connections: Vec::new() }))
+    };
+    let group = match grouped.then(Group::make).transpose() {
+        Ok(group) => group,
+        Err(error) => return failed(format!("a control group for TCP Lite: {error}")),
+    };
+    let job = &Job { control_group: group.as_ref().map(Group::path), ..job.clone() };
     let folder = job.directory.join(SCRATCH);
     let order = folder.join(format!("{}.job", job.stem()));
     let text = serde_json::to_vec(job).map_err(io::Error::from);
@@ -40,12 +54,7 @@ pub fn run(job: &Job, interrupted: &AtomicBool) -> Result<Option<RunEnded>, Camp
         return Ok(Some(ended));
     }
     let reason = format!("the run's process ended without a result ({status}): {}", last_words(&said));
-    let run = RunRecord {
-        started_unix_ns,
-        wall_seconds: started.elapsed().as_secs_f64(),
-        ..RunRecord::failed(job.cell.number, job.repetition, reason)
-    };
-    Ok(Some(RunEnded { run, connections: Vec::new() }))
+    failed(reason)
 }
 
 /// The result that the job has written, if it came so far.

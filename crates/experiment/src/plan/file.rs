@@ -80,6 +80,9 @@ pub struct ScenarioFile {
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,
+    /// Whether connections of programs on any node accept damaged segments (TCP Lite): `off` (default), `thesis` (headers are believed), or with
+    /// headers repaired `strict`, `normal` or `bold`, by how much is risked.
+    pub lite: Option<Text>,
     /// Sysctls of the node: `{ "net.ipv4.tcp_ecn" = 1 }`.
     #[serde(default)]
     pub sysctls: BTreeMap<String, Text>,
@@ -111,6 +114,9 @@ pub struct NodeFile {
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,
+    /// Whether connections of this node's programs accept damaged segments (TCP Lite): `off` (default), `thesis` (headers are believed), or with
+    /// headers repaired `strict`, `normal` or `bold`, by how much is risked.
+    pub lite: Option<Text>,
     /// Sysctls of the node: `{ "net.ipv4.tcp_ecn" = 1 }`.
     #[serde(default)]
     pub sysctls: BTreeMap<String, Text>,

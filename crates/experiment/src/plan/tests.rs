@@ -94,6 +94,25 @@ fn a_node_s_tcp_differs_where_it_says_so() {
 }
 
 #[test]
+fn a_node_accepts_damage_as_it_says_or_as_the_scenario_does() {
+    let lites = |plan_text: &str| -> Vec<_> {
+        let plan = plan(plan_text);
+        let scenario = plan.experiment(&plan.cells()[0], 0, 0).unwrap().scenario;
+        let nodes = scenario.nodes.iter().map(|node| format!("{} {}", node.name, node.lite));
+        nodes.chain([scenario.acceptance().to_string()]).collect()
+    };
+    assert_eq!(lites(PLAN), ["server off", "mobile off", "off"]);
+    let all = PLAN.replace("stack = \"2001\"", "lite = \"strict\"");
+    assert_eq!(lites(&all), ["server strict", "mobile strict", "strict"]);
+    let but = all.replace("name = \"server\"", "name = \"server\"\nlite = \"off\"");
+    assert_eq!(lites(&but), ["server off", "mobile strict", "strict"]);
+    let one = PLAN.replace("name = \"server\"", "name = \"server\"\nlite = \"{accept}\"");
+    let levels = r#"{ name = "lite-0", accept = "thesis" }, { name = "lite-1", accept = "off" }"#;
+    let one = one.replace("\"lite-0\", \"lite-1\"", levels);
+    assert_eq!(lites(&one), ["server thesis", "mobile off", "thesis"]);
+}
+
+#[test]
 fn only_some_cells() {
     let plan = plan(PLAN);
     let numbers = |only: &[&str]| {
@@ -190,6 +209,9 @@ fn what_is_wrong_is_said_with_its_place_and_the_nearest_right_word() {
         ("loss = \"{loss}\"", "down = \"rat=2mbit\""),
         ("stack = \"2001\"", "stack = \"2002\""),
         ("stack = \"2001\"", "mtu = 20"),
+        ("stack = \"2001\"", "lite = \"on\""),
+        ("stack = \"2001\"", "lite = \"tesis\""),
+        ("stack = \"2001\"", "lite = \"thesis\"\n[[scenario.nodes]]\nname = \"mobile\"\nlite = \"bold\""),
         ("repetitions = 3", "repetitions = 0"),
         ("levels = [\"lite-0\", \"lite-1\"]", "levels = []"),
         ("levels = [\"lite-0\", \"lite-1\"]", "levels = [\"lite-0\", \"lite-0\"]"),
@@ -223,7 +245,7 @@ fn more_cells_than_anybody_can_run() {
 #[test]
 fn the_schema_has_every_field() {
     let schema = serde_json::to_string(&schemars::schema_for!(PlanFile)).unwrap();
-    for field in ["snap-length", "congestion-control", "between", "listens", "repetitions"] {
+    for field in ["snap-length", "congestion-control", "between", "listens", "lite", "repetitions"] {
         assert!(schema.contains(&format!("\"{field}\"")), "{field}");
     }
 }

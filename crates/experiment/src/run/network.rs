@@ -36,7 +36,9 @@ pub fn pipelines(scenario: &Scenario, seed: &Seed) -> Result<Vec<Pipelines>, Str
             spec.build(&seed.direction(direction)).map_err(|error| format!("link `{}`: {error}", link.name))
         };
         let (up, down) = (build(Direction::Up)?, build(Direction::Down)?);
-        let whole_segments = !(cut || up.changes_bytes() || down.changes_bytes());
+        // Who judges damaged segments wants each by itself, with a complete checksum.
+        let judged = link.between.iter().any(|&end| scenario.accepts(end));
+        let whole_segments = !(cut || judged || up.changes_bytes() || down.changes_bytes());
         Ok(Pipelines { up, down, whole_segments })
     };
     scenario.links.iter().map(build).collect()
@@ -82,9 +84,10 @@ pub fn build(scenario: &Scenario, pipelines: &[Pipelines]) -> Result<Mesh, Strin
         }
         for (ends, link) in mesh.ends().iter().zip(&scenario.links) {
             for (end, node) in ends.iter().zip(link.between) {
-                if scenario.nodes[node].stack.cuts_segments() {
+                let cuts = scenario.nodes[node].stack.cuts_segments();
+                if cuts || scenario.accepts(node) {
                     let off = Offloads {
-                        generic_segmentation: Some(false),
+                        generic_segmentation: cuts.then_some(false),
                         generic_receive: Some(false),
                         ..Offloads::default()
                     };

@@ -1,10 +1,12 @@
-//! Bulk TCP: a blocking sender that writes as fast as it can, a blocking receiver that throws away what it reads.
+//! Bulk TCP: a blocking sender that writes as fast as it can, a blocking receiver that compares what it reads with what was sent, and
+//! throws it away.
 //!
 //! Goodput is what the receiver read, over the time from `connect` to the last byte. tcptrace's throughput counts to the
 //! last FIN instead (tcp-lite 10.7), which is a round trip later.
 
 use super::Amount;
 use super::ground::Ground;
+use super::payload::{Comparison, PIECE, Pattern, Stream, Wrong};
 use super::sampling::{Done, round_trips};
 use super::server::{join, serve};
 use netlab::tcp;
@@ -14,9 +16,6 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Bytes that are read and written at a time.
-const PIECE: usize = 64 * 1024;
 
 /// A bulk workload.
 #[derive(Debug)]
@@ -42,6 +41,8 @@ struct Received {
     bytes: u64,
     last: u64,
     idle_max: u64,
+    /// `None` if it is not known what was sent.
+    wrong: Option<Wrong>,
 }
 
 /// What the sender saw.
@@ -67,12 +68,14 @@ impl Bulk<'_> {
             .enter(|| Ok(ground.listen(server)))
             .map_err(|error| error.to_string())?
             .map_err(|error| format!("listen at {server}: {error}"))?;
+        let pattern = Pattern::new();
         let (sent, received) = serve(
             &listener,
-            |connection| receive(ground, connection),
+            |connection| self.receive(ground, connection, &pattern),
             || {
                 thread::scope(|scope| {
-                    let start = |number| scope.spawn(move || self.send(ground, server, number));
+                    let pattern = &pattern;
+                    let start = |number| scope.spawn(move || self.send(ground, server, number, pattern));
                     let senders: Vec<_> = (0..self.connections).map(start).collect();
                     senders.into_iter().map(join).collect::<Result<Vec<Sent>, String>>()
                 })
@@ -86,7 +89,13 @@ impl Bulk<'_> {
         Ok((0..).zip(sent?).map(row).collect())
     }
 
-    fn send(&self, ground: &Ground<'_>, server: SocketAddr, number: u32) -> Result<Sent, String> {
+    fn send(
+        &self,
+        ground: &Ground<'_>,
+        server: SocketAddr,
+        number: u32,
+        pattern: &Pattern,
+    ) -> Result<Sent, String> {
         let worked = ground.namespace(self.from).enter(|| {
             let start = ground.now();
             let connection = ground.connect(server, self.place, number, |socket| {
@@ -111,16 +120,17 @@ impl Bulk<'_> {
             Err(error) => failed(error),
             Ok(connection) => {
                 let done = Done::default();
+                let port = connection.local_addr().map_or(0, |address| address.port());
                 let (error, round_trips) = thread::scope(|scope| {
                     let samples = scope.spawn(|| round_trips(&connection, &done));
-                    let result = self.write(ground, &connection);
+                    let result = self.write(ground, &connection, pattern.stream(self.place, port));
                     done.tell();
                     (result.err(), samples.join().unwrap_or_default())
                 });
                 Sent {
                     start,
                     established: Some(established),
-                    port: connection.local_addr().map_or(0, |address| address.port()),
+                    port,
                     info: tcp::info(&connection).unwrap_or_default(),
                     congestion_control: tcp::congestion_control(&connection).unwrap_or_default(),
                     round_trips: RoundTrips::of(round_trips),
@@ -131,26 +141,53 @@ impl Bulk<'_> {
     }
 
     /// Writes all, and waits until the receiver has closed, which it does when it has read all.
-    fn write(&self, ground: &Ground<'_>, mut connection: &TcpStream) -> io::Result<()> {
-        let piece = pattern();
+    fn write(&self, ground: &Ground<'_>, mut connection: &TcpStream, stream: Stream<'_>) -> io::Result<()> {
+        let mut offset = 0;
         match self.amount {
             Amount::Bytes(bytes) => {
-                let mut left = bytes.get();
-                while left > 0 {
-                    let next = left.min(PIECE as u64);
-                    connection.write_all(&piece[..next as usize])?;
-                    left -= next;
+                while offset < bytes.get() {
+                    let next = (bytes.get() - offset).min(PIECE as u64);
+                    connection.write_all(stream.at(offset, next as usize))?;
+                    offset += next;
                 }
             }
             Amount::Time(time) => {
                 let end = Instant::now() + Duration::from_nanos(time.as_nanos());
                 while Instant::now() < end && !ground.stop.is_over() {
-                    connection.write_all(&piece)?;
+                    connection.write_all(stream.at(offset, PIECE))?;
+                    offset += PIECE as u64;
                 }
             }
         }
         connection.shutdown(Shutdown::Write)?;
         io::copy(&mut connection, &mut io::sink()).map(drop)
+    }
+
+    /// Reads until the sender has closed.
+    fn receive(
+        &self,
+        ground: &Ground<'_>,
+        connection: TcpStream,
+        pattern: &Pattern,
+    ) -> Result<Received, String> {
+        // The sender's port says which stream it is.
+        let sender = connection.peer_addr().ok();
+        let mut comparison = sender.map(|sender| Comparison::new(pattern.stream(self.place, sender.port())));
+        let connection = ground.stop.watch(connection).map_err(|error| error.to_string())?;
+        let mut received = Received { last: ground.now(), ..nothing() };
+        let mut buffer = vec![0; PIECE];
+        // At an error, what arrived until then is known; the sender says why it ended.
+        while let Some(count @ 1..) = read(&connection, &mut buffer) {
+            let now = ground.now();
+            received.idle_max = received.idle_max.max(now - received.last);
+            received.last = now;
+            received.bytes += count as u64;
+            if let Some(comparison) = &mut comparison {
+                comparison.add(&buffer[..count]);
+            }
+        }
+        received.wrong = comparison.map(|comparison| comparison.wrong());
+        Ok(received)
     }
 
     fn row(
@@ -195,44 +232,22 @@ impl Bulk<'_> {
             lost: 0,
             round_trips: sent.round_trips,
             idle_max_ns: received.idle_max,
+            wrong_bytes: received.wrong.map(|wrong| wrong.bytes),
+            misplaced: received.wrong.map(|wrong| wrong.misplaced),
         }
     }
 }
 
 fn nothing() -> Received {
-    Received { bytes: 0, last: 0, idle_max: 0 }
+    Received { bytes: 0, last: 0, idle_max: 0, wrong: None }
 }
 
-/// Reads until the sender has closed.
-fn receive(ground: &Ground<'_>, connection: TcpStream) -> Result<Received, String> {
-    let connection = ground.stop.watch(connection).map_err(|error| error.to_string())?;
-    let mut received = Received { last: ground.now(), ..nothing() };
-    let mut buffer = vec![0; PIECE];
+/// Reads once; `None` at an error.
+fn read(mut connection: &TcpStream, buffer: &mut [u8]) -> Option<usize> {
     loop {
-        match (&*connection).read(&mut buffer) {
-            Ok(0) => return Ok(received),
-            Ok(count) => {
-                let now = ground.now();
-                received.idle_max = received.idle_max.max(now - received.last);
-                received.last = now;
-                received.bytes += count as u64;
-            }
+        match connection.read(buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // What arrived until then is known; the sender says why it ended.
-            Err(_) => return Ok(received),
+            other => return other.ok(),
         }
     }
-}
-
-/// Bytes that do not compress, the same in every run.
-fn pattern() -> Vec<u8> {
-    let mut state = 1_u32;
-    let next = || {
-        // xorshift32 (Marsaglia 2003).
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state as u8
-    };
-    std::iter::repeat_with(next).take(PIECE).collect()
 }

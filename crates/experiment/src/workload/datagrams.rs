@@ -157,6 +157,8 @@ impl Datagrams<'_> {
             lost: sent.count.saturating_sub(received.numbers.len() as u64),
             round_trips: RoundTrips::of(received.delays),
             idle_max_ns: received.idle_max,
+            wrong_bytes: None,
+            misplaced: None,
         }
     }
 }

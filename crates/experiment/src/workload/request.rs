@@ -206,6 +206,8 @@ impl Requests<'_> {
             lost: 0,
             round_trips: RoundTrips::of(if smoothed > 0 { vec![smoothed] } else { Vec::new() }),
             idle_max_ns: asked.idle_max,
+            wrong_bytes: None,
+            misplaced: None,
         }
     }
 }

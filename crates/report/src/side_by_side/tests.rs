@@ -19,6 +19,7 @@ fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         wall_seconds: 1.0,
         lateness: None,
         links: vec![],
+        lite: None,
         captures: vec![format!("captures/{run}.pcapng")],
         events: vec![],
         senders: vec![],

@@ -220,6 +220,8 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
         lost: 0,
         round_trips: RoundTrips::of(delays),
         idle_max_ns: 400_000_000 * (1 + timeouts),
+        wrong_bytes: None,
+        misplaced: None,
     };
     let down = counters("down", segments + retransmissions, retransmissions);
     RunEnded {
@@ -233,6 +235,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
             wall_seconds: seconds / 40.0,
             lateness: None,
             links: vec![counters("up", segments / 2, 0), down],
+            lite: None,
             captures: Vec::new(),
             events: Vec::new(),
             senders: Vec::new(),

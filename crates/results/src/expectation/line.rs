@@ -100,7 +100,8 @@ impl Lines<'_> {
     /// Both metrics of all runs of these cells that count and have both.
     fn points<'c>(&self, x: Metric, cells: impl Iterator<Item = &'c &'c Cell>) -> (Vec<f64>, Vec<f64>) {
         let runs = cells.flat_map(|cell| self.directory.counting(cell.number, false));
-        let of = |metric: Metric, connections| metric.of_run(connections, self.workload);
-        runs.filter_map(|(_, connections)| Some((of(x, connections)?, of(self.metric, connections)?))).unzip()
+        let of = |metric: Metric, run, connections| metric.of_run(run, connections, self.workload);
+        let both = |(run, connections)| Some((of(x, run, connections)?, of(self.metric, run, connections)?));
+        runs.filter_map(both).unzip()
     }
 }

@@ -1,6 +1,11 @@
 use super::*;
 use crate::Verdict;
-use crate::example::{campaign, connection};
+use crate::example::{campaign, connection, run};
+
+/// Of a run without TCP Lite.
+fn value(metric: Metric, rows: &[Connection], workload: Option<&str>) -> Option<f64> {
+    metric.of_run(&run(0, 0), rows, workload)
+}
 
 /// A connection that delivered 100 bytes between two seconds, with so many segments and retransmissions.
 fn transfer(start: u64, end: u64, segments: u64, retransmissions: u64) -> Connection {
@@ -22,8 +27,8 @@ fn delays(median_ms: u64, samples: u64) -> RoundTrips {
 
 #[test]
 fn several_connections_add_up() {
-    let run = [transfer(1, 4, 90, 9), transfer(2, 6, 10, 1)];
-    let of = |metric: Metric| metric.of_run(&run, None);
+    let rows = [transfer(1, 4, 90, 9), transfer(2, 6, 10, 1)];
+    let of = |metric: Metric| value(metric, &rows, None);
     assert_eq!(of(Metric::Goodput), Some(320.0), "200 bytes in 5 seconds");
     assert_eq!(of(Metric::Completion), Some(5.0));
     assert_eq!(of(Metric::Retransmissions), Some(10.0));
@@ -34,16 +39,16 @@ fn several_connections_add_up() {
 
 #[test]
 fn pauses_between_requests_do_not_count() {
-    let run = [transfer(0, 1, 1, 0), transfer(7, 8, 1, 0)];
-    assert_eq!(Metric::Goodput.of_run(&run, None), Some(800.0));
+    let rows = [transfer(0, 1, 1, 0), transfer(7, 8, 1, 0)];
+    assert_eq!(value(Metric::Goodput, &rows, None), Some(800.0));
     let program = Connection { protocol: Protocol::Program, bytes: 0, ..transfer(0, 100, 0, 0) };
-    let [first, second] = run;
-    assert_eq!(Metric::Goodput.of_run(&[program.clone(), first, second], None), Some(800.0));
+    let [first, second] = rows;
+    assert_eq!(value(Metric::Goodput, &[program.clone(), first, second], None), Some(800.0));
     // What it carried is not known without a capture: that is not nothing.
-    assert_eq!(Metric::Goodput.of_run(std::slice::from_ref(&program), None), None);
-    assert_eq!(Metric::Bytes.of_run(std::slice::from_ref(&program), None), None);
-    assert_eq!(Metric::Completion.of_run(&[program.clone(), transfer(1, 103, 1, 0)], None), Some(100.0));
-    assert_eq!(Metric::Completion.of_run(&[program], None), Some(100.0));
+    assert_eq!(value(Metric::Goodput, std::slice::from_ref(&program), None), None);
+    assert_eq!(value(Metric::Bytes, std::slice::from_ref(&program), None), None);
+    assert_eq!(value(Metric::Completion, &[program.clone(), transfer(1, 103, 1, 0)], None), Some(100.0));
+    assert_eq!(value(Metric::Completion, &[program], None), Some(100.0));
 }
 
 #[test]
@@ -51,7 +56,7 @@ fn fairness_is_jains_index_of_all_connections() {
     let of = |goodputs: &[f64]| {
         let rows: Vec<_> =
             goodputs.iter().map(|&goodput_bps| Connection { goodput_bps, ..connection("any", 1) }).collect();
-        Metric::Fairness.of_run(&rows, None)
+        value(Metric::Fairness, &rows, None)
     };
     assert_eq!(of(&[5.0, 5.0, 5.0, 5.0]), Some(1.0));
     assert_eq!(of(&[8.0, 0.0, 0.0, 0.0]), Some(0.25));
@@ -65,23 +70,23 @@ fn fairness_is_jains_index_of_all_connections() {
 fn delays_have_the_weight_of_their_samples() {
     let with = |delays| Connection { round_trips: Some(delays), ..connection("bulk", 1) };
     let without = connection("bulk", 1);
-    let run = [with(delays(300, 10)), with(delays(50, 11)), without.clone(), with(delays(700, 0))];
-    assert_eq!(Metric::Rtt.of_run(&run, None), Some(50.0));
-    assert_eq!(Metric::RttP95.of_run(&run, None), Some(100.0));
-    let run = [with(delays(300, 12)), with(delays(50, 11))];
-    assert_eq!(Metric::Rtt.of_run(&run, None), Some(300.0));
-    assert_eq!(Metric::Rtt.of_run(&run[..1], None), Some(300.0));
-    assert_eq!(Metric::Rtt.of_run(&[without, with(delays(1, 0))], None), None);
+    let rows = [with(delays(300, 10)), with(delays(50, 11)), without.clone(), with(delays(700, 0))];
+    assert_eq!(value(Metric::Rtt, &rows, None), Some(50.0));
+    assert_eq!(value(Metric::RttP95, &rows, None), Some(100.0));
+    let rows = [with(delays(300, 12)), with(delays(50, 11))];
+    assert_eq!(value(Metric::Rtt, &rows, None), Some(300.0));
+    assert_eq!(value(Metric::Rtt, &rows[..1], None), Some(300.0));
+    assert_eq!(value(Metric::Rtt, &[without, with(delays(1, 0))], None), None);
 }
 
 #[test]
 fn a_workload_that_is_not_named_is_the_first() {
-    let run = [connection("voice", 1), connection("bulk", 20), connection("voice", 2)];
-    let bytes = |workload| Metric::Bytes.of_run(&run, workload);
+    let rows = [connection("voice", 1), connection("bulk", 20), connection("voice", 2)];
+    let bytes = |workload| value(Metric::Bytes, &rows, workload);
     assert_eq!(bytes(None), Some(3.0));
     assert_eq!(bytes(Some("bulk")), Some(20.0));
     assert_eq!(bytes(Some("web")), None);
-    assert_eq!(Metric::Bytes.of_run(&[], None), None);
+    assert_eq!(value(Metric::Bytes, &[], None), None);
 }
 
 #[test]
@@ -94,13 +99,47 @@ fn no_value_where_the_metric_does_not_apply() {
         ..connection("voice", 1)
     };
     let (tcp, datagrams) = ([transfer(0, 1, 0, 0)], [datagrams]);
-    assert_eq!(Metric::Loss.of_run(&datagrams, None), Some(8.0));
-    assert_eq!(Metric::Loss.of_run(&tcp, None), None);
-    assert_eq!(Metric::RetransmissionRate.of_run(&tcp, None), None, "of no segments");
+    assert_eq!(value(Metric::Loss, &datagrams, None), Some(8.0));
+    assert_eq!(value(Metric::Loss, &tcp, None), None);
+    assert_eq!(value(Metric::RetransmissionRate, &tcp, None), None, "of no segments");
     for metric in [Metric::Retransmissions, Metric::RetransmissionRate, Metric::Timeouts, Metric::Completion]
     {
-        assert_eq!(metric.of_run(&datagrams, None), None, "{metric}");
+        assert_eq!(value(metric, &datagrams, None), None, "{metric}");
     }
+}
+
+/// What is known of the run as a whole goes to any of its workloads, and is not 0 where it is not known.
+#[test]
+fn what_tcp_lite_did_is_the_runs() {
+    let lite = LiteTotals { damaged: 40, accepted: 30, ..LiteTotals::default() };
+    let with = RunRecord { lite: Some(lite), ..run(0, 0) };
+    let rows = [connection("bulk", 1), connection("voice", 1)];
+    for workload in [None, Some("bulk"), Some("voice")] {
+        let of = |metric: Metric| metric.of_run(&with, &rows, workload);
+        assert_eq!(of(Metric::DamagedSegments), Some(40.0));
+        assert_eq!(of(Metric::AcceptedSegments), Some(30.0));
+        assert_eq!(of(Metric::Salvaged), Some(75.0));
+    }
+    let nothing = RunRecord { lite: Some(LiteTotals::default()), ..run(0, 0) };
+    assert_eq!(Metric::DamagedSegments.of_run(&nothing, &rows, None), Some(0.0));
+    assert_eq!(Metric::Salvaged.of_run(&nothing, &rows, None), None, "a share of nothing");
+    for metric in [Metric::DamagedSegments, Metric::AcceptedSegments, Metric::Salvaged] {
+        assert_eq!(value(metric, &rows, None), None, "{metric}");
+    }
+}
+
+#[test]
+fn wrong_data_are_those_of_connections_that_were_looked_at() {
+    let seen = |wrong, misplaced| Connection {
+        wrong_bytes: Some(wrong),
+        misplaced: Some(misplaced),
+        ..connection("bulk", 1)
+    };
+    let rows = [seen(5, 1), seen(0, 0), connection("bulk", 1), seen(7, 3)];
+    assert_eq!(value(Metric::WrongBytes, &rows, None), Some(12.0));
+    assert_eq!(value(Metric::Misplaced, &rows, None), Some(4.0));
+    assert_eq!(value(Metric::WrongBytes, &rows[1..3], None), Some(0.0));
+    assert_eq!(value(Metric::WrongBytes, &rows[2..3], None), None);
 }
 
 #[test]
@@ -129,7 +168,7 @@ fn names_are_the_same_everywhere() {
 
 #[test]
 fn a_wrong_name_is_answered_with_the_right_ones() {
-    let all = "goodput, completion, retransmissions, retransmission-rate, timeouts, rtt, rtt-p95, loss, bytes, fairness";
+    let all = "goodput, completion, retransmissions, retransmission-rate, timeouts, rtt, rtt-p95, loss, bytes, fairness, damaged-segments, accepted-segments, salvaged, wrong-bytes, misplaced";
     let error = |name: &str| name.parse::<Metric>().unwrap_err().to_string();
     assert_eq!(
         error("godput"),

@@ -72,6 +72,37 @@ fn every_field_of_a_connection_has_a_column() {
 }
 
 #[test]
+fn what_tcp_lite_did_stands_in_each_row_of_its_run() {
+    let mut directory = directory();
+    let discarded = [("header-length".to_owned(), 2)].into();
+    let totals = LiteTotals { damaged: 9, accepted: 7, discarded, ..LiteTotals::default() };
+    directory.manifest.runs[0].lite = Some(totals);
+    let table = of(&directory);
+    let numbers = |name: &str| match &table.column(name).unwrap().values {
+        Values::Number(values) => values.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(numbers("lite_damaged"), [Some(9), Some(9), None]);
+    assert_eq!(numbers("lite_discarded_header_length"), [Some(2), Some(2), None]);
+    assert_eq!(numbers("lite_discarded_ip"), [Some(0), Some(0), None], "known to be none");
+}
+
+/// As above: the fields of [`LiteTotals`], and every reason.
+#[test]
+fn every_counter_of_tcp_lite_has_a_column() {
+    let serde_json::Value::Object(fields) = serde_json::to_value(LiteTotals::default()).unwrap() else {
+        panic!("an object")
+    };
+    let counters = fields.keys().filter(|name| *name != "discarded").map(|name| format!("lite_{name}"));
+    let reasons = crate::lite::REASONS.map(|reason| format!("lite_discarded_{}", reason.replace('-', "_")));
+    let mut expected: Vec<_> = counters.chain(reasons).collect();
+    let mut columns: Vec<_> = LITE.iter().map(|field| field.name.to_owned()).collect();
+    expected.sort_unstable();
+    columns.sort_unstable();
+    assert_eq!(columns, expected);
+}
+
+#[test]
 fn words_are_those_of_the_manifest() {
     for (ours, theirs) in [
         (verdict(&crate::example::run(0, 0)), serde_json::to_value(Verdict::Good)),

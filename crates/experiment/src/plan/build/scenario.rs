@@ -1,6 +1,7 @@
 //! Nodes and links of a cell.
 
 use super::{Fields, PlanError};
+use crate::acceptance::Acceptance;
 use crate::catalogue::Catalogue;
 use crate::plan::error::unknown;
 use crate::plan::file::{LinkFile, NodeFile, ScenarioFile};
@@ -67,7 +68,8 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
         }
     }
     let base = stack(fields, &of_scenario(file), None)?;
-    let nodes = number(&names)
+    let usual = acceptance(fields, file.lite.as_ref())?.unwrap_or_default();
+    let nodes: Vec<Node> = number(&names)
         .into_iter()
         .zip(names)
         .map(|(number, name)| {
@@ -76,10 +78,40 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
                 Some(node) => stack(fields, &of_node(node), Some(&base))?,
                 None => base.clone(),
             };
-            Ok(Node { name, number, stack })
+            let lite = acceptance(fields, own.and_then(|node| node.lite.as_ref()))?.unwrap_or(usual);
+            Ok(Node { name, number, stack, lite })
         })
         .collect::<Result<_, PlanError>>()?;
+    check_one_way(fields, file, &nodes)?;
     Ok(Scenario { nodes, links })
+}
+
+/// What a node or the scenario says of damaged segments.
+fn acceptance(fields: &Fields<'_>, text: Option<&Text>) -> Result<Option<Acceptance>, PlanError> {
+    let Some(text) = text else { return Ok(None) };
+    let name = fields.text(text)?;
+    let known = Acceptance::named(&name);
+    known.map(Some).ok_or_else(|| fields.wrong(text, unknown("lite mode", &name, Acceptance::NAMES)))
+}
+
+/// All nodes that accept damage do it in one way: what judges segments is one for the whole run.
+fn check_one_way(fields: &Fields<'_>, file: &ScenarioFile, nodes: &[Node]) -> Result<(), PlanError> {
+    let mut accepting = nodes.iter().filter(|node| node.lite != Acceptance::Off);
+    let Some(first) = accepting.next() else { return Ok(()) };
+    let Some(other) = accepting.find(|node| node.lite != first.lite) else { return Ok(()) };
+    let message = format!(
+        "node `{}` has lite = `{}` and node `{}` `{}`: a run has one way of accepting damage, so give both the same, or `off` to one",
+        first.name, first.lite, other.name, other.lite
+    );
+    // They differ, so that one of them has its own.
+    let own = |name: &str| {
+        let mut nodes = file.nodes.iter().filter(|node| node.lite.is_some());
+        nodes.find(|node| fields.text(&node.name).is_ok_and(|its| its == name))?.lite.as_ref()
+    };
+    Err(match own(&other.name).or_else(|| own(&first.name)) {
+        Some(text) => fields.wrong(text, message),
+        None => fields.wrong_somewhere(message),
+    })
 }
 
 /// Nodes that are called by numbers have these in their addresses; others are numbered in their order.

@@ -1,0 +1,124 @@
+//! TCP Lite in a run: its control group, what judges damaged segments, and what that counted.
+//!
+//! Programs and our own workloads are all in one control group, which is how their sockets are known; segments are judged where they come
+//! into the nodes that accept damage, and there alone.
+
+use super::Job;
+use crate::acceptance::Acceptance;
+use crate::scenario::Scenario;
+use lite::{Lite, Mode, Policy, Reason, Settings, Totals};
+use netlab::cgroup::Cgroup;
+use netlab::mesh::Mesh;
+use results::LiteTotals;
+
+/// Name of the control group of a run that has a kernel of its own.
+const GROUP: &str = "lasthop-run";
+
+/// TCP Lite at work, if a node of the run has it.
+pub struct Accepting {
+    lite: Option<Lite>,
+}
+
+impl Accepting {
+    /// Moves this process into the run's control group and attaches to that, if a node of `scenario` accepts damage. What it did
+    /// before has no part in it: call this before a socket is made.
+    ///
+    /// # Errors
+    /// If there is no control group, or the kernel refuses.
+    pub fn begin(job: &Job, scenario: &Scenario) -> Result<Self, String> {
+        let Some(settings) = settings(scenario.acceptance()) else { return Ok(Self { lite: None }) };
+        let group = match &job.control_group {
+            Some(path) => Ok(Cgroup::existing(path.clone())),
+            // In a kernel of its own, and gone with that.
+            None => Cgroup::planned(GROUP).and_then(Cgroup::create),
+        };
+        let group = group.and_then(|group| group.add(std::process::id()).map(|()| group));
+        let group = group.map_err(|error| format!("lite = `{}`: {error}", scenario.acceptance()))?;
+        let lite = Lite::attach(group.path(), &settings);
+        Ok(Self { lite: Some(lite.map_err(|error| format!("lite = `{}`: {error}", scenario.acceptance()))?) })
+    }
+
+    /// Judges what comes into the nodes that accept damage.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn watch(&mut self, scenario: &Scenario, mesh: &Mesh) -> Result<(), String> {
+        let Some(lite) = &mut self.lite else { return Ok(()) };
+        for (place, link) in scenario.links.iter().enumerate() {
+            for end in link.between.into_iter().filter(|&end| scenario.accepts(end)) {
+                let device = link.device(place);
+                let watched = mesh.node(end).enter(|| Ok(lite.add_interface(&device)));
+                watched.map_err(|error| error.to_string())?.map_err(|error| {
+                    format!("lite at node `{}`, link `{}`: {error}", scenario.nodes[end].name, link.name)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was counted.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn totals(&self) -> Result<Option<LiteTotals>, String> {
+        let totals = self.lite.as_ref().map(Lite::totals).transpose();
+        totals.map(|totals| totals.as_ref().map(row)).map_err(|error| format!("counters of lite: {error}"))
+    }
+}
+
+/// The settings of an instance; `None` if there shall be none.
+fn settings(acceptance: Acceptance) -> Option<Settings> {
+    let (mode, policy) = match acceptance {
+        Acceptance::Off => return None,
+        // No header is repaired there, so that nothing is risked that a policy could forbid.
+        Acceptance::Thesis => (Mode::Thesis, Policy::Normal),
+        Acceptance::Recovery(policy) => (Mode::Recovery, policy),
+    };
+    Some(Settings::for_every_connection(mode, policy))
+}
+
+/// As it stands in the results.
+fn row(totals: &Totals) -> LiteTotals {
+    let discarded = Reason::ALL.map(|reason| (reason.name().to_owned(), totals.discarded_for(reason)));
+    LiteTotals {
+        damaged: totals.damaged,
+        accepted: totals.accepted,
+        confirmed: totals.confirmed,
+        guessed: totals.guessed,
+        out_of_order: totals.out_of_order,
+        approximate: totals.approximate,
+        bytes: totals.bytes,
+        unverifiable: totals.unverifiable,
+        untracked: totals.untracked,
+        discarded: discarded.into_iter().filter(|(_, count)| *count > 0).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_name() {
+        let mut totals = Totals::default();
+        for (number, count) in totals.discarded.iter_mut().enumerate() {
+            *count = 10 * number as u64;
+        }
+        let discarded = row(&totals).discarded;
+        let mut names = results::lite::REASONS;
+        names.sort_unstable();
+        assert!(discarded.keys().eq(names.iter()), "those that the results have columns for: {discarded:?}");
+        assert_eq!((discarded["empty"], discarded["ip"]), (10, 120));
+        assert!(row(&Totals::default()).discarded.is_empty(), "what did not occur is left out");
+    }
+
+    #[test]
+    fn settings_of_each_way() {
+        assert!(settings(Acceptance::Off).is_none());
+        assert!(
+            settings(Acceptance::Thesis).is_some_and(|settings| settings.parameters.mode == Mode::Thesis)
+        );
+        let bold = settings(Acceptance::Recovery(Policy::Bold)).expect("settings");
+        assert!(bold.parameters.mode == Mode::Recovery && bold.every_connection == Some(Policy::Bold));
+    }
+}
