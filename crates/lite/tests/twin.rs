@@ -2,7 +2,7 @@
 //!
 //! Sockets are real, so that what the programs ask the kernel is true; the packets are not delivered (`BPF_PROG_TEST_RUN`), so that both twins stay at
 //! what they have learned. `LITE_TWIN_CASES` says how many packets (default a million); the counts by outcome and by field are printed, and none may be
-//! too small to mean anything.
+//! too small to mean anything. A second test does the same with bytes that no host would send (`LITE_TWIN_WILD_CASES`, default 200 000).
 
 mod ground;
 
@@ -56,6 +56,7 @@ struct World {
 
 /// What is varied between worlds.
 #[derive(Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "each is varied by itself")]
 struct Variant {
     is_ipv6: bool,
     time_stamps: bool,
@@ -385,17 +386,21 @@ fn options(track: &recovery::Track, random: &mut impl Rng) -> Vec<u8> {
             options.extend([1, 1, 5, 2 + 8 * blocks]);
             options.extend((0..8 * blocks).map(|_| random.random::<u8>()));
         }
-        20..24 if options.len() == 12 => options.rotate_left(random.random_range(0..3)),
+        20..24 if options.len() == 12 => {
+            // Padding of either kind wherever it may be, and now and then of neither.
+            options[..2].fill_with(|| [0, 0, 1, 1, 2][random.random_range(0..5)]);
+            options.rotate_left(random.random_range(0..3));
+        }
         24..27 => options.clear(),
         _ => {}
     }
     options
 }
 
-/// The segment with the right checksum, in an IP packet.
-fn in_ip(is_ipv6: bool, mut segment: Vec<u8>) -> Vec<u8> {
-    let len = segment.len() as u16;
-    let header: Vec<u8> = if is_ipv6 {
+/// An IP header for a segment of `len` bytes.
+fn ip_header(is_ipv6: bool, len: usize) -> Vec<u8> {
+    let len = len as u16;
+    if is_ipv6 {
         let mut header = vec![0x60, 0, 0, 0];
         header.extend(len.to_be_bytes());
         header.extend([6, 64]);
@@ -410,7 +415,13 @@ fn in_ip(is_ipv6: bool, mut segment: Vec<u8>) -> Vec<u8> {
         header.extend(Ipv4Addr::LOCALHOST.octets());
         checksum::recompute_ipv4(&mut header);
         header
-    };
+    }
+}
+
+/// The segment with the right checksum, in an IP packet.
+fn in_ip(is_ipv6: bool, mut segment: Vec<u8>) -> Vec<u8> {
+    let header = ip_header(is_ipv6, segment.len());
+    let len = segment.len() as u16;
     let mut pseudo = header[if is_ipv6 { 8 } else { 12 }..].to_vec();
     pseudo.extend([0, 6]);
     pseudo.extend(len.to_be_bytes());
@@ -431,6 +442,13 @@ fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'s
         0..7 => bits.push(random.random_range(0..header_bits)),
         7..9 => bits.push(random.random_range(0..160)),
         9..12 => bits.push(random.random_range(0..len * 8)),
+        12..14 if random.random_ratio(1, 6) => {
+            // The data offset, so that it is what it often is.
+            let wanted = [5, 8][random.random_range(0..2)];
+            bits.extend(
+                (0..4).filter(|bit| (packet[at + 12] >> 4 ^ wanted) << bit & 8 != 0).map(|bit| 96 + bit),
+            );
+        }
         12..14 => bits.extend((0..random.random_range(2..5)).map(|_| random.random_range(0..header_bits))),
         14 => bits.extend([random.random_range(0..header_bits), random.random_range(0..len * 8)]),
         // The sequence number, and something that keeps it from being confirmed.
@@ -533,13 +551,20 @@ fn outcome_name(verdict: Verdict) -> String {
 #[test]
 fn the_twins_do_the_same() {
     let Some(ground) = Ground::new() else { return };
-    ground.namespace.enter(|| Ok(compare(&ground))).expect("the namespace is there");
+    let done = ground.namespace.enter(|| {
+        compare(&ground);
+        Ok(())
+    });
+    done.expect("the namespace is there");
+}
+
+fn from_environment(name: &str, usual: u64) -> u64 {
+    std::env::var(name).map_or(usual, |value| value.parse().expect("a number"))
 }
 
 fn compare(ground: &Ground) {
-    let cases =
-        std::env::var("LITE_TWIN_CASES").ok().map_or(1_000_000, |cases| cases.parse().expect("a number"));
-    let seed = std::env::var("LITE_TWIN_SEED").ok().map_or(2001, |seed| seed.parse().expect("a number"));
+    let (cases, seed) =
+        (from_environment("LITE_TWIN_CASES", 1_000_000), from_environment("LITE_TWIN_SEED", 2001));
     let random = &mut ChaCha12Rng::seed_from_u64(seed);
     let (mut outcomes, mut fields) = (BTreeMap::<String, u64>::new(), BTreeMap::<&str, u64>::new());
     let mut case = 0;
@@ -576,5 +601,113 @@ fn compare(ground: &Ground) {
             outcomes.get(&name).is_some_and(|count| *count > least),
             "{name} was met too seldom: {outcomes:?}"
         );
+    }
+}
+
+/// TL-35: whatever bytes come, the twins do the same to them, and remember and count the same.
+#[test]
+fn the_twins_do_the_same_to_wild_bytes() {
+    let Some(ground) = Ground::new() else { return };
+    let done = ground.namespace.enter(|| {
+        compare_wild(&ground);
+        Ok(())
+    });
+    done.expect("the namespace is there");
+}
+
+fn compare_wild(ground: &Ground) {
+    let (cases, seed) =
+        (from_environment("LITE_TWIN_WILD_CASES", 200_000), from_environment("LITE_TWIN_SEED", 2001));
+    let random = &mut ChaCha12Rng::seed_from_u64(seed);
+    let mut outcomes = BTreeMap::<String, u64>::new();
+    let mut case = 0;
+    for (variant, number) in VARIANTS.iter().zip(1..) {
+        let mut world = World::new(ground, *variant);
+        while case < cases * number / VARIANTS.len() as u64 {
+            world.renew(random);
+            for _ in 0..PACKETS_OF_A_GENERATION {
+                let (number, packet) = world.wild(random);
+                // The kernel does not take frames that are shorter than an IP header.
+                let least = if packet.first().is_some_and(|byte| byte >> 4 == 6) { 40 } else { 20 };
+                if packet.len() < least {
+                    continue;
+                }
+                *outcomes.entry(outcome_name(world.judge(number, &packet, case))).or_default() += 1;
+                case += 1;
+            }
+            world.compare_counters(case);
+        }
+    }
+    println!("{case} packets of wild bytes, seed {seed}");
+    for (name, count) in &outcomes {
+        println!("{count:>9}  {name}");
+    }
+    for name in ["accept", "discard short", "discard no-connection", "notours", "pass", "notlite"] {
+        assert!(
+            outcomes.get(name).is_some_and(|count| *count > cases / 1000),
+            "{name} was met too seldom: {outcomes:?}"
+        );
+    }
+}
+
+impl World {
+    /// Bytes that are no packet, or one that no host would send.
+    fn wild(&self, random: &mut impl Rng) -> (usize, Vec<u8>) {
+        let (number, mut packet) = self.packet(random);
+        let at = if self.variant.is_ipv6 { 40 } else { 20 };
+        match random.random_range(0..6) {
+            // Nothing but noise.
+            0 => {
+                packet = vec![0; random.random_range(0..1600)];
+                random.fill_bytes(&mut packet);
+            }
+            // Noise behind a right IP header, and behind none or some bytes of a right TCP header.
+            1 | 2 => {
+                let mut segment = vec![0; random.random_range(0..1600 - at)];
+                random.fill_bytes(&mut segment);
+                let known = random.random_range(0..25).min(segment.len()).min(packet.len() - at);
+                segment[..known].copy_from_slice(&packet[at..at + known]);
+                packet = if segment.len() >= 20 && random.random_ratio(1, 20) {
+                    in_ip(self.variant.is_ipv6, segment)
+                } else {
+                    [ip_header(self.variant.is_ipv6, segment.len()), segment].concat()
+                };
+            }
+            // Cut anywhere, with an IP header that does not know.
+            3 => packet.truncate(random.random_range(0..=packet.len())),
+            // Bytes that are lost or too many within, with an IP header that knows.
+            4 => {
+                let mut segment = packet.split_off(at);
+                let place = random.random_range(0..segment.len());
+                if random.random() {
+                    segment.drain(place..random.random_range(place..=segment.len()));
+                } else {
+                    segment.splice(place..place, (0..random.random_range(1..9)).map(|_| random.random()));
+                }
+                packet = [ip_header(self.variant.is_ipv6, segment.len()), segment].concat();
+            }
+            // Bytes overwritten anywhere, the IP header too.
+            _ => {
+                for _ in 0..random.random_range(1..6) {
+                    let end = if random.random() { packet.len() } else { at + 20 };
+                    packet[random.random_range(0..end)] = random.random();
+                }
+            }
+        }
+        // Fields of the IP header that are free, with a checksum that is right or not.
+        if packet.len() >= at && random.random_ratio(1, 4) {
+            if self.variant.is_ipv6 {
+                packet[1..4].fill_with(|| random.random());
+                packet[7] = random.random();
+            } else {
+                packet[1] = random.random();
+                packet[4..6].fill_with(|| random.random());
+                packet[8] = random.random();
+                if random.random_ratio(3, 4) {
+                    checksum::recompute_ipv4(&mut packet[..20]);
+                }
+            }
+        }
+        (number, packet)
     }
 }
