@@ -28,6 +28,8 @@
 #define FLAG_RST 0x04
 #define FLAG_PSH 0x08
 #define FLAG_ACK 0x10
+#define FLAG_ECE 0x40
+#define FLAG_CWR 0x80
 
 /* The helper of the kernel sums at most this much at a time. */
 #define SUM_MAX 512
@@ -60,6 +62,8 @@ struct work {
 	__u32 tied;
 	/* what the socket says */
 	__u32 rcv_nxt;
+	__u32 snd_una;
+	__u32 snd_nxt;
 	__s64 received;        /* stream offset of rcv_nxt */
 	struct tcp_lite_window window;
 	__u32 windowed;

@@ -67,34 +67,60 @@ static __always_inline __u32 constants_were_wrong(struct work *work)
 	       (work->tcp.flags & ~(FLAG_PSH | FLAG_FIN)) != FLAG_ACK || work->tcp.urgent != 0;
 }
 
+/* Whether the acknowledgement cannot be genuine: it acknowledges what was acknowledged before, or was never sent. */
+static __always_inline int is_ack_wrong(const struct work *work, __u32 ack)
+{
+	return is_before(ack, work->snd_una) || is_after(ack, work->snd_nxt);
+}
+
+/* Whether the options cannot be genuine. */
+static __always_inline int are_options_wrong(const struct work *work, const struct track *track)
+{
+	const __u8 *options = work->segment + TCP_LEN;
+
+	if (track->header_len != TCP_LEN + TEMPLATE)
+		return 0;
+	return time_stamps_at(options) < 0 || time_stamps_at(options) != time_stamps_at(track->options) ||
+	       stamp_of(options) - stamp_of(track->options) > PLAUSIBLE_STAMPS ||
+	       echo_of(options) - echo_of(track->options) > PLAUSIBLE_STAMPS;
+}
+
 /*
- * Whether substituting what is predicted makes the received checksum right: then only the header was hit, and all of it is known. One field at a
- * time, and at last all that a damaged burst may have hit. The repaired header is in work->fixed then.
+ * Whether substituting what is predicted makes the received checksum right: then only the header was hit, and all of it is known. Only what cannot be genuine is
+ * substituted: time stamps, acknowledgements and the end of the stream come by themselves, and replacing them would undo one of the many payload bits of
+ * the same weight. The repaired header is in work->fixed then.
  */
 int confirm(struct work *work, struct track *track)
 {
-	__u32 sum, options, ack, window, seq;
+	__u32 sum, options, ack, window, seq, differing;
+	int ack_wrong, options_wrong;
 	__u32 places[3], i;
 
 	if (!work || !track)
 		return UNCONFIRMED;
+	if (work->tcp.flags & (FLAG_FIN | FLAG_ECE | FLAG_CWR))
+		return UNCONFIRMED;
 	sum = work->sum + folded(bpf_csum_diff((__be32 *)work->segment, TCP_LEN, (__be32 *)work->fixed, TCP_LEN, 0));
 	if (folded(sum) == 0xffff)
 		return CONFIRMED;
+	ack_wrong = is_ack_wrong(work, bpf_ntohl(work->tcp.ack));
+	ack = turned_long(work->tcp.ack, bpf_htonl(track->ack));
+	options_wrong = are_options_wrong(work, track);
 	options = folded(bpf_csum_diff((__be32 *)(work->segment + TCP_LEN), HEADER_MAX - TCP_LEN, (__be32 *)work->template,
 				       HEADER_MAX - TCP_LEN, 0));
-	if (folded(sum + options) == 0xffff) {
+	window = turned(work->tcp.window, track->window);
+	differing = bits_set((__u16)(work->tcp.window ^ track->window));
+
+	if (options_wrong && folded(sum + options) == 0xffff) {
 		__builtin_memcpy(work->fixed + TCP_LEN, work->template, HEADER_MAX - TCP_LEN);
 		return CONFIRMED;
 	}
-	ack = bpf_htonl(track->ack);
-	window = track->window;
-	if (folded(sum + turned_long(work->tcp.ack, ack)) == 0xffff) {
-		work->fixed_tcp.ack = ack;
+	if (ack_wrong && folded(sum + ack) == 0xffff) {
+		work->fixed_tcp.ack = bpf_htonl(track->ack);
 		return CONFIRMED;
 	}
-	if (folded(sum + turned(work->tcp.window, window)) == 0xffff) {
-		work->fixed_tcp.window = window;
+	if (differing == 1 && folded(sum + window) == 0xffff) {
+		work->fixed_tcp.window = track->window;
 		return CONFIRMED;
 	}
 	places[0] = track->contiguous;
@@ -111,13 +137,17 @@ int confirm(struct work *work, struct track *track)
 			return CONFIRMED;
 		}
 	}
-	if (folded(sum + options + turned_long(work->tcp.ack, ack) + turned(work->tcp.window, window)) == 0xffff) {
+	if (ack_wrong + options_wrong + (differing > 0) < 2)
+		return UNCONFIRMED;
+	sum += window + (ack_wrong ? ack : 0) + (options_wrong ? options : 0);
+	if (folded(sum) != 0xffff)
+		return UNCONFIRMED;
+	work->fixed_tcp.window = track->window;
+	if (ack_wrong)
+		work->fixed_tcp.ack = bpf_htonl(track->ack);
+	if (options_wrong)
 		__builtin_memcpy(work->fixed + TCP_LEN, work->template, HEADER_MAX - TCP_LEN);
-		work->fixed_tcp.ack = ack;
-		work->fixed_tcp.window = window;
-		return CONFIRMED;
-	}
-	return UNCONFIRMED;
+	return CONFIRMED;
 }
 
 /* What cannot be confirmed carries the last right values, and no SACK blocks, which may be wrong. */
@@ -168,7 +198,9 @@ int move_to_nearest(struct work *work, struct track *track)
 		return 0;
 	seq = work->seq;
 	size = track->payload;
-	if (!size || track->highest - track->contiguous >= BOLD_POSITIONS * size)
+	if (!size || track->highest - track->contiguous >= BOLD_HOLE * size)
+		return 0;
+	if (seq != work->rcv_nxt && work->rcv_nxt - seq <= tunables.window)
 		return 0;
 	compare(&nearest, seq, work->rcv_nxt, 1);
 	compare(&nearest, seq, track->highest, 1);
@@ -231,7 +263,10 @@ int judge(struct work *work, __u32 policy)
 		track->contiguous = work->rcv_nxt;
 	if (is_after(track->contiguous, track->highest))
 		track->highest = track->contiguous;
-	if (track->unsupported)
+	/* A right checksum over a wrong number, by accident or somebody's intention, must not stay: TCP would refuse what we repair with it. */
+	if (is_ack_wrong(work, track->ack))
+		track->ack = work->snd_una;
+	if (track->others >= OTHERS_AT_LEAST)
 		return TCP_LITE_OPTIONS;
 	if (!track->known)
 		return TCP_LITE_UNKNOWN;
@@ -271,6 +306,9 @@ int judge(struct work *work, __u32 policy)
 	if (work->guess && !may_guess(track))
 		return TCP_LITE_RATE;
 	advance(track, work->seq, work->seq + work->payload, tunables.window);
+	/* The kernel will remember its time stamp, and refuse older ones. */
+	if (work->confirmed && track->header_len == TCP_LEN + TEMPLATE && time_stamps_at(work->fixed + TCP_LEN) >= 0)
+		learn_stamps(track, work->fixed + TCP_LEN);
 	return 0;
 }
 

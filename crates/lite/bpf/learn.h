@@ -81,9 +81,58 @@ static __always_inline __u32 stamp_of(const __u8 *options)
 	}
 }
 
-static __always_inline void take_options(struct track *track, const __u8 *options)
+/* The echo in 12 bytes of options. */
+static __always_inline __u32 echo_of(const __u8 *options)
 {
+	switch (time_stamps_at(options)) {
+	case 0:
+		return long_at(options + 6);
+	case 1:
+		return long_at(options + 7);
+	default:
+		return long_at(options + 8);
+	}
+}
+
+/*
+ * Takes the time stamps of a right segment if they follow those held. Far ones are taken when a second segment agrees: one alone may have been damaged in a
+ * way that its checksum does not show, and would stay for ever. Says whether they are near.
+ */
+static __always_inline int learn_stamps(struct track *track, const __u8 *options)
+{
+	__u32 stamp = stamp_of(options), ahead = stamp - stamp_of(track->options);
+	int is_near = 1;
+
+	if (track->known && ahead > PLAUSIBLE_STAMPS) {
+		if (-ahead <= PLAUSIBLE_STAMPS)
+			return 1;
+		is_near = track->suspected && stamp - track->suspect <= PLAUSIBLE_STAMPS;
+	}
+	if (!is_near) {
+		track->suspect = stamp;
+		track->suspected = 1;
+		return 0;
+	}
 	__builtin_memcpy(track->options, options, TEMPLATE);
+	track->suspect = 0;
+	track->suspected = 0;
+	track->known = 1;
+	return 1;
+}
+
+/* Whether options of this shape are the connection's. */
+static __always_inline int is_fitting(const struct track *track, enum shape shape)
+{
+	switch (shape) {
+	case PLAIN:
+	case SACK:
+		return track->header_len != TCP_LEN + TEMPLATE;
+	case TIME_STAMPS:
+	case TIME_STAMPS_SACK:
+		return track->header_len != TCP_LEN;
+	default:
+		return 0;
+	}
 }
 
 /* Bytes up to `end` have been handed to the kernel. */
@@ -104,7 +153,9 @@ int learn(struct work *work, struct track *track, __u32 part, __u32 window)
 {
 	__u32 header_len, payload, seq, ack;
 	const __u8 *options;
+	enum shape shape;
 	__u8 was_known;
+	int is_near = 1;
 
 	if (!work || !track)
 		return 0;
@@ -114,36 +165,39 @@ int learn(struct work *work, struct track *track, __u32 part, __u32 window)
 		return 0;
 	payload = work->len - header_len;
 	was_known = track->known;
-	switch (shape_of(options, header_len - TCP_LEN)) {
+	shape = shape_of(options, header_len - TCP_LEN);
+	if (!is_fitting(track, shape)) {
+		if (payload > 0 && track->others < OTHERS_AT_LEAST)
+			track->others++;
+		return 0;
+	}
+	if (payload > 0 && track->others != OTHERS_FOR_EVER)
+		track->others = 0;
+	switch (shape) {
 	case PLAIN:
 		track->header_len = TCP_LEN;
 		track->known = 1;
 		break;
 	case TIME_STAMPS:
-		if (!track->known || track->header_len != TCP_LEN + TEMPLATE ||
-		    !is_before(stamp_of(options), stamp_of(track->options)))
-			take_options(track, options);
 		track->header_len = TCP_LEN + TEMPLATE;
-		track->known = 1;
+		is_near = learn_stamps(track, options);
 		break;
 	case TIME_STAMPS_SACK:
 		track->sack_seen = 1;
-		if (track->known && track->header_len == TCP_LEN + TEMPLATE &&
-		    *(__u32 *)track->options == bpf_htonl(NOP_NOP_TIME_STAMPS) &&
-		    !is_before(stamp_of(options), stamp_of(track->options)))
-			take_options(track, options);
+		if (track->header_len == 0)
+			return 0;
+		if (track->known && *(__u32 *)track->options == bpf_htonl(NOP_NOP_TIME_STAMPS))
+			is_near = learn_stamps(track, options);
 		break;
-	case SACK:
+	default:
 		track->sack_seen = 1;
-		break;
-	case OTHER:
-		if (payload > 0)
-			track->unsupported = 1;
+		if (track->header_len == 0)
+			return 0;
 		break;
 	}
 
 	ack = bpf_ntohl(work->tcp.ack);
-	if (work->tcp.flags & FLAG_ACK && (!was_known || !is_before(ack, track->ack))) {
+	if (is_near && work->tcp.flags & FLAG_ACK && (!was_known || !is_before(ack, track->ack))) {
 		track->ack = ack;
 		track->window = work->tcp.window;
 	}

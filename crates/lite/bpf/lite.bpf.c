@@ -18,6 +18,11 @@
 #include "options.h"
 
 #define PASS 0
+#define NO_SPACE 28
+/* Options that sign a segment or carry more than one connection: RFC 2385, RFC 5925, RFC 8684. */
+#define OPTION_MD5 19
+#define OPTION_AUTHENTICATION 29
+#define OPTION_MULTIPATH 30
 #define ETHERNET_LEN 14
 
 /* Finds the TCP segment of a packet whose network header is `at` bytes in, and its hosts; 0 if it is no TCP segment of ours to judge. */
@@ -171,6 +176,8 @@ static __always_inline int is_ip_right(const struct work *work)
 static __always_inline void take_settings(struct work *work, const struct kept *kept, const struct bpf_tcp_sock *tcp)
 {
 	work->rcv_nxt = tcp->rcv_nxt;
+	work->snd_una = tcp->snd_una;
+	work->snd_nxt = tcp->snd_nxt;
 	work->received = tcp->bytes_received;
 	work->windowed = kept->windowed;
 	work->window = kept->window;
@@ -349,6 +356,15 @@ int lite_thesis_ip(struct __sk_buff *skb)
 	return accept_as_it_is(skb, 0);
 }
 
+/* Whether the segment that ended the handshake has an option of this kind; one that is too long for us is one. */
+static __always_inline int has_option(struct bpf_sock_ops *context, __u8 kind)
+{
+	__u8 option[2] = { kind };
+	long found = bpf_load_hdr_opt(context, option, sizeof(option), 0);
+
+	return found > 0 || found == -NO_SPACE;
+}
+
 /* The header of the segment that ended the handshake: what the other host's segments look like. */
 static __always_inline void learn_from_handshake(struct bpf_sock_ops *context, struct track *track)
 {
@@ -370,6 +386,8 @@ static __always_inline void learn_from_handshake(struct bpf_sock_ops *context, s
 		__builtin_memcpy(track->options + 2, stamps, sizeof(stamps));
 		track->header_len += TEMPLATE;
 	}
+	if (has_option(context, OPTION_MD5) || has_option(context, OPTION_AUTHENTICATION) || has_option(context, OPTION_MULTIPATH))
+		track->others = OTHERS_FOR_EVER;
 	track->known = 1;
 }
 

@@ -15,6 +15,13 @@
 /* Positions behind the expected one that a bold repair considers, and bits of a sequence number that it may change. */
 #define BOLD_POSITIONS 32
 #define BOLD_BITS 2
+/* Segments that may be missing for it. */
+#define BOLD_HOLE 16
+/* Time stamps that differ by more are not of segments that follow each other. */
+#define PLAUSIBLE_STAMPS 0x10000
+/* Segments in a row with options that cannot be repaired, from which on nothing is; one alone may be damage that the checksum does not show. */
+#define OTHERS_AT_LEAST 2
+#define OTHERS_FOR_EVER 3
 /* Bytes of the only options that are repaired: time stamps with their padding (RFC 7323 appendix A). */
 #define TEMPLATE 12
 
@@ -66,13 +73,16 @@ struct track {
 	__u32 ack;        /* of the newest right segment */
 	__u16 window;     /* of that segment, as it lies in memory */
 	__u16 payload;    /* the largest of right segments */
-	__u8 header_len;  /* 20 or 32 */
+	__u32 suspect;    /* a time stamp too far from the others to be believed alone */
+	__u8 header_len;  /* 20 or 32; 0 if not known yet */
 	__u8 known;
 	__u8 sack_seen;
-	__u8 unsupported;
+	__u8 others;      /* right segments in a row whose options cannot be repaired; OTHERS_FOR_EVER from the handshake on */
 	__u8 lite;
 	__u8 policy;
-	__u8 options[TEMPLATE + 2];
+	__u8 suspected;   /* whether there is a suspect */
+	__u8 padding;
+	__u8 options[TEMPLATE];
 };
 
 /* What is kept with a socket. */

@@ -21,14 +21,16 @@ pub struct Track {
     pub window: u16,
     /// Payload of the largest right segment.
     pub payload: u16,
-    /// Length of right segments' headers.
+    /// Length of right segments' headers; 0 if not known yet.
     pub header_len: u8,
     /// Whether there is a template to repair after.
     pub known: bool,
     /// Whether a right segment carried SACK blocks.
     pub sack_seen: bool,
-    /// Whether the connection uses options that cannot be repaired.
-    pub unsupported: bool,
+    /// Right segments in a row whose options cannot be repaired, 2 at most; 3 if the handshake had such.
+    pub others: u8,
+    /// A time stamp too far from the others to be believed alone.
+    pub suspect: Option<u32>,
     /// Whether it accepts damage.
     pub lite: bool,
     /// Its policy's number.
@@ -66,10 +68,11 @@ impl Lite {
                 header_len: track.header_len,
                 known: track.known != 0,
                 sack_seen: track.sack_seen != 0,
-                unsupported: track.unsupported != 0,
+                others: track.others,
+                suspect: (track.suspected != 0).then_some(track.suspect),
                 lite: track.lite != 0,
                 policy: track.policy,
-                options: std::array::from_fn(|place| track.options[place]),
+                options: track.options,
             }
         }))
     }
