@@ -148,8 +148,13 @@ impl World {
         let track = self.lite.track(remote, server).expect("a map").expect("sockops has seen it");
         assert!(track.known && !track.lite, "{track:?}");
         let options = (track.header_len == 32).then_some(track.options);
-        let handshake =
-            Handshake { rcv_nxt: track.contiguous, ack: track.ack, window: track.window, options };
+        let handshake = Handshake {
+            rcv_nxt: track.contiguous,
+            ack: track.ack,
+            window: track.window,
+            options,
+            unsupported: false,
+        };
         self.receiver.open(tuple, handshake, false, Policy::Normal);
 
         let is_on = random.random_ratio(9, 10);
@@ -185,7 +190,9 @@ impl World {
             option::set_window(&accepted, window.from..window.from + window.len).expect("an option");
         }
         let settings = recovery::Settings { on: is_on, policy, window };
-        let view = SocketView { rcv_nxt, bytes_received: received.into(), settings };
+        // It has sent nothing.
+        let (snd_una, snd_nxt) = (track.ack, track.ack);
+        let view = SocketView { rcv_nxt, bytes_received: received.into(), snd_una, snd_nxt, settings };
         self.connections.push(Connection { tuple, accepted, _client: client, view, size });
     }
 
@@ -298,8 +305,8 @@ impl World {
         let ours = self.receiver.track(&tuple).expect("it was opened");
         let same = (its.contiguous, its.highest, its.ack, its.window, its.payload)
             == (ours.contiguous, ours.highest, ours.ack, ours.window, ours.payload)
-            && (its.header_len, its.known, its.sack_seen, its.unsupported)
-                == (ours.header_len, ours.known, ours.sack_seen, ours.unsupported)
+            && (its.header_len, its.known, its.sack_seen, its.others >= 2)
+                == (ours.header_len, ours.known, ours.sack_seen, ours.has_others())
             && (its.header_len == 20 || its.options == ours.options);
         assert!(same, "the twins remember differently:\nkernel {its:?}\ntwin   {ours:?}\n{}", told());
         verdict

@@ -1,40 +1,59 @@
 //! Confirmation: the received checksum says where the damage was.
 //!
 //! If the checksum is right once a single field is replaced by what it should have been, then almost surely that field was
-//! damaged, and nothing else was: payload and checksum are intact. Every substitution tried is a value that is known
-//! already, so that a wrong one fits only where damage elsewhere happens to weigh as much in the sum.
+//! damaged, and nothing else was: payload and checksum are intact. Every value tried is one that is known already.
 //!
-//! PSH is not tried: of all the single wrong bits that its change would make up for, it is only one of hundreds, and the
-//! others damage payload.
+//! Only what cannot be genuine is replaced. A field that changes by itself, and carries a value that it may well have, says
+//! nothing about where the damage is: putting the value of the segment before into it changes the sum by the difference
+//! between the two, and that is what one of the many wrong bits in the payload may weigh. A time stamp that has advanced by
+//! one would make up for the lowest bit of every other byte. So
+//! * an acknowledgment number is replaced only if the socket cannot have been sent it ([`SocketView::is_plausible_ack`]);
+//! * time stamps only if they go back or jump ([`options::is_plausible`]);
+//! * a window only if it differs in a single bit, unless other fields are impossible too;
+//! * PSH, FIN and the bits of ECN never. A segment with FIN, ECE or CWR is not confirmed at all, since clearing them for
+//!   good is such a replacement.
+//!
+//! [`SocketView::is_plausible_ack`]: crate::SocketView::is_plausible_ack
 
-use crate::detect::Arrival;
 use crate::place::Bases;
+use crate::risk::Localized;
 use crate::salvage::Header;
-use crate::{Reason, Track};
-use packet::{Field, checksum};
+use crate::{Reason, Track, options};
+use packet::{Field, TcpHeader, checksum};
 
-/// Finds the header that the received checksum fits to; `None` if there is none. `payload` are the bytes behind it.
+/// Finds the header that the received checksum fits to; `None` if there is none. `base` is the received header with its
+/// constants restored.
 ///
 /// A sequence number is not replaced where the received one is a place as well, or was one: a segment that was hit elsewhere
 /// and lies behind a loss, or comes a second time, looks the same then as one whose sequence number was hit. With the usual
 /// segment sizes no single wrong bit weighs as much as the distance between two places, with powers of two it may.
 pub fn confirm(
+    damaged: &Localized<'_>,
     base: &Header,
-    payload: &[u8],
     track: &Track,
     bases: &Bases,
-    arrival: &Arrival,
 ) -> Result<Option<Header>, Reason> {
+    let is_set = |field| damaged.header.get(field) == 1;
+    if [Field::Fin, Field::Ece, Field::Cwr].into_iter().any(is_set) {
+        return Ok(None);
+    }
+    let payload = &damaged.segment[TcpHeader::LEN + base.options.len()..];
     let rest = checksum::sum(payload);
-    let fits = |header: &Header| arrival.is_right(checksum::add(header.sum(), rest));
+    let fits = |header: &Header| damaged.arrival.is_right(checksum::add(header.sum(), rest));
 
-    let substitutions = [
-        base.clone(),
-        base.with_template_options(track),
-        base.with(Field::Acknowledgment, track.ack),
-        base.with(Field::Window, u32::from(track.window)),
+    let window_bits = (base.fixed.get(Field::Window) ^ u32::from(track.window)).count_ones();
+    let with_window = |header: &Header| header.with(Field::Window, u32::from(track.window));
+    let is_ack_impossible = !damaged.view.is_plausible_ack(base.fixed.get(Field::Acknowledgment));
+    let with_ack = |header: &Header| header.with(Field::Acknowledgment, track.ack);
+    let are_options_impossible = has_impossible_options(base, track);
+
+    let single = [
+        Some(base.clone()),
+        are_options_impossible.then(|| base.with_template_options(track)),
+        is_ack_impossible.then(|| with_ack(base)),
+        (window_bits == 1).then(|| with_window(base)),
     ];
-    if let Some(header) = substitutions.into_iter().find(&fits) {
+    if let Some(header) = single.into_iter().flatten().find(&fits) {
         return Ok(Some(header));
     }
 
@@ -47,11 +66,24 @@ pub fn confirm(
         }
     }
 
-    let template = base
-        .with_template_options(track)
-        .with(Field::Acknowledgment, track.ack)
-        .with(Field::Window, u32::from(track.window));
-    Ok(Some(template).filter(fits))
+    let replaced = [is_ack_impossible, are_options_impossible, window_bits > 0];
+    if replaced.into_iter().filter(|is_replaced| *is_replaced).count() < 2 {
+        return Ok(None);
+    }
+    let mut together = with_window(base);
+    if is_ack_impossible {
+        together = with_ack(&together);
+    }
+    if are_options_impossible {
+        together = together.with_template_options(track);
+    }
+    Ok(Some(together).filter(fits))
+}
+
+/// Whether the connection carries time stamps and these cannot be its next ones.
+fn has_impossible_options(base: &Header, track: &Track) -> bool {
+    track.has_options()
+        && base.options.first_chunk().is_none_or(|received| !options::is_plausible(received, &track.options))
 }
 
 #[cfg(test)]

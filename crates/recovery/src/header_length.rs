@@ -50,7 +50,7 @@ mod tests {
     use packet::Field;
 
     fn track(header_len: u8, sack_seen: bool) -> Track {
-        let handshake = Handshake { rcv_nxt: 0, ack: 0, window: 0, options: None };
+        let handshake = Handshake { rcv_nxt: 0, ack: 0, window: 0, options: None, unsupported: false };
         let established = Track::established(&handshake, true, Policy::Normal, &Parameters::default());
         Track { header_len, sack_seen, ..established }
     }

@@ -2,8 +2,11 @@
 //!
 //! Linux pads time stamps with two NOPs in front; RFC 7323 lets them stand elsewhere in the 12 bytes. SACK blocks come from
 //! a host that receives data as well.
+//!
+//! Time stamps go forward in small steps (RFC 7323 section 5.4: a clock of 1 ms to 1 s). Those of segments that follow each
+//! other are near each other; see [`PLAUSIBLE_STAMPS`].
 
-use crate::sequence;
+use crate::sequence::distance;
 
 /// Bytes that time stamps take in a header, with the two bytes of padding.
 pub const TIME_STAMPS: usize = 12;
@@ -11,6 +14,9 @@ pub const TIME_STAMPS: usize = 12;
 pub const NOP: u8 = 1;
 /// Kind of the SACK option.
 pub const SACK: u8 = 5;
+
+/// Most ticks that a time stamp is ahead of one not long before it: about a minute of a clock of 1 ms.
+pub const PLAUSIBLE_STAMPS: u32 = 1 << 16;
 
 const END: u8 = 0;
 const KIND_TIME_STAMPS: u8 = 8;
@@ -68,14 +74,29 @@ pub fn time_stamps_at(options: &[u8; TIME_STAMPS]) -> Option<usize> {
 /// `TSval` of 12 bytes of time stamps and padding; `None` if they are something else.
 #[must_use]
 pub fn value(options: &[u8; TIME_STAMPS]) -> Option<u32> {
-    let at = time_stamps_at(options)? + 2;
+    number_at(options, time_stamps_at(options)? + 2)
+}
+
+/// `TSecr`, in the same way.
+#[must_use]
+pub fn echo(options: &[u8; TIME_STAMPS]) -> Option<u32> {
+    number_at(options, time_stamps_at(options)? + 6)
+}
+
+fn number_at(options: &[u8; TIME_STAMPS], at: usize) -> Option<u32> {
     options[at..].first_chunk().copied().map(u32::from_be_bytes)
 }
 
-/// Whether time stamps are older than those held, by `TSval`. Bytes that are no time stamps are never older.
+/// Whether a new segment of a connection that holds these time stamps may carry these options: time stamps at the same
+/// place, of which neither goes back or is far ahead.
 #[must_use]
-pub fn is_older(options: &[u8; TIME_STAMPS], held: &[u8; TIME_STAMPS]) -> bool {
-    value(options).zip(value(held)).is_some_and(|(value, held)| sequence::is_before(value, held))
+pub fn is_plausible(options: &[u8; TIME_STAMPS], held: &[u8; TIME_STAMPS]) -> bool {
+    let is_near = |number: Option<u32>, held: Option<u32>| {
+        number.zip(held).is_some_and(|(number, held)| distance(held, number) <= PLAUSIBLE_STAMPS)
+    };
+    time_stamps_at(options) == time_stamps_at(held)
+        && is_near(value(options), value(held))
+        && is_near(echo(options), echo(held))
 }
 
 /// Whether these options start with the two NOPs and the time stamp option, as Linux writes them.
@@ -124,7 +145,7 @@ mod tests {
         for (before, after) in [(&[][..], &[1u8, 0][..]), (&[1], &[0]), (&[1, 1], &[]), (&[0, 1], &[])] {
             let options: [u8; 12] = [before, &option, after].concat().try_into().expect("12");
             assert_eq!(time_stamps_at(&options), Some(before.len()));
-            assert_eq!(value(&options), Some(u32::MAX));
+            assert_eq!((value(&options), echo(&options)), (Some(u32::MAX), Some(0x0102_0304)));
         }
         assert_eq!(shape(&[&option[..], &[2, 1]].concat()), Shape::Other, "2 is no padding");
     }
@@ -142,15 +163,32 @@ mod tests {
         }
     }
 
+    fn stamped(value: u32, echo: u32) -> [u8; 12] {
+        let mut options = STAMPS;
+        options[4..8].copy_from_slice(&value.to_be_bytes());
+        options[8..].copy_from_slice(&echo.to_be_bytes());
+        options
+    }
+
     #[test]
-    fn older_is_by_serial_comparison_and_needs_two_values() {
-        let stamped = |value: u32| {
-            let mut options = STAMPS;
-            options[4..8].copy_from_slice(&value.to_be_bytes());
-            options
+    fn both_time_stamps_go_forward_and_not_far() {
+        let held = stamped(u32::MAX - 5, 70);
+        let plausible = |ahead: i32, echo: u32| {
+            is_plausible(&stamped((u32::MAX - 5).wrapping_add_signed(ahead), echo), &held)
         };
-        assert!(is_older(&stamped(u32::MAX), &stamped(0)));
-        assert!(!is_older(&stamped(5), &stamped(5)));
-        assert!(!is_older(&stamped(5), &[0; 12]));
+        assert!(plausible(0, 70) && plausible(1, 70) && plausible(0, 71));
+        assert!(plausible(1 << 16, 70 + (1 << 16)), "across the end of the numbers");
+        assert!(!plausible((1 << 16) + 1, 70) && !plausible(-1, 70));
+        assert!(!plausible(0, 71 + (1 << 16)) && !plausible(0, 69));
+    }
+
+    #[test]
+    fn plausible_options_lie_where_those_held_do() {
+        let mut moved = STAMPS;
+        moved.rotate_left(2);
+        assert!(is_plausible(&moved, &moved) && !is_plausible(&moved, &STAMPS));
+        assert!(!is_plausible(&[1; 12], &STAMPS) && !is_plausible(&[1; 12], &[1; 12]));
+        // Other padding at the same place says nothing.
+        assert!(is_plausible(&[&[0, 1], &STAMPS[2..]].concat().try_into().expect("12"), &STAMPS));
     }
 }

@@ -5,6 +5,9 @@ use crate::sequence::distance;
 
 /// Segments ahead, and as many behind, that a bold socket compares a damaged sequence number with.
 pub const BOLD_POSITIONS: u32 = 32;
+/// Segments that may be missing, or lie behind a hole, if a bold socket is to guess at all. Fewer than it compares with: the
+/// damaged segment lies behind the furthest one that came, and may itself be some segments ahead.
+pub const BOLD_HOLE: u32 = 16;
 /// Wrong bits that a bold socket bears in a sequence number.
 pub const BOLD_BITS: u32 = 2;
 
@@ -61,15 +64,18 @@ impl Policy {
 /// The one position that a damaged sequence number is nearest to, in wrong bits; `None` if there are several, or none
 /// within [`BOLD_BITS`]. The work does not depend on the damage.
 ///
-/// What came before is compared as well, though nothing is ever moved there: the number of an old duplicate is nearest to
-/// its own old place. Where the true place may be none of those compared, nothing is guessed: before S is known, and while
-/// a segment lies [`BOLD_POSITIONS`] or more behind the contiguous part. What is left is the risk that the name says, where
-/// the true place is not compared for all that: a duplicate from further behind, or from before a segment that was not
-/// whole, since segments are counted back from the contiguous part; and the first segment that is so far ahead.
+/// A number that lies behind what the socket has received is not moved: it is most likely that of an old duplicate, whose
+/// true place no list would hold. One that damage has brought forward is nearest to its own old place: what came before the
+/// contiguous part is compared as well, though nothing is ever moved there. Where the true place may be none of those
+/// compared, nothing is guessed: before S is known, and while the furthest segment lies [`BOLD_HOLE`] segments or more behind
+/// the contiguous part. What is left is the risk that the name says, where the true place is not compared for all that: a
+/// duplicate from further behind, or from before a segment that was not whole, since segments are counted back from the
+/// contiguous part, if damage brought it forward; and a segment that is [`BOLD_POSITIONS`] ahead.
 #[must_use]
 pub fn nearest(seq: u32, bases: &Bases) -> Option<u32> {
     let size = u32::from(bases.payload);
-    if size == 0 || distance(bases.contiguous, bases.highest) >= BOLD_POSITIONS * size {
+    let is_behind = (1..=bases.window).contains(&distance(seq, bases.rcv_nxt));
+    if is_behind || size == 0 || distance(bases.contiguous, bases.highest) >= BOLD_HOLE * size {
         return None;
     }
     let ahead = (0..BOLD_POSITIONS).map(|k| bases.contiguous.wrapping_add(k * size));
@@ -146,10 +152,10 @@ mod tests {
     }
 
     #[test]
-    fn behind_holes_of_32_segments_nothing_is_guessed() {
+    fn behind_holes_of_16_segments_nothing_is_guessed() {
         let with_hole = |highest| Bases { highest, ..bases(0, 1448) };
-        assert_eq!(nearest(1 << 31, &with_hole(32 * 1448 - 1)), Some(0));
-        assert_eq!(nearest(1 << 31, &with_hole(32 * 1448)), None);
+        assert_eq!(nearest(1 << 31, &with_hole(16 * 1448 - 1)), Some(0));
+        assert_eq!(nearest(1 << 31, &with_hole(16 * 1448)), None);
     }
 
     #[test]
@@ -174,6 +180,24 @@ mod tests {
             }
         }
         assert!(lured > 0, "or no old place was needed");
+    }
+
+    #[test]
+    fn a_number_behind_the_socket_is_not_moved_however_near_a_place_is() {
+        let here = 0x1357_9bdf;
+        let bases = |window| Bases { window, ..bases(here, 1448) };
+        // One bit from the next byte, and from nothing else.
+        assert_eq!(
+            (nearest(here ^ 1, &bases(1 << 20)), nearest(here ^ 1 << 11, &bases(1 << 20))),
+            (None, None)
+        );
+        assert_eq!(nearest(here ^ 1 << 5, &bases(1 << 20)), Some(here), "ahead");
+        // Further behind than the window it is no duplicate.
+        assert_eq!(here & 0x100, 0x100);
+        assert_eq!(
+            (nearest(here ^ 0x100, &bases(0x100)), nearest(here ^ 0x100, &bases(0xff))),
+            (None, Some(here))
+        );
     }
 
     #[test]

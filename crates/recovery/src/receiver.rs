@@ -166,7 +166,7 @@ impl Receiver {
     fn weigh(&mut self, damaged: &Localized<'_>, now: u64) -> Result<risk::Repair, Reason> {
         let known = self.connections.get_mut(&damaged.connection);
         let Connection { track, ranges, .. } = known.ok_or(Reason::NoConnection)?;
-        track.catch_up(damaged.view.rcv_nxt);
+        track.catch_up(&damaged.view);
         let repair = risk::assess(damaged, track, &self.parameters, now)?;
         track.advance(repair.header.fixed.get(Field::Sequence), repair.len, self.parameters.window);
         if let Some(range) = repair.damaged.clone() {

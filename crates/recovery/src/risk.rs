@@ -48,8 +48,8 @@ pub fn assess(
     parameters: &Parameters,
     now: u64,
 ) -> Result<Repair, Reason> {
-    let &Localized { connection, is_approximate, header: fixed, segment, arrival, view } = damaged;
-    if track.unsupported {
+    let &Localized { connection, is_approximate, header: fixed, segment, view, .. } = damaged;
+    if track.has_others() {
         return Err(Reason::Options);
     }
     if !track.known {
@@ -67,7 +67,7 @@ pub fn assess(
     };
 
     let base = salvage::base(&received, &connection);
-    let confirmation = confirm(&base, &segment[header_len..], track, &bases, arrival)?;
+    let confirmation = confirm(damaged, &base, track, &bases)?;
     let confirmed = confirmation.is_some();
     let mut guess = !confirmed && salvage::is_guess(&received, &base);
     let mut header = confirmation.unwrap_or_else(|| salvage::unconfirmed(&base, track));

@@ -136,6 +136,11 @@ pub fn on(policy: Policy) -> Settings {
     Settings { on: true, policy, window: None }
 }
 
+/// A socket that expects this segment, and has sent nothing that is not acknowledged.
+pub fn view(first: &Sample, settings: Settings) -> SocketView {
+    SocketView { rcv_nxt: first.seq, bytes_received: 0, snd_una: first.ack, snd_nxt: first.ack, settings }
+}
+
 /// A receiver with connections whose stream starts at [`FIRST`], and the sockets of them.
 #[derive(Debug, Clone)]
 pub struct Line {
@@ -151,9 +156,15 @@ impl Line {
     /// Opens the connection of `first`, with its options if it has any, and with Lite on.
     pub fn open(&mut self, first: &Sample, policy: Policy) {
         let options = first.options.first_chunk().copied();
-        let handshake = Handshake { rcv_nxt: first.seq, ack: first.ack, window: first.window, options };
+        let handshake = Handshake {
+            rcv_nxt: first.seq,
+            ack: first.ack,
+            window: first.window,
+            options,
+            unsupported: false,
+        };
         self.receiver.open(first.tuple(), handshake, true, policy);
-        let view = SocketView { rcv_nxt: first.seq, bytes_received: 0, settings: on(policy) };
+        let view = view(first, on(policy));
         self.host.0.insert(first.tuple(), view);
     }
 

@@ -1,5 +1,6 @@
 //! What is asked of a socket, and only for damaged segments.
 
+use crate::sequence::{is_after, is_before, signed_distance};
 use crate::{ByteWindow, Policy, Tuple};
 use std::net::Ipv6Addr;
 
@@ -21,6 +22,10 @@ pub struct SocketView {
     pub rcv_nxt: u32,
     /// Offset of `rcv_nxt` in the stream.
     pub bytes_received: u64,
+    /// First sequence number that it has sent and the other host has not acknowledged.
+    pub snd_una: u32,
+    /// Next sequence number that it will send.
+    pub snd_nxt: u32,
     /// What the application has set.
     pub settings: Settings,
 }
@@ -29,7 +34,13 @@ impl SocketView {
     /// Offset in the stream of the byte with sequence number `seq`; `None` before its start.
     #[must_use]
     pub const fn offset(&self, seq: u32) -> Option<u64> {
-        self.bytes_received.checked_add_signed(crate::sequence::signed_distance(self.rcv_nxt, seq) as i64)
+        self.bytes_received.checked_add_signed(signed_distance(self.rcv_nxt, seq) as i64)
+    }
+
+    /// Whether a new segment may acknowledge everything before `ack`: it was sent, and no more than that was acknowledged.
+    #[must_use]
+    pub const fn is_plausible_ack(&self, ack: u32) -> bool {
+        !is_before(ack, self.snd_una) && !is_after(ack, self.snd_nxt)
     }
 }
 
@@ -49,10 +60,31 @@ pub trait Sockets {
 mod tests {
     use super::*;
 
+    const VIEW: SocketView = SocketView {
+        rcv_nxt: 0,
+        bytes_received: 0,
+        snd_una: u32::MAX - 9,
+        snd_nxt: 10,
+        settings: Settings { on: true, policy: Policy::Normal, window: None },
+    };
+
+    #[test]
+    fn plausible_acknowledgments_are_of_what_is_in_flight() {
+        for (ack, plausible) in [
+            (u32::MAX - 10, false),
+            (u32::MAX - 9, true),
+            (0, true),
+            (10, true),
+            (11, false),
+            (1 << 30, false),
+        ] {
+            assert_eq!(VIEW.is_plausible_ack(ack), plausible, "{ack}");
+        }
+    }
+
     #[test]
     fn offsets_count_from_rcv_nxt_both_ways_and_never_wrap() {
-        let settings = Settings { on: true, policy: Policy::Normal, window: None };
-        let view = SocketView { rcv_nxt: 5, bytes_received: 10, settings };
+        let view = SocketView { rcv_nxt: 5, bytes_received: 10, ..VIEW };
         assert_eq!(view.offset(8), Some(13));
         assert_eq!(view.offset(u32::MAX - 4), Some(0));
         assert_eq!(view.offset(u32::MAX - 5), None);

@@ -1,12 +1,17 @@
 use super::*;
+use crate::detect::Arrival;
+use crate::options::PLAUSIBLE_STAMPS;
 use crate::sample::{ACKED, FIRST, S, Sample, hit, stamps};
-use crate::{Handshake, Parameters, Policy, salvage};
+use crate::{Handshake, Parameters, Policy, SocketView, salvage};
 
 const OLDER: u32 = 1 << 20;
+/// Bytes that the receiving host has sent and that were not acknowledged yet.
+const IN_FLIGHT: u32 = 100;
 
 /// Knows an older acknowledgment, window and time stamps than the segments of [`newer`] carry.
 fn track() -> Track {
-    let handshake = Handshake { rcv_nxt: FIRST, ack: ACKED, window: 502, options: Some(stamps(OLDER)) };
+    let options = Some(stamps(OLDER));
+    let handshake = Handshake { rcv_nxt: FIRST, ack: ACKED, window: 502, options, unsupported: false };
     let track = Track::established(&handshake, true, Policy::Normal, &Parameters::default());
     Track { payload: S, ..track }
 }
@@ -19,8 +24,23 @@ fn same() -> Sample {
 /// What is confirmed of a segment with these bits wrong.
 fn of(sample: &Sample, track: &Track, bits: &[usize]) -> Result<Option<Header>, Reason> {
     let packet = bits.iter().fold(sample.build(), |packet, bit| hit(&packet, 20, *bit));
-    let arrival = Arrival::read(&packet, false).expect("a segment");
     let received = Header::read(&packet[20..], 32).expect("a header");
+    let settings = crate::sample::on(Policy::Normal);
+    let view = SocketView {
+        rcv_nxt: track.contiguous,
+        bytes_received: 0,
+        snd_una: ACKED,
+        snd_nxt: ACKED + IN_FLIGHT,
+        settings,
+    };
+    let damaged = Localized {
+        connection: sample.tuple(),
+        is_approximate: false,
+        header: received.fixed,
+        segment: &packet[20..],
+        arrival: &Arrival::read(&packet, false).expect("a segment"),
+        view,
+    };
     let bases = Bases {
         rcv_nxt: track.contiguous,
         contiguous: track.contiguous,
@@ -28,7 +48,7 @@ fn of(sample: &Sample, track: &Track, bits: &[usize]) -> Result<Option<Header>, 
         payload: track.payload,
         window: 1 << 20,
     };
-    confirm(&salvage::base(&received, &sample.tuple()), &packet[52..], track, &bases, &arrival)
+    confirm(&damaged, &salvage::base(&received, &sample.tuple()), track, &bases)
 }
 
 /// The header of a segment as sent.
@@ -36,15 +56,82 @@ fn sent(sample: &Sample) -> Header {
     Header::read(&sample.build()[20..], 32).expect("a header")
 }
 
+/// Whether a number with one bit wrong, counted from its most significant one, is that number or up to `most` more.
+fn is_near(number: u32, bit: usize, most: u32) -> bool {
+    (number ^ 1 << (31 - bit)).wrapping_sub(number) <= most
+}
+
 #[test]
-fn damage_to_constants_acknowledgment_window_options_and_sequence_number_is_confirmed() {
+fn damage_that_makes_a_header_impossible_is_confirmed() {
     let sample = same();
+    let mut unconfirmed = 0;
     for bit in 0..256 {
-        let expected = match Field::at(bit) {
-            Some(Field::Checksum | Field::Psh) => None,
-            _ => Some(sent(&sample)),
+        let is_possible = match bit {
+            64..96 => is_near(ACKED, bit - 64, IN_FLIGHT),
+            // 0 is padding as well as 1.
+            167 | 175 => true,
+            192..224 => is_near(OLDER, bit - 192, PLAUSIBLE_STAMPS),
+            224.. => is_near(0x3039, bit - 224, PLAUSIBLE_STAMPS),
+            _ => matches!(
+                Field::at(bit),
+                Some(Field::Checksum | Field::Psh | Field::Fin | Field::Ece | Field::Cwr)
+            ),
         };
+        let expected = (!is_possible).then(|| sent(&sample));
         assert_eq!(of(&sample, &track(), &[bit]), Ok(expected), "bit {bit}");
+        unconfirmed += usize::from(is_possible);
+    }
+    // 5 of the acknowledgment number, 17 and 11 of the time stamps.
+    assert_eq!(unconfirmed, 5 + 2 + 17 + 11 + 20);
+}
+
+/// That no wrong bit in the payload is undone by putting an older value into a field that has changed by itself, though
+/// for some it would make the checksum right.
+fn no_wrong_bit_of_the_payload_is_undone(changed: &Sample, older: impl Fn(&Header) -> Header) {
+    let mut tempting = 0;
+    for bit in 256..(32 + usize::from(S)) * 8 {
+        assert_eq!(of(changed, &track(), &[bit]), Ok(None), "bit {bit}");
+        let packet = hit(&changed.build(), 20, bit);
+        let arrival = Arrival::read(&packet, false).expect("a segment");
+        let header = older(&Header::read(&packet[20..], 32).expect("a header"));
+        tempting += usize::from(arrival.is_right(checksum::add(header.sum(), checksum::sum(&packet[52..]))));
+    }
+    assert!(tempting > usize::from(S) / 8, "only {tempting} bits would be undone");
+}
+
+#[test]
+fn a_time_stamp_that_advances_by_one_undoes_no_payload_bit_of_weight_one() {
+    for ahead in [1, 4, 1 << 10, PLAUSIBLE_STAMPS] {
+        let newer = Sample { options: stamps(OLDER + ahead).to_vec(), ..same() };
+        no_wrong_bit_of_the_payload_is_undone(&newer, |header| header.with_template_options(&track()));
+    }
+    let mut options = stamps(OLDER);
+    options[11] += 1;
+    let echoing = Sample { options: options.to_vec(), ..same() };
+    no_wrong_bit_of_the_payload_is_undone(&echoing, |header| header.with_template_options(&track()));
+}
+
+#[test]
+fn an_acknowledgment_that_advances_undoes_no_payload_bit() {
+    for ahead in [1, 64] {
+        let newer = Sample { ack: ACKED + ahead, ..same() };
+        no_wrong_bit_of_the_payload_is_undone(&newer, |header| header.with(Field::Acknowledgment, ACKED));
+    }
+}
+
+#[test]
+fn a_window_that_changes_by_a_power_of_two_and_several_bits_undoes_no_payload_bit() {
+    // 502 and 512 differ in more than one bit; so do 502 and 504.
+    let wider = Sample { window: 504, ..same() };
+    assert_eq!((0x1f6_u16 ^ 0x1f8).count_ones(), 3);
+    no_wrong_bit_of_the_payload_is_undone(&wider, |header| header.with(Field::Window, 502));
+}
+
+#[test]
+fn a_fin_or_ecn_bit_that_was_meant_undoes_no_payload_bit() {
+    for (flag, field) in [(crate::sample::FIN, Field::Fin), (0x40, Field::Ece), (0x80, Field::Cwr)] {
+        let meant = Sample { flags: crate::sample::ACK | flag, ..same() };
+        no_wrong_bit_of_the_payload_is_undone(&meant, |header| header.with(field, 0));
     }
 }
 
@@ -59,6 +146,13 @@ fn damage_to_payload_is_confirmed_by_nothing() {
 fn several_fields_are_replaced_together_only_by_the_template() {
     // One bit each in acknowledgment, window and the echoed time stamp.
     assert_eq!(of(&same(), &track(), &[64, 113, 255]), Ok(Some(sent(&same()))));
+    // Two of them do, and then the window may be any.
+    assert_eq!(of(&same(), &track(), &[64, 113, 114]), Ok(Some(sent(&same()))));
+    assert_eq!(of(&same(), &track(), &[113, 255]), Ok(Some(sent(&same()))));
+    // The window alone, if more than one bit of it is wrong, may have changed by itself.
+    assert_eq!(of(&same(), &track(), &[113, 114]), Ok(None));
+    // The last bit of the acknowledgment number may be meant.
+    assert_eq!(of(&same(), &track(), &[95, 113]), Ok(None));
     // Sequence number and window: no substitution does both.
     assert_eq!(of(&same(), &track(), &[32, 112]), Ok(None));
 }

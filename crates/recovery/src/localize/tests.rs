@@ -8,7 +8,7 @@ type Tracks = BTreeMap<Tuple, Track>;
 /// Connections from port 80 to these ports, each expecting its own sequence number.
 fn tracks(connections: &[(u16, u32)]) -> Tracks {
     let of = |&(local_port, rcv_nxt): &(u16, u32)| {
-        let handshake = Handshake { rcv_nxt, ack: ACKED, window: 502, options: None };
+        let handshake = Handshake { rcv_nxt, ack: ACKED, window: 502, options: None, unsupported: false };
         let track = Track::established(&handshake, true, Policy::Normal, &Parameters::default());
         (Sample { local_port, ..Sample::default() }.tuple(), Track { payload: S, ..track })
     };

@@ -3,7 +3,7 @@ use crate::sample::{Sample, sack, stamps};
 use crate::{Handshake, Parameters, Policy};
 
 fn track(options: Option<[u8; 12]>) -> Track {
-    let handshake = Handshake { rcv_nxt: 0, ack: 111, window: 222, options };
+    let handshake = Handshake { rcv_nxt: 0, ack: 111, window: 222, options, unsupported: false };
     Track::established(&handshake, true, Policy::Normal, &Parameters::default())
 }
 

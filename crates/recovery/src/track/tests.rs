@@ -10,8 +10,14 @@ const PARAMETERS: Parameters = Parameters {
 };
 
 fn track(options: Option<[u8; 12]>) -> Track {
-    let handshake = Handshake { rcv_nxt: FIRST, ack: ACKED, window: 502, options };
+    let handshake = Handshake { rcv_nxt: FIRST, ack: ACKED, window: 502, options, unsupported: false };
     Track::established(&handshake, true, Policy::Normal, &PARAMETERS)
+}
+
+/// A socket that has sent nothing since the handshake.
+fn view(rcv_nxt: u32) -> SocketView {
+    let settings = crate::sample::on(Policy::Normal);
+    SocketView { rcv_nxt, bytes_received: 0, snd_una: ACKED, snd_nxt: ACKED, settings }
 }
 
 impl Track {
@@ -66,9 +72,9 @@ fn the_numbers_wrap() {
     let after = track.after(&Sample { seq: u32::MAX - 99, ..Sample::default() });
     assert_eq!((after.contiguous, after.highest), (436, 436));
     let mut behind = after;
-    behind.catch_up(u32::MAX);
+    behind.catch_up(&view(u32::MAX));
     assert_eq!(behind, after, "a socket that is behind changes nothing");
-    behind.catch_up(1000);
+    behind.catch_up(&view(1000));
     assert_eq!((behind.contiguous, behind.highest), (1000, 1000));
 }
 
@@ -114,11 +120,118 @@ fn the_newest_time_stamps_are_kept_wherever_they_stand() {
 }
 
 #[test]
-fn options_come_and_go_with_right_segments() {
-    let plain = track(Some(stamps(9))).after(&Sample::default());
-    assert_eq!((plain.header_len, plain.known), (20, true));
-    let stamped = plain.after(&with_options(&stamps(5)));
-    assert_eq!((stamped.header_len, stamped.template()), (32, &stamps(5)[..]), "what was held is void");
+fn the_first_segment_with_and_without_time_stamps_shows_the_length_of_the_header() {
+    let unknown = Track::unknown(FIRST, true, Policy::Normal, &PARAMETERS);
+    assert_eq!((unknown.header_len, unknown.known, unknown.template()), (0, false, &[][..]));
+    let plain = unknown.after(&Sample::default());
+    assert_eq!((plain.header_len, plain.known, plain.contiguous), (20, true, FIRST + 536));
+    let stamped = unknown.after(&with_options(&stamps(1 << 31)));
+    assert_eq!((stamped.header_len, stamped.known, stamped.template()), (32, true, &stamps(1 << 31)[..]));
+    // SACK blocks alone do not.
+    for options in [sack().to_vec(), [stamps(3), sack()].concat()] {
+        let after = unknown.after(&with_options(&options));
+        assert_eq!(after, Track { sack_seen: true, ..unknown });
+    }
+    let other = unknown.after(&with_options(&[1, 1, 1, 1]));
+    assert_eq!(other, Track { others: 1, ..unknown });
+}
+
+#[test]
+fn one_segment_with_damaged_options_changes_nothing_but_the_count_of_others() {
+    let mut damaged = stamps(9);
+    damaged[2] ^= 1;
+    let stamped = track(Some(stamps(7)));
+    for other in [&damaged[..], &[], &sack(), &[1; 4]] {
+        let other = Sample { ack: ACKED + 9, window: 9, ..with_options(other) };
+        let after = stamped.after(&other);
+        assert_eq!(after, Track { others: 1, ..stamped }, "not even its end");
+        assert!(!after.has_others());
+        // Without payload it does not even count.
+        assert_eq!(stamped.after(&Sample { payload: Vec::new(), ..other.clone() }), stamped);
+        // The next one that fits, and has payload, ends it.
+        let empty = Sample { payload: Vec::new(), ..with_options(&stamps(8)) };
+        assert_eq!(after.after(&empty).others, 1);
+        assert_eq!(after.after(&with_options(&stamps(8))).others, 0);
+        // A second one in a row is meant.
+        let second = after.after(&other);
+        assert!(second.has_others());
+        assert_eq!((second.others, second.after(&other).others), (2, 2));
+        assert!(!second.after(&with_options(&stamps(8))).has_others());
+    }
+    let plain = track(None);
+    for other in [&stamps(9)[..], &[stamps(9), sack()].concat(), &[1; 4]] {
+        assert_eq!(plain.after(&with_options(other)), Track { others: 1, ..plain });
+    }
+}
+
+#[test]
+fn options_of_the_handshake_that_cannot_be_restored_are_for_ever() {
+    let handshake =
+        Handshake { rcv_nxt: FIRST, ack: ACKED, window: 502, options: Some(stamps(7)), unsupported: true };
+    let signed = Track::established(&handshake, true, Policy::Normal, &PARAMETERS);
+    assert!(signed.has_others());
+    for segment in [with_options(&stamps(8)), Sample::default()] {
+        assert_eq!(signed.after(&segment).others, 3);
+    }
+}
+
+#[test]
+fn a_far_time_stamp_is_taken_when_a_second_one_agrees() {
+    const FAR: u32 = 1 << 30;
+    let held = track(Some(stamps(7)));
+    let once = held.after(&Sample { ack: ACKED + 9, window: 9, ..with_options(&stamps(FAR)) });
+    assert_eq!((once.template(), once.suspect), (&stamps(7)[..], Some(FAR)));
+    assert_eq!((once.ack, once.window, once.contiguous), (ACKED, 502, FIRST + 536), "nor its acknowledgment");
+    // The true ones go on, and what is far is forgotten.
+    let on = once.after(&with_options(&stamps(8)));
+    assert_eq!((on.template(), on.suspect), (&stamps(8)[..], None));
+    // An older one that was overtaken does not end the suspicion.
+    assert_eq!(once.after(&with_options(&stamps(6))), once);
+    // A second one agrees, up to a minute later.
+    for later in [0, 1, PLAUSIBLE_STAMPS] {
+        let taken = once.after(&Sample { ack: ACKED + 9, ..with_options(&stamps(FAR + later)) });
+        assert_eq!((taken.template(), taken.suspect), (&stamps(FAR + later)[..], None));
+        assert_eq!(taken.ack, ACKED + 9);
+    }
+    for other in [FAR - 1, FAR + PLAUSIBLE_STAMPS + 1, 5 * (FAR / 2)] {
+        let after = once.after(&with_options(&stamps(other)));
+        assert_eq!((after.template(), after.suspect), (&stamps(7)[..], Some(other)), "{other}");
+    }
+    // SACK blocks behind them change nothing in this.
+    let both = once.after(&with_options(&[stamps(FAR + 1), sack()].concat()));
+    assert_eq!((both.template(), both.suspect), (&stamps(FAR + 1)[..], None));
+    // One that comes from far below is far as well: PAWS would refuse what is older by more than a minute.
+    let back = track(Some(stamps(FAR))).after(&with_options(&stamps(7)));
+    assert_eq!(back.suspect, Some(7));
+}
+
+#[test]
+fn time_stamps_a_minute_apart_are_near() {
+    let held = track(Some(stamps(1 << 20)));
+    let after = |ahead: i32| held.after(&with_options(&stamps((1u32 << 20).wrapping_add_signed(ahead))));
+    assert_eq!(after(1 << 16).template(), stamps((1 << 20) + (1 << 16)));
+    assert_eq!(after((1 << 16) + 1).suspect, Some((1 << 20) + (1 << 16) + 1));
+    assert_eq!((after(-1 << 16).suspect, after((-1 << 16) - 1).suspect.is_some()), (None, true));
+    assert_eq!(after(-1 << 16).template(), stamps(1 << 20));
+    // What was held before Lite was switched on is no measure.
+    let unknown = Track { known: false, ..held };
+    assert_eq!(unknown.after(&with_options(&stamps(1 << 30))).template(), stamps(1 << 30));
+}
+
+#[test]
+fn an_acknowledgment_that_cannot_be_is_replaced_by_what_the_socket_knows() {
+    let injected = track(None).after(&Sample { ack: ACKED + (1 << 30), ..Sample::default() });
+    assert_eq!(injected.ack, ACKED + (1 << 30), "nobody could tell");
+    // As long as it stays, true ones are old.
+    assert_eq!(injected.after(&Sample { ack: ACKED + 5, ..Sample::default() }).ack, ACKED + (1 << 30));
+    let mut told = injected;
+    told.catch_up(&SocketView { snd_una: ACKED + 5, snd_nxt: ACKED + 50, ..view(FIRST) });
+    assert_eq!(told.ack, ACKED + 5);
+    for (held, left) in [(4, 5), (5, 5), (20, 20), (50, 50), (51, 5)] {
+        let mut track = Track { ack: ACKED + held, ..track(None) };
+        track.catch_up(&SocketView { snd_una: ACKED + 5, snd_nxt: ACKED + 50, ..view(FIRST) });
+        assert_eq!(track.ack, ACKED + left);
+    }
 }
 
 #[test]
@@ -130,17 +243,8 @@ fn sack_blocks_are_noticed_and_bring_new_time_stamps() {
     let mut padded_behind = stamps(7);
     padded_behind.rotate_left(2);
     assert_eq!(track(Some(padded_behind)).after(&both).template(), padded_behind);
-    let without = track(None).after(&both);
-    assert_eq!((without.header_len, without.sack_seen), (20, true), "they are no template by themselves");
     assert!(track(None).after(&with_options(&sack())).sack_seen);
     assert!(!Track { known: false, ..track(None) }.after(&both).known);
-}
-
-#[test]
-fn other_options_with_data_cannot_be_restored() {
-    let other = with_options(&[1, 1, 1, 1]);
-    assert!(track(None).after(&other).unsupported);
-    assert!(!track(None).after(&Sample { payload: Vec::new(), ..other }).unsupported);
 }
 
 #[test]

@@ -54,12 +54,57 @@ fn a_connection_may_become_known_by_being_switched() {
 }
 
 #[test]
-fn options_that_cannot_be_restored_end_repair_for_good() {
+fn options_that_cannot_be_restored_twice_in_a_row_end_repair_until_others_come() {
     let first = Sample::default();
     let mut line = Line::after(&first, Policy::Bold);
-    let second = Sample { options: vec![30, 4, 0, 0], ..next(&first) };
-    assert_eq!(line.take(&mut second.build()), Verdict::Pass);
-    assert_eq!(line.take(&mut hit(&next(&second).build(), 20, 130)), Verdict::Discard(Reason::Options));
+    let connection = first.tuple();
+    let second = next(&first);
+    let third = next(&second).build();
+    let damaged = || hit(&third, 20, 130);
+    let take_right = |line: &mut Line, options: &[u8]| {
+        assert_eq!(
+            line.take(&mut Sample { options: options.to_vec(), ..second.clone() }.build()),
+            Verdict::Pass
+        );
+    };
+    take_right(&mut line, &[30, 4, 0, 0]);
+    line.receive(&connection, 536);
+    assert_eq!(line.clone().take(&mut damaged()), accepted(false, 536), "one may have been damaged");
+    take_right(&mut line, &[30, 4, 0, 0]);
+    assert_eq!(line.take(&mut damaged()), Verdict::Discard(Reason::Options));
+    take_right(&mut line, &[]);
+    assert_eq!(line.take(&mut damaged()), accepted(false, 536));
+}
+
+#[test]
+fn options_of_the_handshake_that_cannot_be_restored_forbid_repair_for_ever() {
+    let first = Sample::default();
+    let mut line = Line::new(Parameters::default());
+    let handshake = Handshake {
+        rcv_nxt: first.seq,
+        ack: first.ack,
+        window: first.window,
+        options: None,
+        unsupported: true,
+    };
+    line.open(&first, Policy::Normal);
+    line.receiver.open(first.tuple(), handshake, true, Policy::Normal);
+    assert_eq!(line.take(&mut first.build()), Verdict::Pass);
+    assert_eq!(line.take(&mut hit(&next(&first).build(), 20, 130)), Verdict::Discard(Reason::Options));
+}
+
+#[test]
+fn an_injected_acknowledgment_does_not_stall_repairs() {
+    let first = Sample { options: stamps(7).to_vec(), ..Sample::default() };
+    let mut line = Line::after(&first, Policy::Normal);
+    // Right ports and a right checksum, all else made up: the socket refuses it, and cannot be asked for right segments.
+    let injected = Sample { ack: first.ack.wrapping_add(1 << 30), seq: FIRST + 7, ..first.clone() };
+    assert_eq!(line.take(&mut injected.build()), Verdict::Pass);
+    let second = next(&first).build();
+    let mut damaged = hit(&second, 20, (second.len() - 21) * 8);
+    assert_eq!(line.take(&mut damaged), accepted(false, 536));
+    let header = TcpHeader::read(&damaged[20..]).expect("20 bytes");
+    assert_eq!(header.get(Field::Acknowledgment), first.ack, "with the other number TCP would drop it");
 }
 
 #[test]

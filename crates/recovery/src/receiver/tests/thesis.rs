@@ -1,7 +1,7 @@
 //! Thesis mode (TL-03): only checksums are wrong, and only checksums are repaired.
 
 use super::*;
-use crate::sample::Host;
+use crate::sample::{Host, view};
 use crate::{Settings, SocketView, Sockets};
 use std::net::Ipv6Addr;
 
@@ -10,7 +10,7 @@ fn receiver() -> Receiver {
 }
 
 fn host(settings: Settings) -> Host {
-    let view = SocketView { rcv_nxt: FIRST, bytes_received: 0, settings };
+    let view = view(&Sample::default(), settings);
     Host([(Sample::default().tuple(), view)].into())
 }
 
