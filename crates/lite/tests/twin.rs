@@ -35,6 +35,19 @@ struct Connection {
     view: SocketView,
     /// Payload of its full segments.
     size: u32,
+    habit: Habit,
+}
+
+/// What the options of a connection mostly are: right segments teach some things only when two agree.
+#[derive(Clone, Copy)]
+enum Habit {
+    Usual,
+    /// Options that cannot be repaired.
+    Others,
+    /// Time stamps far ahead of those held.
+    Jumps,
+    /// SACK blocks.
+    Blocks,
 }
 
 /// The sockets as the kernel has them.
@@ -193,7 +206,13 @@ impl World {
         // It has sent nothing.
         let (snd_una, snd_nxt) = (track.ack, track.ack);
         let view = SocketView { rcv_nxt, bytes_received: received.into(), snd_una, snd_nxt, settings };
-        self.connections.push(Connection { tuple, accepted, _client: client, view, size });
+        let habit = match random.random_range(0..20) {
+            0 => Habit::Others,
+            1 => Habit::Jumps,
+            2 | 3 => Habit::Blocks,
+            _ => Habit::Usual,
+        };
+        self.connections.push(Connection { tuple, accepted, _client: client, view, size, habit });
     }
 
     /// A packet as the other host of one of the connections would send it, mostly.
@@ -224,7 +243,7 @@ impl World {
             16 => 1,
             _ => random.random_range(0..connection.size),
         };
-        let options = options(track, random);
+        let options = options(track, connection.habit, random);
         let ack = if random.random_ratio(4, 5) {
             track.ack
         } else {
@@ -374,19 +393,35 @@ fn sockets_of(tuple: &Tuple) -> (SocketAddr, SocketAddr) {
 }
 
 /// Options as the connection carries them, mostly.
-fn options(track: &recovery::Track, random: &mut impl Rng) -> Vec<u8> {
+fn options(track: &recovery::Track, habit: Habit, random: &mut impl Rng) -> Vec<u8> {
     let mut options = if track.header_len == 32 {
-        let held = u32::from_be_bytes(track.options[4..8].try_into().expect("four bytes"));
-        let stamp = held.wrapping_add(random.random_range(0..5)).wrapping_sub(1);
+        let [held, echoed] =
+            [4, 8].map(|at| u32::from_be_bytes(track.options[at..at + 4].try_into().expect("four bytes")));
+        let ahead = match (habit, random.random_range(0..10)) {
+            (Habit::Jumps, 0..8) => random.random_range(100_000..100_010),
+            // As far as is plausible, or a little further.
+            (_, 8) => random.random_range(0xfffe..0x1_0003),
+            _ => 0,
+        };
+        let stamp = held.wrapping_add(ahead + random.random_range(0..5)).wrapping_sub(1);
+        let echo = match random.random_range(0..20) {
+            0..16 => echoed.wrapping_add(random.random_range(0..3)),
+            16 => echoed.wrapping_add(random.random_range(0xfffe..0x1_0003)),
+            _ => random.random(),
+        };
         let mut options = vec![1, 1, 8, 10];
         options.extend(stamp.to_be_bytes());
-        options.extend(random.random::<u32>().to_be_bytes());
+        options.extend(echo.to_be_bytes());
         options
     } else {
         Vec::new()
     };
-    match random.random_range(0..400) {
-        // Once only: it never repairs again.
+    let kind = match (habit, random.random_range(0..400)) {
+        (Habit::Blocks, 200..) => 1,
+        (_, kind) => kind,
+    };
+    match kind {
+        _ if matches!(habit, Habit::Others) && kind % 8 != 0 => options.extend([30, 4, 0, 0]),
         0 => options.extend([30, 4, 0, 0]),
         1..20 => {
             let blocks = random.random_range(1..=if options.is_empty() { 4 } else { 3 });
