@@ -169,6 +169,9 @@ impl Receiver {
         track.catch_up(&damaged.view);
         let repair = risk::assess(damaged, track, &self.parameters, now)?;
         track.advance(repair.header.fixed.get(Field::Sequence), repair.len, self.parameters.window);
+        if repair.acceptance.confirmed {
+            track.learn_confirmed(&repair.header.options);
+        }
         if let Some(range) = repair.damaged.clone() {
             ranges.note(range);
         }

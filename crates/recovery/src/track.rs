@@ -230,6 +230,14 @@ impl Track {
         true
     }
 
+    /// Takes the time stamps of a segment whose repair is confirmed: the kernel will remember them and refuse older ones (RFC 7323
+    /// section 5.3), so that what is repaired later must not carry those.
+    pub fn learn_confirmed(&mut self, options: &[u8]) {
+        if self.has_options() {
+            self.learn_stamps(options);
+        }
+    }
+
     /// Takes note that the kernel gets `room` sequence numbers from `seq` on. What is further than `window` from the
     /// contiguous part is not believed.
     pub fn advance(&mut self, seq: u32, room: u32, window: u32) {
