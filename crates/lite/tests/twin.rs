@@ -280,7 +280,7 @@ impl World {
         segment[20..20 + options.len()].copy_from_slice(&options);
         random.fill_bytes(&mut segment[20 + options.len()..]);
         let mut packet = in_ip(self.variant.is_ipv6, segment);
-        if random.random_ratio(1, 100) {
+        if random.random_ratio(1, 30) {
             self.explain_twice(connection, &mut packet, random);
         }
         (number, packet)
@@ -299,7 +299,8 @@ impl World {
             (Field::Sequence, connection.view.rcv_nxt),
         ];
         let (first, second) = (fields[random.random_range(0..5)], fields[random.random_range(0..5)]);
-        let by = random.random_range(1..2000);
+        // A window is confirmed where a single bit differs.
+        let by = if random.random() { 1 << random.random_range(0..11) } else { random.random_range(1..2000) };
         // The checksum is that of the first one as it should be, the second one as it is.
         let sent = header.with(first.0, first.1).with(second.0, second.1.wrapping_add(by));
         let change =
