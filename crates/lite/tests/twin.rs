@@ -2,7 +2,7 @@
 //!
 //! Sockets are real, so that what the programs ask the kernel is true; the packets are not delivered (`BPF_PROG_TEST_RUN`), so that both twins stay at
 //! what they have learned. `LITE_TWIN_CASES` says how many packets (default a million); the counts by outcome and by field are printed, and none may be
-//! too small to mean anything.
+//! too small to mean anything. A second test does the same with bytes that no host would send (`LITE_TWIN_WILD_CASES`, default 200 000).
 
 mod ground;
 
@@ -20,8 +20,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// Packets with the same sockets: what is in order moves on with each, and the kernel's receive point does not.
+/// Packets with the same sockets, mostly: what is in order moves on with each, and the kernel's receive point does not.
 const PACKETS_OF_A_GENERATION: u64 = 400;
+/// The same, one time in [`LONG_ONE_IN`]: so many that ranges overflow.
+const PACKETS_OF_A_LONG_GENERATION: u64 = 4000;
+const LONG_ONE_IN: u32 = 30;
 /// An hour: what the clocks of the twins differ by buys no guess.
 const NEVER: u64 = 3_600_000_000_000;
 
@@ -33,6 +36,19 @@ struct Connection {
     view: SocketView,
     /// Payload of its full segments.
     size: u32,
+    habit: Habit,
+}
+
+/// What the options of a connection mostly are: right segments teach some things only when two agree.
+#[derive(Clone, Copy)]
+enum Habit {
+    Usual,
+    /// Options that cannot be repaired.
+    Others,
+    /// Time stamps far ahead of those held.
+    Jumps,
+    /// SACK blocks.
+    Blocks,
 }
 
 /// The sockets as the kernel has them.
@@ -62,15 +78,18 @@ struct Variant {
     /// More than an approximate search goes through.
     crowded: bool,
     limited: bool,
+    /// Half of all sequence numbers may be places, and segments are tiny: several connections come into question.
+    wide: bool,
 }
 
-const VARIANTS: [Variant; 8] = {
+const VARIANTS: [Variant; 9] = {
     let plain = Variant {
         is_ipv6: false,
         time_stamps: true,
         localization: Localization::Bits(4),
         crowded: false,
         limited: false,
+        wide: false,
     };
     [
         plain,
@@ -81,15 +100,23 @@ const VARIANTS: [Variant; 8] = {
         Variant { localization: Localization::SourcePort, is_ipv6: true, ..plain },
         Variant { localization: Localization::SourcePort, crowded: true, time_stamps: false, ..plain },
         Variant { localization: Localization::Exact, ..plain },
+        Variant { wide: true, ..plain },
     ]
 };
+
+impl Variant {
+    /// How far behind a base a position may lie, in bytes.
+    const fn window(&self) -> u32 {
+        if self.wide { 1 << 30 } else { 1 << 20 }
+    }
+}
 
 impl World {
     fn new(ground: &Ground, variant: Variant) -> Self {
         let parameters = Parameters {
             mode: Mode::Recovery,
             localization: variant.localization,
-            window: 1 << 20,
+            window: variant.window(),
             guess_interval_ns: if variant.limited { NEVER } else { 0 },
             guess_burst: 3,
         };
@@ -162,9 +189,19 @@ impl World {
             option::switch(&accepted, true).expect("an option");
             self.receiver.switch(tuple, true, policy, rcv_nxt);
         }
-        let window = random
-            .random_ratio(1, 5)
-            .then(|| ByteWindow { from: random.random_range(0..3000), len: random.random_range(1..20_000) });
+        // 512 is where a hit sequence number is a place again.
+        let sizes = if self.variant.wide { [1, 1, 2, 4, 100] } else { [524, 512, 1448, 100, 1428] };
+        let size = sizes[random.random_range(0..5)];
+        let window = random.random_ratio(1, 5).then(|| {
+            // Often whole segments, so that segments touch its ends.
+            let from = if random.random() { random.random_range(0..3000) } else { received.into() };
+            let len = if random.random() {
+                random.random_range(1..20_000)
+            } else {
+                u64::from(size) * random.random_range(1..9)
+            };
+            ByteWindow { from, len }
+        });
         if let Some(window) = window {
             option::set_window(&accepted, window.from..window.from + window.len).expect("an option");
         }
@@ -177,9 +214,13 @@ impl World {
         // It had sent nothing before.
         let (snd_una, snd_nxt) = (track.ack, track.ack.wrapping_add(in_flight));
         let view = SocketView { rcv_nxt, bytes_received: received.into(), snd_una, snd_nxt, settings };
-        // 512 is where a hit sequence number is a place again.
-        let size = [524, 512, 1448, 100, 1428][random.random_range(0..5)];
-        self.connections.push(Connection { tuple, accepted, client, view, size });
+        let habit = match random.random_range(0..20) {
+            0 => Habit::Others,
+            1 => Habit::Jumps,
+            2 | 3 => Habit::Blocks,
+            _ => Habit::Usual,
+        };
+        self.connections.push(Connection { tuple, accepted, client, view, size, habit });
     }
 
     /// A packet as the other host of one of the connections would send it, mostly.
@@ -190,11 +231,23 @@ impl World {
         let base =
             [track.contiguous, track.contiguous, track.contiguous, connection.view.rcv_nxt, track.highest]
                 [random.random_range(0..5)];
-        let seq = match random.random_range(0..12) {
-            0..8 => base,
-            8 => base.wrapping_add(connection.size * random.random_range(1..5)),
-            9 => base.wrapping_sub(connection.size),
-            10 => base.wrapping_add(random.random_range(0..3000)),
+        let seq = match random.random_range(0..40) {
+            0..25 => base,
+            25..29 => base.wrapping_add(connection.size * random.random_range(1..5)),
+            29 => base.wrapping_add(connection.size * random.random_range(5..40)),
+            30..32 => base.wrapping_sub(connection.size),
+            32..34 => base.wrapping_sub(connection.size * random.random_range(2..36)),
+            34..36 => base.wrapping_add(random.random_range(0..3000)),
+            // About as far as the window lets it.
+            36 => {
+                let most = self.variant.window() / connection.size;
+                base.wrapping_add(connection.size * random.random_range(most - 2..most + 2))
+            }
+            // An old number that damage has brought forward, often the oldest one that is compared with.
+            37 => {
+                let behind = if random.random() { 32 } else { random.random_range(1..34) };
+                base.wrapping_sub(connection.size * behind) ^ 1 << random.random_range(20..32)
+            }
             _ => random.random(),
         };
         let payload = match random.random_range(0..20) {
@@ -203,7 +256,7 @@ impl World {
             16 => 1,
             _ => random.random_range(0..connection.size),
         };
-        let options = options(track, random);
+        let options = options(track, connection.habit, random);
         let ack = acknowledgment(&connection.view, track, random);
         let window = match random.random_range(0..20) {
             0..17 => u32::from(track.window),
@@ -213,6 +266,8 @@ impl World {
         let push = u32::from(random.random_ratio(1, 4));
         let fin = u32::from(random.random_ratio(1, 30));
         let echo = u32::from(random.random_ratio(1, 60));
+        // What is no data segment of an established connection.
+        let other = random.random_range(0..300);
         let mut segment = vec![0; 20 + options.len() + payload as usize];
         TcpHeader::read(&[0; 20])
             .expect("20 bytes")
@@ -221,7 +276,9 @@ impl World {
             .with(Field::Sequence, seq)
             .with(Field::Acknowledgment, ack)
             .with(Field::DataOffset, 5 + options.len() as u32 / 4)
-            .with(Field::Ack, 1)
+            .with(Field::Ack, u32::from(other != 0))
+            .with(Field::Syn, u32::from(other == 1))
+            .with(Field::Rst, u32::from(other == 2))
             .with(Field::Psh, push)
             .with(Field::Fin, fin)
             .with(Field::Ece, echo)
@@ -229,7 +286,34 @@ impl World {
             .write(&mut segment);
         segment[20..20 + options.len()].copy_from_slice(&options);
         random.fill_bytes(&mut segment[20 + options.len()..]);
-        (number, in_ip(self.variant.is_ipv6, segment))
+        let mut packet = in_ip(self.variant.is_ipv6, segment);
+        if random.random_ratio(1, 30) {
+            self.explain_twice(connection, &mut packet, random);
+        }
+        (number, packet)
+    }
+
+    /// Makes two fields differ by as much from what is known of them, so that the checksum is right with either restored.
+    fn explain_twice(&self, connection: &Connection, packet: &mut [u8], random: &mut impl Rng) {
+        let track = self.receiver.track(&connection.tuple).expect("it was opened");
+        let segment = &mut packet[if self.variant.is_ipv6 { 40 } else { 20 }..];
+        let header = TcpHeader::read(segment).expect("it was built");
+        let fields = [
+            (Field::Acknowledgment, track.ack),
+            (Field::Window, track.window.into()),
+            (Field::Sequence, track.contiguous),
+            (Field::Sequence, track.highest),
+            (Field::Sequence, connection.view.rcv_nxt),
+        ];
+        let (first, second) = (fields[random.random_range(0..5)], fields[random.random_range(0..5)]);
+        // A window is confirmed where a single bit differs.
+        let by = if random.random() { 1 << random.random_range(0..11) } else { random.random_range(1..2000) };
+        // The checksum is that of the first one as it should be, the second one as it is.
+        let sent = header.with(first.0, first.1).with(second.0, second.1.wrapping_add(by));
+        let change =
+            checksum::add(sent.with(Field::Checksum, 0).sum(), !header.with(Field::Checksum, 0).sum());
+        let sum = checksum::add(!(header.get(Field::Checksum) as u16), change);
+        sent.with(first.0, first.1.wrapping_add(by)).with(Field::Checksum, u32::from(!sum)).write(segment);
     }
 
     /// Gives the packet to both, and says what became of it.
@@ -261,9 +345,9 @@ impl World {
     }
 
     /// What both counted, and noted of each connection.
-    fn compare_counters(&self) {
+    fn compare_counters(&self, case: u64) {
         let counters = self.receiver.counters();
-        assert_counted("all", &self.lite.totals().expect("a map"), counters);
+        assert_counted(case, &self.lite.totals().expect("a map"), counters);
         for connection in &self.connections {
             let stats = option::stats(&connection.accepted).expect("an option");
             let counters = self.receiver.connection_counters(&connection.tuple).expect("it was opened");
@@ -272,17 +356,21 @@ impl World {
             assert_eq!(
                 (stats.damaged, stats.accepted, stats.bytes),
                 (counters.damaged - unasked, counters.accepted, counters.bytes),
-                "{:?}",
+                "counted by case {case}: damaged, accepted and bytes of {:?}",
                 connection.tuple
             );
             let noted = option::ranges(&connection.accepted).expect("an option");
             let ranges = self.receiver.ranges(&connection.tuple).expect("it was opened");
-            assert_eq!((noted.ranges.as_slice(), noted.overflow), (ranges.held(), ranges.has_overflowed()));
+            assert_eq!(
+                (noted.ranges.as_slice(), noted.overflow),
+                (ranges.held(), ranges.has_overflowed()),
+                "noted by case {case}"
+            );
         }
     }
 }
 
-fn assert_counted(what: &str, its: &Totals, ours: &recovery::Counters) {
+fn assert_counted(case: u64, its: &Totals, ours: &recovery::Counters) {
     let counted =
         (its.damaged, its.accepted, its.confirmed, its.guessed, its.out_of_order, its.approximate, its.bytes);
     let expected = (
@@ -296,11 +384,16 @@ fn assert_counted(what: &str, its: &Totals, ours: &recovery::Counters) {
     );
     assert_eq!(
         counted, expected,
-        "{what}: damaged, accepted, confirmed, guessed, out of order, approximate, bytes"
+        "counted by case {case}: damaged, accepted, confirmed, guessed, out of order, approximate, bytes"
     );
-    assert_eq!(its.unverifiable, ours.unverifiable, "{what}: unverifiable");
+    assert_eq!(its.unverifiable, ours.unverifiable, "counted by case {case}: unverifiable");
     for reason in Reason::ALL {
-        assert_eq!(its.discarded_for(reason), ours.discarded(reason), "{what}: {}", reason.name());
+        assert_eq!(
+            its.discarded_for(reason),
+            ours.discarded(reason),
+            "counted by case {case}: {}",
+            reason.name()
+        );
     }
 }
 
@@ -346,39 +439,26 @@ fn acknowledgment(view: &SocketView, track: &recovery::Track, random: &mut impl 
     }
 }
 
-/// A time stamp after the one held: mostly a little later, or at the edges of what is near.
-fn stamp(held: u32, suspect: Option<u32>, random: &mut impl Rng) -> u32 {
-    let near = held.wrapping_add(random.random_range(0..5)).wrapping_sub(1);
-    if let Some(suspect) = suspect
-        && random.random_ratio(1, 2)
-    {
-        // Three of these agree with the one before.
-        return suspect
-            .wrapping_add([0, 1, 0x10000, 0x10001, 0u32.wrapping_sub(1)][random.random_range(0..5)]);
-    }
-    match random.random_range(0..80) {
-        0 => held.wrapping_add(0x10000),
-        1 => held.wrapping_add(0x10001),
-        2 => held.wrapping_sub(0x10000),
-        3 => held.wrapping_sub(0x10001),
-        4..8 => random.random(),
-        _ => near,
-    }
-}
-
 /// Options as the connection carries them, mostly.
-fn options(track: &recovery::Track, random: &mut impl Rng) -> Vec<u8> {
+fn options(track: &recovery::Track, habit: Habit, random: &mut impl Rng) -> Vec<u8> {
     let mut options = if track.header_len == 32 {
-        let at = recovery::options::time_stamps_at(&track.options).map_or(4, |at| at + 2);
-        let number =
-            |at: usize| u32::from_be_bytes(track.options[at..at + 4].try_into().expect("four bytes"));
+        let [held, echoed] =
+            [4, 8].map(|at| u32::from_be_bytes(track.options[at..at + 4].try_into().expect("four bytes")));
+        let ahead = match (habit, random.random_range(0..10)) {
+            (Habit::Jumps, 0..8) => random.random_range(100_000..100_010),
+            // As far as is plausible, or a little further.
+            (_, 8) => random.random_range(0xfffe..0x1_0003),
+            _ => 0,
+        };
+        let stamp = held.wrapping_add(ahead + random.random_range(0..5)).wrapping_sub(1);
+        let echo = match random.random_range(0..20) {
+            0..16 => echoed.wrapping_add(random.random_range(0..3)),
+            16 => echoed.wrapping_add(random.random_range(0xfffe..0x1_0003)),
+            _ => random.random(),
+        };
         let mut options = vec![1, 1, 8, 10];
-        options.extend(stamp(number(at), track.suspect, random).to_be_bytes());
-        options.extend(stamp(number(at + 4), None, random).to_be_bytes());
-        if random.random_ratio(4, 5) {
-            // As those held lie.
-            options.rotate_left(4 - at);
-        }
+        options.extend(stamp.to_be_bytes());
+        options.extend(echo.to_be_bytes());
         options
     } else {
         Vec::new()
@@ -396,22 +476,33 @@ fn options(track: &recovery::Track, random: &mut impl Rng) -> Vec<u8> {
         }
         return options;
     }
-    match random.random_range(0..400) {
-        0..19 => {
-            let blocks = random.random_range(1..4);
+    let kind = match (habit, random.random_range(0..400)) {
+        (Habit::Blocks, 200..) => 1,
+        (_, kind) => kind,
+    };
+    match kind {
+        _ if matches!(habit, Habit::Others) && kind % 8 != 0 => options.extend([30, 4, 0, 0]),
+        0 => options.extend([30, 4, 0, 0]),
+        1..20 => {
+            let blocks = random.random_range(1..=if options.is_empty() { 4 } else { 3 });
             options.extend([1, 1, 5, 2 + 8 * blocks]);
             options.extend((0..8 * blocks).map(|_| random.random::<u8>()));
         }
-        19..23 if options.len() == 12 => options.rotate_left(random.random_range(0..3)),
+        20..24 if options.len() == 12 => {
+            // Padding of either kind wherever it may be, and now and then of neither.
+            options[..2].fill_with(|| [0, 0, 1, 1, 2][random.random_range(0..5)]);
+            options.rotate_left(random.random_range(0..3));
+        }
+        24..27 => options.clear(),
         _ => {}
     }
     options
 }
 
-/// The segment with the right checksum, in an IP packet.
-fn in_ip(is_ipv6: bool, mut segment: Vec<u8>) -> Vec<u8> {
-    let len = segment.len() as u16;
-    let header: Vec<u8> = if is_ipv6 {
+/// An IP header for a segment of `len` bytes.
+fn ip_header(is_ipv6: bool, len: usize) -> Vec<u8> {
+    let len = len as u16;
+    if is_ipv6 {
         let mut header = vec![0x60, 0, 0, 0];
         header.extend(len.to_be_bytes());
         header.extend([6, 64]);
@@ -426,7 +517,13 @@ fn in_ip(is_ipv6: bool, mut segment: Vec<u8>) -> Vec<u8> {
         header.extend(Ipv4Addr::LOCALHOST.octets());
         checksum::recompute_ipv4(&mut header);
         header
-    };
+    }
+}
+
+/// The segment with the right checksum, in an IP packet.
+fn in_ip(is_ipv6: bool, mut segment: Vec<u8>) -> Vec<u8> {
+    let header = ip_header(is_ipv6, segment.len());
+    let len = segment.len() as u16;
     let mut pseudo = header[if is_ipv6 { 8 } else { 12 }..].to_vec();
     pseudo.extend([0, 6]);
     pseudo.extend(len.to_be_bytes());
@@ -447,8 +544,20 @@ fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'s
         0..7 => bits.push(random.random_range(0..header_bits)),
         7..9 => bits.push(random.random_range(0..160)),
         9..12 => bits.push(random.random_range(0..len * 8)),
+        12..14 if random.random_ratio(1, 6) => {
+            // The data offset, so that it is what it often is.
+            let wanted = [5, 8][random.random_range(0..2)];
+            bits.extend(
+                (0..4).filter(|bit| (packet[at + 12] >> 4 ^ wanted) << bit & 8 != 0).map(|bit| 96 + bit),
+            );
+        }
         12..14 => bits.extend((0..random.random_range(2..5)).map(|_| random.random_range(0..header_bits))),
-        14..16 => bits.extend([random.random_range(0..header_bits), random.random_range(0..len * 8)]),
+        14 => bits.extend([random.random_range(0..header_bits), random.random_range(0..len * 8)]),
+        // The sequence number, and something that keeps it from being confirmed.
+        15 => {
+            bits.extend((0..random.random_range(1..4)).map(|_| random.random_range(32..64)));
+            bits.push(random.random_range(0..len * 8));
+        }
         // The checksum field of thesis mode.
         16 => packet[at + 16..at + 18].fill(0),
         // What is not hit: a right segment.
@@ -481,6 +590,12 @@ fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'s
     }
     for bit in &bits {
         packet[at + bit / 8] ^= 0x80 >> (bit % 8);
+    }
+    // What devices put behind short packets, and now and then behind others.
+    if packet.len() < 46 && random.random_ratio(3, 4) {
+        packet.resize(random.random_range(45..49), 0);
+    } else if random.random_ratio(1, 200) {
+        packet.resize(packet.len() + random.random_range(1..9), 0);
     }
     let name = |bit: &usize| match bit {
         bit if *bit < 160 => Field::at(*bit).map_or("-", field_name),
@@ -538,17 +653,20 @@ fn outcome_name(verdict: Verdict) -> String {
 #[test]
 fn the_twins_do_the_same() {
     let Some(ground) = Ground::new() else { return };
-    let compared = ground.namespace.enter(|| {
+    let done = ground.namespace.enter(|| {
         compare(&ground);
         Ok(())
     });
-    compared.expect("the namespace is there");
+    done.expect("the namespace is there");
+}
+
+fn from_environment(name: &str, usual: u64) -> u64 {
+    std::env::var(name).map_or(usual, |value| value.parse().expect("a number"))
 }
 
 fn compare(ground: &Ground) {
-    let cases =
-        std::env::var("LITE_TWIN_CASES").ok().map_or(1_000_000, |cases| cases.parse().expect("a number"));
-    let seed = std::env::var("LITE_TWIN_SEED").ok().map_or(2001, |seed| seed.parse().expect("a number"));
+    let (cases, seed) =
+        (from_environment("LITE_TWIN_CASES", 1_000_000), from_environment("LITE_TWIN_SEED", 2001));
     let random = &mut ChaCha12Rng::seed_from_u64(seed);
     let (mut outcomes, mut fields) = (BTreeMap::<String, u64>::new(), BTreeMap::<&str, u64>::new());
     let mut case = 0;
@@ -556,7 +674,8 @@ fn compare(ground: &Ground) {
         let mut world = World::new(ground, *variant);
         while case < cases * number / VARIANTS.len() as u64 {
             world.renew(random);
-            for _ in 0..PACKETS_OF_A_GENERATION {
+            let is_long = random.random_ratio(1, LONG_ONE_IN);
+            for _ in 0..if is_long { PACKETS_OF_A_LONG_GENERATION } else { PACKETS_OF_A_GENERATION } {
                 let (number, mut packet) = world.packet(random);
                 let hit = damage(&mut packet, variant.is_ipv6, random);
                 let verdict = world.judge(number, &packet, case);
@@ -566,7 +685,7 @@ fn compare(ground: &Ground) {
                 }
                 case += 1;
             }
-            world.compare_counters();
+            world.compare_counters(case);
         }
     }
     println!("{case} packets, seed {seed}");
@@ -584,5 +703,113 @@ fn compare(ground: &Ground) {
             outcomes.get(&name).is_some_and(|count| *count > least),
             "{name} was met too seldom: {outcomes:?}"
         );
+    }
+}
+
+/// TL-35: whatever bytes come, the twins do the same to them, and remember and count the same.
+#[test]
+fn the_twins_do_the_same_to_wild_bytes() {
+    let Some(ground) = Ground::new() else { return };
+    let done = ground.namespace.enter(|| {
+        compare_wild(&ground);
+        Ok(())
+    });
+    done.expect("the namespace is there");
+}
+
+fn compare_wild(ground: &Ground) {
+    let (cases, seed) =
+        (from_environment("LITE_TWIN_WILD_CASES", 200_000), from_environment("LITE_TWIN_SEED", 2001));
+    let random = &mut ChaCha12Rng::seed_from_u64(seed);
+    let mut outcomes = BTreeMap::<String, u64>::new();
+    let mut case = 0;
+    for (variant, number) in VARIANTS.iter().zip(1..) {
+        let mut world = World::new(ground, *variant);
+        while case < cases * number / VARIANTS.len() as u64 {
+            world.renew(random);
+            for _ in 0..PACKETS_OF_A_GENERATION {
+                let (number, packet) = world.wild(random);
+                // The kernel does not take frames that are shorter than an IP header.
+                let least = if packet.first().is_some_and(|byte| byte >> 4 == 6) { 40 } else { 20 };
+                if packet.len() < least {
+                    continue;
+                }
+                *outcomes.entry(outcome_name(world.judge(number, &packet, case))).or_default() += 1;
+                case += 1;
+            }
+            world.compare_counters(case);
+        }
+    }
+    println!("{case} packets of wild bytes, seed {seed}");
+    for (name, count) in &outcomes {
+        println!("{count:>9}  {name}");
+    }
+    for name in ["accept", "discard short", "discard no-connection", "notours", "pass", "notlite"] {
+        assert!(
+            outcomes.get(name).is_some_and(|count| *count > cases / 1000),
+            "{name} was met too seldom: {outcomes:?}"
+        );
+    }
+}
+
+impl World {
+    /// Bytes that are no packet, or one that no host would send.
+    fn wild(&self, random: &mut impl Rng) -> (usize, Vec<u8>) {
+        let (number, mut packet) = self.packet(random);
+        let at = if self.variant.is_ipv6 { 40 } else { 20 };
+        match random.random_range(0..6) {
+            // Nothing but noise.
+            0 => {
+                packet = vec![0; random.random_range(0..1600)];
+                random.fill_bytes(&mut packet);
+            }
+            // Noise behind a right IP header, and behind none or some bytes of a right TCP header.
+            1 | 2 => {
+                let mut segment = vec![0; random.random_range(0..1600 - at)];
+                random.fill_bytes(&mut segment);
+                let known = random.random_range(0..25).min(segment.len()).min(packet.len() - at);
+                segment[..known].copy_from_slice(&packet[at..at + known]);
+                packet = if segment.len() >= 20 && random.random_ratio(1, 20) {
+                    in_ip(self.variant.is_ipv6, segment)
+                } else {
+                    [ip_header(self.variant.is_ipv6, segment.len()), segment].concat()
+                };
+            }
+            // Cut anywhere, with an IP header that does not know.
+            3 => packet.truncate(random.random_range(0..=packet.len())),
+            // Bytes that are lost or too many within, with an IP header that knows.
+            4 => {
+                let mut segment = packet.split_off(at);
+                let place = random.random_range(0..segment.len());
+                if random.random() {
+                    segment.drain(place..random.random_range(place..=segment.len()));
+                } else {
+                    segment.splice(place..place, (0..random.random_range(1..9)).map(|_| random.random()));
+                }
+                packet = [ip_header(self.variant.is_ipv6, segment.len()), segment].concat();
+            }
+            // Bytes overwritten anywhere, the IP header too.
+            _ => {
+                for _ in 0..random.random_range(1..6) {
+                    let end = if random.random() { packet.len() } else { at + 20 };
+                    packet[random.random_range(0..end)] = random.random();
+                }
+            }
+        }
+        // Fields of the IP header that are free, with a checksum that is right or not.
+        if packet.len() >= at && random.random_ratio(1, 4) {
+            if self.variant.is_ipv6 {
+                packet[1..4].fill_with(|| random.random());
+                packet[7] = random.random();
+            } else {
+                packet[1] = random.random();
+                packet[4..6].fill_with(|| random.random());
+                packet[8] = random.random();
+                if random.random_ratio(3, 4) {
+                    checksum::recompute_ipv4(&mut packet[..20]);
+                }
+            }
+        }
+        (number, packet)
     }
 }
