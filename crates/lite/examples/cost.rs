@@ -20,8 +20,8 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 const SENDER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 const INTERFACE: &str = "receiver0";
-/// Connections of a server with many.
-const MANY: u32 = 10_000;
+/// Connections of a server with many: with both their ends as many descriptors as this process may have where 20 000 is the limit.
+const MANY: u32 = 9_900;
 /// How long one measurement takes.
 const TURN: Duration = Duration::from_secs(1);
 /// Turns with and without.
@@ -46,9 +46,9 @@ fn main() -> Outcome<()> {
     for (what, case) in [
         ("no connection is Lite", Case { lite: Who::Nobody, connections: 0 }),
         ("another connection of the hosts is", Case { lite: Who::Another, connections: 0 }),
-        ("the same with 10 000 connections", Case { lite: Who::Another, connections: MANY }),
+        ("the same with 9900 connections", Case { lite: Who::Another, connections: MANY }),
         ("the connection itself, not linear", Case { lite: Who::Itself, connections: 0 }),
-        ("the same with 10 000 connections", Case { lite: Who::Itself, connections: MANY }),
+        ("the same with 9900 connections", Case { lite: Who::Itself, connections: MANY }),
     ] {
         println!("  {what:<36} {:>5.0}", bench.in_receiver(|| bench.cost(case))?);
     }
