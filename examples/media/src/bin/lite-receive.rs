@@ -59,7 +59,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let seconds = account.nanoseconds as f64 / 1e9;
     println!("{} bytes of {} in {seconds:.3} s", account.bytes, account.content_type);
-    if let Some(segments) = &account.segments {
+    if let Some(segments) = account.segments.as_ref().filter(|_| account.lite) {
         let may_be: u64 = account.damaged_ranges.iter().map(|range| range.end - range.start).sum();
         println!(
             "{} damaged segments, {} accepted, {} of them with intact data; {may_be} bytes may be damaged",

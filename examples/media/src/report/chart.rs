@@ -109,10 +109,10 @@ fn key(seeds: usize) -> String {
         let _ = write!(out, "<text x=\"{}\" y=\"8\">{text}</text>", x + 18.0);
     }
     out.push_str(&middle(false, 176.0, 4.0));
-    out.push_str(&middle(true, 198.0, 4.0));
+    out.push_str(&middle(true, 200.0, 4.0));
     let _ = write!(
         out,
-        "<text x=\"212\" y=\"8\">medians of {seeds} transfers; up and to the left is better</text></g>"
+        "<text x=\"216\" y=\"8\">medians of {seeds} transfers; up and to the left is better</text></g>"
     );
     out
 }
@@ -131,16 +131,16 @@ fn axes(out: &mut String, seconds: &Seconds, decibels: &Decibels, labelled: bool
             HEIGHT + 15.0
         );
     }
-    let ticks = decibels.ticks().into_iter().map(|tick| (tick, format!("{tick}")));
-    let infinite = decibels.has_infinite().then(|| (f64::INFINITY, "∞".to_owned()));
-    for (tick, text) in ticks.chain(infinite) {
+    let ticks = decibels.ticks().into_iter().map(|tick| (tick, format!("{tick}"), 12));
+    let infinite = decibels.has_infinite().then(|| (f64::INFINITY, "∞".to_owned(), 17));
+    for (tick, text, font_size) in ticks.chain(infinite) {
         let y = decibels.place(tick);
         let _ =
             write!(out, "<path d=\"M0,{y:.2}H{PANEL}\" stroke=\"currentColor\" stroke-opacity=\"0.14\"/>");
         if labelled {
             let _ = write!(
                 out,
-                "<text x=\"-7\" y=\"{:.2}\" text-anchor=\"end\" fill=\"currentColor\">{text}</text>",
+                "<text x=\"-7\" y=\"{:.2}\" font-size=\"{font_size}\" text-anchor=\"end\" fill=\"currentColor\">{text}</text>",
                 y + 4.0
             );
         }
@@ -155,27 +155,30 @@ fn dots(
     seconds: &Seconds,
     decibels: &Decibels,
 ) {
-    let mut medians = Vec::new();
-    for lite in [false, true] {
-        let came: Vec<&Outcome> =
-            collection.cell(sent, loss, lite).filter_map(|run| run.outcome.as_ref()).collect();
-        for outcome in &came {
-            out.push_str(&dot(lite, seconds.place(outcome.seconds()), decibels.place(outcome.decibels)));
-        }
-        let time = median(came.iter().map(|outcome| outcome.seconds()));
-        let quality = median(came.iter().map(|outcome| outcome.decibels));
-        if let (Some(time), Some(quality)) = (time, quality) {
-            medians.push((lite, seconds.place(time), decibels.place(quality)));
-        }
-    }
+    let cells = [false, true].map(|lite| {
+        let came = collection.cell(sent, loss, lite).filter_map(|run| run.outcome.as_ref());
+        (lite, came.collect::<Vec<_>>())
+    });
+    let medians = cells.iter().filter_map(|(lite, came)| {
+        let time = median(came.iter().map(|outcome| outcome.seconds()))?;
+        let quality = median(came.iter().map(|outcome| outcome.decibels))?;
+        Some((*lite, seconds.place(time), decibels.place(quality)))
+    });
+    let medians: Vec<_> = medians.collect();
     if let [(_, x, y), (_, to_x, to_y)] = medians[..] {
         let _ = write!(
             out,
             "<path d=\"M{x:.2},{y:.2}L{to_x:.2},{to_y:.2}\" stroke=\"currentColor\" stroke-opacity=\"0.45\"/>"
         );
     }
+    // Behind the dots, which may lie close around them.
     for (lite, x, y) in medians {
         out.push_str(&middle(lite, x, y));
+    }
+    for (lite, came) in &cells {
+        for outcome in came {
+            out.push_str(&dot(*lite, seconds.place(outcome.seconds()), decibels.place(outcome.decibels)));
+        }
     }
 }
 
@@ -193,11 +196,11 @@ fn dot(lite: bool, x: f64, y: f64) -> String {
 
 /// The median of a cell: larger, with an edge.
 fn middle(lite: bool, x: f64, y: f64) -> String {
-    let edge = "stroke=\"currentColor\" stroke-width=\"1.5\"";
+    let edge = "fill-opacity=\"0.3\" stroke=\"currentColor\" stroke-width=\"1.5\"";
     if lite {
-        format!("<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"6.5\" fill=\"{ON}\" {edge}/>")
+        format!("<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"8\" fill=\"{ON}\" {edge}/>")
     } else {
-        let (left, top) = (x - 6.0, y - 6.0);
-        format!("<rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"12\" height=\"12\" fill=\"{OFF}\" {edge}/>")
+        let (left, top) = (x - 7.0, y - 7.0);
+        format!("<rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"14\" height=\"14\" fill=\"{OFF}\" {edge}/>")
     }
 }

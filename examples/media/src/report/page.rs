@@ -19,6 +19,8 @@ header code { white-space: nowrap; }
 .pair img { display: block; width: 100%; height: auto; }
 .pair audio { width: 100%; }
 .scroll { max-height: none; }
+th, td { padding: 0.25rem 0.45rem; }
+td:nth-child(2) { white-space: nowrap; }
 ";
 
 /// What the browser may load: what is in the file.
@@ -181,17 +183,24 @@ fn sound(out: &mut String, collection: &Collection) {
 const AUDIBLE: f64 = 50.0;
 
 fn closing(collection: &Collection) -> String {
-    let Some(loss) = collection.plan.losses.last() else { return String::new() };
+    let mut losses = String::new();
+    for loss in &collection.plan.losses {
+        let _ = write!(
+            losses,
+            "<dt>{}</dt><dd><code>{}</code></dd>",
+            escaped(&loss.title),
+            escaped(&loss.options)
+        );
+    }
     let (best, similarity) = collection.sent_picture;
     format!(
-        "<h2>How it was made</h2>\n<p>Each transfer is one run of a kernel of its own by the virtual clock: the same seed gives the same bytes again. This is the \
-         last kind of damage, with Lite on:</p>\n\
-         <pre>lasthop link --clock virtual {} {} --seed 1 \\\n    --serve 'python3 -m http.server 80' --keep DIR -- \\\n    \
+        "<h2>How it was made</h2>\n<p>Each transfer is one run of a kernel of its own by the virtual clock: the same seed gives the same bytes again. \
+         DAMAGE is one of these, and a bit that is wrong is as likely one of a header as any other:</p>\n<dl class=\"facts\">{losses}</dl>\n\
+         <pre>lasthop link --clock virtual {} DAMAGE --seed 1 \\\n    --serve 'python3 -m http.server 80' --keep DIR -- \\\n    \
          lasthop lite run --on-request -- sh -c \\\n    'lite-receive http://host.lasthop/picture.jpg --out $LASTHOP_KEEP/picture.jpg --json'</pre>\n\
          <p>Time runs from before the connection is opened until the last byte was read. PSNR is over all three colours, SSIM (Wang and others, 2004) over \
          brightness; the picture as it was sent has {best:.1} dB and {similarity:.3}.</p>\n",
         escaped(&collection.plan.link),
-        escaped(&loss.options),
     )
 }
 

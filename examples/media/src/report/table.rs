@@ -11,11 +11,11 @@ const COLUMNS: [&str; 9] = [
     "damage",
     "time, off (s)",
     "time, on (s)",
-    "off / on",
+    "times as fast",
     "quality, off (dB)",
     "quality, on (dB)",
-    "SSIM, off / on",
-    "damaged segments accepted, on",
+    "SSIM off / on",
+    "damaged segments accepted",
 ];
 
 /// Columns before the numbers.
