@@ -207,7 +207,7 @@ fn closing(collection: &Collection) -> String {
 /// Name and content of a file.
 pub type File = (String, Vec<u8>);
 
-/// Figures, table and a few pictures as files of their own.
+/// Figures, table, and the pictures in which damage is to be seen, as files of their own.
 ///
 /// # Errors
 /// If a picture cannot be encoded.
@@ -219,6 +219,10 @@ pub fn files(collection: &Collection) -> Result<Vec<File>, Box<dyn Error>> {
     files.push(("table.md".to_owned(), table::markdown(collection).into_bytes()));
     for (loss, settings) in collection.plan.losses.iter().enumerate() {
         let Some([_, on]) = typical(collection, Sent::Picture, loss) else { continue };
+        // One in which nothing is to be seen shows nothing.
+        if decibels(on) > collection.sent_picture.0 - VISIBLE {
+            continue;
+        }
         let Some(picture) = on.outcome.as_ref().and_then(|outcome| outcome.picture.as_ref()) else {
             continue;
         };
@@ -226,6 +230,9 @@ pub fn files(collection: &Collection) -> Result<Vec<File>, Box<dyn Error>> {
     }
     Ok(files)
 }
+
+/// Less than this loss in dB is not seen without looking for it.
+const VISIBLE: f64 = 1.0;
 
 /// Half as wide and high: the mean of each four pixels.
 fn halved(picture: &Pixels) -> Pixels {
