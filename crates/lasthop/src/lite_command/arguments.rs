@@ -29,7 +29,7 @@ pub struct LiteArguments {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum LiteVerb {
-    /// Run a program that does not know of TCP Lite: all its connections accept damage
+    /// Run a program whose connections all accept damage, or, with --on-request, one that asks for it by itself
     Run(RunArguments),
     /// Let programs of a control group ask for it, until detached
     Attach(AttachArguments),
@@ -58,11 +58,16 @@ The exit status is the program's. What became of damaged segments is said at the
 Examples:
   lasthop lite run -- curl -O http://198.51.100.1/picture.jpg
   lasthop lite run --policy strict --interface wlan0 -- ffplay http://198.51.100.1/live.ts
-  lasthop lite run --thesis -- iperf3 -s")]
+  lasthop lite run --thesis -- iperf3 -s
+  lasthop lite run --on-request -- lite-receive http://198.51.100.1/picture.jpg --out picture.jpg")]
 pub struct RunArguments {
     /// Interface whose packets are judged; can be repeated [default: all that are up, but the loopback]
     #[arg(long, short, value_name = "NAME")]
     pub interface: Vec<String>,
+    /// The program asks for damage by itself, by the socket option TCP_LITE; until then no connection accepts any
+    // The policy too is then the program's to choose (TCP_LITE_POLICY).
+    #[arg(long, conflicts_with = "policy")]
+    pub on_request: bool,
     /// By which rule damaged segments are judged
     #[command(flatten)]
     pub rule: RuleArguments,

@@ -1,4 +1,4 @@
-//! `lasthop lite run`: a program whose connections all accept damage.
+//! `lasthop lite run`: a program whose connections all accept damage, or those for which it asks.
 
 use super::arguments::RunArguments;
 use super::summary::lines;
@@ -28,8 +28,10 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     // Signals are ours from here on, so that nothing stays behind.
     let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     let enclosure = Enclosure::enter(&registry)?;
-    let settings =
-        Settings { every_connection: Some(arguments.rule.policy()), parameters: arguments.rule.parameters() };
+    let settings = Settings {
+        every_connection: (!arguments.on_request).then(|| arguments.rule.policy()),
+        parameters: arguments.rule.parameters(),
+    };
     let mut lite = Lite::attach(enclosure.group().path(), &settings)?;
     for interface in &interfaces {
         lite.add_interface(interface)?;

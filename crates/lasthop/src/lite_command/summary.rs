@@ -7,7 +7,7 @@ pub fn lines(totals: &Totals) -> Vec<String> {
     let mut lines = Vec::new();
     let Totals { damaged, accepted, confirmed, bytes, unverifiable, untracked, .. } = *totals;
     if damaged == 0 {
-        lines.push("no damaged segment came".to_owned());
+        lines.push("no damaged segment came for a connection that accepts damage".to_owned());
     } else {
         let share = 100.0 * accepted as f64 / damaged as f64;
         lines.push(format!(
@@ -51,6 +51,9 @@ mod tests {
                 "discarded: position 2"
             ]
         );
-        assert_eq!(lines(&Totals::default()), ["no damaged segment came"]);
+        assert_eq!(
+            lines(&Totals::default()),
+            ["no damaged segment came for a connection that accepts damage"]
+        );
     }
 }

@@ -1,0 +1,159 @@
+//! As much of HTTP/1.1 as a receiver of media needs: one GET, and the header of its response.
+
+use crate::medium::Medium;
+
+/// What is wrong with a URL or a response.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HttpError {
+    /// The URL.
+    #[error("`{0}` is no URL of a file: say http://HOST[:PORT]/PATH")]
+    Url(String),
+    /// The response is none.
+    #[error("the response is not HTTP: {0}")]
+    Response(String),
+    /// It is there, but not what was asked for.
+    #[error("the server says {status} {reason}")]
+    Status {
+        /// The code.
+        status: u16,
+        /// Its words.
+        reason: String,
+    },
+    /// What bears no damage.
+    #[error("`{0}` is nothing to be damaged: this receives image/jpeg, audio/wav and audio/L16")]
+    Medium(String),
+    /// How long the body is must be known outside of it: chunk sizes in it could be damaged.
+    #[error(
+        "the response has no Content-Length: where it ends must be said in the header, which comes whole"
+    )]
+    Length,
+}
+
+/// Where a file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Url {
+    /// Name or address.
+    pub host: String,
+    /// 80 unless it says another.
+    pub port: u16,
+    /// With the slash that it begins with.
+    pub path: String,
+}
+
+impl std::str::FromStr for Url {
+    type Err = HttpError;
+
+    fn from_str(text: &str) -> Result<Self, HttpError> {
+        let wrong = || HttpError::Url(text.to_owned());
+        let (authority, path) =
+            text.strip_prefix("http://").and_then(|rest| rest.split_once('/')).ok_or_else(wrong)?;
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) => (host, port.parse().map_err(|_| wrong())?),
+            None => (authority, 80),
+        };
+        if host.is_empty()
+            || text.chars().any(|character| character.is_whitespace() || character.is_control())
+        {
+            return Err(wrong());
+        }
+        Ok(Self { host: host.to_owned(), port, path: format!("/{path}") })
+    }
+}
+
+impl Url {
+    /// The request. It asks for the connection to be closed, so that nothing comes after the body.
+    #[must_use]
+    pub fn request(&self) -> String {
+        let Self { host, port, path } = self;
+        format!(
+            "GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\nAccept-Encoding: identity\r\n\r\n"
+        )
+    }
+}
+
+/// The header of a response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// Its own length in bytes.
+    pub len: usize,
+    /// What the body is.
+    pub medium: Medium,
+    /// The value that says so.
+    pub content_type: String,
+    /// Bytes of the body.
+    pub body: usize,
+}
+
+/// The header that a response begins with; `None` if it is longer than these bytes.
+///
+/// # Errors
+/// If it is no HTTP, or not of a medium that is known, or has no length.
+pub fn head(response: &[u8]) -> Result<Option<Head>, HttpError> {
+    let mut fields = [httparse::EMPTY_HEADER; 64];
+    let mut parsed = httparse::Response::new(&mut fields);
+    let len = match parsed.parse(response) {
+        Ok(httparse::Status::Complete(len)) => len,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(error) => return Err(HttpError::Response(error.to_string())),
+    };
+    let status = parsed.code.unwrap_or_default();
+    if status != 200 {
+        return Err(HttpError::Status { status, reason: parsed.reason.unwrap_or_default().to_owned() });
+    }
+    let field = |name: &str| {
+        let field = parsed.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
+        field.map(|field| String::from_utf8_lossy(field.value).trim().to_owned())
+    };
+    let content_type = field("Content-Type").unwrap_or_default();
+    let medium = Medium::of_content_type(&content_type);
+    let medium = medium.ok_or_else(|| HttpError::Medium(content_type.clone()))?;
+    let length = field("Content-Length").and_then(|value| value.parse().ok());
+    if field("Transfer-Encoding").is_some() {
+        return Err(HttpError::Length);
+    }
+    Ok(Some(Head { len, medium, content_type, body: length.ok_or(HttpError::Length)? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls() {
+        let url: Url = "http://host.lasthop:8000/a/picture.jpg".parse().expect("a URL");
+        assert_eq!(url, Url { host: "host.lasthop".into(), port: 8000, path: "/a/picture.jpg".into() });
+        let plain: Url = "http://192.0.2.1/".parse().expect("a URL");
+        assert_eq!((plain.port, plain.path.as_str()), (80, "/"));
+        assert!(url.request().starts_with("GET /a/picture.jpg HTTP/1.1\r\nHost: host.lasthop:8000\r\n"));
+        for wrong in
+            ["https://a/b", "http://a", "http:///b", "http://a:x/b", "http://a/b c", "http://a/\r\nX: y"]
+        {
+            assert!(wrong.parse::<Url>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_header_says_what_comes_and_how_long() {
+        let text = "HTTP/1.0 200 OK\r\nContent-type: image/jpeg\r\nContent-Length: 12\r\n\r\n";
+        let response = [text.as_bytes(), &[0xff, 0xd8]].concat();
+        let expected =
+            Head { len: text.len(), medium: Medium::Jpeg, content_type: "image/jpeg".into(), body: 12 };
+        assert_eq!(head(&response), Ok(Some(expected)));
+        for len in 0..text.len() {
+            assert_eq!(head(&response[..len]), Ok(None), "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_received_is_said() {
+        let said = |text: &str| head(text.as_bytes()).expect_err("refused").to_string();
+        assert_eq!(said("HTTP/1.1 404 Not Found\r\n\r\n"), "the server says 404 Not Found");
+        assert_eq!(
+            said("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1\r\n\r\n"),
+            "`text/html` is nothing to be damaged: this receives image/jpeg, audio/wav and audio/L16"
+        );
+        let chunked = "HTTP/1.1 200 OK\r\nContent-Type: audio/wav\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert!(said(chunked).starts_with("the response has no Content-Length"));
+        assert!(said("220 mail.example ESMTP\r\n").starts_with("the response is not HTTP"));
+    }
+}
