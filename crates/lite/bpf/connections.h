@@ -45,6 +45,16 @@ struct {
 	__type(value, struct kept);
 } sockets SEC(".maps");
 
+/* The place of a range in the ring. */
+static __always_inline __u32 place_of_range(__u32 number)
+{
+	__u32 place = number % TCP_LITE_RANGES_KEPT;
+
+	/* What the compiler knows of a remainder, the verifier has to see. */
+	asm volatile("" : "+r"(place));
+	return place < TCP_LITE_RANGES_KEPT ? place : 0;
+}
+
 static __always_inline void mapped(__u8 *to, __u32 ip4)
 {
 	__u32 *words = (__u32 *)to;

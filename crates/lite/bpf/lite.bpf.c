@@ -140,7 +140,7 @@ static __always_inline void tally(struct tcp_lite_stats *stats, const struct wor
 
 static __always_inline void note_range(struct kept *kept, const struct work *work)
 {
-	struct tcp_lite_range *range = &kept->range[kept->ranges % TCP_LITE_RANGES_KEPT];
+	struct tcp_lite_range *range = &kept->range[place_of_range(kept->ranges)];
 
 	range->from = work->offset;
 	range->to = work->offset + work->payload;

@@ -231,7 +231,7 @@ int lite_getsockopt(struct bpf_sockopt *context)
 			ranges->range[i].from = 0;
 			ranges->range[i].to = 0;
 			if (kept && i < ranges->count)
-				ranges->range[i] = kept->range[(first + i) % TCP_LITE_RANGES_KEPT];
+				ranges->range[i] = kept->range[place_of_range(first + i)];
 		}
 		return answered(context, sizeof(*ranges));
 	}

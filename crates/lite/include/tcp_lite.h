@@ -70,7 +70,8 @@ struct tcp_lite_range {
 	__u64 to; /* the byte behind it */
 };
 
-#define TCP_LITE_RANGES_KEPT 64
+/* As many as fit into 1024 bytes, which is the most that Python reads. */
+#define TCP_LITE_RANGES_KEPT 63
 
 /* The newest ranges, in the order in which they came. */
 struct tcp_lite_ranges {

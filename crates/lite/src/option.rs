@@ -29,7 +29,7 @@ const TCP_LITE_RANGES: libc::c_int = 0x4c57;
 const TCP_LITE_POLICY: libc::c_int = 0x4c58;
 
 /// Ranges that are kept of a connection.
-const RANGES: usize = 64;
+const RANGES: usize = 63;
 
 /// Parts of a stream that came in damaged segments.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -112,7 +112,7 @@ pub fn stats(socket: impl AsFd) -> io::Result<Totals> {
     Ok(totals)
 }
 
-/// Where the data of accepted damaged segments lie that were not confirmed to be right: the newest 64 segments.
+/// Where the data of accepted damaged segments lie that were not confirmed to be right: the newest 63 segments.
 ///
 /// # Errors
 /// See the [module](self).

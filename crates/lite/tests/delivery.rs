@@ -235,7 +235,7 @@ fn ranges_say_where_damage_lies() {
             read(&program, 20_000);
         }
         let ranges = option::ranges(&program).expect("an option");
-        assert_eq!((ranges.ranges.len(), ranges.overflow), (64, true));
+        assert_eq!((ranges.ranges.len(), ranges.overflow), (63, true));
         assert_eq!(ranges.ranges.last(), Some(&(99_000..100_000)));
     });
 }

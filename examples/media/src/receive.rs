@@ -221,7 +221,7 @@ struct Stream {
     socket: TcpStream,
     bytes: Vec<u8>,
     address: String,
-    /// Start and end of what came damaged, if that is asked for. The kernel remembers 64 segments.
+    /// Start and end of what came damaged, if that is asked for. The kernel remembers 63 segments.
     ranges: Option<BTreeSet<(u64, u64)>>,
 }
 
