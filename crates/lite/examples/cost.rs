@@ -3,6 +3,7 @@
 //! Two namespaces joined by a veth pair without offloads, so that each packet has a complete checksum and none is merged. Times of one packet are the
 //! kernel's own (`BPF_STATS_RUN_TIME`), which include reading the clock twice; throughputs with and without are measured in turns.
 
+use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use lite::{Lite, Mode, Settings, option};
 use netlab::address::{self, Address};
 use netlab::cgroup::Enclosure;
@@ -42,6 +43,7 @@ fn main() -> Outcome<()> {
     if statistics < 0 {
         return Err(format!("statistics of eBPF programs: {}", io::Error::last_os_error()).into());
     }
+    verified(&bench)?;
     println!("TCP Lite, nanoseconds of a packet of 1500 bytes, by the kernel's clock");
     for (what, case) in [
         ("no connection is Lite", Case { lite: Who::Nobody, connections: 0 }),
@@ -67,6 +69,23 @@ fn main() -> Outcome<()> {
         ratios[0] * 100.0,
         ratios[TURNS - 1] * 100.0
     );
+    Ok(())
+}
+
+/// How large the programs are, and how many instructions the kernel's verifier went through.
+fn verified(bench: &Bench) -> Outcome<()> {
+    println!("{:<24} {:>12} {:>9}", "eBPF program", "instructions", "verified");
+    for mode in [Mode::Recovery, Mode::Thesis] {
+        let mut lite = Lite::attach(bench.enclosure.group().path(), &Settings::on_request(mode))?;
+        bench.in_receiver(|| Ok(lite.add_interface(INTERFACE)?))?;
+        for program in ProgInfoIter::with_query_opts(ProgInfoQueryOptions::default().include_xlated_prog_insns(true)) {
+            let name = program.name.to_string_lossy();
+            let is_new = mode == Mode::Recovery || name.starts_with("lite_thesis");
+            if name.starts_with("lite_") && is_new {
+                println!("{name:<24} {:>12} {:>9}", program.xlated_prog_insns.len() / 8, program.verified_insns);
+            }
+        }
+    }
     Ok(())
 }
 
