@@ -10,6 +10,7 @@
 #define LEVEL_TCP 6
 /* The kernel asks programs to take their hands off buffers larger than a page. */
 #define PAGE 4096
+#define ENOMEM 12
 #define EINVAL 22
 /* Of linux/bpf.h since 6.14. */
 #define SOCK_OPS_CALLBACKS 1008
@@ -140,8 +141,10 @@ int lite_setsockopt(struct bpf_sockopt *context)
 	kept = bpf_sk_storage_get(&sockets, context->sk, 0, 0);
 	if (!kept) {
 		kept = bpf_sk_storage_get(&sockets, context->sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-		if (!kept)
+		if (!kept) {
+			bpf_set_retval(-ENOMEM);
 			return 0;
+		}
 		kept->policy = TCP_LITE_NORMAL;
 	}
 	if (option == TCP_LITE_WINDOW) {
