@@ -13,7 +13,9 @@ pub fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec
     match random.random_range(0..24u8) {
         // One bit of the header, evenly.
         0..7 => bits.push(random.random_range(0..header_bits)),
-        7..9 => bits.push(random.random_range(0..160)),
+        7 => bits.push(random.random_range(0..160)),
+        // A port that is near, which another connection has or none.
+        8 => bits.push([0, 16][random.random_range(0..2)] + random.random_range(10..16)),
         9..12 => bits.push(random.random_range(0..len * 8)),
         12..14 if random.random_ratio(1, 6) => {
             // The data offset, so that it is what it often is.

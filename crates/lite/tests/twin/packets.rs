@@ -28,7 +28,7 @@ impl World {
                 base.wrapping_add(connection.size * random.random_range(most - 2..most + 2))
             }
             // An old number that damage has brought forward, often the oldest one that is compared with.
-            37 => {
+            37 | 38 => {
                 let behind = if random.random() { 32 } else { random.random_range(1..34) };
                 base.wrapping_sub(connection.size * behind) ^ 1 << random.random_range(20..32)
             }

@@ -116,11 +116,12 @@ impl World {
         let address: IpAddr =
             if self.variant.is_ipv6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
         let listener = TcpListener::bind((address, 0)).expect("a listener");
-        let count = if self.variant.crowded { 36 } else { 6 };
-        // Consecutive ports, as a host gives them out (P II-B c).
-        let first: u16 = random.random_range(20_000..50_000);
-        for number in 0..count {
-            self.open(&listener, address, first + number, random);
+        let count = if self.variant.crowded { random.random_range(33..42) } else { 6 };
+        // Consecutive ports, as a host gives them out (P II-B c), some of them to connections with others.
+        let mut port: u16 = random.random_range(20_000..50_000);
+        for _ in 0..count {
+            self.open(&listener, address, port, random);
+            port += if random.random_ratio(1, 6) { 2 } else { 1 };
         }
     }
 
