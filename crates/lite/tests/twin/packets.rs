@@ -28,9 +28,14 @@ impl World {
                 base.wrapping_add(connection.size * random.random_range(most - 2..most + 2))
             }
             // An old number that damage has brought forward, often the oldest one that is compared with.
-            37 | 38 => {
+            37 => {
                 let behind = if random.random() { 32 } else { random.random_range(1..34) };
                 base.wrapping_sub(connection.size * behind) ^ 1 << random.random_range(20..32)
+            }
+            // Bits of an expected number and of the oldest one: as near to either, or nearer to one of them.
+            38 => {
+                let (oldest, either) = (base.wrapping_sub(connection.size * 32), random.random::<u32>());
+                (base & either | oldest & !either) ^ 1 << random.random_range(20..32)
             }
             _ => random.random(),
         };
