@@ -427,6 +427,12 @@ static __always_inline struct kept *kept_of(struct bpf_sock *sk)
 	return kept;
 }
 
+static __always_inline void count_anew(struct kept *kept)
+{
+	__builtin_memset(&kept->stats, 0, sizeof(kept->stats));
+	kept->ranges = 0;
+}
+
 SEC("sockops")
 int lite_connection(struct bpf_sock_ops *context)
 {
@@ -447,7 +453,10 @@ int lite_connection(struct bpf_sock_ops *context)
 		return 1;
 	/* In thesis mode handshakes are taken in damaged as well. */
 	if (context->op == BPF_SOCK_OPS_TCP_LISTEN_CB || context->op == BPF_SOCK_OPS_TCP_CONNECT_CB) {
-		kept_of(sk);
+		kept = kept_of(sk);
+		/* A socket can be connected again. */
+		if (kept && context->op == BPF_SOCK_OPS_TCP_CONNECT_CB)
+			count_anew(kept);
 		return 1;
 	}
 	if (context->op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB && context->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
@@ -455,10 +464,8 @@ int lite_connection(struct bpf_sock_ops *context)
 	kept = kept_of(sk);
 	if (kept) {
 		/* A listener's counts are its own. */
-		if (context->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB) {
-			__builtin_memset(&kept->stats, 0, sizeof(kept->stats));
-			kept->ranges = 0;
-		}
+		if (context->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
+			count_anew(kept);
 		track.lite = kept->on;
 		track.policy = kept->policy;
 	}

@@ -5,8 +5,9 @@ mod ground;
 use ground::Ground;
 use ground::peer::{DEVICE, Peer, spoil};
 use ground::raw_option::{get, has_no_lite, refusal, set};
-use lite::{Lite, Mode, Policy, Settings, option};
+use lite::{Lite, Mode, Policy, Settings, Totals, option};
 use netlab::sysctl;
+use packet::checksum;
 use rustix::net::sockopt;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
@@ -148,6 +149,39 @@ fn wrong_lengths_and_values_are_refused() {
             }
         }
     });
+}
+
+/// TL-27: counts and ranges are those of a connection, also where a socket has had others.
+#[test]
+fn a_socket_connected_again_begins_to_count_anew() {
+    let Some(ground) = Ground::new() else { return };
+    let work = || {
+        // Handed to the program and nowhere else: what it remembers and counts changes as if the packet had come.
+        let lite = Lite::attach(ground.group(), &Settings::on_request(Mode::Thesis)).expect("TCP Lite");
+        let (listener, client, _accepted) = connection(HERE);
+        option::switch(&client, true).expect("an option");
+        let ports = [listener.local_addr(), client.local_addr()].map(|its| its.expect("an address").port());
+        let (remote, local) = (listener.local_addr().expect("an address"), client.local_addr().expect("one"));
+        let next = lite.track(remote, local).expect("a map").expect("it is known").contiguous;
+        let mut packet = vec![0x45, 0, 0, 140, 0, 7, 0x40, 0, 64, 6, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1];
+        checksum::recompute_ipv4(&mut packet);
+        packet.extend(ports.map(u16::to_be_bytes).concat());
+        packet.extend(next.to_be_bytes());
+        packet.extend([0, 0, 0, 0, 0x50, 0x10, 4, 0, 0xba, 0xad, 0, 0]);
+        packet.extend([7; 100]);
+        lite.judge(&packet).expect("the kernel takes it");
+        let stats = option::stats(&client).expect("an option");
+        assert_eq!((stats.accepted, stats.bytes), (1, 100));
+        assert_eq!(option::ranges(&client).expect("an option").ranges.first(), Some(&(0..100)));
+
+        rustix::net::connect_unspec(&client).expect("it is ended");
+        rustix::net::connect(&client, &remote).expect("a connection");
+        assert!(option::is_on(&client).expect("an option"), "settings stay");
+        assert_eq!(option::stats(&client).expect("an option"), Totals::default());
+        assert!(option::ranges(&client).expect("an option").ranges.is_empty());
+        Ok(())
+    };
+    ground.namespace.enter(work).expect("the namespace is there");
 }
 
 /// What counts is the control group that the process was in when it made the socket; a connection is in its listener's group.
