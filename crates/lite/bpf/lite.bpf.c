@@ -17,7 +17,8 @@
 #include "judge.h"
 #include "options.h"
 
-#define PASS 0
+/* TCX_NEXT: others at this hook, and filters of tc behind it, see the packet too, repaired or not; TCX_PASS would keep it from them. */
+#define NEXT -1
 #define NO_SPACE 28
 /* Options that sign a segment or carry more than one connection: RFC 2385, RFC 5925, RFC 8684. */
 #define OPTION_MD5 19
@@ -119,7 +120,7 @@ static __always_inline int discarded(__u32 reason)
 {
 	count(&totals.segments.damaged, 1);
 	count_discarded(&totals.segments, reason);
-	return PASS;
+	return NEXT;
 }
 
 static __always_inline void tally(struct tcp_lite_stats *stats, const struct work *work, __u32 reason)
@@ -236,7 +237,7 @@ static __always_inline int salvage(struct __sk_buff *skb, struct work *work, int
 	bpf_sk_release(socket);
 	if (!reason)
 		write(skb, work);
-	return PASS;
+	return NEXT;
 }
 
 static __always_inline int recover(struct __sk_buff *skb, __u32 at)
@@ -245,37 +246,37 @@ static __always_inline int recover(struct __sk_buff *skb, __u32 at)
 	struct track *track;
 
 	if (!work || !parse(skb, work, at) || !bpf_map_lookup_elem(&pairs, &work->tuple.addresses))
-		return PASS;
+		return NEXT;
 	if (work->len < TCP_LEN)
 		return discarded(TCP_LITE_SHORT);
 	if (bpf_skb_load_bytes(skb, work->at, work->segment, TCP_LEN))
-		return PASS;
+		return NEXT;
 	work->received_ports = PORTS(bpf_ntohs(work->tcp.remote_port), bpf_ntohs(work->tcp.local_port));
 	work->tuple.ports = work->received_ports;
 	track = bpf_map_lookup_elem(&tracks, &work->tuple);
 	if (track && !track->lite)
-		return PASS;
+		return NEXT;
 	if (is_merged_or_verified(skb)) {
 		__u32 rest = (work->tcp.offset >> 4) * 4 - TCP_LEN;
 
 		if (!track)
-			return PASS;
+			return NEXT;
 		if (rest > 0 && rest <= HEADER_MAX - TCP_LEN &&
 		    bpf_skb_load_bytes(skb, work->at + TCP_LEN, work->segment + TCP_LEN, rest))
-			return PASS;
+			return NEXT;
 		learn(work, track, skb->gso_size, tunables.window);
-		return PASS;
+		return NEXT;
 	}
 	if (!load(skb, work))
-		return PASS;
+		return NEXT;
 	if (is_right(work)) {
 		if (track)
 			learn(work, track, 0, tunables.window);
-		return PASS;
+		return NEXT;
 	}
 	if (is_partial(work)) {
 		count(&totals.unverifiable, 1);
-		return PASS;
+		return NEXT;
 	}
 	return salvage(skb, work, track != 0);
 }
@@ -306,21 +307,21 @@ static __always_inline int accept_as_it_is(struct __sk_buff *skb, __u32 at)
 	__u16 check;
 
 	if (!work || !parse(skb, work, at) || is_merged_or_verified(skb) || !load(skb, work) || is_right(work))
-		return PASS;
+		return NEXT;
 	if (is_partial(work)) {
 		count(&totals.unverifiable, 1);
-		return PASS;
+		return NEXT;
 	}
 	work->received_ports = PORTS(bpf_ntohs(work->tcp.remote_port), bpf_ntohs(work->tcp.local_port));
 	work->tuple.ports = work->received_ports;
 	socket = socket_of(skb, work);
 	if (!socket)
-		return PASS;
+		return NEXT;
 	kept = bpf_sk_storage_get(&sockets, socket, 0, 0);
 	tcp = bpf_tcp_sock(socket);
 	if (!kept || !kept->on || !tcp) {
 		bpf_sk_release(socket);
-		return PASS;
+		return NEXT;
 	}
 	take_settings(work, kept, tcp);
 	work->confirmed = 0;
@@ -338,10 +339,10 @@ static __always_inline int accept_as_it_is(struct __sk_buff *skb, __u32 at)
 		note_range(kept, work);
 	bpf_sk_release(socket);
 	if (reason)
-		return PASS;
+		return NEXT;
 	check = ~folded(work->sum + turned(work->tcp.check, 0));
 	bpf_skb_store_bytes(skb, work->at + 16, &check, sizeof(check), BPF_F_RECOMPUTE_CSUM);
-	return PASS;
+	return NEXT;
 }
 
 SEC("tcx/ingress")
@@ -426,6 +427,12 @@ static __always_inline struct kept *kept_of(struct bpf_sock *sk)
 	return kept;
 }
 
+static __always_inline void count_anew(struct kept *kept)
+{
+	__builtin_memset(&kept->stats, 0, sizeof(kept->stats));
+	kept->ranges = 0;
+}
+
 SEC("sockops")
 int lite_connection(struct bpf_sock_ops *context)
 {
@@ -446,7 +453,10 @@ int lite_connection(struct bpf_sock_ops *context)
 		return 1;
 	/* In thesis mode handshakes are taken in damaged as well. */
 	if (context->op == BPF_SOCK_OPS_TCP_LISTEN_CB || context->op == BPF_SOCK_OPS_TCP_CONNECT_CB) {
-		kept_of(sk);
+		kept = kept_of(sk);
+		/* A socket can be connected again. */
+		if (kept && context->op == BPF_SOCK_OPS_TCP_CONNECT_CB)
+			count_anew(kept);
 		return 1;
 	}
 	if (context->op != BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB && context->op != BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
@@ -454,10 +464,8 @@ int lite_connection(struct bpf_sock_ops *context)
 	kept = kept_of(sk);
 	if (kept) {
 		/* A listener's counts are its own. */
-		if (context->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB) {
-			__builtin_memset(&kept->stats, 0, sizeof(kept->stats));
-			kept->ranges = 0;
-		}
+		if (context->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
+			count_anew(kept);
 		track.lite = kept->on;
 		track.policy = kept->policy;
 	}

@@ -10,7 +10,10 @@
 #define LEVEL_TCP 6
 /* The kernel asks programs to take their hands off buffers larger than a page. */
 #define PAGE 4096
+#define ENOMEM 12
 #define EINVAL 22
+/* Length that tells the kernel that an option has been taken in; it hands on none such by itself. */
+#define TAKEN_IN -1
 /* Of linux/bpf.h since 6.14. */
 #define SOCK_OPS_CALLBACKS 1008
 
@@ -37,6 +40,12 @@ static __always_inline int refused(void)
 {
 	bpf_set_retval(-EINVAL);
 	return 0;
+}
+
+/* Also where another attachment to this group, or to one within it, has taken the option in before: then it has seen to the length. */
+static __always_inline int is_of_length(const struct bpf_sockopt *context, __s32 len)
+{
+	return context->optlen == len || context->optlen == TAKEN_IN;
 }
 
 /* The connection of a socket; 0 if it has none. */
@@ -123,13 +132,13 @@ int lite_setsockopt(struct bpf_sockopt *context)
 	if (!is_ours(context))
 		return passed(context);
 	if (option == TCP_LITE_WINDOW) {
-		if (context->optlen != sizeof(*window) || (void *)(window + 1) > end)
+		if (!is_of_length(context, sizeof(*window)) || (void *)(window + 1) > end)
 			return refused();
 		wanted = *window;
 		if (wanted.from + wanted.length < wanted.from)
 			return refused();
 	} else if (option == TCP_LITE || option == TCP_LITE_POLICY) {
-		if (context->optlen != sizeof(*value) || (void *)(value + 1) > end)
+		if (!is_of_length(context, sizeof(*value)) || (void *)(value + 1) > end)
 			return refused();
 		number = *value;
 		if (number < 0 || number > (option == TCP_LITE ? 1 : TCP_LITE_BOLD))
@@ -140,8 +149,10 @@ int lite_setsockopt(struct bpf_sockopt *context)
 	kept = bpf_sk_storage_get(&sockets, context->sk, 0, 0);
 	if (!kept) {
 		kept = bpf_sk_storage_get(&sockets, context->sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-		if (!kept)
+		if (!kept) {
+			bpf_set_retval(-ENOMEM);
 			return 0;
+		}
 		kept->policy = TCP_LITE_NORMAL;
 	}
 	if (option == TCP_LITE_WINDOW) {
@@ -153,7 +164,7 @@ int lite_setsockopt(struct bpf_sockopt *context)
 		kept->policy = number;
 	}
 	apply(context->sk, kept);
-	*(volatile __s32 *)&context->optlen = -1;
+	*(volatile __s32 *)&context->optlen = TAKEN_IN;
 	return 1;
 }
 
@@ -186,6 +197,9 @@ int lite_getsockopt(struct bpf_sockopt *context)
 	if (!is_ours(context))
 		return passed(context);
 	kept = bpf_sk_storage_get(&sockets, context->sk, 0, 0);
+	/* Another attachment has answered before, as the kernel has not: that holds unless damage has been met by this one. */
+	if (!context->retval && (!kept || !kept->stats.damaged))
+		return 1;
 	if (context->optname == TCP_LITE || context->optname == TCP_LITE_POLICY) {
 		int *value = context->optval;
 

@@ -107,7 +107,8 @@ struct Case {
 impl Bench {
     fn new(registry: &Registry) -> Outcome<Self> {
         let (sender, receiver) = (Namespace::new()?, Namespace::new()?);
-        let end = |namespace, name, last| veth::End { namespace, name, hardware_address: [2, 0, 0, 0, 9, last] };
+        let end =
+            |namespace, name, last| veth::End { namespace, name, hardware_address: [2, 0, 0, 0, 9, last] };
         veth::pair(end(&sender, "sender0", 1), end(&receiver, INTERFACE, 2))?;
         for (namespace, name, own, peer) in
             [(&sender, "sender0", SENDER, RECEIVER), (&receiver, INTERFACE, RECEIVER, SENDER)]

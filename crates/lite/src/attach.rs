@@ -251,7 +251,7 @@ fn kind_of(name: &str) -> io::Result<u32> {
     Ok(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family }.into())
 }
 
-/// The hook in front of all others at an interface's ingress (tcx, Linux 6.6); the program stays as long as the link.
+/// The hook in front of tc's filters at an interface's ingress (tcx, Linux 6.6), behind those that are at it already; the program stays as long as the link.
 fn attach_to_ingress(program: &ProgramImpl<'_, libbpf_rs::Mut>, index: i32) -> io::Result<Link> {
     // SAFETY: the program is loaded and lives as long as `self` of the caller, and no options means the defaults.
     let link = unsafe {

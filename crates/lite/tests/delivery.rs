@@ -279,7 +279,7 @@ fn every_field_is_repaired() {
         // A right one first, which says how long segments are.
         peer.say(0, &bytes[..1000], |_, _| {});
         peer.say(1000, &bytes[1000..], |number, packet| {
-            hit_field(packet, Field::ALL[number], |value| value ^ 1)
+            hit_field(packet, Field::ALL[number], |value| value ^ 1);
         });
         peer.wait_for_ack(bytes.len() as u64);
         assert_eq!(read(&program, bytes.len()), bytes);
@@ -308,12 +308,12 @@ fn injected_segments_find_no_place() {
         let (program, mut peer) = scene.accept(FROM);
         peer.say(0, &stream(1000), |_, _| {});
         read(&program, 1000);
-        let mut state = 88_172_645_463_325_252_u64;
+        let mut bits = 88_172_645_463_325_252_u64;
         let mut random = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state as u32
+            bits ^= bits << 13;
+            bits ^= bits >> 7;
+            bits ^= bits << 17;
+            bits as u32
         };
         // He knows hosts and ports: 20 000 guesses at the sequence number, wrong checksums.
         for _ in 0..20_000 {

@@ -1,7 +1,9 @@
 //! What the tests stand on: a control group and a network namespace of their own.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod objects;
 pub mod peer;
+pub mod raw_option;
 
 use netlab::cgroup::Enclosure;
 use netlab::{Namespace, Registry, interface};

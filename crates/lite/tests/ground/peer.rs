@@ -74,7 +74,7 @@ impl Peer {
         port: u16,
         from: u16,
         time_stamps: bool,
-        damage: impl FnOnce(&mut Vec<u8>),
+        damage: impl FnOnce(&mut [u8]),
     ) -> Conversation<'_> {
         let mut conversation = Conversation {
             peer: self,
@@ -182,7 +182,7 @@ impl Conversation<'_> {
     }
 
     /// Sends these bytes of the stream in segments of 1000, each damaged by `damage`, which is given its number.
-    pub fn say(&mut self, from: u64, bytes: &[u8], damage: impl Fn(usize, &mut Vec<u8>)) {
+    pub fn say(&mut self, from: u64, bytes: &[u8], damage: impl Fn(usize, &mut [u8])) {
         for (number, piece) in bytes.chunks(1000).enumerate() {
             let mut packet = self.segment(from + number as u64 * 1000, piece);
             damage(number, &mut packet);
@@ -209,13 +209,13 @@ pub fn tcp_at(packet: &[u8]) -> usize {
 }
 
 /// Damages the checksum field alone (TL-13).
-pub fn spoil(packet: &mut Vec<u8>) {
+pub fn spoil(packet: &mut [u8]) {
     let at = tcp_at(packet) + 16;
     packet[at] ^= 0x55;
 }
 
 /// Turns a bit of the last byte.
-pub fn hit_data(packet: &mut Vec<u8>) {
+pub fn hit_data(packet: &mut [u8]) {
     *packet.last_mut().expect("there are data") ^= HIT;
 }
 

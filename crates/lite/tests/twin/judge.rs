@@ -1,0 +1,105 @@
+//! The same packet for both twins of a world, and the comparison of what they did, remember and count.
+
+use crate::world::{Connection, World};
+use lite::{Reason, Totals, option};
+use recovery::{SocketView, Sockets, Tuple, Verdict};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// The sockets as the kernel has them.
+struct Views<'a>(&'a [Connection]);
+
+impl Sockets for Views<'_> {
+    fn view(&self, tuple: &Tuple) -> Option<SocketView> {
+        self.0.iter().find(|connection| connection.tuple == *tuple).map(|connection| connection.view)
+    }
+}
+
+impl World {
+    /// Gives the packet to both, and says what became of it.
+    pub fn judge(&mut self, number: usize, packet: &[u8], case: u64) -> Verdict {
+        let out = self.lite.judge(packet).expect("the kernel takes it");
+        let mut bytes = packet.to_vec();
+        let views = Views(&self.connections);
+        let verdict = self.receiver.packet(&mut bytes, None, 0, &views);
+        // The headers say it all.
+        let shown = |bytes: &[u8]| {
+            format!("{:02x?} and {} bytes", &bytes[..bytes.len().min(100)], bytes.len().saturating_sub(100))
+        };
+        let told = || {
+            let (packet, out, bytes) = (shown(packet), shown(&out), shown(&bytes));
+            format!("case {case}, {verdict:?}\npacket  {packet}\nkernel  {out}\ntwin    {bytes}")
+        };
+        assert!(out == bytes, "the twins write different packets: {}", told());
+        let tuple = self.connections[number].tuple;
+        let (remote, local) = sockets_of(&tuple);
+        let its = self.lite.track(remote, local).expect("a map").expect("the connection is there");
+        let ours = self.receiver.track(&tuple).expect("it was opened");
+        let same = (its.contiguous, its.highest, its.ack, its.window, its.payload)
+            == (ours.contiguous, ours.highest, ours.ack, ours.window, ours.payload)
+            && (its.header_len, its.known, its.sack_seen, its.others, its.suspect)
+                == (ours.header_len, ours.known, ours.sack_seen, ours.others, ours.suspect)
+            && (its.header_len == 20 || its.options == ours.options);
+        assert!(same, "the twins remember differently:\nkernel {its:?}\ntwin   {ours:?}\n{}", told());
+        verdict
+    }
+
+    /// What both counted, and noted of each connection.
+    pub fn compare_counters(&self, case: u64) {
+        let counters = self.receiver.counters();
+        assert_counted(case, &self.lite.totals().expect("a map"), counters);
+        for connection in &self.connections {
+            let stats = option::stats(&connection.accepted).expect("an option");
+            let counters = self.receiver.connection_counters(&connection.tuple).expect("it was opened");
+            // The kernel has not asked for the socket yet when it finds these.
+            let unasked = counters.discarded(Reason::Ip) + counters.discarded(Reason::NoConnection);
+            assert_eq!(
+                (stats.damaged, stats.accepted, stats.bytes),
+                (counters.damaged - unasked, counters.accepted, counters.bytes),
+                "counted by case {case}: damaged, accepted and bytes of {:?}",
+                connection.tuple
+            );
+            let noted = option::ranges(&connection.accepted).expect("an option");
+            let ranges = self.receiver.ranges(&connection.tuple).expect("it was opened");
+            assert_eq!(
+                (noted.ranges.as_slice(), noted.overflow),
+                (ranges.held(), ranges.has_overflowed()),
+                "noted by case {case}"
+            );
+        }
+    }
+}
+
+fn assert_counted(case: u64, its: &Totals, ours: &recovery::Counters) {
+    let counted =
+        (its.damaged, its.accepted, its.confirmed, its.guessed, its.out_of_order, its.approximate, its.bytes);
+    let expected = (
+        ours.damaged,
+        ours.accepted,
+        ours.confirmed,
+        ours.guesses,
+        ours.out_of_order,
+        ours.approximate,
+        ours.bytes,
+    );
+    assert_eq!(
+        counted, expected,
+        "counted by case {case}: damaged, accepted, confirmed, guessed, out of order, approximate, bytes"
+    );
+    assert_eq!(its.unverifiable, ours.unverifiable, "counted by case {case}: unverifiable");
+    for reason in Reason::ALL {
+        assert_eq!(
+            its.discarded_for(reason),
+            ours.discarded(reason),
+            "counted by case {case}: {}",
+            reason.name()
+        );
+    }
+}
+
+fn sockets_of(tuple: &Tuple) -> (SocketAddr, SocketAddr) {
+    let plain = |address: Ipv6Addr| address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4);
+    (
+        SocketAddr::new(plain(tuple.pair.remote), tuple.remote_port),
+        SocketAddr::new(plain(tuple.pair.local), tuple.local_port),
+    )
+}
