@@ -39,6 +39,7 @@ bench: build
 	@scripts/require time
 	@target/release/lasthop kernel build >/dev/null
 	@scripts/bench-virtual target/release/lasthop
+	@scripts/bench-lite
 
 fuzz:
 	@scripts/require-rust

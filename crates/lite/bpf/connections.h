@@ -20,6 +20,9 @@ const volatile struct tunables tunables = {
 
 struct totals totals = {};
 
+/* Lite connections of all hosts: as long as there are none, no packet is looked at. */
+__u64 lite_connections = 0;
+
 /* All connections of the control group, Lite or not: those that are not are told at once. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -79,6 +82,7 @@ int add_to_pair(struct tuple *tuple)
 	if (!pair)
 		return 0;
 	__sync_fetch_and_add(&pair->connections, 1);
+	__sync_fetch_and_add(&lite_connections, 1);
 	for (i = 0; i < SLOTS; i++)
 		if (__sync_val_compare_and_swap(&pair->slots[i], 0, tuple->ports) == 0)
 			break;
@@ -102,6 +106,7 @@ int remove_from_pair(struct tuple *tuple)
 	for (i = 0; i < SLOTS; i++)
 		if (__sync_val_compare_and_swap(&pair->slots[i], tuple->ports, 0) == tuple->ports)
 			break;
+	__sync_fetch_and_add(&lite_connections, -1);
 	if (__sync_fetch_and_add(&pair->connections, -1) == 1)
 		bpf_map_delete_elem(&pairs, &tuple->addresses);
 	return 0;

@@ -242,9 +242,12 @@ static __always_inline int salvage(struct __sk_buff *skb, struct work *work, int
 
 static __always_inline int recover(struct __sk_buff *skb, __u32 at)
 {
-	struct work *work = work_of_this_processor();
+	struct work *work;
 	struct track *track;
 
+	if (!lite_connections)
+		return NEXT;
+	work = work_of_this_processor();
 	if (!work || !parse(skb, work, at) || !bpf_map_lookup_elem(&pairs, &work->tuple.addresses))
 		return NEXT;
 	if (work->len < TCP_LEN)
