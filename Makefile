@@ -4,6 +4,7 @@
 #   make demo-virtual    the kernel whose clock jumps over idle time, and half an hour over GSM in seconds, twice the same
 #   make test    everything that CI runs
 #   make bench   ratios against other emulators, measured side by side in one run
+#   make install-lite   the C header and the manual page of TCP Lite, below PREFIX (/usr/local)
 #   make fuzz    the fuzz targets of the parsers, FUZZ_SECONDS (default 30) each
 
 SHELL := /bin/bash
@@ -14,7 +15,7 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
-.PHONY: demo demo-virtual test bench fuzz build
+.PHONY: demo demo-virtual test bench fuzz build install-lite
 
 build:
 	@scripts/require-rust
@@ -45,3 +46,9 @@ fuzz:
 	@scripts/require-rust
 	@scripts/require $(BUILD_PACKAGES)
 	@scripts/fuzz $(FUZZ_SECONDS)
+
+PREFIX ?= /usr/local
+
+install-lite:
+	install -D -m 644 crates/lite/include/tcp_lite.h $(DESTDIR)$(PREFIX)/include/tcp_lite.h
+	install -D -m 644 docs/man/tcp_lite.7 $(DESTDIR)$(PREFIX)/share/man/man7/tcp_lite.7

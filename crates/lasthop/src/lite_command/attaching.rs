@@ -14,6 +14,7 @@ const NOTHING: i32 = 1;
 
 /// Attaches, and leaves it so.
 pub fn attach(arguments: &AttachArguments) -> Result<i32, Failure> {
+    super::check_interfaces(&arguments.interface)?;
     let settings = Settings {
         every_connection: arguments.every_connection.then(|| arguments.rule.policy()),
         parameters: arguments.rule.parameters(),

@@ -27,7 +27,10 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let interfaces = interfaces(&arguments.interface)?;
     // Signals are ours from here on, so that nothing stays behind.
     let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
-    let enclosure = Enclosure::enter(&registry)?;
+    let enclosure = Enclosure::enter(&registry).map_err(|error| {
+        let hint = if rustix::process::geteuid().is_root() { "" } else { " (lasthop lite run needs root)" };
+        format!("{error}{hint}")
+    })?;
     let settings = Settings {
         every_connection: (!arguments.on_request).then(|| arguments.rule.policy()),
         parameters: arguments.rule.parameters(),
@@ -74,6 +77,7 @@ fn exit_status(status: ExitStatus) -> i32 {
 /// Those that were named, or all that are up.
 fn interfaces(named: &[String]) -> Result<Vec<String>, Failure> {
     if !named.is_empty() {
+        super::check_interfaces(named)?;
         return Ok(named.to_vec());
     }
     let all = interface::list(&Namespace::current()?)?;
