@@ -12,8 +12,10 @@
 
 pub mod columns;
 pub mod log;
+mod loss_state;
 mod table;
 
+pub use loss_state::{Algorithm, LossState, Reason, Verdict, WORDS as LOSS_STATE_WORDS};
 pub use table::{Converted, Reader, Writer, convert, recover};
 
 use crate::time::{Time, WallTime};
@@ -134,6 +136,8 @@ pub struct SenderState {
     pub delivered: Option<u32>,
     /// Pacing rate in bytes a second.
     pub pacing_rate: Option<u64>,
+    /// What its congestion control measures and takes losses for, if it is one of ours.
+    pub loss: Option<LossState>,
 }
 
 impl SenderState {
@@ -163,6 +167,7 @@ impl SenderState {
             retransmitted: None,
             delivered: None,
             pacing_rate: None,
+            loss: None,
         }
     }
 

@@ -60,6 +60,7 @@ struct sock {
 struct inet_connection_sock {
 	__u32 icsk_rto; /* jiffies */
 	__u8 icsk_ca_state : 5;
+	__u64 icsk_ca_priv[13];
 };
 
 struct tcp_sock {

@@ -30,8 +30,9 @@ struct sender_state {
 	__u8 family;
 	__u8 ca_state;
 	__u8 unused[6];
+	__u32 ca_priv[14]; /* the congestion control's own; ours begin with a mark (algorithms/state.h) */
 };
 
-_Static_assert(sizeof(struct sender_state) == 128, "as user space reads it");
+_Static_assert(sizeof(struct sender_state) == 184, "as user space reads it");
 
 #endif

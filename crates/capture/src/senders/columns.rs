@@ -2,7 +2,7 @@
 
 pub use crate::rows::{Cell, Column};
 
-use super::{CongestionState, Header, SenderState};
+use super::{Algorithm, CongestionState, Header, LossState, Reason, SenderState, Verdict};
 use crate::rows::{Kind, columns};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -64,7 +64,49 @@ pub const COLUMNS: &[Column<SenderState, Header>] = columns! {
         |state, _| Cell::maybe(state.delivered), |state, cell| state.delivered = Some(cell.int());
     "pacing_rate_bytes_per_s", Kind::Bits(64), true, "pacing rate, in bytes a second",
         |state, _| Cell::maybe(state.pacing_rate), |state, cell| state.pacing_rate = Some(cell.int());
+    "cc_algorithm", Kind::Text, true, "congestion control, if it is one of lasthop's; it fills this and the columns behind",
+        |state, _| Cell::text(state.loss.map(|loss| loss.algorithm.name())),
+        |state, cell| if let Some(algorithm) = Algorithm::from_name(cell.str()) { loss(state).algorithm = algorithm };
+    "cc_rtt_us", Kind::Bits(32), true, "last valid round-trip time, in us",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.rtt_us)), |state, cell| loss(state).rtt_us = cell.int();
+    "cc_rtt_mean_ns", Kind::Bits(64), true, "mean of the round-trip times as the detector has it, in ns",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.mean_ns)), |state, cell| loss(state).mean_ns = cell.int();
+    "cc_rtt_dev_ns", Kind::Bits(64), true, "their deviation, in ns",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.dev_ns)), |state, cell| loss(state).dev_ns = cell.int();
+    "cc_samples", Kind::Bits(32), true, "valid round-trip times so far",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.samples)), |state, cell| loss(state).samples = cell.int();
+    "cc_least", Kind::Bits(32), true, "least round-trip time, in us; biaz, mbiaz: least time between segments, in 1/256 us",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.least)), |state, cell| loss(state).least = cell.int();
+    "cc_span", Kind::Bits(32), true, "biaz, mbiaz: time around the last loss, in us; spike: 1 in a spike; veno: backlog, in 1/256 segments",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.span)), |state, cell| loss(state).span = cell.int();
+    "cc_spanned", Kind::Bits(32), true, "biaz, mbiaz: segments delivered in cc_span",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.spanned)), |state, cell| loss(state).spanned = cell.int();
+    "cc_lost", Kind::Bits(16), true, "lost segments of the last loss event (n)",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.n)), |state, cell| loss(state).n = cell.int();
+    "cc_verdict", Kind::Text, true, "what the last loss was taken for: wireless or congestion",
+        |state, _| Cell::text(state.loss.and_then(|loss| loss.verdict).map(Verdict::name)),
+        |state, cell| loss(state).verdict = Verdict::from_name(cell.str());
+    "cc_reason", Kind::Text, true, "who decided: detector, no-sample, timeout or local",
+        |state, _| Cell::text(state.loss.and_then(|loss| loss.reason).map(Reason::name)),
+        |state, cell| loss(state).reason = Reason::from_name(cell.str());
+    "cc_base_segments", Kind::Bits(32), true, "congestion window that the last loss found",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.base)), |state, cell| loss(state).base = cell.int();
+    "cc_limit", Kind::Bits(32), true, "what decided the verdict, in 1/256 of the detector's unit",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.limit)), |state, cell| loss(state).limit = cell.int();
+    "cc_timeouts", Kind::Bits(16), true, "retransmission timeouts",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.timeouts)), |state, cell| loss(state).timeouts = cell.int();
+    "cc_local", Kind::Bits(16), true, "reductions by the host itself, by ECN or by a tail loss probe",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.local)), |state, cell| loss(state).local = cell.int();
+    "cc_events", Kind::Bits(32), true, "loss events that were judged",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.events)), |state, cell| loss(state).events = cell.int();
+    "cc_wireless", Kind::Bits(32), true, "those taken for wireless",
+        |state, _| Cell::maybe(state.loss.map(|loss| loss.wireless)), |state, cell| loss(state).wireless = cell.int();
 };
+
+/// The state of the congestion control in a row of which a column was read.
+fn loss(state: &mut SenderState) -> &mut LossState {
+    state.loss.get_or_insert(LossState::NOTHING_YET)
+}
 
 /// What a row is before any column was read.
 pub(super) fn blank() -> SenderState {

@@ -13,6 +13,10 @@ use std::path::Path;
 
 /// One record behind the header.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all records are states, one after the other, and none is kept"
+)]
 pub enum Record {
     /// A state.
     State(SenderState),

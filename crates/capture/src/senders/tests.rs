@@ -31,9 +31,13 @@ prop_compose! {
         (snd_wnd, rcv_wnd, packets_out, sacked_out) in any::<(u32, u32, Option<u32>, Option<u32>)>(),
         (lost_out, retrans_out, retransmitted) in any::<(Option<u32>, Option<u32>, Option<u32>)>(),
         (delivered, pacing_rate) in any::<(Option<u32>, Option<u64>)>(),
+        (ours, algorithm, words) in (any::<bool>(), 0..10_u32, any::<[u32; LOSS_STATE_WORDS - 1]>()),
     ) -> SenderState {
+        let mut marked = [0x4c48_0100 + algorithm; LOSS_STATE_WORDS];
+        marked[1..].copy_from_slice(&words);
         SenderState {
             at: Time::from_nanos(at),
+            loss: LossState::read(&marked).filter(|_| ours),
             state: CongestionState::from_number(state % 7),
             node, local, remote, payload, snd_una, snd_nxt, cwnd, ssthresh, srtt_us, rttvar_us, rto_us, snd_wnd, rcv_wnd,
             packets_out, sacked_out, lost_out, retrans_out, retransmitted, delivered, pacing_rate,

@@ -1,11 +1,14 @@
 //! What the eBPF program writes (`bpf/sender_state.h`).
 
 use capture::Time;
-use capture::senders::{CongestionState, SenderState};
+use capture::senders::{CongestionState, LOSS_STATE_WORDS, LossState, SenderState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Bytes of a state.
-const SIZE: usize = 128;
+const SIZE: usize = 184;
+
+/// Where the congestion control's own words begin.
+const PRIVATE: usize = 128;
 
 /// `AF_INET6` of Linux.
 const INET6: u8 = 10;
@@ -42,6 +45,7 @@ impl Raw {
         let mut pacing = [0; 8];
         pacing.copy_from_slice(&bytes[8..16]);
         let pacing = u64::from_ne_bytes(pacing);
+        let private: [u32; LOSS_STATE_WORDS] = std::array::from_fn(|word| u32_at(PRIVATE + 4 * word));
         let srtt = u32_at(68) >> 3;
         SenderState {
             at: Time::from_nanos(*time_ns),
@@ -68,6 +72,7 @@ impl Raw {
             delivered: Some(u32_at(108)),
             // All ones before there is one.
             pacing_rate: (pacing != u64::MAX).then_some(pacing),
+            loss: LossState::read(&private),
         }
     }
 }
@@ -91,6 +96,10 @@ mod tests {
         bytes[118..120].copy_from_slice(&443_u16.to_be_bytes());
         bytes[120] = INET6;
         bytes[121] = 3;
+        let private = [[0x4c48_0101].as_slice(), &[9; 13]].concat();
+        for (word, at) in private.into_iter().zip((PRIVATE..).step_by(4)) {
+            bytes[at..at + 4].copy_from_slice(&u32::to_ne_bytes(word));
+        }
         bytes
     }
 
@@ -120,7 +129,9 @@ mod tests {
             retransmitted: Some(114),
             delivered: Some(115),
             pacing_rate: Some(125_000),
+            loss: LossState::read(&std::array::from_fn(|word| if word == 0 { 0x4c48_0101 } else { 9 })),
         };
+        assert!(expected.loss.is_some());
         assert_eq!(state, expected);
     }
 

@@ -8,7 +8,7 @@
 use super::format::Format;
 use crate::recorder::Node;
 use capture::Time;
-use capture::senders::{CongestionState, SenderState};
+use capture::senders::{CongestionState, LOSS_STATE_WORDS, LossState, SenderState};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -144,8 +144,17 @@ impl Events {
             delivered: number("delivered"),
             // All ones before there is one.
             pacing_rate: format.number(record, "pacing_rate").filter(|rate| *rate != u64::MAX),
+            loss: format.bytes(record, "ca_priv").and_then(private),
         })
     }
+}
+
+/// The congestion control's own words, if it is one of ours.
+fn private(bytes: &[u8]) -> Option<LossState> {
+    let mut words = [0; LOSS_STATE_WORDS];
+    let (numbers, _) = bytes.as_chunks::<4>();
+    words.iter_mut().zip(numbers).for_each(|(word, bytes)| *word = u32::from_le_bytes(*bytes));
+    LossState::read(&words)
 }
 
 /// The threshold behind what the kernel shows, which is `tcp_current_ssthresh()`: except in CWR and Recovery three quarters

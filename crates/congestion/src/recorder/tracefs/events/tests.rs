@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::recorder::tracefs::page::Page;
-use capture::senders::INFINITE_SSTHRESH;
+use capture::senders::{INFINITE_SSTHRESH, LossState};
 use proptest::prelude::*;
 
 const PAGE: &[u8] = include_bytes!("../../../../tests/data/loss.trace");
@@ -66,6 +66,7 @@ fn a_loss_as_the_kernel_tells_it() {
         retransmitted: Some(0),
         delivered: None,
         pacing_rate: None,
+        loss: None,
     };
     assert_eq!(states[0], before);
     let at = Time::from_nanos(14_807_994_674_535);
@@ -96,6 +97,8 @@ fn our_kernel_shows_all_of_a_state() {
     // Threshold, variation, timeout; segments out, with the receiver, lost, sent again; sent again in all, delivered.
     let numbers = [30_u32, 4_000, 233_000, 40, 3, 2, 1, 17, 5_000];
     record.extend(numbers.into_iter().flat_map(u32::to_le_bytes));
+    // A congestion control of ours: mark of newzag, and its words.
+    record.extend([[0x4c48_0101].as_slice(), &[7; 13]].concat().into_iter().flat_map(u32::to_le_bytes));
     record.extend([3, 0, 0, 0]);
     let node = node("10.0.0.2");
     let mut events = Events::new(formats, std::slice::from_ref(&node));
@@ -113,8 +116,10 @@ fn our_kernel_shows_all_of_a_state() {
         retransmitted: Some(17),
         delivered: Some(5_000),
         pacing_rate: Some(1_250_000),
+        loss: LossState::read(&std::array::from_fn(|word| if word == 0 { 0x4c48_0101 } else { 7 })),
         ..stock
     };
+    assert!(expected.loss.is_some());
     assert_eq!(ours, expected);
     record[136..144].fill(0xff);
     assert_eq!(events.take(time, &record).expect("a state").pacing_rate, None, "there is none");
