@@ -68,6 +68,8 @@ pub struct Capture {
     pub events: Keep,
     /// Of which runs the states of TCP senders are recorded and kept.
     pub senders: Keep,
+    /// In which runs loss events are found.
+    pub losses: Keep,
     /// Places of the links.
     pub links: Vec<usize>,
     /// Bytes of each packet.

@@ -341,13 +341,21 @@ impl Files {
     /// Where to write the event log, if one is wanted.
     #[must_use]
     pub fn events(&self) -> Option<PathBuf> {
-        self.capture.events.writes(self.repetition).then(|| self.directory.join(self.events_name()))
+        let writes = self.capture.events.writes(self.repetition) || self.losses();
+        writes.then(|| self.directory.join(self.events_name()))
     }
 
     /// Where to write the states of TCP senders, if they are wanted.
     #[must_use]
     pub fn senders(&self) -> Option<PathBuf> {
-        self.capture.senders.writes(self.repetition).then(|| self.directory.join(self.senders_name()))
+        let writes = self.capture.senders.writes(self.repetition) || self.losses();
+        writes.then(|| self.directory.join(self.senders_name()))
+    }
+
+    /// Whether loss events are wanted.
+    #[must_use]
+    pub fn losses(&self) -> bool {
+        self.capture.losses.writes(self.repetition)
     }
 
     /// Whether more than counters is recorded.

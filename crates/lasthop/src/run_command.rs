@@ -81,6 +81,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     bar.finish();
     let directory = Directory::open(&directory)?;
     let table = results::table::write(&directory)?;
+    results::loss_table::write(&directory)?;
     let report = directory.path.join("report.html");
     let page = Page::of(&directory, Options { overloaded: arguments.overloaded, ..Options::default() });
     html::write(&page, &report).map_err(|error| format!("cannot write {}: {error}", report.display()))?;

@@ -1,5 +1,6 @@
 //! A row of `results.parquet`: one connection (or one stream of datagrams, or one request) of one run.
 
+use crate::LossEvent;
 use serde::{Deserialize, Serialize};
 
 /// What was measured of one connection. Times are since the start of the run, by the run's clock.
@@ -54,6 +55,9 @@ pub struct Connection {
     /// of another connection. `None` where nobody looked.
     #[serde(default)]
     pub misplaced: Option<u64>,
+    /// Its loss events, in their order; `None` where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub losses: Option<Vec<LossEvent>>,
 }
 
 /// How delays were distributed.

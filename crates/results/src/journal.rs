@@ -110,6 +110,7 @@ mod tests {
         let mut value = serde_json::to_value(ended(0, 0, 5)).unwrap();
         assert!(value["run"].as_object().unwrap().get("lite").is_none());
         let connection = value["connections"][0].as_object_mut().unwrap();
+        assert!(connection.get("losses").is_none());
         for new in ["wrong_bytes", "misplaced"] {
             assert!(connection.remove(new).is_some());
         }

@@ -5,6 +5,7 @@
 //!     manifest.json     what was run, on what, with which seeds, and the verdict on each run   [`Manifest`]
 //!     runs.jsonl        one line for each run that ended, appended as it ends                   [`journal`]
 //!     results.parquet   a row per connection, written when the campaign closes                  [`Connection`]
+//!     losses.parquet    a row per loss event of a TCP connection, where the plan asks for them   [`LossEvent`]
 //!     captures/*.pcapng, events/*.parquet, events/*-senders.parquet, logs/*
 //!     report.html
 //! ```
@@ -21,6 +22,8 @@ pub mod directory;
 pub mod expectation;
 pub mod journal;
 pub mod lite;
+pub mod loss_event;
+pub mod loss_table;
 pub mod manifest;
 pub mod metric;
 pub mod statistics;
@@ -31,6 +34,7 @@ pub use directory::{Directory, DirectoryError};
 pub use expectation::{Comparison, ExpectationError, Range, compare};
 pub use journal::RunEnded;
 pub use lite::LiteTotals;
+pub use loss_event::{Cause, LossEvent, LossKind, LossVerdict};
 pub use manifest::{
     At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, LinkCounters, Machine, Manifest,
     PlanText, RunRecord, Selection, Verdict,

@@ -1,6 +1,10 @@
 //! What a run is judged by: one number of all that was measured of its connections.
 
-use crate::{Connection, Directory, LiteTotals, Protocol, RoundTrips, RunRecord};
+use crate::loss_event::judged;
+use crate::{
+    Cause, Connection, Directory, LiteTotals, LossEvent, LossKind, LossVerdict, Protocol, RoundTrips,
+    RunRecord,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -45,6 +49,16 @@ pub enum Metric {
     WrongBytes,
     /// Blocks of 64 bytes in which at least half is wrong: data in the wrong place or of another connection.
     Misplaced,
+    /// Loss events of TCP: recoveries, timeouts and other reductions of the window.
+    LossEvents,
+    /// Of the loss events by damage alone that a detector judged, those that it took for wireless.
+    WirelessRecognized,
+    /// Of the loss events by congestion alone that a detector judged, those that it took for congestion.
+    CongestionRecognized,
+    /// Of all recoveries that a detector judged, those that it took for wireless, whatever they were.
+    TakenForWireless,
+    /// Of the recoveries whose lost segments the sender counted, those in which it counted right.
+    CountedRight,
 }
 
 /// A word that names no metric.
@@ -57,7 +71,7 @@ pub struct UnknownMetric {
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 20] = [
         Self::Goodput,
         Self::Completion,
         Self::Retransmissions,
@@ -73,6 +87,11 @@ impl Metric {
         Self::Salvaged,
         Self::WrongBytes,
         Self::Misplaced,
+        Self::LossEvents,
+        Self::WirelessRecognized,
+        Self::CongestionRecognized,
+        Self::TakenForWireless,
+        Self::CountedRight,
     ];
 
     /// Its name in plans and options.
@@ -94,6 +113,11 @@ impl Metric {
             Self::Salvaged => "salvaged",
             Self::WrongBytes => "wrong-bytes",
             Self::Misplaced => "misplaced",
+            Self::LossEvents => "loss-events",
+            Self::WirelessRecognized => "wireless-recognized",
+            Self::CongestionRecognized => "congestion-recognized",
+            Self::TakenForWireless => "taken-for-wireless",
+            Self::CountedRight => "counted-right",
         }
     }
 
@@ -116,6 +140,11 @@ impl Metric {
             Self::Salvaged => "Share of damaged segments accepted",
             Self::WrongBytes => "Wrong bytes delivered",
             Self::Misplaced => "Misplaced blocks delivered",
+            Self::LossEvents => "Loss events",
+            Self::WirelessRecognized => "Wireless losses recognized",
+            Self::CongestionRecognized => "Congestion losses recognized",
+            Self::TakenForWireless => "Losses taken for wireless",
+            Self::CountedRight => "Loss events whose losses were counted right",
         }
     }
 
@@ -126,7 +155,14 @@ impl Metric {
             Self::Goodput => "bit/s",
             Self::Completion => "s",
             Self::Retransmissions | Self::DamagedSegments | Self::AcceptedSegments => "segments",
-            Self::RetransmissionRate | Self::Loss | Self::Salvaged => "%",
+            Self::RetransmissionRate
+            | Self::Loss
+            | Self::Salvaged
+            | Self::WirelessRecognized
+            | Self::CongestionRecognized
+            | Self::TakenForWireless
+            | Self::CountedRight => "%",
+            Self::LossEvents => "events",
             Self::Timeouts => "timeouts",
             Self::Rtt | Self::RttP95 => "ms",
             Self::Bytes | Self::WrongBytes => "bytes",
@@ -161,6 +197,18 @@ impl Metric {
             Self::Salvaged => run.lite.as_ref().and_then(LiteTotals::salvaged),
             Self::WrongBytes => looked_at(&measured, |row| row.wrong_bytes),
             Self::Misplaced => looked_at(&measured, |row| row.misplaced),
+            Self::LossEvents => looked_at(&measured, |row| Some(row.losses.as_ref()?.len() as u64)),
+            Self::WirelessRecognized => recognized(&measured, Cause::Wireless, LossVerdict::Wireless),
+            Self::CongestionRecognized => recognized(&measured, Cause::Congestion, LossVerdict::Congestion),
+            Self::TakenForWireless => {
+                let judged = losses(&measured).filter(|event| event.by_detector());
+                share(judged, |event| event.verdict == Some(LossVerdict::Wireless))
+            }
+            Self::CountedRight => {
+                let counted = losses(&measured).filter(|event| event.kind == LossKind::Recovery);
+                let counted = counted.filter(|event| event.n.is_some());
+                share(counted, |event| event.n.map(u32::from) == Some(event.lost))
+            }
             Self::Bytes => carriers(&measured).map(|rows| rows.iter().map(|row| row.bytes as f64).sum()),
         }
     }
@@ -247,6 +295,24 @@ fn carriers<'a>(rows: &[&'a Connection]) -> Option<Vec<&'a Connection>> {
 fn looked_at(rows: &[&Connection], count: impl Fn(&Connection) -> Option<u64>) -> Option<f64> {
     let counts: Vec<u64> = rows.iter().filter_map(|row| count(row)).collect();
     (!counts.is_empty()).then(|| counts.iter().sum::<u64>() as f64)
+}
+
+/// Loss events of all connections that were looked at.
+fn losses<'a>(rows: &[&'a Connection]) -> impl Iterator<Item = &'a LossEvent> {
+    rows.iter().filter_map(|row| row.losses.as_ref()).flatten()
+}
+
+/// How many of the loss events of a cause were taken for it, in percent; `None` where none was judged.
+fn recognized(rows: &[&Connection], cause: Cause, verdict: LossVerdict) -> Option<f64> {
+    let (right, all) = judged(losses(rows), cause, verdict);
+    (all > 0).then(|| 100.0 * right as f64 / all as f64)
+}
+
+/// In percent; `None` of none.
+fn share<'a>(events: impl Iterator<Item = &'a LossEvent>, so: impl Fn(&LossEvent) -> bool) -> Option<f64> {
+    let (count, all) =
+        events.fold((0_u64, 0_u64), |(count, all), event| (count + u64::from(so(event)), all + 1));
+    (all > 0).then(|| 100.0 * count as f64 / all as f64)
 }
 
 /// Jain's index of the goodputs of all TCP connections.

@@ -5,7 +5,7 @@
 //! with its unit, is in the file's metadata under `lasthop.columns`; beside it are `lasthop.schema`, `lasthop.version`,
 //! `lasthop.seed`, `lasthop.started_unix_ns` and `lasthop.plan`, the plan's name.
 
-use crate::{Cell, Connection, Directory, LiteTotals, Protocol, RoundTrips, RunRecord, Verdict};
+use crate::{Cell, Connection, Directory, LiteTotals, Manifest, Protocol, RoundTrips, RunRecord, Verdict};
 use capture::columnar::{Column, Table, Values};
 use capture::table::TableError;
 use std::collections::BTreeMap;
@@ -150,6 +150,11 @@ pub fn of(directory: &Directory) -> Table {
     });
     let before = BEFORE.iter().map(|field| field.column(&rows));
     let behind = BEHIND.iter().chain(LITE).map(|field| field.column(&rows));
+    Table { columns: before.chain(factors).chain(behind).collect(), metadata: metadata(manifest) }
+}
+
+/// What tables of a campaign say of it in their metadata.
+pub(crate) fn metadata(manifest: &Manifest) -> BTreeMap<String, String> {
     let started = manifest.guest.as_ref().map_or(manifest.started_unix_ns, |guest| guest.start_unix_ns);
     let metadata = [
         ("lasthop.schema", manifest.schema.to_string()),
@@ -159,10 +164,7 @@ pub fn of(directory: &Directory) -> Table {
         ("lasthop.started_unix_ns", started.to_string()),
         ("lasthop.plan", manifest.plan.name.clone()),
     ];
-    Table {
-        columns: before.chain(factors).chain(behind).collect(),
-        metadata: metadata.map(|(key, value)| (key.to_owned(), value)).into(),
-    }
+    metadata.map(|(key, value)| (key.to_owned(), value)).into()
 }
 
 /// Writes the table of a campaign into its run directory, whole or not at all; its path.

@@ -191,7 +191,7 @@ impl Algorithm {
         match self {
             Self::NewReno => "newreno",
             Self::NewZag => "newzag",
-            Self::NewZagV1 => "newzag-v1",
+            Self::NewZagV1 => "newzag_v1",
             Self::ZigZag => "zigzag",
             Self::Biaz => "biaz",
             Self::MBiaz => "mbiaz",

@@ -158,6 +158,7 @@ fn capture(fields: &Fields<'_>, file: &PlanFile, scenario: &Scenario) -> Result<
         keep: kept,
         events: keep(file.capture.events.as_ref(), kept)?,
         senders: keep(file.capture.senders.as_ref(), Keep::None)?,
+        losses: keep(file.capture.losses.as_ref(), Keep::None)?,
         links,
         snap_length: fields.parsed_or(file.capture.snap_length.as_ref(), SNAP_LENGTH)?,
     })

@@ -201,6 +201,9 @@ pub struct CaptureFile {
     /// Of which runs the state of every TCP sender at every acknowledgement is recorded: `first`, `all`, `failed` or `none`
     /// (default: `none`, since it costs time at each segment).
     pub senders: Option<Text>,
+    /// In which runs the loss events of TCP senders are found, with what each was taken for and what it was, into `losses.parquet`: `first`,
+    /// `all`, `failed` or `none` (default: `none`, since it takes the states of senders and the event log, kept or not).
+    pub losses: Option<Text>,
     /// Names of the links that are captured (default: all).
     pub links: Option<Vec<Text>>,
     /// Bytes of each packet (default 96).

@@ -157,5 +157,6 @@ fn row(
         idle_max_ns: seen.idle_max_us(sender, seen.last_time).unwrap_or(0) * 1000,
         wrong_bytes: None,
         misplaced: None,
+        losses: None,
     }
 }

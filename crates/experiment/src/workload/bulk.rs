@@ -234,6 +234,7 @@ impl Bulk<'_> {
             idle_max_ns: received.idle_max,
             wrong_bytes: received.wrong.map(|wrong| wrong.bytes),
             misplaced: received.wrong.map(|wrong| wrong.misplaced),
+            losses: None,
         }
     }
 }

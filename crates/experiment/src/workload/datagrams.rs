@@ -159,6 +159,7 @@ impl Datagrams<'_> {
             idle_max_ns: received.idle_max,
             wrong_bytes: None,
             misplaced: None,
+            losses: None,
         }
     }
 }

@@ -208,6 +208,7 @@ impl Requests<'_> {
             idle_max_ns: asked.idle_max,
             wrong_bytes: None,
             misplaced: None,
+            losses: None,
         }
     }
 }

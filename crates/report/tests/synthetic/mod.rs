@@ -222,6 +222,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
         idle_max_ns: 400_000_000 * (1 + timeouts),
         wrong_bytes: None,
         misplaced: None,
+        losses: None,
     };
     let down = counters("down", segments + retransmissions, retransmissions);
     RunEnded {

@@ -168,11 +168,46 @@ fn names_are_the_same_everywhere() {
 
 #[test]
 fn a_wrong_name_is_answered_with_the_right_ones() {
-    let all = "goodput, completion, retransmissions, retransmission-rate, timeouts, rtt, rtt-p95, loss, bytes, fairness, damaged-segments, accepted-segments, salvaged, wrong-bytes, misplaced";
+    let all = "goodput, completion, retransmissions, retransmission-rate, timeouts, rtt, rtt-p95, loss, bytes, fairness, damaged-segments, accepted-segments, salvaged, wrong-bytes, misplaced, loss-events, wireless-recognized, congestion-recognized, taken-for-wireless, counted-right";
     let error = |name: &str| name.parse::<Metric>().unwrap_err().to_string();
     assert_eq!(
         error("godput"),
         format!("there is no metric `godput` (there is {all}), did you mean `goodput`?")
     );
     assert_eq!(error("jitter"), format!("there is no metric `jitter` (there is {all})"));
+}
+
+/// How often verdicts were right, of those that a detector gave; and how often n was (ltcp-newzag 3.10.3).
+#[test]
+fn verdicts_are_counted_by_what_the_losses_were() {
+    use crate::loss_event::tests::event;
+    use crate::{Cause, LossEvent, LossKind, LossVerdict};
+    let losses = vec![
+        event(Cause::Wireless, LossVerdict::Wireless),
+        event(Cause::Wireless, LossVerdict::Congestion),
+        event(Cause::Congestion, LossVerdict::Congestion),
+        LossEvent { lost: 2, ..event(Cause::Mixed, LossVerdict::Congestion) },
+        LossEvent { kind: LossKind::Timeout, ..event(Cause::Congestion, LossVerdict::Congestion) },
+    ];
+    let rows = [
+        Connection { losses: Some(losses), ..connection("bulk", 1) },
+        Connection {
+            losses: Some(vec![event(Cause::Wireless, LossVerdict::Wireless)]),
+            ..connection("bulk", 1)
+        },
+        Connection { losses: None, ..connection("bulk", 1) },
+    ];
+    let of = |metric: Metric| value(metric, &rows, None);
+    assert_eq!(of(Metric::LossEvents), Some(6.0));
+    assert_eq!(of(Metric::WirelessRecognized), Some(200.0 / 3.0));
+    assert_eq!(of(Metric::CongestionRecognized), Some(100.0));
+    assert_eq!(of(Metric::TakenForWireless), Some(40.0));
+    assert_eq!(of(Metric::CountedRight), Some(80.0));
+    let none = [connection("bulk", 1)];
+    for metric in [Metric::LossEvents, Metric::WirelessRecognized, Metric::CountedRight] {
+        assert_eq!(value(metric, &none, None), None, "nobody looked");
+    }
+    let quiet = [Connection { losses: Some(vec![]), ..connection("bulk", 1) }];
+    assert_eq!(value(Metric::LossEvents, &quiet, None), Some(0.0));
+    assert_eq!(value(Metric::WirelessRecognized, &quiet, None), None, "a share of nothing");
 }

@@ -1,0 +1,129 @@
+//! `losses.parquet`: a row per loss event of a TCP connection, with what the sender took it for and what it was.
+//!
+//! First the cell and the level of each factor, as in `results.parquet`; then the connection, and the event. Runs that were not looked at
+//! have no rows. The meaning of each column is in the file's metadata under `lasthop.columns`.
+
+use crate::table::metadata;
+use crate::{Cell, Connection, Directory, LossEvent, RunRecord};
+use capture::columnar::{Column, Table, Values};
+use capture::table::TableError;
+use std::path::PathBuf;
+
+/// Name of the table in a run directory.
+pub const FILE: &str = "losses.parquet";
+
+/// An event and where it belongs.
+struct Row<'a> {
+    cell: Option<&'a Cell>,
+    run: &'a RunRecord,
+    connection: &'a Connection,
+    event: &'a LossEvent,
+}
+
+/// The table of a campaign, finished or not; `None` where no run was looked at.
+#[must_use]
+pub fn of(directory: &Directory) -> Option<Table> {
+    let manifest = &directory.manifest;
+    let mut looked_at = false;
+    let mut rows = Vec::new();
+    for (run, connections) in directory.runs() {
+        let cell = manifest.cells.iter().find(|cell| cell.number == run.cell);
+        for connection in connections {
+            looked_at |= connection.losses.is_some();
+            let events = connection.losses.iter().flatten();
+            rows.extend(events.map(|event| Row { cell, run, connection, event }));
+        }
+    }
+    let level = |row: &Row<'_>, factor: &str| Some(row.cell?.level(factor)?.to_owned());
+    let factors = manifest.factors.iter().map(|factor| Column {
+        name: format!("factor.{}", factor.name),
+        meaning: format!("level of the factor `{}`: {}", factor.name, factor.title),
+        values: Values::Text(rows.iter().map(|row| level(row, &factor.name)).collect()),
+    });
+    let cell =
+        number(&rows, "cell", "number of the cell in the plan, from 0", |row| Some(row.run.cell.into()));
+    let columns = std::iter::once(cell).chain(factors).chain(behind(&rows)).collect();
+    looked_at.then(|| Table { columns, metadata: metadata(manifest) })
+}
+
+/// What stands behind the factors.
+#[rustfmt::skip]
+fn behind(rows: &[Row<'_>]) -> Vec<Column> {
+    vec![
+        number(rows, "repetition", "number of the repetition, from 0", |row| Some(row.run.repetition.into())),
+        text(rows, "workload", "name of the workload in the plan", |row| Some(row.connection.workload.clone())),
+        number(rows, "number", "number of the connection in its workload, from 0", |row| Some(row.connection.number.into())),
+        text(rows, "congestion_control", "congestion control of the sender", |row| Some(row.connection.congestion_control.clone())),
+        number(rows, "at_ns", "when the sender met the loss, in ns since the start of the run", |row| Some(row.event.at_ns)),
+        text(rows, "kind", "recovery, timeout, or reduction (the window alone: ECN, a full transmit queue, a tail loss probe)",
+            |row| Some(row.event.kind.name().into())),
+        number(rows, "n", "lost segments as the sender counted them", |row| row.event.n.map(u64::from)),
+        number(rows, "lost", "packets that links lost or damaged, in truth", |row| Some(row.event.lost.into())),
+        text(rows, "cause", "why, in truth: wireless, congestion, outage, mixed, or none (nothing was lost)",
+            |row| Some(row.event.cause.name().into())),
+        text(rows, "verdict", "what the sender took it for: wireless or congestion; empty where its congestion control knows no difference",
+            |row| Some(row.event.verdict?.name().into())),
+        text(rows, "reason", "who decided that: detector, no-sample, timeout or local", |row| row.event.reason.clone()),
+        number(rows, "rtt_us", "round-trip time that was judged, in us", |row| row.event.rtt_us.map(u64::from)),
+        number(rows, "mean_ns", "mean of the round-trip times by then, in ns", |row| row.event.mean_ns),
+        number(rows, "dev_ns", "their deviation, in ns", |row| row.event.dev_ns),
+        number(rows, "cwnd_segments", "congestion window before", |row| Some(row.event.cwnd.into())),
+        number(rows, "ssthresh_segments", "slow start threshold after", |row| row.event.ssthresh.map(u64::from)),
+    ]
+}
+
+fn number(rows: &[Row<'_>], name: &str, meaning: &str, get: impl Fn(&Row<'_>) -> Option<u64>) -> Column {
+    let values = Values::Number(rows.iter().map(get).collect());
+    Column { name: name.to_owned(), meaning: meaning.to_owned(), values }
+}
+
+fn text(rows: &[Row<'_>], name: &str, meaning: &str, get: impl Fn(&Row<'_>) -> Option<String>) -> Column {
+    let values = Values::Text(rows.iter().map(get).collect());
+    Column { name: name.to_owned(), meaning: meaning.to_owned(), values }
+}
+
+/// Writes the table of a campaign into its run directory, whole or not at all; its path, `None` where there is nothing to write.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(directory: &Directory) -> Result<Option<PathBuf>, TableError> {
+    let Some(table) = of(directory) else { return Ok(None) };
+    let path = directory.path.join(FILE);
+    table.write(&path)?;
+    Ok(Some(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+    use crate::example::campaign;
+    use crate::loss_event::tests::event;
+    use crate::{Cause, LossVerdict};
+
+    #[test]
+    fn a_row_is_an_event_with_what_it_was_taken_for_and_what_it_was() {
+        let mut directory = campaign(&[(4, Verdict::Good, 1.0), (0, Verdict::Good, 2.0)]);
+        assert!(of(&directory).is_none(), "nobody looked");
+        directory.connections[1][0].losses = Some(vec![]);
+        assert_eq!(of(&directory).map(|table| table.rows()), Some(0), "there were none");
+        let plain = LossEvent { n: None, verdict: None, ..event(Cause::Mixed, LossVerdict::Wireless) };
+        directory.connections[0][0].losses =
+            Some(vec![event(Cause::Congestion, LossVerdict::Wireless), plain]);
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory { path: place.path().into(), ..directory };
+        let path = write(&directory).unwrap().expect("a table");
+        let table = Table::read(&path).unwrap();
+        assert_eq!(Some(&table), of(&directory).as_ref());
+        let text = |name: &str| -> Vec<String> {
+            let values = &table.column(name).unwrap().values;
+            (0..table.rows()).map(|row| values.text(row).unwrap_or_else(|| "-".into())).collect()
+        };
+        assert_eq!(text("factor.lite"), ["on", "on"]);
+        assert_eq!(text("cause"), ["congestion", "mixed"]);
+        assert_eq!(text("verdict"), ["wireless", "-"]);
+        assert_eq!(text("n"), ["1", "-"]);
+        assert_eq!(text("mean_ns"), ["54000000", "54000000"]);
+        assert_eq!(text("ssthresh_segments"), ["16", "16"]);
+    }
+}
