@@ -1,17 +1,76 @@
-//! Compiles the eBPF program with clang and writes the Rust that loads it.
+//! Compiles the eBPF programs with clang: the recorder's with the Rust that loads it, and an object for each congestion control.
 
 use libbpf_cargo::SkeletonBuilder;
+use libbpf_rs::Linker;
 use std::env;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-const SOURCE: &str = "bpf/sender_state.bpf.c";
+const RECORDER: &str = "bpf/sender_state.bpf.c";
+const ALGORITHMS: &str = "algorithms";
 
 fn main() {
     println!("cargo:rerun-if-changed=bpf");
-    let output = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("sender_state.skel.rs");
-    if let Err(error) = SkeletonBuilder::new().source(SOURCE).build_and_generate(output) {
-        panic!(
-            "{SOURCE} cannot be compiled; it needs clang 14 or later (Debian: apt-get install clang): {error:#}"
-        );
+    println!("cargo:rerun-if-changed={ALGORITHMS}");
+    let output = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    let recorder =
+        SkeletonBuilder::new().source(RECORDER).build_and_generate(output.join("sender_state.skel.rs"));
+    recorder.unwrap_or_else(|error| complain(Path::new(RECORDER), &format!("{error:#}")));
+    let headers = output.join("headers");
+    fs::create_dir_all(headers.join("bpf")).expect("cargo's directory can be written");
+    for (name, text) in libbpf_sys::API_HEADERS {
+        fs::write(headers.join("bpf").join(name), text).expect("cargo's directory can be written");
     }
+    let sources = fs::read_dir(ALGORITHMS).expect("it is beside this file");
+    for source in sources.map(|entry| entry.expect("it can be read").path()) {
+        if source.extension().is_some_and(|extension| extension == "c") {
+            compile(&source, &headers, &output);
+        }
+    }
+}
+
+/// Compiles an algorithm. It has no skeleton: all of them are loaded alike, by the names of their parameters.
+fn compile(source: &Path, headers: &Path, output: &Path) {
+    let name = PathBuf::from(source.file_name().expect("it is a file")).with_extension("o");
+    let object = output.join(&name);
+    let with_debug = output.join(name.with_extension("debug.o"));
+    // Debian keeps asm/ of the kernel's headers by architecture.
+    let architecture = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
+    let mut clang = Command::new("clang");
+    clang.args(["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-fno-stack-protector", "-Wall", "-Wextra", "-Werror"]);
+    // BPF_PROG gives each hook all its arguments, used or not.
+    clang.args(["-Wno-unused-parameter", &format!("-D__TARGET_ARCH_{}", kernels_name(&architecture))]);
+    clang.arg("-I").arg(headers).arg(format!("-I/usr/include/{architecture}-linux-gnu"));
+    clang.arg("-c").arg(source).arg("-o").arg(&with_debug);
+    match clang.output() {
+        Ok(done) if done.status.success() => {}
+        Ok(done) => complain(source, &String::from_utf8_lossy(&done.stderr)),
+        Err(error) => complain(source, &error.to_string()),
+    }
+    // Linking leaves out the debugger's part, which has paths of this machine, and keeps the types.
+    let linked = Linker::new(&object).and_then(|mut linker| {
+        linker.add_file(&with_debug)?;
+        linker.link()
+    });
+    linked.unwrap_or_else(|error| complain(source, &format!("{error:#}")));
+}
+
+/// The kernel's name of an architecture, by which `bpf_tracing.h` knows the registers.
+fn kernels_name(architecture: &str) -> &str {
+    match architecture {
+        "x86_64" => "x86",
+        "aarch64" => "arm64",
+        "riscv64" => "riscv",
+        "powerpc64" => "powerpc",
+        "s390x" => "s390",
+        other => other,
+    }
+}
+
+fn complain(source: &Path, error: &str) -> ! {
+    panic!(
+        "{} cannot be compiled; it needs clang 14 or later (Debian: apt-get install clang): {error}",
+        source.display()
+    )
 }

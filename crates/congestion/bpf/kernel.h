@@ -60,7 +60,7 @@ struct sock {
 struct inet_connection_sock {
 	__u32 icsk_rto; /* jiffies */
 	__u8 icsk_ca_state : 5;
-	__u64 icsk_ca_priv[13];
+	__u64 icsk_ca_priv[13]; /* a congestion control's own */
 };
 
 struct tcp_sock {
@@ -78,6 +78,20 @@ struct tcp_sock {
 	__u32 retrans_out;
 	__u32 total_retrans;
 	__u32 delivered;
+	__u32 snd_cwnd_cnt;
+	__u32 snd_cwnd_clamp;
+	__u32 prior_cwnd;
+	__u32 max_packets_out;
+	__u64 tcp_mstamp; /* us */
+	__u8 is_cwnd_limited : 1;
+};
+
+/* include/net/tcp.h */
+enum tcp_ca_event { CA_EVENT_COMPLETE_CWR };
+
+struct ack_sample {
+	__u32 pkts_acked;
+	__s32 rtt_us; /* -1: none */
 };
 
 struct sk_buff {

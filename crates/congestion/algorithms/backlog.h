@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The backlog of Vegas and Veno: how many of the segments in flight wait in queues, N = cwnd (1 - BaseRTT/RTT), with RTT the least of a round trip.
+ */
+#ifndef LASTHOP_BACKLOG_H
+#define LASTHOP_BACKLOG_H
+
+#include "loss.h"
+
+/* Whether a sequence number is behind another (RFC 9293 section 3.4). */
+static __always_inline int is_behind(__u32 number, __u32 other)
+{
+	return (__s32)(number - other) < 0;
+}
+
+static __always_inline void round_begun(struct lasthop_round *round, __u32 next)
+{
+	round->end = next;
+	round->samples = 0;
+}
+
+static __always_inline void round_sampled(struct lasthop_round *round, __u32 rtt)
+{
+	if (!round->samples || rtt < round->least)
+		round->least = rtt;
+	round->samples += 1;
+}
+
+/* N in segments << 8. */
+static __always_inline __u32 backlog_shown(__u32 cwnd, __u32 base_rtt, __u32 rtt)
+{
+	if (rtt <= base_rtt)
+		return 0;
+	return saturated((((__u64)cwnd << SHOWN_PLACES) * (rtt - base_rtt) + rtt / 2) / rtt);
+}
+
+/* N - segments, times RTT: its sign is exact. A round-trip time of 0 is one that a coarse clock does not see: nothing waits. */
+static __always_inline __s64 backlog_beyond(__u32 cwnd, __u32 base_rtt, __u32 rtt, __u32 segments)
+{
+	__s64 waiting = rtt > base_rtt ? (__s64)cwnd * (rtt - base_rtt) : 0;
+
+	return waiting - (__s64)segments * (rtt ? rtt : 1);
+}
+
+#endif

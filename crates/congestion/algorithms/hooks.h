@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * What the hooks of all algorithms do with the kernel's structures; everything else is arithmetic (the other headers), which user space can
+ * include too. None of them has cong_control: recovery is the kernel's, with PRR and RACK.
+ */
+#ifndef LASTHOP_HOOKS_H
+#define LASTHOP_HOOKS_H
+
+#include "loss.h"
+
+/* init: nothing is known yet. */
+static __always_inline struct lasthop_words *connection_begun(struct sock *sk, enum lasthop_number number)
+{
+	struct lasthop_words *own = own_words(sk);
+
+	__builtin_memset(own, 0, sizeof(*own));
+	own->seen.mark = LASTHOP_MARK | number;
+	return own;
+}
+
+/* pkts_acked: whether the acknowledgement brings a valid sample: the kernel gives -1 for what was sent twice. */
+static __always_inline int has_sample(const struct ack_sample *sample)
+{
+	return sample->rtt_us > 0;
+}
+
+/* ... which is taken; says whether it was the first. */
+static __always_inline int sample_taken(struct lasthop_words *own, const struct ack_sample *sample, __u32 gain, __u32 quantum)
+{
+	return rtt_sampled(own, rtt_quantised(sample->rtt_us, quantum), gain);
+}
+
+/* ssthresh: a loss, or something else that asks for a smaller window. */
+static __always_inline struct lasthop_words *reduction_begun(struct sock *sk)
+{
+	struct lasthop_words *own = own_words(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	loss_begun(own, tcp_snd_cwnd(tp), tp->lost_out);
+	return own;
+}
+
+/* set_state: what the reduction was for. */
+static __always_inline void state_settled(struct sock *sk, __u8 state)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	__u32 threshold = loss_settled(own_words(sk), state, tp->lost_out);
+
+	if (threshold)
+		tp->snd_ssthresh = threshold;
+}
+
+/* undo_cwnd: the loss was none. */
+static __always_inline __u32 window_undone(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	__u32 cwnd = tcp_snd_cwnd(tp), prior = tp->prior_cwnd;
+
+	return cwnd > prior ? cwnd : prior;
+}
+
+static __always_inline struct lasthop_window window_of(const struct tcp_sock *tp)
+{
+	struct lasthop_window window = {
+		.cwnd = tcp_snd_cwnd(tp),
+		.count = tp->snd_cwnd_cnt,
+		.ssthresh = tp->snd_ssthresh,
+		.most = tp->snd_cwnd_clamp,
+	};
+
+	return window;
+}
+
+static __always_inline void window_stored(struct tcp_sock *tp, const struct lasthop_window *window)
+{
+	if (tcp_snd_cwnd(tp) != window->cwnd)
+		tcp_snd_cwnd_set(tp, window->cwnd);
+	tp->snd_cwnd_cnt = window->count;
+	if (tp->snd_ssthresh != window->ssthresh)
+		tp->snd_ssthresh = window->ssthresh;
+}
+
+/*
+ * Whether the window is what keeps the sender from sending more: a larger one would not be a tested one (RFC 7661 section 1). In slow start
+ * a window of which more than half was used may grow, so that it doubles.
+ */
+static __always_inline int is_limited(const struct tcp_sock *tp, const struct lasthop_window *window)
+{
+	if (was_window_limited(tp))
+		return 1;
+	return is_slow_start(window) && window->cwnd < 2 * tp->max_packets_out;
+}
+
+/* cong_avoid by the rules of NewReno. */
+static __always_inline void newreno_avoided(struct sock *sk, __u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct lasthop_window window = window_of(tp);
+
+	if (!is_limited(tp, &window))
+		return;
+	window_grown(&window, acked);
+	window_stored(tp, &window);
+}
+
+/* The hooks that are the same wherever NewReno's window rules are. */
+#define NEWRENO_HOOKS                                                                                                            \
+	HOOK(void, cong_avoid, struct sock *sk, __u32 ack, __u32 acked)                                                          \
+	{                                                                                                                        \
+		newreno_avoided(sk, acked);                                                                                      \
+	}                                                                                                                        \
+	RECOVERY_HOOKS
+
+/* Those that are the same in all but Vegas and Westwood. */
+#define RECOVERY_HOOKS                                                                                                           \
+	HOOK(void, set_state, struct sock *sk, __u8 new_state)                                                                   \
+	{                                                                                                                        \
+		state_settled(sk, new_state);                                                                                    \
+	}                                                                                                                        \
+	HOOK(__u32, undo_cwnd, struct sock *sk)                                                                                  \
+	{                                                                                                                        \
+		return window_undone(sk);                                                                                        \
+	}
+
+/* The parameters that all have. */
+#define COMMON_PARAMETERS(its_gain)                                                                                              \
+	PARAMETER(gain, its_gain, "gain of RTT mean and deviation is 2^-gain, 2 to 8");                                          \
+	PARAMETER(quantum_us, 0, "round-trip times are multiples of this, us; 0: as measured")
+
+#define WIRELESS_PARAMETER                                                                                                       \
+	PARAMETER(wireless_percent, 80, "window after a wireless loss, percent, 1 to 100")
+
+#define ALL_HOOKS                                                                                                                \
+	.init = (void *)init, .ssthresh = (void *)ssthresh, .cong_avoid = (void *)cong_avoid, .set_state = (void *)set_state,    \
+	.undo_cwnd = (void *)undo_cwnd, .pkts_acked = (void *)pkts_acked
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Where an algorithm is built for: eBPF on a running kernel, or into a kernel. Both give the same names; hooks.h is above them. */
+#ifndef LASTHOP_KERNEL_SIDE_H
+#define LASTHOP_KERNEL_SIDE_H
+
+#ifdef __bpf__
+#include "host.h"
+#else
+#include "tree.h"
+#endif
+
+#include "hooks.h"
+
+#endif
