@@ -38,7 +38,17 @@ fn compile(source: &Path, headers: &Path, output: &Path) {
     // Debian keeps asm/ of the kernel's headers by architecture.
     let architecture = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
     let mut clang = Command::new("clang");
-    clang.args(["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-fno-stack-protector", "-Wall", "-Wextra", "-Werror"]);
+    clang.args([
+        "-g",
+        "-O2",
+        "-target",
+        "bpf",
+        "-mcpu=v3",
+        "-fno-stack-protector",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+    ]);
     // BPF_PROG gives each hook all its arguments, used or not.
     clang.args(["-Wno-unused-parameter", &format!("-D__TARGET_ARCH_{}", kernels_name(&architecture))]);
     clang.arg("-I").arg(headers).arg(format!("-I/usr/include/{architecture}-linux-gnu"));

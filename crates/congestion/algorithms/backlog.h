@@ -26,12 +26,12 @@ static __always_inline void round_sampled(struct lasthop_round *round, __u32 rtt
 	round->samples += 1;
 }
 
-/* N in segments << 8. */
+/* N in segments << 8, downwards, so that it is below a whole number just where N is. */
 static __always_inline __u32 backlog_shown(__u32 cwnd, __u32 base_rtt, __u32 rtt)
 {
 	if (rtt <= base_rtt)
 		return 0;
-	return saturated((((__u64)cwnd << SHOWN_PLACES) * (rtt - base_rtt) + rtt / 2) / rtt);
+	return saturated(((__u64)cwnd << SHOWN_PLACES) * (rtt - base_rtt) / rtt);
 }
 
 /* N - segments, times RTT: its sign is exact. A round-trip time of 0 is one that a coarse clock does not see: nothing waits. */

@@ -66,7 +66,7 @@ struct lasthop_words {
 	__u8 begun;   /* there was a valid sample */
 	__u8 pending; /* a reduction was judged, and what it was for is not known yet */
 	__u8 clocked; /* biaz, mbiaz, westwood: there was an acknowledgement to count time from */
-	__u8 phase;   /* vegas: 1 in a round in which slow start grows */
+	__u8 phase;   /* vegas: 1 in a round in which slow start grows; veno: 1 once a round has ended */
 	__u8 asleep;  /* vegas: 1 while the connection recovers, and NewReno rules it */
 	__u8 unused[3];
 	union {

@@ -19,8 +19,9 @@ HOOK(void, pkts_acked, struct sock *sk, const struct ack_sample *sample)
 
 	if (!has_sample(sample))
 		return;
+	veno_round(own, tcp_snd_cwnd(tp), tp->snd_una, tp->snd_nxt);
 	least_rtt_kept(own, sample_taken(own, sample, gain, quantum_us));
-	veno_sampled(own, tcp_snd_cwnd(tp), tp->snd_una, tp->snd_nxt);
+	round_sampled(&own->round, own->seen.rtt);
 }
 
 HOOK(void, cong_avoid, struct sock *sk, __u32 ack, __u32 acked)

@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Veno (Fu and Liew 2003): a loss with little backlog is random; with much of it the window grows at half the speed.
+ * Veno (Fu and Liew 2003): a loss with little backlog is random; with much of it the window grows at half the speed. The backlog is that of
+ * the last round trip that ended.
  */
 #ifndef LASTHOP_VENO_H
 #define LASTHOP_VENO_H
 
 #include "backlog.h"
 
-/* After each sample, when the least one is known: what was acknowledged up to, and what comes next. */
-static __always_inline void veno_sampled(struct lasthop_words *own, __u32 cwnd, __u32 acked_to, __u32 next)
+/* Before each sample is taken: what was acknowledged up to, and what is sent next. */
+static __always_inline void veno_round(struct lasthop_words *own, __u32 cwnd, __u32 acked_to, __u32 next)
 {
-	if (!own->round.samples || is_behind(own->round.end, acked_to))
+	if (!own->begun) {
 		round_begun(&own->round, next);
-	round_sampled(&own->round, own->seen.rtt);
-	own->seen.span = backlog_shown(cwnd, own->seen.least, own->round.least);
+	} else if (is_behind(own->round.end, acked_to)) {
+		/* A clock that shows no time at all shows no backlog either. */
+		if (own->round.least) {
+			own->seen.span = backlog_shown(cwnd, own->seen.least, own->round.least);
+			own->phase = 1;
+		}
+		round_begun(&own->round, next);
+	}
 }
 
-static __always_inline int veno_is_light(const struct lasthop_words *own, __u32 cwnd, __u32 backlog)
+/* Whether the window is to grow in every second round trip only. */
+static __always_inline int veno_is_heavy(const struct lasthop_words *own, __u32 backlog)
 {
-	return !own->begun || backlog_beyond(cwnd, own->seen.least, own->round.least, backlog) < 0;
+	return own->phase && own->seen.span >= (__u64)backlog << SHOWN_PLACES;
 }
 
 static __always_inline void veno_grown(const struct lasthop_words *own, struct lasthop_window *window, __u32 backlog, __u32 acked)
@@ -28,17 +36,21 @@ static __always_inline void veno_grown(const struct lasthop_words *own, struct l
 		if (!acked)
 			return;
 	}
-	/* Every second round trip only: twice as many segments for one. */
-	window_increased(window, veno_is_light(own, window->cwnd, backlog) ? window->cwnd : 2 * window->cwnd, acked);
+	window_increased(window, veno_is_heavy(own, backlog) ? 2 * window->cwnd : window->cwnd, acked);
 }
 
 static __always_inline enum lasthop_outcome veno_judged(struct lasthop_words *own, __u32 backlog)
 {
-	if (!own->begun)
-		return OUTCOME_NO_SAMPLE;
-	own->seen.span = backlog_shown(own->seen.base, own->seen.least, own->round.least);
+	__u32 waiting = own->seen.span;
+
+	if (!own->phase) {
+		/* No round trip has ended: what there is. */
+		if (!own->begun || !own->round.least)
+			return OUTCOME_NO_SAMPLE;
+		waiting = backlog_shown(own->seen.base, own->seen.least, own->round.least);
+	}
 	own->seen.limit = saturated((__u64)backlog << SHOWN_PLACES);
-	return veno_is_light(own, own->seen.base, backlog) ? OUTCOME_WIRELESS : OUTCOME_CONGESTION;
+	return waiting < (__u64)backlog << SHOWN_PLACES ? OUTCOME_WIRELESS : OUTCOME_CONGESTION;
 }
 
 #endif
