@@ -1,4 +1,5 @@
-//! What the kernel is made of: everything in `kernel/`, embedded in the program, and the key that names the result.
+//! What the kernel is made of: everything in `kernel/` and the congestion controls of crate `congestion`, embedded in the program, and the key
+//! that names the result.
 //!
 //! Two recipes with the same key give the same kernel. So the key is over the source, the configuration, the patches, the sources of ours that
 //! are added, the build script, and the compiler.
@@ -15,6 +16,12 @@ use std::path::Path;
 #[derive(Embed)]
 #[folder = "../../kernel"]
 struct Embedded;
+
+/// The same sources as eBPF programs on a host; in the kernel's tree they have a directory of their own.
+#[derive(Embed)]
+#[folder = "../congestion/algorithms"]
+#[prefix = "src/net/ipv4/lasthop/"]
+struct CongestionControls;
 
 /// Where the source is described.
 const SOURCE: &str = "source.toml";
@@ -61,10 +68,7 @@ pub struct Recipe {
 impl Recipe {
     /// The one in this program.
     pub fn embedded() -> Result<Self, KernelError> {
-        let files = Embedded::iter()
-            .filter_map(|name| Some((name.to_string(), Embedded::get(&name)?.data.into_owned())))
-            .collect();
-        Self::of(files)
+        Self::of(files::<Embedded>().chain(files::<CongestionControls>()).collect())
     }
 
     /// From the files of a `kernel/`.
@@ -123,6 +127,11 @@ impl Recipe {
         }
         Ok(())
     }
+}
+
+/// Embedded files with their names.
+fn files<E: Embed>() -> impl Iterator<Item = (String, Vec<u8>)> {
+    E::iter().filter_map(|name| Some((name.to_string(), E::get(&name)?.data.into_owned())))
 }
 
 /// Not the explanations.
@@ -206,6 +215,9 @@ mod tests {
             assert!(patch.starts_with(&format!("{:02}-", index + 1)), "{patches:?}");
         }
         assert!(recipe.config().contains("CONFIG_UML_TIME_TRAVEL_SUPPORT=y"));
+        for ours in ["Makefile", "newzag.c", "state.h"] {
+            assert!(recipe.files.contains_key(&format!("src/net/ipv4/lasthop/{ours}")), "{ours}");
+        }
     }
 
     #[test]
