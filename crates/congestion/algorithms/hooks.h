@@ -103,11 +103,15 @@ static __always_inline void newreno_avoided(struct sock *sk, __u32 acked)
 	window_stored(tp, &window);
 }
 
-/* The hooks that are the same wherever NewReno's window rules are. */
+/*
+ * The hooks that are the same wherever NewReno's window rules are. `per_ack` has the window grow as it did before Linux 3.15 counted
+ * segments (RFC 3465): half as fast where every second segment is acknowledged.
+ */
 #define NEWRENO_HOOKS                                                                                                            \
+	PARAMETER(per_ack, 0, "1: the window grows by acknowledgements, 0: by segments");                                        \
 	HOOK(void, cong_avoid, struct sock *sk, __u32 ack, __u32 acked)                                                          \
 	{                                                                                                                        \
-		newreno_avoided(sk, acked);                                                                                      \
+		newreno_avoided(sk, per_ack && acked ? 1 : acked);                                                                       \
 	}                                                                                                                        \
 	RECOVERY_HOOKS
 

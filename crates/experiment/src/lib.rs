@@ -17,6 +17,7 @@
 pub mod acceptance;
 pub mod campaign;
 pub mod catalogue;
+pub mod parameters;
 pub mod plan;
 pub mod recording;
 pub mod routes;

@@ -112,6 +112,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     fs::write(&hosts, experiment.scenario.hosts())
         .map_err(|error| format!("write {}: {error}", hosts.display()))?;
     isolation::lay_over(&hosts, Path::new("/etc/hosts")).map_err(|error| error.to_string())?;
+    crate::parameters::set(&experiment.scenario.parameters)?;
     let mut accepting = Accepting::begin(job, &experiment.scenario)?;
 
     let seed = Seed::campaign(job.seed).run(job.repetition.into());

@@ -1,6 +1,7 @@
 //! Nodes and links of one cell, complete: what the network is built from.
 
 use crate::acceptance::Acceptance;
+use crate::parameters::Parameter;
 use crate::routes::{self, Hop};
 use crate::stack::Stack;
 use link::profile::LinkProfile;
@@ -13,6 +14,8 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// In the order of the plan.
     pub links: Vec<Link>,
+    /// Of congestion controls, in the kernel of the run.
+    pub parameters: Vec<Parameter>,
 }
 
 /// A node: a host or a router.

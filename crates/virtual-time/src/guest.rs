@@ -49,6 +49,12 @@ pub fn entry() -> Option<ExitCode> {
     Some(ExitCode::FAILURE)
 }
 
+/// Whether this process runs in User-Mode Linux, which has no other use here than to be a guest.
+#[must_use]
+pub fn is_here() -> bool {
+    fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("User Mode Linux"))
+}
+
 /// Virtual nanoseconds.
 fn now(started: Instant) -> u64 {
     started.elapsed().as_nanos() as u64

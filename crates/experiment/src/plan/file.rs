@@ -86,6 +86,10 @@ pub struct ScenarioFile {
     /// Sysctls of the node: `{ "net.ipv4.tcp_ecn" = 1 }`.
     #[serde(default)]
     pub sysctls: BTreeMap<String, Text>,
+    /// Parameters of congestion controls, by module: `{ "newzag.gain" = 5 }`. They are one for all nodes, and only runs by the virtual clock set
+    /// them; on a host they are given when a congestion control is loaded.
+    #[serde(default)]
+    pub congestion_parameters: BTreeMap<String, Text>,
     /// Maximum transmission unit of all links in bytes; the profile's, or 1500, if absent.
     pub mtu: Option<Text>,
     /// Nodes that differ from the others; all others are there because a link names them.

@@ -3,6 +3,7 @@
 use super::{Fields, PlanError};
 use crate::acceptance::Acceptance;
 use crate::catalogue::Catalogue;
+use crate::parameters::Parameter;
 use crate::plan::error::unknown;
 use crate::plan::file::{LinkFile, NodeFile, ScenarioFile};
 use crate::plan::text::{Text, is_name};
@@ -83,7 +84,16 @@ pub fn build(fields: &Fields<'_>, file: &ScenarioFile, catalogue: &Catalogue) ->
         })
         .collect::<Result<_, PlanError>>()?;
     check_one_way(fields, file, &nodes)?;
-    Ok(Scenario { nodes, links })
+    let parameters = file.congestion_parameters.iter().map(|(key, value)| parameter(fields, key, value));
+    Ok(Scenario { nodes, links, parameters: parameters.collect::<Result<_, _>>()? })
+}
+
+/// A parameter of a congestion control.
+fn parameter(fields: &Fields<'_>, key: &str, value: &Text) -> Result<Parameter, PlanError> {
+    Parameter::new(key, fields.text(value)?).ok_or_else(|| {
+        let message = format!("`{key}` names no parameter: it is MODULE.PARAMETER, such as newzag.gain");
+        fields.wrong(value, message)
+    })
 }
 
 /// What a node or the scenario says of damaged segments.

@@ -1,0 +1,85 @@
+//! Parameters of congestion controls, set for the kernel that a run has for itself.
+//!
+//! They are one for a whole kernel. So a run by the virtual clock may set them, which has a kernel of its own; on a host they are
+//! given when a congestion control is loaded (`lasthop cc load newzag gain=5`), and runs leave them alone.
+
+use std::fs;
+use std::path::PathBuf;
+use virtual_time::guest;
+
+/// A parameter of the kernel's module of a congestion control, and its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// The module, such as `newzag` or `tcp_vegas`.
+    pub module: String,
+    /// The parameter, such as `gain`.
+    pub name: String,
+    /// The value as the kernel reads it.
+    pub value: String,
+}
+
+impl Parameter {
+    /// The one that `key` names, as `MODULE.PARAMETER`; `None` if it names none.
+    #[must_use]
+    pub fn new(key: &str, value: String) -> Option<Self> {
+        let is_word = |word: &str| {
+            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        let (module, name) = key.split_once('.').filter(|(module, name)| is_word(module) && is_word(name))?;
+        Some(Self { module: module.to_owned(), name: name.to_owned(), value })
+    }
+
+    fn path(&self) -> PathBuf {
+        format!("/sys/module/{}/parameters/{}", self.module, self.name).into()
+    }
+}
+
+/// Sets them.
+///
+/// # Errors
+/// On a host, and if this kernel has no such module or parameter, or does not take the value.
+pub fn set(parameters: &[Parameter]) -> Result<(), String> {
+    let Some(first) = parameters.first() else { return Ok(()) };
+    if !guest::is_here() {
+        return Err(format!(
+            "congestion-parameters `{}.{}`: they are one for the whole host, so a run does not set them: use `--clock virtual`, or load the \
+             congestion control with them (`lasthop cc load {} {}={}`)",
+            first.module, first.name, first.module, first.name, first.value
+        ));
+    }
+    for parameter in parameters {
+        let Parameter { module, name, value } = parameter;
+        fs::write(parameter.path(), value).map_err(|error| match fs::read_dir(format!("/sys/module/{module}/parameters")) {
+            Err(_) => format!("congestion-parameters `{module}.{name}`: this kernel has no module `{module}` with parameters"),
+            Ok(entries) => {
+                let mut known: Vec<_> =
+                    entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+                known.sort();
+                format!("congestion-parameters `{module}.{name}` = `{value}`: {error} (`{module}` has {})", known.join(", "))
+            }
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_a_module_and_a_parameter_and_no_path() {
+        let parameter = Parameter::new("newzag.gain", "5".to_owned()).expect("a parameter");
+        assert_eq!(parameter.path(), PathBuf::from("/sys/module/newzag/parameters/gain"));
+        for key in ["gain", "newzag.", ".gain", "a/b.c", "..x", "a.b.c", "a. b"] {
+            assert_eq!(Parameter::new(key, "5".to_owned()), None, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_left_alone() {
+        let parameter = Parameter::new("tcp_cubic.beta", "717".to_owned()).expect("a parameter");
+        let error = set(&[parameter]).expect_err("this is a host");
+        assert!(error.contains("`tcp_cubic.beta`") && error.contains("--clock virtual"), "{error}");
+        assert_eq!(set(&[]), Ok(()));
+    }
+}
