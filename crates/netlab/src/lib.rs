@@ -60,6 +60,7 @@
 //! it each read gives one bare IP packet of at most the MTU with complete checksums. Descriptors are non-blocking.
 
 pub mod address;
+pub mod bpf_files;
 pub mod cgroup;
 pub mod checks;
 pub mod dns;

@@ -16,6 +16,8 @@ pub struct Info {
     pub least_round_trip: Duration,
     /// Congestion window in segments.
     pub congestion_window: u32,
+    /// Slow start threshold in segments; 2^31 - 1 as long as there is none.
+    pub slow_start_threshold: u32,
     /// Segments with data that were sent, retransmissions included.
     pub data_segments_sent: u64,
     /// Segments that were sent again.
@@ -42,6 +44,7 @@ pub fn info(socket: impl AsFd) -> Result<Info> {
         round_trip: micros(68),
         least_round_trip: micros(148),
         congestion_window: u32_at(80),
+        slow_start_threshold: u32_at(76),
         data_segments_sent: u32_at(156).into(),
         retransmissions: u32_at(100).into(),
         timeouts: u16_at(240),

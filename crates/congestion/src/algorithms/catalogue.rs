@@ -1,0 +1,285 @@
+//! What there is: each algorithm with its source and its parameters. The rules themselves are in `algorithms/` beside this crate's `src`.
+
+use super::AlgorithmError;
+use super::layout::Layout;
+
+/// A congestion control that can be loaded.
+#[derive(Debug, Clone, Copy)]
+pub struct Algorithm {
+    /// Its name, under which it is registered unless it is given another.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub what: &'static str,
+    /// Where it is from.
+    pub reference: &'static str,
+    /// What becomes of recovery: whose rules send again and set the window meanwhile.
+    pub recovery: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// The eBPF object.
+    pub(super) object: &'static [u8],
+}
+
+/// A number that is fixed when an algorithm is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is if it is not set.
+    pub default: u32,
+    /// The least that it can be.
+    pub least: u32,
+    /// The most.
+    pub most: u32,
+    /// What it is, with its unit.
+    pub meaning: &'static str,
+}
+
+const fn parameter(
+    name: &'static str,
+    default: u32,
+    least: u32,
+    most: u32,
+    meaning: &'static str,
+) -> Parameter {
+    Parameter { name, default, least, most, meaning }
+}
+
+const fn gain(default: u32) -> Parameter {
+    parameter(
+        "gain",
+        default,
+        2,
+        8,
+        "a new round-trip time counts 2^-gain in the mean, twice that in the deviation",
+    )
+}
+
+const QUANTUM: Parameter = parameter(
+    "quantum_us",
+    0,
+    0,
+    1_000_000,
+    "round-trip times are read as multiples of this, us; 0: as measured",
+);
+const WIRELESS: Parameter =
+    parameter("wireless_percent", 80, 1, 100, "window after a wireless loss, percent of the one before");
+
+macro_rules! object {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".o"))
+    };
+}
+
+const KERNELS: &str = "PRR and RACK, as the kernel has them";
+
+/// All of them, NewZag and its version 1 first.
+pub static CATALOGUE: &[Algorithm] = &[
+    Algorithm {
+        name: "newzag",
+        what: "halves after congestion only: a loss while the round-trip time is below its mean is wireless (version 2)",
+        reference: "Lien 2009, section 5.3.3",
+        recovery: KERNELS,
+        parameters: &[gain(4), QUANTUM, WIRELESS],
+        object: object!("newzag"),
+    },
+    Algorithm {
+        name: "newzag_v1",
+        what: "NewZag version 1: the fewer segments are lost, the shorter the round-trip time of a wireless loss",
+        reference: "Lien 2009, section 5.2.1",
+        recovery: KERNELS,
+        parameters: &[gain(4), QUANTUM, WIRELESS],
+        object: object!("newzag_v1"),
+    },
+    Algorithm {
+        name: "zigzag",
+        what: "ZigZag, sender-only: NewZag version 1 with a slower mean (published with one-way times at the receiver)",
+        reference: "Cen, Cosman, Voelker 2003; Lien 2009, equation 5.2",
+        recovery: KERNELS,
+        parameters: &[gain(5), QUANTUM, WIRELESS],
+        object: object!("zigzag"),
+    },
+    Algorithm {
+        name: "biaz",
+        what: "Biaz, sender-only: after a wireless loss the next segments come when they would have come anyway",
+        reference: "Biaz, Vaidya 1999; Lien 2009, equation 5.1",
+        recovery: KERNELS,
+        parameters: &[
+            gain(4),
+            QUANTUM,
+            WIRELESS,
+            parameter(
+                "bound_quarters",
+                4,
+                1,
+                1000,
+                "width of the interval of wireless losses, quarters of T_min",
+            ),
+        ],
+        object: object!("biaz"),
+    },
+    Algorithm {
+        name: "mbiaz",
+        what: "mBiaz, sender-only: Biaz with a quarter of its interval",
+        reference: "Cen, Cosman, Voelker 2003; Lien 2009, section 5.1",
+        recovery: KERNELS,
+        parameters: &[
+            gain(4),
+            QUANTUM,
+            WIRELESS,
+            parameter(
+                "bound_quarters",
+                1,
+                1,
+                1000,
+                "width of the interval of wireless losses, quarters of T_min",
+            ),
+        ],
+        object: object!("mbiaz"),
+    },
+    Algorithm {
+        name: "spike",
+        what: "Spike, sender-only: losses while the round-trip time is far above the least one are congestion, others wireless",
+        reference: "Tobe, Tamura, Molano, Ghosh, Tokuda 2000; Lien 2009, section 5.1",
+        recovery: KERNELS,
+        parameters: &[
+            gain(4),
+            QUANTUM,
+            WIRELESS,
+            parameter(
+                "spike_start_us",
+                20_000,
+                0,
+                10_000_000,
+                "a spike begins that far above the least round-trip time, us",
+            ),
+            parameter(
+                "spike_end_us",
+                5_000,
+                0,
+                10_000_000,
+                "a spike ends that near above the least round-trip time, us",
+            ),
+        ],
+        object: object!("spike"),
+    },
+    Algorithm {
+        name: "veno",
+        what: "Veno: losses with little backlog in the queues are wireless; with much of it the window grows at half the speed",
+        reference: "Fu, Liew 2003",
+        recovery: KERNELS,
+        parameters: &[
+            gain(4),
+            QUANTUM,
+            WIRELESS,
+            parameter(
+                "backlog",
+                3,
+                0,
+                10_000,
+                "with that much waiting in queues the path is congested, segments",
+            ),
+        ],
+        object: object!("veno"),
+    },
+    Algorithm {
+        name: "westwood",
+        what: "Westwood+: after a loss the window is what the path was seen to deliver in the least round-trip time",
+        reference: "Grieco, Mascolo 2004",
+        recovery: "PRR and RACK, as the kernel has them; at the end of recovery Westwood sets the window",
+        parameters: &[gain(4), QUANTUM],
+        object: object!("westwood"),
+    },
+    Algorithm {
+        name: "vegas",
+        what: "Vegas: once a round trip the window follows how many segments wait in queues",
+        reference: "Brakmo, Peterson 1995",
+        recovery: KERNELS,
+        parameters: &[
+            gain(4),
+            QUANTUM,
+            parameter("alpha", 2, 0, 10_000, "with less waiting in queues the window grows, segments"),
+            parameter("beta", 4, 0, 10_000, "with more waiting in queues the window shrinks, segments"),
+            parameter("gamma", 1, 0, 10_000, "with more waiting in queues slow start ends, segments"),
+        ],
+        object: object!("vegas"),
+    },
+    Algorithm {
+        name: "newreno",
+        what: "NewReno and nothing else, with the same bookkeeping: what the others are measured against",
+        reference: "RFC 5681, RFC 6582",
+        recovery: KERNELS,
+        parameters: &[gain(4), QUANTUM],
+        object: object!("newreno"),
+    },
+];
+
+/// The algorithm of this name.
+///
+/// # Errors
+/// [`AlgorithmError::Unknown`], with the name that may have been meant.
+pub fn find(name: &str) -> Result<&'static Algorithm, AlgorithmError> {
+    CATALOGUE.iter().find(|algorithm| algorithm.name == name).ok_or_else(|| AlgorithmError::Unknown {
+        name: name.to_owned(),
+        hint: hint(name, CATALOGUE.iter().map(|algorithm| algorithm.name)),
+    })
+}
+
+impl Algorithm {
+    /// The parameter of this name.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Parameter`], with the name that may have been meant.
+    pub fn parameter(&self, name: &str) -> Result<&'static Parameter, AlgorithmError> {
+        self.parameters.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
+            AlgorithmError::Parameter {
+                algorithm: self.name,
+                name: name.to_owned(),
+                hint: hint(name, self.parameters.iter().map(|parameter| parameter.name)),
+            }
+        })
+    }
+}
+
+impl Algorithm {
+    /// Where its parameters and its name are in the object.
+    pub(super) fn layout(&self) -> Layout {
+        Layout::of(self.object).expect("the compiler has written types into it")
+    }
+}
+
+/// `did you mean X?` if one is near, otherwise all that there are.
+fn hint(wrong: &str, words: impl Iterator<Item = &'static str> + Clone) -> String {
+    let near = words.clone().map(|word| (strsim::damerau_levenshtein(wrong, word), word)).min();
+    match near {
+        Some((distance, word)) if distance <= 2 && distance < word.len() => format!("did you mean `{word}`?"),
+        _ => format!("there are {}", words.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::LONGEST_NAME;
+
+    #[test]
+    fn names_are_names_to_the_kernel() {
+        for algorithm in CATALOGUE {
+            assert!(algorithm.name.len() <= LONGEST_NAME, "{}", algorithm.name);
+            assert!(algorithm.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'));
+            for parameter in algorithm.parameters {
+                assert!(parameter.least <= parameter.default && parameter.default <= parameter.most);
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_names_are_answered_with_near_ones() {
+        let said = |name| find(name).expect_err("there is none").to_string();
+        assert!(said("newzga").ends_with("did you mean `newzag`?"), "{}", said("newzga"));
+        assert!(said("newzag-v1").ends_with("did you mean `newzag_v1`?"), "{}", said("newzag-v1"));
+        assert!(said("cubic").contains("there are newzag, newzag_v1, zigzag"), "{}", said("cubic"));
+        let error = CATALOGUE[0].parameter("gian").expect_err("there is none").to_string();
+        assert!(error.contains("`newzag`") && error.ends_with("did you mean `gain`?"), "{error}");
+    }
+}

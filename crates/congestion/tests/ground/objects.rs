@@ -1,0 +1,50 @@
+//! What the kernel has of `struct_ops`: links, programs and maps by their numbers, which are not given out again soon.
+
+use libbpf_rs::MapType;
+use libbpf_rs::ProgramType;
+use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter, ProgInfoIter};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// What is unpinned goes a moment later (RCU), on a busy machine some more.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// All of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objects {
+    pub links: BTreeSet<u32>,
+    pub programs: BTreeSet<u32>,
+    pub maps: BTreeSet<u32>,
+}
+
+/// Those there are now. Maps of parameters are arrays; those of others that tests beside us have come and go, and so only maps whose
+/// name ends as those of read-only data do are taken.
+pub fn now() -> Objects {
+    let is_structure = |info: &LinkTypeInfo| matches!(info, LinkTypeInfo::StructOps(_));
+    let links = LinkInfoIter::default().filter(|link| is_structure(&link.info)).map(|link| link.id);
+    let programs = ProgInfoIter::default().filter(|program| program.ty == ProgramType::StructOps);
+    let maps = MapInfoIter::default()
+        .filter(|map| map.ty == MapType::StructOps || map.name.to_string_lossy().ends_with(".rodata"));
+    Objects {
+        links: links.collect(),
+        programs: programs.map(|program| program.id).collect(),
+        maps: maps.map(|map| map.id).collect(),
+    }
+}
+
+/// Waits until there is nothing that was not there before.
+pub fn wait_until_only(before: &Objects) {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let now = now();
+        let left =
+            |now: &BTreeSet<u32>, before: &BTreeSet<u32>| now.difference(before).copied().collect::<Vec<_>>();
+        let (links, programs) = (left(&now.links, &before.links), left(&now.programs, &before.programs));
+        let maps = left(&now.maps, &before.maps);
+        if links.is_empty() && programs.is_empty() && maps.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < end, "links {links:?}, programs {programs:?}, maps {maps:?} are left");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
