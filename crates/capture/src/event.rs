@@ -6,10 +6,12 @@
 //!
 //! The types here are plain: they hold no reference to a link model and can be made by anything that moves packets.
 
+mod cause;
 mod fate;
 mod flow;
 mod header;
 
+pub use cause::Cause;
 pub use fate::{Channel, Ended, Fate, Loss, Outcome, Reason, Sending};
 pub use flow::Flow;
 pub use header::{Direction, Header, Layer, LinkId, LinkInfo, WayInfo};

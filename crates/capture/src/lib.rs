@@ -75,8 +75,8 @@ pub mod table;
 mod time;
 
 pub use event::{
-    Channel, Direction, Ended, Fate, Flow, Header, Layer, LinkId, LinkInfo, Loss, Outcome, Reason, Sending,
-    WayInfo,
+    Cause, Channel, Direction, Ended, Fate, Flow, Header, Layer, LinkId, LinkInfo, Loss, Outcome, Reason,
+    Sending, WayInfo,
 };
 pub use input::Tail;
 pub use recorder::{CaptureTo, CloseError, Live, Options, RecordError, Recorded, Recorder, Stalls};

@@ -15,7 +15,8 @@ pub mod log;
 mod loss_state;
 mod table;
 
-pub use loss_state::{Algorithm, LossState, Reason, Verdict, WORDS as LOSS_STATE_WORDS};
+pub use ldas::{Reason, Verdict};
+pub use loss_state::{Algorithm, LossState, WORDS as LOSS_STATE_WORDS};
 pub use table::{Converted, Reader, Writer, convert, recover};
 
 use crate::time::{Time, WallTime};

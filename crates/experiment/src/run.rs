@@ -5,6 +5,7 @@
 //! run directory.
 
 mod accepting;
+mod losses;
 mod network;
 mod observed;
 mod senders;
@@ -199,6 +200,13 @@ fn finish(
     let programs = experiment.workloads.iter().any(|workload| matches!(workload.kind, Kind::Command { .. }));
     if let Some(capture) = files.capture().filter(|_| programs) {
         observed::add(&mut connections, experiment, &capture, started)?;
+    }
+    if let (true, Some(senders), Some(events)) = (files.losses(), files.senders(), files.events()) {
+        // Without the states of senders (a kernel that does not show them) there is nothing to tell; `missing` says so.
+        if senders.exists() {
+            let scenario = &experiment.scenario;
+            losses::add(&mut connections, &senders, &events, |address| scenario.node_at(address))?;
+        }
     }
     let dropped = mesh.dropped_by_kernel().map_err(|error| error.to_string())? + driver.unusable();
     let late = overload(&punctuality, dropped, recorded.stalls);

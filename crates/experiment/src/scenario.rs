@@ -5,7 +5,7 @@ use crate::parameters::Parameter;
 use crate::routes::{self, Hop};
 use crate::stack::Stack;
 use link::profile::LinkProfile;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Nodes and links.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,6 +78,16 @@ impl Link {
 }
 
 impl Scenario {
+    /// Name of the node with this address.
+    #[must_use]
+    pub fn node_at(&self, address: IpAddr) -> Option<&str> {
+        let its = |node: &&Node| match address {
+            IpAddr::V4(address) => node.address() == address,
+            IpAddr::V6(address) => node.address6() == address,
+        };
+        self.nodes.iter().find(its).map(|node| node.name.as_str())
+    }
+
     /// How its nodes accept damage, if any does: a plan has no two ways in one cell.
     #[must_use]
     pub fn acceptance(&self) -> Acceptance {

@@ -56,7 +56,7 @@ impl Algorithm {
             Self::MBiaz => "mbiaz",
             Self::Spike => "spike",
             Self::ZigZag => "zigzag",
-            Self::NewZagV1 => "newzag-v1",
+            Self::NewZagV1 => "newzag_v1",
             Self::NewZag => "newzag",
             Self::Veno => "veno",
         }

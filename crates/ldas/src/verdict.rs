@@ -1,9 +1,11 @@
 //! What a detector says of a loss, and what decided.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Whether a loss came of the wireless link or of a full queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Random loss: the network is not overloaded.
     Wireless,
@@ -12,7 +14,8 @@ pub enum Verdict {
 }
 
 /// What decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// The detector's rule.
     Detector,

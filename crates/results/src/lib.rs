@@ -34,7 +34,7 @@ pub use directory::{Directory, DirectoryError};
 pub use expectation::{Comparison, ExpectationError, Range, compare};
 pub use journal::RunEnded;
 pub use lite::LiteTotals;
-pub use loss_event::{Cause, LossEvent, LossKind, LossVerdict};
+pub use loss_event::{LossEvent, LossKind};
 pub use manifest::{
     At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, LinkCounters, Machine, Manifest,
     PlanText, RunRecord, Selection, Verdict,

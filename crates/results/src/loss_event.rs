@@ -2,6 +2,8 @@
 //!
 //! The sender's side is from the states that it went through, the truth from the fates of the packets on the links of the same run.
 
+use capture::Cause;
+use capture::senders::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// One loss event: the sender began to recover, its timer ran out, or it reduced its window without either.
@@ -20,10 +22,10 @@ pub struct LossEvent {
     pub cause: Cause,
     /// What the sender took it for; `None` where its congestion control knows no difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<LossVerdict>,
-    /// Who decided that: `detector`, `no-sample`, `timeout` or `local`.
+    pub verdict: Option<Verdict>,
+    /// Who decided that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Reason>,
     /// The round-trip time that was judged, in us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<u32>,
@@ -52,32 +54,6 @@ pub enum LossKind {
     Reduction,
 }
 
-/// Why packets were lost, in truth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// An error process hit them.
-    Wireless,
-    /// A queue had no room for them, or its discipline dropped them.
-    Congestion,
-    /// The link was out, or held them too long.
-    Outage,
-    /// Several of these.
-    Mixed,
-    /// Nothing of it was lost: the sender was wrong.
-    None,
-}
-
-/// What a sender takes a loss for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossVerdict {
-    /// Damage on the way.
-    Wireless,
-    /// Congestion.
-    Congestion,
-}
-
 impl LossKind {
     /// Its name in tables: `recovery`, `timeout`, `reduction`.
     #[must_use]
@@ -90,42 +66,11 @@ impl LossKind {
     }
 }
 
-impl Cause {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Wireless, Self::Congestion, Self::Outage, Self::Mixed, Self::None];
-
-    /// Its name in tables: `wireless`, `congestion`, `outage`, `mixed`, `none`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wireless => "wireless",
-            Self::Congestion => "congestion",
-            Self::Outage => "outage",
-            Self::Mixed => "mixed",
-            Self::None => "none",
-        }
-    }
-}
-
-impl LossVerdict {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Wireless, Self::Congestion];
-
-    /// Its name in tables: `wireless`, `congestion`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wireless => "wireless",
-            Self::Congestion => "congestion",
-        }
-    }
-}
-
 impl LossEvent {
     /// Whether a detector judged it: its verdict is none that a timer, ECN or the want of samples made.
     #[must_use]
     pub fn by_detector(&self) -> bool {
-        self.kind == LossKind::Recovery && self.reason.as_deref() == Some("detector")
+        self.kind == LossKind::Recovery && self.reason == Some(Reason::Detector)
     }
 }
 
@@ -134,7 +79,7 @@ impl LossEvent {
 pub fn judged<'a>(
     events: impl IntoIterator<Item = &'a LossEvent>,
     cause: Cause,
-    verdict: LossVerdict,
+    verdict: Verdict,
 ) -> (u64, u64) {
     let of_cause = events.into_iter().filter(|event| event.by_detector() && event.cause == cause);
     of_cause.fold((0, 0), |(so, all), event| (so + u64::from(event.verdict == Some(verdict)), all + 1))
@@ -145,7 +90,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A loss event of one packet.
-    pub(crate) fn event(cause: Cause, verdict: LossVerdict) -> LossEvent {
+    pub(crate) fn event(cause: Cause, verdict: Verdict) -> LossEvent {
         LossEvent {
             at_ns: 5,
             kind: LossKind::Recovery,
@@ -153,7 +98,7 @@ pub(crate) mod tests {
             lost: 1,
             cause,
             verdict: Some(verdict),
-            reason: Some("detector".to_owned()),
+            reason: Some(Reason::Detector),
             rtt_us: Some(53_000),
             mean_ns: Some(54_000_000),
             dev_ns: Some(1_000_000),
@@ -164,13 +109,13 @@ pub(crate) mod tests {
 
     #[test]
     fn what_no_detector_judged_is_left_out() {
-        use LossVerdict::{Congestion, Wireless};
+        use Verdict::{Congestion, Wireless};
         let timer = LossEvent {
             kind: LossKind::Timeout,
-            reason: Some("timeout".to_owned()),
+            reason: Some(Reason::Timeout),
             ..event(Cause::Wireless, Congestion)
         };
-        let early = LossEvent { reason: Some("no-sample".to_owned()), ..event(Cause::Wireless, Congestion) };
+        let early = LossEvent { reason: Some(Reason::NoSample), ..event(Cause::Wireless, Congestion) };
         let events = [
             event(Cause::Wireless, Wireless),
             event(Cause::Wireless, Congestion),
@@ -195,7 +140,7 @@ pub(crate) mod tests {
             mean_ns: None,
             dev_ns: None,
             ssthresh: None,
-            ..event(Cause::Outage, LossVerdict::Wireless)
+            ..event(Cause::Outage, Verdict::Wireless)
         };
         let text = serde_json::to_string(&event).unwrap();
         assert_eq!(text, r#"{"at_ns":5,"kind":"recovery","lost":1,"cause":"outage","cwnd":20}"#);

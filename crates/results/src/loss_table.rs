@@ -63,7 +63,7 @@ fn behind(rows: &[Row<'_>]) -> Vec<Column> {
             |row| Some(row.event.cause.name().into())),
         text(rows, "verdict", "what the sender took it for: wireless or congestion; empty where its congestion control knows no difference",
             |row| Some(row.event.verdict?.name().into())),
-        text(rows, "reason", "who decided that: detector, no-sample, timeout or local", |row| row.event.reason.clone()),
+        text(rows, "reason", "who decided that: detector, no-sample, timeout or local", |row| Some(row.event.reason?.name().into())),
         number(rows, "rtt_us", "round-trip time that was judged, in us", |row| row.event.rtt_us.map(u64::from)),
         number(rows, "mean_ns", "mean of the round-trip times by then, in ns", |row| row.event.mean_ns),
         number(rows, "dev_ns", "their deviation, in ns", |row| row.event.dev_ns),
@@ -99,7 +99,8 @@ mod tests {
     use crate::Verdict;
     use crate::example::campaign;
     use crate::loss_event::tests::event;
-    use crate::{Cause, LossVerdict};
+    use capture::Cause;
+    use capture::senders::Verdict as Taken;
 
     #[test]
     fn a_row_is_an_event_with_what_it_was_taken_for_and_what_it_was() {
@@ -107,9 +108,8 @@ mod tests {
         assert!(of(&directory).is_none(), "nobody looked");
         directory.connections[1][0].losses = Some(vec![]);
         assert_eq!(of(&directory).map(|table| table.rows()), Some(0), "there were none");
-        let plain = LossEvent { n: None, verdict: None, ..event(Cause::Mixed, LossVerdict::Wireless) };
-        directory.connections[0][0].losses =
-            Some(vec![event(Cause::Congestion, LossVerdict::Wireless), plain]);
+        let plain = LossEvent { n: None, verdict: None, ..event(Cause::Mixed, Taken::Wireless) };
+        directory.connections[0][0].losses = Some(vec![event(Cause::Congestion, Taken::Wireless), plain]);
         let place = tempfile::tempdir().unwrap();
         let directory = Directory { path: place.path().into(), ..directory };
         let path = write(&directory).unwrap().expect("a table");

@@ -1,10 +1,9 @@
 //! What a run is judged by: one number of all that was measured of its connections.
 
 use crate::loss_event::judged;
-use crate::{
-    Cause, Connection, Directory, LiteTotals, LossEvent, LossKind, LossVerdict, Protocol, RoundTrips,
-    RunRecord,
-};
+use crate::{Connection, Directory, LiteTotals, LossEvent, LossKind, Protocol, RoundTrips, RunRecord};
+use capture::Cause;
+use capture::senders::Verdict;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -198,11 +197,11 @@ impl Metric {
             Self::WrongBytes => looked_at(&measured, |row| row.wrong_bytes),
             Self::Misplaced => looked_at(&measured, |row| row.misplaced),
             Self::LossEvents => looked_at(&measured, |row| Some(row.losses.as_ref()?.len() as u64)),
-            Self::WirelessRecognized => recognized(&measured, Cause::Wireless, LossVerdict::Wireless),
-            Self::CongestionRecognized => recognized(&measured, Cause::Congestion, LossVerdict::Congestion),
+            Self::WirelessRecognized => recognized(&measured, Cause::Wireless, Verdict::Wireless),
+            Self::CongestionRecognized => recognized(&measured, Cause::Congestion, Verdict::Congestion),
             Self::TakenForWireless => {
                 let judged = losses(&measured).filter(|event| event.by_detector());
-                share(judged, |event| event.verdict == Some(LossVerdict::Wireless))
+                share(judged, |event| event.verdict == Some(Verdict::Wireless))
             }
             Self::CountedRight => {
                 let counted = losses(&measured).filter(|event| event.kind == LossKind::Recovery);
@@ -303,7 +302,7 @@ fn losses<'a>(rows: &[&'a Connection]) -> impl Iterator<Item = &'a LossEvent> {
 }
 
 /// How many of the loss events of a cause were taken for it, in percent; `None` where none was judged.
-fn recognized(rows: &[&Connection], cause: Cause, verdict: LossVerdict) -> Option<f64> {
+fn recognized(rows: &[&Connection], cause: Cause, verdict: Verdict) -> Option<f64> {
     let (right, all) = judged(losses(rows), cause, verdict);
     (all > 0).then(|| 100.0 * right as f64 / all as f64)
 }

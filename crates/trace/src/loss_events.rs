@@ -26,14 +26,14 @@ pub mod seen;
 mod stream;
 
 pub use attribute::{LossEvent, attribute};
-pub use cause::{TrueCause, Truth};
+pub use capture::Cause;
+pub use cause::Truth;
 pub use changes::{Change, Kind, changes};
 pub use confusion::{Confusion, Differences, Share, Tally};
 pub use lost::{Ends, LostPacket, LostPackets};
 pub use seen::{Judged, Seen};
 
 use crate::TraceError;
-use capture::senders::SenderState;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
@@ -50,12 +50,11 @@ pub struct Connection {
 }
 
 /// Reads the loss events of all connections, in the order in which their senders appear, from the table of `senders` and the event
-/// log (both Parquet) of the same run. `judged` takes from a row what the sender's loss differentiation says in it.
-pub fn read(
-    senders: &Path,
-    events: &Path,
-    judged: impl Fn(&SenderState) -> Option<Judged>,
-) -> Result<Vec<Connection>, TraceError> {
+/// log (both Parquet) of the same run.
+///
+/// # Errors
+/// If a table cannot be read.
+pub fn read(senders: &Path, events: &Path) -> Result<Vec<Connection>, TraceError> {
     let failed = |source| TraceError::Senders { path: senders.to_owned(), source };
     let mut connections: Vec<(Ends, Vec<Seen>)> = Vec::new();
     let mut numbers: FxHashMap<Ends, usize> = FxHashMap::default();
@@ -66,7 +65,7 @@ pub fn read(
             connections.push((ends, Vec::new()));
             connections.len() - 1
         });
-        connections[number].1.push(Seen { judged: judged(&state), ..Seen::from(&state) });
+        connections[number].1.push(Seen::from(&state));
     }
 
     let failed = |source| TraceError::Events { path: events.to_owned(), source };

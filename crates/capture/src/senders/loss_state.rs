@@ -3,6 +3,7 @@
 //! The first words of the private state of each (`crates/congestion/algorithms/state.h`) are alike, and begin with a mark.
 //! Who watches a sender reads them out of the socket, whichever algorithm it is; senders with another one have no such state.
 
+use ldas::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -35,28 +36,6 @@ pub enum Algorithm {
     Westwood,
     /// Vegas (ltcp-newzag 4.3).
     Vegas,
-}
-
-/// What a loss was taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Verdict {
-    /// Damage on the way: no sign of congestion.
-    Wireless,
-    /// Congestion.
-    Congestion,
-}
-
-/// Who decided what a loss was taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Reason {
-    /// The algorithm's detector.
-    Detector,
-    /// Nobody: nothing was measured yet, which counts as congestion.
-    NoSample,
-    /// The retransmission timer: congestion, whatever the detector would say (AMB-N5).
-    Timeout,
-    /// The host itself: its transmit queue was full, ECN marked a segment, or a tail loss probe repaired a loss.
-    Local,
 }
 
 /// The state; words in brackets are the names in `state.h`.
@@ -153,8 +132,8 @@ impl LossState {
             span,
             spanned,
             n: u16::from_le_bytes([n_low, n_high]),
-            verdict: Verdict::from_number(verdict),
-            reason: Reason::from_number(reason),
+            verdict: usize::from(verdict).checked_sub(1).and_then(|place| Verdict::ALL.get(place)).copied(),
+            reason: usize::from(reason).checked_sub(1).and_then(|place| Reason::ALL.get(place)).copied(),
             base,
             limit,
             timeouts: u16::from_le_bytes([timeouts_low, timeouts_high]),
@@ -212,66 +191,6 @@ impl Algorithm {
     #[must_use]
     pub const fn differentiates(self) -> bool {
         !matches!(self, Self::NewReno | Self::Westwood | Self::Vegas)
-    }
-}
-
-impl Verdict {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Wireless, Self::Congestion];
-
-    const fn from_number(number: u8) -> Option<Self> {
-        match number {
-            1 => Some(Self::Wireless),
-            2 => Some(Self::Congestion),
-            _ => None,
-        }
-    }
-
-    /// Its name in tables: `wireless`, `congestion`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wireless => "wireless",
-            Self::Congestion => "congestion",
-        }
-    }
-
-    /// The verdict of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verdict| verdict.name() == name)
-    }
-}
-
-impl Reason {
-    /// All, in the order of their numbers from 1.
-    pub const ALL: [Self; 4] = [Self::Detector, Self::NoSample, Self::Timeout, Self::Local];
-
-    fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
-    }
-
-    /// Its name in tables: `detector`, `no-sample`, `timeout`, `local`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Detector => "detector",
-            Self::NoSample => "no-sample",
-            Self::Timeout => "timeout",
-            Self::Local => "local",
-        }
-    }
-
-    /// The reason of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -347,7 +266,5 @@ mod tests {
     #[test]
     fn names_are_those_that_are_read() {
         assert!(Algorithm::ALL.into_iter().all(|each| Algorithm::from_name(each.name()) == Some(each)));
-        assert!(Verdict::ALL.into_iter().all(|each| Verdict::from_name(each.name()) == Some(each)));
-        assert!(Reason::ALL.into_iter().all(|each| Reason::from_name(each.name()) == Some(each)));
     }
 }

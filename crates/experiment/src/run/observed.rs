@@ -90,7 +90,7 @@ fn program<'a>(
     connection: &trace::Connection,
     started: u64,
 ) -> Option<&'a Connection> {
-    let node = node(experiment, connection.end(0).ip())?;
+    let node = experiment.scenario.node_at(connection.end(0).ip())?;
     let at = connection.first_time.saturating_sub(started);
     let running = programs.iter().filter(|program| {
         program.protocol == Protocol::Program
@@ -105,14 +105,6 @@ fn program<'a>(
     running.max_by_key(|program| place(program))
 }
 
-/// Name of the node with this address.
-fn node(experiment: &Experiment, address: IpAddr) -> Option<&str> {
-    let nodes = experiment.scenario.nodes.iter();
-    let mut found =
-        nodes.filter(|node| IpAddr::V4(node.address()) == address || IpAddr::V6(node.address6()) == address);
-    found.next().map(|node| node.name.as_str())
-}
-
 fn row(
     experiment: &Experiment,
     seen: &trace::Connection,
@@ -122,7 +114,7 @@ fn row(
 ) -> Connection {
     let sender = usize::from(seen.halves[1].unique_bytes() > seen.halves[0].unique_bytes());
     let half = &seen.halves[sender];
-    let name = |end: SocketAddr| node(experiment, end.ip()).unwrap_or_default().to_owned();
+    let name = |end: SocketAddr| experiment.scenario.node_at(end.ip()).unwrap_or_default().to_owned();
     let trips = half.round_trips();
     let spurious = half.retransmissions();
     Connection {

@@ -181,20 +181,18 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
 #[test]
 fn verdicts_are_counted_by_what_the_losses_were() {
     use crate::loss_event::tests::event;
-    use crate::{Cause, LossEvent, LossKind, LossVerdict};
+    use crate::{LossEvent, LossKind};
+    use capture::senders::Verdict as Taken;
     let losses = vec![
-        event(Cause::Wireless, LossVerdict::Wireless),
-        event(Cause::Wireless, LossVerdict::Congestion),
-        event(Cause::Congestion, LossVerdict::Congestion),
-        LossEvent { lost: 2, ..event(Cause::Mixed, LossVerdict::Congestion) },
-        LossEvent { kind: LossKind::Timeout, ..event(Cause::Congestion, LossVerdict::Congestion) },
+        event(Cause::Wireless, Taken::Wireless),
+        event(Cause::Wireless, Taken::Congestion),
+        event(Cause::Congestion, Taken::Congestion),
+        LossEvent { lost: 2, ..event(Cause::Mixed, Taken::Congestion) },
+        LossEvent { kind: LossKind::Timeout, ..event(Cause::Congestion, Taken::Congestion) },
     ];
     let rows = [
         Connection { losses: Some(losses), ..connection("bulk", 1) },
-        Connection {
-            losses: Some(vec![event(Cause::Wireless, LossVerdict::Wireless)]),
-            ..connection("bulk", 1)
-        },
+        Connection { losses: Some(vec![event(Cause::Wireless, Taken::Wireless)]), ..connection("bulk", 1) },
         Connection { losses: None, ..connection("bulk", 1) },
     ];
     let of = |metric: Metric| value(metric, &rows, None);

@@ -2,7 +2,7 @@
 //!
 //! How sure a share is follows from its two counts alone (`results::statistics::wilson`).
 
-use super::{Kind, LossEvent, TrueCause};
+use super::{Cause, Kind, LossEvent};
 use ldas::Verdict;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct Share {
 /// How many losses of each true cause got each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Confusion {
-    /// By true cause in the order of [`TrueCause::ALL`], then by verdict in the order of [`Verdict::ALL`].
+    /// By true cause in the order of [`Cause::ALL`], then by verdict in the order of [`Verdict::ALL`].
     judged: [[u64; 2]; 5],
     /// By true cause: nobody judged them.
     unjudged: [u64; 5],
@@ -53,7 +53,7 @@ impl Share {
 
 impl Confusion {
     /// Counts a loss.
-    pub fn add(&mut self, cause: TrueCause, verdict: Option<Verdict>) {
+    pub fn add(&mut self, cause: Cause, verdict: Option<Verdict>) {
         match verdict {
             Some(verdict) => self.judged[cause as usize][verdict as usize] += 1,
             None => self.unjudged[cause as usize] += 1,
@@ -62,7 +62,7 @@ impl Confusion {
 
     /// How many losses of this cause got this verdict, or none.
     #[must_use]
-    pub const fn count(&self, cause: TrueCause, verdict: Option<Verdict>) -> u64 {
+    pub const fn count(&self, cause: Cause, verdict: Option<Verdict>) -> u64 {
         match verdict {
             Some(verdict) => self.judged[cause as usize][verdict as usize],
             None => self.unjudged[cause as usize],
@@ -77,7 +77,7 @@ impl Confusion {
 
     /// Of the judged losses of this cause, how many got this verdict.
     #[must_use]
-    pub fn share(&self, cause: TrueCause, verdict: Verdict) -> Share {
+    pub fn share(&self, cause: Cause, verdict: Verdict) -> Share {
         Share { of: self.count(cause, Some(verdict)), all: self.judged[cause as usize].iter().sum() }
     }
 
@@ -85,7 +85,7 @@ impl Confusion {
     /// what is mixed or was no loss has no right verdict.
     #[must_use]
     pub fn right(&self) -> Share {
-        let right = [(TrueCause::Wireless, Verdict::Wireless), (TrueCause::Congestion, Verdict::Congestion)]
+        let right = [(Cause::Wireless, Verdict::Wireless), (Cause::Congestion, Verdict::Congestion)]
             .map(|(cause, verdict)| self.share(cause, verdict));
         Share { of: right[0].of + right[1].of, all: right[0].all + right[1].all }
     }

@@ -1,6 +1,6 @@
 //! The packets of a connection that links lost or damaged.
 
-use super::TrueCause;
+use super::Cause;
 use capture::{Direction, Fate, Flow, LinkId, Time};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub struct LostPacket {
     /// Bytes of data, at least 1.
     pub payload: u32,
     /// Why.
-    pub cause: TrueCause,
+    pub cause: Cause,
 }
 
 /// Those of all connections of a run.
@@ -61,7 +61,7 @@ impl LostPackets {
             // It comes to that link once more: it was sent again.
             self.damaged.remove(&(ends, sequence));
         }
-        let Some(cause) = TrueCause::of(fate) else { return };
+        let Some(cause) = Cause::of(fate) else { return };
         if fate.lost.is_none() {
             self.damaged.insert((ends, sequence), way);
         }
@@ -84,7 +84,7 @@ mod tests {
     use crate::loss_events::tests::{ENDS, fate, lost};
     use capture::Loss;
 
-    fn taken(fates: &[Fate]) -> Vec<(u64, u32, TrueCause)> {
+    fn taken(fates: &[Fate]) -> Vec<(u64, u32, Cause)> {
         let mut packets = LostPackets::default();
         for fate in fates {
             packets.add(fate);
@@ -102,7 +102,7 @@ mod tests {
             Fate { bits_flipped: 3, ..fate(20, 200) },
             lost(40, 400, Loss::RunEnded),
         ];
-        assert_eq!(taken(&fates), [(20, 200, TrueCause::Wireless), (30, 300, TrueCause::Congestion)]);
+        assert_eq!(taken(&fates), [(20, 200, Cause::Wireless), (30, 300, Cause::Congestion)]);
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
             fate(30, 100),
             next(lost(40, 100, Loss::QueueFull)),
         ];
-        assert_eq!(taken(&fates), [(10, 100, TrueCause::Wireless), (40, 100, TrueCause::Congestion)]);
-        assert_eq!(taken(&fates[..2]), [(10, 100, TrueCause::Wireless)]);
+        assert_eq!(taken(&fates), [(10, 100, Cause::Wireless), (40, 100, Cause::Congestion)]);
+        assert_eq!(taken(&fates[..2]), [(10, 100, Cause::Wireless)]);
     }
 }

@@ -1,6 +1,6 @@
 //! Loss events as a text table, one line an event.
 
-use super::{Ends, LossEvent, Tally, TrueCause};
+use super::{Cause, Ends, LossEvent, Tally};
 use capture::senders::INFINITE_SSTHRESH;
 use ldas::Verdict;
 use std::fmt::Write;
@@ -26,7 +26,7 @@ pub fn events(ends: Ends, events: &[LossEvent]) -> String {
 #[must_use]
 pub fn verdicts(tally: &Tally) -> String {
     let mut text = format!("{:<12}{:>10}{:>12}{:>8}\n", "true cause", "wireless", "congestion", "-");
-    for cause in TrueCause::ALL {
+    for cause in Cause::ALL {
         let count = |verdict| tally.recovery.count(cause, verdict);
         let [wireless, congestion] = Verdict::ALL.map(|verdict| count(Some(verdict)));
         let unjudged = count(None);

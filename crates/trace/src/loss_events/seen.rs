@@ -1,7 +1,7 @@
 //! A sender's state at a segment that reached it, as far as loss events need it.
 
 use capture::Time;
-use capture::senders::{CongestionState, SenderState};
+use capture::senders::{CongestionState, LossState, SenderState};
 use ldas::{Reason, Verdict};
 
 /// One row: the state *before* the segment was taken in.
@@ -34,6 +34,12 @@ pub struct Judged {
     pub reason: Option<Reason>,
     /// Window that the reduction started from, in segments.
     pub base: u32,
+    /// The round-trip time that was judged, in us.
+    pub rtt_us: u32,
+    /// Mean of the round-trip times by then, in ns.
+    pub mean_ns: u64,
+    /// Their deviation, in ns.
+    pub dev_ns: u64,
     /// Entries into recovery that reduced the window, so far (wraps).
     pub events: u32,
     /// Retransmission timeouts so far (wraps).
@@ -51,7 +57,24 @@ impl From<&SenderState> for Seen {
             cwnd: state.cwnd,
             ssthresh: state.ssthresh,
             state: state.state,
-            judged: None,
+            judged: state.loss.as_ref().map(Judged::from),
+        }
+    }
+}
+
+impl From<&LossState> for Judged {
+    fn from(state: &LossState) -> Self {
+        Self {
+            n: state.n.into(),
+            verdict: state.verdict.filter(|_| state.algorithm.differentiates()),
+            reason: state.reason.filter(|_| state.algorithm.differentiates()),
+            base: state.base,
+            rtt_us: state.rtt_us,
+            mean_ns: state.mean_ns,
+            dev_ns: state.dev_ns,
+            events: state.events,
+            timeouts: state.timeouts.into(),
+            local: state.local.into(),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! [`crate::sequence_number::Unwrap`] follows the highest number; here the line is followed where it is acknowledged, which goes
 //! on in jumps, and lost packets are placed beside it.
 
-use super::{LostPacket, TrueCause};
+use super::{Cause, LostPacket};
 use capture::Time;
 
 /// A lost packet at its place.
@@ -12,7 +12,7 @@ pub(super) struct Placed {
     pub left: Time,
     pub first: u64,
     pub end: u64,
-    pub cause: TrueCause,
+    pub cause: Cause,
 }
 
 impl Placed {

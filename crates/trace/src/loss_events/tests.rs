@@ -1,7 +1,7 @@
 //! Rows and fates for the tests of this module, and one run read from files.
 
 use super::*;
-use capture::senders::CongestionState;
+use capture::senders::{CongestionState, LossState, SenderState};
 use capture::{Direction, Fate, Flow, LinkId, Loss, Reason, Sending, Span, Time};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -122,15 +122,14 @@ fn a_run_from_its_files() {
             snd_nxt,
             cwnd: 10,
             state: Some(state),
+            loss: Some(LossState { n: 3, events: snd_nxt, ..LossState::NOTHING_YET }),
             ..SenderState::nothing_known(ends.from, ends.to)
         };
         table.add(capture::senders::log::Record::State(state)).expect("a row");
     }
     table.finish(capture::Tail::Complete).expect("a table");
 
-    let judged =
-        |state: &SenderState| Some(Judged { n: state.cwnd, events: state.snd_nxt, ..Judged::default() });
-    let connections = read(&senders, &events, judged).expect("a run");
+    let connections = read(&senders, &events).expect("a run");
     let found: Vec<_> = connections
         .iter()
         .flat_map(|connection| {
@@ -140,16 +139,13 @@ fn a_run_from_its_files() {
     let truth = |packets, cause| Truth { packets, segments: packets, cause };
     assert_eq!(
         found,
-        [
-            (other, Kind::Timeout, truth(0, TrueCause::None)),
-            (ENDS, Kind::Recovery, truth(1, TrueCause::Wireless)),
-        ]
+        [(other, Kind::Timeout, truth(0, Cause::None)), (ENDS, Kind::Recovery, truth(1, Cause::Wireless)),]
     );
-    assert_eq!(connections[1].events[0].judged().map(|judged| judged.n), Some(10));
+    assert_eq!(connections[1].events[0].judged().map(|judged| judged.n), Some(3));
     assert_eq!([connections[0].without_event, connections[1].without_event], [0, 1]);
 
     let holes = receiver::read(&events, &[]).expect("an event log");
     assert_eq!(holes, [(ENDS, Vec::new())]);
-    let swapped = read(&events, &senders, |_| None).expect_err("the wrong file").to_string();
+    let swapped = read(&events, &senders).expect_err("the wrong file").to_string();
     assert!(swapped.contains("has no states of TCP senders"), "{swapped}");
 }

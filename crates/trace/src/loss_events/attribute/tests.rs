@@ -1,12 +1,12 @@
 use super::*;
-use crate::loss_events::TrueCause::{self, Congestion, Mixed, None as Nothing, Wireless};
+use crate::loss_events::Cause::{self, Congestion, Mixed, None as Nothing, Wireless};
 use crate::loss_events::tests::{fate, lost, lost_packets, row};
 use capture::senders::CongestionState::{Loss as TimedOut, Open, Recovery};
 use capture::{Fate, Loss};
 use ldas::Verdict;
 
 /// Packets, segments and cause of each event, and how many packets belong to none.
-fn truths(rows: &[Seen], fates: &[Fate]) -> (Vec<(u32, u32, TrueCause)>, u64) {
+fn truths(rows: &[Seen], fates: &[Fate]) -> (Vec<(u32, u32, Cause)>, u64) {
     let (events, without) = attribute(rows, lost_packets(fates));
     (
         events.iter().map(|LossEvent { truth, .. }| (truth.packets, truth.segments, truth.cause)).collect(),
@@ -133,7 +133,7 @@ fn a_timeout_is_about_all_that_was_lost_until_it_shows() {
     let rows =
         [row(10, 1000, 1000), row(900, 1000, 1300).in_state(TimedOut), row(910, 1300, 1300).in_state(Open)];
     let fates = [0, 100, 200].map(|offset| lost(15, 1000 + offset, Loss::Outage));
-    assert_eq!(truths(&rows, &fates), (vec![(3, 3, TrueCause::Outage)], 0));
+    assert_eq!(truths(&rows, &fates), (vec![(3, 3, Cause::Outage)], 0));
 }
 
 /// N9: n as the sender counted it less the segments that were lost. Timeouts are not judged by n.

@@ -93,7 +93,16 @@ fn a_second_timeout() {
 
 fn judged(events: u32, timeouts: u32, local: u32) -> Judged {
     let verdict = Some(Verdict::Wireless);
-    Judged { n: 1, verdict, reason: Some(Reason::Detector), base: 10, events, timeouts, local }
+    Judged {
+        n: 1,
+        verdict,
+        reason: Some(Reason::Detector),
+        base: 10,
+        events,
+        timeouts,
+        local,
+        ..Judged::default()
+    }
 }
 
 fn counting(row: Seen, events: u32, timeouts: u32, local: u32) -> Seen {

@@ -3,7 +3,7 @@ use crate::loss_events::{Change, Judged, Truth};
 use capture::Time;
 use proptest::prelude::*;
 
-fn event(kind: Kind, cause: TrueCause, verdict: Option<Verdict>, n: u32, segments: u32) -> LossEvent {
+fn event(kind: Kind, cause: Cause, verdict: Option<Verdict>, n: u32, segments: u32) -> LossEvent {
     LossEvent {
         change: Change {
             at: Time::ZERO,
@@ -25,24 +25,24 @@ fn shares_of_what_was_judged() {
     use Verdict::{Congestion, Wireless};
     let mut confusion = Confusion::default();
     for (cause, verdict) in [
-        (TrueCause::Wireless, Some(Wireless)),
-        (TrueCause::Wireless, Some(Wireless)),
-        (TrueCause::Wireless, Some(Congestion)),
-        (TrueCause::Wireless, None),
-        (TrueCause::Congestion, Some(Congestion)),
-        (TrueCause::Congestion, Some(Wireless)),
-        (TrueCause::Outage, Some(Congestion)),
-        (TrueCause::Mixed, Some(Wireless)),
-        (TrueCause::None, None),
+        (Cause::Wireless, Some(Wireless)),
+        (Cause::Wireless, Some(Wireless)),
+        (Cause::Wireless, Some(Congestion)),
+        (Cause::Wireless, None),
+        (Cause::Congestion, Some(Congestion)),
+        (Cause::Congestion, Some(Wireless)),
+        (Cause::Outage, Some(Congestion)),
+        (Cause::Mixed, Some(Wireless)),
+        (Cause::None, None),
     ] {
         confusion.add(cause, verdict);
     }
-    assert_eq!(confusion.share(TrueCause::Wireless, Wireless), Share { of: 2, all: 3 });
-    assert_eq!(confusion.share(TrueCause::Congestion, Wireless), Share { of: 1, all: 2 });
+    assert_eq!(confusion.share(Cause::Wireless, Wireless), Share { of: 2, all: 3 });
+    assert_eq!(confusion.share(Cause::Congestion, Wireless), Share { of: 1, all: 2 });
     assert_eq!(confusion.right(), Share { of: 3, all: 5 });
     assert_eq!(confusion.judged_wireless(), Share { of: 4, all: 7 });
-    assert_eq!((confusion.total(), confusion.count(TrueCause::None, None)), (9, 1));
-    assert_eq!(confusion.share(TrueCause::None, Wireless).value(), None);
+    assert_eq!((confusion.total(), confusion.count(Cause::None, None)), (9, 1));
+    assert_eq!(confusion.share(Cause::None, Wireless).value(), None);
     assert_eq!(confusion.right().value(), Some(0.6));
 }
 
@@ -50,16 +50,16 @@ fn shares_of_what_was_judged() {
 fn each_kind_counts_for_itself() {
     let wireless = Some(Verdict::Wireless);
     let events = [
-        event(Kind::Recovery, TrueCause::Wireless, wireless, 1, 1),
-        event(Kind::Recovery, TrueCause::Wireless, wireless, 2, 4),
-        event(Kind::Recovery, TrueCause::Wireless, None, 0, 1),
-        event(Kind::Timeout, TrueCause::Outage, Some(Verdict::Congestion), 1, 9),
-        event(Kind::Cwr, TrueCause::None, Some(Verdict::Congestion), 1, 0),
+        event(Kind::Recovery, Cause::Wireless, wireless, 1, 1),
+        event(Kind::Recovery, Cause::Wireless, wireless, 2, 4),
+        event(Kind::Recovery, Cause::Wireless, None, 0, 1),
+        event(Kind::Timeout, Cause::Outage, Some(Verdict::Congestion), 1, 9),
+        event(Kind::Cwr, Cause::None, Some(Verdict::Congestion), 1, 0),
     ];
     let tally: Tally = events.iter().collect();
     let totals = Kind::ALL.map(|kind| tally.of(kind).total());
     assert_eq!(totals, [3, 1, 1]);
-    assert_eq!(tally.timeout.count(TrueCause::Outage, Some(Verdict::Congestion)), 1);
+    assert_eq!(tally.timeout.count(Cause::Outage, Some(Verdict::Congestion)), 1);
     assert_eq!(tally.differences.0, BTreeMap::from([(-2, 1), (0, 1)]));
     assert_eq!(tally.differences.right(), Share { of: 1, all: 2 });
 }
@@ -67,7 +67,7 @@ fn each_kind_counts_for_itself() {
 fn events() -> impl Strategy<Value = Vec<LossEvent>> {
     let one = (0_usize..3, 0_usize..5, 0_usize..3, 0_u32..5, 0_u32..5).prop_map(
         |(kind, cause, verdict, n, lost)| {
-            event(Kind::ALL[kind], TrueCause::ALL[cause], Verdict::ALL.get(verdict).copied(), n, lost)
+            event(Kind::ALL[kind], Cause::ALL[cause], Verdict::ALL.get(verdict).copied(), n, lost)
         },
     );
     prop::collection::vec(one, 0..40)

@@ -30,7 +30,7 @@ fn sample() -> Vec<LossEvent> {
             Some(84),
             judged(1, wireless, Reason::Detector),
             1,
-            TrueCause::Wireless,
+            Cause::Wireless,
         ),
         event(
             181_500_000,
@@ -39,7 +39,7 @@ fn sample() -> Vec<LossEvent> {
             Some(34),
             judged(7, congestion, Reason::Detector),
             6,
-            TrueCause::Mixed,
+            Cause::Mixed,
         ),
         event(
             182_000_000,
@@ -48,10 +48,10 @@ fn sample() -> Vec<LossEvent> {
             Some(17),
             judged(1, congestion, Reason::Timeout),
             3,
-            TrueCause::Outage,
+            Cause::Outage,
         ),
-        event(190_000_000, Kind::Cwr, 5, Some(INFINITE_SSTHRESH), None, 0, TrueCause::None),
-        event(191_000_000, Kind::Recovery, 5, None, None, 1, TrueCause::Congestion),
+        event(190_000_000, Kind::Cwr, 5, Some(INFINITE_SSTHRESH), None, 0, Cause::None),
+        event(191_000_000, Kind::Recovery, 5, None, None, 1, Cause::Congestion),
     ]
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::loss_events::TrueCause::{self, Congestion, None as Nothing, Wireless};
+use crate::loss_events::Cause::{self, Congestion, None as Nothing, Wireless};
 use crate::loss_events::tests::{ENDS, fate, lost, lost_packets};
 use capture::{Direction, Fate, LinkId, Loss as Dropped};
 use ldas::{Algorithm, Form, Reason, Verdict};
@@ -163,7 +163,7 @@ fn only_data_of_the_flow() {
     assert_eq!((passages.flows().len(), passages.arrivals(ENDS).len()), (2, 5));
     let other = Ends { from: ENDS.to, to: ENDS.from };
     assert_eq!(passages.arrivals(other), []);
-    let cause = |hole: &Hole| -> TrueCause { hole.truth.cause };
+    let cause = |hole: &Hole| -> Cause { hole.truth.cause };
     let holes = replay(&passages.arrivals(ENDS), lost_packets(&fates), &originals(&[Algorithm::Biaz]));
     assert_eq!(holes.iter().map(cause).collect::<Vec<_>>(), [Wireless]);
 }
