@@ -13,7 +13,7 @@
 //! | [`attribute`](mod@attribute) | which of them a loss event is about |
 //! | [`confusion`] | verdicts against causes, in counts that can be added up |
 //! | [`receiver`] | detectors at the receiver, replayed over the fates |
-//! | [`print`] | events as a text table |
+//! | [`print`](mod@print) | events as a text table |
 
 pub mod attribute;
 pub mod cause;
