@@ -41,9 +41,11 @@ fuzz_target!(|script: &[u8]| {
     let mut host = Host(HashMap::new());
     for (which, (seq, header)) in CONNECTIONS.into_iter().enumerate() {
         let options = (header > 20).then_some(STAMPS);
-        receiver.open(tuple(which), Handshake { rcv_nxt: seq, ack: 5, window: 500, options }, true, policy);
+        let handshake = Handshake { rcv_nxt: seq, ack: 5, window: 500, options, unsupported: false };
+        receiver.open(tuple(which), handshake, true, policy);
         let settings = Settings { on: true, policy, window };
-        host.0.insert(tuple(which), SocketView { rcv_nxt: seq, bytes_received: 0, settings });
+        let view = SocketView { rcv_nxt: seq, bytes_received: 0, snd_una: 5, snd_nxt: 1005, settings };
+        host.0.insert(tuple(which), view);
     }
 
     let (segments, _) = script.as_chunks::<8>();
