@@ -470,7 +470,6 @@ int lite_connection(struct bpf_sock_ops *context)
 		if (context->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
 			count_anew(kept);
 		track.lite = kept->on;
-		track.policy = kept->policy;
 	}
 	tuple_of_connection(context, &tuple);
 	begin(&track, context->rcv_nxt, context->snd_una);

@@ -83,9 +83,8 @@ struct track {
 	__u8 sack_seen;
 	__u8 others;      /* right segments in a row whose options cannot be repaired; OTHERS_FOR_EVER from the handshake on */
 	__u8 lite;
-	__u8 policy;
 	__u8 suspected;   /* whether there is a suspect */
-	__u8 padding;
+	__u8 padding[2];
 	__u8 options[TEMPLATE];
 };
 

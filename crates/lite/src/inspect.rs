@@ -34,8 +34,6 @@ pub struct Track {
     pub suspect: Option<u32>,
     /// Whether it accepts damage.
     pub lite: bool,
-    /// Its policy's number.
-    pub policy: u8,
     /// Option bytes of right segments.
     pub options: [u8; 12],
 }
@@ -72,7 +70,6 @@ impl Lite {
                 others: track.others,
                 suspect: (track.suspected != 0).then_some(track.suspect),
                 lite: track.lite != 0,
-                policy: track.policy,
                 options: track.options,
             }
         }))

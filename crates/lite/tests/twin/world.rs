@@ -149,7 +149,7 @@ impl World {
             options,
             unsupported: false,
         };
-        self.receiver.open(tuple, handshake, false, Policy::Normal);
+        self.receiver.open(tuple, handshake, false);
 
         let is_on = random.random_ratio(9, 10);
         let policy = Policy::ALL[random.random_range(0..3)];
@@ -159,13 +159,13 @@ impl World {
         option::set_policy(&accepted, policy).expect("an option");
         if is_on && !switched_late {
             option::switch(&accepted, true).expect("an option");
-            self.receiver.switch(tuple, true, policy, track.contiguous);
+            self.receiver.switch(tuple, true, track.contiguous);
         }
         client.write_all(&vec![1; received as usize]).expect("room");
         accepted.read_exact(&mut vec![0; received as usize]).expect("the same bytes");
         if is_on && switched_late {
             option::switch(&accepted, true).expect("an option");
-            self.receiver.switch(tuple, true, policy, rcv_nxt);
+            self.receiver.switch(tuple, true, rcv_nxt);
         }
         // 512 is where a hit sequence number is a place again.
         let sizes = if self.variant.wide { [1, 1, 2, 4, 100] } else { [524, 512, 1448, 100, 1428] };

@@ -58,7 +58,7 @@ fn two_connections_at_the_same_place_are_a_tie() {
 #[test]
 fn a_connection_without_lite_takes_no_part() {
     let (mut line, [second, other]) = two();
-    line.receiver.switch(other.tuple(), false, Policy::Normal, 0);
+    line.receiver.switch(other.tuple(), false, 0);
     assert_eq!(line.take(&mut hit(&other.build(), 20, 130)), Verdict::NotLite);
     let between = Sample { local_port: 40001, ..other };
     assert_eq!(line.take(&mut hit(&between.build(), 20, 130)), Verdict::Discard(Reason::NoConnection));
