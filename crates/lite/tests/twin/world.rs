@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// An hour: what the clocks of the twins differ by buys no guess.
-const NEVER: u64 = 3_600_000_000_000;
+pub const NEVER: u64 = 3_600_000_000_000;
 
 /// A connection of both twins.
 pub struct Connection {
