@@ -1,5 +1,6 @@
 //! The same packet for both twins of a world, and the comparison of what they did, remember and count.
 
+use crate::packets::Given;
 use crate::world::{Connection, NEVER, World};
 use lite::{Reason, Totals, option};
 use recovery::{Bucket, SocketView, Sockets, Track, Tuple, Verdict};
@@ -16,9 +17,10 @@ impl Sockets for Views<'_> {
 
 impl World {
     /// Gives the packet to both, and says what became of it.
-    pub fn judge(&mut self, number: usize, packet: &[u8], case: u64) -> Verdict {
+    pub fn judge(&mut self, given: &Given, case: u64) -> Verdict {
+        let packet = &given.packet;
         let out = self.lite.judge(packet).expect("the kernel takes it");
-        let mut bytes = packet.to_vec();
+        let mut bytes = packet.clone();
         let views = Views(&self.connections);
         let verdict = self.receiver.packet(&mut bytes, None, 0, &views);
         // The headers say it all.
@@ -30,7 +32,7 @@ impl World {
             format!("case {case}, {verdict:?}\npacket  {packet}\nkernel  {out}\ntwin    {bytes}")
         };
         assert!(out == bytes, "the twins write different packets: {}", told());
-        let tuple = self.connections[number].tuple;
+        let tuple = self.connections[given.connection].tuple;
         let (remote, local) = sockets_of(&tuple);
         let its = self.lite.track(remote, local).expect("a map").expect("the connection is there");
         let ours = self.receiver.track(&tuple).expect("it was opened");
