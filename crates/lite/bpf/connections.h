@@ -81,7 +81,8 @@ int add_to_pair(struct tuple *tuple)
 	pair = bpf_map_lookup_elem(&pairs, &tuple->addresses);
 	if (!pair)
 		return 0;
-	__sync_fetch_and_add(&pair->connections, 1);
+	if (__sync_fetch_and_add(&pair->connections, 1) >= SLOTS)
+		pair->crowded = 1;
 	__sync_fetch_and_add(&lite_connections, 1);
 	for (i = 0; i < SLOTS; i++)
 		if (__sync_val_compare_and_swap(&pair->slots[i], 0, tuple->ports) == 0)

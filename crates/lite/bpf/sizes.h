@@ -65,6 +65,7 @@ struct tuple {
 /* Lite connections of two hosts. */
 struct pair {
 	__u32 connections;
+	__u32 crowded;      /* whether they were ever more than SLOTS at a time: some have none */
 	__u32 slots[SLOTS]; /* ports; 0 is free */
 };
 

@@ -47,6 +47,7 @@ impl Receiver {
             track.restart(rcv_nxt);
         }
         track.lite = lite;
+        self.connections.recount(connection.pair);
     }
 
     /// A connection is gone.
@@ -140,7 +141,9 @@ impl Receiver {
 
         let is_approximate = exact.is_none();
         let found = if is_approximate {
-            localize(&named, &header, self.connections.lite(arrival.pair), &self.parameters)
+            let (lite, crowded) =
+                (self.connections.lite(arrival.pair), self.connections.is_crowded(arrival.pair));
+            localize(&named, &header, lite, crowded, &self.parameters)
         } else {
             Ok(named)
         };

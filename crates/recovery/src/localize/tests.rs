@@ -19,7 +19,8 @@ fn find_by(tracks: &Tracks, segment: &Sample, localization: Localization) -> Res
     let packet = segment.build();
     let header = TcpHeader::read(&packet[segment.transport()..]).expect("20 bytes");
     let parameters = Parameters { localization, ..Parameters::default() };
-    localize(&segment.tuple(), &header, tracks.iter(), &parameters).map(|tuple| tuple.local_port)
+    localize(&segment.tuple(), &header, tracks.iter(), tracks.len() > SLOTS, &parameters)
+        .map(|tuple| tuple.local_port)
 }
 
 fn find(tracks: &Tracks, segment: &Sample) -> Result<u16, Reason> {
