@@ -184,6 +184,12 @@ static __always_inline struct bpf_sock *socket_of(struct __sk_buff *skb, const s
 	return bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS, 0);
 }
 
+/* Where a connection has ended, nobody answers, or the listener that would begin another. */
+static __always_inline int is_of_a_connection(const struct bpf_sock *socket)
+{
+	return socket && socket->state != LISTENING && socket->state != CLOSED;
+}
+
 /* Whether the IP header is as it was sent. IPv6 has no checksum: there its addresses have led to the connection, and its length is the frame's. */
 static __always_inline int is_ip_right(const struct work *work)
 {
@@ -233,14 +239,16 @@ static __always_inline int salvage(struct __sk_buff *skb, struct work *work, int
 			return discarded(reason);
 	}
 	socket = socket_of(skb, work);
-	if (!socket) {
+	if (!is_of_a_connection(socket)) {
 		/* It ended unseen. */
 		forget(&work->tuple);
+		if (socket)
+			bpf_sk_release(socket);
 		return discarded(TCP_LITE_NO_CONNECTION);
 	}
 	kept = bpf_sk_storage_get(&sockets, socket, 0, 0);
 	tcp = bpf_tcp_sock(socket);
-	if (!kept || !kept->on || !tcp || socket->state == LISTENING || socket->state == CLOSED) {
+	if (!kept || !kept->on || !tcp) {
 		bpf_sk_release(socket);
 		return discarded(TCP_LITE_NO_CONNECTION);
 	}

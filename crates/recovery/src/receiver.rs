@@ -151,9 +151,14 @@ impl Receiver {
             Ok(connection) => connection,
             Err(reason) => return (Verdict::Discard(reason), None),
         };
-        let Some(view) = sockets.view(&connection).filter(|view| view.settings.on) else {
-            return (Verdict::Discard(Reason::NoConnection), Some(connection));
+        let Some(view) = sockets.view(&connection) else {
+            // It ended unseen.
+            self.connections.remove(&connection);
+            return (Verdict::Discard(Reason::NoConnection), None);
         };
+        if !view.settings.on {
+            return (Verdict::Discard(Reason::NoConnection), Some(connection));
+        }
         let damaged = Localized { connection, is_approximate, header, segment, arrival, view };
         let repair = match self.weigh(&damaged, now) {
             Ok(repair) => repair,

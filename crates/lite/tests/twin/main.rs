@@ -6,6 +6,7 @@
 
 mod counts;
 mod damage;
+mod ended;
 #[path = "../ground/mod.rs"]
 mod ground;
 mod judge;
@@ -16,6 +17,7 @@ mod world;
 use counts::Counts;
 use ground::Ground;
 use lite::Reason;
+use netlab::{Namespace, interface};
 use packets::Given;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -61,6 +63,8 @@ fn compare(
     let ground = Ground::new()?;
     let seed = from_environment("LITE_TWIN_SEED", 2001);
     let random = &mut ChaCha12Rng::seed_from_u64(seed);
+    let elsewhere = Namespace::new().expect("a namespace");
+    interface::loopback_up(&elsewhere).expect("loopback");
     let work = || {
         let mut counts = Counts::default();
         let mut case = 0;
@@ -74,6 +78,7 @@ fn compare(
                     case += 1;
                 }
                 world.compare_counters(case);
+                world.end_unseen(&elsewhere, random, case);
             }
         }
         println!("{case} packets, seed {seed}");

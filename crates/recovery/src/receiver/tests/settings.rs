@@ -133,3 +133,17 @@ fn outcomes_are_counted_for_the_whole_and_for_the_connection() {
     let own = line.receiver.connection_counters(&first.tuple()).expect("open");
     assert_eq!((own.right, own.damaged, own.accepted, own.confirmed), (1, 2, 1, 1));
 }
+
+#[test]
+fn a_connection_that_ended_unseen_is_forgotten_when_its_socket_is_asked_for() {
+    let first = Sample::default();
+    let mut line = Line::after(&first, Policy::Normal);
+    let damaged = || hit(&next(&first).build(), 20, 130);
+    line.view(&first.tuple()).settings.on = false;
+    assert_eq!(line.take(&mut damaged()), Verdict::Discard(Reason::NoConnection));
+    assert!(line.receiver.track(&first.tuple()).is_some(), "its socket is there");
+    line.host.0.remove(&first.tuple());
+    assert_eq!(line.take(&mut damaged()), Verdict::Discard(Reason::NoConnection));
+    assert_eq!(line.receiver.track(&first.tuple()), None);
+    assert_eq!(line.take(&mut damaged()), Verdict::NotOurs);
+}
