@@ -134,16 +134,17 @@ static __always_inline void enter(struct tuple *tuple, struct track *track)
 		add_to_pair(tuple);
 }
 
-/* Forgets one that has ended. */
+/* Forgets one that has ended. Two processors may do this at once: it is counted by the one that removes it. */
 static __always_inline void forget(struct tuple *tuple)
 {
 	struct track *track = bpf_map_lookup_elem(&tracks, tuple);
+	__u8 was_lite;
 
 	if (!track)
 		return;
-	if (track->lite)
+	was_lite = track->lite;
+	if (!bpf_map_delete_elem(&tracks, tuple) && was_lite)
 		remove_from_pair(tuple);
-	bpf_map_delete_elem(&tracks, tuple);
 }
 
 #endif
