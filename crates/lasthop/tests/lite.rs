@@ -204,7 +204,7 @@ fn groups_of(campaign: u32) -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| entry.path().is_dir()) {
-            if entry.file_name().to_string_lossy().starts_with(&format!("lasthop-run-{campaign}-")) {
+            if entry.file_name().to_string_lossy().starts_with(&format!("lasthop-{campaign}-")) {
                 found.push(entry.path());
             }
             folders.push(entry.path());
