@@ -41,24 +41,20 @@ fuzz_target!(|script: &[u8]| {
     let mut host = Host(HashMap::new());
     for (which, (seq, header)) in CONNECTIONS.into_iter().enumerate() {
         let options = (header > 20).then_some(STAMPS);
-        receiver.open(tuple(which), Handshake { rcv_nxt: seq, ack: 5, window: 500, options }, true, policy);
+        let handshake = Handshake { rcv_nxt: seq, ack: 5, window: 500, options, unsupported: false };
+        receiver.open(tuple(which), handshake, true);
         let settings = Settings { on: true, policy, window };
-        host.0.insert(tuple(which), SocketView { rcv_nxt: seq, bytes_received: 0, settings });
+        let view = SocketView { rcv_nxt: seq, bytes_received: 0, snd_una: 5, snd_nxt: 1005, settings };
+        host.0.insert(tuple(which), view);
     }
 
     let (segments, _) = script.as_chunks::<8>();
     for (now, segment) in segments.iter().enumerate() {
-        step(&mut receiver, &mut host, segment, now as u64, (mode, policy));
+        step(&mut receiver, &mut host, segment, now as u64, mode);
     }
 });
 
-fn step(
-    receiver: &mut Receiver,
-    host: &mut Host,
-    segment: &[u8; 8],
-    now: u64,
-    (mode, policy): (Mode, Policy),
-) {
+fn step(receiver: &mut Receiver, host: &mut Host, segment: &[u8; 8], now: u64, mode: Mode) {
     let [which, ahead, flags, len, one, bit, two, extra] = *segment;
     let which = usize::from(which) % CONNECTIONS.len();
     let view = host.0.get_mut(&tuple(which)).expect("opened");
@@ -80,7 +76,7 @@ fn step(
         bytes.truncate(bytes.len().saturating_sub(usize::from(bit)));
     }
     if extra & 0x88 == 0x88 {
-        receiver.switch(tuple(which), bit & 1 != 0, policy, view.rcv_nxt);
+        receiver.switch(tuple(which), bit & 1 != 0, view.rcv_nxt);
     }
 
     let before = bytes.clone();

@@ -7,7 +7,8 @@
 mod lab;
 
 use capture::{Channel, Direction, Fate};
-use lab::Lab;
+use lab::plan::{FLOW, KEEP_ALL, air, download, program};
+use lab::{Lab, VIRTUAL};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,9 +23,8 @@ impl Both {
     /// Runs it; `None`, with the reason on the output, where one of the clocks cannot be had.
     fn run(plan: &str) -> Option<Self> {
         let (real, virtual_time) = (Lab::new()?, Lab::with_virtual_clock()?);
-        for (lab, arguments) in [(&real, &[][..]), (&virtual_time, &["--clock", "virtual"])] {
-            let output = lab.run(plan, arguments);
-            assert!(output.status.success(), "{}", lab::text(&output.stderr));
+        for (lab, arguments) in [(&real, &[][..]), (&virtual_time, VIRTUAL)] {
+            lab.succeed(plan, arguments);
         }
         Some(Self { real, virtual_time })
     }
@@ -50,34 +50,12 @@ fn fates(log: &Path) -> Vec<Fate> {
 
 /// `link` between mobile and server, what crosses it, and all that is known of each packet.
 fn plan(link: &str, workload: &str) -> String {
-    format!(
-        r#"
-        seed = 7
-        [scenario]
-        [[scenario.links]]
-        name = "air"
-        between = ["mobile", "server"]
-        {link}
-        [[workloads]]
-        {workload}
-        [capture]
-        keep = "all"
-        "#
-    )
+    air(link, &[workload, KEEP_ALL].concat())
 }
 
-/// Datagrams of 200 bytes (228 with headers) from server to mobile, one every 2 ms, over `link`.
+/// A datagram of 228 bytes every 2 ms over `link`.
 fn datagrams(link: &str) -> String {
-    let flow = r#"
-        name = "flow"
-        kind = "datagrams"
-        from = "server"
-        to = "mobile"
-        rate = "800kbit"
-        size = "200B"
-        duration = "3s"
-    "#;
-    plan(link, flow)
+    plan(link, FLOW)
 }
 
 /// Transmission and propagation: a packet that finds the link free is through after 228 bytes at 2 Mbit/s and 30 ms.
@@ -151,25 +129,14 @@ fn outages_and_listed_packets_are_the_same_by_both_clocks() {
 /// "Throughput within the intervals": the spread over repetitions meets that of the other clock.
 #[test]
 fn throughput_is_alike_by_both_clocks() {
-    let plan = r#"
-        seed = 7
-        repetitions = 4
-        [scenario]
-        congestion-control = "reno"
-        [[scenario.links]]
-        name = "air"
-        between = ["mobile", "server"]
+    let link = r#"
         down = "rate=4mbit,delay=10ms,queue=50p"
         up = "rate=4mbit,delay=10ms"
         loss = "lite-2"
-        [[workloads]]
-        name = "download"
-        kind = "bulk"
-        from = "server"
-        to = "mobile"
-        bytes = "1MB"
     "#;
-    let Some(both) = Both::run(plan) else { return };
+    let plan = air(link, &download("1MB"))
+        .replace("[scenario]", "repetitions = 4\n[scenario]\ncongestion-control = \"reno\"");
+    let Some(both) = Both::run(&plan) else { return };
     let [real, virtual_time] = both.labs().map(|lab| {
         let journal = lab.journal();
         let overloaded = journal.iter().any(|run| run["run"]["verdict"] == "overloaded");
@@ -193,8 +160,7 @@ fn throughput_is_alike_by_both_clocks() {
 #[test]
 fn programs_measure_the_links_delay_by_the_virtual_clock() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    let output = lab.run(&datagrams(r#"down = "rate=2mbit,delay=30ms""#), &["--clock", "virtual"]);
-    assert!(output.status.success(), "{}", lab::text(&output.stderr));
+    lab.succeed(&datagrams(r#"down = "rate=2mbit,delay=30ms""#), VIRTUAL);
     let delays = &lab.journal()[0]["connections"][0]["round_trips"];
     assert!(delays["samples"].as_u64() >= Some(1490), "{delays}");
     let alone = 228 * 8 * 1_000_000_000 / 2_000_000 + 30_000_000;
@@ -213,14 +179,8 @@ fn ping_reports_virtual_time() {
         return;
     }
     let link = "down = \"rate=2mbit,delay=30ms\"\nup = \"rate=2mbit,delay=30ms\"";
-    let echo = r#"
-        name = "echo"
-        kind = "command"
-        node = "mobile"
-        command = "ping -c 5 -i 0.3 {address.server}"
-    "#;
-    let output = lab.run(&plan(link, echo), &["--clock", "virtual"]);
-    assert!(output.status.success(), "{}", lab::text(&output.stderr));
+    let echo = program("echo", "mobile", "ping -c 5 -i 0.3 {address.server}");
+    lab.succeed(&plan(link, &echo), VIRTUAL);
     let said = std::fs::read_to_string(lab.path("out/logs/c000-r00-echo.log")).expect("its output");
     let times: Vec<&str> = said
         .lines()
@@ -235,20 +195,12 @@ fn ping_reports_virtual_time() {
 #[test]
 fn packets_leave_within_a_microsecond_by_the_virtual_clock() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    let download = r#"
-        name = "download"
-        kind = "bulk"
-        from = "server"
-        to = "mobile"
-        bytes = "300kB"
-    "#;
     for plan in [
-        &plan("profile = \"umts\"\nloss = \"lite-3\"", download),
+        &plan("profile = \"umts\"\nloss = \"lite-3\"", &download("300kB")),
         &datagrams(r#"down = "rate=2mbit,delay=30ms""#),
         &datagrams(r#"down = "delay=123us,jitter=50us""#),
     ] {
-        let output = lab.run(plan, &["--clock", "virtual"]);
-        assert!(output.status.success(), "{}", lab::text(&output.stderr));
+        lab.succeed(plan, VIRTUAL);
         let lateness = &lab.journal()[0]["run"]["lateness"];
         assert!(lateness["packets"].as_u64() > Some(100), "{lateness}");
         assert!(lateness["worst_ns"].as_u64() <= Some(1000), "{lateness}");

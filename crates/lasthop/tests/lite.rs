@@ -2,40 +2,26 @@
 
 mod lab;
 
-use lab::{Lab, text};
+use lab::plan::{air, download, program, web_server};
+use lab::{Lab, VIRTUAL, send, text};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-/// A download over a link on which one packet in fifty is damaged, without Lite and with it at the receiver.
-const DAMAGED: &str = r#"
-seed = 7
-[[factors]]
-name = "lite"
-levels = ["off", "MODE"]
-[scenario]
-[[scenario.nodes]]
-name = "mobile"
-lite = "{lite}"
-[[scenario.links]]
-name = "air"
-between = ["mobile", "server"]
-down = "rate=10mbit,delay=5ms,queue=1000p,ERRORS"
-up = "rate=10mbit,delay=5ms"
-[[workloads]]
-name = "download"
-kind = "bulk"
-from = "server"
-to = "mobile"
-bytes = "1MB"
-connections = 3
-[capture]
-keep = "none"
-"#;
+/// A mobile that accepts damage.
+fn mobile(lite: &str) -> String {
+    format!("[[scenario.nodes]]\nname = \"mobile\"\nlite = \"{lite}\"\n")
+}
 
+/// A download over a link with errors, without Lite and with it at the receiver.
 fn plan(mode: &str, errors: &str) -> String {
-    DAMAGED.replace("MODE", mode).replace("ERRORS", errors)
+    let link =
+        format!("down = \"rate=10mbit,delay=5ms,queue=1000p,{errors}\"\nup = \"rate=10mbit,delay=5ms\"\n");
+    let factor = format!("[[factors]]\nname = \"lite\"\nlevels = [\"off\", \"{mode}\"]\n");
+    let rest =
+        [&mobile("{lite}"), &download("1MB"), "connections = 3\n", &factor, "[capture]\nkeep = \"none\"\n"];
+    air(&link, &rest.concat())
 }
 
 /// Both runs of such a plan, without Lite and with it.
@@ -102,7 +88,7 @@ fn spoiled_checksums_are_accepted_by_the_real_clock() {
 
 #[test]
 fn spoiled_checksums_are_accepted_by_the_virtual_clock() {
-    spoiled_checksums(true, &["--clock", "virtual"]);
+    spoiled_checksums(true, VIRTUAL);
 }
 
 /// One wrong bit anywhere in a TCP segment.
@@ -137,7 +123,7 @@ fn wrong_bits_are_delivered_in_place_by_the_real_clock() {
 
 #[test]
 fn wrong_bits_are_delivered_in_place_by_the_virtual_clock() {
-    wrong_bits(true, &["--clock", "virtual"]);
+    wrong_bits(true, VIRTUAL);
 }
 
 /// Lite judges segments with complete checksums, each by itself, also on a link that damages nothing: there is nothing that it could not judge.
@@ -152,50 +138,16 @@ fn segments_of_a_link_without_errors_can_be_judged() {
 #[test]
 fn connections_of_programs_accept_damage() {
     let Some(lab) = lab(false) else { return };
-    let plan = r#"
-        seed = 7
-        [scenario]
-        [[scenario.nodes]]
-        name = "mobile"
-        lite = "thesis"
-        [[scenario.links]]
-        name = "air"
-        between = ["mobile", "server"]
+    let link = r#"
         down = "rate=20mbit,delay=2ms,queue=1000p,loss=2%,damage=checksum"
         up = "rate=20mbit,delay=2ms"
-        [[workloads]]
-        name = "server"
-        kind = "command"
-        node = "server"
-        command = "head -c 1000000 /dev/urandom > file && exec python3 -m http.server 80 --bind {address.server}"
-        listens = 80
-        background = true
-        [[workloads]]
-        name = "fetch"
-        kind = "command"
-        node = "mobile"
-        command = "curl -4 -sf -o got http://server/file && cmp got file"
     "#;
-    let output = lab.run(plan, &[]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let fetch = program("fetch", "mobile", "curl -4 -sf -o got http://server/file && cmp got file");
+    let rest = [mobile("thesis"), web_server("server", 1_000_000), fetch].concat();
+    lab.succeed(&air(link, &rest), &[]);
     let ended = &lab.journal()[0];
     assert!(count(ended, "accepted") > 5 && count(ended, "accepted") == count(ended, "damaged"), "{ended}");
 }
-
-const ENDLESS: &str = r#"
-[scenario]
-[[scenario.nodes]]
-name = "mobile"
-lite = "thesis"
-[[scenario.links]]
-between = ["mobile", "server"]
-down = "rate=1mbit"
-[[workloads]]
-name = "endless"
-kind = "command"
-node = "mobile"
-command = "sleep 1000 # MARKER"
-"#;
 
 /// Control groups of runs of the campaign with this process number.
 fn groups_of(campaign: u32) -> Vec<PathBuf> {
@@ -204,7 +156,7 @@ fn groups_of(campaign: u32) -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| entry.path().is_dir()) {
-            if entry.file_name().to_string_lossy().starts_with(&format!("lasthop-run-{campaign}-")) {
+            if entry.file_name().to_string_lossy().starts_with(&format!("lasthop-{campaign}-")) {
                 found.push(entry.path());
             }
             folders.push(entry.path());
@@ -218,7 +170,8 @@ fn groups_of(campaign: u32) -> Vec<PathBuf> {
 fn no_control_group_is_left() {
     let Some(lab) = lab(false) else { return };
     let state = lab.path("state");
-    let plan = ENDLESS.replace("MARKER", &lab.folder().display().to_string());
+    let endless = program("endless", "mobile", &format!("sleep 1000 # {}", lab.folder().display()));
+    let plan = air(r#"down = "rate=1mbit""#, &[mobile("thesis"), endless].concat());
     for (signal, left) in [("-INT", 0), ("-KILL", 1)] {
         let mut command = lab.command(&plan, &[]);
         let quiet = command.env("LASTHOP_STATE_DIR", &state).stdout(Stdio::null()).stderr(Stdio::null());
@@ -233,21 +186,12 @@ fn no_control_group_is_left() {
         campaign.wait().expect("gone");
         lab.wait_until("the end of all processes", |lab| lab.processes().is_empty());
         assert_eq!(groups_of(campaign.id()).len(), left, "{signal}");
-        let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
-            .arg("clean")
-            .env("LASTHOP_STATE_DIR", &state)
-            .output()
-            .expect("lasthop runs");
+        let output = lab.lasthop(&["clean"]).env("LASTHOP_STATE_DIR", &state).output().expect("lasthop runs");
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert_eq!(groups_of(campaign.id()), Vec::<PathBuf>::new(), "{}", text(&output.stdout));
         assert!(!has_runs(&state), "{signal}");
         fs::remove_dir_all(lab.path("out")).expect("removed");
     }
-}
-
-fn send(signal: &str, process: u32) {
-    let sent = Command::new("kill").args([signal, &process.to_string()]).status();
-    assert!(sent.is_ok_and(|status| status.success()), "{signal} to {process}");
 }
 
 /// Whether a run is written down in the state directory.

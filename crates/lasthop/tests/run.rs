@@ -2,7 +2,8 @@
 
 mod lab;
 
-use lab::{Lab, json, text};
+use lab::plan::{FLOW, KEEP_ALL, air, program, web_server};
+use lab::{Lab, json, send, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,8 +44,7 @@ source = "arithmetic"
 #[test]
 fn a_campaign_leaves_all_that_is_needed() {
     let Some(lab) = Lab::new() else { return };
-    let output = lab.run(SMALL, &["--json"]);
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    let output = lab.succeed(SMALL, &["--json"]);
     let out = text(&output.stdout);
     let summary: Value = serde_json::from_str(out.lines().last().expect("a line")).expect("one object");
     assert_eq!(summary["run_directory"], "out");
@@ -116,28 +116,10 @@ fn states(events: &Path) -> BTreeMap<u64, bool> {
 #[test]
 fn errors_come_at_the_same_times_again() {
     let Some(lab) = Lab::new() else { return };
-    let plan = r#"
-        repetitions = 2
-        [scenario]
-        [[scenario.links]]
-        name = "air"
-        between = ["mobile", "server"]
-        loss = "lite-4"
-        [[workloads]]
-        name = "flow"
-        kind = "datagrams"
-        from = "server"
-        to = "mobile"
-        rate = "800kbit"
-        size = "200B"
-        duration = "3s"
-        [capture]
-        keep = "all"
-    "#;
+    let plan = air(r#"loss = "lite-4""#, &[FLOW, KEEP_ALL].concat());
     let mut seen = Vec::new();
     for seed in ["1", "1", "2"] {
-        let output = lab.run(plan, &["--seed", seed]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        lab.succeed(&plan, &["-n", "2", "--seed", seed]);
         for repetition in ["r00", "r01"] {
             seen.push(states(&lab.path(&format!("out/events/c000-{repetition}.parquet"))));
         }
@@ -179,8 +161,7 @@ fn requests_and_responses() {
         times = 3
         pause = "20ms"
     "#;
-    let output = lab.run(plan, &[]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    lab.succeed(plan, &[]);
     let journal = lab.journal();
     let rows = journal[0]["connections"].as_array().expect("rows");
     assert_eq!(rows.len(), 3);
@@ -228,8 +209,7 @@ fn datagrams_and_what_was_lost_of_them() {
         off = "50ms"
         background = true
     "#;
-    let output = lab.run(plan, &[]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    lab.succeed(plan, &[]);
     let journal = lab.journal();
     let [voice, background] = &journal[0]["connections"].as_array().expect("rows")[..] else {
         panic!("two rows")
@@ -248,32 +228,23 @@ fn datagrams_and_what_was_lost_of_them() {
 #[test]
 fn programs_on_a_scenario_of_four_nodes() {
     let Some(lab) = Lab::new() else { return };
-    let plan = r#"
+    let scenario = r"
         seed = 7
         [scenario]
         table = [
           [1, 1, 3, 10, 7, 0], [2, 3, 1, 10, 7, 0], [3, 3, 4, 10, 7, 0.1],
           [4, 4, 3, 10, 7, 0], [5, 4, 2, 10, 7, 0], [6, 2, 4, 10, 7, 0],
         ]
-        [[workloads]]
-        name = "hops"
-        kind = "command"
-        node = "1"
-        command = "ping -n -c 1 -t 3 {address.2} && ! ping -n -c 1 -W 1 -t 2 {address.2} && getent hosts 2.lasthop"
-        [[workloads]]
-        name = "server"
-        kind = "command"
-        node = "2"
-        command = "head -c 100000 /dev/zero > file && exec python3 -m http.server 80 --bind {address.2}"
-        listens = 80
-        background = true
-        [[workloads]]
-        name = "fetch"
-        kind = "command"
-        node = "1"
-        command = "curl -4 -sf -o got http://2.lasthop/file && cmp got file"
-    "#;
-    let output = lab.run(plan, &[]);
+    ";
+    let hops =
+        "ping -n -c 1 -t 3 {address.2} && ! ping -n -c 1 -W 1 -t 2 {address.2} && getent hosts 2.lasthop";
+    let programs = [
+        program("hops", "1", hops),
+        web_server("2", 100_000),
+        program("fetch", "1", "curl -4 -sf -o got http://2.lasthop/file && cmp got file"),
+    ];
+    let plan = scenario.to_owned() + &programs.concat();
+    let output = lab.run(&plan, &[]);
     let logs = fs::read_to_string(lab.path("out/logs/c000-r00-hops.log")).unwrap_or_default();
     assert!(output.status.success(), "{}{logs}", text(&output.stderr));
     let time = logs.split("time=").nth(1).and_then(|rest| rest.split(' ').next());
@@ -351,16 +322,11 @@ fn an_interrupted_campaign_goes_on_where_it_was() {
     lab.wait_until("the first run's end", |lab| {
         fs::read_to_string(lab.path("out/runs.jsonl")).is_ok_and(|text| text.lines().count() == 1)
     });
-    let interrupted = Command::new("kill").args(["-INT", &campaign.id().to_string()]).status();
-    assert!(interrupted.expect("kill runs").success());
+    send("-INT", campaign.id());
     assert_eq!(campaign.wait().expect("it ends").code(), Some(130));
     assert_eq!(json(&lab.path("out/manifest.json"))["ended_unix_ns"], Value::Null);
     fs::write(lab.path("go"), "").expect("a file");
-    let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
-        .current_dir(lab.folder())
-        .args(["run", "--resume", "out"])
-        .output()
-        .expect("lasthop runs");
+    let output = lab.lasthop(&["run", "--resume", "out"]).output().expect("lasthop runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let repetitions: Vec<_> = lab.journal().iter().map(|ended| ended["run"]["repetition"].clone()).collect();
     assert_eq!(repetitions.len(), 3);

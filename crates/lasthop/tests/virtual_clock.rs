@@ -4,63 +4,32 @@
 
 mod lab;
 
-use lab::{Lab, shown_kernel, text};
+use lab::plan::{KEEP_ALL, air, download, program, web_server};
+use lab::{Lab, VIRTUAL, command_lines, shown_kernel, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const VIRTUAL: &[&str] = &["--clock", "virtual"];
-
 fn plan(workloads: &str) -> String {
-    format!(
-        r#"
-        seed = 7
-        [scenario]
-        [[scenario.links]]
-        name = "air"
-        between = ["mobile", "server"]
-        profile = "gsm"
-        loss = "lite-4"
-        [capture]
-        keep = "all"
-        {workloads}
-        "#
-    )
+    air("profile = \"gsm\"\nloss = \"lite-4\"", &[KEEP_ALL, workloads].concat())
 }
 
 /// One program, on the mobile.
 fn on_mobile(command: &str) -> String {
-    format!(
-        "[[workloads]]\nname = \"program\"\nkind = \"command\"\nnode = \"mobile\"\ncommand = \"{command}\"\n"
-    )
+    program("program", "mobile", command)
 }
 
-const BULK: &str = r#"
-[[workloads]]
-name = "download"
-kind = "bulk"
-from = "server"
-to = "mobile"
-bytes = "20kB"
-"#;
+fn bulk() -> String {
+    plan(&download("20kB"))
+}
 
 /// Programs that draw random numbers, look at the time, and choose ports.
-const PROGRAMS: &str = r#"
-[[workloads]]
-name = "server"
-kind = "command"
-node = "server"
-command = "head -c 20000 /dev/urandom > file && exec python3 -m http.server 80 --bind {address.server}"
-listens = 80
-background = true
-[[workloads]]
-name = "fetch"
-kind = "command"
-node = "mobile"
-command = "curl -sv -o got http://{address.server}/file && sha256sum got && date +%s.%N && env | sort && cat /proc/self/maps | tail -n 3"
-"#;
+fn programs() -> String {
+    let fetch = "curl -sv -o got http://{address.server}/file && sha256sum got && date +%s.%N && env | sort && cat /proc/self/maps | tail -n 3";
+    web_server("server", 20_000) + &program("fetch", "mobile", fetch)
+}
 
 /// All files of a run directory that runs wrote.
 fn files(out: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -80,7 +49,7 @@ fn files(out: &Path) -> BTreeMap<String, Vec<u8>> {
 fn the_same_seed_gives_the_same_bytes_wherever_and_whoever() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
     let Some(elsewhere) = Lab::with_virtual_clock() else { return };
-    let plan = plan(PROGRAMS);
+    let plan = plan(&programs());
     let folder = elsewhere.path("a/longer/name/for/a/folder");
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join("plan.toml"), &plan).expect("a plan");
@@ -114,8 +83,7 @@ fn the_same_seed_gives_the_same_bytes_wherever_and_whoever() {
 fn another_seed_gives_another_run() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
     let capture = |seed: &str, out: &str| {
-        let output = lab.run(&plan(BULK), &[VIRTUAL, &["--seed", seed, "--out", out]].concat());
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        lab.succeed(&bulk(), &[VIRTUAL, &["--seed", seed, "--out", out]].concat());
         fs::read(lab.path(out).join("captures/c000-r00.pcapng")).expect("a capture")
     };
     assert_ne!(capture("1", "one"), capture("2", "two"));
@@ -124,22 +92,13 @@ fn another_seed_gives_another_run() {
 #[test]
 fn runs_are_verified() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    let output = lab.run(&plan(BULK), &[VIRTUAL, &["--verify", "-n", "2"]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    lab.succeed(&bulk(), &[VIRTUAL, &["--verify", "-n", "2"]].concat());
     let manifest: Value =
         serde_json::from_slice(&fs::read(lab.path("out/manifest.json")).expect("a manifest")).expect("JSON");
     assert_eq!((&manifest["clock"], &manifest["guest"]["verified"]), (&"virtual".into(), &true.into()));
     assert_eq!(manifest["guest"]["hz"], 1000);
     // The folder that host and guest share is the one thing that differs between the two times.
-    let leaking = plan(
-        r#"
-        [[workloads]]
-        name = "leak"
-        kind = "command"
-        node = "mobile"
-        command = "stat -c %y /lasthop/work/order.json"
-        "#,
-    );
+    let leaking = plan(&program("leak", "mobile", "stat -c %y /lasthop/work/order.json"));
     let output = lab.run(&leaking, &[VIRTUAL, &["--verify", "--out", "leaking"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
@@ -153,21 +112,14 @@ fn the_host_stays_as_it_was() {
     let precious = lab.path("precious");
     fs::write(&precious, "mine").expect("written");
     let file = precious.display();
-    let workload = plan(&format!(
-        r#"
-        [[workloads]]
-        name = "vandal"
-        kind = "command"
-        node = "mobile"
-        command = """
+    let vandal = format!(
+        r"
         echo spoilt > {file}; cat {file}; rm -f {file}
         mkdir /tmp/host && mount -t hostfs none -o / /tmp/host
         echo spoilt > /tmp/host{file}; rm -f /tmp/host{file}; mount -o remount,rw /tmp/host; echo spoilt > /tmp/host{file}
-        touch /tmp/host/etc/lasthop-was-here; mkdir /tmp/host/lasthop-was-here; true"""
-        "#
-    ));
-    let output = lab.run(&workload, VIRTUAL);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+        touch /tmp/host/etc/lasthop-was-here; mkdir /tmp/host/lasthop-was-here; true"
+    );
+    lab.succeed(&plan(&program("vandal", "mobile", &vandal)), VIRTUAL);
     let said = fs::read_to_string(lab.path("out/logs/c000-r00-vandal.log")).expect("a log");
     assert!(said.starts_with("spoilt\n"), "there it can write where it wants: {said}");
     assert!(said.contains("Read-only file system"), "{said}");
@@ -215,13 +167,7 @@ fn a_guest_without_memory_says_so() {
 #[test]
 fn hundreds_of_connections() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    let many = r#"
-        seed = 7
-        [scenario]
-        [[scenario.links]]
-        name = "air"
-        between = ["mobile", "server"]
-        down = "rate=100mbit,delay=1ms"
+    let flows = r#"
         [[workloads]]
         name = "flows"
         kind = "bulk"
@@ -230,20 +176,16 @@ fn hundreds_of_connections() {
         duration = "4s"
         connections = 700
     "#;
-    let output = lab.run(many, VIRTUAL);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    lab.succeed(&air(r#"down = "rate=100mbit,delay=1ms""#, flows), VIRTUAL);
     assert_eq!(lab.journal()[0]["connections"].as_array().map(Vec::len), Some(700));
 }
 
 #[test]
 fn a_campaign_goes_on_with_what_it_was_begun_with() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    let output = lab.run(&plan(BULK), &[VIRTUAL, &["--guest-memory", "256"]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    lab.succeed(&bulk(), &[VIRTUAL, &["--guest-memory", "256"]].concat());
     let resume = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
-        command.current_dir(lab.folder()).args(["run", "--resume", "out"]).args(arguments);
-        let output = command.output().expect("lasthop runs");
+        let output = lab.lasthop(&["run", "--resume", "out"]).args(arguments).output().expect("lasthop runs");
         (output.status.code(), text(&output.stderr))
     };
     let (status, said) = resume(VIRTUAL);
@@ -261,15 +203,7 @@ fn a_campaign_goes_on_with_what_it_was_begun_with() {
 fn nothing_is_left_of_a_guest_whose_caller_was_killed() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
     let marker = format!("lasthop-virtual-{}", std::process::id());
-    let idle = plan(&format!(
-        r#"
-        [[workloads]]
-        name = "idle"
-        kind = "command"
-        node = "mobile"
-        command = "while :; do :; done # {marker}"
-        "#
-    ));
+    let idle = plan(&on_mobile(&format!("while :; do :; done # {marker}")));
     let mut child = lab
         .command(&idle, VIRTUAL)
         .args(["--seed", "987654321"])
@@ -286,10 +220,7 @@ fn nothing_is_left_of_a_guest_whose_caller_was_killed() {
 /// Seeds in the command lines of kernels that were booted with the seed 987654321 of the test above.
 fn kernels() -> Vec<String> {
     let own = format!("um_seed={}", link::Seed::campaign(987_654_321).run(0).guest());
-    let entries = fs::read_dir("/proc").expect("processes").flatten();
-    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-    lines.filter(|line| line.contains(&own)).collect()
+    command_lines().filter(|line| line.contains(&own)).collect()
 }
 
 #[test]
@@ -297,9 +228,7 @@ fn one_program_in_a_guest() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
     fs::write(lab.path("page"), "hello from the far end\n").expect("written");
     let link = |arguments: &[&str], command: &str| {
-        Command::new(env!("CARGO_BIN_EXE_lasthop"))
-            .current_dir(lab.path("."))
-            .args(["link", "--clock", "virtual", "--seed", "7", "--profile", "gsm"])
+        lab.lasthop(&["link", "--clock", "virtual", "--seed", "7", "--profile", "gsm"])
             .args(arguments)
             .args(["--", "sh", "-c", command])
             .output()
@@ -328,7 +257,7 @@ fn an_ordinary_user() {
     fs::copy(env!("CARGO_BIN_EXE_lasthop"), lab.path("lasthop")).expect("a copy");
     let built = || shown_kernel()["kernel"]["path"].as_str().expect("a path").to_owned();
     fs::copy(std::env::var("LASTHOP_KERNEL").unwrap_or_else(|_| built()), lab.path("linux")).expect("a copy");
-    fs::write(folder.join("plan.toml"), plan(BULK)).expect("a plan");
+    fs::write(folder.join("plan.toml"), bulk()).expect("a plan");
     let open = Command::new("chmod").args(["-R", "a+rwX"]).arg(lab.path(".")).status().expect("chmod runs");
     assert!(open.success());
     let output = Command::new("setpriv")
@@ -340,7 +269,7 @@ fn an_ordinary_user() {
         .output()
         .expect("setpriv runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let root = lab.run(&plan(BULK), VIRTUAL);
+    let root = lab.run(&bulk(), VIRTUAL);
     assert!(root.status.success(), "{}", text(&root.stderr));
     let capture = |path: &Path| fs::read(path.join("captures/c000-r00.pcapng")).expect("a capture");
     assert!(capture(&folder.join("out")) == capture(&lab.path("out")), "root's packets are the same");

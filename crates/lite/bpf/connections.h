@@ -81,7 +81,8 @@ int add_to_pair(struct tuple *tuple)
 	pair = bpf_map_lookup_elem(&pairs, &tuple->addresses);
 	if (!pair)
 		return 0;
-	__sync_fetch_and_add(&pair->connections, 1);
+	if (__sync_fetch_and_add(&pair->connections, 1) >= SLOTS)
+		pair->crowded = 1;
 	__sync_fetch_and_add(&lite_connections, 1);
 	for (i = 0; i < SLOTS; i++)
 		if (__sync_val_compare_and_swap(&pair->slots[i], 0, tuple->ports) == 0)
@@ -133,16 +134,17 @@ static __always_inline void enter(struct tuple *tuple, struct track *track)
 		add_to_pair(tuple);
 }
 
-/* Forgets one that has ended. */
+/* Forgets one that has ended. Two processors may do this at once: it is counted by the one that removes it. */
 static __always_inline void forget(struct tuple *tuple)
 {
 	struct track *track = bpf_map_lookup_elem(&tracks, tuple);
+	__u8 was_lite;
 
 	if (!track)
 		return;
-	if (track->lite)
+	was_lite = track->lite;
+	if (!bpf_map_delete_elem(&tracks, tuple) && was_lite)
 		remove_from_pair(tuple);
-	bpf_map_delete_elem(&tracks, tuple);
 }
 
 #endif

@@ -88,6 +88,13 @@ static __always_inline int load(struct __sk_buff *skb, struct work *work)
 	return 1;
 }
 
+/* The ports of the segment, which name its connection if they were not hit. */
+static __always_inline void take_ports(struct work *work)
+{
+	work->received_ports = PORTS(bpf_ntohs(work->tcp.remote_port), bpf_ntohs(work->tcp.local_port));
+	work->tuple.ports = work->received_ports;
+}
+
 static __always_inline int is_right(const struct work *work)
 {
 	return work->sum == 0xffff;
@@ -99,14 +106,23 @@ static __always_inline int is_partial(const struct work *work)
 	return work->tcp.check == work->pseudo;
 }
 
-static __always_inline int is_merged_or_verified(struct __sk_buff *skb)
-{
-	return skb->gso_size || bpf_csum_level(skb, BPF_CSUM_LEVEL_QUERY) >= 0;
-}
-
 static __always_inline void count(__u64 *counter, __u64 by)
 {
 	__sync_fetch_and_add(counter, by);
+}
+
+/* Whether damage to the segment would not show; such ones are counted, and pass. */
+static __always_inline int counted_unverifiable(const struct work *work)
+{
+	if (!is_partial(work))
+		return 0;
+	count(&totals.unverifiable, 1);
+	return 1;
+}
+
+static __always_inline int is_merged_or_verified(struct __sk_buff *skb)
+{
+	return skb->gso_size || bpf_csum_level(skb, BPF_CSUM_LEVEL_QUERY) >= 0;
 }
 
 static __always_inline void count_discarded(struct tcp_lite_stats *stats, __u32 reason)
@@ -168,6 +184,12 @@ static __always_inline struct bpf_sock *socket_of(struct __sk_buff *skb, const s
 	return bpf_sk_lookup_tcp(skb, &tuple, sizeof(tuple.ipv6), BPF_F_CURRENT_NETNS, 0);
 }
 
+/* Where a connection has ended, nobody answers, or the listener that would begin another. */
+static __always_inline int is_of_a_connection(const struct bpf_sock *socket)
+{
+	return socket && socket->state != LISTENING && socket->state != CLOSED;
+}
+
 /* Whether the IP header is as it was sent. IPv6 has no checksum: there its addresses have led to the connection, and its length is the frame's. */
 static __always_inline int is_ip_right(const struct work *work)
 {
@@ -217,14 +239,16 @@ static __always_inline int salvage(struct __sk_buff *skb, struct work *work, int
 			return discarded(reason);
 	}
 	socket = socket_of(skb, work);
-	if (!socket) {
+	if (!is_of_a_connection(socket)) {
 		/* It ended unseen. */
 		forget(&work->tuple);
+		if (socket)
+			bpf_sk_release(socket);
 		return discarded(TCP_LITE_NO_CONNECTION);
 	}
 	kept = bpf_sk_storage_get(&sockets, socket, 0, 0);
 	tcp = bpf_tcp_sock(socket);
-	if (!kept || !kept->on || !tcp || socket->state == LISTENING || socket->state == CLOSED) {
+	if (!kept || !kept->on || !tcp) {
 		bpf_sk_release(socket);
 		return discarded(TCP_LITE_NO_CONNECTION);
 	}
@@ -254,8 +278,7 @@ static __always_inline int recover(struct __sk_buff *skb, __u32 at)
 		return discarded(TCP_LITE_SHORT);
 	if (bpf_skb_load_bytes(skb, work->at, work->segment, TCP_LEN))
 		return NEXT;
-	work->received_ports = PORTS(bpf_ntohs(work->tcp.remote_port), bpf_ntohs(work->tcp.local_port));
-	work->tuple.ports = work->received_ports;
+	take_ports(work);
 	track = bpf_map_lookup_elem(&tracks, &work->tuple);
 	if (track && !track->lite)
 		return NEXT;
@@ -277,10 +300,8 @@ static __always_inline int recover(struct __sk_buff *skb, __u32 at)
 			learn(work, track, 0, tunables.window);
 		return NEXT;
 	}
-	if (is_partial(work)) {
-		count(&totals.unverifiable, 1);
+	if (counted_unverifiable(work))
 		return NEXT;
-	}
 	return salvage(skb, work, track != 0);
 }
 
@@ -311,12 +332,9 @@ static __always_inline int accept_as_it_is(struct __sk_buff *skb, __u32 at)
 
 	if (!work || !parse(skb, work, at) || is_merged_or_verified(skb) || !load(skb, work) || is_right(work))
 		return NEXT;
-	if (is_partial(work)) {
-		count(&totals.unverifiable, 1);
+	if (counted_unverifiable(work))
 		return NEXT;
-	}
-	work->received_ports = PORTS(bpf_ntohs(work->tcp.remote_port), bpf_ntohs(work->tcp.local_port));
-	work->tuple.ports = work->received_ports;
+	take_ports(work);
 	socket = socket_of(skb, work);
 	if (!socket)
 		return NEXT;
@@ -470,7 +488,6 @@ int lite_connection(struct bpf_sock_ops *context)
 		if (context->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
 			count_anew(kept);
 		track.lite = kept->on;
-		track.policy = kept->policy;
 	}
 	tuple_of_connection(context, &tuple);
 	begin(&track, context->rcv_nxt, context->snd_una);

@@ -90,8 +90,8 @@ int localize(struct work *work)
 	pair = bpf_map_lookup_elem(&pairs, &work->tuple.addresses);
 	if (!pair || tunables.localization == EXACT || (tunables.localization == BITS && tunables.bits == 0))
 		return TCP_LITE_NO_CONNECTION;
-	if (pair->connections > SLOTS) {
-		/* Too many to go through: the work for a damaged segment is bounded (R12). */
+	if (pair->crowded) {
+		/* Too many to go through, or not all have a slot: the work for a damaged segment is bounded (R12). */
 		for (i = tunables.localization == SOURCE_PORT ? 16 : 0; i < 32; i++)
 			consider(work, work->received_ports ^ 1u << i);
 	} else {

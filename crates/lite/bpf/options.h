@@ -96,13 +96,11 @@ static __always_inline void apply(struct bpf_sock *sk, const struct kept *kept)
 			return;
 		begin(&fresh, tcp->rcv_nxt, tcp->snd_una);
 		fresh.lite = 1;
-		fresh.policy = kept->policy;
 		enter(&tuple, &fresh);
 		/* So that it is forgotten when it ends; kernels before 6.14 cannot, and it goes when it is next looked for. */
 		bpf_setsockopt(sk, LEVEL_TCP, SOCK_OPS_CALLBACKS, &callbacks, sizeof(callbacks));
 		return;
 	}
-	track->policy = kept->policy;
 	if (track->lite == kept->on)
 		return;
 	track->lite = kept->on;

@@ -65,6 +65,7 @@ struct tuple {
 /* Lite connections of two hosts. */
 struct pair {
 	__u32 connections;
+	__u32 crowded;      /* whether they were ever more than SLOTS at a time: some have none */
 	__u32 slots[SLOTS]; /* ports; 0 is free */
 };
 
@@ -83,9 +84,8 @@ struct track {
 	__u8 sack_seen;
 	__u8 others;      /* right segments in a row whose options cannot be repaired; OTHERS_FOR_EVER from the handshake on */
 	__u8 lite;
-	__u8 policy;
 	__u8 suspected;   /* whether there is a suspect */
-	__u8 padding;
+	__u8 padding[2];
 	__u8 options[TEMPLATE];
 };
 

@@ -5,6 +5,7 @@ mod complaint;
 use crate::{LiteError, Localization, Mode, Parameters, Settings, Totals};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapFlags, ProgramImpl};
+use netlab::{Namespace, interface};
 use std::fs::File;
 use std::io;
 use std::mem::{MaybeUninit, offset_of};
@@ -77,15 +78,17 @@ impl Lite {
     /// If there is no such interface, or it is of a kind whose packets are not known.
     pub fn add_interface(&mut self, name: &str) -> Result<(), LiteError> {
         let refused = |reason: String| LiteError::Interface { name: name.to_owned(), reason };
-        let index = index_of(name).map_err(|error| refused(error.to_string()))?;
+        let found = Namespace::current().and_then(|namespace| interface::find(&namespace, name));
+        let interface = found.map_err(|error| refused(error.to_string()))?;
         let programs = &self.skeleton.progs;
-        let program = match (header_of(name).map_err(refused)?, self.mode) {
+        let program = match (header_of(interface.link_layer).map_err(refused)?, self.mode) {
             (Header::Ethernet, Mode::Recovery) => &programs.lite_recovery_ethernet,
             (Header::None, Mode::Recovery) => &programs.lite_recovery_ip,
             (Header::Ethernet, Mode::Thesis) => &programs.lite_thesis_ethernet,
             (Header::None, Mode::Thesis) => &programs.lite_thesis_ip,
         };
-        self.links.push(attach_to_ingress(program, index).map_err(|error| refused(error.to_string()))?);
+        self.links
+            .push(attach_to_ingress(program, interface.index).map_err(|error| refused(error.to_string()))?);
         Ok(())
     }
 
@@ -200,62 +203,32 @@ enum Header {
     Ethernet,
 }
 
-/// Kinds of interfaces (`linux/if_arp.h`).
-const ETHER: u32 = 1;
-const LOOPBACK: u32 = 772;
-const NONE: u32 = 65534;
-const RAW_IP: u32 = 519;
-const PPP: u32 = 512;
+/// Types of link layers (`linux/if_arp.h`).
+const ETHER: u16 = 1;
+const LOOPBACK: u16 = 772;
+const NONE: u16 = 65534;
+const RAW_IP: u16 = 519;
+const PPP: u16 = 512;
 
-/// By the kernel's word in sysfs, which shows the network namespace that it was mounted in; so it is asked by ioctl.
-fn header_of(name: &str) -> Result<Header, String> {
-    match kind_of(name).map_err(|error| error.to_string())? {
+fn header_of(link_layer: u16) -> Result<Header, String> {
+    match link_layer {
         ETHER | LOOPBACK => Ok(Header::Ethernet),
         NONE | RAW_IP | PPP => Ok(Header::None),
-        kind => Err(format!(
-            "its link layer (ARPHRD {kind}) is not known here; Ethernet, Wi-Fi, TUN, PPP and raw IP are"
+        other => Err(format!(
+            "its link layer (ARPHRD {other}) is not known here; Ethernet, Wi-Fi, TUN, PPP and raw IP are"
         )),
     }
 }
 
-fn request_for(name: &str) -> io::Result<libc::ifreq> {
-    // SAFETY: `ifreq` is plain data for which all zeros is a value.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    if name.is_empty() || name.len() >= request.ifr_name.len() || name.contains('\0') {
-        return Err(io::Error::from(io::ErrorKind::InvalidInput));
-    }
-    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-        *to = libc::c_char::from_ne_bytes([from]);
-    }
-    Ok(request)
-}
-
-fn ask(request: &mut libc::ifreq, command: libc::c_ulong) -> io::Result<()> {
-    let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)?;
-    // SAFETY: both commands used here read and write the `ifreq` alone.
-    let status = unsafe { libc::ioctl(socket.as_raw_fd(), command as _, &raw mut *request) };
-    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-fn index_of(name: &str) -> io::Result<i32> {
-    let mut request = request_for(name)?;
-    ask(&mut request, libc::SIOCGIFINDEX as _)?;
-    // SAFETY: SIOCGIFINDEX fills this member.
-    Ok(unsafe { request.ifr_ifru.ifru_ifindex })
-}
-
-fn kind_of(name: &str) -> io::Result<u32> {
-    let mut request = request_for(name)?;
-    ask(&mut request, libc::SIOCGIFHWADDR as _)?;
-    // SAFETY: SIOCGIFHWADDR fills this member.
-    Ok(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family }.into())
-}
-
 /// The hook in front of tc's filters at an interface's ingress (tcx, Linux 6.6), behind those that are at it already; the program stays as long as the link.
-fn attach_to_ingress(program: &ProgramImpl<'_, libbpf_rs::Mut>, index: i32) -> io::Result<Link> {
+fn attach_to_ingress(program: &ProgramImpl<'_, libbpf_rs::Mut>, index: u32) -> io::Result<Link> {
     // SAFETY: the program is loaded and lives as long as `self` of the caller, and no options means the defaults.
     let link = unsafe {
-        libbpf_sys::bpf_program__attach_tcx(program.as_libbpf_object().as_ptr(), index, std::ptr::null())
+        libbpf_sys::bpf_program__attach_tcx(
+            program.as_libbpf_object().as_ptr(),
+            index.cast_signed(),
+            std::ptr::null(),
+        )
     };
     let Some(link) = NonNull::new(link) else { return Err(io::Error::last_os_error()) };
     // SAFETY: libbpf made it, and nobody else has it.

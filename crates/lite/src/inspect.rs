@@ -3,48 +3,17 @@
 use crate::LiteError;
 use crate::attach::{Lite, types};
 use libbpf_rs::{MapCore, MapFlags, ProgramInput};
+use recovery::{Bucket, Track};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 
-/// What is remembered of a connection to repair segments after (`struct track`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "they are flags in the kernel's structure")]
-pub struct Track {
-    /// What the next expected byte will be when the kernel has taken in all that it was handed.
-    pub contiguous: u32,
-    /// Furthest end of a segment that the kernel was handed.
-    pub highest: u32,
-    /// Acknowledgement number of the newest right segment.
-    pub ack: u32,
-    /// Window field of that segment.
-    pub window: u16,
-    /// Payload of the largest right segment.
-    pub payload: u16,
-    /// Length of right segments' headers; 0 if not known yet.
-    pub header_len: u8,
-    /// Whether there is a template to repair after.
-    pub known: bool,
-    /// Whether a right segment carried SACK blocks.
-    pub sack_seen: bool,
-    /// Right segments in a row whose options cannot be repaired, 2 at most; 3 if the handshake had such.
-    pub others: u8,
-    /// A time stamp too far from the others to be believed alone.
-    pub suspect: Option<u32>,
-    /// Whether it accepts damage.
-    pub lite: bool,
-    /// Its policy's number.
-    pub policy: u8,
-    /// Option bytes of right segments.
-    pub options: [u8; 12],
-}
-
 /// Length of an Ethernet header.
 const ETHERNET: usize = 14;
 
 impl Lite {
-    /// What is remembered of a connection, if it is known.
+    /// What is remembered of a connection, if it is known: its `refilled_ns` is by the kernel's monotonic clock.
     ///
     /// # Errors
     /// If the kernel's map cannot be read.
@@ -72,8 +41,8 @@ impl Lite {
                 others: track.others,
                 suspect: (track.suspected != 0).then_some(track.suspect),
                 lite: track.lite != 0,
-                policy: track.policy,
                 options: track.options,
+                bucket: Bucket { credit_ns: track.credit_ns, refilled_ns: track.refilled_ns },
             }
         }))
     }

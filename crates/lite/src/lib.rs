@@ -19,6 +19,6 @@ mod totals;
 
 pub use attach::Lite;
 pub use error::LiteError;
-pub use recovery::{Localization, Mode, Parameters, Policy, Reason};
+pub use recovery::{Localization, Mode, Parameters, Policy, Reason, Track};
 pub use settings::Settings;
 pub use totals::Totals;

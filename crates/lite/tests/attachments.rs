@@ -83,6 +83,23 @@ fn an_attachment_of_another_group_is_not_in_the_way() {
 }
 
 #[test]
+fn an_interface_that_is_not_there_is_named() {
+    let Some(ground) = Ground::new() else { return };
+    let work = || {
+        let mut lite = Lite::attach(ground.group(), &Settings::on_request(Mode::Recovery)).expect("TCP Lite");
+        for name in ["none", "", "a/b", "sixteen-letters-"] {
+            let error = lite.add_interface(name).expect_err("it is not there").to_string();
+            assert!(
+                error.starts_with(&format!("TCP Lite cannot be attached to the interface `{name}`: ")),
+                "{error}"
+            );
+        }
+        Ok(())
+    };
+    ground.namespace.enter(work).expect("the namespace is there");
+}
+
+#[test]
 fn nothing_is_left_when_it_is_dropped() {
     let Some(ground) = Ground::new() else { return };
     let work = || {

@@ -37,6 +37,16 @@ impl Cgroup {
         Ok(Self { path })
     }
 
+    /// Makes the group of a run below the caller's own. It is written down before, so that it goes with the run, whatever becomes of the caller.
+    pub fn of_run(run: &mut Run) -> Result<Self> {
+        // Numbers of runs are used again and each registry has its own, numbers of processes are used again too: all of them together are no
+        // other group's name.
+        let ProcessId { pid, start_time } = run.state().main;
+        let path = Self::planned(&format!("lasthop-{pid}-{start_time}-{}", run.id()))?;
+        run.record(Made::Cgroup { path: path.clone() })?;
+        Self::create(path)
+    }
+
     /// The group that an earlier process made at `path`.
     #[must_use]
     pub fn existing(path: PathBuf) -> Self {
@@ -104,18 +114,10 @@ impl Enclosure {
     pub fn enter(registry: &Registry) -> Result<Self> {
         let former = Cgroup::own()?;
         let mut run = registry.begin()?;
-        let ProcessId { pid, start_time } = run.state().main;
-        let path = Self::planned(pid, start_time)?;
-        run.record(Made::Cgroup { path: path.clone() })?;
-        let group = Cgroup::create(path)?;
+        let group = Cgroup::of_run(&mut run)?;
         let enclosure = Self { run: Some(run), group, former };
-        enclosure.group.add(pid)?;
+        enclosure.group.add(std::process::id())?;
         Ok(enclosure)
-    }
-
-    /// Numbers of processes are used again: a group gets a name that no other has.
-    fn planned(pid: u32, start_time: u64) -> Result<PathBuf> {
-        Cgroup::planned(&format!("lasthop-{pid}-{start_time}"))
     }
 
     /// The group.

@@ -21,6 +21,8 @@ pub struct Interface {
     pub up: bool,
     /// Whether it is the loopback.
     pub loopback: bool,
+    /// Number of its link layer's type, which says what stands before the network header (ARPHRD, `linux/if_arp.h`): 1 is Ethernet, 65534 none.
+    pub link_layer: u16,
     /// Hardware address; empty for TUN.
     pub hardware_address: Vec<u8>,
     /// What it counted so far.
@@ -122,6 +124,7 @@ fn parse(message: RouteNetlinkMessage) -> Option<Interface> {
         queue_length: 0,
         up: message.header.flags.contains(LinkFlags::Up),
         loopback: message.header.flags.contains(LinkFlags::Loopback),
+        link_layer: message.header.link_layer_type.into(),
         hardware_address: Vec::new(),
         statistics: Statistics::default(),
     };

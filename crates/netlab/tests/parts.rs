@@ -63,6 +63,7 @@ fn an_end_carries_packets_and_counts_those_it_must_drop() {
     let options = tun::Options { name: "end".into(), mtu: 1400, queue_length: 5, ..tun::Options::default() };
     let end = Tun::open(&namespace, &options).expect("an end");
     let interface = interface::find(&namespace, "end").expect("it");
+    assert_eq!(interface.link_layer, 65534);
     assert_eq!(
         (interface.index, interface.mtu, interface.queue_length, interface.up),
         (end.index(), 1400, 5, true)
@@ -150,6 +151,7 @@ fn ethernet_ends_know_each_other_without_asking() {
     let end = Tun::open(&namespace, &options).expect("an end");
     let interface = interface::find(&namespace, "end").expect("it");
     assert_eq!(interface.hardware_address, [2, 0, 0, 0, 0, 7]);
+    assert_eq!(interface.link_layer, 1);
     lay(&namespace, end.index(), HERE, THERE, route::Metrics::default());
     neighbour::add(&namespace, end.index(), ip(THERE), [2, 0, 0, 0, 0, 8]).expect("a neighbour");
     let socket = namespace.enter(|| Ok(UdpSocket::bind("0.0.0.0:0").expect("free"))).expect("entered");

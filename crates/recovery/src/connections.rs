@@ -1,7 +1,8 @@
 //! The connections that are known, Lite or not.
 
+use crate::localize::SLOTS;
 use crate::{Counters, Pair, Ranges, Track, Tuple};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything kept of a connection.
 #[derive(Debug, Clone)]
@@ -13,34 +14,53 @@ pub(crate) struct Connection {
     pub first: Option<u32>,
 }
 
-/// Sorted, so that the connections of a pair lie together.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Connections(BTreeMap<Tuple, Connection>);
+pub(crate) struct Connections {
+    /// Sorted, so that the connections of a pair lie together.
+    known: BTreeMap<Tuple, Connection>,
+    crowded: BTreeSet<Pair>,
+}
 
 impl Connections {
     pub fn insert(&mut self, tuple: Tuple, track: Track, first: Option<u32>) {
         let (ranges, counters) = (Ranges::default(), Counters::default());
-        self.0.insert(tuple, Connection { track, ranges, counters, first });
+        self.known.insert(tuple, Connection { track, ranges, counters, first });
+        self.recount(tuple.pair);
     }
 
     pub fn remove(&mut self, tuple: &Tuple) {
-        self.0.remove(tuple);
+        self.known.remove(tuple);
+        self.recount(tuple.pair);
     }
 
     pub fn get(&self, tuple: &Tuple) -> Option<&Connection> {
-        self.0.get(tuple)
+        self.known.get(tuple)
     }
 
     pub fn get_mut(&mut self, tuple: &Tuple) -> Option<&mut Connection> {
-        self.0.get_mut(tuple)
+        self.known.get_mut(tuple)
     }
 
     /// The Lite connections between two addresses.
     pub fn lite(&self, pair: Pair) -> impl Iterator<Item = (&Tuple, &Track)> + Clone {
-        self.0
+        self.known
             .range(pair.tuple(0, 0)..=pair.tuple(u16::MAX, u16::MAX))
             .map(|(tuple, connection)| (tuple, &connection.track))
             .filter(|(_, track)| track.lite)
+    }
+
+    /// Says that Lite was switched on or off for a connection of the pair.
+    pub fn recount(&mut self, pair: Pair) {
+        match self.lite(pair).count() {
+            0 => self.crowded.remove(&pair),
+            count => count > SLOTS && self.crowded.insert(pair),
+        };
+    }
+
+    /// Whether more than [`SLOTS`] have been Lite at a time since none was: the kernel keeps a list of so many, and those that
+    /// found no room are not in it when others leave.
+    pub fn is_crowded(&self, pair: Pair) -> bool {
+        self.crowded.contains(&pair)
     }
 
     /// Whether there is one.

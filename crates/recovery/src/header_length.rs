@@ -46,12 +46,12 @@ fn is_followed_by_sack(segment: &[u8], len: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Handshake, Parameters, Policy};
+    use crate::{Handshake, Parameters};
     use packet::Field;
 
     fn track(header_len: u8, sack_seen: bool) -> Track {
         let handshake = Handshake { rcv_nxt: 0, ack: 0, window: 0, options: None, unsupported: false };
-        let established = Track::established(&handshake, true, Policy::Normal, &Parameters::default());
+        let established = Track::established(&handshake, true, &Parameters::default());
         Track { header_len, sack_seen, ..established }
     }
 

@@ -4,7 +4,8 @@
 //! it. Of those whose ports are near enough, the sequence number must have a place in the stream; then a plausible
 //! acknowledgment number counts more than nearer ports. A tie is too risky.
 //!
-//! The effort is limited (R12): with more than [`SLOTS`] connections only those are tried whose ports differ in one bit.
+//! The effort is limited (R12): with more than [`SLOTS`] connections, and then until all have ended, only those are tried whose
+//! ports differ in one bit.
 
 use crate::place::Bases;
 use crate::sequence::distance;
@@ -15,14 +16,15 @@ use std::cmp::Ordering;
 /// Most Lite connections of a pair that are all looked at.
 pub const SLOTS: usize = 32;
 
-/// Finds the connection of a segment that says it belongs to `named`, among the Lite connections of its pair.
+/// Finds the connection of a segment that says it belongs to `named`, among the Lite connections of its pair; `is_crowded` says
+/// whether these are or were too many to look at all.
 pub fn localize<'a>(
     named: &Tuple,
     header: &TcpHeader,
-    lite: impl Iterator<Item = (&'a Tuple, &'a Track)> + Clone,
+    lite: impl Iterator<Item = (&'a Tuple, &'a Track)>,
+    is_crowded: bool,
     parameters: &Parameters,
 ) -> Result<Tuple, Reason> {
-    let is_crowded = lite.clone().nth(SLOTS).is_some();
     let mut best: Option<(Rank, Tuple)> = None;
     let mut is_tie = false;
     for (tuple, track) in lite.filter(|(tuple, _)| is_near(named, tuple, is_crowded, parameters.localization))

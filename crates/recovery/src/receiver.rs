@@ -5,8 +5,7 @@ use crate::detect::{Arrival, Detection};
 use crate::localize::localize;
 use crate::risk::{self, Localized};
 use crate::{
-    Counters, Handshake, Mode, Parameters, Policy, Ranges, Reason, Sockets, Track, Tuple, Verdict, salvage,
-    thesis,
+    Counters, Handshake, Mode, Parameters, Ranges, Reason, Sockets, Track, Tuple, Verdict, salvage, thesis,
 };
 use packet::{Field, TcpHeader};
 
@@ -29,18 +28,18 @@ impl Receiver {
     }
 
     /// A connection was established.
-    pub fn open(&mut self, connection: Tuple, handshake: Handshake, lite: bool, policy: Policy) {
-        let track = Track::established(&handshake, lite, policy, &self.parameters);
+    pub fn open(&mut self, connection: Tuple, handshake: Handshake, lite: bool) {
+        let track = Track::established(&handshake, lite, &self.parameters);
         self.connections.insert(connection, track, Some(handshake.rcv_nxt));
     }
 
-    /// The application switched Lite on or off, or set another policy, when its socket expected `rcv_nxt`.
+    /// The application switched Lite on or off when its socket expected `rcv_nxt`.
     ///
     /// Switched on late, nothing that was known is believed: segments passed unseen. Only if none did since the handshake
     /// its values hold. A connection that was never opened here becomes known by being switched.
-    pub fn switch(&mut self, connection: Tuple, lite: bool, policy: Policy, rcv_nxt: u32) {
+    pub fn switch(&mut self, connection: Tuple, lite: bool, rcv_nxt: u32) {
         let Some(Connection { track, first, .. }) = self.connections.get_mut(&connection) else {
-            let track = Track::unknown(rcv_nxt, lite, policy, &self.parameters);
+            let track = Track::unknown(rcv_nxt, lite, &self.parameters);
             self.connections.insert(connection, track, None);
             return;
         };
@@ -48,7 +47,7 @@ impl Receiver {
             track.restart(rcv_nxt);
         }
         track.lite = lite;
-        track.policy = policy;
+        self.connections.recount(connection.pair);
     }
 
     /// A connection is gone.
@@ -142,7 +141,9 @@ impl Receiver {
 
         let is_approximate = exact.is_none();
         let found = if is_approximate {
-            localize(&named, &header, self.connections.lite(arrival.pair), &self.parameters)
+            let (lite, crowded) =
+                (self.connections.lite(arrival.pair), self.connections.is_crowded(arrival.pair));
+            localize(&named, &header, lite, crowded, &self.parameters)
         } else {
             Ok(named)
         };
@@ -150,9 +151,14 @@ impl Receiver {
             Ok(connection) => connection,
             Err(reason) => return (Verdict::Discard(reason), None),
         };
-        let Some(view) = sockets.view(&connection).filter(|view| view.settings.on) else {
-            return (Verdict::Discard(Reason::NoConnection), Some(connection));
+        let Some(view) = sockets.view(&connection) else {
+            // It ended unseen.
+            self.connections.remove(&connection);
+            return (Verdict::Discard(Reason::NoConnection), None);
         };
+        if !view.settings.on {
+            return (Verdict::Discard(Reason::NoConnection), Some(connection));
+        }
         let damaged = Localized { connection, is_approximate, header, segment, arrival, view };
         let repair = match self.weigh(&damaged, now) {
             Ok(repair) => repair,

@@ -163,7 +163,7 @@ impl Line {
             options,
             unsupported: false,
         };
-        self.receiver.open(first.tuple(), handshake, true, policy);
+        self.receiver.open(first.tuple(), handshake, true);
         let view = view(first, on(policy));
         self.host.0.insert(first.tuple(), view);
     }

@@ -46,7 +46,8 @@ impl SocketView {
 
 /// Where sockets are looked up.
 pub trait Sockets {
-    /// The socket of an established connection.
+    /// The socket of an established connection. None means that the connection has ended, also where a listener waits for another one, and what was
+    /// remembered of it is forgotten.
     fn view(&self, connection: &Tuple) -> Option<SocketView>;
 
     /// What is set on the socket that listens on an address and port. Asked in thesis mode only, for handshakes.

@@ -7,7 +7,7 @@
 
 use crate::options::{self, PLAUSIBLE_STAMPS, Shape, TIME_STAMPS};
 use crate::sequence::{distance, is_after, is_before, signed_distance};
-use crate::{Bucket, Parameters, Policy, SocketView};
+use crate::{Bucket, Parameters, SocketView};
 use packet::{Field, TcpHeader};
 
 /// What a connection is known to be when it is established.
@@ -63,8 +63,6 @@ pub struct Track {
     pub suspect: Option<u32>,
     /// Whether Lite is on.
     pub lite: bool,
-    /// What the application set with it.
-    pub policy: Policy,
     /// Credit for guesses.
     pub bucket: Bucket,
 }
@@ -72,7 +70,7 @@ pub struct Track {
 impl Track {
     /// That of a connection just established.
     #[must_use]
-    pub fn established(handshake: &Handshake, lite: bool, policy: Policy, parameters: &Parameters) -> Self {
+    pub fn established(handshake: &Handshake, lite: bool, parameters: &Parameters) -> Self {
         Self {
             contiguous: handshake.rcv_nxt,
             highest: handshake.rcv_nxt,
@@ -86,16 +84,15 @@ impl Track {
             others: if handshake.unsupported { OTHERS_FOR_EVER } else { 0 },
             suspect: None,
             lite,
-            policy,
             bucket: Bucket::full(parameters),
         }
     }
 
     /// That of a connection of which only the next expected sequence number is known.
     #[must_use]
-    pub fn unknown(rcv_nxt: u32, lite: bool, policy: Policy, parameters: &Parameters) -> Self {
+    pub fn unknown(rcv_nxt: u32, lite: bool, parameters: &Parameters) -> Self {
         let handshake = Handshake { rcv_nxt, ack: 0, window: 0, options: None, unsupported: false };
-        Self { known: false, header_len: 0, ..Self::established(&handshake, lite, policy, parameters) }
+        Self { known: false, header_len: 0, ..Self::established(&handshake, lite, parameters) }
     }
 
     /// Forgets what was learnt before Lite was switched on: right segments may have passed unseen.

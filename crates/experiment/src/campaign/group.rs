@@ -4,14 +4,13 @@
 //! campaign is killed ([`netlab::state`]).
 
 use netlab::cgroup::Cgroup;
-use netlab::state::Made;
 use netlab::{Registry, Run};
 use std::path::PathBuf;
 
 /// A control group, removed with all processes in it when this is dropped.
 #[derive(Debug)]
 pub struct Group {
-    path: PathBuf,
+    group: Cgroup,
     _run: Run,
 }
 
@@ -24,16 +23,13 @@ impl Group {
         let registry = Registry::open()?;
         registry.sweep()?;
         let mut run = registry.begin()?;
-        // Other registries count from 1 as well.
-        let path = Cgroup::planned(&format!("lasthop-run-{}-{}", std::process::id(), run.id()))?;
-        run.record(Made::Cgroup { path: path.clone() })?;
-        Cgroup::create(path.clone())?;
-        Ok(Self { path, _run: run })
+        let group = Cgroup::of_run(&mut run)?;
+        Ok(Self { group, _run: run })
     }
 
     /// Its directory.
     #[must_use]
     pub fn path(&self) -> PathBuf {
-        self.path.clone()
+        self.group.path().to_owned()
     }
 }

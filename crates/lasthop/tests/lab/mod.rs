@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod plan;
+
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,8 +47,8 @@ impl Lab {
 
     pub fn command(&self, plan: &str, arguments: &[&str]) -> Command {
         fs::write(self.path("plan.toml"), plan).expect("a plan");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
-        command.current_dir(self.folder.path()).args(["run", "plan.toml"]).args(arguments);
+        let mut command = self.lasthop(&["run", "plan.toml"]);
+        command.args(arguments);
         if !arguments.contains(&"--out") {
             command.args(["--out", "out"]);
         }
@@ -56,6 +58,20 @@ impl Lab {
     /// Runs the plan, into `out` unless the arguments say otherwise.
     pub fn run(&self, plan: &str, arguments: &[&str]) -> Output {
         self.command(plan, arguments).output().expect("lasthop runs")
+    }
+
+    /// The same for one that has to succeed.
+    pub fn succeed(&self, plan: &str, arguments: &[&str]) -> Output {
+        let output = self.run(plan, arguments);
+        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+        output
+    }
+
+    /// `lasthop` with these arguments, in the folder.
+    pub fn lasthop(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+        command.current_dir(self.folder.path()).args(arguments);
+        command
     }
 
     pub fn spawn(&self, plan: &str) -> Child {
@@ -71,10 +87,9 @@ impl Lab {
     /// Processes whose command line names the folder.
     pub fn processes(&self) -> Vec<String> {
         let folder = self.folder.path().to_string_lossy().into_owned();
-        let entries = fs::read_dir("/proc").expect("processes").flatten();
-        let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-        let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-        lines.filter(|line| line.contains(&folder) || line.contains("lasthop-test-marker")).collect()
+        command_lines()
+            .filter(|line| line.contains(&folder) || line.contains("lasthop-test-marker"))
+            .collect()
     }
 
     pub fn wait_until(&self, what: &str, condition: impl Fn(&Self) -> bool) {
@@ -84,6 +99,22 @@ impl Lab {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+/// Arguments of a run by the virtual clock.
+pub const VIRTUAL: &[&str] = &["--clock", "virtual"];
+
+/// Command lines of all processes.
+pub fn command_lines() -> impl Iterator<Item = String> {
+    let entries = fs::read_dir("/proc").expect("processes").flatten();
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+}
+
+/// Sends a signal, as `kill` names it.
+pub fn send(signal: &str, process: u32) {
+    let sent = Command::new("kill").args([signal, &process.to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()), "{signal} to {process}");
 }
 
 /// What `lasthop kernel show` says.

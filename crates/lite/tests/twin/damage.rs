@@ -1,11 +1,22 @@
 //! Damage: bits that are turned, and packets that are cut, padded or left half done by an offload.
 
 use crate::counts::field_name;
+use crate::packets::Given;
+use crate::world::World;
 use packet::{Field, checksum};
 use rand::{Rng, RngExt};
 
+impl World {
+    /// A packet as the other host of one of the connections would send it, mostly, and what became of it on its way.
+    pub fn damaged(&self, random: &mut impl Rng) -> Given {
+        let (connection, mut packet) = self.packet(random);
+        let hit = damage(&mut packet, self.variant.is_ipv6, random);
+        Given { connection, packet, hit }
+    }
+}
+
 /// Bits that are turned; the fields that they are in.
-pub fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'static str> {
+fn damage(packet: &mut Vec<u8>, is_ipv6: bool, random: &mut impl Rng) -> Vec<&'static str> {
     let at = if is_ipv6 { 40 } else { 20 };
     let len = packet.len() - at;
     let header_bits = usize::from(packet[at + 12] >> 4) * 32;

@@ -1,9 +1,11 @@
 //! The same packet for both twins of a world, and the comparison of what they did, remember and count.
 
-use crate::world::{Connection, World};
+use crate::packets::Given;
+use crate::world::{Connection, NEVER, World};
 use lite::{Reason, Totals, option};
-use recovery::{SocketView, Sockets, Tuple, Verdict};
+use recovery::{Bucket, SocketView, Sockets, Track, Tuple, Verdict};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::ops::Range;
 
 /// The sockets as the kernel has them.
 struct Views<'a>(&'a [Connection]);
@@ -16,10 +18,19 @@ impl Sockets for Views<'_> {
 
 impl World {
     /// Gives the packet to both, and says what became of it.
-    pub fn judge(&mut self, number: usize, packet: &[u8], case: u64) -> Verdict {
+    pub fn judge(&mut self, given: &Given, case: u64) -> Verdict {
+        let here = 0..self.connections.len();
+        let verdict = self.give(&given.packet, case, here);
+        let track = self.compare_memory(given.connection, case);
+        assert!(track.is_some(), "case {case}, {verdict:?}: the connection is not known any more");
+        verdict
+    }
+
+    /// The same where only these of the sockets are.
+    pub fn give(&mut self, packet: &[u8], case: u64, here: Range<usize>) -> Verdict {
         let out = self.lite.judge(packet).expect("the kernel takes it");
         let mut bytes = packet.to_vec();
-        let views = Views(&self.connections);
+        let views = Views(&self.connections[here]);
         let verdict = self.receiver.packet(&mut bytes, None, 0, &views);
         // The headers say it all.
         let shown = |bytes: &[u8]| {
@@ -30,17 +41,21 @@ impl World {
             format!("case {case}, {verdict:?}\npacket  {packet}\nkernel  {out}\ntwin    {bytes}")
         };
         assert!(out == bytes, "the twins write different packets: {}", told());
+        verdict
+    }
+
+    /// What both remember of a connection.
+    pub fn compare_memory(&self, number: usize, case: u64) -> Option<Track> {
         let tuple = self.connections[number].tuple;
         let (remote, local) = sockets_of(&tuple);
-        let its = self.lite.track(remote, local).expect("a map").expect("the connection is there");
-        let ours = self.receiver.track(&tuple).expect("it was opened");
-        let same = (its.contiguous, its.highest, its.ack, its.window, its.payload)
-            == (ours.contiguous, ours.highest, ours.ack, ours.window, ours.payload)
-            && (its.header_len, its.known, its.sack_seen, its.others, its.suspect)
-                == (ours.header_len, ours.known, ours.sack_seen, ours.others, ours.suspect)
-            && (its.header_len == 20 || its.options == ours.options);
-        assert!(same, "the twins remember differently:\nkernel {its:?}\ntwin   {ours:?}\n{}", told());
-        verdict
+        let its = self.lite.track(remote, local).expect("a map").map(|track| {
+            // Time passes for the kernel and not for the twin: credit that has bought no guess is nothing.
+            let bucket = Bucket { credit_ns: track.bucket.credit_ns / NEVER * NEVER, refilled_ns: 0 };
+            Track { bucket, ..track }
+        });
+        let ours = self.receiver.track(&tuple).copied();
+        assert!(its == ours, "the twins remember differently: case {case}\nkernel {its:?}\ntwin   {ours:?}");
+        ours
     }
 
     /// What both counted, and noted of each connection.
@@ -96,7 +111,8 @@ fn assert_counted(case: u64, its: &Totals, ours: &recovery::Counters) {
     }
 }
 
-fn sockets_of(tuple: &Tuple) -> (SocketAddr, SocketAddr) {
+/// Both ends of a connection, the other host's first.
+pub fn sockets_of(tuple: &Tuple) -> (SocketAddr, SocketAddr) {
     let plain = |address: Ipv6Addr| address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4);
     (
         SocketAddr::new(plain(tuple.pair.remote), tuple.remote_port),

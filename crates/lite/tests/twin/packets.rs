@@ -6,6 +6,15 @@ use rand::{Rng, RngExt};
 use recovery::SocketView;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+/// What both twins are given.
+pub struct Given {
+    /// The connection that it was made for, damage aside.
+    pub connection: usize,
+    pub packet: Vec<u8>,
+    /// The fields that damage has hit.
+    pub hit: Vec<&'static str>,
+}
+
 impl World {
     /// A packet as the other host of one of the connections would send it, mostly.
     pub fn packet(&self, random: &mut impl Rng) -> (usize, Vec<u8>) {

@@ -1,13 +1,23 @@
 //! Bytes that are no packet, or one that no host would send.
 
-use crate::packets::{in_ip, ip_header};
+use crate::packets::{Given, in_ip, ip_header};
 use crate::world::World;
 use packet::checksum;
 use rand::{Rng, RngExt};
 
 impl World {
-    /// Bytes that are no packet, or one that no host would send.
-    pub fn wild(&self, random: &mut impl Rng) -> (usize, Vec<u8>) {
+    /// Bytes that are no packet, or one that no host would send; the kernel does not take frames that are shorter than an IP header.
+    pub fn wild(&self, random: &mut impl Rng) -> Given {
+        loop {
+            let (connection, packet) = self.bytes(random);
+            let least = if packet.first().is_some_and(|byte| byte >> 4 == 6) { 40 } else { 20 };
+            if packet.len() >= least {
+                return Given { connection, packet, hit: Vec::new() };
+            }
+        }
+    }
+
+    fn bytes(&self, random: &mut impl Rng) -> (usize, Vec<u8>) {
         let (number, mut packet) = self.packet(random);
         let at = if self.variant.is_ipv6 { 40 } else { 20 };
         match random.random_range(0..6) {

@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// An hour: what the clocks of the twins differ by buys no guess.
-const NEVER: u64 = 3_600_000_000_000;
+pub const NEVER: u64 = 3_600_000_000_000;
 
 /// A connection of both twins.
 pub struct Connection {
@@ -107,7 +107,9 @@ impl World {
     /// Ends all connections and opens others.
     pub fn renew(&mut self, random: &mut impl Rng) {
         for connection in self.connections.drain(..) {
+            let Tuple { pair, remote_port, local_port } = connection.tuple;
             self.receiver.close(&connection.tuple);
+            self.receiver.close(&pair.tuple(local_port, remote_port));
             // The kernel forgets them at once with a reset.
             for socket in [&connection.accepted, &connection.client] {
                 sockopt::set_socket_linger(socket, Some(Duration::ZERO)).expect("an option");
@@ -115,10 +117,13 @@ impl World {
         }
         let address: IpAddr =
             if self.variant.is_ipv6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
-        let listener = TcpListener::bind((address, 0)).expect("a listener");
         let count = if self.variant.crowded { random.random_range(33..42) } else { 6 };
         // Consecutive ports, as a host gives them out (P II-B c), some of them to connections with others.
         let mut port: u16 = random.random_range(20_000..50_000);
+        // At times the server's port is beside those, so that a segment with hit ports may name the other end of a connection.
+        let beside = if random.random_ratio(1, 8) { port - 1 } else { 0 };
+        let listener = TcpListener::bind((address, beside)).or_else(|_| TcpListener::bind((address, 0)));
+        let listener = listener.expect("a listener");
         for _ in 0..count {
             self.open(&listener, address, port, random);
             port += if random.random_ratio(1, 6) { 2 } else { 1 };
@@ -149,7 +154,9 @@ impl World {
             options,
             unsupported: false,
         };
-        self.receiver.open(tuple, handshake, false, Policy::Normal);
+        self.receiver.open(tuple, handshake, false);
+        // The other end is here too, and never Lite.
+        self.receiver.open(Tuple::new(server, remote), handshake, false);
 
         let is_on = random.random_ratio(9, 10);
         let policy = Policy::ALL[random.random_range(0..3)];
@@ -159,13 +166,13 @@ impl World {
         option::set_policy(&accepted, policy).expect("an option");
         if is_on && !switched_late {
             option::switch(&accepted, true).expect("an option");
-            self.receiver.switch(tuple, true, policy, track.contiguous);
+            self.receiver.switch(tuple, true, track.contiguous);
         }
         client.write_all(&vec![1; received as usize]).expect("room");
         accepted.read_exact(&mut vec![0; received as usize]).expect("the same bytes");
         if is_on && switched_late {
             option::switch(&accepted, true).expect("an option");
-            self.receiver.switch(tuple, true, policy, rcv_nxt);
+            self.receiver.switch(tuple, true, rcv_nxt);
         }
         // 512 is where a hit sequence number is a place again.
         let sizes = if self.variant.wide { [1, 1, 2, 4, 100] } else { [524, 512, 1448, 100, 1428] };

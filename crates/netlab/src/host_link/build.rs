@@ -9,7 +9,6 @@ use crate::keeper::Keeper;
 use crate::names::{self, RESOLV_CONF};
 use crate::nat::{self, Rules};
 use crate::plan::{self, Addresses};
-use crate::process::ProcessId;
 use crate::route::{self, Prefix, Route};
 use crate::signals::Quiet;
 use crate::state::{Made, NamespaceId, Run, remembered};
@@ -74,7 +73,8 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let keeper_process = keeper.process();
     // Should anything below fail, dropping the keeper has it undo the run.
     run.update(|state| state.keeper = keeper_process)?;
-    let cgroup = control_group(&mut run)?;
+    // For the program; without one (an ordinary user seldom may) the run goes on.
+    let cgroup = Cgroup::of_run(&mut run).ok().map(|group| group.path().to_owned());
     translate(&mut run, &outside_namespace, &device, addresses, ipv6 && leaves.ipv6, options)?;
     if nat::forward_policy_drops(&outside_namespace).unwrap_or(false) {
         notes.push(format!(
@@ -189,15 +189,6 @@ fn connect(
         }
     }
     Ok(())
-}
-
-/// A control group for the program; without one (an ordinary user seldom may) the run goes on.
-fn control_group(run: &mut Run) -> Result<Option<std::path::PathBuf>> {
-    // Numbers of runs are used again and each user has their own: a group gets a name that nobody else has.
-    let ProcessId { pid, start_time } = run.state().main;
-    let Ok(path) = Cgroup::planned(&format!("lasthop-{pid}-{start_time}")) else { return Ok(None) };
-    run.record(Made::Cgroup { path: path.clone() })?;
-    Ok(Cgroup::create(path).ok().map(|group| group.path().to_owned()))
 }
 
 /// Forwarding and NAT in the caller's namespace.

@@ -12,7 +12,7 @@ const IN_FLIGHT: u32 = 100;
 fn track() -> Track {
     let options = Some(stamps(OLDER));
     let handshake = Handshake { rcv_nxt: FIRST, ack: ACKED, window: 502, options, unsupported: false };
-    let track = Track::established(&handshake, true, Policy::Normal, &Parameters::default());
+    let track = Track::established(&handshake, true, &Parameters::default());
     Track { payload: S, ..track }
 }
 

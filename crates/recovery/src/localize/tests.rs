@@ -1,6 +1,6 @@
 use super::*;
+use crate::Handshake;
 use crate::sample::{ACKED, FIRST, S, Sample};
-use crate::{Handshake, Policy};
 use std::collections::BTreeMap;
 
 type Tracks = BTreeMap<Tuple, Track>;
@@ -9,7 +9,7 @@ type Tracks = BTreeMap<Tuple, Track>;
 fn tracks(connections: &[(u16, u32)]) -> Tracks {
     let of = |&(local_port, rcv_nxt): &(u16, u32)| {
         let handshake = Handshake { rcv_nxt, ack: ACKED, window: 502, options: None, unsupported: false };
-        let track = Track::established(&handshake, true, Policy::Normal, &Parameters::default());
+        let track = Track::established(&handshake, true, &Parameters::default());
         (Sample { local_port, ..Sample::default() }.tuple(), Track { payload: S, ..track })
     };
     connections.iter().map(of).collect()
@@ -19,7 +19,8 @@ fn find_by(tracks: &Tracks, segment: &Sample, localization: Localization) -> Res
     let packet = segment.build();
     let header = TcpHeader::read(&packet[segment.transport()..]).expect("20 bytes");
     let parameters = Parameters { localization, ..Parameters::default() };
-    localize(&segment.tuple(), &header, tracks.iter(), &parameters).map(|tuple| tuple.local_port)
+    localize(&segment.tuple(), &header, tracks.iter(), tracks.len() > SLOTS, &parameters)
+        .map(|tuple| tuple.local_port)
 }
 
 fn find(tracks: &Tracks, segment: &Sample) -> Result<u16, Reason> {

@@ -11,7 +11,7 @@ mod thesis;
 
 use super::*;
 use crate::sample::{ACK, FIN, FIRST, Line, PSH, S, Sample, hit, on, sack, stamps, text};
-use crate::{Acceptance, ByteWindow, Localization};
+use crate::{Acceptance, ByteWindow, Localization, Policy};
 
 /// Accepted in order, with the ports right and nothing guessed.
 fn accepted(confirmed: bool, bytes: u32) -> Verdict {

@@ -1,10 +1,10 @@
 use super::*;
 use crate::sample::{Sample, sack, stamps};
-use crate::{Handshake, Parameters, Policy};
+use crate::{Handshake, Parameters};
 
 fn track(options: Option<[u8; 12]>) -> Track {
     let handshake = Handshake { rcv_nxt: 0, ack: 111, window: 222, options, unsupported: false };
-    Track::established(&handshake, true, Policy::Normal, &Parameters::default())
+    Track::established(&handshake, true, &Parameters::default())
 }
 
 /// A header in which every bit is set that can be.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Policy;
 use crate::sample::{ACK, ACKED, FIN, FIRST, Sample, sack, stamps};
 
 const PARAMETERS: Parameters = Parameters {
@@ -11,7 +12,7 @@ const PARAMETERS: Parameters = Parameters {
 
 fn track(options: Option<[u8; 12]>) -> Track {
     let handshake = Handshake { rcv_nxt: FIRST, ack: ACKED, window: 502, options, unsupported: false };
-    Track::established(&handshake, true, Policy::Normal, &PARAMETERS)
+    Track::established(&handshake, true, &PARAMETERS)
 }
 
 /// A socket that has sent nothing since the handshake.
@@ -37,7 +38,7 @@ fn a_handshake_is_a_template() {
     assert_eq!((plain.known, plain.header_len, plain.template()), (true, 20, &[][..]));
     let stamped = track(Some(stamps(7)));
     assert_eq!((stamped.header_len, stamped.template()), (32, &stamps(7)[..]));
-    assert!(!Track::unknown(5, true, Policy::Bold, &PARAMETERS).known);
+    assert!(!Track::unknown(5, true, &PARAMETERS).known);
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn the_newest_time_stamps_are_kept_wherever_they_stand() {
 
 #[test]
 fn the_first_segment_with_and_without_time_stamps_shows_the_length_of_the_header() {
-    let unknown = Track::unknown(FIRST, true, Policy::Normal, &PARAMETERS);
+    let unknown = Track::unknown(FIRST, true, &PARAMETERS);
     assert_eq!((unknown.header_len, unknown.known, unknown.template()), (0, false, &[][..]));
     let plain = unknown.after(&Sample::default());
     assert_eq!((plain.header_len, plain.known, plain.contiguous), (20, true, FIRST + 536));
@@ -168,7 +169,7 @@ fn one_segment_with_damaged_options_changes_nothing_but_the_count_of_others() {
 fn options_of_the_handshake_that_cannot_be_restored_are_for_ever() {
     let handshake =
         Handshake { rcv_nxt: FIRST, ack: ACKED, window: 502, options: Some(stamps(7)), unsupported: true };
-    let signed = Track::established(&handshake, true, Policy::Normal, &PARAMETERS);
+    let signed = Track::established(&handshake, true, &PARAMETERS);
     assert!(signed.has_others());
     for segment in [with_options(&stamps(8)), Sample::default()] {
         assert_eq!(signed.after(&segment).others, 3);

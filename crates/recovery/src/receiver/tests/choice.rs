@@ -58,7 +58,7 @@ fn two_connections_at_the_same_place_are_a_tie() {
 #[test]
 fn a_connection_without_lite_takes_no_part() {
     let (mut line, [second, other]) = two();
-    line.receiver.switch(other.tuple(), false, Policy::Normal, 0);
+    line.receiver.switch(other.tuple(), false, 0);
     assert_eq!(line.take(&mut hit(&other.build(), 20, 130)), Verdict::NotLite);
     let between = Sample { local_port: 40001, ..other };
     assert_eq!(line.take(&mut hit(&between.build(), 20, 130)), Verdict::Discard(Reason::NoConnection));
@@ -133,4 +133,18 @@ fn consecutive_ports_100_000_times_without_a_misdelivery() {
     }
     assert_eq!(delivered + discarded + undetected, 100_000);
     assert!(delivered > 75_000, "only {delivered} found their connection, {undetected} undetected");
+}
+
+/// R12: the list of a pair's connections has lost some when there were too many for it.
+#[test]
+fn a_crowd_stays_one_until_all_have_ended() {
+    let mut line = Line::new(Parameters::default());
+    let of = |n: u16| Sample { local_port: 40000 + 64 * n, ..Sample::default() };
+    let two_bits_off = || hit(&Sample { local_port: 40003, ..of(0) }.build(), 20, 130);
+    (0..33).for_each(|n| line.open(&of(n), Policy::Normal));
+    (1..33).for_each(|n| line.receiver.close(&of(n).tuple()));
+    assert_eq!(line.take(&mut two_bits_off()), Verdict::Discard(Reason::NoConnection));
+    line.receiver.close(&of(0).tuple());
+    line.open(&of(0), Policy::Normal);
+    assert!(matches!(line.take(&mut two_bits_off()), Verdict::Accept(_)));
 }

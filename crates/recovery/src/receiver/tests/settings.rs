@@ -7,14 +7,13 @@ fn switched_on_late_nothing_known_before_is_believed() {
     let first = Sample::default();
     let mut line = Line::new(Parameters::default());
     line.open(&first, Policy::Normal);
-    line.receiver.switch(first.tuple(), false, Policy::Normal, FIRST);
+    line.receiver.switch(first.tuple(), false, FIRST);
     // These pass unseen.
     assert_eq!(line.take(&mut first.build()), Verdict::NotOurs);
     line.receive(&first.tuple(), 536);
-    line.receiver.switch(first.tuple(), true, Policy::Bold, FIRST + 536);
+    line.receiver.switch(first.tuple(), true, FIRST + 536);
     let track = *line.receiver.track(&first.tuple()).expect("open");
     assert_eq!((track.known, track.contiguous, track.highest), (false, FIRST + 536, FIRST + 536));
-    assert_eq!(track.policy, Policy::Bold);
     let second = next(&first);
     assert_eq!(line.take(&mut hit(&second.build(), 20, 130)), Verdict::Discard(Reason::Template));
     // One right segment is enough.
@@ -27,18 +26,18 @@ fn switched_on_before_any_data_the_handshake_is_enough() {
     let first = Sample::default();
     let mut line = Line::new(Parameters::default());
     line.open(&first, Policy::Normal);
-    line.receiver.switch(first.tuple(), false, Policy::Normal, FIRST);
-    line.receiver.switch(first.tuple(), true, Policy::Normal, FIRST);
+    line.receiver.switch(first.tuple(), false, FIRST);
+    line.receiver.switch(first.tuple(), true, FIRST);
     assert_eq!(line.take(&mut hit(&first.build(), 20, 130)), accepted(false, 536));
 }
 
 #[test]
-fn another_policy_forgets_nothing() {
+fn switched_on_again_nothing_is_forgotten() {
     let first = Sample::default();
     let mut line = Line::after(&first, Policy::Normal);
-    line.receiver.switch(first.tuple(), true, Policy::Strict, FIRST + 536);
+    line.receiver.switch(first.tuple(), true, FIRST + 536);
     let track = line.receiver.track(&first.tuple()).expect("open");
-    assert_eq!((track.known, track.payload, track.policy), (true, S, Policy::Strict));
+    assert_eq!((track.known, track.payload), (true, S));
 }
 
 #[test]
@@ -47,7 +46,7 @@ fn a_connection_may_become_known_by_being_switched() {
     let mut line = Line::new(Parameters::default());
     line.open(&first, Policy::Normal);
     line.receiver.close(&first.tuple());
-    line.receiver.switch(first.tuple(), true, Policy::Normal, FIRST);
+    line.receiver.switch(first.tuple(), true, FIRST);
     assert_eq!(line.take(&mut hit(&first.build(), 20, 130)), Verdict::Discard(Reason::Template));
     assert_eq!(line.take(&mut first.build()), Verdict::Pass);
     assert_eq!(line.take(&mut hit(&next(&first).build(), 20, 130)), accepted(false, 536));
@@ -88,7 +87,7 @@ fn options_of_the_handshake_that_cannot_be_restored_forbid_repair_for_ever() {
         unsupported: true,
     };
     line.open(&first, Policy::Normal);
-    line.receiver.open(first.tuple(), handshake, true, Policy::Normal);
+    line.receiver.open(first.tuple(), handshake, true);
     assert_eq!(line.take(&mut first.build()), Verdict::Pass);
     assert_eq!(line.take(&mut hit(&next(&first).build(), 20, 130)), Verdict::Discard(Reason::Options));
 }
@@ -133,4 +132,18 @@ fn outcomes_are_counted_for_the_whole_and_for_the_connection() {
     assert_eq!(whole.discarded(Reason::Position), 1, "the same bytes a second time are an old duplicate");
     let own = line.receiver.connection_counters(&first.tuple()).expect("open");
     assert_eq!((own.right, own.damaged, own.accepted, own.confirmed), (1, 2, 1, 1));
+}
+
+#[test]
+fn a_connection_that_ended_unseen_is_forgotten_when_its_socket_is_asked_for() {
+    let first = Sample::default();
+    let mut line = Line::after(&first, Policy::Normal);
+    let damaged = || hit(&next(&first).build(), 20, 130);
+    line.view(&first.tuple()).settings.on = false;
+    assert_eq!(line.take(&mut damaged()), Verdict::Discard(Reason::NoConnection));
+    assert!(line.receiver.track(&first.tuple()).is_some(), "its socket is there");
+    line.host.0.remove(&first.tuple());
+    assert_eq!(line.take(&mut damaged()), Verdict::Discard(Reason::NoConnection));
+    assert_eq!(line.receiver.track(&first.tuple()), None);
+    assert_eq!(line.take(&mut damaged()), Verdict::NotOurs);
 }

@@ -58,7 +58,7 @@ fn the_byte_window_holds() {
     let host = host(Settings { window, ..on(Policy::Normal) });
     let first = Sample::default();
     let mut receiver = receiver();
-    receiver.switch(first.tuple(), true, Policy::Normal, FIRST);
+    receiver.switch(first.tuple(), true, FIRST);
     let mut take = |sample: &Sample| receiver.packet(&mut hit(&sample.build(), 20, 130), None, 0, &host);
     assert_eq!(take(&first), accepted(false, 536));
     assert_eq!(take(&next(&first)), Verdict::Discard(Reason::Window));
