@@ -98,11 +98,7 @@ impl Bulk<'_> {
     ) -> Result<Sent, String> {
         let worked = ground.namespace(self.from).enter(|| {
             let start = ground.now();
-            let connection = ground.connect(server, self.place, number, |socket| {
-                self.congestion_control
-                    .map_or(Ok(()), |name| tcp::set_congestion_control(socket, name))
-                    .map_err(io::Error::other)
-            });
+            let connection = ground.connect(server, self.place, number, self.congestion_control);
             Ok((start, connection))
         });
         let (start, connection) = worked.map_err(|error| error.to_string())?;

@@ -2,11 +2,12 @@
 
 use crate::scenario::Scenario;
 use link::Seed;
-use netlab::Namespace;
 use netlab::mesh::Mesh;
+use netlab::{Namespace, tcp};
 use rustix::net::{AddressFamily, SocketType, bind, connect, ipproto, socket, sockopt};
 use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -76,7 +77,10 @@ impl Ground<'_> {
         TcpListener::bind(at)
     }
 
-    /// Connects from the calling thread's namespace; `prepare` sees the socket before that.
+    /// Connects from the calling thread's namespace, with a congestion control of its own if one is given.
+    ///
+    /// It is set before and again after: connecting puts that of the route in its place (`tcp_ca_dst_init` of Linux), and the first is there so that a
+    /// name which this kernel does not have is an error before anything is sent.
     ///
     /// # Errors
     /// If the other side cannot be reached, or the run is over.
@@ -85,7 +89,7 @@ impl Ground<'_> {
         to: SocketAddr,
         workload: usize,
         number: u32,
-        prepare: impl FnOnce(&rustix::fd::OwnedFd) -> io::Result<()>,
+        congestion_control: Option<&str>,
     ) -> io::Result<Arc<TcpStream>> {
         let descriptor = socket(AddressFamily::INET, SocketType::STREAM, Some(ipproto::TCP))?;
         rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
@@ -94,9 +98,14 @@ impl Ground<'_> {
             let port = CLIENTS + workload as u16 * CLIENTS_EACH as u16 + (number % CLIENTS_EACH) as u16;
             bind(&descriptor, &SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), port))?;
         }
-        prepare(&descriptor)?;
+        let set = |socket: BorrowedFd<'_>| match congestion_control {
+            Some(name) => tcp::set_congestion_control(socket, name).map_err(io::Error::other),
+            None => Ok(()),
+        };
+        set(descriptor.as_fd())?;
         let stream = self.stop.watch(TcpStream::from(descriptor))?;
         connect(&*stream, &to)?;
+        set(stream.as_fd())?;
         Ok(stream)
     }
 }

@@ -126,11 +126,7 @@ impl Requests<'_> {
     }
 
     fn exchange(&self, ground: &Ground<'_>, server: SocketAddr, asked: &mut Asked) -> io::Result<()> {
-        let connection =
-            ground.connect(server, self.place, asked.number, |socket| match self.congestion_control {
-                Some(name) => tcp::set_congestion_control(socket, name).map_err(io::Error::other),
-                None => Ok(()),
-            })?;
+        let connection = ground.connect(server, self.place, asked.number, self.congestion_control)?;
         asked.established = Some(ground.now());
         asked.port = connection.local_addr()?.port();
         asked.end = ground.now();
