@@ -5,11 +5,13 @@
 
 mod bootstrap;
 mod distribution;
+mod proportion;
 mod rank;
 mod regression;
 
 pub use bootstrap::{Bootstrap, Estimator, Interval};
 pub use distribution::{Distribution, quantile};
+pub use proportion::wilson;
 pub use rank::{Effect, Magnitude, MannWhitney, Method, effect, holm, mann_whitney};
 pub use regression::{Coefficient, Line, change, ols};
 

@@ -55,6 +55,14 @@ pub enum TraceError {
         /// Why not.
         source: TableError,
     },
+    /// The senders' states cannot be read.
+    #[error("{}: {source}", path.display())]
+    Senders {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: TableError,
+    },
     /// A file cannot be written.
     #[error("cannot write `{}`: {source}", path.display())]
     Write {

@@ -28,6 +28,7 @@ pub mod half;
 pub mod idle;
 pub mod layer2;
 pub mod long;
+pub mod loss_events;
 pub mod retransmission;
 pub mod round_trip;
 pub mod row;

@@ -1,0 +1,143 @@
+use super::*;
+use crate::loss_events::tests::row;
+use CongestionState::{Cwr, Disorder, Loss, Open, Recovery};
+use ldas::{Reason, Verdict};
+
+/// Kind, time, first row that shows it, and the numbers between which it lies.
+fn found(rows: &[Seen]) -> Vec<(Kind, u64, u64, u32, u32)> {
+    let of = |change: &Change| {
+        (change.kind, change.at.as_nanos(), change.seen.as_nanos(), change.snd_una, change.snd_nxt)
+    };
+    changes(rows).iter().map(of).collect()
+}
+
+/// tcp_probe shows the state before a segment: recovery that row 30 shows began at the segment of row 20. What was outstanding is what
+/// row 20 shows, since what row 30 shows more was sent after it; what is acknowledged is what row 30 shows.
+#[test]
+fn recovery_begins_at_the_segment_before() {
+    let rows = [
+        row(10, 1000, 2000),
+        row(20, 1000, 2000).in_state(Disorder),
+        row(30, 1100, 2300).in_state(Recovery).windows(9, 5),
+        row(40, 1100, 2400).in_state(Recovery).windows(8, 5),
+        row(50, 2000, 2500).windows(5, 5),
+    ];
+    assert_eq!(found(&rows), [(Kind::Recovery, 20, 30, 1100, 2000)]);
+    let change = changes(&rows)[0];
+    assert_eq!((change.cwnd, change.ssthresh), ([10, 9], [Some(8), Some(5)]));
+}
+
+/// A timer runs out between two segments: after all that the earlier one made the sender send.
+#[test]
+fn a_timeout_lies_between_two_segments() {
+    let rows = [
+        row(10, 1000, 2000),
+        row(900, 1000, 2500).in_state(Loss).windows(1, 5),
+        row(950, 1100, 2500).in_state(Loss),
+    ];
+    assert_eq!(found(&rows), [(Kind::Timeout, 10, 900, 1000, 2500)]);
+}
+
+#[test]
+fn every_way_into_a_state_is_an_event_and_no_way_out() {
+    let rows = [Open, Cwr, Recovery, Loss, Recovery, Open, Disorder, Open];
+    let rows: Vec<Seen> =
+        rows.into_iter().zip(0..).map(|(state, at)| row(at, 1000, 2000).in_state(state)).collect();
+    let kinds: Vec<Kind> = changes(&rows).iter().map(|change| change.kind).collect();
+    assert_eq!(kinds, [Kind::Cwr, Kind::Recovery, Kind::Timeout, Kind::Recovery]);
+}
+
+/// Nothing is known of an event whose beginning no row shows, and nothing of a sender whose state is not shown.
+#[test]
+fn what_the_rows_do_not_show() {
+    assert_eq!(found(&[row(10, 1000, 2000).in_state(Recovery), row(20, 1500, 2000).in_state(Recovery)]), []);
+    assert_eq!(found(&[row(10, 1000, 2000), Seen { state: None, ..row(20, 1000, 2000) }]), []);
+    assert_eq!(found(&[]), []);
+}
+
+/// The ACK that ends a recovery can tell of the next loss: the state stays the same from row to row.
+#[test]
+fn a_recovery_right_behind_another() {
+    let begun = [row(10, 1000, 2000), row(20, 1000, 2200).in_state(Recovery).windows(8, 5)];
+    let with = |una, ssthresh| {
+        let next = row(30, una, 2600).in_state(Recovery).windows(5, ssthresh);
+        found(&[begun[0], begun[1], next])
+    };
+    assert_eq!(with(1900, 5).len(), 1, "a partial ACK");
+    assert_eq!(with(1900, 3).len(), 1, "the threshold alone says nothing");
+    assert_eq!(with(2000, 5).len(), 1, "without SACK it stays in recovery here");
+    assert_eq!(with(2000, 3)[1..], [(Kind::Recovery, 20, 30, 2000, 2200)]);
+    assert_eq!(with(2100, 2)[1..], [(Kind::Recovery, 20, 30, 2100, 2200)]);
+}
+
+#[test]
+fn numbers_wrap() {
+    let high = u32::MAX - 99;
+    let begun = [row(10, high, 100), row(20, high, 300).in_state(Recovery)];
+    let with = |una| found(&[begun[0], begun[1], row(30, una, 400).in_state(Recovery)]);
+    assert_eq!(with(50).len(), 1);
+    assert_eq!(with(150)[1..], [(Kind::Recovery, 20, 30, 150, 300)]);
+}
+
+/// A timeout while another is being repaired leaves the state as it is and takes the window back.
+#[test]
+fn a_second_timeout() {
+    let rows = [
+        row(10, 1000, 2000),
+        row(500, 1000, 2000).in_state(Loss).windows(1, 5),
+        row(510, 1100, 2000).in_state(Loss).windows(2, 5),
+        row(900, 1100, 2000).in_state(Loss).windows(1, 5),
+    ];
+    assert_eq!(found(&rows)[1..], [(Kind::Timeout, 510, 900, 1100, 2000)]);
+}
+
+fn judged(events: u32, timeouts: u32, local: u32) -> Judged {
+    let verdict = Some(Verdict::Wireless);
+    Judged { n: 1, verdict, reason: Some(Reason::Detector), base: 10, events, timeouts, local }
+}
+
+fn counting(row: Seen, events: u32, timeouts: u32, local: u32) -> Seen {
+    Seen { judged: Some(judged(events, timeouts, local)), ..row }
+}
+
+/// Recovery that follows upon a reduction does not reduce again and is not judged: what stands there is of the event before.
+#[test]
+fn a_verdict_belongs_to_the_event_that_was_counted() {
+    let rows = [
+        counting(row(10, 1000, 2000), 0, 0, 0),
+        counting(row(20, 1000, 2000).in_state(Cwr), 0, 0, 1),
+        counting(row(30, 1000, 2000).in_state(Recovery), 0, 0, 1),
+        counting(row(40, 2000, 3000), 0, 0, 1),
+        counting(row(50, 2000, 3000).in_state(Recovery), 1, 0, 1),
+        counting(row(60, 2000, 3000).in_state(Loss), 1, 1, 1),
+    ];
+    let changes = changes(&rows);
+    let verdicts: Vec<_> = changes.iter().map(|change| (change.kind, change.judged)).collect();
+    assert_eq!(
+        verdicts,
+        [
+            (Kind::Cwr, Some(judged(0, 0, 1))),
+            (Kind::Recovery, None),
+            (Kind::Recovery, Some(judged(1, 0, 1))),
+            (Kind::Timeout, Some(judged(1, 1, 1))),
+        ]
+    );
+}
+
+/// Where the sender counts, its counters tell what its state does not: a reduction that was over at once, a recovery right behind
+/// another, a timeout with the window at 1 already.
+#[test]
+fn counters_tell_more_than_states() {
+    let rows = [
+        counting(row(10, 1000, 2000), 0, 0, 0),
+        counting(row(20, 1000, 2000), 0, 0, 1),
+        counting(row(30, 1000, 2000).in_state(Recovery), 1, 0, 1),
+        counting(row(40, 1500, 2000).in_state(Recovery), 1, 0, 1),
+        counting(row(50, 2000, 2500).in_state(Recovery), 2, 0, 1),
+        counting(row(60, 2000, 2500).in_state(Loss).windows(1, 2), 2, 1, 1),
+        counting(row(70, 2000, 2500).in_state(Loss).windows(1, 2), 2, 2, 1),
+    ];
+    let kinds: Vec<_> = found(&rows).iter().map(|change| (change.0, change.1)).collect();
+    let (recovery, timeout) = (Kind::Recovery, Kind::Timeout);
+    assert_eq!(kinds, [(Kind::Cwr, 10), (recovery, 20), (recovery, 40), (timeout, 50), (timeout, 60)]);
+}

@@ -1,0 +1,91 @@
+//! Loss events as a text table, one line an event.
+
+use super::{Ends, LossEvent, Tally, TrueCause};
+use capture::senders::INFINITE_SSTHRESH;
+use ldas::Verdict;
+use std::fmt::Write;
+
+const HEADINGS: [&str; 9] =
+    ["time [s]", "event", "n", "lost", "cause", "verdict", "reason", "cwnd", "ssthresh"];
+/// Columns of numbers, which stand to the right.
+const NUMBERS: [bool; 9] = [true, false, true, true, false, false, false, true, true];
+
+/// The events of a sender: when (of a timeout the last segment before it), what, lost segments as the sender counted them and as
+/// they were, the true cause, the verdict and what decided, the window before and the threshold after. `-` is what nobody said.
+#[must_use]
+pub fn events(ends: Ends, events: &[LossEvent]) -> String {
+    let mut text = format!("{} -> {}: {}\n", ends.from, ends.to, counted(events.len(), "loss event"));
+    if !events.is_empty() {
+        let rows: Vec<[String; 9]> = events.iter().map(row).collect();
+        table(&mut text, &rows);
+    }
+    text
+}
+
+/// Verdicts against causes, of events found by acknowledgements; causes without an event are left out.
+#[must_use]
+pub fn verdicts(tally: &Tally) -> String {
+    let mut text = format!("{:<12}{:>10}{:>12}{:>8}\n", "true cause", "wireless", "congestion", "-");
+    for cause in TrueCause::ALL {
+        let count = |verdict| tally.recovery.count(cause, verdict);
+        let [wireless, congestion] = Verdict::ALL.map(|verdict| count(Some(verdict)));
+        let unjudged = count(None);
+        if wireless + congestion + unjudged > 0 {
+            let _ = writeln!(text, "{:<12}{wireless:>10}{congestion:>12}{unjudged:>8}", cause.name());
+        }
+    }
+    let _ = writeln!(text, "{} in all", counted(tally.recovery.total() as usize, "recovery"));
+    text
+}
+
+fn row(event: &LossEvent) -> [String; 9] {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let judged = event.judged();
+    let time = event.change.at.as_nanos() / 1000;
+    let threshold = event.change.ssthresh[1].map(|segments| match segments {
+        INFINITE_SSTHRESH => "infinite".to_owned(),
+        _ => segments.to_string(),
+    });
+    [
+        format!("{}.{:06}", time / 1_000_000, time % 1_000_000),
+        event.change.kind.name().to_owned(),
+        or_dash(judged.map(|judged| judged.n.to_string())),
+        event.truth.segments.to_string(),
+        event.truth.cause.name().to_owned(),
+        or_dash(judged.and_then(|judged| judged.verdict).map(|verdict| verdict.name().to_owned())),
+        or_dash(judged.and_then(|judged| judged.reason).map(|reason| reason.name().to_owned())),
+        event.change.cwnd[0].to_string(),
+        or_dash(threshold),
+    ]
+}
+
+/// Columns two blanks apart, each as wide as its widest cell.
+fn table(text: &mut String, rows: &[[String; 9]]) {
+    let headings = HEADINGS.map(ToOwned::to_owned);
+    let lines = || std::iter::once(&headings).chain(rows);
+    let widths: [usize; 9] =
+        std::array::from_fn(|column| lines().map(|line| line[column].len()).max().unwrap_or(0));
+    for line in lines() {
+        let mut written = String::new();
+        for (column, cell) in line.iter().enumerate() {
+            let width = widths[column];
+            let _ = if NUMBERS[column] {
+                write!(written, "  {cell:>width$}")
+            } else {
+                write!(written, "  {cell:<width$}")
+            };
+        }
+        let _ = writeln!(text, "{}", written.trim_end());
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match (count, what.strip_suffix('y')) {
+        (1, _) => format!("1 {what}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {what}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Detectors at the receiver, replayed over an event log: what Biaz, mBiaz, Spike and ZigZag say as they were published.
+//!
+//! They need what only the receiver sees, so no sender can run them; but an event log tells when each packet came to the first link
+//! of its way and when it left the last one, and both on one clock. The relative one-way trip time (ROTT) is the difference.
+//!
+//! A hole is where data arrives beyond the highest that has arrived. How many packets it is of, the receiver takes from its size and
+//! the largest segment so far. What fills a hole later is passed over: these detectors were made for streams that repeat nothing. A
+//! hole that nothing arrives behind (the last packets before a timeout) is none.
+
+mod journey;
+
+pub use journey::{Arrived, Passages};
+
+use super::stream::{Placed, Stream};
+use super::{Confusion, Differences, Ends, LostPacket, LostPackets, Truth};
+use crate::TraceError;
+use capture::Time;
+use ldas::{Arrival, Detector, Judgement, Loss, Signal};
+use std::path::Path;
+
+/// A hole in what arrived.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hole {
+    /// When the packet behind it arrived.
+    pub at: Time,
+    /// Packets in it, as the receiver counts them.
+    pub n: u32,
+    /// What links had lost of them; nothing where packets overtook each other.
+    pub truth: Truth,
+    /// What each detector says, in the order in which they were given.
+    pub judged: Vec<Judgement>,
+}
+
+/// Replays `detectors`, each as it is before its first packet, over the arrivals of a flow in the order of time. `lost` are the packets of
+/// the flow that links lost, likewise. Detectors that listen to a sender's signals hear nothing here.
+#[must_use]
+pub fn replay(arrivals: &[Arrived], lost: Vec<LostPacket>, detectors: &[Detector]) -> Vec<Hole> {
+    let mut detectors = detectors.to_vec();
+    let mut lost = lost.into_iter().peekable();
+    let (mut stream, mut waiting, mut holes) = (Stream::default(), Vec::<Placed>::new(), Vec::new());
+    // Behind the highest byte that has arrived, the largest segment, and how many packets came.
+    let (mut highest, mut largest, mut delivered) = (None, 0, 0_u32);
+    for arrived in arrivals {
+        if highest.is_none() {
+            stream.follow(arrived.sequence);
+        }
+        let first = stream.at(arrived.sequence);
+        let expected = highest.unwrap_or(first);
+        let end = first + u64::from(arrived.payload);
+        if first < expected {
+            continue;
+        }
+        while let Some(packet) = lost.next_if(|packet| packet.left <= arrived.at) {
+            waiting.push(stream.place(&packet));
+        }
+        largest = largest.max(arrived.payload);
+        delivered = delivered.wrapping_add(1);
+        let arrival = Arrival { at_us: micros(arrived.at), delivered, in_order: first == expected };
+        for detector in &mut detectors {
+            if let Some(entered) = arrived.entered.filter(|_| detector.signal() == Signal::OneWay) {
+                detector.sample(micros(arrived.at) - micros(entered));
+            }
+            if detector.signal() == Signal::Arrivals {
+                detector.arrival(arrival);
+            }
+        }
+        if first > expected {
+            let n = (first - expected).div_ceil(u64::from(largest)) as u32;
+            let missing = waiting.extract_if(.., |packet| packet.lies_in(expected, first));
+            let truth = Truth::of(&missing.collect::<Vec<_>>());
+            let judged = detectors.iter().map(|detector| detector.judge(Loss { n, cwnd: 0 })).collect();
+            holes.push(Hole { at: arrived.at, n, truth, judged });
+        }
+        highest = Some(end);
+        waiting.retain(|packet| packet.end > end);
+        stream.follow(arrived.sequence.wrapping_add(arrived.payload));
+    }
+    holes
+}
+
+/// Holes of all flows of an event log (Parquet) that carry data, in the order of their ends.
+pub fn read(events: &Path, detectors: &[Detector]) -> Result<Vec<(Ends, Vec<Hole>)>, TraceError> {
+    let failed = |source| TraceError::Events { path: events.to_owned(), source };
+    let (mut passages, mut lost) = (Passages::default(), LostPackets::default());
+    for fate in capture::table::Reader::open(events).map_err(failed)? {
+        let fate = fate.map_err(failed)?;
+        passages.add(&fate);
+        lost.add(&fate);
+    }
+    let flow = |ends| (ends, replay(&passages.arrivals(ends), lost.take(ends), detectors));
+    Ok(passages.flows().into_iter().map(flow).collect())
+}
+
+/// The verdicts of the detector with this place among those that were given.
+#[must_use]
+pub fn confusion(holes: &[Hole], place: usize) -> Confusion {
+    let mut confusion = Confusion::default();
+    for hole in holes {
+        confusion.add(hole.truth.cause, hole.judged.get(place).map(|judged| judged.verdict));
+    }
+    confusion
+}
+
+/// Packets in holes as the receiver counts them, less those that were lost.
+#[must_use]
+pub fn differences(holes: &[Hole]) -> Differences {
+    let mut differences = Differences::default();
+    for hole in holes {
+        differences.add(i64::from(hole.n) - i64::from(hole.truth.segments));
+    }
+    differences
+}
+
+fn micros(time: Time) -> f64 {
+    time.as_nanos() as f64 / 1000.0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! A sender's state at a segment that reached it, as far as loss events need it.
+
+use capture::Time;
+use capture::senders::{CongestionState, SenderState};
+use ldas::{Reason, Verdict};
+
+/// One row: the state *before* the segment was taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// When the segment reached TCP.
+    pub at: Time,
+    /// First sequence number that is not acknowledged.
+    pub snd_una: u32,
+    /// Next sequence number to send.
+    pub snd_nxt: u32,
+    /// Congestion window in segments.
+    pub cwnd: u32,
+    /// Slow start threshold in segments.
+    pub ssthresh: Option<u32>,
+    /// Congestion state.
+    pub state: Option<CongestionState>,
+    /// What its loss differentiation says; `None` of algorithms without one.
+    pub judged: Option<Judged>,
+}
+
+/// What a sender's loss differentiation says of the last event that it judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Judged {
+    /// Lost segments as it counts them.
+    pub n: u32,
+    /// The verdict; `None` before the first event, and of algorithms that count events and judge none.
+    pub verdict: Option<Verdict>,
+    /// What decided.
+    pub reason: Option<Reason>,
+    /// Window that the reduction started from, in segments.
+    pub base: u32,
+    /// Entries into recovery that reduced the window, so far (wraps).
+    pub events: u32,
+    /// Retransmission timeouts so far (wraps).
+    pub timeouts: u32,
+    /// Other reductions so far (wraps).
+    pub local: u32,
+}
+
+impl From<&SenderState> for Seen {
+    fn from(state: &SenderState) -> Self {
+        Self {
+            at: state.at,
+            snd_una: state.snd_una,
+            snd_nxt: state.snd_nxt,
+            cwnd: state.cwnd,
+            ssthresh: state.ssthresh,
+            state: state.state,
+            judged: None,
+        }
+    }
+}
