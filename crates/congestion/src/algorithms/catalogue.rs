@@ -62,6 +62,13 @@ const QUANTUM: Parameter = parameter(
     1_000_000,
     "round-trip times are read as multiples of this, us; 0: as measured",
 );
+const PER_ACK: Parameter = parameter(
+    "per_ack",
+    0,
+    0,
+    1,
+    "1: the window grows by acknowledgements, as before Linux 3.15; 0: by segments",
+);
 const WIRELESS: Parameter =
     parameter("wireless_percent", 80, 1, 100, "window after a wireless loss, percent of the one before");
 
@@ -80,7 +87,7 @@ pub static CATALOGUE: &[Algorithm] = &[
         what: "halves after congestion only: a loss while the round-trip time is below its mean is wireless (version 2)",
         reference: "Lien 2009, section 5.3.3",
         recovery: KERNELS,
-        parameters: &[gain(4), QUANTUM, WIRELESS],
+        parameters: &[gain(4), QUANTUM, PER_ACK, WIRELESS],
         object: object!("newzag"),
     },
     Algorithm {
@@ -88,7 +95,7 @@ pub static CATALOGUE: &[Algorithm] = &[
         what: "NewZag version 1: the fewer segments are lost, the shorter the round-trip time of a wireless loss",
         reference: "Lien 2009, section 5.2.1",
         recovery: KERNELS,
-        parameters: &[gain(4), QUANTUM, WIRELESS],
+        parameters: &[gain(4), QUANTUM, PER_ACK, WIRELESS],
         object: object!("newzag_v1"),
     },
     Algorithm {
@@ -96,7 +103,7 @@ pub static CATALOGUE: &[Algorithm] = &[
         what: "ZigZag, sender-only: NewZag version 1 with a slower mean (published with one-way times at the receiver)",
         reference: "Cen, Cosman, Voelker 2003; Lien 2009, equation 5.2",
         recovery: KERNELS,
-        parameters: &[gain(5), QUANTUM, WIRELESS],
+        parameters: &[gain(5), QUANTUM, PER_ACK, WIRELESS],
         object: object!("zigzag"),
     },
     Algorithm {
@@ -107,6 +114,7 @@ pub static CATALOGUE: &[Algorithm] = &[
         parameters: &[
             gain(4),
             QUANTUM,
+            PER_ACK,
             WIRELESS,
             parameter(
                 "bound_quarters",
@@ -126,6 +134,7 @@ pub static CATALOGUE: &[Algorithm] = &[
         parameters: &[
             gain(4),
             QUANTUM,
+            PER_ACK,
             WIRELESS,
             parameter(
                 "bound_quarters",
@@ -145,6 +154,7 @@ pub static CATALOGUE: &[Algorithm] = &[
         parameters: &[
             gain(4),
             QUANTUM,
+            PER_ACK,
             WIRELESS,
             parameter(
                 "spike_start_us",
@@ -209,7 +219,7 @@ pub static CATALOGUE: &[Algorithm] = &[
         what: "NewReno and nothing else, with the same bookkeeping: what the others are measured against",
         reference: "RFC 5681, RFC 6582",
         recovery: KERNELS,
-        parameters: &[gain(4), QUANTUM],
+        parameters: &[gain(4), QUANTUM, PER_ACK],
         object: object!("newreno"),
     },
 ];
