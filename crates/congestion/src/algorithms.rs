@@ -21,7 +21,7 @@ pub use catalogue::{Algorithm, CATALOGUE, Parameter, find};
 pub use error::AlgorithmError;
 pub use loading::{Setting, load};
 pub use pinned::{Loaded, info, loaded, unload};
-pub use system::{allowed, available, default_of, set_default};
+pub use system::{allowed, available, default_here, default_of, set_default};
 
 /// The kernel has room for that many bytes of a name.
 pub const LONGEST_NAME: usize = 15;

@@ -94,9 +94,12 @@ fn is_mounted(at: &Path) -> bool {
 /// Unmounts it if nothing is left in it but our sign: pins of others do not keep it from being unmounted, and would go with it.
 fn unmount_if_ours() {
     let at = Path::new(ROOT);
-    let is_empty = fs::read_dir(at).is_ok_and(|entries| {
-        entries.flatten().all(|entry| entry.file_name().as_encoded_bytes() == MOUNTED.as_bytes())
-    });
+    let is_nobodys = |entry: fs::DirEntry| {
+        let name = entry.file_name();
+        // The kernel puts files with a dot there (maps.debug), and nobody else can.
+        name == MOUNTED || name.as_encoded_bytes().contains(&b'.')
+    };
+    let is_empty = fs::read_dir(at).is_ok_and(|entries| entries.flatten().all(is_nobodys));
     if is_empty && fs::remove_dir(at.join(MOUNTED)).is_ok() {
         // Busy: somebody uses it by now.
         let _ = rustix::mount::unmount(at, UnmountFlags::empty());

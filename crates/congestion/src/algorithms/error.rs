@@ -88,6 +88,14 @@ pub enum AlgorithmError {
     /// It cannot be kept, found or taken back.
     #[error("{0}")]
     Pin(String),
+    /// A list of the kernel's cannot be read.
+    #[error("read {path}: {error}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why not.
+        error: std::io::Error,
+    },
     /// A setting of the kernel cannot be read or written.
     #[error(transparent)]
     System(#[from] netlab::Error),

@@ -2,7 +2,7 @@
 
 use super::{Algorithm, AlgorithmError, CATALOGUE, available};
 use libbpf_rs::query::LinkTypeInfo;
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapType, Object};
+use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, MapHandle, MapType, Object};
 use netlab::bpf_files;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -73,8 +73,12 @@ pub fn info(name: &str) -> Result<Loaded, AlgorithmError> {
     if !super::loading::is_name(name) || !folder.exists() {
         return Err(not_loaded(name));
     }
-    let wrong =
-        |error: libbpf_rs::Error| AlgorithmError::Pin(format!("read {}: {error:#}", folder.display()));
+    // What libbpf would print is in its errors.
+    libbpf_rs::set_print(None);
+    let wrong = |error: libbpf_rs::Error| match error.kind() {
+        ErrorKind::PermissionDenied => AlgorithmError::Rights(error.to_string()),
+        _ => AlgorithmError::Pin(format!("read {}: {error:#}", folder.display())),
+    };
     let structure = structure_of(&folder).map_err(wrong)?;
     let algorithm = CATALOGUE.iter().find(|known| structure.name() == known.name);
     let algorithm = algorithm.ok_or_else(|| {
