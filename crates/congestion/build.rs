@@ -9,10 +9,13 @@ use std::process::Command;
 
 const RECORDER: &str = "bpf/sender_state.bpf.c";
 const ALGORITHMS: &str = "algorithms";
+const USER_SIDE: &str = "tests/user_side";
 
 fn main() {
     println!("cargo:rerun-if-changed=bpf");
     println!("cargo:rerun-if-changed={ALGORITHMS}");
+    println!("cargo:rerun-if-changed={USER_SIDE}/user.h");
+    println!("cargo:rerun-if-changed={USER_SIDE}/registry.c");
     let output = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let recorder =
         SkeletonBuilder::new().source(RECORDER).build_and_generate(output.join("sender_state.skel.rs"));
@@ -26,7 +29,21 @@ fn main() {
     for source in sources.map(|entry| entry.expect("it can be read").path()) {
         if source.extension().is_some_and(|extension| extension == "c") {
             compile(&source, &headers, &output);
+            for_tests(&source);
         }
+    }
+    for_tests(&Path::new(USER_SIDE).join("registry.c"));
+}
+
+/// Compiles a source for user space and links it to the tests, and to nothing else.
+fn for_tests(source: &Path) {
+    let name = source.file_stem().expect("it is a file").to_string_lossy();
+    let mut build = cc::Build::new();
+    build.file(source).include(USER_SIDE).include(ALGORITHMS).define("LASTHOP_USER_SIDE", None);
+    build.define("FILE_NAME", format!("\"{name}\"").as_str());
+    build.warnings(true).extra_warnings(true).flag("-Wno-unused-parameter").cargo_metadata(false);
+    for object in build.compile_intermediates() {
+        println!("cargo:rustc-link-arg-tests={}", object.display());
     }
 }
 
