@@ -4,6 +4,7 @@
 #   make demo-virtual    the kernel whose clock jumps over idle time, and half an hour over GSM in seconds, twice the same
 #   make test    everything that CI runs
 #   make bench   ratios against other emulators, measured side by side in one run
+#   make install-cc     the command, and the systemd unit that loads a congestion control at each start (lasthop-cc@NAME), below PREFIX
 #   make install-lite   the C header and the manual page of TCP Lite, below PREFIX (/usr/local)
 #   make fuzz    the fuzz targets of the parsers, FUZZ_SECONDS (default 30) each
 
@@ -15,7 +16,7 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
-.PHONY: demo demo-virtual test bench fuzz build install-lite
+.PHONY: demo demo-virtual test bench fuzz build install-lite install-cc
 
 build:
 	@scripts/require-rust
@@ -41,6 +42,7 @@ bench: build
 	@target/release/lasthop kernel build >/dev/null
 	@scripts/bench-virtual target/release/lasthop
 	@scripts/bench-lite
+	@scripts/bench-cc
 
 fuzz:
 	@scripts/require-rust
@@ -52,3 +54,9 @@ PREFIX ?= /usr/local
 install-lite:
 	install -D -m 644 crates/lite/include/tcp_lite.h $(DESTDIR)$(PREFIX)/include/tcp_lite.h
 	install -D -m 644 docs/man/tcp_lite.7 $(DESTDIR)$(PREFIX)/share/man/man7/tcp_lite.7
+
+# PREFIX/lib/systemd/system is one of systemd's places for /usr and /usr/local.
+install-cc: build
+	install -D -m 755 target/release/lasthop $(DESTDIR)$(PREFIX)/bin/lasthop
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/systemd/lasthop-cc@.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/lasthop-cc@.service

@@ -37,6 +37,8 @@ pub enum Command {
     Run(RunArguments),
     /// TCP Lite: damaged segments for programs that can use them
     Lite(Box<crate::lite_command::arguments::LiteArguments>),
+    /// Congestion controls for this machine: NewZag and others, loaded and unloaded
+    Cc(crate::cc_command::arguments::CcArguments),
     /// List the link and loss profiles, or show one
     Profiles(ProfilesArguments),
     /// Derive a loss profile from a trace of what was lost

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod cc_command;
 mod clock;
 mod compare_command;
 mod doctor_command;
@@ -95,6 +96,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Fit(arguments) => fit_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Lite(arguments) => lite_command::run(&arguments),
+        Command::Cc(arguments) => cc_command::run(&arguments),
         Command::Kernel(arguments) => kernel_command::run(&arguments),
         Command::Clean => clean(),
         Command::Recover(arguments) => recover_command::run(&arguments),

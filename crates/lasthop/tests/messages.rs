@@ -23,6 +23,8 @@ fn help() {
     insta::assert_snapshot!("help", lasthop(&["--help"]));
     insta::assert_snapshot!("help_link", lasthop(&["link", "--help"]));
     insta::assert_snapshot!("help_trace", lasthop(&["trace", "--help"]));
+    insta::assert_snapshot!("help_cc", lasthop(&["cc", "--help"]));
+    insta::assert_snapshot!("help_cc_load", lasthop(&["cc", "load", "--help"]));
     insta::assert_snapshot!("help_kernel", lasthop(&["kernel", "--help"]));
     insta::assert_snapshot!("help_kernel_build", lasthop(&["kernel", "build", "--help"]));
 }
@@ -31,6 +33,27 @@ fn help() {
 fn profiles() {
     insta::assert_snapshot!("profiles", lasthop(&["profiles"]));
     insta::assert_snapshot!("profile_lite_4", lasthop(&["profiles", "lite-4"]));
+}
+
+/// What is wrong with what was asked of `lasthop cc` is said before the kernel is asked for anything.
+#[test]
+fn wrong_congestion_controls() {
+    let cases: [&[&str]; 10] = [
+        &["cc", "load", "newzga"],
+        &["cc", "load", "cubic"],
+        &["cc", "load", "newzag", "gian=5"],
+        &["cc", "load", "newzag", "gain=9"],
+        &["cc", "load", "newzag", "gain=4", "gain=5"],
+        &["cc", "load", "newzag", "gain"],
+        &["cc", "load", "newzag", "--as", "new-zag"],
+        &["cc", "load", "newzag", "--as", "reno"],
+        &["cc", "load", "newzag", "--namespace", "lab"],
+        &["cc", "load", "newzag", "--default", "--namespace", "no-such-namespace"],
+    ];
+    let said: Vec<_> =
+        cases.iter().map(|case| format!("$ lasthop {}\n{}", case.join(" "), lasthop(case))).collect();
+    insta::assert_snapshot!("wrong_congestion_controls", said.join("\n\n"));
+    insta::assert_snapshot!("cc_info", lasthop(&["cc", "info", "spike"]));
 }
 
 #[test]

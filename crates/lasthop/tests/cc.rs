@@ -1,0 +1,84 @@
+//! `lasthop cc` in the running kernel: loaded with parameters, listed, made a namespace's default, unloaded.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+/// A name that no other process gives; what has it is unloaded when the test ends in whatever way.
+struct Name(String);
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        let _ = lasthop(&["cc", "unload", &self.0]);
+    }
+}
+
+fn lasthop(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lasthop")).args(arguments).output().expect("the binary runs")
+}
+
+/// What it says on which output, if it succeeds.
+fn said(arguments: &[&str]) -> (String, String) {
+    let output = lasthop(arguments);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn loaded_listed_made_a_default_and_unloaded() {
+    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
+        println!("skipped: it needs root and a kernel that describes itself");
+        return;
+    }
+    let name = Name(format!("cc_{:x}", std::process::id()));
+    // Somebody in a namespace of their own.
+    let mut somebody =
+        Command::new("unshare").args(["--net", "sleep", "60"]).spawn().expect("unshare is installed");
+    let pid = somebody.id().to_string();
+    let path = format!("/proc/{pid}/ns/net");
+    let own = std::fs::read_link("/proc/self/ns/net").expect("a namespace");
+    while std::fs::read_link(&path).is_ok_and(|its| its == own) {
+        std::thread::yield_now();
+    }
+    let (_, notice) =
+        said(&["cc", "load", "newzag", "gain=5", "--as", &name.0, "--default", "--namespace", &pid]);
+    assert!(notice.contains(&format!("`{}` (newzag) is registered with gain=5", name.0)), "{notice}");
+    assert!(notice.contains(&format!("new connections of the namespace {pid} have it")), "{notice}");
+
+    let (list, _) = said(&["cc", "list", "--json"]);
+    let list: Value = serde_json::from_str(&list).expect("JSON");
+    let loaded = list["loaded"].as_array().expect("root may look");
+    let ours = loaded.iter().find(|one| one["name"] == *name.0).expect("it is listed");
+    let parameters = serde_json::json!({ "gain": 5, "quantum_us": 0, "wireless_percent": 80 });
+    assert_eq!((&ours["algorithm"], &ours["parameters"]), (&"newzag".into(), &parameters));
+    assert_eq!(ours["users"], 1, "the namespace");
+    assert!(list["allowed"].as_array().expect("a list").contains(&name.0.as_str().into()), "{list}");
+    let (text, _) = said(&["cc", "list"]);
+    assert!(text.contains(&format!("{:<10} newzag gain=5 quantum_us=0", name.0)), "{text}");
+    let (info, _) = said(&["cc", "info", &name.0, "--json"]);
+    let info: Value = serde_json::from_str(&info).expect("JSON");
+    assert_eq!((&info["name"], &info["loaded"]), (&"newzag".into(), ours));
+
+    let (_, notice) = said(&["cc", "unload", &name.0]);
+    assert!(notice.contains("1 connection or namespace still has it"), "{notice}");
+    let again = lasthop(&["cc", "unload", &name.0]);
+    assert_eq!(again.status.code(), Some(1));
+    somebody.kill().expect("it sleeps");
+    somebody.wait().expect("it was ours");
+}
+
+/// If it cannot be the default, it is not loaded either.
+#[test]
+fn half_of_what_was_asked_for_is_nothing() {
+    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
+        println!("skipped: it needs root and a kernel that describes itself");
+        return;
+    }
+    let name = Name(format!("half_{:x}", std::process::id()));
+    // A file that is no namespace.
+    let output =
+        lasthop(&["cc", "load", "newzag", "--as", &name.0, "--default", "--namespace", "/proc/self/status"]);
+    assert_eq!(output.status.code(), Some(1));
+    let available = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    assert!(!available.expect("a list").contains(&name.0));
+}
