@@ -86,7 +86,7 @@ impl Spacing {
             }
             self.before = Some((now, delivered));
         } else {
-            self.gap = spaced.or(self.gap);
+            self.gap = spaced;
             if self.from_any {
                 self.before = Some((now, delivered));
             }

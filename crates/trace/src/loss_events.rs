@@ -7,13 +7,13 @@
 //! | file | what is there |
 //! |---|---|
 //! | [`seen`] | a sender's state, as far as it matters here |
-//! | [`changes`] | when a sender went into recovery, ran into a timeout, or reduced its window for another reason |
+//! | [`changes`](mod@changes) | when a sender went into recovery, ran into a timeout, or reduced its window for another reason |
 //! | [`cause`] | what a packet was lost by, and several of them |
 //! | [`lost`] | the packets of a connection that links lost or damaged |
-//! | [`attribute`] | which of them a loss event is about |
+//! | [`attribute`](mod@attribute) | which of them a loss event is about |
 //! | [`confusion`] | verdicts against causes, in counts that can be added up |
 //! | [`receiver`] | detectors at the receiver, replayed over the fates |
-//! | [`print`] | events as a text table |
+//! | [`print`](mod@print) | events as a text table |
 
 pub mod attribute;
 pub mod cause;

@@ -45,6 +45,17 @@ mod tests {
     }
 
     #[test]
+    fn none_and_all_are_ends_of_the_scale() {
+        let (none, all) = (
+            |count| wilson(0, count, 0.95).map(|interval| interval.low),
+            |count| wilson(count, count, 0.95).map(|interval| interval.high),
+        );
+        for count in 1..500 {
+            assert_eq!((none(count), all(count)), (Some(0.0), Some(1.0)), "{count}");
+        }
+    }
+
+    #[test]
     fn of_nothing_there_is_no_share() {
         assert_eq!(wilson(0, 0, 0.95), None);
         assert_eq!(wilson(2, 1, 0.95), None);

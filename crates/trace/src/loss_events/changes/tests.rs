@@ -68,6 +68,9 @@ fn a_recovery_right_behind_another() {
     assert_eq!(with(2000, 5).len(), 1, "without SACK it stays in recovery here");
     assert_eq!(with(2000, 3)[1..], [(Kind::Recovery, 20, 30, 2000, 2200)]);
     assert_eq!(with(2100, 2)[1..], [(Kind::Recovery, 20, 30, 2100, 2200)]);
+    // The numbers of each recovery count, not those of the first.
+    let rows = [row(1, 100, 500), begun[0], begun[1], row(30, 1900, 2600).in_state(Recovery)];
+    assert_eq!(found(&rows), [(Kind::Recovery, 10, 20, 1000, 2000)]);
 }
 
 #[test]
@@ -113,6 +116,9 @@ fn a_verdict_belongs_to_the_event_that_was_counted() {
     ];
     let changes = changes(&rows);
     let verdicts: Vec<_> = changes.iter().map(|change| (change.kind, change.judged)).collect();
+    // Of a sender whose counters were not known before, all is taken as it stands.
+    let first = [row(10, 1000, 2000), counting(row(20, 1000, 2000).in_state(Recovery), 4, 0, 1)];
+    assert_eq!(super::changes(&first)[0].judged, Some(judged(4, 0, 1)));
     assert_eq!(
         verdicts,
         [

@@ -97,6 +97,37 @@ fn numbers_wrap() {
     assert_eq!(found, [(1, 1, Wireless); 2]);
 }
 
+/// Arrivals of segments of these sizes, of which one is lost.
+fn holes_of(sizes: &[u32], taken: usize) -> Vec<(u64, u32, u32)> {
+    let mut sequence = 0_u32;
+    let mut fates = paced(sizes.len() as u32, &[(taken as u32, Dropped::Error)]);
+    for (fate, size) in fates.iter_mut().zip(sizes) {
+        let flow = fate.flow.as_mut().expect("a flow");
+        (flow.tcp_sequence, flow.payload) = (Some(sequence), Some(*size));
+        sequence = sequence.wrapping_add(*size);
+    }
+    let holes = replay(&arrivals(&fates), lost_packets(&fates), &[]);
+    holes.iter().map(|hole| (hole.at.as_nanos() / US, hole.n, hole.truth.segments)).collect()
+}
+
+/// The size of a segment is the largest seen, which the one behind a hole need not have; and a stream can be longer than its numbers.
+#[test]
+fn segments_of_any_size() {
+    assert_eq!(holes_of(&[40, 40, 40, 20], 2), [(1300, 1, 1)]);
+    assert_eq!(holes_of(&[40, 20, 120, 20], 2), [(1300, 3, 1)]);
+    assert_eq!(holes_of(&[1 << 30; 7], 5), [(1600, 1, 1)]);
+}
+
+/// A packet that is late, not lost, and whose repetition is lost afterwards: when the hole was seen nothing had been lost.
+#[test]
+fn what_is_lost_later_made_no_hole() {
+    let mut fates = paced(8, &[]);
+    fates[3] = from_to(fate(0, 300), 300, 1450);
+    fates.push(from_to(lost(0, 300, Dropped::Error), 1410, 1420));
+    let holes = replay(&arrivals(&fates), lost_packets(&fates), &[]);
+    assert_eq!(holes.iter().map(|hole| (hole.n, hole.truth.cause)).collect::<Vec<_>>(), [(1, Nothing)]);
+}
+
 /// The first packets were lost before any arrived: there is no hole to see, since nothing tells where the stream begins.
 #[test]
 fn what_is_lost_first_is_not_seen() {
@@ -109,8 +140,10 @@ fn what_is_lost_first_is_not_seen() {
 #[test]
 fn a_senders_detector_hears_nothing() {
     let fates = paced(5, &[(3, Dropped::Error)]);
-    let holes = replay(&arrivals(&fates), lost_packets(&fates), &originals(&[Algorithm::NewZag]));
-    assert_eq!(holes[0].judged[0].reason, Reason::NoSample);
+    let detectors = [Algorithm::NewZag, Algorithm::Biaz, Algorithm::ZigZag];
+    let detectors = detectors.map(|algorithm| Detector::new(algorithm, Form::SenderOnly));
+    let holes = replay(&arrivals(&fates), lost_packets(&fates), &detectors);
+    assert_eq!(holes[0].judged.iter().map(|judged| judged.reason).collect::<Vec<_>>(), [Reason::NoSample; 3]);
 }
 
 /// Over two links, with a repetition that comes to the first link before the original has left the second: each arrival has its own
@@ -136,6 +169,13 @@ fn the_way_over_two_links() {
         first(400, 160, 170),
         Fate { bits_flipped: 1, ..second(400, 171, 180) },
         second(500, 200, 210), // nobody saw it enter
+        second(600, 220, 230), // nor this, but the same bytes later
+        first(600, 240, 250),
+        second(600, 260, 270),
+        first(700, 280, 290),
+        first(700, 285, 295),
+        second(700, 310, 390), // overtakes the one before it
+        second(700, 300, 400),
     ];
     let found: Vec<_> = arrivals(&fates)
         .iter()
@@ -144,7 +184,14 @@ fn the_way_over_two_links() {
             (arrived.sequence, entered, arrived.at.as_nanos() / US)
         })
         .collect();
-    assert_eq!(found, [(100, Some(0), 100), (200, Some(5), 110), (200, Some(90), 120), (500, None, 210)]);
+    assert_eq!(
+        found[..4],
+        [(100, Some(0), 100), (200, Some(5), 110), (200, Some(90), 120), (500, None, 210)]
+    );
+    assert_eq!(
+        found[4..],
+        [(600, None, 230), (600, Some(240), 270), (700, Some(285), 390), (700, Some(280), 400)]
+    );
 }
 
 /// A loss on a link in the middle, of a connection whose other direction and acknowledgements are no data of this one.
