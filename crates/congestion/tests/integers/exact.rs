@@ -112,3 +112,14 @@ fn local_reductions_take_the_verdict_back() {
     newzag.set_state(&mut connection, 3);
     assert_eq!((connection.state.events, connection.state.wireless), (1, 1));
 }
+
+/// The mean comes to where the samples are, with the smallest gain too. With 8 binary places it would stop half a microsecond before.
+#[test]
+fn the_mean_comes_to_the_samples() {
+    let (_turn, newreno, mut connection) = begin(c"newreno", &[("gain", 8)]);
+    for rtt in std::iter::once(1000).chain(std::iter::repeat_n(2000, 5000)) {
+        newreno.pkts_acked(&mut connection, rtt);
+    }
+    assert_eq!(connection.state.mean, 2000 << 8);
+    assert_eq!(connection.state.dev, 0);
+}
