@@ -4,6 +4,7 @@
 //! `CC_CASES` is how many connections (default 25 000 of 100 steps each); `scripts/mutate-cc` shows that it sees small changes of either side.
 
 mod connection;
+mod exact;
 mod model;
 mod stream;
 
@@ -12,6 +13,7 @@ use model::Model;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ffi::CStr;
+use std::sync::{Mutex, PoisonError};
 use stream::{Path, segments};
 
 const STEPS: usize = 100;
@@ -39,8 +41,12 @@ pub struct Seen {
     rounds: u64,
 }
 
+/// Parameters of the C side are the process's: tests take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
 #[test]
 fn the_integers_are_the_formulas() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let cases: u64 = std::env::var("CC_CASES").map_or(25_000, |text| text.parse().expect("a number"));
     let mut seen = Seen::default();
     for case in 0..cases {

@@ -100,8 +100,10 @@ impl Model {
             set("bound_quarters", parameters.bound_quarters);
         }
         if number == 6 {
-            parameters.spike_start_us = random.random_range(0..40_000);
-            parameters.spike_end_us = random.random_range(0..20_000);
+            // Half of them in whole milliseconds, as the published ones are.
+            let unit = if random.random() { 1000 } else { 1 };
+            parameters.spike_start_us = random.random_range(0..40_000 / unit) * unit;
+            parameters.spike_end_us = random.random_range(0..20_000 / unit) * unit;
             set("spike_start_us", parameters.spike_start_us);
             set("spike_end_us", parameters.spike_end_us);
         }

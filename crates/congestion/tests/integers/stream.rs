@@ -12,6 +12,8 @@ enum Regime {
     Uniform(i32),
     /// Around a value, with jumps: a queue that fills and drains.
     Walk(i32, i32),
+    /// A coarse clock: whole milliseconds above a least one, so that borders are met exactly.
+    Ticks(i32),
     /// What no path has.
     Extreme,
 }
@@ -30,6 +32,7 @@ impl Path {
             0 => Regime::Constant(random.random_range(1..=typical)),
             1 | 2 => Regime::Uniform(typical),
             3 => Regime::Extreme,
+            4 => Regime::Ticks(typical),
             _ => Regime::Walk(random.random_range(1..=typical), typical / 16 + 1),
         };
         Self { regime, gap: 1 << random.random_range(0..23) }
@@ -48,6 +51,7 @@ impl Path {
                 *at = moved.clamp(1, i32::MAX / 2);
                 *at
             }
+            Regime::Ticks(least) => *least + 1000 * random.random_range(0..42),
             Regime::Extreme => match random.random_range(0..6) {
                 0 => 1,
                 1 => i32::MAX,
