@@ -67,6 +67,26 @@ fn loaded_listed_made_a_default_and_unloaded() {
     somebody.wait().expect("it was ours");
 }
 
+/// A kernel that does not describe itself takes none, and says so.
+#[test]
+fn a_kernel_without_types() {
+    const HIDE: &str = "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" cc load newzag --as hidden";
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: it needs root");
+        return;
+    }
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", HIDE, env!("CARGO_BIN_EXE_lasthop")])
+        .output()
+        .expect("unshare is installed");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("this kernel takes no congestion control as eBPF: it does not describe itself"),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
 /// If it cannot be the default, it is not loaded either.
 #[test]
 fn half_of_what_was_asked_for_is_nothing() {

@@ -64,7 +64,8 @@ fn registered(object: &mut Object) -> Result<Link, Error> {
 
 fn loaded(algorithm: &Algorithm, name: &str, values: &[(&str, u32)]) -> Result<Object, Error> {
     let layout = algorithm.layout();
-    let mut open = ObjectBuilder::default().open_memory(algorithm.object)?;
+    // The kernel shows the first letters of it in the name of the map of parameters.
+    let mut open = ObjectBuilder::default().name(algorithm.name)?.open_memory(algorithm.object)?;
     for mut map in open.maps_mut() {
         let is_structure = map.map_type() == MapType::StructOps;
         let Some(bytes) = map.initial_value_mut() else { continue };

@@ -1,5 +1,6 @@
 //! What the kernel has of `struct_ops`: links, programs and maps by their numbers, which are not given out again soon.
 
+use congestion::algorithms::CATALOGUE;
 use libbpf_rs::MapType;
 use libbpf_rs::ProgramType;
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter, ProgInfoIter};
@@ -17,14 +18,18 @@ pub struct Objects {
     pub maps: BTreeSet<u32>,
 }
 
-/// Those there are now. Maps of parameters are arrays; those of others that tests beside us have come and go, and so only maps whose
-/// name ends as those of read-only data do are taken.
+/// Those there are now. Maps of parameters are arrays, of which others have some too; ours begin with the algorithm's name, as far as there
+/// is room.
 pub fn now() -> Objects {
     let is_structure = |info: &LinkTypeInfo| matches!(info, LinkTypeInfo::StructOps(_));
     let links = LinkInfoIter::default().filter(|link| is_structure(&link.info)).map(|link| link.id);
     let programs = ProgInfoIter::default().filter(|program| program.ty == ProgramType::StructOps);
-    let maps = MapInfoIter::default()
-        .filter(|map| map.ty == MapType::StructOps || map.name.to_string_lossy().ends_with(".rodata"));
+    let maps = MapInfoIter::default().filter(|map| {
+        let name = map.name.to_string_lossy();
+        let of = name.strip_suffix(".rodata");
+        map.ty == MapType::StructOps
+            || of.is_some_and(|of| CATALOGUE.iter().any(|known| known.name.starts_with(of)))
+    });
     Objects {
         links: links.collect(),
         programs: programs.map(|program| program.id).collect(),

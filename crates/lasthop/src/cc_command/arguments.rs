@@ -52,8 +52,8 @@ pub enum CcVerb {
 /// `lasthop cc load`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-`lasthop cc info ALGORITHM` shows the parameters. They are fixed when it is loaded; for other values,
-load it once more under another name.
+`lasthop cc info ALGORITHM` shows the parameters. They are fixed when it is loaded;
+for other values, load it once more under another name.
 
 Examples:
   lasthop cc load newzag
