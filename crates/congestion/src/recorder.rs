@@ -17,10 +17,12 @@
 
 mod ebpf;
 mod error;
+mod live;
 mod source;
 mod tracefs;
 
 pub use error::RecorderError;
+pub use live::watch;
 
 use capture::senders::log::{Record, Writer};
 use capture::senders::{Converted, Header, SCHEMA, SenderState, convert};
@@ -75,6 +77,13 @@ enum Way {
     Tracefs,
 }
 
+impl Way {
+    /// The one that this kernel has.
+    fn here() -> Self {
+        if ebpf::may_work() { Self::Ebpf } else { Self::Tracefs }
+    }
+}
+
 /// A recorder that runs; see the [module](self).
 #[must_use = "it records until it is stopped"]
 pub struct Recorder {
@@ -90,7 +99,7 @@ impl Recorder {
     /// [`RecorderError::Unavailable`] where this kernel does not show the states, or not to this user: a run can go on
     /// without. Others if the log cannot be written.
     pub fn start(options: Options) -> Result<Self, RecorderError> {
-        Self::start_by(options, if ebpf::may_work() { Way::Ebpf } else { Way::Tracefs })
+        Self::start_by(options, Way::here())
     }
 
     fn start_by(options: Options, way: Way) -> Result<Self, RecorderError> {

@@ -2,6 +2,7 @@
 
 pub mod arguments;
 mod listing;
+mod watch;
 
 use crate::link_command::Failure;
 use arguments::{CcArguments, CcVerb, LoadArguments};
@@ -14,6 +15,7 @@ pub fn run(arguments: &CcArguments) -> Result<i32, Failure> {
         CcVerb::List { json } => listing::list(*json),
         CcVerb::Load(arguments) => load(arguments),
         CcVerb::Unload { name } => unload(name),
+        CcVerb::Watch(arguments) => watch::watch(arguments),
         CcVerb::Info { name, json } => listing::info(name, *json),
     }
 }

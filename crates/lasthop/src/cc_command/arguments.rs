@@ -39,6 +39,8 @@ pub enum CcVerb {
         /// The name under which it is registered
         name: String,
     },
+    /// Show what senders measure and take losses for, at every acknowledgement
+    Watch(WatchArguments),
     /// Show one with its parameters
     Info {
         /// One that is loaded, or that can be
@@ -81,4 +83,39 @@ pub struct LoadArguments {
     /// With --default: those of this network namespace, by path, by name of `ip netns`, or by a process in it
     #[arg(long, value_name = "PATH|NAME|PID", requires = "default")]
     pub namespace: Option<String>,
+}
+
+/// `lasthop cc watch`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A row for each connection that has unacknowledged data and a congestion control of lasthop's: its
+window, the last, mean and deviation of the round-trip times that the detector sees, losses so far
+and how many of them were taken for wireless, and of the last one how many segments were lost, what
+it was taken for and who decided (detector, no-sample, timeout, local). Ctrl-C ends it. It needs
+root, and costs each acknowledgement about a quarter of a microsecond meanwhile.
+
+Examples:
+  lasthop cc watch
+  lasthop cc watch --namespace laboratory --every 0.2
+  lasthop cc watch --json > acks.jsonl            every state, with the columns of trace --senders
+  lasthop cc watch --json | jq 'select(.cc_verdict == \"wireless\") | .cwnd_segments'")]
+pub struct WatchArguments {
+    /// Connections with other congestion controls as well
+    #[arg(long)]
+    pub all: bool,
+    /// Those of this network namespace, by path, by name of `ip netns`, or by a process in it [default: this one]
+    #[arg(long, value_name = "PATH|NAME|PID")]
+    pub namespace: Option<String>,
+    /// Time between two tables, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds, conflicts_with = "json")]
+    pub every: f64,
+    /// Every state as a JSON object in a line of its own
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A time that can be waited for.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.05..=3600.0).contains(seconds));
+    seconds.ok_or_else(|| format!("`{text}` is no time from 0.05 to 3600 seconds"))
 }
