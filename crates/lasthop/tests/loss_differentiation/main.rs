@@ -1,0 +1,19 @@
+//! Loss differentiation in a kernel: what our congestion controls did in whole runs, held against the formulas, against Linux's own, and against
+//! what links really lost.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `recorded` | recorded states of senders agree with the oracle `ldas` at every ACK and every loss event |
+//! | `follow`, `rules`, `tally` | how one sender is followed |
+//! | `scenes`, `states` | plans, and the senders that they record |
+//!
+//! All of it goes by the virtual clock, whose kernel has the algorithms, and is skipped without it.
+
+mod follow;
+#[path = "../lab/mod.rs"]
+mod lab;
+mod recorded;
+mod rules;
+mod scenes;
+mod states;
+mod tally;
