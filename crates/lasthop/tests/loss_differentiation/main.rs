@@ -6,9 +6,11 @@
 //! | `recorded` | recorded states of senders agree with the oracle `ldas` at every ACK and every loss event |
 //! | `follow`, `rules`, `tally` | how one sender is followed |
 //! | `scenes`, `states` | plans, and the senders that they record |
+//! | `beside_linux` | newreno is reno, byte by byte; the others that Linux has as well come near to its own |
 //!
 //! All of it goes by the virtual clock, whose kernel has the algorithms, and is skipped without it.
 
+mod beside_linux;
 mod follow;
 #[path = "../lab/mod.rs"]
 mod lab;
