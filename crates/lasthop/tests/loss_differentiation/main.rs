@@ -7,6 +7,7 @@
 //! | `follow`, `rules`, `tally` | how one sender is followed |
 //! | `scenes`, `states` | plans, and the senders that they record |
 //! | `beside_linux` | newreno is reno, byte by byte; the others that Linux has as well come near to its own |
+//! | `truth` | verdicts beside what was really lost |
 //!
 //! All of it goes by the virtual clock, whose kernel has the algorithms, and is skipped without it.
 
@@ -19,3 +20,4 @@ mod rules;
 mod scenes;
 mod states;
 mod tally;
+mod truth;
