@@ -8,6 +8,8 @@
 //! | `scenes`, `states` | plans, and the senders that they record |
 //! | `beside_linux` | newreno is reno, byte by byte; the others that Linux has as well come near to its own |
 //! | `truth` | verdicts beside what was really lost |
+//! | `parameters` | parameters that plans set |
+//! | `own_control` | congestion controls of workloads |
 //!
 //! All of it goes by the virtual clock, whose kernel has the algorithms, and is skipped without it.
 
@@ -15,6 +17,8 @@ mod beside_linux;
 mod follow;
 #[path = "../lab/mod.rs"]
 mod lab;
+mod own_control;
+mod parameters;
 mod recorded;
 mod rules;
 mod scenes;
