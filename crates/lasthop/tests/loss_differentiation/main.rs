@@ -10,10 +10,12 @@
 //! | `truth` | verdicts beside what was really lost |
 //! | `parameters` | parameters that plans set |
 //! | `own_control` | congestion controls of workloads |
+//! | `coarse` | what a coarse clock costs |
 //!
 //! All of it goes by the virtual clock, whose kernel has the algorithms, and is skipped without it.
 
 mod beside_linux;
+mod coarse;
 mod follow;
 #[path = "../lab/mod.rs"]
 mod lab;
