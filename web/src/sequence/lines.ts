@@ -58,6 +58,11 @@ export function highest(chart: Chart, from: number, to: number): number {
   return high > 0 ? high : 1;
 }
 
+/** Where the axis ends: with marks there is more air, since those have a size. */
+function ceiling(chart: Chart, from: number, to: number): number {
+  return highest(chart, from, to) * (marksBetween(chart, from, to).length > 0 ? 1.12 : 1.05);
+}
+
 /** The marks between two times. */
 function marksBetween({ marks = [] }: Chart, from: number, to: number): Mark[] {
   return marks.filter(({ time }) => from <= time && time <= to);
@@ -136,7 +141,7 @@ export function chartScreen(chart: Chart, width: number, changed: (from: number,
           (self, key) => {
             if (key !== "x") return;
             const [from, to] = range(self);
-            const max = highest(chart, from, to) * 1.05;
+            const max = ceiling(chart, from, to);
             // uPlot forgets scales that are set while it tells of others.
             queueMicrotask(() => self.setScale("y", { min: 0, max }));
             element.dataset["range"] = `${from} ${to}`;
@@ -183,7 +188,7 @@ export function printChart(chart: Chart, from: number, to: number, width: number
     marginBottom: 42,
     style: { background: "none", fontSize: "12px", maxWidth: "none" },
     x: { domain: [from, to] },
-    y: { domain: [0, highest(chart, from, to) * 1.05] },
+    y: { domain: [0, ceiling(chart, from, to)] },
     marks: [
       Plot.axisX({ label: "time since the first packet (s)", labelAnchor: "center", labelArrow: "none" }),
       Plot.axisY({ label: chart.label, labelAnchor: "center", labelArrow: "none" }),

@@ -11,17 +11,24 @@ interface Row extends LossesOfCause {
   group: LossGroup;
 }
 
-/** What a group is of: its cell or level, and its congestion control. */
-function keys<Of>(page: Page, sum: Sum, group: (row: Of) => LossGroup): Column<Of>[] {
+/** What a group is of: its cell or level, and its congestion control unless a level says it already. */
+function keys<Of>(page: Page, sum: Sum, rows: readonly Of[], group: (row: Of) => LossGroup): Column<Of>[] {
+  const [control, ...levels] = allKeys(page, sum, group);
+  const said = levels.some(({ text }) => rows.every((row) => text(row) === group(row).congestion_control));
+  return control === undefined || said ? levels : [...levels, control];
+}
+
+/** The congestion control first. */
+function allKeys<Of>(page: Page, sum: Sum, group: (row: Of) => LossGroup): Column<Of>[] {
   const control: Column<Of> = { title: "Congestion control of the sender", text: (row) => group(row).congestion_control };
   const level = (factor: number, place: (group: LossGroup) => number): Column<Of> => ({
     title: page.factors[factor]?.title ?? "",
     text: (row) => levelName(page.factors, factor, place(group(row))),
   });
   if (sum === "together") return [control];
-  if (sum !== "cells") return [level(sum, ({ at }) => at ?? -1), control];
+  if (sum !== "cells") return [control, level(sum, ({ at }) => at ?? -1)];
   const cell = ({ at }: LossGroup) => page.cells[at ?? -1];
-  return [...page.factors.map((_, factor) => level(factor, (group) => cell(group)?.levels[factor] ?? -1)), control];
+  return [control, ...page.factors.map((_, factor) => level(factor, (group) => cell(group)?.levels[factor] ?? -1))];
 }
 
 function count<Of>(title: string, of: (row: Of) => number): Column<Of> {
@@ -44,7 +51,7 @@ function shares<Of>(title: string, of: (row: Of) => Share | null | undefined): C
     },
   });
   return [
-    part(title, (share) => number(share.of, 12), (share) => share.of),
+    part(title, ({ of, all }) => (all === 0 ? "–" : number(of, 12)), ({ of }) => of),
     part("%", ({ value }) => (value === null ? "–" : percent(value)), ({ value }) => value && value * 100),
     part(
       "95 % (Wilson)",
@@ -59,8 +66,8 @@ export function verdictTable(page: Page, losses: Losses, choice: Choice, sum: Su
   const rows: Row[] = groupsOf(page, losses, choice, sum).flatMap((group) => group.causes.map((row) => ({ ...row, group })));
   if (rows.length === 0) return null;
   const columns: Column<Row>[] = [
-    ...keys<Row>(page, sum, ({ group }) => group),
-    { title: "True cause", text: ({ cause }) => CAUSE_WORDS[cause], value: ({ cause }) => cause },
+    ...keys<Row>(page, sum, rows, ({ group }) => group),
+    { title: "True cause", text: ({ cause }) => CAUSE_WORDS[cause].replaceAll(" ", "\u00a0"), value: ({ cause }) => cause },
     ...shares<Row>("Taken for wireless", ({ wireless }) => wireless),
     ...shares<Row>("Taken for congestion", ({ congestion }) => congestion),
     count("Recoveries without a detector's verdict", ({ unjudged }) => unjudged),
@@ -75,7 +82,7 @@ export function countTable(page: Page, losses: Losses, choice: Choice, sum: Sum)
   const rows = groupsOf(page, losses, choice, sum).filter(({ counts }) => counts !== null);
   if (rows.length === 0) return null;
   const columns: Column<LossGroup>[] = [
-    ...keys<LossGroup>(page, sum, (group) => group),
+    ...keys<LossGroup>(page, sum, rows, (group) => group),
     count("Recoveries counted", ({ counts }) => counts?.right.all ?? 0),
     ...shares<LossGroup>("Right", ({ counts }) => counts?.right),
     { title: "Mean difference", numeric: true, text: ({ counts }) => fixed(counts?.mean, 2), value: ({ counts }) => counts?.mean },
