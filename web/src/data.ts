@@ -1,7 +1,7 @@
 // What crates/report wrote into the page; crates/report/src/page.rs and its neighbours say the same in Rust.
 
 /** The schema that this page draws. */
-export const SCHEMA = 3;
+export const SCHEMA = 4;
 
 export type Verdict = "good" | "overloaded" | "failed";
 
@@ -15,6 +15,8 @@ export interface Page {
   measures: Measure[];
   scatters: Scatter[];
   literature: Figure[];
+  /** `null` where no run has a loss event. */
+  losses: Losses | null;
   sequences: { plots: PackedSequence[]; notes: string[] };
   links: Links;
   overloaded: boolean;
@@ -158,6 +160,78 @@ export interface Figure {
   note: string;
 }
 
+/** Why something was lost, in truth, in the order in which they are shown. */
+export const CAUSES = ["wireless", "congestion", "outage", "mixed", "none"] as const;
+export type Cause = (typeof CAUSES)[number];
+
+/** What a sender takes a loss for. */
+export const TAKEN = ["wireless", "congestion"] as const;
+export type Taken = (typeof TAKEN)[number];
+
+/** What losses were taken for. */
+export interface Losses {
+  /** What the places of `bins` stand for; the first and the last one for all beyond as well. */
+  differences: number[];
+  good: CountedLosses;
+  all: CountedLosses | null;
+}
+
+export interface CountedLosses {
+  cells: LossGroup[];
+  /** For each factor. */
+  levels: LossGroup[][];
+  together: LossGroup[];
+}
+
+export interface LossGroup {
+  /** Place of the cell or level. */
+  at: number | null;
+  congestion_control: string;
+  /** Connections that were looked at. */
+  connections: number;
+  causes: LossesOfCause[];
+  counts: LossCounts | null;
+}
+
+export interface Share {
+  of: number;
+  all: number;
+  value: number | null;
+  interval: Interval | null;
+}
+
+export interface LossesOfCause extends Record<Taken, Share> {
+  cause: Cause;
+  unjudged: number;
+  timeouts: number;
+  reductions: number;
+}
+
+/** Lost segments as senders counted them, less those that were lost. */
+export interface LossCounts {
+  right: Share;
+  mean: number;
+  least: number;
+  greatest: number;
+  bins: number[];
+  shares: number[];
+}
+
+/** Loss events of a sender, an entry each in every list. */
+export interface PackedEvents {
+  time: number[];
+  kind: ("recovery" | "timeout" | "reduction")[];
+  cause: Cause[];
+  n: (number | null)[];
+  lost: number[];
+  verdict: (Taken | null)[];
+  reason: ("detector" | "no-sample" | "timeout" | "local" | null)[];
+  rtt_us: (number | null)[];
+  mean_ns: (number | null)[];
+  cwnd: number[];
+  ssthresh: (number | null)[];
+}
+
 /** Times and many numbers as differences: see sequence/unpack.ts. */
 export interface PackedSequence {
   run: number;
@@ -171,7 +245,7 @@ export interface PackedSequence {
   /** Rates in bit/s over time, of each bin and (`average`) from the first packet to its end; `null` if no data was sent. */
   throughput: { bin_us: number; end_us: number; sent: number[]; delivered: number[]; average: number[] } | null;
   /** Congestion window and threshold in segments, if they were recorded. */
-  windows: { time: number[]; cwnd: number[]; ssthresh: (number | null)[] } | null;
+  windows: { time: number[]; cwnd: number[]; ssthresh: (number | null)[]; events: PackedEvents | null } | null;
 }
 
 export interface Links {

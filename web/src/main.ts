@@ -11,6 +11,7 @@ import { type FigureParts, frame } from "./figures/frame";
 import { dotsOf, scatter } from "./figures/scatter";
 import { about, verdicts } from "./sections/about";
 import { controls, select } from "./sections/controls";
+import { losses } from "./sections/losses";
 import { sequences } from "./sections/sequences";
 import { cellTable } from "./tables/cells";
 import { linkTable } from "./tables/links";
@@ -31,13 +32,14 @@ interface Section {
 
 /** Of one run there is no distribution, and nothing to compare. */
 function sectionsOfOne(page: Page): Section[] {
-  const shown = sections(page).filter(({ id }) => id === "sequences" || id === "links");
+  const shown = sections(page).filter(({ id }) => ["losses", "sequences", "links"].includes(id));
   return [{ id: "measured", title: "Measured", draw: () => [measureTable(page)], nothing: "Nothing was measured." }, ...shown];
 }
 
 function sections(page: Page): Section[] {
   let dots: number | null | undefined;
   const graphs = sequences(page);
+  const events = page.losses === null ? null : losses(page, page.losses);
   return [
     {
       id: "boxes",
@@ -80,6 +82,7 @@ function sections(page: Page): Section[] {
       nothing: "There are no two levels to compare.",
     },
     { id: "literature", title: "Against the literature", still: true, draw: () => [literatureTable(page)], nothing: "The plan names no published figures." },
+    ...(events === null ? [] : [{ id: "losses", title: "What losses were taken for", draw: events, nothing: "" }]),
     { id: "sequences", title: "Time-sequence plots and throughput", still: true, draw: (_choice, width) => graphs(width), nothing: "" },
     { id: "links", title: "Links", draw: (choice) => [linkTable(page, choice)], nothing: "No counters of links were kept." },
   ];

@@ -18,6 +18,18 @@ export function symbol(place: number): (typeof SYMBOLS)[number] {
   return SYMBOLS[(place + round) % SYMBOLS.length] as (typeof SYMBOLS)[number];
 }
 
+/** Colours of the true causes of losses. */
+export const CAUSE = {
+  wireless: "#e69f00",
+  congestion: "#0072b2",
+  outage: "#cc79a7",
+  mixed: "#009e73",
+  none: "#8c8c8c",
+} as const;
+
+/** Symbols of what a sender took a loss for, for those who see no colours. */
+export const TAKEN_FOR = { wireless: "triangle", congestion: "square", none: "circle" } as const;
+
 /** Colours of the time-sequence plot. Its strokes are thin, so that the blue is one that stands out on both grounds. */
 export const SEQUENCE = {
   data: "#1f83cf",

@@ -28,6 +28,7 @@ export function example(): Page {
     measures: [],
     scatters: [],
     literature: [],
+    losses: null,
     sequences: { plots: [], notes: [] },
     links: { reasons: [], run: [], way: [], packets: [], bytes: [], delivered_bytes: [], lost: [], damaged: [], duplicated: [], reordered: [], delay_ms: [], waiting_ms: [] },
     overloaded: false,

@@ -3,6 +3,8 @@ import type { PackedSequence } from "../src/data";
 import { describe as words, layers, readable } from "../src/sequence/strokes";
 import { unpack, visibleBytes, within } from "../src/sequence/unpack";
 import { windows as windowChart } from "../src/sequence/windows";
+import { nearest } from "../src/sequence/marks";
+import { CAUSE } from "../src/palette";
 import { highest } from "../src/sequence/lines";
 import { bins, throughput } from "../src/sequence/throughput";
 
@@ -17,7 +19,15 @@ const packed: PackedSequence = {
   losses: { time: [83000], first: [525], length: [524], reason: [0], reasons: ["wireless error"] },
   marks: { time: [0], sequence: [0], text: ["SYN"] },
   throughput: { bin_us: 500_000, end_us: 1_100_000, sent: [25_152, 6_986], delivered: [8_384, 13_973], average: [8_384, 11_432] },
-  windows: { time: [500, 1500], cwnd: [10, 5], ssthresh: [null, 5] },
+  windows: {
+    time: [500, 1500],
+    cwnd: [10, 5],
+    ssthresh: [null, 5],
+    events: {
+      time: [2000, 500_000], kind: ["recovery", "timeout"], cause: ["wireless", "congestion"], n: [2, null], lost: [3, 1], verdict: ["congestion", null],
+      reason: ["detector", null], rtt_us: [53_000, null], mean_ns: [54_500_000, null], cwnd: [10, 5], ssthresh: [5, null],
+    },
+  },
 };
 
 test("differences become times in seconds and places in bytes", () => {
@@ -86,7 +96,7 @@ test("congestion windows have the times of the plot", () => {
 });
 
 test("the highest value between two times counts what a line comes from", () => {
-  const chart = windowChart({ ...unpack(packed), windows: { time: Float64Array.from([0, 1, 2]), cwnd: [10, 20, 5], ssthresh: [null, 7, 7] }, end: 3 });
+  const chart = windowChart({ ...unpack(packed), windows: { time: Float64Array.from([0, 1, 2]), cwnd: [10, 20, 5], ssthresh: [null, 7, 7], events: null }, end: 3 });
   if (chart === null) throw new Error("no chart");
   expect(highest(chart, 1.5, 3)).toBe(20);
   expect(highest(chart, 2, 3)).toBe(7);
@@ -102,4 +112,29 @@ test("throughput is steps in bins, and a line through the averages at their ends
   expect(chart?.lines[2]?.time).toEqual([0.5, 1.1]);
   expect(sequence.throughput && bins(sequence.throughput)).toBe("bins of 500 ms");
   expect(throughput(unpack({ ...packed, throughput: null }))).toBeNull();
+});
+
+test("each loss event is a mark with the colour of its cause and the symbol of its verdict", () => {
+  const [first, second] = windowChart(unpack(packed))?.marks ?? [];
+  expect(first).toMatchObject({ time: 0.002, value: 10, colour: CAUSE.wireless, symbol: "square" });
+  expect(first?.text.split("\n")).toEqual([
+    "recovery: wireless error, taken for congestion",
+    "n = 2, really lost: 3",
+    "decided by the detector",
+    "RTT 53.000 ms, mean 54.500 ms",
+    "window 10, threshold after it 5",
+    "at 0.002000 s",
+  ]);
+  expect(second).toMatchObject({ time: 0.502, value: 5, colour: CAUSE.congestion, symbol: "circle" });
+  expect(second?.text.split("\n")).toEqual(["timeout: queue, no verdict", "really lost: 1", "window 5, threshold after it not set", "at 0.502000 s"]);
+});
+
+test("marks count for the height of a chart, and the one on top is told", () => {
+  const mark = (time: number, value: number, text: string) => ({ time, value, colour: "#000", symbol: "circle" as const, text });
+  const marks = [mark(1, 30, "below"), mark(1, 30, "on top"), mark(2, 90, "later")];
+  const chart = { description: "", label: "", lines: [], marks, end: 3 };
+  expect(highest(chart, 0, 1.5)).toBe(30);
+  expect(highest(chart, 1.5, 3)).toBe(90);
+  expect(nearest(marks, ({ time }) => Math.abs(time - 1), 12)?.text).toBe("on top");
+  expect(nearest(marks, () => 13, 12)).toBeNull();
 });

@@ -18,6 +18,7 @@ pub mod difference;
 pub mod html;
 mod links;
 mod literature;
+mod losses;
 mod measure;
 mod open;
 mod page;

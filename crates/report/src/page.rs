@@ -6,6 +6,7 @@
 use crate::about::{self, About, Trouble};
 use crate::links::{self, Links};
 use crate::literature::{self, Figure};
+use crate::losses::{self, Losses};
 use crate::measure::{self, Measure};
 use crate::scatter::{self, Scatter};
 use crate::sequence::{self, Sequences};
@@ -13,7 +14,7 @@ use results::{Directory, Verdict};
 use serde::Serialize;
 
 /// Version of what the page reads: raised with every change, so that a page never draws what it does not know.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// What to put into a page.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +37,7 @@ pub struct Page {
     measures: Vec<Measure>,
     scatters: Vec<Scatter>,
     literature: Vec<Figure>,
+    losses: Option<Losses>,
     sequences: Sequences,
     links: Links,
     overloaded: bool,
@@ -90,6 +92,7 @@ impl Page {
             scatters: scatter::all(directory, &measures),
             measures,
             literature: literature::all(directory),
+            losses: losses::all(directory),
             sequences: sequence::all(directory, options.sequence_points),
             links: links::all(directory),
             overloaded: options.overloaded,

@@ -5,16 +5,18 @@
 //! one connection was seen: with both ends of a link captured this is the sender's, which lost segments have passed. Where
 //! none was lost the sender's is the one where acknowledgements take longer.
 
+mod events;
 mod pack;
 mod windows;
 
 use crate::page::known_runs;
 use pack::Sequence;
-use results::{Directory, RunRecord, Verdict};
+use results::{Connection, Directory, LossEvent, Protocol, RunRecord, Verdict};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use trace::analysis::{self, Options, Unwatched};
 use trace::row::ConnectionRow;
+use trace::sequence::Series;
 use trace::{TraceError, sequence};
 
 /// Most points of each sort (segments, acknowledgements, …) in a plot, however few plots there are.
@@ -38,6 +40,9 @@ pub(crate) struct Found {
     pub(crate) direction: usize,
 }
 
+/// A run that is drawn: its place, what is known of it, its connections.
+type Chosen<'a> = (usize, &'a RunRecord, &'a [Connection]);
+
 /// The plots of a campaign, with about `points` points in all.
 pub(crate) fn all(directory: &Directory, points: usize) -> Sequences {
     let chosen = chosen(directory);
@@ -47,8 +52,8 @@ pub(crate) fn all(directory: &Directory, points: usize) -> Sequences {
     }
     // Segments and acknowledgements are about as many, and all else is little.
     let limit = (points / chosen.len() / 2).clamp(sequence::thin::LEAST, MOST);
-    for &(run, record) in &chosen {
-        match plot(directory, run, record, limit) {
+    for &(run, record, connections) in &chosen {
+        match plot(directory, (run, record, connections), limit) {
             Ok(Some(plot)) => sequences.plots.push(plot),
             Ok(None) => sequences.notes.push(format!("{}: no TCP connection", record.captures.join(", "))),
             // The page may go to others: where the campaign lies is nobody's business.
@@ -70,14 +75,15 @@ pub(crate) fn all(directory: &Directory, points: usize) -> Sequences {
 }
 
 /// Of each cell the first good run with a capture, or the first with a capture; with the places of the runs.
-fn chosen(directory: &Directory) -> Vec<(usize, &RunRecord)> {
-    let runs = known_runs(directory).enumerate().map(|(place, (cell, run, _))| (cell, place, run));
-    let captured: Vec<_> = runs.filter(|(_, _, run)| !run.captures.is_empty()).collect();
+fn chosen(directory: &Directory) -> Vec<Chosen<'_>> {
+    let runs = known_runs(directory).enumerate();
+    let runs = runs.map(|(place, (cell, run, connections))| (cell, (place, run, connections)));
+    let captured: Vec<_> = runs.filter(|(_, (_, run, _))| !run.captures.is_empty()).collect();
     let cells = 0..directory.manifest.cells.len();
     let of = |cell| {
-        let all = || captured.iter().filter(move |(of, _, _)| *of == cell);
-        let good = all().find(|(_, _, run)| run.verdict == Verdict::Good);
-        good.or_else(|| all().next()).map(|&(_, place, run)| (place, run))
+        let all = || captured.iter().filter(move |(of, _)| *of == cell);
+        let good = all().find(|(_, (_, run, _))| run.verdict == Verdict::Good);
+        good.or_else(|| all().next()).map(|&(_, chosen)| chosen)
     };
     cells.filter_map(of).collect()
 }
@@ -85,8 +91,7 @@ fn chosen(directory: &Directory) -> Vec<(usize, &RunRecord)> {
 /// The plot of a run; `None` if its captures have no TCP connection.
 fn plot(
     directory: &Directory,
-    run: usize,
-    record: &RunRecord,
+    (run, record, connections): Chosen<'_>,
     limit: usize,
 ) -> Result<Option<Sequence>, TraceError> {
     let Some(found) = largest(&directory.path, &record.captures)? else { return Ok(None) };
@@ -101,9 +106,19 @@ fn plot(
     let series = &read.series[found.direction];
     let mut plot = Sequence::of(run, series);
     for senders in &record.senders {
-        plot.windows = windows::read(&directory.path.join(senders), &read, series, limit)?;
+        let losses = losses(connections, series);
+        plot.windows = windows::read(&directory.path.join(senders), &read, series, losses, limit)?;
     }
     Ok(Some(plot))
+}
+
+/// Loss events of the sender of a series; `None` if they were not looked for, and where several connections of the run have its ports, since
+/// results name nodes and captures addresses.
+fn losses<'a>(connections: &'a [Connection], series: &Series) -> Option<&'a [LossEvent]> {
+    let is_it = |row: &&Connection| (row.from_port, row.to_port) == (series.from.port(), series.to.port());
+    let mut rows = connections.iter().filter(|row| row.protocol == Protocol::Tcp).filter(is_it);
+    let row = rows.next().filter(|_| rows.next().is_none())?;
+    row.losses.as_deref()
 }
 
 /// The connection with the most segments of data in one direction, in any of the captures.

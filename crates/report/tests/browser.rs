@@ -88,8 +88,18 @@ fn well_formed(browser: &mut Browser, svg: &str) -> Value {
 fn every_section_is_there_and_nothing_is_fetched() {
     let folder = tempfile::tempdir().expect("a folder");
     let Some(mut browser) = opened(folder.path()) else { return };
-    let sections =
-        ["about", "verdicts", "boxes", "scatter", "cells", "tests", "literature", "sequences", "links"];
+    let sections = [
+        "about",
+        "verdicts",
+        "boxes",
+        "scatter",
+        "cells",
+        "tests",
+        "literature",
+        "losses",
+        "sequences",
+        "links",
+    ];
     for section in sections {
         let text = browser.evaluate(&format!("document.getElementById({section:?})?.innerText.length ?? 0"));
         assert!(text.as_u64() > Some(20), "section {section} has {text} letters");
@@ -234,6 +244,67 @@ fn a_mark_tells_why_a_segment_was_lost() {
     assert!(first.is_some_and(|first| (40..45).any(|segment| first == 1 + segment * 524)), "{told}");
 }
 
+/// The shares that the page draws and prints are those that were computed, for whatever it sums over.
+#[test]
+fn the_reader_chooses_what_loss_events_are_summed_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(mut browser) = opened(folder.path()) else { return };
+    let rows = "document.querySelectorAll('#losses [data-name=losses-taken-for] tbody tr').length";
+    let dots = "document.querySelectorAll('#losses .share circle').length";
+    // Two causes in lite-2 and five in lite-4, of three congestion controls, of which one judges.
+    assert_eq!((browser.evaluate(rows), browser.evaluate(dots)), (21.into(), 7.into()));
+    choose(&mut browser, "losses-sum", "all cells of each level: Congestion control");
+    assert_eq!((browser.evaluate(rows), browser.evaluate(dots)), (15.into(), 5.into()));
+    let row = "[...document.querySelectorAll('#losses [data-name=losses-taken-for] tbody tr:nth-child(11) td')].map(cell => cell.textContent)";
+    let wilson = results::statistics::wilson(20, 40, 0.95).expect("an interval");
+    let interval = format!("{:.1} to {:.1}", wilson.low * 100.0, wilson.high * 100.0);
+    let expected =
+        ["newzag", "wireless\u{a0}error", "20", "50.0", &interval, "20", "50.0", &interval, "0", "0", "0"];
+    assert_eq!(browser.evaluate(row), json!(expected));
+    browser.evaluate("document.getElementById('level-1-2').click()");
+    assert_eq!(browser.evaluate(rows), 10, "without newzag");
+    assert_eq!(browser.evaluate(dots), 0);
+    assert_eq!(complaints(&browser), Vec::<String>::new());
+}
+
+/// The first loss event is at 0.85 s, when the window had 12 segments.
+#[test]
+fn a_mark_tells_what_a_loss_was_taken_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(mut browser) = opened(folder.path()) else { return };
+    choose(&mut browser, "sequence-first", "loss=lite-4, cc=newzag, repetition 0");
+    let plot = "#sequences figure[data-name=congestion-window] .sequence";
+    let place = browser.evaluate(&format!(
+        "{{ const plot = document.querySelector({plot:?});
+            const over = plot.querySelector('.u-over');
+            over.scrollIntoView({{ block: 'center' }});
+            const box = over.getBoundingClientRect();
+            const [from, to] = plot.dataset.range.split(' ').map(Number);
+            [box.left + box.width * (0.85 - from) / (to - from), box.top, box.height] }}"
+    ));
+    let [x, top, height] = [0, 1, 2].map(|part| place[part].as_f64().expect("a number"));
+    let told = (0..30).find_map(|step| {
+        let event = json!({ "type": "mouseMoved", "x": x, "y": top + height * f64::from(step) / 30.0 });
+        browser.call("Input.dispatchMouseEvent", &event);
+        browser.evaluate(DRAWN);
+        let text = browser.evaluate(&format!(
+            "document.querySelector({plot:?}).querySelector('.tip:not([hidden])')?.textContent ?? ''"
+        ));
+        text.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+    });
+    let expected = "recovery: wireless error, taken for wireless\nn = 5, really lost: 5\ndecided by the detector\n\
+                    RTT 158.250 ms, mean 164.000 ms\nwindow 12, threshold after it 9\nat 0.850000 s";
+    assert_eq!(told.as_deref(), Some(expected));
+
+    // A triangle for each of three verdicts of wireless, and eight events in all.
+    let svg = saved(&mut browser, "#sequences figure[data-name=congestion-window]");
+    let marks = svg.split("<g stroke=\"currentColor\" stroke-width=\"1\">").nth(1).expect("marks");
+    let marks = marks.split("</g>").next().expect("the end of the group");
+    assert_eq!(marks.matches("<path").count(), 8, "{marks}");
+    assert_eq!(marks.matches("#e69f00").count(), 2, "wireless errors: {marks}");
+    assert_eq!(complaints(&browser), Vec::<String>::new());
+}
+
 #[test]
 fn every_figure_can_be_saved_as_svg() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -242,6 +313,8 @@ fn every_figure_can_be_saved_as_svg() {
         ("#boxes figure", "rect", 10),
         ("#scatter figure", "path", 80),
         ("#literature", "rect", 10),
+        ("#losses figure[data-name=losses-taken-for]", "circle", 7),
+        ("#losses figure[data-name=losses-counted]", "rect", 6),
         ("#sequences figure[data-name=time-sequence]", "path", 10),
         ("#sequences figure[data-name=throughput]", "path", 5),
     ] {
@@ -260,8 +333,9 @@ fn with_a_fragment_the_page_is_its_figures_as_files() {
     let files =
         "[...document.querySelectorAll('[data-file]')].map(file => [file.dataset.file, file.textContent])";
     let read = |browser: &mut Browser| -> Vec<(String, String)> {
-        browser.evaluate("location.hash = '#figures'; location.reload()");
-        let drawn = "document.readyState === 'complete' && document.querySelectorAll('[data-file]').length";
+        // The page that goes has figures as well, and must not be asked.
+        browser.evaluate("window.gone = true; location.hash = '#figures'; location.reload()");
+        let drawn = "window.gone ? 0 : document.readyState === 'complete' && document.querySelectorAll('[data-file], .error').length";
         while browser.evaluate(drawn).as_u64().unwrap_or(0) == 0 {}
         serde_json::from_value(browser.evaluate(files)).expect("names and texts")
     };
@@ -272,6 +346,11 @@ fn with_a_fragment_the_page_is_its_figures_as_files() {
         "boxes-retransmission-rate.svg",
         "goodput-retransmissions.svg",
         "literature.svg",
+        "losses-taken-for.svg",
+        "losses-counted.svg",
+        "losses-taken-for-by-cc.svg",
+        "losses-taken-for-all.svg",
+        "congestion-window-loss-lite-4-cc-newzag-0.svg",
         "time-sequence-loss-lite-4-cc-reno-0.svg",
         "throughput-loss-lite-4-cc-reno-0.svg",
     ] {

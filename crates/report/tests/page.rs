@@ -3,7 +3,9 @@
 mod synthetic;
 
 use report::{Options, Page, html, open};
-use results::statistics::{Bootstrap, Distribution, Estimator, effect, holm, mann_whitney, ols, stream};
+use results::statistics::{
+    Bootstrap, Distribution, Estimator, effect, holm, mann_whitney, ols, stream, wilson,
+};
 use results::{Directory, Metric, cell_values, compare};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -170,6 +172,104 @@ fn of_each_cell_one_capture_is_drawn_with_the_losses_of_its_event_log() {
     }
     let reasons = &plots[6]["losses"]["reasons"];
     assert_eq!(reasons[0], "wireless error (link wlan, stage errors)");
+}
+
+/// Per connection of `newzag`: one wireless loss taken for wireless and one taken for congestion. One run of cell 8's neighbour was
+/// overloaded, none of its own.
+#[test]
+fn verdicts_are_counted_beside_true_causes_by_cell_level_and_together() {
+    let (_folder, directory, page) = page();
+    let losses = &page["losses"];
+    let cells = losses["good"]["cells"].as_array().expect("groups");
+    assert_eq!(cells.len(), 9, "a congestion control a cell");
+    let group = &cells[8];
+    assert_eq!((&group["at"], &group["congestion_control"]), (&8.into(), &"newzag".into()));
+    let causes: Vec<_> =
+        group["causes"].as_array().expect("causes").iter().map(|row| &row["cause"]).collect();
+    assert_eq!(causes, ["wireless", "congestion", "outage", "mixed", "none"]);
+    let wireless = &group["causes"][0]["wireless"];
+    let interval = wilson(10, 20, 0.95).expect("an interval");
+    assert_eq!(
+        (&wireless["of"], &wireless["all"], &wireless["value"]),
+        (&10.into(), &20.into(), &0.5.into())
+    );
+    assert_eq!(wireless["interval"], serde_json::to_value(interval).expect("JSON"));
+    assert_eq!(group["causes"][1]["timeouts"], 7, "three of ten connections end before their seventh loss");
+    assert_eq!(group["causes"][4]["reductions"], 4);
+
+    // Nobody judged those of Reno, and they are there nevertheless.
+    let reno = &cells[6]["causes"][0];
+    assert_eq!(
+        (&reno["wireless"]["all"], &reno["unjudged"], &reno["wireless"]["value"]),
+        (&0.into(), &20.into(), &Value::Null)
+    );
+    assert_eq!(cells[6]["counts"], Value::Null);
+    assert_eq!(cells[2]["causes"], serde_json::json!([]), "looked at, and nothing was lost");
+
+    let by_loss = losses["good"]["levels"][0].as_array().expect("groups");
+    assert_eq!(by_loss.len(), 9, "three levels, three congestion controls");
+    let by_control = losses["good"]["levels"][1].as_array().expect("groups");
+    assert_eq!(by_control.len(), 3);
+    assert_eq!(
+        (&by_control[2]["at"], &by_control[2]["causes"][0]["wireless"]["all"]),
+        (&2.into(), &40.into())
+    );
+    assert_eq!(losses["good"]["together"][2]["causes"], by_control[2]["causes"]);
+
+    // Cell 7 had an overloaded run.
+    let connections = |key: &str| losses[key]["cells"][7]["connections"].clone();
+    assert_eq!([connections("good"), connections("all")], [9, 10]);
+
+    let counts = &group["counts"];
+    let (bins, differences) =
+        (counts["bins"].as_array().expect("bins"), losses["differences"].as_array().expect("them"));
+    assert_eq!(bins.len(), differences.len());
+    assert_eq!((&differences[0], &bins[0]), (&(-5).into(), &10.into()), "1 counted, 9 lost");
+    assert_eq!((&counts["least"], &counts["greatest"]), (&(-8).into(), &1.into()));
+    let right = cell_values(&directory, 8, Metric::CountedRight, None, false);
+    let share = counts["right"]["value"].as_f64().expect("a share");
+    assert!(
+        (share * 100.0 - right.iter().sum::<f64>() / 10.0).abs() < 1e-9,
+        "all connections have as many recoveries"
+    );
+}
+
+/// Where nothing was looked at, there is no such section.
+#[test]
+fn without_loss_events_there_are_none() {
+    let (_folder, mut directory, _) = page();
+    for connection in directory.connections.iter_mut().flatten() {
+        connection.losses = connection.losses.as_ref().map(|_| Vec::new());
+    }
+    let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+    assert_eq!(page["losses"], Value::Null);
+}
+
+#[test]
+fn loss_events_have_the_times_of_the_window_that_they_are_marked_in() {
+    let (_folder, mut directory, page) = page();
+    let windows = &page["sequences"]["plots"][8]["windows"];
+    let events = &windows["events"];
+    // The first packet is that of time 0.
+    assert_eq!((&events["time"][0], &events["time"][1]), (&850_000.into(), &450_000.into()));
+    assert_eq!(events["cause"].as_array().map(Vec::len), Some(8));
+    assert_eq!(
+        (&events["n"][2], &events["lost"][2], &events["verdict"][2]),
+        (&3.into(), &4.into(), &"congestion".into())
+    );
+    assert_eq!(
+        (&events["kind"][6], &events["n"][6], &events["reason"][6]),
+        (&"timeout".into(), &Value::Null, &"timeout".into())
+    );
+    assert_eq!((&events["rtt_us"][0], &events["mean_ns"][0]), (&158_250.into(), &164_000_000.into()));
+    assert_eq!((&windows["ssthresh"][0], &events["ssthresh"][0]), (&Value::Null, &9.into()));
+
+    // Whose they are is not known if two connections have the ports.
+    let run = page["sequences"]["plots"][8]["run"].as_u64().expect("a place") as usize;
+    let twin = directory.connections[run][0].clone();
+    directory.connections[run].push(twin);
+    let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+    assert_eq!(page["sequences"]["plots"][8]["windows"]["events"], Value::Null);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 import { initial } from "../choice";
 import type { Page } from "../data";
+import { sums } from "../sections/losses";
 import { below } from "../sequence/charts";
 import { chart, names, timeSequence } from "../sequence/files";
 import { unpack, whole } from "../sequence/unpack";
@@ -9,6 +10,7 @@ import { literatureFile } from "../tables/literature";
 import { boxes } from "./boxes";
 import { type FigureParts, saved } from "./frame";
 import type { Saved } from "./paper";
+import { countedRight, takenFor } from "./losses";
 import { dotsOf, scatter } from "./scatter";
 
 /** Width of box plots and scatter plots in pixels, the same whatever the window has: a page's main column. */
@@ -26,10 +28,17 @@ export function allFigures(page: Page): Saved[] {
         ...page.scatters.map((of) => scatter(page, of, choice, dotsOf(choice), WIDTH)),
       ];
   return distinct([
-    ...figures.filter((parts) => parts !== null).map(saved),
+    ...[...figures, ...losses(page)].filter((parts) => parts !== null).map(saved),
     ...(page.literature.length > 0 ? [literatureFile(page)] : []),
     ...sequences(page),
   ]);
+}
+
+/** What losses were taken for, summed in every way. */
+function losses(page: Page): (FigureParts | null)[] {
+  const [of, choice] = [page.losses, initial(page)];
+  if (of === null) return [];
+  return sums(page).flatMap(([sum]) => [takenFor(page, of, choice, sum, WIDTH), countedRight(page, of, choice, sum, WIDTH)]);
 }
 
 /** The plots of each run, from its first packet to its last one. */

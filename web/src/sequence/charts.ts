@@ -3,6 +3,7 @@
 import type { Legend } from "../figures/paper";
 import { SEQUENCE } from "../palette";
 import type { Chart } from "./lines";
+import { markLegend } from "./marks";
 import { bins, throughput } from "./throughput";
 import type { Sequence } from "./unpack";
 import { windows } from "./windows";
@@ -22,6 +23,12 @@ const ABOUT_THROUGHPUT =
   "Payload: sent, again too, and delivered, each byte when an acknowledgement or a SACK first told of it. Without SACK all " +
   "bytes behind a hole count when it is filled. A bin is no shorter than five data segments take on average.";
 
+const ABOUT_WINDOW = "Congestion window of the sender.";
+
+const ABOUT_EVENTS =
+  "Each loss event is marked at the window before it: the colour is what really lost the packets, the symbol what the sender took that for. " +
+  "A timeout stands where the last segment before it came. Point at a mark to read the rest.";
+
 /** The charts of a run that there is something for. */
 export function below(sequence: Sequence): Below[] {
   const entry = (name: string, colour: string, path = STEP) => ({ name, colour, path, line: 1.75 });
@@ -36,8 +43,11 @@ export function below(sequence: Sequence): Below[] {
     all.push({ kind: "throughput", chart: rates, legend, caption: ABOUT_THROUGHPUT });
   }
   if (states !== null) {
-    const legend = [entry("congestion window", SEQUENCE.cwnd), entry("slow start threshold", SEQUENCE.ssthresh)];
-    all.push({ kind: "congestion-window", chart: states, legend, caption: "Congestion window of the sender." });
+    const legend: Legend = [entry("congestion window", SEQUENCE.cwnd), entry("slow start threshold", SEQUENCE.ssthresh)];
+    const events = sequence.windows?.events ?? null;
+    if (events !== null) legend.push(...markLegend());
+    const caption = events === null ? ABOUT_WINDOW : `${ABOUT_WINDOW} ${ABOUT_EVENTS}`;
+    all.push({ kind: "congestion-window", chart: states, legend, caption });
   }
   return all;
 }

@@ -4,8 +4,10 @@ import * as Plot from "@observablehq/plot";
 import uPlot from "uplot";
 import { h, svg } from "../dom";
 import { number } from "../units";
+import { symbolPath } from "../figures/symbols";
+import { type Mark, nearest, RADIUS, RING } from "./marks";
 import { steps } from "./path";
-import type { Screen } from "./screen";
+import { type Screen, showTip } from "./screen";
 import { whole } from "./unpack";
 
 const HEIGHT = 200;
@@ -17,6 +19,8 @@ export interface Chart {
   /** Beside the axis. */
   label: string;
   lines: Line[];
+  /** Above the lines. */
+  marks?: readonly Mark[];
   /** When the connection ends; steps go on until then. */
   end: number;
 }
@@ -50,7 +54,41 @@ export function highest(chart: Chart, from: number, to: number): number {
   for (const line of chart.lines) {
     for (const { value } of between(dots(line, chart.end), from, to, line.shape)) high = Math.max(high, value);
   }
+  for (const { value } of marksBetween(chart, from, to)) high = Math.max(high, value);
   return high > 0 ? high : 1;
+}
+
+/** Where the axis ends: with marks there is more air, since those have a size. */
+function ceiling(chart: Chart, from: number, to: number): number {
+  return highest(chart, from, to) * (marksBetween(chart, from, to).length > 0 ? 1.12 : 1.05);
+}
+
+/** The marks between two times. */
+function marksBetween({ marks = [] }: Chart, from: number, to: number): Mark[] {
+  return marks.filter(({ time }) => from <= time && time <= to);
+}
+
+/** Paints the marks into a plot. */
+function paint(plot: uPlot, chart: Chart, from: number, to: number, ink: string): void {
+  const { ctx, bbox } = plot;
+  const ratio = uPlot.pxRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  for (const { time, value, colour, symbol } of marksBetween(chart, from, to)) {
+    ctx.save();
+    ctx.translate(plot.valToPos(time, "x", true), plot.valToPos(value, "y", true));
+    ctx.scale(ratio, ratio);
+    const outline = new Path2D(symbolPath(symbol, RADIUS));
+    ctx.fillStyle = colour;
+    ctx.fill(outline);
+    ctx.strokeStyle = ink;
+    ctx.lineWidth = RING;
+    ctx.stroke(outline);
+    ctx.restore();
+  }
+  ctx.restore();
 }
 
 /** Those that the part of a line between two times goes through. */
@@ -74,6 +112,13 @@ export function chartScreen(chart: Chart, width: number, changed: (from: number,
     const common: uPlot.Series = { stroke: colour, width, points: { show: false }, spanGaps: true };
     return shape === "step" ? { ...common, paths: step } : common;
   };
+  const tip = h("div", { class: "tip", hidden: true });
+  const point = (self: uPlot) => {
+    const { left = -1, top = -1 } = self.cursor;
+    const far = ({ time, value }: Mark) => Math.hypot(self.valToPos(time, "x") - left, self.valToPos(value, "y") - top);
+    const mark = left < 0 ? null : nearest(marksBetween(chart, ...range(self)), far, 12);
+    showTip(self, tip, mark?.text ?? null);
+  };
   const tables = chart.lines.map((line) => {
     const drawn = dots(line, chart.end);
     return [drawn.map(({ time }) => time), drawn.map(({ value }) => value)] as uPlot.AlignedData;
@@ -96,18 +141,21 @@ export function chartScreen(chart: Chart, width: number, changed: (from: number,
           (self, key) => {
             if (key !== "x") return;
             const [from, to] = range(self);
-            const max = highest(chart, from, to) * 1.05;
+            const max = ceiling(chart, from, to);
             // uPlot forgets scales that are set while it tells of others.
             queueMicrotask(() => self.setScale("y", { min: 0, max }));
             element.dataset["range"] = `${from} ${to}`;
             changed(from, to);
           },
         ],
+        draw: [(self) => paint(self, chart, ...range(self), ink())],
+        setCursor: [point],
       },
     },
     uPlot.join(tables),
     element,
   );
+  plot.over.append(tip);
   const zoom = (from: number, to: number) => {
     const wide = Math.max(Math.min(to - from, all[1] - all[0]), chart.end / 1e6);
     const start = Math.min(Math.max(from, all[0]), all[1] - wide);
@@ -115,6 +163,11 @@ export function chartScreen(chart: Chart, width: number, changed: (from: number,
   };
   zoom(...all);
   return { element, range: () => range(plot), zoom, destroy: () => plot.destroy() };
+}
+
+/** What prints on the same quarter of a pixel is drawn once. */
+function quarter(value: number): number {
+  return Math.round(value * 4) / 4;
 }
 
 /** The same between two times as a drawing for papers. */
@@ -135,12 +188,22 @@ export function printChart(chart: Chart, from: number, to: number, width: number
     marginBottom: 42,
     style: { background: "none", fontSize: "12px", maxWidth: "none" },
     x: { domain: [from, to] },
-    y: { domain: [0, highest(chart, from, to) * 1.05] },
+    y: { domain: [0, ceiling(chart, from, to)] },
     marks: [
       Plot.axisX({ label: "time since the first packet (s)", labelAnchor: "center", labelArrow: "none" }),
       Plot.axisY({ label: chart.label, labelAnchor: "center", labelArrow: "none" }),
       Plot.frame({ stroke: "currentColor", strokeOpacity: 0.4 }),
       ...chart.lines.map(drawn),
+      (_index, { x, y }) => {
+        const all = marksBetween(chart, from, to).map(({ time, value, colour, symbol }) => ({
+          at: `translate(${quarter(Number(x?.(time)))},${quarter(Number(y?.(value)))})`,
+          fill: colour,
+          d: symbolPath(symbol, RADIUS),
+        }));
+        const once = new Map(all.map((mark) => [`${mark.at} ${mark.fill} ${mark.d}`, mark]));
+        const drawn = [...once.values()].map(({ at, fill, d }) => svg("path", { d, transform: at, fill }));
+        return drawn.length === 0 ? null : svg("g", { stroke: "currentColor", "stroke-width": RING }, ...drawn);
+      },
     ],
   });
   return drawing as SVGSVGElement;

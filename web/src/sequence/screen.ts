@@ -147,6 +147,17 @@ function paint(plot: uPlot, sequence: Sequence, ink: string): void {
   ctx.restore();
 }
 
+/** Shows a text beside the pointer, or nothing. */
+export function showTip(plot: uPlot, tip: HTMLElement, text: string | null): void {
+  const { left = -1, top = -1 } = plot.cursor;
+  tip.hidden = text === null;
+  tip.textContent = text;
+  const right = left > plot.over.clientWidth / 2;
+  tip.style.left = right ? "" : `${left + 14}px`;
+  tip.style.right = right ? `${plot.over.clientWidth - left + 14}px` : "";
+  tip.style.top = `${Math.min(top + 10, plot.over.clientHeight - tip.offsetHeight)}px`;
+}
+
 function point(plot: uPlot, sequence: Sequence, tip: HTMLElement): void {
   const { left, top } = plot.cursor;
   if (left === undefined || top === undefined || left < 0) {
@@ -160,10 +171,5 @@ function point(plot: uPlot, sequence: Sequence, tip: HTMLElement): void {
     const up = top > low ? top - low : top < high ? high - top : 0;
     return Math.hypot(across, up);
   });
-  tip.hidden = text === null;
-  tip.textContent = text;
-  const right = left > plot.over.clientWidth / 2;
-  tip.style.left = right ? "" : `${left + 14}px`;
-  tip.style.right = right ? `${plot.over.clientWidth - left + 14}px` : "";
-  tip.style.top = `${Math.min(top + 10, plot.over.clientHeight - 64)}px`;
+  showTip(plot, tip, text);
 }

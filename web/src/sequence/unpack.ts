@@ -1,6 +1,7 @@
 // Time-sequence data as it is drawn: times in seconds since the first packet, places in bytes of the stream. Pure.
 
 import type { PackedSequence } from "../data";
+import type { Events } from "./marks";
 
 export interface Sequence {
   run: number;
@@ -14,7 +15,7 @@ export interface Sequence {
   /** Rates in bit/s of bins of `bin` seconds, the last one until `end`; `average` from the first packet to the end of each. */
   throughput: { bin: number; end: number; sent: number[]; delivered: number[]; average: number[] } | null;
   /** Congestion window and threshold of the sender in segments at each change of one of them, if they were recorded. */
-  windows: { time: Float64Array; cwnd: number[]; ssthresh: (number | null)[] } | null;
+  windows: { time: Float64Array; cwnd: number[]; ssthresh: (number | null)[]; events: Events | null } | null;
   /** When the last thing happened. */
   end: number;
 }
@@ -49,6 +50,10 @@ function rates({ bin_us, end_us, ...rates }: NonNullable<PackedSequence["through
   return { ...rates, bin: bin_us / 1e6, end: end_us / 1e6 };
 }
 
+function windows({ events, ...of }: NonNullable<PackedSequence["windows"]>): NonNullable<Sequence["windows"]> {
+  return { ...of, time: times(of.time), events: events === null ? null : { ...events, time: times(events.time) } };
+}
+
 /** Makes the differences values again. */
 export function unpack(packed: PackedSequence): Sequence {
   const acks = times(packed.acks.time);
@@ -70,7 +75,7 @@ export function unpack(packed: PackedSequence): Sequence {
     },
     marks: { time: times(packed.marks.time), sequence: Float64Array.from(packed.marks.sequence), text: packed.marks.text },
     throughput: packed.throughput === null ? null : rates(packed.throughput),
-    windows: packed.windows === null ? null : { ...packed.windows, time: times(packed.windows.time) },
+    windows: packed.windows === null ? null : windows(packed.windows),
     end: 0,
   };
   const lists = [sequence.segments.time, acks, sequence.sacks.time, sequence.losses.time, sequence.marks.time];

@@ -2,8 +2,11 @@
 //!
 //! Only changes are kept. A threshold that is not known, or was not set yet, is empty: the line of the one before goes on.
 
+use super::events::Events;
 use super::pack::times;
+use capture::Time;
 use capture::senders::{INFINITE_SSTHRESH, Reader, SenderState};
+use results::LossEvent;
 use serde::Serialize;
 use std::path::Path;
 use trace::TraceError;
@@ -17,6 +20,8 @@ pub(super) struct Windows {
     cwnd: Vec<u32>,
     /// Segments.
     ssthresh: Vec<Option<u32>>,
+    /// The loss events of the connection, if they were looked for.
+    pub(super) events: Option<Events>,
 }
 
 /// A change of one of the two.
@@ -27,11 +32,13 @@ struct Change {
     ssthresh: Option<u32>,
 }
 
-/// Those of the sender of `series`, which is one of `connection`, in the table at `path`, with at most `limit` changes.
+/// Those of the sender of `series`, which is one of `connection`, in the table at `path`, with at most `limit` changes. `losses` are
+/// the loss events of that sender.
 pub(super) fn read(
     path: &Path,
     connection: &TimeSequence,
     series: &Series,
+    losses: Option<&[LossEvent]>,
     limit: usize,
 ) -> Result<Option<Windows>, TraceError> {
     let failed = |source| TraceError::Events { path: path.to_owned(), source };
@@ -48,7 +55,14 @@ pub(super) fn read(
             changes.extend(change(&state, time - start, changes.last()));
         }
     }
-    Ok(Windows::of(&changes, limit))
+    let events = losses.map(|losses| {
+        // Both count from the start of the run.
+        let since = |event: &LossEvent| {
+            started.at(Time::from_nanos(event.at_ns)).as_nanos().saturating_sub(connection.start_unix_ns)
+        };
+        Events::of(losses, since)
+    });
+    Ok(Windows::of(&changes, limit).map(|windows| Windows { events, ..windows }))
 }
 
 /// What is new after `before`, if something is.
@@ -72,6 +86,7 @@ impl Windows {
             time: times(left().map(|change| change.time_ns)),
             cwnd: left().map(|change| change.cwnd).collect(),
             ssthresh: left().map(|change| change.ssthresh).collect(),
+            events: None,
         })
     }
 }

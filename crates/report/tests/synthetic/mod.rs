@@ -2,6 +2,7 @@
 //! one overloaded run, and with texts that would like to be markup. The numbers resemble the UMTS figures of the TCP Lite work.
 
 pub mod download;
+pub mod losses;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -48,15 +49,16 @@ pub fn write(folder: &Path, seed: u64) {
         for repetition in 0..REPETITIONS {
             let mut ended = run(cell, repetition, &mut random);
             if repetition < CAPTURED {
-                record(folder, &mut ended.run, cell);
+                record(folder, &mut ended, cell);
             }
             journal.append(&ended).expect("a line");
         }
     }
 }
 
-/// Writes the capture and the event log of a run.
-fn record(folder: &Path, run: &mut RunRecord, cell: &Cell) {
+/// Writes the capture and the event log of a run; of `newzag` in `lite-4` the states of the sender as well.
+fn record(folder: &Path, ended: &mut RunEnded, cell: &Cell) {
+    let run = &mut ended.run;
     for kind in ["captures", "events"] {
         std::fs::create_dir_all(folder.join(kind)).expect("a folder");
     }
@@ -69,6 +71,12 @@ fn record(folder: &Path, run: &mut RunRecord, cell: &Cell) {
     };
     let seed = u64::from(run.cell);
     download::write(&folder.join(&capture), &folder.join(&events), run.started_unix_ns, seed, &lost);
+    if cell.level("loss") == Some("lite-4") && cell.level("cc") == Some("newzag") {
+        let senders = format!("events/{name}-senders.parquet");
+        let met = ended.connections[0].losses.as_deref().unwrap_or_default();
+        losses::write_senders(&folder.join(&senders), run.started_unix_ns, seed, met);
+        run.senders.push(senders);
+    }
     run.captures.push(capture);
     run.events.push(events);
 }
@@ -204,7 +212,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
         protocol: Protocol::Tcp,
         from: "server".into(),
         to: "host".into(),
-        from_port: 5001,
+        from_port: 80,
         to_port: 40_000 + repetition as u16,
         congestion_control: level("cc"),
         complete: !failed,
@@ -222,7 +230,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
         idle_max_ns: 400_000_000 * (1 + timeouts),
         wrong_bytes: None,
         misplaced: None,
-        losses: None,
+        losses: Some(losses::events(&level("loss"), &level("cc"), repetition)),
     };
     let down = counters("down", segments + retransmissions, retransmissions);
     RunEnded {
