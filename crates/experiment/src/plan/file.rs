@@ -76,8 +76,8 @@ pub struct ScenarioFile {
     pub stack: Option<Text>,
     /// By the kernel's name, such as `cubic` (default with `modern`) or `reno` (default with `2001`).
     pub congestion_control: Option<Text>,
-    /// Window that a receiver advertises at most, such as `32kB`; with `2001` it is 32 kB unless this says otherwise. With `modern` it may become what the window's scale
-    /// can say, up to twice as much, unless the sysctl `net.ipv4.tcp_moderate_rcvbuf` is 0.
+    /// Window that a receiver advertises at most, such as `32kB`; with `2001` it is 32 kB unless this says otherwise. With `modern` the kernel makes
+    /// of it what the window's scale can say, at least 64 kB (docs/limitations.md).
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,
@@ -115,8 +115,8 @@ pub struct NodeFile {
     pub stack: Option<Text>,
     /// By the kernel's name, such as `cubic` (default with `modern`) or `reno` (default with `2001`).
     pub congestion_control: Option<Text>,
-    /// Window that a receiver advertises at most, such as `32kB`; with `2001` it is 32 kB unless this says otherwise. With `modern` it may become what the window's scale
-    /// can say, up to twice as much, unless the sysctl `net.ipv4.tcp_moderate_rcvbuf` is 0.
+    /// Window that a receiver advertises at most, such as `32kB`; with `2001` it is 32 kB unless this says otherwise. With `modern` the kernel makes
+    /// of it what the window's scale can say, at least 64 kB (docs/limitations.md).
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,
