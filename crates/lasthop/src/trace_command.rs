@@ -1,6 +1,7 @@
-//! `lasthop trace`: the TCP connections of a capture, or the states of TCP senders.
+//! `lasthop trace`: the TCP connections of a capture, the states of TCP senders, or their loss events.
 
 pub mod arguments;
+mod losses;
 mod progress;
 mod senders;
 mod text;
@@ -21,7 +22,11 @@ const GRAPH: usize = 1_000_000;
 /// Reads the captures and prints or writes what is asked for.
 pub fn run(arguments: &TraceArguments) -> Result<i32, Failure> {
     let mut output = BufWriter::new(io::stdout().lock());
-    let print = if arguments.senders { senders::print } else { print };
+    let print = match arguments {
+        TraceArguments { senders: true, .. } => senders::print,
+        TraceArguments { losses: true, .. } => losses::print,
+        _ => print,
+    };
     match print(arguments, &mut output).and_then(|()| Ok(output.flush()?)) {
         // `lasthop trace ... | head` has seen enough.
         Err(failure) if is_broken_pipe(&failure) => Ok(0),

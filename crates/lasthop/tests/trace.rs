@@ -96,6 +96,138 @@ fn errors_name_the_file_and_the_way_out() {
     }
 }
 
+/// The stem of a run: two packets are lost, one by an error and one by a full queue, and a sender that takes both for wireless.
+fn run_with_losses(folder: &Path) -> PathBuf {
+    use capture::senders::{CongestionState, Header, Reason, SenderState, Verdict, Writer, log::Record};
+    use capture::{Direction, Fate, Flow, LinkId, Loss, Reason as Why, Sending, Span, Tail, Time, WallTime};
+    let stem = folder.join("c000-r00");
+    let started = WallTime::from_nanos(7);
+    let ends =
+        ["10.0.0.1:5000", "10.0.0.2:80"].map(|end| end.parse::<std::net::SocketAddr>().expect("an end"));
+
+    let fate = |at_ms: u64, sequence: u32, lost: Option<Loss>| {
+        let at = Time::from_nanos(at_ms * 1_000_000);
+        Fate {
+            link: LinkId(0),
+            direction: Direction::Down,
+            number: 0,
+            copy: false,
+            length: 152,
+            arrived: at,
+            sending: Sending { start: at, end: at },
+            left: at,
+            lost: lost.map(Why::Known),
+            stage: None,
+            channel: None,
+            bits_flipped: 0,
+            checksum_spoiled: false,
+            congestion_marked: false,
+            held: Span::ZERO,
+            overtaken: 0,
+            flow: Some(Flow {
+                source: ends[0].ip(),
+                destination: ends[1].ip(),
+                protocol: 6,
+                ports: Some((ends[0].port(), ends[1].port())),
+                tcp_sequence: Some(sequence),
+                payload: Some(100),
+            }),
+        }
+    };
+    let header = capture::Header::new("0.1.0", started, 1, Vec::new());
+    let output = std::fs::File::create(stem.with_extension("parquet")).expect("a file");
+    let mut table = capture::table::Writer::new(output).expect("a table");
+    for fate in [
+        fate(1, 1000, None),
+        fate(5, 1100, Some(Loss::Error)),
+        fate(6, 1200, None),
+        fate(50, 1300, Some(Loss::QueueFull)),
+        fate(51, 1400, None),
+    ] {
+        table.add(fate, &header).expect("a row");
+    }
+    table.finish(&header, &[], Tail::Complete).expect("an event log");
+
+    let header = Header {
+        schema: capture::senders::SCHEMA,
+        lasthop: "0.1.0".into(),
+        started,
+        seed: 1,
+        source: "test".into(),
+        nodes: vec!["server".into()],
+    };
+    let output = std::fs::File::create(folder.join("c000-r00-senders.parquet")).expect("a file");
+    let mut table = Writer::new(output, header).expect("a table");
+    let state = |at_ms: u64, snd_una, snd_nxt, state, events: u32| SenderState {
+        at: Time::from_nanos(at_ms * 1_000_000),
+        snd_una,
+        snd_nxt,
+        cwnd: 10,
+        ssthresh: Some(8),
+        state: Some(state),
+        loss: Some(capture::senders::LossState {
+            algorithm: capture::senders::Algorithm::NewZag,
+            mean_ns: 54_500_000,
+            dev_ns: 1_000_000,
+            rtt_us: 53_000,
+            samples: 9,
+            n: 1,
+            verdict: (events > 0).then_some(Verdict::Wireless),
+            reason: (events > 0).then_some(Reason::Detector),
+            base: 10,
+            events,
+            wireless: events,
+            ..capture::senders::LossState::NOTHING_YET
+        }),
+        ..SenderState::nothing_known(ends[0], ends[1])
+    };
+    for state in [
+        state(10, 1000, 1300, CongestionState::Open, 0),
+        state(20, 1100, 1300, CongestionState::Recovery, 1),
+        state(40, 1300, 1500, CongestionState::Open, 1),
+        state(60, 1300, 1500, CongestionState::Open, 1),
+        state(70, 1300, 1500, CongestionState::Recovery, 2),
+    ] {
+        table.add(Record::State(state)).expect("a row");
+    }
+    table.finish(Tail::Complete).expect("a table of senders");
+    stem
+}
+
+#[test]
+fn loss_events_are_printed_with_what_they_were_taken_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    run_with_losses(folder.path());
+    let run =
+        |arguments: &[&str]| lasthop(arguments).current_dir(folder.path()).output().expect("the binary runs");
+    let output = run(&["--losses", "--receiver", "c000-r00"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    insta::assert_snapshot!("trace_losses", text(&output.stdout));
+
+    let output = run(&["--losses", "--json", "--receiver", "c000-r00-senders.parquet", "c000-r00.parquet"]);
+    let line: serde_json::Value = serde_json::from_slice(&output.stdout).expect("an object");
+    let causes: Vec<_> = [0, 1].map(|event| &line["events"][event]["cause"]).into();
+    assert_eq!(causes, ["wireless", "congestion"]);
+    assert_eq!(line["verdicts"][1]["wireless"]["of"], 1);
+    assert_eq!(line["receiver"].as_array().map(Vec::len), Some(4));
+    assert_eq!(line["receiver"][0]["holes"], 2);
+
+    let output = run(&["--losses", "--csv", "c000-r00"]);
+    let csv = text(&output.stdout);
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+    assert!(csv.starts_with("from,to,at_ns,event,n,lost,cause,verdict,reason,rtt_us,"), "{csv}");
+    let first = "10.0.0.1:5000,10.0.0.2:80,10000000,recovery,1,1,wireless,wireless,detector,53000,54500000,1000000,10,8";
+    assert_eq!(csv.lines().nth(1), Some(first));
+
+    let output = run(&["--losses", "c001-r00"]);
+    assert!(
+        text(&output.stderr).contains("`c001-r00-senders.parquet` is not there"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(!run(&["--receiver", "c000-r00"]).status.success(), "without --losses there are no verdicts");
+}
+
 #[test]
 fn parquet_and_graphs_are_written() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -17,6 +17,9 @@ Examples:
   lasthop trace --parquet connections.parquet *.pcapng
   lasthop trace --xpl graphs --connection 1 x.pcapng
   lasthop trace --senders runs/NAME/TIME-SEED/events/c000-r00-senders.parquet > senders.csv
+  lasthop trace --losses runs/NAME/TIME-SEED/events/c000-r00
+  lasthop trace --losses --receiver events/c000-r00-senders.parquet events/c000-r00.parquet
+  lasthop trace --losses --csv runs/NAME/TIME-SEED/events/*-senders.parquet > losses.csv
   ssh host tcpdump -U -w - tcp | lasthop trace -")]
 pub struct TraceArguments {
     /// Captures; `-` is the standard input
@@ -26,6 +29,16 @@ pub struct TraceArguments {
     /// segment that reached a sender
     #[arg(long, conflicts_with_all = ["long", "json", "parquet", "xpl", "connection", "interface"])]
     pub senders: bool,
+    /// The files are runs (the stem of events/*-senders.parquet and events/*.parquet of a campaign, or the two tables): print
+    /// the loss events of each TCP sender, and what it took them for beside what they were
+    #[arg(long, conflicts_with_all = ["senders", "long", "parquet", "xpl", "connection", "interface"])]
+    pub losses: bool,
+    /// With --losses: the detectors of the literature at the receiver as well, replayed over the event log
+    #[arg(long, requires = "losses", conflicts_with = "csv")]
+    pub receiver: bool,
+    /// With --losses: a row for each loss event as CSV
+    #[arg(long, requires = "losses", conflicts_with = "json")]
+    pub csv: bool,
     /// Everything known of each connection, as `tcptrace -l` prints it, and round-trip times and retransmissions besides
     #[arg(short, long, conflicts_with = "json")]
     pub long: bool,

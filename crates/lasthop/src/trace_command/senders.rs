@@ -38,7 +38,7 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
 }
 
 /// The error of the output, so that a reader who has seen enough is known.
-fn io(error: csv::Error) -> Failure {
+pub(super) fn io(error: csv::Error) -> Failure {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error.into(),
         kind => format!("{kind:?}").into(),

@@ -15,7 +15,8 @@ use super::stream::{Placed, Stream};
 use super::{Confusion, Differences, Ends, LostPacket, LostPackets, Truth};
 use crate::TraceError;
 use capture::Time;
-use ldas::{Arrival, Detector, Judgement, Loss, Signal};
+pub use ldas::Detector;
+use ldas::{Algorithm, Arrival, Form, Judgement, Loss, Signal};
 use std::path::Path;
 
 /// A hole in what arrived.
@@ -29,6 +30,13 @@ pub struct Hole {
     pub truth: Truth,
     /// What each detector says, in the order in which they were given.
     pub judged: Vec<Judgement>,
+}
+
+/// The detectors that were published for receivers, as they were published and before their first packet.
+#[must_use]
+pub fn published() -> Vec<Detector> {
+    let receivers = Algorithm::ALL.into_iter().filter(|algorithm| algorithm.is_the_receivers());
+    receivers.map(|algorithm| Detector::new(algorithm, Form::Original)).collect()
 }
 
 /// Replays `detectors`, each as it is before its first packet, over the arrivals of a flow in the order of time. `lost` are the packets of
