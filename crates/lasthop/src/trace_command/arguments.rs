@@ -21,6 +21,7 @@ Examples:
   lasthop trace --losses --receiver events/c000-r00-senders.parquet events/c000-r00.parquet
   lasthop trace --losses --csv runs/NAME/TIME-SEED/events/*-senders.parquet > losses.csv
   ssh host tcpdump -U -w - tcp | lasthop trace -")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct TraceArguments {
     /// Captures; `-` is the standard input
     #[arg(required = true, value_name = "FILE")]

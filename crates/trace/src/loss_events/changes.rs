@@ -18,6 +18,7 @@ pub enum Kind {
     /// Its retransmission timer ran out.
     Timeout,
     /// It reduced its window without loss recovery: ECN, a full transmit queue, or a loss that a probe repaired.
+    #[serde(rename = "reduction")]
     Cwr,
 }
 
@@ -46,13 +47,13 @@ impl Kind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Recovery, Self::Timeout, Self::Cwr];
 
-    /// `recovery`, `timeout` or `cwr`.
+    /// `recovery`, `timeout` or `reduction`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Recovery => "recovery",
             Self::Timeout => "timeout",
-            Self::Cwr => "cwr",
+            Self::Cwr => "reduction",
         }
     }
 

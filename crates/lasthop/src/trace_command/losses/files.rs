@@ -70,8 +70,8 @@ mod tests {
     fn of(folder: &Path, names: &[&str]) -> Result<Vec<String>, String> {
         let paths: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let named = |run: &Files| format!("{} {}", name(&run.senders), name(&run.events));
-        runs(&paths).map(|runs| runs.iter().map(named).collect()).map_err(|error| error.to_string())
+        let both = |run: &Files| format!("{} {}", name(&run.senders), name(&run.events));
+        runs(&paths).map(|runs| runs.iter().map(both).collect()).map_err(|error| error.to_string())
     }
 
     #[test]

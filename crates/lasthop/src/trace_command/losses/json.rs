@@ -28,7 +28,7 @@ struct Line<'a> {
 #[derive(Debug, Clone, Serialize)]
 pub struct Event {
     at_ns: u64,
-    event: Kind,
+    kind: Kind,
     n: Option<u32>,
     lost: u32,
     cause: Cause,
@@ -54,7 +54,7 @@ impl From<&LossEvent> for Event {
         let sampled = judged.filter(|judged| judged.rtt_us > 0);
         Self {
             at_ns: change.at.as_nanos(),
-            event: change.kind,
+            kind: change.kind,
             n: judged.filter(|_| change.kind == Kind::Recovery).map(|judged| judged.n),
             lost: event.truth.segments,
             cause: event.truth.cause,

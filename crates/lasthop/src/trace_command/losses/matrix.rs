@@ -31,7 +31,7 @@ pub struct Row {
     congestion: Share,
     unjudged: u64,
     timeouts: u64,
-    cwr: u64,
+    reductions: u64,
 }
 
 /// Of what a detector judged, so much got a verdict: from `low` to `high` of it in 95 % of such runs (Wilson).
@@ -39,7 +39,7 @@ pub struct Row {
 pub struct Share {
     of: u64,
     all: u64,
-    share: Option<f64>,
+    value: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
 }
@@ -77,11 +77,11 @@ impl Matrix {
                 congestion: share(Verdict::Congestion),
                 unjudged: self.judged.count(cause, None),
                 timeouts: self.timeouts.count(cause, None),
-                cwr: self.reductions.count(cause, None),
+                reductions: self.reductions.count(cause, None),
             }
         };
         let all = Cause::ALL.into_iter().map(row);
-        all.filter(|row| row.wireless.all + row.unjudged + row.timeouts + row.cwr > 0).collect()
+        all.filter(|row| row.wireless.all + row.unjudged + row.timeouts + row.reductions > 0).collect()
     }
 }
 
@@ -91,7 +91,7 @@ impl From<trace::loss_events::Share> for Share {
         Self {
             of: share.of,
             all: share.all,
-            share: share.value(),
+            value: share.value(),
             low: interval.map(|interval| interval.low),
             high: interval.map(|interval| interval.high),
         }
@@ -101,7 +101,7 @@ impl From<trace::loss_events::Share> for Share {
 impl fmt::Display for Share {
     /// `12  80.0 % (54.8 to 93.0)`.
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Some(share), Some(low), Some(high)) = (self.share, self.low, self.high) else {
+        let (Some(share), Some(low), Some(high)) = (self.value, self.low, self.high) else {
             return write!(to, "{:>6}{:>24}", "-", "");
         };
         let interval = format!("({:.1} to {:.1})", low * 100.0, high * 100.0);
@@ -118,13 +118,13 @@ impl fmt::Display for Matrix {
         let (wireless, congestion) = ("wireless (95 %)", "congestion (95 %)");
         writeln!(
             to,
-            "  {:<12}{wireless:>22}{:8}{congestion:>22}{:8}{:>10}{:>9}{:>5}",
-            "true cause", "", "", "no verdict", "timeout", "cwr"
+            "  {:<12}{wireless:>22}{:8}{congestion:>22}{:8}{:>10}{:>9}{:>12}",
+            "true cause", "", "", "no verdict", "timeout", "reductions"
         )?;
         for row in rows {
-            let Row { cause, wireless, congestion, unjudged, timeouts, cwr } = row;
+            let Row { cause, wireless, congestion, unjudged, timeouts, reductions } = row;
             let name = cause.name();
-            writeln!(to, "  {name:<12}{wireless}{congestion}{unjudged:>10}{timeouts:>9}{cwr:>5}")?;
+            writeln!(to, "  {name:<12}{wireless}{congestion}{unjudged:>10}{timeouts:>9}{reductions:>12}")?;
         }
         Ok(())
     }

@@ -63,7 +63,7 @@ fn a_line_an_event() {
    76.000250  recovery  1     1  wireless    wireless    detector   105        84
   181.500000  recovery  7     6  mixed       congestion  detector    69        34
   182.000000  timeout   1     3  outage      congestion  timeout     34        17
-  190.000000  cwr       -     0  none        -           -            5  infinite
+  190.000000  reduction -     0  none        -           -            5  infinite
   191.000000  recovery  -     1  congestion  -           -            5         -
 ";
     assert_eq!(events(ENDS, &sample()), expected);
