@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 
 /// Names of the columns.
 const COLUMNS: [&str; 14] = [
-    "from", "to", "at_ns", "event", "n", "lost", "cause", "verdict", "reason", "rtt_us", "mean_ns", "dev_ns",
+    "from", "to", "at_ns", "kind", "n", "lost", "cause", "verdict", "reason", "rtt_us", "mean_ns", "dev_ns",
     "cwnd", "ssthresh",
 ];
 
