@@ -49,7 +49,7 @@ fn loaded_listed_made_a_default_and_unloaded() {
     let list: Value = serde_json::from_str(&list).expect("JSON");
     let loaded = list["loaded"].as_array().expect("root may look");
     let ours = loaded.iter().find(|one| one["name"] == *name.0).expect("it is listed");
-    let parameters = serde_json::json!({ "gain": 5, "quantum_us": 0, "wireless_percent": 80 });
+    let parameters = serde_json::json!({ "gain": 5, "per_ack": 0, "quantum_us": 0, "wireless_percent": 80 });
     assert_eq!((&ours["algorithm"], &ours["parameters"]), (&"newzag".into(), &parameters));
     assert_eq!(ours["users"], 1, "the namespace");
     assert!(list["allowed"].as_array().expect("a list").contains(&name.0.as_str().into()), "{list}");

@@ -215,7 +215,7 @@ fn loss_events_are_printed_with_what_they_were_taken_for() {
     let output = run(&["--losses", "--csv", "c000-r00"]);
     let csv = text(&output.stdout);
     assert_eq!(csv.lines().count(), 3, "{csv}");
-    assert!(csv.starts_with("from,to,at_ns,event,n,lost,cause,verdict,reason,rtt_us,"), "{csv}");
+    assert!(csv.starts_with("from,to,at_ns,kind,n,lost,cause,verdict,reason,rtt_us,"), "{csv}");
     let first = "10.0.0.1:5000,10.0.0.2:80,10000000,recovery,1,1,wireless,wireless,detector,53000,54500000,1000000,10,8";
     assert_eq!(csv.lines().nth(1), Some(first));
 

@@ -59,12 +59,12 @@ fn sample() -> Vec<LossEvent> {
 fn a_line_an_event() {
     let expected = "\
 10.0.0.1:5000 -> 10.0.0.2:80: 5 loss events
-    time [s]  event     n  lost  cause       verdict     reason    cwnd  ssthresh
-   76.000250  recovery  1     1  wireless    wireless    detector   105        84
-  181.500000  recovery  7     6  mixed       congestion  detector    69        34
-  182.000000  timeout   1     3  outage      congestion  timeout     34        17
-  190.000000  reduction -     0  none        -           -            5  infinite
-  191.000000  recovery  -     1  congestion  -           -            5         -
+    time [s]  event      n  lost  cause       verdict     reason    cwnd  ssthresh
+   76.000250  recovery   1     1  wireless    wireless    detector   105        84
+  181.500000  recovery   7     6  mixed       congestion  detector    69        34
+  182.000000  timeout    1     3  outage      congestion  timeout     34        17
+  190.000000  reduction  -     0  none        -           -            5  infinite
+  191.000000  recovery   -     1  congestion  -           -            5         -
 ";
     assert_eq!(events(ENDS, &sample()), expected);
     assert_eq!(events(ENDS, &[]), "10.0.0.1:5000 -> 10.0.0.2:80: 0 loss events\n");
