@@ -5,7 +5,7 @@
 //! run directory.
 
 mod accepting;
-mod losses;
+pub mod losses;
 mod network;
 mod observed;
 mod senders;

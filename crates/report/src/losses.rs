@@ -5,15 +5,10 @@
 //! over the cells of a level is the events, not the shares: a cell counts by how many losses it had.
 
 use crate::page::{has_overloaded, known_runs};
-use capture::Cause;
-use capture::senders::Verdict as Taken;
-use results::statistics::{Interval, wilson};
-use results::{Directory, LossEvent, LossKind, Verdict};
+use results::confusion::{OfCause, Share};
+use results::{Confusion, Directory, LossEvent, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Confidence of all intervals.
-const CONFIDENCE: f64 = 0.95;
 
 /// Differences in the count of lost segments that have a place of their own; beyond them is one more at each end.
 const EDGE: i64 = 5;
@@ -54,30 +49,6 @@ struct Group {
     counts: Option<Counts>,
 }
 
-/// Loss events of one true cause.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct OfCause {
-    cause: Cause,
-    /// Of the recoveries that a detector judged.
-    wireless: Share,
-    /// The others of them.
-    congestion: Share,
-    /// Recoveries that no detector judged.
-    unjudged: u64,
-    timeouts: u64,
-    /// Reductions of the window alone.
-    reductions: u64,
-}
-
-/// A share with its interval; both are `None` of nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-struct Share {
-    of: u64,
-    all: u64,
-    value: Option<f64>,
-    interval: Option<Interval>,
-}
-
 /// Lost segments as senders counted them when recovery began, less those that were really lost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Counts {
@@ -96,19 +67,8 @@ struct Counts {
 #[derive(Debug, Clone, Default)]
 struct Tally {
     connections: u64,
-    causes: BTreeMap<Cause, [u64; 5]>,
+    causes: Confusion,
     differences: BTreeMap<i64, u64>,
-}
-
-/// Where an event of a cause is counted: taken for wireless or for congestion, not judged, a timeout, a reduction.
-fn place(event: &LossEvent) -> usize {
-    match (event.kind, event.verdict) {
-        (LossKind::Recovery, Some(Taken::Wireless)) if event.by_detector() => 0,
-        (LossKind::Recovery, Some(Taken::Congestion)) if event.by_detector() => 1,
-        (LossKind::Recovery, _) => 2,
-        (LossKind::Timeout, _) => 3,
-        (LossKind::Reduction, _) => 4,
-    }
 }
 
 /// Those of a campaign; `None` where no run has a loss event.
@@ -167,7 +127,7 @@ fn groups(directory: &Directory, overloaded: bool, at: impl Fn(usize) -> Option<
         at,
         congestion_control: names[number].to_owned(),
         connections: tally.connections,
-        causes: tally.causes.iter().map(|(cause, counts)| OfCause::of(*cause, *counts)).collect(),
+        causes: tally.causes.rows(),
         counts: Counts::of(&tally.differences),
     };
     tallies.into_iter().map(group).collect()
@@ -177,33 +137,10 @@ impl Tally {
     /// Takes in a connection's loss events.
     fn add(&mut self, events: &[LossEvent]) {
         self.connections += 1;
-        for event in events {
-            self.causes.entry(event.cause).or_default()[place(event)] += 1;
-            if let Some(n) = event.n.filter(|_| event.kind == LossKind::Recovery) {
-                *self.differences.entry(i64::from(n) - i64::from(event.lost)).or_default() += 1;
-            }
+        self.causes.extend(events);
+        for difference in events.iter().filter_map(LossEvent::difference) {
+            *self.differences.entry(difference).or_default() += 1;
         }
-    }
-}
-
-impl OfCause {
-    fn of(cause: Cause, [wireless, congestion, unjudged, timeouts, reductions]: [u64; 5]) -> Self {
-        let judged = wireless + congestion;
-        Self {
-            cause,
-            wireless: Share::of(wireless, judged),
-            congestion: Share::of(congestion, judged),
-            unjudged,
-            timeouts,
-            reductions,
-        }
-    }
-}
-
-impl Share {
-    fn of(of: u64, all: u64) -> Self {
-        let value = (all > 0).then(|| of as f64 / all as f64);
-        Self { of, all, value, interval: wilson(of, all, CONFIDENCE) }
     }
 }
 

@@ -17,6 +17,7 @@
 //! with the literature ([`expectation`]), and the table for other programs ([`table`]).
 #![forbid(unsafe_code)]
 
+pub mod confusion;
 pub mod connection;
 pub mod directory;
 pub mod expectation;
@@ -29,6 +30,7 @@ pub mod metric;
 pub mod statistics;
 pub mod table;
 
+pub use confusion::{Confusion, Taken};
 pub use connection::{Connection, Protocol, RoundTrips};
 pub use directory::{Directory, DirectoryError};
 pub use expectation::{Comparison, ExpectationError, Range, compare};

@@ -72,6 +72,13 @@ impl LossEvent {
     pub fn by_detector(&self) -> bool {
         self.kind == LossKind::Recovery && self.reason == Some(Reason::Detector)
     }
+
+    /// By how much the sender's n is above what was lost; `None` where it counted none.
+    #[must_use]
+    pub fn difference(&self) -> Option<i64> {
+        let n = self.n.filter(|_| self.kind == LossKind::Recovery)?;
+        Some(i64::from(n) - i64::from(self.lost))
+    }
 }
 
 /// Of the loss events of one true cause that a sender judged when it began to recover, those that it took for `verdict`, and all.
@@ -128,6 +135,14 @@ pub(crate) mod tests {
         assert_eq!(judged(&events, Cause::Wireless, Congestion), (1, 3));
         assert_eq!(judged(&events, Cause::Congestion, Congestion), (0, 1));
         assert_eq!(judged(&events, Cause::Outage, Congestion), (0, 0));
+    }
+
+    #[test]
+    fn n_is_held_against_what_was_lost() {
+        let event = LossEvent { n: Some(3), lost: 5, ..event(Cause::Wireless, Verdict::Wireless) };
+        assert_eq!(event.difference(), Some(-2));
+        assert_eq!(LossEvent { n: None, ..event.clone() }.difference(), None);
+        assert_eq!(LossEvent { kind: LossKind::Timeout, ..event }.difference(), None);
     }
 
     #[test]

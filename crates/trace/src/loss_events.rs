@@ -11,14 +11,12 @@
 //! | [`cause`] | what a packet was lost by, and several of them |
 //! | [`lost`] | the packets of a connection that links lost or damaged |
 //! | [`attribute`](mod@attribute) | which of them a loss event is about |
-//! | [`confusion`] | verdicts against causes, in counts that can be added up |
 //! | [`receiver`] | detectors at the receiver, replayed over the fates |
 //! | [`print`](mod@print) | events as a text table |
 
 pub mod attribute;
 pub mod cause;
 pub mod changes;
-pub mod confusion;
 pub mod lost;
 pub mod print;
 pub mod receiver;
@@ -29,7 +27,6 @@ pub use attribute::{LossEvent, attribute};
 pub use capture::Cause;
 pub use cause::Truth;
 pub use changes::{Change, Kind, changes};
-pub use confusion::{Confusion, Differences, Share, Tally};
 pub use lost::{Ends, LostPacket, LostPackets};
 pub use seen::{Judged, Seen};
 

@@ -1,5 +1,6 @@
 //! Loss events of a run's connections: what each sender took a loss for, beside what links had lost.
 
+use capture::senders::INFINITE_SSTHRESH;
 use results::{Connection, LossEvent, LossKind, Protocol};
 use std::net::IpAddr;
 use std::path::Path;
@@ -30,14 +31,15 @@ pub fn add<'a>(
         };
         // The other direction's few bytes are no row of their own.
         if let Some(row) = rows.iter_mut().find(is_it) {
-            row.losses = Some(connection.events.iter().map(event).collect());
+            row.losses = Some(connection.events.iter().map(of).collect());
         }
     }
     Ok(())
 }
 
-/// As results have it.
-fn event(event: &loss_events::LossEvent) -> LossEvent {
+/// A loss event as results have it.
+#[must_use]
+pub fn of(event: &loss_events::LossEvent) -> LossEvent {
     let (change, judged) = (event.change, event.judged());
     let sampled = judged.filter(|judged| judged.rtt_us > 0);
     LossEvent {
@@ -56,6 +58,6 @@ fn event(event: &loss_events::LossEvent) -> LossEvent {
         mean_ns: sampled.map(|judged| judged.mean_ns),
         dev_ns: sampled.map(|judged| judged.dev_ns),
         cwnd: change.cwnd[0],
-        ssthresh: change.ssthresh[1],
+        ssthresh: change.ssthresh[1].filter(|&segments| segments < INFINITE_SSTHRESH),
     }
 }

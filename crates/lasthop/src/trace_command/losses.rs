@@ -9,11 +9,12 @@ mod matrix;
 
 use super::arguments::TraceArguments;
 use crate::link_command::Failure;
-use capture::senders::Reason;
+use experiment::run::losses::of;
 use matrix::Matrix;
+use results::{Confusion, LossEvent, Taken};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use trace::loss_events::receiver::{self, Hole};
-use trace::loss_events::{self, Connection, Ends, Kind, LossEvent, print as text};
+use trace::loss_events::{self, Connection, Ends, print as text};
 
 /// One run, read.
 struct Run {
@@ -40,7 +41,7 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
     if arguments.csv {
         return csv::print(output, several, runs.iter().map(read));
     }
-    let (mut senders, mut receivers) = (Matrix::default(), Receivers::default());
+    let (mut senders, mut receivers) = (Confusion::default(), Receivers::default());
     for files in &runs {
         let run = read(files)?;
         if arguments.json {
@@ -52,12 +53,12 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
         }
         for connection in &run.connections {
             writeln!(output, "{}", text::events(connection.ends, &connection.events))?;
-            senders.add(&connection.events);
+            senders.extend(&connection.events.iter().map(of).collect::<Vec<LossEvent>>());
         }
         receivers.add(&run.holes);
     }
     if !arguments.json {
-        write!(output, "What senders took losses for:\n{senders}")?;
+        write!(output, "What senders took losses for:\n{}", Matrix(&senders))?;
         receivers.print(arguments.receiver, output)?;
     }
     Ok(())
@@ -65,18 +66,18 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
 
 /// Verdicts of each of the published detectors.
 #[derive(Default)]
-struct Receivers(Vec<(&'static str, Matrix)>);
+struct Receivers(Vec<(&'static str, Confusion)>);
 
 impl Receivers {
     /// Counts the holes of a run.
     fn add(&mut self, holes: &[(Ends, Vec<Hole>)]) {
         if self.0.is_empty() {
             let name = |detector: &trace::loss_events::receiver::Detector| detector.algorithm().name();
-            self.0 = receiver::published().iter().map(|one| (name(one), Matrix::default())).collect();
+            self.0 = receiver::published().iter().map(|one| (name(one), Confusion::default())).collect();
         }
-        for (place, (_, matrix)) in self.0.iter_mut().enumerate() {
+        for (place, (_, verdicts)) in self.0.iter_mut().enumerate() {
             for (_, holes) in holes {
-                matrix.add_holes(holes, place);
+                count(holes, place, verdicts);
             }
         }
     }
@@ -85,19 +86,29 @@ impl Receivers {
         if !wanted {
             return Ok(());
         }
-        for (name, matrix) in &self.0 {
+        for (name, verdicts) in &self.0 {
             writeln!(
                 output,
                 "\nWhat {name} at the receiver takes holes in what arrived for, replayed over the event log:"
             )?;
-            write!(output, "{matrix}")?;
+            write!(output, "{}", Matrix(verdicts))?;
         }
         Ok(())
     }
 }
 
-/// Whether a detector judged the event: its verdict is none that a timer, ECN or the want of samples made.
-fn by_detector(event: &LossEvent) -> bool {
-    let reason = event.judged().and_then(|judged| judged.reason);
-    event.change.kind == Kind::Recovery && reason == Some(Reason::Detector)
+/// Counts what the detector at this place says of holes; where it had no sample it did not judge.
+fn count(holes: &[Hole], place: usize, verdicts: &mut Confusion) {
+    for hole in holes {
+        let judged = hole.judged.get(place);
+        let taken = judged.map_or(Taken::Unjudged, |one| Taken::judged(Some(one.verdict), Some(one.reason)));
+        verdicts.add(hole.truth.cause, taken);
+    }
+}
+
+/// The same by themselves.
+fn of_holes(holes: &[Hole], place: usize) -> Confusion {
+    let mut verdicts = Confusion::default();
+    count(holes, place, &mut verdicts);
+    verdicts
 }

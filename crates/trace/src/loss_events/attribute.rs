@@ -22,13 +22,6 @@ impl LossEvent {
     pub const fn judged(&self) -> Option<&Judged> {
         self.change.judged.as_ref()
     }
-
-    /// By how much the sender's n differs from the segments that were lost; `None` where no n was counted by a detector.
-    #[must_use]
-    pub fn difference(&self) -> Option<i64> {
-        let judged = self.judged().filter(|_| self.change.kind == Kind::Recovery)?;
-        Some(i64::from(judged.n) - i64::from(self.truth.segments))
-    }
 }
 
 /// The loss events of a sender, from its rows and its lost packets, both in the order of time, and how many of the packets

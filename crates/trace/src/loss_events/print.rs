@@ -1,8 +1,7 @@
 //! Loss events as a text table, one line an event.
 
-use super::{Cause, Ends, LossEvent, Tally};
+use super::{Ends, LossEvent};
 use capture::senders::INFINITE_SSTHRESH;
-use ldas::Verdict;
 use std::fmt::Write;
 
 const HEADINGS: [&str; 9] =
@@ -19,22 +18,6 @@ pub fn events(ends: Ends, events: &[LossEvent]) -> String {
         let rows: Vec<[String; 9]> = events.iter().map(row).collect();
         table(&mut text, &rows);
     }
-    text
-}
-
-/// Verdicts against causes, of events found by acknowledgements; causes without an event are left out.
-#[must_use]
-pub fn verdicts(tally: &Tally) -> String {
-    let mut text = format!("{:<12}{:>10}{:>12}{:>8}\n", "true cause", "wireless", "congestion", "-");
-    for cause in Cause::ALL {
-        let count = |verdict| tally.recovery.count(cause, verdict);
-        let [wireless, congestion] = Verdict::ALL.map(|verdict| count(Some(verdict)));
-        let unjudged = count(None);
-        if wireless + congestion + unjudged > 0 {
-            let _ = writeln!(text, "{:<12}{wireless:>10}{congestion:>12}{unjudged:>8}", cause.name());
-        }
-    }
-    let _ = writeln!(text, "{} in all", counted(tally.recovery.total() as usize, "recovery"));
     text
 }
 

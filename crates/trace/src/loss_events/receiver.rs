@@ -12,7 +12,7 @@ mod journey;
 pub use journey::{Arrived, Passages};
 
 use super::stream::{Placed, Stream};
-use super::{Confusion, Differences, Ends, LostPacket, LostPackets, Truth};
+use super::{Ends, LostPacket, LostPackets, Truth};
 use crate::TraceError;
 use capture::Time;
 pub use ldas::Detector;
@@ -97,26 +97,6 @@ pub fn read(events: &Path, detectors: &[Detector]) -> Result<Vec<(Ends, Vec<Hole
     }
     let flow = |ends| (ends, replay(&passages.arrivals(ends), lost.take(ends), detectors));
     Ok(passages.flows().into_iter().map(flow).collect())
-}
-
-/// The verdicts of the detector with this place among those that were given.
-#[must_use]
-pub fn confusion(holes: &[Hole], place: usize) -> Confusion {
-    let mut confusion = Confusion::default();
-    for hole in holes {
-        confusion.add(hole.truth.cause, hole.judged.get(place).map(|judged| judged.verdict));
-    }
-    confusion
-}
-
-/// Packets in holes as the receiver counts them, less those that were lost.
-#[must_use]
-pub fn differences(holes: &[Hole]) -> Differences {
-    let mut differences = Differences::default();
-    for hole in holes {
-        differences.add(i64::from(hole.n) - i64::from(hole.truth.segments));
-    }
-    differences
 }
 
 fn micros(time: Time) -> f64 {

@@ -1,26 +1,16 @@
 //! A row a loss event.
 
 use super::Run;
-use super::json::Event;
 use crate::link_command::Failure;
-use serde::Serialize;
-use std::io::Write;
-use std::net::SocketAddr;
+use experiment::run::losses::of;
+use serde_json::Value;
+use std::io::{self, Write};
 
-/// Names of the columns.
+/// Names of the columns; from the third on those of [`results::LossEvent`].
 const COLUMNS: [&str; 14] = [
     "from", "to", "at_ns", "kind", "n", "lost", "cause", "verdict", "reason", "rtt_us", "mean_ns", "dev_ns",
     "cwnd", "ssthresh",
 ];
-
-#[derive(Serialize)]
-struct Row<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run: Option<&'a str>,
-    from: SocketAddr,
-    to: SocketAddr,
-    event: Event,
-}
 
 /// Prints the runs as they are read; of several runs each row begins with the name of its run.
 pub fn print(
@@ -36,12 +26,23 @@ pub fn print(
         let run = run?;
         for connection in &run.connections {
             for event in &connection.events {
-                let (from, to) = (connection.ends.from, connection.ends.to);
-                let row = Row { run: several.then_some(&run.name), from, to, event: event.into() };
-                output.serialize(row).map_err(super::super::senders::io)?;
+                let (from, to) = (connection.ends.from.to_string(), connection.ends.to.to_string());
+                let ends = several.then(|| run.name.clone()).into_iter().chain([from, to]);
+                let event = serde_json::to_value(of(event)).map_err(io::Error::from)?;
+                let fields = COLUMNS[2..].iter().map(|column| field(&event[column]));
+                output.write_record(ends.chain(fields)).map_err(super::super::senders::io)?;
             }
         }
     }
     output.flush()?;
     Ok(())
+}
+
+/// A cell: a word, a number, or nothing.
+fn field(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(word) => word.clone(),
+        other => other.to_string(),
+    }
 }

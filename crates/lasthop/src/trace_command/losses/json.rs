@@ -1,13 +1,14 @@
 //! An object a connection and line.
 
-use super::{Matrix, Run};
-use capture::Cause;
-use capture::senders::{INFINITE_SSTHRESH, Reason, Verdict};
+use super::Run;
+use experiment::run::losses;
+use results::confusion::OfCause;
+use results::{Confusion, LossEvent};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use trace::loss_events::Ends;
 use trace::loss_events::receiver::{self, Hole};
-use trace::loss_events::{Ends, Kind, LossEvent};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -15,65 +16,28 @@ struct Line<'a> {
     from: SocketAddr,
     to: SocketAddr,
     /// `None` of a flow whose sender was not recorded.
-    events: Option<Vec<Event>>,
+    events: Option<Vec<LossEvent>>,
     /// Lost packets that no loss event is about.
     without_event: Option<u64>,
     /// What the sender took its losses for.
-    verdicts: Vec<super::matrix::Row>,
+    verdicts: Vec<OfCause>,
     /// What detectors at the receiver would have; empty if that was not asked for.
     receiver: Vec<Replayed>,
-}
-
-/// A loss event; also a row of the CSV.
-#[derive(Debug, Clone, Serialize)]
-pub struct Event {
-    at_ns: u64,
-    kind: Kind,
-    n: Option<u32>,
-    lost: u32,
-    cause: Cause,
-    verdict: Option<Verdict>,
-    reason: Option<Reason>,
-    rtt_us: Option<u32>,
-    mean_ns: Option<u64>,
-    dev_ns: Option<u64>,
-    cwnd: u32,
-    ssthresh: Option<u32>,
 }
 
 #[derive(Serialize)]
 struct Replayed {
     detector: &'static str,
     holes: usize,
-    verdicts: Vec<super::matrix::Row>,
-}
-
-impl From<&LossEvent> for Event {
-    fn from(event: &LossEvent) -> Self {
-        let (change, judged) = (event.change, event.judged());
-        let sampled = judged.filter(|judged| judged.rtt_us > 0);
-        Self {
-            at_ns: change.at.as_nanos(),
-            kind: change.kind,
-            n: judged.filter(|_| change.kind == Kind::Recovery).map(|judged| judged.n),
-            lost: event.truth.segments,
-            cause: event.truth.cause,
-            verdict: judged.and_then(|judged| judged.verdict),
-            reason: judged.and_then(|judged| judged.reason),
-            rtt_us: sampled.map(|judged| judged.rtt_us),
-            mean_ns: sampled.map(|judged| judged.mean_ns),
-            dev_ns: sampled.map(|judged| judged.dev_ns),
-            cwnd: change.cwnd[0],
-            ssthresh: change.ssthresh[1].filter(|&segments| segments < INFINITE_SSTHRESH),
-        }
-    }
+    verdicts: Vec<OfCause>,
 }
 
 /// Prints the connections of a run, then the flows whose senders were not recorded.
 pub fn print(output: &mut impl Write, run: &Run) -> io::Result<()> {
     for connection in &run.connections {
-        let mut matrix = Matrix::default();
-        matrix.add(&connection.events);
+        let events: Vec<LossEvent> = connection.events.iter().map(losses::of).collect();
+        let mut verdicts = Confusion::default();
+        verdicts.extend(&events);
         let holes = run.holes.iter().find(|(ends, _)| *ends == connection.ends);
         let Ends { from, to } = connection.ends;
         line(
@@ -82,9 +46,9 @@ pub fn print(output: &mut impl Write, run: &Run) -> io::Result<()> {
                 run: &run.name,
                 from,
                 to,
-                events: Some(connection.events.iter().map(Event::from).collect()),
+                events: Some(events),
                 without_event: Some(connection.without_event),
-                verdicts: matrix.rows(),
+                verdicts: verdicts.rows(),
                 receiver: holes.map(|(_, holes)| replayed(holes)).unwrap_or_default(),
             },
         )?;
@@ -111,9 +75,8 @@ fn line(output: &mut impl Write, line: &Line<'_>) -> io::Result<()> {
 /// What each of the published detectors says of the holes of a flow.
 fn replayed(holes: &[Hole]) -> Vec<Replayed> {
     let of = |(place, detector): (usize, receiver::Detector)| {
-        let mut matrix = Matrix::default();
-        matrix.add_holes(holes, place);
-        Replayed { detector: detector.algorithm().name(), holes: holes.len(), verdicts: matrix.rows() }
+        let verdicts = super::of_holes(holes, place).rows();
+        Replayed { detector: detector.algorithm().name(), holes: holes.len(), verdicts }
     };
     receiver::published().into_iter().enumerate().map(of).collect()
 }

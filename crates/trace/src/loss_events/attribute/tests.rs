@@ -136,9 +136,9 @@ fn a_timeout_is_about_all_that_was_lost_until_it_shows() {
     assert_eq!(truths(&rows, &fates), (vec![(3, 3, Cause::Outage)], 0));
 }
 
-/// N9: n as the sender counted it less the segments that were lost. Timeouts are not judged by n.
+/// What the sender counted stays beside the segments that were lost, of timeouts as well.
 #[test]
-fn differences_of_n() {
+fn n_beside_what_was_lost() {
     let judged = |n, events, timeouts| {
         let verdict = Some(Verdict::Wireless);
         Some(Judged { n, verdict, events, timeouts, ..Judged::default() })
@@ -146,11 +146,11 @@ fn differences_of_n() {
     let mut rows = one_recovery(1000);
     rows[1].judged = judged(0, 0, 0);
     rows[2].judged = judged(3, 1, 0);
-    let events = attribute(&rows, lost_packets(&[lost(5, 1000, Loss::Error)])).0;
-    assert_eq!((events[0].difference(), events[0].judged().map(|judged| judged.n)), (Some(2), Some(3)));
+    let event = attribute(&rows, lost_packets(&[lost(5, 1000, Loss::Error)])).0[0];
+    assert_eq!((event.judged().map(|judged| judged.n), event.truth.segments), (Some(3), 1));
     rows[2] = Seen { judged: judged(3, 0, 1), ..rows[2].in_state(TimedOut) };
-    let events = attribute(&rows, Vec::new()).0;
-    assert_eq!((events[0].difference(), events[0].judged().is_some()), (None, true));
+    let event = attribute(&rows, Vec::new()).0[0];
+    assert_eq!((event.change.kind, event.judged().is_some()), (Kind::Timeout, true));
     rows[2] = Seen { judged: None, ..one_recovery(1000)[2] };
-    assert_eq!(attribute(&rows, Vec::new()).0[0].difference(), None);
+    assert_eq!(attribute(&rows, Vec::new()).0[0].judged(), None);
 }

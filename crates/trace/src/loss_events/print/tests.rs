@@ -1,8 +1,8 @@
 use super::*;
 use crate::loss_events::tests::ENDS;
-use crate::loss_events::{Change, Judged, Kind, Truth};
+use crate::loss_events::{Cause, Change, Judged, Kind, Truth};
 use capture::Time;
-use ldas::Reason;
+use ldas::{Reason, Verdict};
 
 fn sample() -> Vec<LossEvent> {
     let event = |at_us: u64, kind, cwnd, ssthresh, judged, segments, cause| LossEvent {
@@ -69,16 +69,4 @@ fn a_line_an_event() {
     assert_eq!(events(ENDS, &sample()), expected);
     assert_eq!(events(ENDS, &[]), "10.0.0.1:5000 -> 10.0.0.2:80: 0 loss events\n");
     assert!(events(ENDS, &sample()[..1]).starts_with("10.0.0.1:5000 -> 10.0.0.2:80: 1 loss event\n"));
-}
-
-#[test]
-fn verdicts_against_causes() {
-    let expected = "\
-true cause    wireless  congestion       -
-wireless             1           0       0
-congestion           0           0       1
-mixed                0           1       0
-3 recoveries in all
-";
-    assert_eq!(verdicts(&sample().iter().collect()), expected);
 }
