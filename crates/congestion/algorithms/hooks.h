@@ -111,9 +111,29 @@ static __always_inline void newreno_avoided(struct sock *sk, __u32 acked)
 	PARAMETER(per_ack, 0, "1: the window grows by acknowledgements, 0: by segments");                                        \
 	HOOK(void, cong_avoid, struct sock *sk, __u32 ack, __u32 acked)                                                          \
 	{                                                                                                                        \
-		newreno_avoided(sk, per_ack && acked ? 1 : acked);                                                                       \
+		newreno_avoided(sk, per_ack && acked ? 1 : acked);                                                               \
 	}                                                                                                                        \
 	RECOVERY_HOOKS
+
+/* init and ssthresh of a detector: `judgement` says of the loss event in `own` what it was. */
+#define DETECTOR_HOOKS(number, judgement)                                                                                        \
+	HOOK(void, init, struct sock *sk)                                                                                        \
+	{                                                                                                                        \
+		connection_begun(sk, number);                                                                                    \
+	}                                                                                                                        \
+	HOOK(__u32, ssthresh, struct sock *sk)                                                                                   \
+	{                                                                                                                        \
+		struct lasthop_words *own = reduction_begun(sk);                                                                 \
+		return loss_judged(own, judgement, wireless_percent);                                                            \
+	}
+
+/* pkts_acked of a detector that looks at nothing but mean and deviation of round-trip times. */
+#define SAMPLING_HOOK                                                                                                            \
+	HOOK(void, pkts_acked, struct sock *sk, const struct ack_sample *sample)                                                 \
+	{                                                                                                                        \
+		if (has_sample(sample))                                                                                          \
+			sample_taken(own_words(sk), sample, gain, quantum_us);                                                   \
+	}
 
 /* Those that are the same in all but Vegas and Westwood. */
 #define RECOVERY_HOOKS                                                                                                           \

@@ -8,10 +8,7 @@ WIRELESS_PARAMETER;
 PARAMETER(spike_start_us, 20000, "a spike begins that far above the least round-trip time, us");
 PARAMETER(spike_end_us, 5000, "a spike ends that near above the least round-trip time, us");
 
-HOOK(void, init, struct sock *sk)
-{
-	connection_begun(sk, LASTHOP_SPIKE);
-}
+DETECTOR_HOOKS(LASTHOP_SPIKE, spike_judged(own, spike_start_us, spike_end_us))
 
 HOOK(void, pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
@@ -21,13 +18,6 @@ HOOK(void, pkts_acked, struct sock *sk, const struct ack_sample *sample)
 		return;
 	least_rtt_kept(own, sample_taken(own, sample, gain, quantum_us));
 	spike_sampled(own, spike_start_us, spike_end_us);
-}
-
-HOOK(__u32, ssthresh, struct sock *sk)
-{
-	struct lasthop_words *own = reduction_begun(sk);
-
-	return loss_judged(own, spike_judged(own, spike_start_us, spike_end_us), wireless_percent);
 }
 
 NEWRENO_HOOKS

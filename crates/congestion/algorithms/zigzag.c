@@ -6,24 +6,8 @@
 COMMON_PARAMETERS(5);
 WIRELESS_PARAMETER;
 
-HOOK(void, init, struct sock *sk)
-{
-	connection_begun(sk, LASTHOP_ZIGZAG);
-}
-
-HOOK(void, pkts_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	if (has_sample(sample))
-		sample_taken(own_words(sk), sample, gain, quantum_us);
-}
-
-HOOK(__u32, ssthresh, struct sock *sk)
-{
-	struct lasthop_words *own = reduction_begun(sk);
-
-	return loss_judged(own, zigzag_judged(own), wireless_percent);
-}
-
+DETECTOR_HOOKS(LASTHOP_ZIGZAG, zigzag_judged(own))
+SAMPLING_HOOK
 NEWRENO_HOOKS
 
 ALGORITHM(zigzag, "zigzag", ALL_HOOKS);
