@@ -192,3 +192,26 @@ fn shown_as_table(lab: &Lab, states: &[SenderState]) {
     assert_eq!(field("node"), if states[0].node == 1 { "server" } else { "mobile" });
     assert_eq!(field("cwnd_segments"), states[0].cwnd.to_string());
 }
+
+/// ltcp-newzag E5-3: a window of 69 segments is the largest all the time, also when the first segments have shown how much memory they take and
+/// the buffer has grown (kernel/patches/09), and the sender fills it.
+#[test]
+fn the_window_of_a_scenario_limits_for_the_whole_connection() {
+    const WINDOW: u32 = 69 * SEGMENT;
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let scenario = format!("[scenario]\nreceive-window = \"{WINDOW}B\"\n");
+    lab.succeed(
+        &PLAN.replacen("[scenario]\n", &scenario, 1).replacen("loss = \"one.toml\"\n", "", 1),
+        VIRTUAL,
+    );
+    let rows: Vec<SenderState> = Reader::open(&lab.path("out").join(TABLE))
+        .expect("states of senders")
+        .collect::<Result<_, _>>()
+        .expect("rows");
+    let rows: Vec<&SenderState> =
+        rows.iter().filter(|row| row.local.port() == 5001 || row.remote.port() == 5001).collect();
+    let largest = rows.iter().map(|row| row.snd_wnd).max().expect("windows");
+    assert!((WINDOW - SEGMENT..=WINDOW).contains(&largest), "{largest} of {WINDOW}");
+    let most = rows.iter().map(|row| row.snd_nxt.wrapping_sub(row.snd_una)).max().expect("rows");
+    assert!((WINDOW - 2 * SEGMENT..=WINDOW).contains(&most), "{most} outstanding of {WINDOW}");
+}
