@@ -5,7 +5,7 @@
 use crate::instead;
 use crate::manifest::selects;
 use crate::metric::{Metric, UnknownMetric, cell_values};
-use crate::statistics::{Distribution, degradation};
+use crate::statistics::{Bootstrap, Distribution, Estimator, Interval, degradation, stream};
 use crate::{Cell, Directory, Expectation, Factor, Selection, Verdict};
 use line::{Lines, Place};
 use serde::Serialize;
@@ -137,7 +137,7 @@ pub enum ExpectationError {
 }
 
 /// Words of `statistic`.
-const STATISTICS: [&str; 6] = ["mean", "means", "median", "min", "max", "range"];
+const STATISTICS: [&str; 7] = ["mean", "means", "median", "min", "max", "range", "interval"];
 
 /// An expectation that was understood.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -160,6 +160,8 @@ enum Statistic {
     Min,
     Max,
     Range,
+    /// The 95 % interval of the mean.
+    Interval,
 }
 
 /// Whether an expectation can be evaluated in a campaign with these factors: for a plan's reader, to tell before the runs.
@@ -186,12 +188,13 @@ pub fn concerns(directory: &Directory, expectation: &Expectation) -> bool {
 /// Evaluates an expectation over the good runs of a campaign, finished or not.
 ///
 /// Each cell that `of` selects gives one figure over its repetitions: its mean (by default; `means` is another word for
-/// it), median, min or max, or with `range` all from its least value to its greatest. Ours is the range from the least to
-/// the greatest of these figures.
+/// it), median, min or max, with `range` all from its least value to its greatest, or with `interval` the 95 % interval of its
+/// mean. Ours is the range from the least to the greatest of these figures.
 ///
 /// With `against`, the values are not the metric's own but the change of each in percent of the mean of its reference: the
 /// cell that `against` selects and that has the same levels of all factors that `against` does not name (if it gives
-/// several levels, all those cells' runs together). Cells that `against` selects are not compared with themselves.
+/// several levels, all those cells' runs together). Cells that `against` selects are not compared with themselves. An
+/// `interval` is then that of the ratio of both means, of which neither is taken for known.
 ///
 /// With `at`, the figure is the change of the straight line through all those runs and the reference's, by least squares,
 /// from where the metric of `at` is 0 to the value there, in percent of the line at 0. Ours is its 95 % interval
@@ -231,6 +234,7 @@ impl<'a> Figure<'a> {
             Some("min") => Statistic::Min,
             Some("max") => Statistic::Max,
             Some("range") => Statistic::Range,
+            Some("interval") => Statistic::Interval,
             Some(other) => return Err(ExpectationError::Statistic { name: other.to_owned() }),
         };
         let at = expectation.at.as_ref().map(|at| Place::of(at, expectation)).transpose()?;
@@ -267,16 +271,31 @@ impl<'a> Figure<'a> {
             return figures;
         }
         let mut figures = Vec::new();
-        let (mut empty, mut alone) = (Vec::new(), Vec::new());
+        let (mut empty, mut alone, mut few) = (Vec::new(), Vec::new(), Vec::new());
         for cell in &selected {
             let Some(values) = self.values(directory, workload, cell) else {
                 alone.push(cell.label());
                 continue;
             };
-            match Distribution::of(&values) {
-                Some(values) => figures.push(self.statistic.of(cell, &values)),
-                None => empty.push(cell.label()),
-            }
+            let Some(all) = Distribution::of(&values) else {
+                empty.push(cell.label());
+                continue;
+            };
+            let (low, high) = match self.statistic {
+                Statistic::Mean => (all.mean, all.mean),
+                Statistic::Median => (all.median, all.median),
+                Statistic::Min => (all.min, all.min),
+                Statistic::Max => (all.max, all.max),
+                Statistic::Range => (all.min, all.max),
+                Statistic::Interval => {
+                    let Some(range) = self.interval(directory, workload, cell, &values) else {
+                        few.push(cell.label());
+                        continue;
+                    };
+                    (range.low, range.high)
+                }
+            };
+            figures.push(CellFigure { cell: cell.number, range: Range { low, high }, runs: all.count });
         }
         if !alone.is_empty() {
             notes.push(format!("nothing to compare with, or a mean of 0, for {}", alone.join("; ")));
@@ -284,40 +303,64 @@ impl<'a> Figure<'a> {
         if !empty.is_empty() {
             notes.push(format!("no values of {}", empty.join("; ")));
         }
+        if !few.is_empty() {
+            notes.push(format!("an interval needs two runs of each: {}", few.join("; ")));
+        }
         notes.extend(left_out(directory, &selected));
         figures
     }
 
     /// What is asked of each run of a cell, in the expectation's unit; `None` where there is nothing to compare it with.
     fn values(&self, directory: &Directory, workload: Option<&str>, cell: &Cell) -> Option<Vec<f64>> {
-        let values = |cell: &Cell| cell_values(directory, cell.number, self.metric, workload, false);
-        let mut asked = values(cell);
-        if let Some(against) = self.against {
-            let all = directory.manifest.cells.iter();
-            let theirs = all.filter(|other| self.is_reference(other) && counterpart(cell, other, against));
-            let theirs: Vec<f64> = theirs.flat_map(values).collect();
+        let mut asked = self.own_values(directory, workload, cell);
+        if let Some(theirs) = self.reference_values(directory, workload, cell) {
             let sign = |fall: f64| if self.falls { fall } else { 0.0 - fall };
             asked = degradation(&asked, &theirs)?.into_iter().map(sign).collect();
         }
         Some(asked.into_iter().map(|value| value * self.scale).collect())
     }
 
+    /// The metric of each run of a cell, in its own unit.
+    fn own_values(&self, directory: &Directory, workload: Option<&str>, cell: &Cell) -> Vec<f64> {
+        cell_values(directory, cell.number, self.metric, workload, false)
+    }
+
+    /// Those of the runs that a cell is compared with; `None` if it is compared with nothing.
+    fn reference_values(
+        &self,
+        directory: &Directory,
+        workload: Option<&str>,
+        cell: &Cell,
+    ) -> Option<Vec<f64>> {
+        let against = self.against?;
+        let all = directory.manifest.cells.iter();
+        let theirs = all.filter(|other| self.is_reference(other) && counterpart(cell, other, against));
+        Some(theirs.flat_map(|other| self.own_values(directory, workload, other)).collect())
+    }
+
+    /// The 95 % interval of the mean of `values`, or of the change from the reference's mean to it. `None` of too few.
+    fn interval(
+        &self,
+        directory: &Directory,
+        workload: Option<&str>,
+        cell: &Cell,
+        values: &[f64],
+    ) -> Option<Range> {
+        let (bootstrap, mut stream) = (Bootstrap::default(), stream(0));
+        let Some(theirs) = self.reference_values(directory, workload, cell) else {
+            let Interval { low, high, .. } = bootstrap.interval(values, Estimator::Mean, &mut stream)?;
+            return Some(Range { low, high });
+        };
+        let ours = self.own_values(directory, workload, cell);
+        let ratio = bootstrap.ratio(&ours, &theirs, &mut stream)?;
+        let change = |ratio: f64| (ratio - 1.0) * 100.0 * self.scale;
+        let (low, high) = (change(ratio.low), change(ratio.high));
+        Some(if self.falls { Range { low: 0.0 - high, high: 0.0 - low } } else { Range { low, high } })
+    }
+
     /// Whether others are compared with this cell.
     fn is_reference(&self, cell: &Cell) -> bool {
         self.against.is_some_and(|against| selects(against, cell))
-    }
-}
-
-impl Statistic {
-    fn of(self, cell: &Cell, values: &Distribution) -> CellFigure {
-        let (low, high) = match self {
-            Self::Mean => (values.mean, values.mean),
-            Self::Median => (values.median, values.median),
-            Self::Min => (values.min, values.min),
-            Self::Max => (values.max, values.max),
-            Self::Range => (values.min, values.max),
-        };
-        CellFigure { cell: cell.number, range: Range { low, high }, runs: values.count }
     }
 }
 

@@ -295,8 +295,8 @@ pub struct Expectation {
     /// metric is 0 to this value of it. The runs of the cells of `against` are among those that the line goes through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<At>,
-    /// Which statistic over the repetitions of a cell: `mean` (default; also `means`), `median`, `min`, `max`, or `range`, all
-    /// from the least value to the greatest; with `against`, of the changes. Not with `at`.
+    /// Which statistic over the repetitions of a cell: `mean` (default; also `means`), `median`, `min`, `max`, `range`, all
+    /// from the least value to the greatest, or `interval`, the 95 % interval of the mean; with `against`, of the changes. Not with `at`.
     #[serde(default)]
     pub statistic: Option<String>,
     /// Lower end of the published range, in `unit`.

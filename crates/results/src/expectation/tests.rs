@@ -79,6 +79,32 @@ fn changes_are_against_the_cell_that_differs_in_what_against_names() {
     assert_eq!(rise.note.split("; ").next(), Some("ours is 20.0 % below what is published"));
 }
 
+/// Of two values a resample is one of them twice, in a quarter of all cases each, or both: the interval is all from one to the other.
+/// Against a reference that varies as well, the change is between the most different resamples.
+#[test]
+fn an_interval_is_that_of_the_mean_or_of_the_ratio_of_means() {
+    let mut one = expectation();
+    one.of = selection(&[("lite", &["off"]), ("loss", &["one"])]);
+    one.unit = "bit/s".into();
+    one.statistic = Some("interval".into());
+    assert_eq!(compare(&example(), &one).ours, Some(range(700.0, 900.0)));
+
+    one.against = Some(selection(&[("loss", &["none"])]));
+    one.unit = "%".into();
+    let rise = compare(&example(), &one);
+    let ours = rise.ours.expect("an interval");
+    let rounded = |ours: Range| (ours.low.round(), ours.high.round());
+    // From 700 of 1100 to 900 of 900.
+    assert_eq!((rounded(ours), rise.cells[0].runs), ((-36.0, 0.0), 2), "{rise:?}");
+    one.metric = "degradation".into();
+    assert_eq!(rounded(compare(&example(), &one).ours.expect("an interval")), (0.0, 36.0));
+
+    one.of = selection(&[("lite", &["on"]), ("loss", &["one"])]);
+    let alone = compare(&example(), &one);
+    assert_eq!(alone.ours, None);
+    assert!(alone.note.contains("an interval needs two runs of each"), "{}", alone.note);
+}
+
 #[test]
 fn a_reference_of_several_levels_is_all_their_runs() {
     let mut change = expectation();
@@ -116,7 +142,7 @@ fn what_cannot_be_compared_says_why() {
     assert_eq!(metric("degradation"), "`degradation` needs `against`, the cells that goodput fell from");
     assert_eq!(
         of(&|changed| changed.statistic = Some("mode".into())),
-        "there is no statistic `mode` (there is mean, means, median, min, max, range)"
+        "there is no statistic `mode` (there is mean, means, median, min, max, range, interval)"
     );
     assert_eq!(
         of(&|changed| changed.unit = "s".into()),

@@ -69,6 +69,34 @@ impl Bootstrap {
         self.bca(values, |sample| estimator.of(sample), stream)
     }
 
+    /// The interval for the mean of what `of` is a sample of, divided by that of `against`: percentiles, with both drawn anew each time,
+    /// independently (Efron and Tibshirani 1993, sections 8.3 and 13.3). `None` as of [`Bootstrap::interval`], of either, and where a mean
+    /// of `against` can be 0.
+    #[must_use]
+    pub fn ratio(&self, of: &[f64], against: &[f64], stream: &mut impl Rng) -> Option<Interval> {
+        let (of, against) = (finite(of)?, finite(against)?);
+        if of.len() < 2 || against.len() < 2 || !self.possible() {
+            return None;
+        }
+        let mut drawn = |values: &[f64]| {
+            let sum: f64 = (0..values.len()).map(|_| values[stream.random_range(0..values.len())]).sum();
+            sum / values.len() as f64
+        };
+        let mut ratios: Vec<f64> = (0..self.resamples).map(|_| drawn(of) / drawn(against)).collect();
+        finite(&ratios)?;
+        ratios.sort_unstable_by(f64::total_cmp);
+        let tail = (1.0 - self.confidence) / 2.0;
+        Some(Interval {
+            low: quantile(&ratios, tail)?,
+            high: quantile(&ratios, 1.0 - tail)?,
+            confidence: self.confidence,
+        })
+    }
+
+    fn possible(&self) -> bool {
+        self.resamples > 0 && 0.0 < self.confidence && self.confidence < 1.0
+    }
+
     fn bca(
         &self,
         values: &[f64],
@@ -76,8 +104,7 @@ impl Bootstrap {
         stream: &mut impl Rng,
     ) -> Option<Interval> {
         let count = finite(values)?.len();
-        let possible = count > 1 && self.resamples > 0 && 0.0 < self.confidence && self.confidence < 1.0;
-        if !possible {
+        if count < 2 || !self.possible() {
             return None;
         }
         let mut sample = values.to_vec();

@@ -57,6 +57,27 @@ fn no_interval_where_nothing_can_be_said() {
     }
 }
 
+/// Two samples of one distribution: 1 lies in the interval of the ratio of their means in about 95 of 100 cases; without any spread it is the ratio.
+#[test]
+fn the_interval_of_a_ratio_holds_the_truth_as_often_as_it_says() {
+    let mut stream = crate::statistics::stream(3);
+    let bootstrap = Bootstrap { confidence: 0.95, resamples: 1000 };
+    let held = (0..200).filter(|_| {
+        let mut draw = || (0..20).map(|_| stream.random_range(5.0..15.0)).collect::<Vec<f64>>();
+        let (of, against) = (draw(), draw());
+        let interval = bootstrap.ratio(&of, &against, &mut stream).expect("an interval");
+        interval.low <= 1.0 && 1.0 <= interval.high
+    });
+    let held = held.count();
+    assert!((180..=199).contains(&held), "{held} of 200");
+    let exact = bootstrap.ratio(&[3.0; 4], &[2.0; 2], &mut stream).expect("an interval");
+    assert_eq!((exact.low, exact.high), (1.5, 1.5));
+    assert_eq!(bootstrap.ratio(&[3.0], &[2.0; 2], &mut stream), None);
+    assert_eq!(bootstrap.ratio(&[3.0; 2], &[2.0], &mut stream), None);
+    assert_eq!(bootstrap.ratio(&[3.0; 2], &[0.0; 2], &mut stream), None);
+    assert_eq!(bootstrap.ratio(&[f64::NAN; 2], &[2.0; 2], &mut stream), None);
+}
+
 #[test]
 fn what_never_varies_has_an_interval_without_width() {
     for estimator in [Estimator::Mean, Estimator::Median] {
