@@ -141,6 +141,10 @@ fn settle(order: &Order) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
         mounted("tmpfs", folder, None)?;
     }
+    // All nodes share the memory of one guest, where hosts have one each: what TCP may use of it (three thresholds, in pages of 4 KiB) must
+    // not be a share of that. Else the receiver of a long fat path throws out-of-order data away again, which it had acknowledged.
+    fs::write("/proc/sys/net/ipv4/tcp_mem", TCP_PAGES)
+        .map_err(|error| format!("set how much memory TCP may use: {error}"))?;
     sethostname(b"lasthop").map_err(|error| format!("set the host name: {error}"))?;
     Namespace::current().and_then(|own| interface::loopback_up(&own)).map_err(|error| error.to_string())
 }
@@ -152,6 +156,9 @@ fn mounted(kind: &str, folder: impl AsRef<Path>, options: Option<&str>) -> Resul
     mount(kind, path.as_c_str(), kind, MountFlags::empty(), options.as_deref())
         .map_err(|error| format!("mount {kind} on {}: {error}", folder.display()))
 }
+
+/// 16 GiB: the guest's memory itself is the limit, and a guest without any left says so.
+const TCP_PAGES: &str = "4194304 4194304 4194304";
 
 /// Until then after boot the kernel's timers go by ticks of a millisecond.
 const FINE_TIMERS: Duration = Duration::from_millis(50);
