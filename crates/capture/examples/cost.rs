@@ -9,8 +9,7 @@
 //! them the calls never wait, with the default the disk sets the pace.
 
 use capture::{
-    CaptureTo, Direction, Ended, Header, Layer, LinkId, LinkInfo, Options, Outcome, Recorder, Sending, Span,
-    Time, WallTime, WayInfo,
+    CaptureTo, Direction, Ended, Header, Layer, LinkId, LinkInfo, Options, Recorder, Time, WallTime, WayInfo,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::path::PathBuf;
@@ -81,24 +80,7 @@ fn processor_time() -> f64 {
 
 fn delivered(number: u64, left: Time) -> Ended {
     let arrived = Time::from_nanos(number * 5_000);
-    Ended {
-        link: LinkId(0),
-        direction: Direction::Down,
-        number,
-        copy: false,
-        length: LENGTH as u32,
-        arrived,
-        sending: Sending { start: arrived, end: arrived },
-        left,
-        outcome: Outcome::Delivered,
-        stage: None,
-        channel: None,
-        bits_flipped: 0,
-        checksum_spoiled: false,
-        congestion_marked: false,
-        held: Span::ZERO,
-        overtaken: 0,
-    }
+    Ended::untouched(LinkId(0), Direction::Down, number, LENGTH as u32, arrived, left)
 }
 
 /// A TCP segment over IPv4.

@@ -37,24 +37,7 @@ pub fn header() -> Header {
 /// Packet `number` of link 0, down, delivered whole.
 pub fn delivered(number: u64, arrived: u64, left: u64) -> Ended {
     let at = Time::from_nanos(arrived);
-    Ended {
-        link: LinkId(0),
-        direction: Direction::Down,
-        number,
-        copy: false,
-        length: 60,
-        arrived: at,
-        sending: Sending { start: at, end: at },
-        left: Time::from_nanos(left),
-        outcome: Outcome::Delivered,
-        stage: None,
-        channel: None,
-        bits_flipped: 0,
-        checksum_spoiled: false,
-        congestion_marked: false,
-        held: Span::ZERO,
-        overtaken: 0,
-    }
+    Ended::untouched(LinkId(0), Direction::Down, number, 60, at, Time::from_nanos(left))
 }
 
 /// Any end of any packet.

@@ -23,10 +23,8 @@
 //! // The pipeline's sink, delivered or lost: once for each packet, and once for each copy.
 //! let left = Time::from_nanos(82_000_000);
 //! recorder.ended(&Ended {
-//!     link, direction, number, copy: false, length: 40,
-//!     arrived, sending: Sending { start: arrived, end: arrived }, left,
 //!     outcome: Outcome::Lost(Loss::Error), stage: Some(0), channel: Some(Channel::Bad),
-//!     bits_flipped: 0, checksum_spoiled: false, congestion_marked: false, held: Span::ZERO, overtaken: 0,
+//!     ..Ended::untouched(link, direction, number, 40, arrived, left)
 //! }, &bytes);
 //!
 //! // Once a turn of the event loop: everything due until now has been recorded, nothing earlier will come.

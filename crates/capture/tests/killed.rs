@@ -2,8 +2,8 @@
 
 use capture::event::Record;
 use capture::{
-    CaptureTo, Direction, Ended, Header, Layer, LinkId, LinkInfo, Options, Outcome, Recorder, Sending, Span,
-    Time, WallTime, WayInfo,
+    CaptureTo, Direction, Ended, Header, Layer, LinkId, LinkInfo, Options, Recorder, Sending, Span, Time,
+    WallTime, WayInfo,
 };
 use capture::{log, packets, table};
 use std::path::Path;
@@ -38,22 +38,8 @@ fn the_process_that_is_killed() {
         let (arrived, left) = (Time::from_nanos(number * 1_000), Time::from_nanos(number * 1_000 + 500));
         recorder.entered(LinkId(0), Direction::Up, number, arrived, 100, &[0x45; 100]);
         let ended = Ended {
-            link: LinkId(0),
-            direction: Direction::Up,
-            number,
-            copy: false,
-            length: 100,
-            arrived,
             sending: Sending { start: arrived, end: left },
-            left,
-            outcome: Outcome::Delivered,
-            stage: None,
-            channel: None,
-            bits_flipped: 0,
-            checksum_spoiled: false,
-            congestion_marked: false,
-            held: Span::ZERO,
-            overtaken: 0,
+            ..Ended::untouched(LinkId(0), Direction::Up, number, 100, arrived, left)
         };
         recorder.ended(&ended, &[0x45; 100]);
         recorder.settled(left);

@@ -2,7 +2,7 @@
 
 use capture::{
     CaptureTo, Channel, Direction, Ended, Header, Layer, LinkId, LinkInfo, Loss, Options, Outcome, Recorder,
-    Sending, Span, Time, WallTime, WayInfo,
+    Time, WallTime, WayInfo,
 };
 use etherparse::PacketBuilder;
 use std::path::Path;
@@ -21,24 +21,7 @@ fn link(id: u16, name: &str, layer: Layer) -> LinkInfo {
 
 fn ended(link: u16, direction: Direction, length: usize, arrived: u64, left: u64) -> Ended {
     let arrived = Time::from_nanos(arrived);
-    Ended {
-        link: LinkId(link),
-        direction,
-        number: 0,
-        copy: false,
-        length: length as u32,
-        arrived,
-        sending: Sending { start: arrived, end: arrived },
-        left: Time::from_nanos(left),
-        outcome: Outcome::Delivered,
-        stage: None,
-        channel: None,
-        bits_flipped: 0,
-        checksum_spoiled: false,
-        congestion_marked: false,
-        held: Span::ZERO,
-        overtaken: 0,
-    }
+    Ended::untouched(LinkId(link), direction, 0, length as u32, arrived, Time::from_nanos(left))
 }
 
 /// A TCP segment over IPv4, one over IPv6, and one over IPv4 in Ethernet; 33 bytes each are payload.

@@ -68,25 +68,19 @@ const fn loss(loss: Loss) -> capture::Loss {
 fn ended(way: WayId, packet: &Packet) -> Ended {
     let (link, direction) = place(way);
     let mut ended = Ended {
-        link,
-        direction,
-        number: packet.number,
-        copy: false,
-        length: packet.frame.len() as u32,
-        arrived: time(packet.arrived),
         sending: capture::Sending { start: time(packet.sending.start), end: time(packet.sending.end) },
-        left: time(packet.at),
-        outcome: Outcome::Delivered,
-        stage: None,
         channel: packet.channel.map(|channel| match channel {
             ChannelState::Good => Channel::Good,
             ChannelState::Bad => Channel::Bad,
         }),
-        bits_flipped: 0,
-        checksum_spoiled: false,
-        congestion_marked: false,
-        held: Span::ZERO,
-        overtaken: 0,
+        ..Ended::untouched(
+            link,
+            direction,
+            packet.number,
+            packet.frame.len() as u32,
+            time(packet.arrived),
+            time(packet.at),
+        )
     };
     for mark in &packet.marks {
         match mark.effect {

@@ -99,7 +99,7 @@ fn errors_name_the_file_and_the_way_out() {
 /// The stem of a run: two packets are lost, one by an error and one by a full queue, and a sender that takes both for wireless.
 fn run_with_losses(folder: &Path) -> PathBuf {
     use capture::senders::{CongestionState, Header, Reason, SenderState, Verdict, Writer, log::Record};
-    use capture::{Direction, Fate, Flow, LinkId, Loss, Reason as Why, Sending, Span, Tail, Time, WallTime};
+    use capture::{Direction, Ended, Fate, Flow, LinkId, Loss, Reason as Why, Tail, Time, WallTime};
     let stem = folder.join("c000-r00");
     let started = WallTime::from_nanos(7);
     let ends =
@@ -108,30 +108,18 @@ fn run_with_losses(folder: &Path) -> PathBuf {
     let fate = |at_ms: u64, sequence: u32, lost: Option<Loss>| {
         let at = Time::from_nanos(at_ms * 1_000_000);
         Fate {
-            link: LinkId(0),
-            direction: Direction::Down,
-            number: 0,
-            copy: false,
-            length: 152,
-            arrived: at,
-            sending: Sending { start: at, end: at },
-            left: at,
             lost: lost.map(Why::Known),
-            stage: None,
-            channel: None,
-            bits_flipped: 0,
-            checksum_spoiled: false,
-            congestion_marked: false,
-            held: Span::ZERO,
-            overtaken: 0,
-            flow: Some(Flow {
-                source: ends[0].ip(),
-                destination: ends[1].ip(),
-                protocol: 6,
-                ports: Some((ends[0].port(), ends[1].port())),
-                tcp_sequence: Some(sequence),
-                payload: Some(100),
-            }),
+            ..Ended::untouched(LinkId(0), Direction::Down, 0, 152, at, at).fate(
+                None,
+                Some(Flow {
+                    source: ends[0].ip(),
+                    destination: ends[1].ip(),
+                    protocol: 6,
+                    ports: Some((ends[0].port(), ends[1].port())),
+                    tcp_sequence: Some(sequence),
+                    payload: Some(100),
+                }),
+            )
         }
     };
     let header = capture::Header::new("0.1.0", started, 1, Vec::new());

@@ -132,6 +132,37 @@ pub struct Fate {
 }
 
 impl Ended {
+    /// A packet that came to a link and was delivered, with nothing else that is worth a word: what an end is before the marks of stages
+    /// are read.
+    #[must_use]
+    pub const fn untouched(
+        link: LinkId,
+        direction: Direction,
+        number: u64,
+        length: u32,
+        arrived: Time,
+        left: Time,
+    ) -> Self {
+        Self {
+            link,
+            direction,
+            number,
+            copy: false,
+            length,
+            arrived,
+            sending: Sending { start: arrived, end: arrived },
+            left,
+            outcome: Outcome::Delivered,
+            stage: None,
+            channel: None,
+            bits_flipped: 0,
+            checksum_spoiled: false,
+            congestion_marked: false,
+            held: Span::ZERO,
+            overtaken: 0,
+        }
+    }
+
     /// Whether bytes of the packet are wrong.
     #[must_use]
     pub const fn is_damaged(&self) -> bool {

@@ -2,7 +2,7 @@
 
 pub use crate::rows::Column;
 
-use crate::event::{Channel, Direction, Fate, Flow, Header, LinkId, Reason, Sending};
+use crate::event::{Channel, Direction, Ended, Fate, Flow, Header, LinkId, Reason};
 use crate::rows::{Cell, Kind, columns};
 use crate::time::{Span, Time};
 use std::net::{IpAddr, Ipv4Addr};
@@ -77,25 +77,7 @@ pub const COLUMNS: &[Column<Fate, Header>] = columns! {
 
 /// What a row is before any column was read.
 pub(super) fn blank() -> Fate {
-    Fate {
-        link: LinkId(0),
-        direction: Direction::Up,
-        number: 0,
-        copy: false,
-        length: 0,
-        arrived: Time::ZERO,
-        sending: Sending { start: Time::ZERO, end: Time::ZERO },
-        left: Time::ZERO,
-        lost: None,
-        stage: None,
-        channel: None,
-        bits_flipped: 0,
-        checksum_spoiled: false,
-        congestion_marked: false,
-        held: Span::ZERO,
-        overtaken: 0,
-        flow: None,
-    }
+    Ended::untouched(LinkId(0), Direction::Up, 0, 0, Time::ZERO, Time::ZERO).fate(None, None)
 }
 
 /// The flow of a fate of which one column was found: the others may follow.

@@ -2,7 +2,7 @@
 
 use capture::{
     CaptureTo, Channel, Direction, Ended, Header, Layer, LinkId, LinkInfo, Loss, Options, Outcome, Recorder,
-    Sending, Span, Time, WallTime, WayInfo,
+    Time, WallTime, WayInfo,
 };
 use etherparse::{PacketBuilder, TcpOptionElement};
 use std::collections::BTreeSet;
@@ -158,22 +158,17 @@ fn record(capture: &Path, events: &Path, started_unix_ns: u64, seed: u64, packet
             continue;
         }
         let ended = Ended {
-            link: LinkId(0),
-            direction: packet.direction,
-            number: number_of[index],
-            copy: false,
-            length,
-            arrived,
-            sending: Sending { start: arrived, end: arrived },
-            left: Time::from_nanos(at),
             outcome: if packet.lost { Outcome::Lost(Loss::Error) } else { Outcome::Delivered },
             stage: packet.lost.then_some(0),
             channel: Some(if packet.lost { Channel::Bad } else { Channel::Good }),
-            bits_flipped: 0,
-            checksum_spoiled: false,
-            congestion_marked: false,
-            held: Span::ZERO,
-            overtaken: 0,
+            ..Ended::untouched(
+                LinkId(0),
+                packet.direction,
+                number_of[index],
+                length,
+                arrived,
+                Time::from_nanos(at),
+            )
         };
         recorder.ended(&ended, &packet.bytes);
         recorder.settled(Time::from_nanos(at));

@@ -2,7 +2,7 @@
 
 use super::*;
 use capture::senders::{CongestionState, LossState, SenderState};
-use capture::{Direction, Fate, Flow, LinkId, Loss, Reason, Sending, Span, Time};
+use capture::{Direction, Ended, Fate, Flow, LinkId, Loss, Reason, Time};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The connection of all tests.
@@ -15,24 +15,9 @@ const fn end(host: u8, port: u16) -> SocketAddr {
 /// 100 bytes of data from `sequence` on, delivered by link 0 at `left` ns, right when they came.
 pub fn fate(left: u64, sequence: u32) -> Fate {
     let at = Time::from_nanos(left);
-    Fate {
-        link: LinkId(0),
-        direction: Direction::Down,
-        number: 0,
-        copy: false,
-        length: 152,
-        arrived: at,
-        sending: Sending { start: at, end: at },
-        left: at,
-        lost: None,
-        stage: None,
-        channel: None,
-        bits_flipped: 0,
-        checksum_spoiled: false,
-        congestion_marked: false,
-        held: Span::ZERO,
-        overtaken: 0,
-        flow: Some(Flow {
+    Ended::untouched(LinkId(0), Direction::Down, 0, 152, at, at).fate(
+        None,
+        Some(Flow {
             source: ENDS.from.ip(),
             destination: ENDS.to.ip(),
             protocol: 6,
@@ -40,7 +25,7 @@ pub fn fate(left: u64, sequence: u32) -> Fate {
             tcp_sequence: Some(sequence),
             payload: Some(100),
         }),
-    }
+    )
 }
 
 /// The same, lost.
