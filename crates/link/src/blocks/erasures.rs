@@ -80,6 +80,12 @@ impl BlockTrace {
         Ok(Self { header, period, payload: payload.unwrap_or(Self::GSM_PAYLOAD), erased })
     }
 
+    /// Whether the header of `text` says how long a block is.
+    #[must_use]
+    pub fn has_period(text: &str) -> bool {
+        Fields::of("", text).take("block-period").is_some()
+    }
+
     /// How many blocks were erased.
     #[must_use]
     pub fn erasures(&self) -> usize {
