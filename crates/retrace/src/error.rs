@@ -19,7 +19,7 @@ pub enum RetraceError {
     },
     /// A frame has no room for data.
     #[error(
-        "frames of {blocks} blocks have {octets} octets and an overhead of {overhead}: nothing is left for data, so the overhead must be smaller"
+        "a frame of {octets} octets ({blocks} x the block) with an overhead of {overhead}: nothing is left for data, so the overhead must be smaller"
     )]
     NoRoom {
         /// Blocks of a frame.

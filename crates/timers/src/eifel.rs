@@ -3,8 +3,8 @@
 //! GAIN = 1 / FLIGHT, not above 1/3, for samples of every segment. RTTVAR is frozen while the round-trip time falls, rises with GAIN where DELTA is above it and falls with
 //! GAIN^2; RTO = max(SRTT + RTTVAR / GAIN, RTT + 2 ticks); and the timer runs for the timeout less the age of the oldest segment outstanding.
 //!
-//! What the descriptions do not say is decided here: at the first sample SRTT = RTT and RTTVAR = 0, so that nothing of the start remains in steady state. Values follow from
-//! these formulas and not from the paper (ambiguity 22).
+//! What the descriptions do not say is decided here: at the first sample SRTT = RTT and RTTVAR = 2 GAIN RTT, which gives the first timeout of all the other timers, 3 RTT. Values
+//! follow from these formulas and not from the paper (ambiguity 22).
 
 use crate::timer::{Estimate, Sample, Timer};
 
@@ -31,13 +31,16 @@ impl Timer for Eifel {
     fn sample(&mut self, sample: &Sample) -> Estimate {
         let rtt = sample.rtt_s;
         let gain = 1.0 / sample.flight.max(Self::LEAST_FLIGHT);
-        let (mut srtt, mut rttvar) = self.state.unwrap_or((rtt, 0.0));
-        let delta_s = rtt - srtt;
-        if delta_s >= 0.0 {
-            let distance = delta_s - rttvar;
-            rttvar += distance * if distance >= 0.0 { gain } else { gain * gain };
-        }
-        srtt += gain * delta_s;
+        let (srtt, rttvar, delta_s) = match self.state {
+            None => (rtt, 2.0 * gain * rtt, 0.0),
+            Some((srtt, rttvar)) => {
+                let delta = rtt - srtt;
+                let distance = delta - rttvar;
+                let rttvar_gain = if distance >= 0.0 { gain } else { gain * gain };
+                let change = if delta >= 0.0 { rttvar_gain * distance } else { 0.0 };
+                (srtt + gain * delta, rttvar + change, delta)
+            }
+        };
         self.state = Some((srtt, rttvar));
         let unrounded_s = srtt + rttvar / gain;
         let rto_s = unrounded_s.max(rtt + 2.0 * self.tick_s);
@@ -89,7 +92,10 @@ mod tests {
         assert_eq!((least.unrounded_s, least.rto_s), (10.0, 11.0));
         // Of four segments over 10 s the next one is 7.5 s old.
         assert!((least.rexmt_s - 3.5).abs() < 1e-12);
-        let first = Eifel::new(0.5).sample(&sample(2.0, 1.0));
-        assert_eq!((first.srtt_s, first.rto_s, first.rexmt_s), (2.0, 3.0, 3.0));
+        // The first sample: 3 RTT, whatever the flight.
+        for flight in [1.0, 8.0] {
+            let first = Eifel::new(0.5).sample(&sample(2.0, flight));
+            assert!((first.rto_s - 6.0).abs() < 1e-12 && (first.srtt_s - 2.0).abs() < 1e-12);
+        }
     }
 }

@@ -14,10 +14,10 @@ pub struct Followed {
     pub greatest_rto_s: f64,
     /// Mean of the timeouts.
     pub mean_rto_s: f64,
-    /// The least RTO / RTT, each timeout against the sample that it was computed from.
-    pub least_ratio: f64,
-    /// Mean of RTO / RTT.
-    pub mean_ratio: f64,
+    /// The least RTO / RTT, each timeout against the sample that it was computed from. `None` if every sample is 0, as at the end that answers.
+    pub least_ratio: Option<f64>,
+    /// Mean of RTO / RTT, over samples above 0.
+    pub mean_ratio: Option<f64>,
     /// Samples that were longer than the timeout which held before them. A timer that ran for just that timeout would have expired, spuriously. Timers that each
     /// acknowledgment starts again run longer, so that this is an upper bound for them.
     pub spurious: usize,
@@ -33,7 +33,8 @@ pub fn follow(kind: Kind, settings: Settings, samples: &[Sample]) -> Option<Foll
     let estimates: Vec<Estimate> = samples.iter().map(|sample| timer.sample(sample)).collect();
     let count = estimates.len() as f64;
     estimates.last()?;
-    let ratios = || samples.iter().zip(&estimates).map(|(sample, estimate)| estimate.rto_s / sample.rtt_s);
+    let measured = samples.iter().zip(&estimates).filter(|(sample, _)| sample.rtt_s > 0.0);
+    let ratios: Vec<f64> = measured.map(|(sample, estimate)| estimate.rto_s / sample.rtt_s).collect();
     let timeouts = || estimates.iter().map(|estimate| estimate.rto_s);
     let expired = timeouts().zip(&samples[1..]).filter(|(before, sample)| *before < sample.rtt_s);
     Some(Followed {
@@ -41,8 +42,8 @@ pub fn follow(kind: Kind, settings: Settings, samples: &[Sample]) -> Option<Foll
         samples: samples.len(),
         greatest_rto_s: timeouts().fold(0.0, f64::max),
         mean_rto_s: timeouts().sum::<f64>() / count,
-        least_ratio: ratios().fold(f64::INFINITY, f64::min),
-        mean_ratio: ratios().sum::<f64>() / count,
+        least_ratio: ratios.iter().copied().reduce(f64::min),
+        mean_ratio: (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64),
         spurious: expired.count(),
         estimates,
     })
@@ -62,8 +63,10 @@ mod tests {
         let rtos: Vec<f64> = followed.estimates.iter().map(|estimate| estimate.rto_s).collect();
         assert_eq!(rtos[..2], [3.0, 5.875]);
         assert!((followed.greatest_rto_s - rtos[2]).abs() < 1e-12);
-        assert!((followed.least_ratio - 5.875 / 4.0).abs() < 1e-12);
+        assert!((followed.least_ratio.expect("above 0") - 5.875 / 4.0).abs() < 1e-12);
         assert!((followed.mean_rto_s - rtos.iter().sum::<f64>() / 3.0).abs() < 1e-12);
         assert_eq!(follow(Kind::Eifel, Settings::default(), &[]), None);
+        let nothing = follow(Kind::Lite, Settings::default(), &[sample(1.0, 0.0)]).expect("a sample");
+        assert_eq!((nothing.least_ratio, nothing.mean_ratio, nothing.spurious), (None, None, 0));
     }
 }
