@@ -4,12 +4,13 @@
 //! colours differently can tell apart.
 
 use crate::link_command::Failure;
-use plotters::chart::SeriesLabelPosition;
 use plotters::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 
-const SIZE: (u32, u32) = (900, 560);
+const SIZE: (u32, u32) = (1000, 560);
+/// Width of the legend, right of the axes: inside it would hide points.
+const LEGEND: u32 = 170;
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -62,9 +63,11 @@ impl Figure {
     fn draw(&self, text: &mut String) -> Result<(), Box<dyn std::error::Error>> {
         let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
+        let alone = self.lines.len() <= 1;
+        let (left, legend) = area.split_horizontally(SIZE.0 - if alone { 0 } else { LEGEND });
         let every = || self.lines.iter().flat_map(|line| line.points.iter());
         let (across, up) = (range(every().map(|point| point.0)), range(every().map(|point| point.1)));
-        let mut chart = ChartBuilder::on(&area)
+        let mut chart = ChartBuilder::on(&left)
             .caption(&self.title, ("sans-serif", 18))
             .margin(12)
             .x_label_area_size(44)
@@ -81,25 +84,20 @@ impl Figure {
             .label_style(("sans-serif", 13))
             .axis_desc_style(("sans-serif", 14))
             .draw()?;
+        // In the legend, from the top, in pixels.
+        let mut row = 56;
         for (place, line) in self.lines.iter().enumerate() {
             let colour = COLOURS[place % COLOURS.len()];
-            let drawn = if line.joined {
-                chart.draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(2)))?
+            if line.joined {
+                chart.draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(2)))?;
             } else {
-                chart.draw_series(line.points.iter().map(|&point| Circle::new(point, 1, colour.filled())))?
-            };
-            drawn
-                .label(&line.name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3)));
-        }
-        if self.lines.len() > 1 {
-            chart
-                .configure_series_labels()
-                .position(SeriesLabelPosition::LowerRight)
-                .background_style(WHITE.mix(0.85))
-                .border_style(RGBColor(200, 200, 200))
-                .label_font(("sans-serif", 13))
-                .draw()?;
+                chart.draw_series(line.points.iter().map(|&point| Circle::new(point, 2, colour.filled())))?;
+            }
+            if !alone {
+                legend.draw(&PathElement::new([(4, row), (24, row)], colour.stroke_width(3)))?;
+                legend.draw(&Text::new(line.name.as_str(), (30, row - 7), ("sans-serif", 13)))?;
+                row += 22;
+            }
         }
         area.present()?;
         Ok(())

@@ -11,11 +11,13 @@ use std::path::PathBuf;
 /// `lasthop fit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-FILE is text, or the event log of a link (FILE.parquet). In text each line has a time and 0 (arrived) or 1 (lost); with
---block it is a sequence of such digits, one for each block of that length. A trace that says in its header what it is, as
-`lasthop retrace` makes and reads them, needs no --block. `-` is standard input.
+FILE is text, or the event log of a link (FILE.parquet). In text each line has a time and 0
+(arrived) or 1 (lost); with --block it is a sequence of such digits, one for each block of that
+length. A trace that says in its header what it is, as `lasthop retrace` makes and reads them,
+needs no --block. `-` is standard input.
 
-The profile goes to standard output; how sure it is, and whether two states fit at all, to standard error.
+The profile goes to standard output; how sure it is, and whether two states fit at all, to
+standard error.
 
 Examples:
   lasthop fit --block 20ms frames.txt > mine.toml

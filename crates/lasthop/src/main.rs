@@ -12,11 +12,13 @@ mod kernel_command;
 mod link_command;
 mod lite_command;
 mod notice;
+mod pipe;
 mod profiles_command;
 mod recover_command;
 mod remote;
 mod report_command;
 mod retrace_command;
+mod rto_command;
 mod run_command;
 mod self_check_command;
 mod trace_command;
@@ -96,6 +98,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Run(arguments) => run_command::run(&arguments),
         Command::Profiles(profiles) => profiles_command::run(&profiles),
         Command::Fit(arguments) => fit_command::run(&arguments),
+        Command::Rto(arguments) => rto_command::run(&arguments),
         Command::Retrace(arguments) => retrace_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Lite(arguments) => lite_command::run(&arguments),

@@ -9,29 +9,19 @@ mod text;
 
 use crate::figure::{Figure, Line};
 use crate::link_command::Failure;
+use crate::pipe;
 use arguments::{Making, ReplayArguments, RetraceArguments};
 use replaying::Replayed;
 use std::io::{self, Write};
 
 /// Does what is asked.
 pub fn run(arguments: &RetraceArguments) -> Result<i32, Failure> {
-    let done = match &arguments.making {
+    pipe::status(match &arguments.making {
         Some(Making::Make(make)) => making::make(make),
         Some(Making::Even(even)) => making::even(even),
         Some(Making::Blocks(blocks)) => making::blocks(blocks),
         None => replay(&arguments.replay),
-    };
-    match done {
-        // `lasthop retrace make A | head` has seen enough.
-        Err(failure)
-            if failure
-                .downcast_ref::<io::Error>()
-                .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) =>
-        {
-            Ok(0)
-        }
-        done => done.map(|()| 0),
-    }
+    })
 }
 
 fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {

@@ -196,3 +196,62 @@ fn blocks_are_made_of_other_traces() {
         cases.iter().map(|case| format!("$ lasthop {}\n{}", case.join(" "), run(case))).collect();
     insta::assert_snapshot!("wrong_retrace", said.join("\n\n").replace(&path(""), ""));
 }
+
+/// LL-30 to LL-32: the model with the specification's figures, and timers on the round-trip times of a capture.
+#[test]
+fn retransmission_timers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    insta::assert_snapshot!("help_rto", lasthop(&["rto", "--help"]));
+    insta::assert_snapshot!("help_rto_model", lasthop(&["rto", "model", "--help"]));
+    insta::assert_snapshot!("help_rto_capture", lasthop(&["rto", "capture", "--help"]));
+    let figure = path("model.svg");
+    insta::assert_snapshot!("rto_model", lasthop(&["rto", "model", "--load", "40", "--plot", &figure]));
+    assert!(std::fs::read_to_string(&figure).expect("a figure").contains("RTO, eifel"));
+    let every = ["rto", "model", "--load", "8", "--rate", "9600bit", "--segment", "512"];
+    let every = [&every[..], &["--timer", "lite,lite-ticks,rfc6298,linux,eifel"]].concat();
+    insta::assert_snapshot!("rto_model_every_timer", lasthop(&every));
+    insta::assert_snapshot!("rto_model_json", lasthop(&["rto", "model", "--load", "8", "--json"]));
+    let rows =
+        ["rto", "model", "--load", "4", "--cycles", "1", "--timer", "lite-ticks,eifel", "--tick", "250ms"];
+    insta::assert_snapshot!("rto_model_csv", lasthop(&[&rows[..], &["--csv"]].concat()));
+    let constant = ["rto", "model", "--receiver-limited", "--load", "8", "--cycles", "60"];
+    insta::assert_snapshot!("rto_model_receiver_limited", lasthop(&constant));
+
+    let captures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/captures");
+    let capture = captures.join("errors.pcapng").display().to_string();
+    let run = |arguments: &[&str]| lasthop(arguments).replace(&format!("{}/", captures.display()), "");
+    let figure = path("capture.svg");
+    let text = ["rto", "capture", "--interface", "1", &capture, "--plot", &figure];
+    insta::assert_snapshot!("rto_capture", run(&text));
+    assert!(std::fs::read_to_string(&figure).expect("a figure").contains("RTO, linux"));
+    let json = ["rto", "capture", "--json", "--interface", "1", "--timer", "linux", &capture];
+    insta::assert_snapshot!("rto_capture_json", run(&json));
+    let csv = ["rto", "capture", "--csv", "--interface", "1", "--timer", "lite,eifel", &capture];
+    let csv = run(&csv);
+    insta::assert_snapshot!("rto_capture_csv", csv.split_inclusive('\n').take(6).collect::<String>());
+    // The samples are those of `lasthop trace`.
+    let trace = run(&["trace", "--json", "--interface", "1", &capture]);
+    let trace: serde_json::Value =
+        serde_json::from_str(trace.lines().next().expect("a line")).expect("an object");
+    let count = |name: &str| csv.lines().filter(|line| line.contains(name)).count() as u64;
+    for (way, name) in [(0, ",a2b,"), (1, ",b2a,")] {
+        assert_eq!(trace["directions"][way]["round_trips"]["count"].as_u64(), Some(count(name)), "{name}");
+    }
+
+    let oneway = captures.join("oneway.pcap").display().to_string();
+    let none = path("none.pcap");
+    let cases: [&[&str]; 7] = [
+        &["rto", "model", "--load", "7"],
+        &["rto", "model", "--pipe", "21"],
+        &["rto", "model", "--timer", "vegas"],
+        &["rto", "model", "--service-time", "0s"],
+        &["rto", "model", "--rate", "9600bit"],
+        &["rto", "capture", &oneway],
+        &["rto", "capture", &none],
+    ];
+    let said: Vec<_> =
+        cases.iter().map(|case| format!("$ lasthop {}\n{}", case.join(" "), run(case))).collect();
+    let said = said.join("\n\n").replace(&path(""), "").replace(&format!("{}/", captures.display()), "");
+    insta::assert_snapshot!("wrong_rto", said);
+}

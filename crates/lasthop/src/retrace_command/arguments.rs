@@ -14,10 +14,11 @@ const MOST: u32 = 65_535;
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-A TRACE says of each block of a channel with forward error correction whether it was erased: digits 0 and 1, with a header
-or without (docs/retrace.md), or a trace of the radio link protocol. Frames of 1, 2, 3, ... such blocks are sent over it, and
-sent again where a block of theirs is erased; behind its end the trace begins again. Beside that: packets without recovery by
-the link. It is a best case: no window, no timeout, no congestion control ever stops the sender.
+A TRACE says of each block of a channel with forward error correction whether it was erased:
+digits 0 and 1, with a header or without (docs/retrace.md), or a trace of the radio link protocol.
+Frames of 1, 2, 3, ... such blocks are sent over it, and sent again where a block of theirs is
+erased; behind its end the trace begins again. Beside that: packets without recovery by the link.
+It is a best case: no window, no timeout, no congestion control ever stops the sender.
 
 Examples:
   lasthop retrace make A > A.blocks
@@ -38,6 +39,7 @@ pub struct RetraceArguments {
 
 /// What is replayed, and how.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ReplayArguments {
     /// Block erasure traces, or RLP traces; `-` is the standard input
     #[arg(required = true, value_name = "TRACE")]
@@ -99,9 +101,10 @@ pub enum Making {
 /// `lasthop retrace make`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The sets stand in for those of Ludwig's dissertation, which are not public: A stationary with good signal (258 min), B
-stationary with poor signal (215 min), C in a car (44 min). How long and where is his; how many blocks are erased, and how they
-cluster, is an assumption. Every trace says in its header that it is synthetic, and how it was made.
+The sets stand in for those of Ludwig's dissertation, which are not public: A stationary with good
+signal (258 min), B stationary with poor signal (215 min), C in a car (44 min). How long and where
+is his; how many blocks are erased, and how they cluster, is an assumption. Every trace says in
+its header that it is synthetic, and how it was made.
 
 Examples:
   lasthop retrace make A -o A.blocks
@@ -151,8 +154,9 @@ pub struct EvenArguments {
 /// `lasthop retrace blocks`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Of a bit error trace, blocks of --bits bits each are made; one is erased if more of its bits are wrong than --correct, which is
-what a block code would do. Of an RLP trace, a block is made of each record ERAS and OK of the receiver.
+Of a bit error trace, blocks of --bits bits each are made; one is erased if more of its bits are
+wrong than --correct, which is what a block code would do. Of an RLP trace, a block is made of
+each record ERAS and OK of the receiver.
 
 Examples:
   lasthop retrace blocks call.rlp > call.blocks

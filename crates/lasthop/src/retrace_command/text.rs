@@ -31,12 +31,12 @@ pub fn print(output: &mut impl Write, all: &[Replayed]) -> io::Result<()> {
 fn head(output: &mut impl Write, replayed: &Replayed) -> io::Result<()> {
     let Replayed { name, trace, size, start, .. } = replayed;
     let origin = trace.header.origin.map_or("origin not stated", link::blocks::Origin::name);
-    let about =
-        [trace.header.category.clone(), trace.header.signal_strength.map(|bars| format!("signal {bars}"))];
-    let about: String = about.into_iter().flatten().map(|word| format!(", {word}")).collect();
+    let bars = trace.header.signal_strength.map(|bars| format!("signal {bars}"));
+    let said = [Some(origin.to_owned()), trace.header.category.clone(), bars];
+    let about = said.into_iter().flatten().collect::<Vec<_>>().join(", ");
     writeln!(
         output,
-        "{name}: {origin}{about}, {} blocks of {} in {} ({:.1} min)",
+        "{name}: {about}, {} blocks of {} in {} ({:.1} min)",
         trace.erased.len(),
         trace.payload,
         trace.period,
@@ -45,10 +45,11 @@ fn head(output: &mut impl Write, replayed: &Replayed) -> io::Result<()> {
     let Bursts { count, longest } = trace.bursts();
     let erasures = trace.erasures();
     let percent = trace.block_erasure_rate().get() * 100.0;
+    let runs = if count == 1 { "burst" } else { "bursts" };
     let mean = if count > 0 { erasures as f64 / count as f64 } else { 0.0 };
     writeln!(
         output,
-        "erased: {erasures} ({percent:.3} %), in {count} bursts of {mean:.2} on average, {longest} at most"
+        "erased: {erasures} ({percent:.3} %), in {count} {runs} of {mean:.2} on average, {longest} at most"
     )?;
     let from = match start {
         Start::Block(block) => format!("from block {block}"),
