@@ -114,6 +114,17 @@ mod tests {
         }
     }
 
+    /// LL-14: the link carries headers too: without erasures 1200 (P - 40) / P octets of TCP's user a second in frames of one block, and (1500 - 300/m) in place of 1200 in frames of m.
+    #[test]
+    fn ll_14_the_link_carries_headers() {
+        for (mtu, frame) in [(296, 1), (576, 5), (1500, 14)] {
+            let found = compared(&[false; 100_000], Packets { mtu, headers: 40 }, frame);
+            let expected = (1500.0 - 300.0 / f64::from(frame)) * (mtu - 40) as f64 / mtu as f64;
+            let found = found.link_throughput(&Link::GSM);
+            assert!((found / expected - 1.0).abs() < 1e-3, "MTU {mtu}: {found}, expected {expected}");
+        }
+    }
+
     /// LL-14: erasures in long bursts cost few packets, and what TCP alone saves in overhead wins; the same number one by one costs nearly every packet. (Fig. 3-1.)
     #[test]
     fn ll_14_crossover() {

@@ -50,6 +50,14 @@ mod tests {
         }
     }
 
+    /// LL-12: floor(k n / K), not the nearest (ambiguity 7).
+    #[test]
+    fn ll_12_places_are_rounded_down() {
+        let places: Vec<usize> =
+            even(11, 4).iter().enumerate().filter(|block| *block.1).map(|block| block.0).collect();
+        assert_eq!(places, [0, 2, 5, 8]);
+    }
+
     #[test]
     fn an_even_trace_says_that_it_is_made() {
         let header = Header { origin: Some(Origin::Measured), ..Header::default() };

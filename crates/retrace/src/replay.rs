@@ -123,13 +123,13 @@ impl Channel {
         })
     }
 
-    fn sent_from(&self, start: usize, blocks: u32, needed: u64) -> Option<u64> {
-        let (mut sent, mut good) = (0, 0);
+    fn sent_from(&self, start: usize, blocks: u32, needed: u64) -> Option<u128> {
+        let (mut sent, mut good) = (0_u64, 0);
         for place in self.round(start, blocks) {
             sent += 1;
             good += u64::from(!self.loses(place, blocks));
             if good == needed {
-                return Some(sent);
+                return Some(u128::from(sent));
             }
         }
         // A whole round was not enough. The last unit that is needed comes through in the last round, not at the end of one before.
@@ -143,7 +143,7 @@ impl Channel {
                 break;
             }
         }
-        Some(rounds * sent + last)
+        Some(u128::from(rounds) * u128::from(sent) + last)
     }
 
     /// Mean of [`Self::sent_from`] over all start blocks. `None` if from some of them nothing ever comes through.
@@ -166,7 +166,7 @@ impl Channel {
                 let last = next as u64 + left - 1;
                 let (again, place) = (last / good.len() as u64, last % good.len() as u64);
                 let end = again * length + good[place as usize];
-                total += u128::from(rounds * length + end - start + 1);
+                total += u128::from(rounds) * u128::from(length) + u128::from(end - start + 1);
             }
         }
         Some(total as f64 / self.blocks() as f64)
@@ -256,6 +256,18 @@ mod tests {
             let transfer = transfer.expect("can be replayed").expect("comes through");
             assert!((transfer.throughput(&Link::GSM) - 1200.0).abs() < 1e-9);
             assert!(transfer.retransmissions().abs() < f64::EPSILON);
+        }
+    }
+
+    /// LL-13: as large as a size can be, on a channel that erases nearly everything.
+    #[test]
+    fn ll_13_the_largest_size() {
+        let erased: Vec<bool> = (0..1000).map(|place| place != 7).collect();
+        let channel = Channel::new(&erased).expect("blocks");
+        for start in [Start::Block(0), Start::Every] {
+            let transfer = channel.transfer(Unit { blocks: 1, payload: 1 }, u64::MAX, start);
+            let sent = transfer.expect("can be replayed").expect("comes through").sent;
+            assert!((sent / (1000.0 * u64::MAX as f64) - 1.0).abs() < 1e-9, "{sent}");
         }
     }
 

@@ -46,6 +46,8 @@ pub fn blocks(arguments: &BlocksArguments) -> Result<(), Failure> {
         (Some(Format::Rlp), _) => RlpTrace::parse(&name, &text)?.blocks(),
         (Some(Format::BitErrors), Some(bits)) => {
             let trace = BitTrace::parse(&name, &text)?;
+            let (wrong, all, ratio) = (trace.errors(), trace.bits(), trace.bit_error_ratio());
+            anstream::eprintln!("{wrong} of {all} bits wrong: bit error ratio {ratio}");
             let erased = trace.blocks(*bits, *correct).ok_or_else(|| {
                 format!("{name} has more than {} blocks of {bits} bits", BitTrace::MOST_BLOCKS)
             })?;
