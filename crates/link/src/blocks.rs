@@ -1,4 +1,5 @@
-//! Traces of a channel with forward error correction, as files: which bits were wrong, which blocks could not be decoded, what the link layer did about it.
+//! Traces of a channel with forward error correction, as files: which bits were wrong, which blocks could not be decoded, what the link layer did
+//! about it.
 //!
 //! All three formats are lines of text that begin with a header (Ludwig 3.1.1, rows LL-01, LL-09, LL-36):
 //!

@@ -1,8 +1,8 @@
 //! Recovery by TCP alone against recovery by the link (LL-14, Ludwig 3.1.2).
 //!
-//! Without recovery by the link a packet of P octets takes ceil(P / octets of a block) blocks and no overhead but TCP's and IP's headers; any erased block
-//! loses it whole. With it the same packets, headers and all, are the data of the link. Both carry the same octets of TCP's user, so that half the throughput
-//! is twice the radio resource: [`Comparison::consumption`]. Framing by PPP, a slip of 7 octets a packet, is left out on both sides.
+//! Without recovery by the link a packet of P octets takes ceil(P / octets of a block) blocks and no overhead but TCP's and IP's headers; any erased
+//! block loses it whole. With it the same packets, headers and all, are the data of the link. Both carry the same octets of TCP's user, so that half
+//! the throughput is twice the radio resource: [`Comparison::consumption`]. Framing by PPP, a slip of 7 octets a packet, is left out on both sides.
 
 use crate::RetraceError;
 use crate::replay::{Channel, Start, Transfer, Unit};
@@ -77,7 +77,8 @@ impl Comparison {
         self.link.map_or(0.0, |transfer| self.size as f64 / transfer.seconds(link))
     }
 
-    /// Blocks that TCP alone sends for each that the link sends; `None` if one of them never ends. Above 1 recovery by the link takes less of the radio.
+    /// Blocks that TCP alone sends for each that the link sends; `None` if one of them never ends. Above 1 recovery by the link takes less of the
+    /// radio.
     #[must_use]
     pub fn consumption(&self) -> Option<f64> {
         Some(self.end_to_end?.blocks() / self.link?.blocks())
@@ -114,7 +115,8 @@ mod tests {
         }
     }
 
-    /// LL-14: the link carries headers too: without erasures 1200 (P - 40) / P octets of TCP's user a second in frames of one block, and (1500 - 300/m) in place of 1200 in frames of m.
+    /// LL-14: the link carries headers too: without erasures 1200 (P - 40) / P octets of TCP's user a second in frames of one block, and (1500 -
+    /// 300/m) in place of 1200 in frames of m.
     #[test]
     fn ll_14_the_link_carries_headers() {
         for (mtu, frame) in [(296, 1), (576, 5), (1500, 14)] {
@@ -125,7 +127,8 @@ mod tests {
         }
     }
 
-    /// LL-14: erasures in long bursts cost few packets, and what TCP alone saves in overhead wins; the same number one by one costs nearly every packet. (Fig. 3-1.)
+    /// LL-14: erasures in long bursts cost few packets, and what TCP alone saves in overhead wins; the same number one by one costs nearly every
+    /// packet. (Fig. 3-1.)
     #[test]
     fn ll_14_crossover() {
         let packets = Packets { mtu: 1500, headers: 40 };

@@ -35,8 +35,8 @@ pub struct Sweep {
 }
 
 impl Link {
-    /// GSM-CSD at 9.6 kbit/s: 30 octets each 20 ms, of which a frame uses 2 for its header, 3 for its check sum and 1 for the status octet (ambiguities
-    /// 3 and 4 of the specification), so that frames of one block give 1200 octets a second.
+    /// GSM-CSD at 9.6 kbit/s: 30 octets each 20 ms, of which a frame uses 2 for its header, 3 for its check sum and 1 for the status octet
+    /// (ambiguities 3 and 4 of the specification), so that frames of one block give 1200 octets a second.
     pub const GSM: Self =
         Self { period: BlockTrace::GSM_PERIOD, octets: BlockTrace::GSM_PAYLOAD, overhead: 6 };
 
@@ -197,16 +197,18 @@ mod tests {
     }
 
     proptest! {
-        /// LL-11: nothing gains more than 25 % on a channel of the same erasures without any, and no frame size gives more than 1500.
+        /// LL-11: no frame gains more than 25 % over frames of one block, or gives more than 1500 octets a second.
         #[test]
         fn ll_11_ceiling(erased in prop::collection::vec(prop::bool::weighted(0.1), 1..300)) {
             let channel = Channel::new(&erased).expect("blocks");
-            let size = 10 * covering_size(&channel, &Link::GSM);
+            // So often round the trace that where the transfer ends in it does not matter.
+            let size = 1000 * covering_size(&channel, &Link::GSM);
             let sweep = sweep(&channel, &Link::GSM, size, Start::Every, 1..=40).expect("can be replayed");
             for frame in sweep.frames.iter().filter_map(|row| row.1) {
                 prop_assert!(frame.transfer.throughput(&Link::GSM) < 1500.0);
-                // A frame gets through where each of its blocks does, so frames of one block lose the least.
-                prop_assert!(frame.gain.is_some());
+                // A frame gets through where each of its blocks does, so frames of one block lose the least, and there is no more to gain than overhead.
+                let gain = frame.gain.expect("where a frame gets through, so does a block");
+                prop_assert!(gain < 1.2501, "{:?}", frame);
             }
             if let Some(best) = sweep.best() {
                 prop_assert!(sweep.frames.iter().filter_map(|row| row.1).all(|frame| frame.transfer.blocks() >= best.transfer.blocks()));

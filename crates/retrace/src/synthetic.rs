@@ -2,8 +2,8 @@
 //!
 //! Good and bad runs of blocks alternate; a bad run is erased. Two laws of their lengths:
 //!
-//! * [`Law::HeavyTailed`]: P(N >= k) = (1 + (k - 1) / s)^-1.5 for k = 1, 2, ..., cut off at [`TAIL`] times the mean. Most runs are short and a few very long: bursts of
-//!   erasures that cluster, and long quiet times, which is what a plain two-state Markov chain is known to miss in such traces.
+//! * [`Law::HeavyTailed`]: P(N >= k) = (1 + (k - 1) / s)^-1.5 for k = 1, 2, ..., cut off at [`TAIL`] times the mean. Most runs are short and a few
+//!   very long: bursts of erasures that cluster, and long quiet times, which is what a plain two-state Markov chain is known to miss in such traces.
 //! * [`Law::Markov`]: geometric, the plain two-state Markov chain (Gilbert).
 //!
 //! Both take a mean burst and a share of erased blocks, so that they differ in nothing but the law. s is what gives the mean.
@@ -238,8 +238,8 @@ impl Lengths {
     }
 }
 
-/// Mean of the heavy-tailed law: the sum of P(N >= k) over k up to `most`. The first terms one by one, the others by the midpoint rule, whose error is far below a
-/// thousandth there.
+/// Mean of the heavy-tailed law: the sum of P(N >= k) over k up to `most`. The first terms one by one, the others by the midpoint rule, whose error
+/// is far below a thousandth there.
 fn heavy_mean(scale: f64, most: f64) -> f64 {
     if scale == 0.0 {
         return 1.0;

@@ -1,10 +1,12 @@
 //! A bulk transfer in steady state over a bottleneck of fixed rate that it has to itself, as Ludwig's spreadsheet has it (3.4.1; LL-30).
 //!
-//! The load, what is outstanding in segments, grows by one each flight from L / 2 to L and is then halved by an explicit signal, with L = pipe + buffer. Every segment is timed
-//! and acknowledged, and the bottleneck is never idle, so a flight of W segments is W acknowledgments a service time apart, each with a round-trip time of W service times.
-//! Within a cycle the round-trip time grows by one service time a flight, and its greatest value is twice its least (Fig. 3-9).
+//! The load, what is outstanding in segments, grows by one each flight from L / 2 to L and is then halved by an explicit signal, with L = pipe +
+//! buffer. Every segment is timed and acknowledged, and the bottleneck is never idle, so a flight of W segments is W acknowledgments a service time
+//! apart, each with a round-trip time of W service times. Within a cycle the round-trip time grows by one service time a flight, and its greatest
+//! value is twice its least (Fig. 3-9).
 //!
-//! Left out, as in the original: the sender is silent for half a round trip after the signal, but the samples of that flight keep their round-trip time (ambiguity 14).
+//! Left out, as in the original: the sender is silent for half a round trip after the signal, but the samples of that flight keep their round-trip
+//! time (ambiguity 14).
 
 use crate::timer::{Estimate, Kind, Sample, Settings};
 use serde::Serialize;
@@ -233,7 +235,8 @@ mod tests {
         assert!(lite.greatest_rto_s > 1.8 * lite.greatest_rtt_s && lite.greatest_rto_load == 20);
         assert!(lite.least_ratio < 1.01 && lite.least_ratio_load == 40);
         assert!(eifel.greatest_rto_load == 40 && eifel.least_ratio > 2.0);
-        // The collapse reaches below the next flight's round-trip time once in nearly every one of the 20 flights that are longer than the one before, and only there.
+        // The collapse reaches below the next flight's round-trip time once in nearly every one of the 20 flights that are longer than the one
+        // before, and only there.
         assert!((15..=20).contains(&lite.spurious), "{}", lite.spurious);
         assert_eq!(eifel.spurious, 0);
     }

@@ -1,10 +1,11 @@
 //! The Eifel retransmission timer of Ludwig and Sklower (LL-32; section 11.2 of the specification, from public descriptions of it).
 //!
-//! GAIN = 1 / FLIGHT, not above 1/3, for samples of every segment. RTTVAR is frozen while the round-trip time falls, rises with GAIN where DELTA is above it and falls with
-//! GAIN^2; RTO = max(SRTT + RTTVAR / GAIN, RTT + 2 ticks); and the timer runs for the timeout less the age of the oldest segment outstanding.
+//! GAIN = 1 / FLIGHT, not above 1/3, for samples of every segment. RTTVAR is frozen while the round-trip time falls, rises with GAIN where DELTA is
+//! above it and falls with GAIN^2; RTO = max(SRTT + RTTVAR / GAIN, RTT + 2 ticks); and the timer runs for the timeout less the age of the oldest
+//! segment outstanding.
 //!
-//! What the descriptions do not say is decided here: at the first sample SRTT = RTT and RTTVAR = 2 GAIN RTT, which gives the first timeout of all the other timers, 3 RTT. Values
-//! follow from these formulas and not from the paper (ambiguity 22).
+//! What the descriptions do not say is decided here: at the first sample SRTT = RTT and RTTVAR = 2 GAIN RTT, which gives the first timeout of all the
+//! other timers, 3 RTT. Values follow from these formulas and not from the paper (ambiguity 22).
 
 use crate::timer::{Estimate, Sample, Timer};
 

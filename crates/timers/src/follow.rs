@@ -18,8 +18,8 @@ pub struct Followed {
     pub least_ratio: Option<f64>,
     /// Mean of RTO / RTT, over samples above 0.
     pub mean_ratio: Option<f64>,
-    /// Samples that were longer than the timeout which held before them. A timer that ran for just that timeout would have expired, spuriously. Timers that each
-    /// acknowledgment starts again run longer, so that this is an upper bound for them.
+    /// Samples that were longer than the timeout which held before them. A timer that ran for just that timeout would have expired, spuriously.
+    /// Timers that each acknowledgment starts again run longer, so that this is an upper bound for them.
     pub spurious: usize,
     /// What the timer said at each sample.
     #[serde(skip)]

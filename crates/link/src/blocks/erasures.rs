@@ -41,8 +41,8 @@ impl BlockTrace {
     const LINE: usize = 50;
 
     /// Reads a trace: the digits 0 (right) and 1 (erased) with anything of white space and commas between them. What follows a `#` in or below them
-    /// means nothing. `file` is the name in errors, `period` holds where the header has no `block-period`, and a block that does not say what it carries
-    /// carries [`Self::GSM_PAYLOAD`].
+    /// means nothing. `file` is the name in errors, `period` holds where the header has no `block-period`, and a block that does not say what it
+    /// carries carries [`Self::GSM_PAYLOAD`].
     pub fn parse(file: &str, text: &str, period: Option<Span>) -> Result<Self, TraceError> {
         let mut fields = Fields::of(file, text);
         let place = fields.take("block-period");
