@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn ll_14_the_link_carries_headers() {
         for (mtu, frame) in [(296, 1), (576, 5), (1500, 14)] {
-            let found = compared(&[false; 100_000], Packets { mtu, headers: 40 }, frame);
+            let found = compared(&vec![false; 100_000], Packets { mtu, headers: 40 }, frame);
             let expected = (1500.0 - 300.0 / f64::from(frame)) * (mtu - 40) as f64 / mtu as f64;
             let found = found.link_throughput(&Link::GSM);
             assert!((found / expected - 1.0).abs() < 1e-3, "MTU {mtu}: {found}, expected {expected}");
