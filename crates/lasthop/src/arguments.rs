@@ -45,6 +45,10 @@ pub enum Command {
     Fit(FitArguments),
     /// Analyse the TCP connections of captures, as tcptrace does
     Trace(crate::trace_command::arguments::TraceArguments),
+    /// Replay a trace of erased blocks: throughput by frame size, with recovery by the link and without
+    Retrace(Box<crate::retrace_command::arguments::RetraceArguments>),
+    /// Retransmission timers beside each other: in a model, or on the round-trip times of a capture
+    Rto(crate::rto_command::arguments::RtoArguments),
     /// Build the virtual-time kernel, show it or remove it
     Kernel(crate::kernel_command::arguments::KernelArguments),
     /// Check what works on this machine, and say how to get what does not

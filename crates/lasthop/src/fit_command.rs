@@ -1,23 +1,28 @@
 //! `lasthop fit`: a loss profile from what was lost.
 
 use crate::link_command::Failure;
+use crate::retrace_command::reading;
 use clap::Args;
+use link::blocks::Format;
 use link::fit::{self, ErasureTrace, Fit};
 use link::units::{Span, Time};
-use std::io::{self, Read};
 use std::path::PathBuf;
 
 /// `lasthop fit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-FILE is text, or the event log of a link (FILE.parquet). In text each line has a time and 0 (arrived) or 1 (lost); with
---block it is a sequence of such digits, one for each block of that length. `-` is standard input.
+FILE is text, or the event log of a link (FILE.parquet). In text each line has a time and 0
+(arrived) or 1 (lost); with --block it is a sequence of such digits, one for each block of that
+length. A trace that says in its header what it is, as `lasthop retrace` makes and reads them,
+needs no --block. `-` is standard input.
 
-The profile goes to standard output; how sure it is, and whether two states fit at all, to standard error.
+The profile goes to standard output; how sure it is, and whether two states fit at all, to
+standard error.
 
 Examples:
   lasthop fit --block 20ms frames.txt > mine.toml
   lasthop link --loss ./mine.toml --profile umts -- bash
+  lasthop fit A.blocks > a.toml
   lasthop fit --direction down x.parquet")]
 pub struct FitArguments {
     /// What was lost
@@ -36,26 +41,20 @@ pub fn run(arguments: &FitArguments) -> Result<i32, Failure> {
     let trace = if arguments.file.extension().is_some_and(|ending| ending == "parquet") {
         from_events(arguments)?
     } else {
-        let text = read(arguments)?;
-        match arguments.block {
-            Some(block) => ErasureTrace::parse_blocks(&name, &text, block)?,
-            None => ErasureTrace::parse_packets(&name, &text)?,
+        let text = reading::text(&arguments.file)?;
+        match (arguments.block, Format::of(&text)) {
+            (None, None) => ErasureTrace::parse_packets(&name, &text)?,
+            (block, _) => reading::of_text(&name, &text, block)?.into(),
         }
+    };
+    let block = match &trace {
+        ErasureTrace::Blocks { block, .. } => Some(*block),
+        ErasureTrace::Packets(_) => None,
     };
     let fit = fit::two_state(&trace).map_err(|error| format!("{name}: {error}"))?;
     anstream::eprintln!("{fit}");
-    anstream::print!("{}", profile(&name, &fit, arguments.block));
+    anstream::print!("{}", profile(&name, &fit, block));
     Ok(0)
-}
-
-fn read(arguments: &FitArguments) -> Result<String, Failure> {
-    let text = if arguments.file.as_os_str() == "-" {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(&arguments.file)
-    };
-    text.map_err(|error| format!("read {}: {error}", arguments.file.display()).into())
 }
 
 /// Packets that came to the errors, at the instant at which they left the limiter; those that a queue or an outage lost

@@ -6,15 +6,19 @@ mod cc_command;
 mod clock;
 mod compare_command;
 mod doctor_command;
+mod figure;
 mod fit_command;
 mod kernel_command;
 mod link_command;
 mod lite_command;
 mod notice;
+mod pipe;
 mod profiles_command;
 mod recover_command;
 mod remote;
 mod report_command;
+mod retrace_command;
+mod rto_command;
 mod run_command;
 mod self_check_command;
 mod trace_command;
@@ -94,6 +98,8 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Run(arguments) => run_command::run(&arguments),
         Command::Profiles(profiles) => profiles_command::run(&profiles),
         Command::Fit(arguments) => fit_command::run(&arguments),
+        Command::Rto(arguments) => rto_command::run(&arguments),
+        Command::Retrace(arguments) => retrace_command::run(&arguments),
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Lite(arguments) => lite_command::run(&arguments),
         Command::Cc(arguments) => cc_command::run(&arguments),

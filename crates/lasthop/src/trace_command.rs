@@ -2,7 +2,7 @@
 
 pub mod arguments;
 mod losses;
-mod progress;
+pub mod progress;
 mod senders;
 mod text;
 

@@ -23,6 +23,10 @@ fn help() {
     insta::assert_snapshot!("help", lasthop(&["--help"]));
     insta::assert_snapshot!("help_link", lasthop(&["link", "--help"]));
     insta::assert_snapshot!("help_trace", lasthop(&["trace", "--help"]));
+    insta::assert_snapshot!("help_retrace", lasthop(&["retrace", "--help"]));
+    insta::assert_snapshot!("help_retrace_make", lasthop(&["retrace", "make", "--help"]));
+    insta::assert_snapshot!("help_retrace_blocks", lasthop(&["retrace", "blocks", "--help"]));
+    insta::assert_snapshot!("help_fit", lasthop(&["fit", "--help"]));
     insta::assert_snapshot!("help_cc", lasthop(&["cc", "--help"]));
     insta::assert_snapshot!("help_cc_load", lasthop(&["cc", "load", "--help"]));
     insta::assert_snapshot!("help_kernel", lasthop(&["kernel", "--help"]));
@@ -85,4 +89,169 @@ fn a_profile_is_fitted_to_a_trace_and_can_be_used() {
     let profile = said.split_inclusive('\n').take_while(|line| !line.starts_with("good")).collect::<String>();
     std::fs::write(path("mine.toml"), profile).expect("a profile");
     assert!(lasthop(&["profiles", &path("mine.toml")]).ends_with("status 0"));
+}
+
+/// LL-09, LL-12, LL-14: a synthetic trace that says so, its replay beside its even trace, the fit, and what `fit` makes of a heavy tail.
+#[test]
+fn traces_are_made_and_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let run = |arguments: &[&str]| lasthop(arguments).replace(&path(""), "");
+    let recipe = ["--duration", "10min", "--bler", "2%", "--burst", "4", "--seed", "3"];
+    let make = |name: &str, law: &str| {
+        let output = path(name);
+        run(&[&["retrace", "make", "--law", law, "-o", &output], &recipe[..]].concat())
+    };
+    assert_eq!(make("a.blocks", "heavy-tailed"), "status 0");
+    assert_eq!(make("m.blocks", "markov"), "status 0");
+    let head: String = std::fs::read_to_string(path("a.blocks"))
+        .expect("a trace")
+        .lines()
+        .take_while(|line| line.starts_with('#'))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    insta::assert_snapshot!("retrace_made", head);
+    let set = run(&["retrace", "make", "c", "--duration", "1s"]);
+    insta::assert_snapshot!("retrace_made_set", set);
+
+    let (trace, figure) = (path("a.blocks"), path("a.svg"));
+    insta::assert_snapshot!(
+        "retrace",
+        run(&["retrace", "--even", "--frames", "1-8,16,32", &trace, "--plot", &figure])
+    );
+    assert!(std::fs::read_to_string(&figure).expect("a figure").contains("a.blocks, even"));
+    insta::assert_snapshot!(
+        "retrace_every_start",
+        run(&["retrace", "--start", "all", "--frames", "1,4", "--mtu", "576", "--headers", "52", &trace])
+    );
+    insta::assert_snapshot!(
+        "retrace_json",
+        run(&["retrace", "--json", "--frames", "2,3", "--mtu", "576", &trace])
+    );
+    insta::assert_snapshot!(
+        "retrace_csv",
+        run(&["retrace", "--csv", "--frames", "2,3", "--mtu", "576", &trace])
+    );
+    insta::assert_snapshot!(
+        "retrace_concatenated",
+        run(&["retrace", "--concatenate", "--frames", "1", &trace, &path("m.blocks")])
+    );
+
+    // The even trace as a file is what --even replays.
+    let even = run(&["retrace", "even", &trace]);
+    std::fs::write(path("e.blocks"), even.trim_end_matches("status 0")).expect("a file");
+    let row = |name: &str| {
+        let said = run(&["retrace", "--csv", "--even", "--frames", "7", &path(name)]);
+        said.lines()
+            .nth(5)
+            .and_then(|line| line.split_once("link,"))
+            .map(|row| row.1.to_owned())
+            .expect("a row")
+    };
+    assert_eq!(row("a.blocks"), row("e.blocks"));
+
+    // Two states fit the chain that they are, and not the heavy tail.
+    insta::assert_snapshot!("fit_markov", run(&["fit", &path("m.blocks")]));
+    insta::assert_snapshot!("fit_heavy_tailed", run(&["fit", &trace]));
+    let wrong = run(&["fit", "--block", "10ms", &trace]);
+    assert!(wrong.contains("a.blocks:3: block-period `20ms`: is not the block length"), "{wrong}");
+}
+
+/// LL-36: what is replayed can be made of any RLP trace, and of bits.
+#[test]
+fn blocks_are_made_of_other_traces() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let run = |arguments: &[&str]| lasthop(arguments).replace(&path(""), "");
+    std::fs::write(path("a.rlp"), "# format: rlp\n# origin: measured\n0 R OK - - -\n20000 R ERAS - - -\n")
+        .expect("a file");
+    std::fs::write(path("a.bits"), "# format: bit-errors\n10 1 9 3 17\n").expect("a file");
+    std::fs::write(path("a.blocks"), "0001\n").expect("a file");
+    std::fs::write(path("bad.blocks"), "1111\n").expect("a file");
+    insta::assert_snapshot!("retrace_blocks_of_rlp", run(&["retrace", "blocks", &path("a.rlp")]));
+    let bits = ["retrace", "blocks", "--bits", "10", "--correct", "1", &path("a.bits")];
+    insta::assert_snapshot!("retrace_blocks_of_bits", run(&bits));
+    let bare = run(&["retrace", "--frames", "1", "--mtu", "296", &path("a.blocks")]);
+    insta::assert_snapshot!("retrace_bare", bare);
+    insta::assert_snapshot!(
+        "retrace_nothing",
+        run(&["retrace", "--frames", "1-2", "--mtu", "296", &path("bad.blocks")])
+    );
+    let none = path("none.blocks");
+    let (rlp, of_bits, blocks) = (path("a.rlp"), path("a.bits"), path("a.blocks"));
+    let cases: [&[&str]; 11] = [
+        &["retrace"],
+        &["retrace", &none],
+        &["retrace", &of_bits],
+        &["retrace", "--frames", "5-3", &rlp],
+        &["retrace", "--overhead", "30", &rlp],
+        &["retrace", "--start", "2", &rlp],
+        &["retrace", "--mtu", "40", &rlp],
+        &["retrace", "blocks", &of_bits],
+        &["retrace", "blocks", &blocks],
+        &["retrace", "make", "D"],
+        &["retrace", "make", "A", "--bler", "60%", "--burst", "1"],
+    ];
+    let said: Vec<_> =
+        cases.iter().map(|case| format!("$ lasthop {}\n{}", case.join(" "), run(case))).collect();
+    insta::assert_snapshot!("wrong_retrace", said.join("\n\n").replace(&path(""), ""));
+}
+
+/// LL-30 to LL-32: the model with the specification's figures, and timers on the round-trip times of a capture.
+#[test]
+fn retransmission_timers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    insta::assert_snapshot!("help_rto", lasthop(&["rto", "--help"]));
+    insta::assert_snapshot!("help_rto_model", lasthop(&["rto", "model", "--help"]));
+    insta::assert_snapshot!("help_rto_capture", lasthop(&["rto", "capture", "--help"]));
+    let figure = path("model.svg");
+    insta::assert_snapshot!("rto_model", lasthop(&["rto", "model", "--load", "40", "--plot", &figure]));
+    assert!(std::fs::read_to_string(&figure).expect("a figure").contains("RTO, eifel"));
+    let every = ["rto", "model", "--load", "8", "--rate", "9600bit", "--segment", "512"];
+    let every = [&every[..], &["--timer", "lite,lite-ticks,rfc6298,linux,eifel"]].concat();
+    insta::assert_snapshot!("rto_model_every_timer", lasthop(&every));
+    insta::assert_snapshot!("rto_model_json", lasthop(&["rto", "model", "--load", "8", "--json"]));
+    let rows =
+        ["rto", "model", "--load", "4", "--cycles", "1", "--timer", "lite-ticks,eifel", "--tick", "250ms"];
+    insta::assert_snapshot!("rto_model_csv", lasthop(&[&rows[..], &["--csv"]].concat()));
+    let constant = ["rto", "model", "--receiver-limited", "--load", "8", "--cycles", "60"];
+    insta::assert_snapshot!("rto_model_receiver_limited", lasthop(&constant));
+
+    let captures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/captures");
+    let capture = captures.join("errors.pcapng").display().to_string();
+    let run = |arguments: &[&str]| lasthop(arguments).replace(&format!("{}/", captures.display()), "");
+    let figure = path("capture.svg");
+    let text = ["rto", "capture", "--interface", "1", &capture, "--plot", &figure];
+    insta::assert_snapshot!("rto_capture", run(&text));
+    assert!(std::fs::read_to_string(&figure).expect("a figure").contains("RTO, linux"));
+    let json = ["rto", "capture", "--json", "--interface", "1", "--timer", "linux", &capture];
+    insta::assert_snapshot!("rto_capture_json", run(&json));
+    let csv = ["rto", "capture", "--csv", "--interface", "1", "--timer", "lite,eifel", &capture];
+    let csv = run(&csv);
+    insta::assert_snapshot!("rto_capture_csv", csv.split_inclusive('\n').take(6).collect::<String>());
+    // The samples are those of `lasthop trace`.
+    let trace = run(&["trace", "--json", "--interface", "1", &capture]);
+    let trace: serde_json::Value =
+        serde_json::from_str(trace.lines().next().expect("a line")).expect("an object");
+    let count = |name: &str| csv.lines().filter(|line| line.contains(name)).count() as u64;
+    for (way, name) in [(0, ",a2b,"), (1, ",b2a,")] {
+        assert_eq!(trace["directions"][way]["round_trips"]["count"].as_u64(), Some(count(name)), "{name}");
+    }
+
+    let oneway = captures.join("oneway.pcap").display().to_string();
+    let none = path("none.pcap");
+    let cases: [&[&str]; 7] = [
+        &["rto", "model", "--load", "7"],
+        &["rto", "model", "--pipe", "21"],
+        &["rto", "model", "--timer", "vegas"],
+        &["rto", "model", "--service-time", "0s"],
+        &["rto", "model", "--rate", "9600bit"],
+        &["rto", "capture", &oneway],
+        &["rto", "capture", &none],
+    ];
+    let said: Vec<_> =
+        cases.iter().map(|case| format!("$ lasthop {}\n{}", case.join(" "), run(case))).collect();
+    let said = said.join("\n\n").replace(&path(""), "").replace(&format!("{}/", captures.display()), "");
+    insta::assert_snapshot!("wrong_rto", said);
 }

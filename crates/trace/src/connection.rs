@@ -60,6 +60,17 @@ pub struct Ack {
     pub edge: u64,
     /// Duplicate acknowledgments in a row, with this one; 0 if it is none.
     pub duplicates: u32,
+    /// The round-trip time that it gives ([`crate::round_trip`]), if it gives one.
+    pub round_trip: Option<RoundTrip>,
+}
+
+/// A round-trip time that an acknowledgment gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// How long it was, in nanoseconds.
+    pub nanos: u64,
+    /// Segments that were outstanding before the acknowledgment, as they were captured.
+    pub outstanding: usize,
 }
 
 /// How a connection ended, as far as the capture shows.
@@ -282,13 +293,17 @@ fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> 
     let window = me.windows.last.unwrap_or(0);
     let sacks = segment.options.sacks();
     let is_new = peer.acknowledged.is_none_or(|highest| place > highest);
+    let mut round_trip = None;
     if is_new {
         let told = peer.selectively;
+        let outstanding = peer.sent.segments();
         if let Some(covered) = peer.sent.acknowledge(place)
             && !covered.retransmitted
             && covered.last.end > told
         {
-            peer.round_trips.add(time.saturating_sub(covered.last.time));
+            let nanos = time.saturating_sub(covered.last.time);
+            peer.round_trips.add(nanos);
+            round_trip = Some(RoundTrip { nanos, outstanding });
         }
         if !peer.follower.is_quiet() {
             peer.follower.acknowledged(place, segment.options.timestamps.map(|stamps| stamps.1));
@@ -316,5 +331,5 @@ fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> 
             peer.selectively = peer.selectively.max(peer.sequence.place(right));
         }
     }
-    Ack { number: Unwrap::relative(place), edge: Unwrap::relative(place + window), duplicates }
+    Ack { number: Unwrap::relative(place), edge: Unwrap::relative(place + window), duplicates, round_trip }
 }

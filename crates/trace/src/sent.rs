@@ -62,6 +62,12 @@ impl Sent {
         self.flight.is_empty()
     }
 
+    /// Segments on their way.
+    #[must_use]
+    pub fn segments(&self) -> usize {
+        self.flight.len()
+    }
+
     /// Place behind the last byte sent; `None` before the first.
     #[must_use]
     pub fn end(&self) -> Option<u64> {

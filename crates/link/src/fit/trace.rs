@@ -1,5 +1,6 @@
 //! Erasure traces: what was lost.
 
+use crate::blocks::{BlockTrace, digits};
 use crate::stage::errors::{fields, nanos};
 use crate::stage::spec::{Line, TraceError};
 use crate::units::{Span, Time};
@@ -20,25 +21,9 @@ pub enum ErasureTrace {
 
 impl ErasureTrace {
     /// Reads blocks: the digits 0 (arrived) and 1 (lost) with anything of white space and commas between them. What follows a
-    /// `#` means nothing. `file` is the name in errors.
+    /// `#` means nothing, a header ([`crate::blocks`]) included. `file` is the name in errors.
     pub fn parse_blocks(file: &str, text: &str, block: Span) -> Result<Self, TraceError> {
-        let mut lost = Vec::new();
-        for line in Line::of(file, text) {
-            for digit in content(line).chars() {
-                match digit {
-                    '0' | '1' => lost.push(digit == '1'),
-                    ',' => {}
-                    space if space.is_whitespace() => {}
-                    other => {
-                        return Err(line.wrong(
-                            "block",
-                            other.encode_utf8(&mut [0; 4]),
-                            "must be 0 (arrived) or 1 (lost)",
-                        ));
-                    }
-                }
-            }
-        }
+        let lost = digits(file, text)?;
         Ok(Self::Blocks { lost, block })
     }
 
@@ -70,6 +55,12 @@ impl ErasureTrace {
             packets.push((at, lost));
         }
         Ok(Self::Packets(packets))
+    }
+}
+
+impl From<BlockTrace> for ErasureTrace {
+    fn from(trace: BlockTrace) -> Self {
+        Self::Blocks { lost: trace.erased, block: trace.period }
     }
 }
 

@@ -152,7 +152,7 @@ impl Gathered {
     fn answered(&mut self, segment: &Segment, time_ns: u64, seen: &Seen, numbers: &Unwrap) {
         let tcp = segment.tcp;
         if let Some(ack) = seen.ack {
-            let crate::connection::Ack { number, edge, duplicates } = ack;
+            let crate::connection::Ack { number, edge, duplicates, .. } = ack;
             self.acks.add(AckPoint { time_ns, ack: number, edge, duplicates });
             self.throughput.arrived(time_ns, 1, number);
             let mut mark = |is: bool, mark| {

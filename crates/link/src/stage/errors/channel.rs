@@ -117,6 +117,10 @@ impl Channel {
                 Model::InBytes(self.timeline(channel, 0), errors.map(Hazards::of), 0)
             }
             ProcessSpec::InPackets { channel } => Model::InPackets(self.timeline(channel, 0), 0),
+            ProcessSpec::Blocks { file, .. } => {
+                let replay = Replay::of_blocks(file.content()?, now.as_nanos());
+                Model::InTime(Timeline::replayed(replay, now.as_nanos(), self.schedule()), None)
+            }
             ProcessSpec::Trace { file, repeat } => {
                 let replay = Replay::new(file.content()?.clone(), *repeat, now.as_nanos())?;
                 Model::InTime(Timeline::replayed(replay, now.as_nanos(), self.schedule()), None)

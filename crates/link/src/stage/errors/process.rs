@@ -10,6 +10,7 @@
 //! | the same with `ber-bad`, perhaps `ber-good` | two states, bit errors in each (Gilbert-Elliott) |
 //! | `packets` | the packets with these numbers |
 //! | `trace`, perhaps `repeat` | bad at the times in a file; see [`ErrorTrace`] |
+//! | `blocks`, perhaps `tick` | bad during the erased blocks of a file; see [`BlockTrace`] |
 //!
 //! Two states evolve in time, or as `evolves-in` says; `sojourn`, `tick` and `start` belong to them, too.
 
@@ -18,6 +19,7 @@ use super::list::PacketList;
 use super::table::Table;
 use super::trace::ErrorTrace;
 use super::two_state::TwoState;
+use crate::blocks::BlockTrace;
 use crate::stage::spec::{FromFile, Read, SpecError};
 use crate::units::{BitErrorRatio, ByteCount, Probability, Span};
 use serde::{Deserialize, Serialize};
@@ -73,6 +75,16 @@ pub enum ProcessSpec {
         /// Begins again after this time. Without it the channel stays good after the last bad time.
         repeat: Option<Span>,
     },
+    /// Bad during the erased blocks of a trace, which begins again behind its last block (LL-06).
+    ///
+    /// Judged over its transmission interval ([`super::Sampled::Interval`]) a packet is hit if any block that it overlaps was erased: a link without
+    /// link-layer recovery.
+    Blocks {
+        /// The file.
+        file: FromFile<BlockTrace>,
+        /// How long a block takes, if the file does not say it.
+        tick: Option<Span>,
+    },
 }
 
 /// Bit error ratios of a channel with two states (Gilbert-Elliott).
@@ -89,6 +101,7 @@ impl ProcessSpec {
     pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
         match self {
             Self::Trace { file, .. } => file.load(read, ErrorTrace::parse),
+            Self::Blocks { file, tick } => file.load(read, |name, text| BlockTrace::parse(name, text, *tick)),
             _ => Ok(()),
         }
     }
@@ -122,6 +135,7 @@ impl fmt::Display for ProcessSpec {
             Self::InBytes { channel, errors } => states(f, &channel.describe(), errors),
             Self::InPackets { channel } => states(f, &channel.describe(), &None),
             Self::Listed { packets } => write!(f, "packets {packets}"),
+            Self::Blocks { file, .. } => write!(f, "at the erased blocks of {}, over and over", file.name()),
             Self::Trace { file, repeat: None } => write!(f, "at the times in {}", file.name()),
             Self::Trace { file, repeat: Some(length) } => {
                 write!(f, "at the times in {}, repeated every {length}", file.name())

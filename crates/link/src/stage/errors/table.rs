@@ -43,6 +43,8 @@ pub(super) struct Table {
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    blocks: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     repeat: Option<Span>,
 }
 
@@ -91,7 +93,7 @@ pub(super) enum TableError {
     Spec(#[from] SpecError),
 }
 
-const FORMS: &str = "give `loss`, or `ber`, or `packets`, or `trace`, or for two states one of `good` and `bad`, `loss` and \
+const FORMS: &str = "give `loss`, or `ber`, or `packets`, or `trace`, or `blocks`, or for two states one of `good` and `bad`, `loss` and \
                      `burst`, `p` and `q`";
 
 impl Table {
@@ -113,6 +115,7 @@ impl Table {
             ("ber-bad", self.ber_bad.is_some()),
             ("packets", self.packets.is_some()),
             ("trace", self.trace.is_some()),
+            ("blocks", self.blocks.is_some()),
             ("repeat", self.repeat.is_some()),
         ];
         all.into_iter().filter(|field| field.1).map(|field| field.0).collect()
@@ -134,6 +137,11 @@ impl Table {
         if let Some(file) = self.trace.clone() {
             self.only("trace", &["repeat"])?;
             return Ok(ProcessSpec::Trace { file: FromFile::named(file), repeat: self.repeat });
+        }
+        if let Some(file) = self.blocks.clone() {
+            self.only("blocks", &["tick"])?;
+            let tick = self.tick.as_ref().map(|tick| tick.read("tick")).transpose()?;
+            return Ok(ProcessSpec::Blocks { file: FromFile::named(file), tick });
         }
         if self.repeat.is_some() {
             return Err(TableError::Lonely { field: "repeat", other: "trace" });
@@ -236,6 +244,11 @@ impl From<ProcessSpec> for Table {
             }
             ProcessSpec::InPackets { channel } => Self::states::<Packets>(Axis::Packets, &channel, None),
             ProcessSpec::Listed { packets } => Self { packets: Some(packets), ..Self::default() },
+            ProcessSpec::Blocks { file, tick } => Self {
+                blocks: Some(file.name().to_owned()),
+                tick: tick.map(|tick| Amount::Text(tick.to_string())),
+                ..Self::default()
+            },
             ProcessSpec::Trace { file, repeat } => {
                 Self { trace: Some(file.name().to_owned()), repeat, ..Self::default() }
             }

@@ -1,5 +1,6 @@
 //! Errors against closed formulas. This file: how the tests drive a stage, and the bounds they hold it to.
 
+mod blocks;
 mod bytes;
 mod damage;
 mod exempt;

@@ -12,6 +12,7 @@
 //! end does not, and `inf` is an end that never comes. Times must be in order and must not overlap. Empty lines, what
 //! follows a `#`, and a first line `start,end` mean nothing.
 
+use crate::blocks::BlockTrace;
 use crate::fate::ChannelState;
 use crate::stage::spec::{Line, SpecError, TraceError};
 use crate::units::Span;
@@ -22,7 +23,7 @@ const WHAT: &str = "a time such as 120, 120ms or 1.5s";
 /// Times during which a channel is bad.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorTrace {
-    /// Start and end in nanoseconds, in order and disjoint; not empty.
+    /// Start and end in nanoseconds, in order and disjoint; not empty if it was read from a file.
     bad: Vec<(u64, u64)>,
 }
 
@@ -133,9 +134,22 @@ impl Replay {
         Ok(Self { trace, round, began: start, next: 0 })
     }
 
+    /// Plays the erased blocks of `trace` from `start`, over and over.
+    pub fn of_blocks(trace: &BlockTrace, start: u64) -> Self {
+        let at = |block: u64| (trace.period * block).as_nanos();
+        let bad = trace.runs().map(|(first, length)| (at(first), at(first + length))).collect();
+        Self {
+            trace: Arc::new(ErrorTrace { bad }),
+            round: trace.duration().as_nanos(),
+            began: start,
+            next: 0,
+        }
+    }
+
     /// End of the stay in `state` that begins now. Stays are asked for in their order, good first.
     pub fn end(&mut self, state: ChannelState) -> u64 {
         match state {
+            ChannelState::Good if self.trace.bad.is_empty() => u64::MAX,
             ChannelState::Good => {
                 if self.next == self.trace.bad.len() {
                     self.next = 0;

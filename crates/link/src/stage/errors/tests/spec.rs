@@ -41,6 +41,8 @@ fn every_spec_prints_back() {
         "process = { packets = \"3,7,10-12\" }",
         "process = { packets = \"\" }",
         "process = { trace = \"errors.csv\", repeat = \"60s\" }",
+        "process = { blocks = \"a.blocks\" }",
+        "process = { blocks = \"a.blocks\", tick = \"10ms\" }\nsampled = \"interval\"",
         "process = { trace = \"errors.csv\" }\nsampled = \"interval\"",
         "process = { loss = \"1%\" }\neffect = \"spoil-checksum\"\nexempt = { syn = true, first = 3, packets = \"udp port 53\" }",
         "process = { loss = \"1%\" }\neffect = { flip = { region = \"segment\", ber = \"1e-3\" } }\nonly = \"tcp and (syn or fin)\"",

@@ -1,0 +1,232 @@
+//! RLP traces: what an entity of the radio link protocol sent and received (Ludwig's rlpdump, 3.1.1 and 3.2.4; LL-07, LL-36).
+//!
+//! A record is a line of six fields, `time_us dir event ns nr aux`, with white space between them and `-` for a field that it has not:
+//!
+//! ```text
+//! # format: rlp
+//! # version: 1
+//! # block-period: 20ms
+//! 0 S DATA 0 0 24
+//! 20000 R OK - 0 -
+//! 40000 R ERAS - - -
+//! 60000 S SREJ - 1 -
+//! ```
+
+use super::erasures::BlockTrace;
+use super::header::{Fields, Format, Header};
+use crate::stage::spec::{Line, TraceError};
+use crate::units::Span;
+use std::fmt;
+
+/// An RLP trace, its records in the order of their times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RlpTrace {
+    /// What the file says of it.
+    pub header: Header,
+    /// Time that a block takes.
+    pub period: Span,
+    /// The records.
+    pub records: Vec<RlpRecord>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RlpRecord {
+    /// When, in microseconds since the start of the trace.
+    pub time_us: u64,
+    /// Which way.
+    pub way: Way,
+    /// What.
+    pub event: RlpEvent,
+    /// N(S), 0 to 61: the number of the frame that is sent or rejected.
+    pub ns: Option<u8>,
+    /// N(R), 0 to 61: the number of the frame that is expected.
+    pub nr: Option<u8>,
+    /// What else there is to say: user octets of a frame.
+    pub aux: Option<u64>,
+}
+
+/// Direction of a record, seen from the entity that wrote it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// `S`: sent.
+    Sent,
+    /// `R`: received.
+    Received,
+}
+
+/// What a record is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RlpEvent {
+    /// `DATA`: a frame sent for the first time.
+    Data,
+    /// `XMIT`: a frame sent again.
+    Retransmission,
+    /// `SREJ`: selective reject.
+    SelectiveReject,
+    /// `REJ`: reject.
+    Reject,
+    /// `XON`: flow control lets go.
+    Xon,
+    /// `XOFF`: flow control holds.
+    Xoff,
+    /// `RST`: the link was reset.
+    Reset,
+    /// `ERAS`: a block came that could not be decoded.
+    Erased,
+    /// `OK`: a block came that could.
+    Right,
+}
+
+/// Frames are numbered modulo 62: 62 marks a supervisory and 63 an unnumbered frame (ambiguity 2 of the specification).
+const MODULUS: u8 = 62;
+
+impl Way {
+    /// The letter in the file.
+    #[must_use]
+    pub const fn letter(self) -> &'static str {
+        match self {
+            Self::Sent => "S",
+            Self::Received => "R",
+        }
+    }
+}
+
+impl RlpEvent {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Data,
+        Self::Retransmission,
+        Self::SelectiveReject,
+        Self::Reject,
+        Self::Xon,
+        Self::Xoff,
+        Self::Reset,
+        Self::Erased,
+        Self::Right,
+    ];
+
+    /// The word in the file.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Data => "DATA",
+            Self::Retransmission => "XMIT",
+            Self::SelectiveReject => "SREJ",
+            Self::Reject => "REJ",
+            Self::Xon => "XON",
+            Self::Xoff => "XOFF",
+            Self::Reset => "RST",
+            Self::Erased => "ERAS",
+            Self::Right => "OK",
+        }
+    }
+}
+
+impl RlpTrace {
+    /// Reads a trace; `file` is its name in errors. Without a `block-period` in the header it is that of GSM-CSD.
+    pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
+        let mut fields = Fields::of(file, text);
+        let period = fields.value("block-period", "must be a time above 0, such as 20ms", |text| {
+            text.parse().ok().filter(|span: &Span| *span > Span::ZERO && !span.is_forever())
+        })?;
+        let header = fields.header(Format::Rlp)?;
+        let mut records: Vec<RlpRecord> = Vec::new();
+        for line in Line::of(file, text) {
+            let content = line.text.split('#').next().unwrap_or("").trim();
+            if content.is_empty() {
+                continue;
+            }
+            let record = RlpRecord::read(line, content)?;
+            if records.last().is_some_and(|before| record.time_us < before.time_us) {
+                return Err(line.wrong(
+                    "time_us",
+                    &record.time_us.to_string(),
+                    "must not lie before the one above",
+                ));
+            }
+            records.push(record);
+        }
+        Ok(Self { header, period: period.unwrap_or(BlockTrace::GSM_PERIOD), records })
+    }
+
+    /// The block erasure trace of what was received: a block for each `ERAS` and `OK`, in order. What the header says goes with it.
+    #[must_use]
+    pub fn blocks(&self) -> BlockTrace {
+        let received = self.records.iter().filter(|record| record.way == Way::Received);
+        let erased = received.filter_map(|record| match record.event {
+            RlpEvent::Erased => Some(true),
+            RlpEvent::Right => Some(false),
+            _ => None,
+        });
+        BlockTrace {
+            header: self.header.clone(),
+            period: self.period,
+            payload: BlockTrace::GSM_PAYLOAD,
+            erased: erased.collect(),
+        }
+    }
+}
+
+impl RlpRecord {
+    fn read(line: Line<'_>, content: &str) -> Result<Self, TraceError> {
+        let fields: Vec<&str> = content.split_whitespace().collect();
+        let &[time, way, event, ns, nr, aux] = &fields[..] else {
+            return Err(line.wrong(
+                "time_us dir event ns nr aux",
+                content,
+                "must have six fields, `-` where one has no value",
+            ));
+        };
+        let number = |field: &'static str, text: &str| match text {
+            "-" => Ok(None),
+            text => match text.parse::<u8>() {
+                Ok(number) if number < MODULUS => Ok(Some(number)),
+                _ => Err(line.wrong(field, text, "must be a frame number, 0 to 61, or -")),
+            },
+        };
+        Ok(Self {
+            time_us: time.parse().map_err(|_| line.wrong("time_us", time, "must be whole microseconds"))?,
+            way: match way {
+                "S" => Way::Sent,
+                "R" => Way::Received,
+                other => return Err(line.wrong("dir", other, "must be S (sent) or R (received)")),
+            },
+            event: RlpEvent::ALL.into_iter().find(|known| known.word() == event).ok_or_else(|| {
+                line.wrong("event", event, "must be DATA, XMIT, SREJ, REJ, XON, XOFF, RST, ERAS or OK")
+            })?,
+            ns: number("ns", ns)?,
+            nr: number("nr", nr)?,
+            aux: match aux {
+                "-" => None,
+                text => {
+                    Some(text.parse().map_err(|_| line.wrong("aux", text, "must be a whole number, or -"))?)
+                }
+            },
+        })
+    }
+}
+
+impl fmt::Display for RlpRecord {
+    /// Its line, without the end of the line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn field(f: &mut fmt::Formatter<'_>, value: Option<impl fmt::Display>) -> fmt::Result {
+            match value {
+                Some(value) => write!(f, " {value}"),
+                None => f.write_str(" -"),
+            }
+        }
+        write!(f, "{} {} {}", self.time_us, self.way.letter(), self.event.word())?;
+        field(f, self.ns)?;
+        field(f, self.nr)?;
+        field(f, self.aux)
+    }
+}
+
+impl fmt::Display for RlpTrace {
+    /// The file.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.header.write(f, Format::Rlp, &[("block-period", self.period.to_string())])?;
+        self.records.iter().try_for_each(|record| writeln!(f, "{record}"))
+    }
+}

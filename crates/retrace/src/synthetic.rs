@@ -1,0 +1,365 @@
+//! Traces that no channel made, in place of Ludwig's sets A, B and C, which are not public (LL-09).
+//!
+//! Good and bad runs of blocks alternate; a bad run is erased. Two laws of their lengths:
+//!
+//! * [`Law::HeavyTailed`]: P(N >= k) = (1 + (k - 1) / s)^-1.5 for k = 1, 2, ..., cut off at [`TAIL`] times the mean. Most runs are short and a few
+//!   very long: bursts of erasures that cluster, and long quiet times, which is what a plain two-state Markov chain is known to miss in such traces.
+//! * [`Law::Markov`]: geometric, the plain two-state Markov chain (Gilbert).
+//!
+//! Both take a mean burst and a share of erased blocks, so that they differ in nothing but the law. s is what gives the mean.
+//!
+//! Durations, places and signal strengths of the sets are Ludwig's (section 5 of the specification). Shares and bursts are **not**: he does not state
+//! them, and the ones here are round numbers of the order that such channels have. Nothing measured follows from these traces.
+
+use link::Seed;
+use link::blocks::{BlockTrace, Header, Origin, SignalStrength};
+use link::units::{Probability, Span};
+use rand::RngExt;
+
+/// The longest run, in means.
+pub const TAIL: f64 = 500.0;
+/// Exponent of the tail: with one below 2 the variance has no bound but the cut-off.
+pub const SHAPE: f64 = 1.5;
+
+/// Distribution of the lengths of runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Law {
+    /// Most are short and a few very long.
+    HeavyTailed,
+    /// Geometric.
+    Markov,
+}
+
+/// What a trace shall be like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Recipe {
+    /// How long it lasts, in blocks of GSM-CSD.
+    pub duration: Span,
+    /// Mean share of erased blocks.
+    pub erased: Probability,
+    /// Mean run of erased blocks, 1 or more.
+    pub burst: f64,
+    /// How runs are distributed.
+    pub law: Law,
+}
+
+/// One of Ludwig's sets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Set {
+    /// Its letter.
+    pub name: &'static str,
+    /// Where it was taken.
+    pub category: &'static str,
+    /// What the display showed.
+    pub signal_strength: SignalStrength,
+    /// What stands in for it.
+    pub recipe: Recipe,
+}
+
+/// What a recipe cannot be.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RecipeError {
+    /// A burst without a block, or without an end.
+    #[error("a mean burst of {0} blocks: it must be 1 or more, and at most a million")]
+    Burst(f64),
+    /// Good runs would be shorter than a block on average.
+    #[error(
+        "{share} of blocks erased in bursts of {burst} blocks: the times between would be shorter than a block, so bursts must be longer"
+    )]
+    Share {
+        /// Share of erased blocks.
+        share: Probability,
+        /// Mean burst.
+        burst: f64,
+    },
+    /// No block, or far too many.
+    #[error("a trace of {0}: it must last a block of 20 ms at least, and a year at most")]
+    Duration(Span),
+}
+
+const fn set(
+    name: &'static str,
+    category: &'static str,
+    bars: (u8, u8),
+    minutes: u64,
+    erased: f64,
+    burst: f64,
+) -> SetParts {
+    SetParts { name, category, bars, minutes, erased, burst }
+}
+
+/// A line of the table of sets.
+struct SetParts {
+    name: &'static str,
+    category: &'static str,
+    bars: (u8, u8),
+    minutes: u64,
+    erased: f64,
+    burst: f64,
+}
+
+/// A: good, 258 min. B: poor, 215 min. C: in a car, 44 min.
+const SETS: [SetParts; 3] = [
+    set("A", "stationary", (3, 4), 258, 0.003, 2.0),
+    set("B", "stationary", (1, 2), 215, 0.025, 2.5),
+    set("C", "mobile", (2, 4), 44, 0.01, 5.0),
+];
+
+/// The sets that stand in for A, B and C.
+#[must_use]
+pub fn sets() -> [Set; 3] {
+    SETS.map(|SetParts { name, category, bars, minutes, erased, burst }| Set {
+        name,
+        category,
+        signal_strength: SignalStrength { least: bars.0, most: bars.1 },
+        recipe: Recipe {
+            duration: Span::from_secs(60 * minutes),
+            erased: Probability::new(erased).unwrap_or_default(),
+            burst,
+            law: Law::HeavyTailed,
+        },
+    })
+}
+
+impl Law {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HeavyTailed => "heavy-tailed",
+            Self::Markov => "markov",
+        }
+    }
+}
+
+impl Recipe {
+    /// Makes the trace; the same recipe and seed make the same one.
+    pub fn make(&self, seed: u64) -> Result<BlockTrace, RecipeError> {
+        let count = self.duration.as_nanos() / BlockTrace::GSM_PERIOD.as_nanos();
+        if count == 0 || self.duration > Span::from_secs(366 * 86_400) {
+            return Err(RecipeError::Duration(self.duration));
+        }
+        if !(1.0..=1e6).contains(&self.burst) {
+            return Err(RecipeError::Burst(self.burst));
+        }
+        let share = self.erased.get();
+        let quiet = self.burst * (1.0 - share) / share;
+        if share > 0.0 && quiet < 1.0 {
+            return Err(RecipeError::Share { share: self.erased, burst: self.burst });
+        }
+        let mut erased = vec![false; count as usize];
+        if share > 0.0 {
+            self.fill(&mut erased, quiet, seed);
+        }
+        let Self { law, burst, .. } = self;
+        let notes = [
+            (
+                "generator",
+                format!(
+                    "alternating runs, {}, mean burst {burst} blocks, {} erased",
+                    law.name(),
+                    self.erased
+                ),
+            ),
+            ("seed", seed.to_string()),
+        ];
+        let header = Header {
+            origin: Some(Origin::Synthetic),
+            notes: notes.map(|(key, value)| (key.to_owned(), value)).to_vec(),
+            ..Header::default()
+        };
+        Ok(BlockTrace { header, period: BlockTrace::GSM_PERIOD, payload: BlockTrace::GSM_PAYLOAD, erased })
+    }
+
+    fn fill(&self, erased: &mut [bool], quiet: f64, seed: u64) {
+        let laws = [Lengths::new(self.law, quiet), Lengths::new(self.law, self.burst)];
+        let mut stream = Seed::campaign(seed).stage("block erasures").stream();
+        let mut bad = self.erased.happens(stream.random());
+        let mut place = 0;
+        while place < erased.len() {
+            let length = laws[usize::from(bad)].draw(stream.random());
+            let end = place.saturating_add(length).min(erased.len());
+            erased[place..end].fill(bad);
+            (place, bad) = (end, !bad);
+        }
+    }
+}
+
+impl Set {
+    /// Makes the trace that stands in for this set, with another recipe if one is given.
+    pub fn make(&self, recipe: &Recipe, seed: u64) -> Result<BlockTrace, RecipeError> {
+        let mut trace = recipe.make(seed)?;
+        trace.header.category = Some(self.category.to_owned());
+        trace.header.signal_strength = Some(self.signal_strength);
+        trace
+            .header
+            .notes
+            .insert(0, ("stands-for".to_owned(), format!("set {} of Ludwig, not measured", self.name)));
+        Ok(trace)
+    }
+}
+
+/// Lengths of runs, ready to be drawn.
+enum Lengths {
+    HeavyTailed { scale: f64, most: f64 },
+    Geometric { leave: f64 },
+}
+
+impl Lengths {
+    /// Lengths of 1 or more with this mean.
+    fn new(law: Law, mean: f64) -> Self {
+        match law {
+            Law::Markov => Self::Geometric { leave: 1.0 / mean },
+            Law::HeavyTailed => {
+                let most = (mean * TAIL).ceil();
+                // The mean grows with the scale, from 1: bisection.
+                let (mut low, mut high) = (0.0, mean * TAIL);
+                for _ in 0..100 {
+                    let scale = f64::midpoint(low, high);
+                    if heavy_mean(scale, most) < mean { low = scale } else { high = scale }
+                }
+                Self::HeavyTailed { scale: low, most }
+            }
+        }
+    }
+
+    /// A length, from a number drawn evenly from 0 to 1.
+    fn draw(&self, uniform: f64) -> usize {
+        // 1 - u is above 0, so that neither power nor logarithm is infinite.
+        let rest = 1.0 - uniform;
+        let length = match self {
+            Self::HeavyTailed { scale, most } => {
+                (1.0 + (scale * (rest.powf(-1.0 / SHAPE) - 1.0)).floor()).min(*most)
+            }
+            // At 1 the logarithm below is infinite and the quotient 0.
+            Self::Geometric { leave } => 1.0 + (rest.ln() / (-leave).ln_1p()).floor(),
+        };
+        length as usize
+    }
+}
+
+/// Mean of the heavy-tailed law: the sum of P(N >= k) over k up to `most`. The first terms one by one, the others by the midpoint rule, whose error
+/// is far below a thousandth there.
+fn heavy_mean(scale: f64, most: f64) -> f64 {
+    if scale == 0.0 {
+        return 1.0;
+    }
+    let single = most.min(1000.0);
+    let sum: f64 = (0..single as u32).map(|k| (1.0 + f64::from(k) / scale).powf(-SHAPE)).sum();
+    // The integral of (1 + x / s)^-1.5 is -2 s (1 + x / s)^-0.5.
+    let integral = |x: f64| -scale / (SHAPE - 1.0) * (1.0 + x / scale).powf(1.0 - SHAPE);
+    sum + integral(most - 0.5) - integral(single - 0.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lengths(trace: &BlockTrace, erased: bool) -> Vec<f64> {
+        let runs = trace.erased.chunk_by(|one, next| one == next).filter(|run| run[0] == erased);
+        runs.map(|run| run.len() as f64).collect()
+    }
+
+    fn mean(values: &[f64]) -> f64 {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
+
+    /// LL-09: durations, blocks and words of the sets; synthetic origin stated; the same seed, the same trace.
+    #[test]
+    fn ll_09_sets() {
+        for (set, blocks) in sets().iter().zip([774_000, 645_000, 132_000]) {
+            let trace = set.make(&set.recipe, 1).expect("a trace");
+            assert_eq!(trace.erased.len(), blocks, "{}", set.name);
+            assert_eq!(trace.header.origin, Some(Origin::Synthetic));
+            assert_eq!(trace.header.category.as_deref(), Some(set.category));
+            assert_eq!(trace, set.make(&set.recipe, 1).expect("a trace"));
+            assert_ne!(trace.erased, set.make(&set.recipe, 2).expect("a trace").erased);
+            let found = trace.block_erasure_rate().get();
+            let wanted = set.recipe.erased.get();
+            // Heavy tails vary much: the share of a whole set is of the right order, no more.
+            assert!((0.4..2.5).contains(&(found / wanted)), "{}: {found}, {wanted} wanted", set.name);
+        }
+    }
+
+    /// Markov runs have their means, and few stand out.
+    #[test]
+    fn markov_runs_have_their_means() {
+        let erased = Probability::new(0.1).expect("a share");
+        let recipe = Recipe { duration: Span::from_secs(40_000), erased, burst: 4.0, law: Law::Markov };
+        let trace = recipe.make(5).expect("a trace");
+        let (bad, good) = (lengths(&trace, true), lengths(&trace, false));
+        // 50 000 runs: five standard deviations of a geometric mean.
+        assert!((mean(&bad) - 4.0).abs() < 5.0 * 3.5 / (bad.len() as f64).sqrt(), "{}", mean(&bad));
+        assert!((mean(&good) - 36.0).abs() < 5.0 * 35.5 / (good.len() as f64).sqrt(), "{}", mean(&good));
+    }
+
+    /// Heavy-tailed runs have the law that the file's head states, and the mean that was asked for.
+    #[test]
+    fn heavy_tailed_runs_have_their_law() {
+        for wanted in [1.0, 1.3, 2.5, 40.0, 664.0, 20_000.0] {
+            let Lengths::HeavyTailed { scale, most } = Lengths::new(Law::HeavyTailed, wanted) else {
+                panic!("another law")
+            };
+            // The sum itself, term by term.
+            let sum: f64 = if scale == 0.0 {
+                1.0
+            } else {
+                (0..most as u64).map(|k| (1.0 + k as f64 / scale).powf(-SHAPE)).sum()
+            };
+            assert!((sum / wanted - 1.0).abs() < 1e-3, "mean {wanted}: {sum}");
+            let law = Lengths::HeavyTailed { scale, most };
+            // Nothing is longer than 500 means.
+            assert_eq!(
+                law.draw(1.0 - f64::EPSILON / 2.0),
+                if scale == 0.0 { 1 } else { (500.0 * wanted).ceil() as usize }
+            );
+            // Even quantiles: the share of lengths of k and more is P(N >= k), to the step between quantiles.
+            let steps = 100_000_u32;
+            let drawn: Vec<usize> =
+                (0..steps).map(|step| law.draw((f64::from(step) + 0.5) / f64::from(steps))).collect();
+            for k in [1_usize, 2, 3, 10, 100] {
+                let expected = if k == 1 {
+                    1.0
+                } else if scale == 0.0 {
+                    0.0
+                } else {
+                    (1.0 + (k - 1) as f64 / scale).powf(-SHAPE)
+                };
+                let expected = if k as f64 > most { 0.0 } else { expected };
+                let found = drawn.iter().filter(|&&length| length >= k).count() as f64 / f64::from(steps);
+                assert!(
+                    (found - expected).abs() < 2.0 / f64::from(steps),
+                    "mean {wanted}, k = {k}: {found}, {expected}"
+                );
+            }
+        }
+    }
+
+    /// The longest burst of a heavy-tailed trace is far longer than that of a Markov chain with the same means.
+    #[test]
+    fn heavy_tails_cluster() {
+        let longest = |law| {
+            let erased = Probability::new(0.02).expect("a share");
+            let recipe = Recipe { duration: Span::from_secs(10_000), erased, burst: 2.5, law };
+            recipe.make(1).expect("a trace").bursts().longest
+        };
+        assert!(longest(Law::HeavyTailed) > 4 * longest(Law::Markov));
+    }
+
+    proptest! {
+        /// Whatever the recipe, a trace has its length or the reason why not is said.
+        #[test]
+        fn every_recipe_ends(erased in 0.0_f64..=1.0, burst in 0.0_f64..100.0, millis in 0_u64..100_000, heavy: bool, seed: u64) {
+            let law = if heavy { Law::HeavyTailed } else { Law::Markov };
+            let recipe = Recipe { duration: Span::from_millis(millis), erased: Probability::new(erased).expect("a share"), burst, law };
+            match recipe.make(seed) {
+                Ok(trace) => {
+                    prop_assert_eq!(trace.erased.len() as u64, millis / 20);
+                    prop_assert!(erased > 0.0 || trace.erasures() == 0);
+                }
+                Err(error) => prop_assert!(millis < 20 || burst < 1.0 || burst * (1.0 - erased) / erased < 1.0, "{}", error),
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What timers make of round-trip times that were measured: of a capture, or of anything else that is not the model.
+
+use crate::timer::{Estimate, Kind, Sample, Settings};
+use serde::Serialize;
+
+/// A timer over a row of samples. Times are in seconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Followed {
+    /// The timer.
+    pub timer: Kind,
+    /// Samples.
+    pub samples: usize,
+    /// The greatest timeout.
+    pub greatest_rto_s: f64,
+    /// Mean of the timeouts.
+    pub mean_rto_s: f64,
+    /// The least RTO / RTT, each timeout against the sample that it was computed from. `None` if every sample is 0, as at the end that answers.
+    pub least_ratio: Option<f64>,
+    /// Mean of RTO / RTT, over samples above 0.
+    pub mean_ratio: Option<f64>,
+    /// Samples that were longer than the timeout which held before them. A timer that ran for just that timeout would have expired, spuriously.
+    /// Timers that each acknowledgment starts again run longer, so that this is an upper bound for them.
+    pub spurious: usize,
+    /// What the timer said at each sample.
+    #[serde(skip)]
+    pub estimates: Vec<Estimate>,
+}
+
+/// Feeds `samples` to a timer. `None` without a sample.
+#[must_use]
+pub fn follow(kind: Kind, settings: Settings, samples: &[Sample]) -> Option<Followed> {
+    let mut timer = kind.timer(settings);
+    let estimates: Vec<Estimate> = samples.iter().map(|sample| timer.sample(sample)).collect();
+    let count = estimates.len() as f64;
+    estimates.last()?;
+    let measured = samples.iter().zip(&estimates).filter(|(sample, _)| sample.rtt_s > 0.0);
+    let ratios: Vec<f64> = measured.map(|(sample, estimate)| estimate.rto_s / sample.rtt_s).collect();
+    let timeouts = || estimates.iter().map(|estimate| estimate.rto_s);
+    let expired = timeouts().zip(&samples[1..]).filter(|(before, sample)| *before < sample.rtt_s);
+    Some(Followed {
+        timer: kind,
+        samples: samples.len(),
+        greatest_rto_s: timeouts().fold(0.0, f64::max),
+        mean_rto_s: timeouts().sum::<f64>() / count,
+        least_ratio: ratios.iter().copied().reduce(f64::min),
+        mean_ratio: (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64),
+        spurious: expired.count(),
+        estimates,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_above_the_timeout_before_it_is_spurious() {
+        let sample = |at_s, rtt_s| Sample { at_s, rtt_s, flight: 1.0 };
+        // RTO 3 after the first. The second, 4, is above it: SRTT 1.375, RTTVAR 1.125, RTO 5.875. The third, 5, is not.
+        let samples = [sample(1.0, 1.0), sample(5.0, 4.0), sample(10.0, 5.0)];
+        let followed = follow(Kind::Lite, Settings::default(), &samples).expect("samples");
+        assert_eq!((followed.samples, followed.spurious), (3, 1));
+        let rtos: Vec<f64> = followed.estimates.iter().map(|estimate| estimate.rto_s).collect();
+        assert_eq!(rtos[..2], [3.0, 5.875]);
+        assert!((followed.greatest_rto_s - rtos[2]).abs() < 1e-12);
+        assert!((followed.least_ratio.expect("above 0") - 5.875 / 4.0).abs() < 1e-12);
+        assert!((followed.mean_rto_s - rtos.iter().sum::<f64>() / 3.0).abs() < 1e-12);
+        assert_eq!(follow(Kind::Eifel, Settings::default(), &[]), None);
+        let nothing = follow(Kind::Lite, Settings::default(), &[sample(1.0, 0.0)]).expect("a sample");
+        assert_eq!((nothing.least_ratio, nothing.mean_ratio, nothing.spurious), (None, None, 0));
+    }
+}

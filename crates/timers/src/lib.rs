@@ -1,0 +1,30 @@
+//! Retransmission timers of TCP as pure functions of round-trip times, and the bulk transfer that they are compared on (Ludwig 3.4; LL-30 to LL-33).
+//!
+//! * [`timer`]: what every timer is told and what it says; [`Kind`] names them.
+//! * [`lite`], [`rfc6298`], [`linux`], [`eifel`]: the timers, in real arithmetic, from their formulas and rules.
+//! * [`bulk`]: a network-limited bulk transfer in steady state, one round-trip time an acknowledgment: Ludwig's spreadsheet.
+//! * [`mod@follow`]: what timers make of round-trip times that were measured.
+//!
+//! ```
+//! use timers::{Kind, Settings, bulk::{Bulk, Regime}};
+//!
+//! // The load grows from 20 to 40 segments and is halved, over and over; a segment takes one second.
+//! let bulk = Bulk::new(40, 1.0, 12, Regime::NetworkLimited)?;
+//! let lite = bulk.run(Kind::Lite, Settings::default());
+//! let summary = bulk.last_cycle(&lite);
+//! // The timer's fault: at full load the timeout has come down to the round-trip time.
+//! assert!(summary.least_ratio < 1.01);
+//! # Ok::<(), timers::bulk::BulkError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod bulk;
+pub mod eifel;
+pub mod follow;
+pub mod linux;
+pub mod lite;
+pub mod rfc6298;
+pub mod timer;
+
+pub use follow::{Followed, follow};
+pub use timer::{Estimate, Kind, Sample, Settings, Timer};
