@@ -38,12 +38,17 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         ("--guest-memory", arguments.guest_memory.is_some()),
         ("--patience", arguments.patience.is_some()),
     ];
-    if let (Clock::Real, Some((option, _))) = (arguments.clock, of_guests.iter().find(|(_, given)| *given)) {
+    let begun = begun(arguments)?;
+    let clock = arguments.clock.unwrap_or(begun.clock);
+    if let (Clock::Real, Some((option, _))) = (clock, of_guests.iter().find(|(_, given)| *given)) {
         return Err(format!("{option} is for --clock virtual").into());
     }
-    let kernel = match arguments.clock {
+    let kernel = match clock {
         Clock::Real => None,
-        Clock::Virtual => Some(guest_kernel(arguments.guest_memory, arguments.verify)?),
+        Clock::Virtual => {
+            let memory = arguments.guest_memory.or(begun.guest_memory);
+            Some(guest_kernel(memory, arguments.verify || begun.verify)?)
+        }
     };
     let mut campaign = campaign(arguments, kernel.as_ref())?;
     let left = campaign.left();
@@ -76,7 +81,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
     }
-    let mut bar = Bar::new(left.len(), arguments.clock == Clock::Virtual, arguments.quiet);
+    let mut bar = Bar::new(left.len(), clock == Clock::Virtual, arguments.quiet);
     let complete = campaign.run(&place, capacity, &interrupted, &mut |progress| bar.tell(&progress))?;
     bar.finish();
     let directory = Directory::open(&directory)?;
@@ -99,6 +104,25 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     }
     let failed = directory.manifest.runs.iter().any(|run| run.verdict == Verdict::Failed);
     Ok(if failed { SOME_FAILED } else { 0 })
+}
+
+/// What a campaign was begun with that another process must have to go on with it.
+#[derive(Default)]
+struct Begun {
+    clock: Clock,
+    guest_memory: Option<u32>,
+    verify: bool,
+}
+
+/// Of the campaign that is to go on; nothing of a new one.
+fn begun(arguments: &RunArguments) -> Result<Begun, Failure> {
+    let Some(directory) = &arguments.resume else { return Ok(Begun::default()) };
+    Ok(match Directory::open(directory)?.manifest.guest {
+        None => Begun::default(),
+        Some(guest) => {
+            Begun { clock: Clock::Virtual, guest_memory: Some(guest.memory_mib), verify: guest.verified }
+        }
+    })
 }
 
 /// A new campaign, or one to go on with.

@@ -41,9 +41,9 @@ pub struct RunArguments {
     /// Run directory [default: runs/NAME/TIME-SEED]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Clock that the runs go by
-    #[arg(short, long, value_enum, default_value_t)]
-    pub clock: Clock,
+    /// Clock that the runs go by [default: real; with --resume the one that they were begun with]
+    #[arg(short, long, value_enum)]
+    pub clock: Option<Clock>,
     /// By the virtual clock: do each run twice, and fail if a byte differs
     #[arg(long)]
     pub verify: bool,
@@ -56,7 +56,7 @@ pub struct RunArguments {
     /// Runs at a time [default: as many as do not disturb each other]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Go on with a campaign that was interrupted
+    /// Go on with a campaign that was interrupted, as it was begun
     #[arg(long, value_name = "DIR", conflicts_with_all = ["only", "repetitions", "seed", "out"])]
     pub resume: Option<PathBuf>,
     /// Count overloaded runs in the summary
