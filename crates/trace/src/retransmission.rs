@@ -178,6 +178,8 @@ impl Follower {
                 Some(_) if repeated => Cause::Rack,
                 Some(cause) => cause,
                 None if enough => Cause::Fast,
+                // The timer has run out, and the sender takes all for lost.
+                None if self.recovery.is_some() => Cause::Timeout,
                 None => Cause::Rack,
             };
             return (cause, false);

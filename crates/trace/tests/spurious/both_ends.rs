@@ -170,6 +170,14 @@ fn the_senders_side_is_found_by_round_trips() {
     let translated: Vec<Packet> =
         receiver.iter().map(|packet| Packet { translated: true, ..packet.clone() }).collect();
     assert_eq!(examined(&[sender.clone(), translated]).retransmissions, there.retransmissions);
+    // One first number is not enough to know a flow again by: with the other direction's, it is another connection.
+    let stranger = |packet: &Packet| {
+        let (seq, ack) =
+            if packet.back { (packet.seq + 9, packet.ack) } else { (packet.seq, packet.ack + 9) };
+        Packet { translated: true, seq, ack, ..packet.clone() }
+    };
+    let strange: Vec<Packet> = receiver.iter().map(stranger).collect();
+    assert_eq!(pair(&interfaces(&[sender.clone(), strange])).len(), 2);
     // Other first numbers: another connection with the same ports.
     let other: Vec<Packet> =
         receiver.iter().map(|packet| Packet { seq: packet.seq + 7, ..packet.clone() }).collect();

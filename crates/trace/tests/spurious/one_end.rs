@@ -225,3 +225,35 @@ fn two_segments_told_of_and_time_make_it_rack() {
     let causes: Vec<_> = seen(true, &again).iter().map(|again| again.cause).collect();
     assert_eq!(causes, [Cause::Fast, Cause::Rack]);
 }
+
+/// RFC 5682 is about timeouts alone, round trips say nothing of them, and without SACK nothing of what lay behind a hole.
+#[test]
+fn evidence_keeps_to_what_it_can_tell_of() {
+    // A fast retransmission whose acknowledgment covers what was sent just once: F-RTO keeps silent.
+    let mut packets: Vec<_> = (0..6).map(|n| data(100 + u64::from(n), 1001 + n * 100, 100)).collect();
+    packets.extend((0..3).map(|n| ack(142 + n, 1001)));
+    packets.extend([data(144, 1001, 100), ack(184, 1101), ack(185, 1201)]);
+    assert_eq!(said(&seen(false, &packets), Forward), [Unknown]);
+    // A timeout that is acknowledged a round trip later may have been a stall.
+    let stall = [data(100, 1001, 100), data(500, 1001, 100), ack(545, 1101)];
+    assert_eq!(said(&seen(false, &stall), RoundTrip), [Unknown]);
+    // Sent again fast, behind a hole that is filled a round trip later: it may have been there all the time.
+    let mut behind = packets[..10].to_vec();
+    behind.extend([data(145, 1101, 100), ack(200, 1601)]);
+    assert_eq!(said(&seen(false, &behind), RoundTrip), [Necessary, Unknown]);
+    // With SACK it would have been told.
+    assert_eq!(said(&seen(true, &behind), RoundTrip), [Necessary, Necessary]);
+    // At the edge itself a filled hole says nothing.
+    assert_eq!(said(&seen(false, &behind), Gap)[0], Unknown);
+    // Nor does F-RTO call necessary what waited behind the hole of a timeout.
+    let timeout = [
+        data(100, 1001, 100),
+        data(101, 1101, 100),
+        data(102, 1201, 100),
+        ack(145, 1001),
+        data(500, 1001, 100),
+        data(501, 1101, 100),
+        ack(545, 1301),
+    ];
+    assert_eq!(said(&seen(false, &timeout), Forward)[1], Unknown);
+}

@@ -59,7 +59,7 @@ impl Scores {
 impl fmt::Display for Scores {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(to, "Evidence beside what the link did:")?;
-        writeln!(to, "{:44}{:>27}{:>27}", "", "truly spurious, said to be", "truly necessary, said to be")?;
+        writeln!(to, "{:44}{:>27}{:>27}", "", "truly spurious, called", "truly necessary, called")?;
         writeln!(
             to,
             "  {:<42}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>10}",
