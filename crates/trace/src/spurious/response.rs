@@ -86,10 +86,11 @@ pub fn episodes(examined: &Examined, states: Option<&[State]>) -> Vec<Episode> {
 /// What became of the window between two instants.
 fn window(states: &[State], time: u64, end: u64) -> Option<Window> {
     let from = states.partition_point(|state| state.time <= time);
-    // A row is the state before its segment: what the last acknowledgment changed is in the one behind it.
+    // A row is the state before its segment, and that reaches TCP a little behind the place of capture: what the last acknowledgment
+    // changed is in the second row behind it.
     let until = states.partition_point(|state| state.time <= end);
     let before = &states[from.checked_sub(1)?];
-    let at_end = states.get(until).or(states.last())?;
+    let at_end = states.get(until + 1).or(states.last())?;
     let least = states[from..states.len().min(until + 1)].iter().map(|state| state.cwnd).min();
     Some(Window {
         before: before.cwnd,
