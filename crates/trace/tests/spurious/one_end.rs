@@ -257,3 +257,9 @@ fn evidence_keeps_to_what_it_can_tell_of() {
     ];
     assert_eq!(said(&seen(false, &timeout), Forward)[1], Unknown);
 }
+
+/// RFC 9293 section 3.8.4: a byte below what was acknowledged asks whether the other end is there. It repairs nothing.
+#[test]
+fn keep_alives_are_no_retransmissions() {
+    assert!(seen(true, &[data(100, 1001, 100), ack(140, 1101), data(60_000, 1100, 1)]).is_empty());
+}

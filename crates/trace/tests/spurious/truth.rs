@@ -82,6 +82,20 @@ fn a_way_over_two_links() {
     assert_eq!(truth(&[first.to_vec(), second.to_vec()].concat()), [Spurious, Spurious]);
 }
 
+/// The first link lets the second transmission out before the first: what comes to the second link first is that one.
+#[test]
+fn a_link_that_changes_the_order_before_another_one() {
+    let left = |number, arrived, left: u64| Fate {
+        left: Time::from_nanos(left * 1_000_000),
+        ..fate(0, number, arrived, 1001, None)
+    };
+    let first = [left(0, 1, 20), left(1, 2, 3), left(2, 4, 30)];
+    let second = [(0, 13, Some(Loss::Error)), (1, 21, None), (2, 31, None)]
+        .map(|(number, at, lost)| fate(1, number, at, 1001, lost));
+    let spurious = Verdict::Spurious;
+    assert_eq!(truth(&[first.to_vec(), second.to_vec()].concat()), [spurious, spurious]);
+}
+
 #[test]
 fn recall_and_precision() {
     use Verdict::{Necessary, Spurious, Unknown};
