@@ -1,9 +1,10 @@
-//! `lasthop trace`: the TCP connections of a capture, the states of TCP senders, or their loss events.
+//! `lasthop trace`: the TCP connections of a capture, the states of TCP senders, their loss events, or what they sent again needlessly.
 
 pub mod arguments;
 mod losses;
 pub mod progress;
 mod senders;
+mod spurious;
 mod text;
 
 use crate::link_command::Failure;
@@ -12,7 +13,7 @@ use capture::Tail;
 use progress::Progress;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
-use trace::analysis::{self, Options};
+use trace::analysis::{self, Options, Watch};
 use trace::row::ConnectionRow;
 use trace::{Analysis, Trace, TraceError, sequence, table, xpl};
 
@@ -25,6 +26,7 @@ pub fn run(arguments: &TraceArguments) -> Result<i32, Failure> {
     let print = match arguments {
         TraceArguments { senders: true, .. } => senders::print,
         TraceArguments { losses: true, .. } => losses::print,
+        TraceArguments { spurious: true, .. } => spurious::print,
         _ => print,
     };
     match print(arguments, &mut output).and_then(|()| Ok(output.flush()?)) {
@@ -42,7 +44,7 @@ fn is_broken_pipe(failure: &Failure) -> bool {
 fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'static>>) -> Result<(), Failure> {
     let mut table = Vec::new();
     for path in &arguments.files {
-        let trace = read(arguments, path)?;
+        let trace = read(arguments, path, &mut Progress::new(path))?;
         let file = path.display().to_string();
         for analysis in &trace.interfaces {
             let chosen = chosen(arguments, path, analysis)?;
@@ -70,10 +72,10 @@ fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'static>>
 }
 
 /// Reads a capture, and says on standard error what could not be read of it.
-fn read(arguments: &TraceArguments, path: &Path) -> Result<Trace, TraceError> {
+fn read(arguments: &TraceArguments, path: &Path, watch: &mut impl Watch) -> Result<Trace, TraceError> {
     let silence = (arguments.silence * 1e9) as u64;
     let options = Options { interface: arguments.interface.clone(), silence };
-    let trace = analysis::read(path, &options, &mut Progress::new(path))?;
+    let trace = analysis::read(path, &options, watch)?;
     let name = path.display();
     if trace.tail != Tail::Complete {
         anstream::eprintln!("lasthop: {name}: {}", trace.tail);

@@ -216,6 +216,49 @@ fn loss_events_are_printed_with_what_they_were_taken_for() {
     assert!(!run(&["--receiver", "c000-r00"]).status.success(), "without --losses there are no verdicts");
 }
 
+/// A whole window is lost in an outage; both ends are in the capture, and the event log says what became of each packet.
+#[test]
+fn retransmissions_are_told_with_their_evidence() {
+    let output = run(&["--spurious", "--truth", "outage.parquet", "outage.pcapng"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    insta::assert_snapshot!("trace_spurious", text(&output.stdout));
+
+    let output = run(&["--spurious", "--json", "--truth", "outage.parquet", "outage.pcapng"]);
+    let lines: Vec<serde_json::Value> = text(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an object a line"))
+        .collect();
+    let download = lines.iter().find(|line| line["from"] != lines[0]["from"]).unwrap_or(&lines[0]);
+    let rows = download["retransmissions"].as_array().expect("rows");
+    assert!(!rows.is_empty());
+    for row in rows {
+        assert_eq!(row["arrivals"], row["truth"], "{row}");
+        assert_eq!(row["verdict"], row["truth"], "{row}");
+    }
+
+    // One end alone, as one would capture: no line more.
+    let output = run(&["--spurious", "--csv", "--interface", "1", "outage.pcapng"]);
+    let csv = text(&output.stdout);
+    assert!(
+        csv.starts_with(
+            "from,to,time_ns,number,sequence,bytes,length,repeated,cause,verdict,evidence,truth,"
+        ),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), 1 + rows.len());
+    assert!(csv.lines().skip(1).all(|line| line.split(',').nth(13) == Some("unknown")), "no arrivals: {csv}");
+
+    for (arguments, expected) in [
+        (&["--truth", "outage.parquet", "outage.pcapng"][..], "--spurious"),
+        (&["--spurious", "--connection", "9", "outage.pcapng"], "no connection 9: there are 1"),
+        (&["--spurious", "--truth", "outage.pcapng", "outage.pcapng"], "outage.pcapng"),
+    ] {
+        let output = run(arguments);
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
 #[test]
 fn parquet_and_graphs_are_written() {
     let folder = tempfile::tempdir().expect("a folder");

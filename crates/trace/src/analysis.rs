@@ -72,6 +72,11 @@ pub struct Trace {
 
 /// Follows the reading of a capture.
 pub trait Watch {
+    /// The next call of [`Watch::segment`] is about this IP packet: what was captured of it, and its length in bytes.
+    fn packet(&mut self, ip: &[u8], length: u32) {
+        let _ = (ip, length);
+    }
+
     /// A segment of connection `connection` (from 0) of `interface` was taken in.
     fn segment(
         &mut self,
@@ -149,7 +154,7 @@ pub fn analyse<R: Read>(
         };
         let analysis = &mut trace.interfaces[place];
         if analysis.chosen {
-            analysis.take(view.bytes, view.time.as_nanos(), watch);
+            analysis.take(&view, watch);
         }
     }
     trace.tail = reader.tail().unwrap_or(Tail::Complete);
@@ -199,7 +204,8 @@ impl Analysis {
     }
 
     #[inline]
-    fn take(&mut self, bytes: &[u8], time: u64, watch: &mut impl Watch) {
+    fn take(&mut self, view: &View<'_>, watch: &mut impl Watch) {
+        let (bytes, time) = (view.bytes, view.time.as_nanos());
         self.packets.seen += 1;
         let (first, last) = self.times.unwrap_or((time, time));
         self.times = Some((first, last.max(time)));
@@ -210,6 +216,7 @@ impl Analysis {
         match Segment::read(ip) {
             Ok(Content::Tcp(segment)) => {
                 self.packets.tcp += 1;
+                watch.packet(ip, view.length.saturating_sub((bytes.len() - ip.len()) as u32));
                 let (connection, seen) = self.connections.add(&segment, time);
                 watch.segment(self, connection, &segment, time, &seen);
             }

@@ -271,6 +271,8 @@ fn send(me: &mut Half, peer: &Half, segment: &Segment, first: u64, end: u64, tim
             acknowledged_at: me.acknowledged_at,
             duplicates: me.duplicates,
             selectively: me.selectively,
+            sacked: me.sacked,
+            segment: me.counts.max_segment,
             timeout: me.round_trips.timeout(),
             round_trip: me.round_trips.smoothed(),
             timestamp: segment.options.timestamps.map(|stamps| stamps.0),
@@ -311,6 +313,7 @@ fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> 
         peer.acknowledged = Some(place);
         peer.acknowledged_at = time;
         peer.duplicates = 0;
+        peer.sacked = 0;
     } else if peer.acknowledged == Some(place)
         && segment.sequence_length() == 0
         && !peer.sent.is_idle()
@@ -327,7 +330,9 @@ fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> 
         if let Some((left, right)) = twice {
             peer.follower.came_twice(peer.sequence.place(left), peer.sequence.place(right));
         }
-        for &(_, right) in &sacks[usize::from(twice.is_some())..] {
+        let blocks = &sacks[usize::from(twice.is_some())..];
+        peer.sacked = blocks.iter().map(|&(left, right)| u64::from(right.wrapping_sub(left))).sum();
+        for &(_, right) in blocks {
             peer.selectively = peer.selectively.max(peer.sequence.place(right));
         }
     }

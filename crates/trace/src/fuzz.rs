@@ -47,7 +47,12 @@ pub(crate) fn check(connection: &Connection) {
         assert!(counts.data_packets <= counts.packets && counts.acks <= counts.packets);
         assert!(counts.pure_acks + counts.duplicate_acks <= 2 * counts.acks);
         assert!(counts.retransmitted_packets + counts.probe_packets <= counts.packets);
-        let all = causes.fast + causes.timeout + causes.tail_probe + causes.keep_alive + causes.unknown;
+        let all = causes.fast
+            + causes.rack
+            + causes.timeout
+            + causes.tail_probe
+            + causes.keep_alive
+            + causes.unknown;
         assert_eq!(all, counts.retransmitted_packets);
         assert!(causes.spurious_by_dsack + causes.spurious_by_timestamps <= all);
         let trips = half.round_trips();

@@ -130,6 +130,8 @@ pub struct Half {
     /// Duplicate acknowledgments in a row that came for its data, and the highest byte that SACK told of.
     pub(crate) duplicates: u32,
     pub(crate) selectively: u64,
+    /// Bytes in the blocks of the last SACK that came for its data.
+    pub(crate) sacked: u64,
     /// The window that the other end opens to it, in bytes.
     pub(crate) window_seen: u64,
 }
@@ -159,6 +161,7 @@ impl Half {
             acknowledged_at: 0,
             duplicates: 0,
             selectively: 0,
+            sacked: 0,
             window_seen: 0,
         }
     }

@@ -53,6 +53,7 @@ impl Gaps {
                 Data::OutOfOrder => "data that fills a hole",
                 Data::Again(cause) => match cause {
                     Cause::Fast => "fast retransmission",
+                    Cause::Rack => "retransmission by RACK",
                     Cause::Timeout => "retransmission by timeout",
                     Cause::TailProbe => "tail probe",
                     Cause::KeepAlive => "keep-alive",

@@ -35,6 +35,7 @@ pub mod row;
 pub mod sent;
 pub mod sequence;
 pub mod sequence_number;
+pub mod spurious;
 pub mod table;
 pub mod throughput;
 pub mod window;

@@ -233,6 +233,7 @@ impl Display for More<'_> {
             ("rtt max", "ms", time(|trips| trips.max_ns)),
             ("rtt stdev", "ms", time(|trips| trips.stdev_ns)),
             ("rexmt fast", "", cause(|causes| causes.fast)),
+            ("rexmt rack", "", cause(|causes| causes.rack)),
             ("rexmt timeout", "", cause(|causes| causes.timeout)),
             ("rexmt tail probe", "", cause(|causes| causes.tail_probe)),
             ("rexmt keep-alive", "", cause(|causes| causes.keep_alive)),

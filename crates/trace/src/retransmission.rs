@@ -2,8 +2,10 @@
 //!
 //! The cause is judged from what the capture shows at that moment:
 //!
-//! * *fast*: three duplicate acknowledgments or a SACK block above it had told of the loss, or it belongs to the recovery
+//! * *fast*: three duplicate acknowledgments or SACK blocks of more than two segments above it had told of the loss, or it belongs to the recovery
 //!   that such a signal began (RFC 5681, RFC 6675).
+//! * *RACK*: SACK told of data behind it, but of less than three segments, so that it was time that told (RFC 8985); or it is
+//!   sent a third time within such a recovery, which only RACK does.
 //! * *timeout*: no such signal, it is the oldest byte on its way, and as much time has passed since it was last sent as a
 //!   sender waits (RFC 6298 over the round-trip times seen), or it belongs to the go-back-N after such an event.
 //! * *tail probe*: no such signal, it is the newest data on its way, and two round-trip times have passed (RFC 8985).
@@ -24,6 +26,8 @@ const WATCHED: usize = 256;
 pub enum Cause {
     /// Told by duplicate acknowledgments or SACK.
     Fast,
+    /// Told by SACK of later data and by time.
+    Rack,
     /// The timer ran out.
     Timeout,
     /// A probe for the loss of the newest data.
@@ -39,6 +43,8 @@ pub enum Cause {
 pub struct Retransmissions {
     /// See [`Cause::Fast`].
     pub fast: u64,
+    /// See [`Cause::Rack`].
+    pub rack: u64,
     /// See [`Cause::Timeout`].
     pub timeout: u64,
     /// See [`Cause::TailProbe`].
@@ -78,6 +84,10 @@ pub struct Moment {
     pub duplicates: u32,
     /// Highest byte told by SACK.
     pub selectively: u64,
+    /// Bytes in the blocks of the last SACK.
+    pub sacked: u64,
+    /// The longest segment so far, in bytes of data.
+    pub segment: u64,
     /// The sender's retransmission timeout, in nanoseconds, as far as it can be told.
     pub timeout: u64,
     /// Its smoothed round-trip time, if there is one.
@@ -118,6 +128,7 @@ impl Follower {
         let (cause, waited) = self.judge(moment);
         let count = match cause {
             Cause::Fast => &mut self.counts.fast,
+            Cause::Rack => &mut self.counts.rack,
             Cause::Timeout => &mut self.counts.timeout,
             Cause::TailProbe => &mut self.counts.tail_probe,
             Cause::KeepAlive => &mut self.counts.keep_alive,
@@ -125,7 +136,8 @@ impl Follower {
         };
         *count += 1;
         self.counts.timeouts += u64::from(waited);
-        if matches!(cause, Cause::Fast | Cause::Timeout) && (waited || self.recovery.is_none()) {
+        if matches!(cause, Cause::Fast | Cause::Rack | Cause::Timeout) && (waited || self.recovery.is_none())
+        {
             self.recovery = Some(Recovery { cause, began: moment.time, until: moment.highest });
         }
         if cause != Cause::KeepAlive {
@@ -154,11 +166,23 @@ impl Follower {
             moment.before.map(|(time, _)| moment.time.saturating_sub(time.max(moment.acknowledged_at)));
         // A tenth less: the sender's estimate is not quite ours, and its timers run in ticks.
         let timed_out = is_oldest && timer.is_some_and(|timer| timer >= moment.timeout / 10 * 9);
-        if timed_out && (repeated || !signalled) && !self.is_in(Cause::Fast, repeated) {
+        let going_on = self.recovery.map(|recovery| recovery.cause).filter(|cause| *cause != Cause::Timeout);
+        // RFC 6675 section 4, IsLost. Less than that is for RACK, which does not wait for as long as the timer does.
+        let enough = moment.duplicates >= 3 || (signalled && moment.sacked > 2 * moment.segment);
+        if timed_out && (repeated || (!enough && going_on.is_none())) {
             return (Cause::Timeout, true);
         }
         if signalled {
-            return (Cause::Fast, false);
+            // What the recovery that goes on repairs besides is its own.
+            let cause = match going_on {
+                Some(_) if repeated => Cause::Rack,
+                Some(cause) => cause,
+                None if enough => Cause::Fast,
+                // The timer has run out, and the sender takes all for lost.
+                None if self.recovery.is_some() => Cause::Timeout,
+                None => Cause::Rack,
+            };
+            return (cause, false);
         }
         if let Some(recovery) = self.recovery {
             return (recovery.cause, false);
@@ -166,11 +190,6 @@ impl Follower {
         let is_newest = moment.end >= moment.highest;
         let probe = moment.round_trip.zip(waited).is_some_and(|(trip, waited)| waited >= 2 * trip);
         if is_newest && probe { (Cause::TailProbe, false) } else { (Cause::Unknown, false) }
-    }
-
-    /// Whether a recovery of this cause goes on, in which the segment is not yet a repeated one.
-    fn is_in(&self, cause: Cause, repeated: bool) -> bool {
-        !repeated && self.recovery.is_some_and(|recovery| recovery.cause == cause)
     }
 
     /// The other end acknowledged everything below `place`, and echoed a time stamp.
@@ -210,11 +229,16 @@ impl Follower {
 }
 
 impl Cause {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Fast, Self::Rack, Self::Timeout, Self::TailProbe, Self::KeepAlive, Self::Unknown];
+
     /// The name in tables and graphs.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
+            Self::Rack => "rack",
             Self::Timeout => "timeout",
             Self::TailProbe => "tail-probe",
             Self::KeepAlive => "keep-alive",

@@ -93,6 +93,7 @@ const COLUMNS: &[Column] = columns! {
     Count "ece_packets" "packets with ECN-echo, without SYN" |(_, way)| Some(way.counts.ece_packets);
     Count "cwr_packets" "packets with CWR, without SYN" |(_, way)| Some(way.counts.cwr_packets);
     Count "retransmitted_fast" "packets sent again as duplicate acknowledgments or SACK told" |(_, way)| Some(way.retransmissions.fast);
+    Count "retransmitted_rack" "packets sent again as SACK of later data and time told" |(_, way)| Some(way.retransmissions.rack);
     Count "retransmitted_timeout" "packets sent again since the timer ran out" |(_, way)| Some(way.retransmissions.timeout);
     Count "retransmitted_tail_probe" "packets sent again as tail loss probes" |(_, way)| Some(way.retransmissions.tail_probe);
     Count "retransmitted_keep_alive" "packets sent again to keep alive" |(_, way)| Some(way.retransmissions.keep_alive);

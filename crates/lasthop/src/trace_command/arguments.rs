@@ -20,6 +20,10 @@ Examples:
   lasthop trace --losses runs/NAME/TIME-SEED/events/c000-r00
   lasthop trace --losses --receiver events/c000-r00-senders.parquet events/c000-r00.parquet
   lasthop trace --losses --csv runs/NAME/TIME-SEED/events/*-senders.parquet > losses.csv
+  lasthop trace --spurious x.pcapng
+  lasthop trace --spurious sender.pcap receiver.pcap
+  lasthop trace --spurious --truth x.parquet x.pcapng
+  lasthop trace --spurious --csv --interface 1 x.pcapng > retransmissions.csv
   ssh host tcpdump -U -w - tcp | lasthop trace -")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct TraceArguments {
@@ -32,13 +36,23 @@ pub struct TraceArguments {
     pub senders: bool,
     /// The files are runs (the stem of events/*-senders.parquet and events/*.parquet of a campaign, or the two tables): print
     /// the loss events of each TCP sender, and what it took them for beside what they were
-    #[arg(long, conflicts_with_all = ["senders", "long", "parquet", "xpl", "connection", "interface"])]
+    #[arg(long, group = "rows", conflicts_with_all = ["senders", "long", "parquet", "xpl", "connection", "interface"])]
     pub losses: bool,
     /// With --losses: the detectors of the literature at the receiver as well, replayed over the event log
     #[arg(long, requires = "losses", conflicts_with = "csv")]
     pub receiver: bool,
-    /// With --losses: a row for each loss event as CSV
-    #[arg(long, requires = "losses", conflicts_with = "json")]
+    /// Retransmissions that were not necessary: each one with its cause, whether the receiver had it already, and how that is known.
+    /// Two interfaces of a capture, or two captures, show both ends of a connection, whatever their clocks
+    #[arg(long, group = "rows", conflicts_with_all = ["senders", "long", "parquet", "xpl"])]
+    pub spurious: bool,
+    /// With --spurious: the event log of the emulated link, to compare every evidence with what became of each packet
+    #[arg(long, value_name = "EVENTS", requires = "spurious")]
+    pub truth: Option<PathBuf>,
+    /// With --spurious: the states of the senders (events/*-senders.parquet of a campaign), for causes and windows
+    #[arg(long, value_name = "SENDERS", requires = "spurious")]
+    pub states: Option<PathBuf>,
+    /// With --losses or --spurious: a row for each loss event or retransmission as CSV
+    #[arg(long, requires = "rows", conflicts_with = "json")]
     pub csv: bool,
     /// Everything known of each connection, as `tcptrace -l` prints it, and round-trip times and retransmissions besides
     #[arg(short, long, conflicts_with = "json")]

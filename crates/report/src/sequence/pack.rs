@@ -147,7 +147,7 @@ fn letter(point: &SegmentPoint) -> char {
         (Kind::New, _) => '.',
         (Kind::OutOfOrder, _) => 'O',
         (Kind::Probe, _) => 'W',
-        (Kind::Retransmission, Some(Cause::Fast)) => 'F',
+        (Kind::Retransmission, Some(Cause::Fast | Cause::Rack)) => 'F',
         (Kind::Retransmission, Some(Cause::Timeout)) => 'T',
         (Kind::Retransmission, Some(Cause::TailProbe)) => 'L',
         (Kind::Retransmission, Some(Cause::KeepAlive)) => 'K',

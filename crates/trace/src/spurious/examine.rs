@@ -1,0 +1,189 @@
+//! One direction of a connection: each retransmission with its cause, what every evidence says of it, and the verdict.
+
+use super::delivery::{self, Delivery};
+use super::pair::{Sides, offset};
+use super::states::State;
+use super::story::{Again, Story};
+use super::{Evidence, Signs, Verdict};
+use super::{arrivals, duplicate_sack, forward, gap, round_trip_bound, states, timestamps};
+use crate::loss_events::Ends;
+use crate::retransmission::Cause;
+use rustc_hash::FxHashMap;
+
+/// A retransmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retransmission {
+    /// Its index among the transmissions of the sender's side.
+    pub at: usize,
+    /// When it was captured at the sender's side, in nanoseconds since 1970.
+    pub time: u64,
+    /// Its first byte that had been sent before, relative.
+    pub first: u64,
+    /// How many bytes of it had been sent before, at most: from the first such byte to the last.
+    pub bytes: u64,
+    /// Its length in bytes at IP: what it costs a link.
+    pub length: u32,
+    /// Sequence number in the packet.
+    pub sequence: u32,
+    /// How often these bytes had been sent again before.
+    pub repeated: u32,
+    /// Why it was sent.
+    pub cause: Cause,
+    /// What each evidence says.
+    pub signs: Signs,
+    /// All of them together.
+    pub verdict: Verdict,
+    /// What decided.
+    pub evidence: Option<Evidence>,
+    /// When the acknowledgment came that covers it, in nanoseconds since 1970.
+    pub answered: Option<u64>,
+    /// Behind the highest byte that had been sent by then, relative.
+    pub outstanding: u64,
+}
+
+/// The retransmissions of one direction of a connection.
+#[derive(Debug, Clone)]
+pub struct Examined {
+    /// Who sent, and to whom, as the sender's side shows it.
+    pub ends: Ends,
+    /// The connection's number at the sender's side, from 1.
+    pub connection: usize,
+    /// When its first packet was captured there, in nanoseconds since 1970.
+    pub began: u64,
+    /// Where the sender's side was captured.
+    pub sender: String,
+    /// Where the receiver's side was.
+    pub receiver: Option<String>,
+    /// Packets with data that were sent, and their bytes at IP.
+    pub sent: (u64, u64),
+    /// The least round-trip time, in nanoseconds.
+    pub least_round_trip: Option<u64>,
+    /// Its retransmissions, in the order of time.
+    pub retransmissions: Vec<Retransmission>,
+}
+
+/// Examines one flow. `states` are the recorded states of its sender, if there are any; they decide about causes.
+#[must_use]
+pub fn examine(sides: &Sides<'_>, states: Option<&[State]>) -> Examined {
+    let (place, flow) = sides.sender;
+    let story = Story::new(flow);
+    let mut all = story.retransmissions();
+    if let Some(states) = states {
+        for again in &mut all {
+            again.cause = states::cause(states, story.packet(again).time, again.cause);
+        }
+    }
+    let mut signs = vec![Signs::default(); all.len()];
+    if let Some((_, receiver)) = sides.receiver {
+        let deliveries = arrivals::deliveries(flow, receiver, offset(flow, receiver));
+        write(&mut signs, Evidence::Arrivals, by_delivery(&story, &all, &deliveries));
+    }
+    let each = |evidence: fn(&Story<'_>, &Again) -> Verdict| {
+        all.iter().map(|again| evidence(&story, again)).collect()
+    };
+    write(&mut signs, Evidence::Acknowledged, each(acknowledged));
+    write(&mut signs, Evidence::Timestamps, each(timestamps::timestamps));
+    write(&mut signs, Evidence::DuplicateSack, duplicate_sack::duplicate_sack(&story, &all));
+    write(&mut signs, Evidence::RoundTrip, each(round_trip_bound::round_trip_bound));
+    write(&mut signs, Evidence::Gap, each(gap::gap));
+    write(&mut signs, Evidence::Forward, each(forward::forward));
+    let repeated = spread(&all, &mut signs);
+    let rows = all.iter().zip(signs).zip(repeated);
+    let retransmissions =
+        rows.map(|((again, signs), repeated)| row(&story, again, signs, repeated)).collect();
+    Examined {
+        ends: flow.ends,
+        connection: flow.connection,
+        began: flow.began,
+        sender: place.title.clone(),
+        receiver: sides.receiver.map(|(place, _)| place.title.clone()),
+        sent: (
+            flow.transmissions.len() as u64,
+            flow.transmissions.iter().map(|sent| u64::from(sent.length)).sum(),
+        ),
+        least_round_trip: story.least_round_trip,
+        retransmissions,
+    }
+}
+
+/// What became of the bytes before, as the verdict on each retransmission.
+fn by_delivery(story: &Story<'_>, all: &[Again], deliveries: &[Delivery]) -> Vec<Verdict> {
+    let verdict =
+        |again: &Again| delivery::verdict(&story.flow.transmissions, &story.index, again.at, deliveries);
+    all.iter().map(verdict).collect()
+}
+
+/// Whether the receiver had told that it has all of it, before it was sent again.
+fn acknowledged(story: &Story<'_>, again: &Again) -> Verdict {
+    let from = story.acks_behind(story.flow.transmissions[again.before].order);
+    let told = story.is_told(from, again.acks, again.first, again.end);
+    if told { Verdict::Spurious } else { Verdict::Unknown }
+}
+
+fn write(signs: &mut [Signs], evidence: Evidence, verdicts: Vec<Verdict>) {
+    signs.iter_mut().zip(verdicts).for_each(|(signs, verdict)| signs.set(evidence, verdict));
+}
+
+/// What is known of one retransmission says something of another one of the same bytes: behind a spurious one all are, before a
+/// necessary one all were. How often each was sent again before.
+fn spread(all: &[Again], signs: &mut [Signs]) -> Vec<u32> {
+    let places: FxHashMap<usize, usize> =
+        all.iter().zip(0..).map(|(again, place)| (again.at, place)).collect();
+    let before = |place: usize| {
+        let earlier = *places.get(&all[place].before)?;
+        (all[earlier].first <= all[place].first && all[place].end <= all[earlier].end).then_some(earlier)
+    };
+    let mut repeated = vec![0; all.len()];
+    for place in 0..all.len() {
+        let Some(earlier) = before(place) else { continue };
+        repeated[place] = repeated[earlier] + 1;
+        for evidence in Evidence::ALL {
+            if signs[earlier].of(evidence) == Verdict::Spurious {
+                signs[place].set(evidence, Verdict::Spurious);
+            }
+        }
+    }
+    for place in (0..all.len()).rev() {
+        let Some(earlier) = before(place) else { continue };
+        for evidence in Evidence::ALL {
+            let is_free = signs[earlier].of(evidence) == Verdict::Unknown;
+            if is_free
+                && signs[place].of(evidence) == Verdict::Necessary
+                && all[earlier].end == all[place].end
+            {
+                signs[earlier].set(evidence, Verdict::Necessary);
+            }
+        }
+    }
+    repeated
+}
+
+fn row(story: &Story<'_>, again: &Again, signs: Signs, repeated: u32) -> Retransmission {
+    let packet = story.packet(again);
+    let (verdict, evidence) = signs.combined(|_| true);
+    let answered = story.covering(again.acks, again.first, again.end);
+    Retransmission {
+        at: again.at,
+        time: packet.time,
+        first: again.first,
+        bytes: again.end - again.first,
+        length: packet.length,
+        sequence: story.flow.sequence(packet.first),
+        repeated,
+        cause: again.cause,
+        signs,
+        verdict,
+        evidence,
+        answered: answered.map(|ack| story.flow.acknowledgments[ack].time),
+        outstanding: story.sent_before(again.at),
+    }
+}
+
+impl Examined {
+    /// How many retransmissions got this verdict, and their bytes at IP.
+    #[must_use]
+    pub fn count(&self, wanted: impl Fn(&Retransmission) -> bool) -> (u64, u64) {
+        let those = self.retransmissions.iter().filter(|again| wanted(again));
+        those.fold((0, 0), |(count, bytes), again| (count + 1, bytes + u64::from(again.length)))
+    }
+}

@@ -1,0 +1,103 @@
+//! What the Eifel response (RFC 4015) would have saved.
+//!
+//! An *episode* begins with a spurious retransmission and lasts until all is acknowledged that was outstanding then. In it the
+//! sender goes on to send again what is still on its way. A sender that detects the first one at the acknowledgment which covers it
+//! (RFC 3522) resumes with new data there (RFC 4015 section 3.2, step 7): whatever it sent again needlessly behind that point is saved, and
+//! the window is given back (step 8, and the threshold: `pipe_prev`). What was sent again before that point, by the timer backing off, is not.
+
+use super::Verdict;
+use super::examine::Examined;
+use super::states::State;
+use crate::retransmission::Cause;
+
+/// Competing error recovery from one spurious retransmission on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Episode {
+    /// When the first spurious retransmission was sent, in nanoseconds since 1970.
+    pub time: u64,
+    /// Why it was.
+    pub cause: Cause,
+    /// When it could be known: the acknowledgment that covers it.
+    pub known: Option<u64>,
+    /// Spurious retransmissions behind the first one: segments, and bytes at IP.
+    pub needless: (u64, u64),
+    /// Of these, what was sent behind that acknowledgment: what the response would have saved.
+    pub saved: (u64, u64),
+    /// What became of the window, if the sender's states are known.
+    pub window: Option<Window>,
+}
+
+/// Congestion window and threshold in an episode, in segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Window before the first retransmission.
+    pub before: u32,
+    /// The least in the episode.
+    pub least: u32,
+    /// At its end.
+    pub end: u32,
+    /// Threshold before it.
+    pub ssthresh_before: Option<u32>,
+    /// Threshold at its end.
+    pub ssthresh_end: Option<u32>,
+    /// The threshold that the response restores: what was in flight before or the threshold then, the greater (RFC 4015, `pipe_prev`).
+    pub pipe_prev: Option<u32>,
+}
+
+/// The episodes of one direction of a connection.
+#[must_use]
+pub fn episodes(examined: &Examined, states: Option<&[State]>) -> Vec<Episode> {
+    let mut episodes: Vec<Episode> = Vec::new();
+    // Until when the last one lasts: the acknowledgment that covers what was outstanding is found among those of what follows.
+    let mut going_on: Option<u64> = None;
+    let mut ends: Vec<u64> = Vec::new();
+    for again in examined.retransmissions.iter().filter(|again| again.verdict == Verdict::Spurious) {
+        let bytes = u64::from(again.length);
+        if going_on.is_some_and(|outstanding| again.first < outstanding)
+            && let Some(episode) = episodes.last_mut()
+        {
+            let add = |sum: &mut (u64, u64)| *sum = (sum.0 + 1, sum.1 + bytes);
+            add(&mut episode.needless);
+            if episode.known.is_some_and(|known| again.time >= known) {
+                add(&mut episode.saved);
+            }
+            if let Some(end) = ends.last_mut() {
+                *end = (*end).max(again.answered.unwrap_or(again.time));
+            }
+            continue;
+        }
+        going_on = Some(again.outstanding);
+        ends.push(again.answered.unwrap_or(again.time));
+        episodes.push(Episode {
+            time: again.time,
+            cause: again.cause,
+            known: again.answered,
+            needless: (0, 0),
+            saved: (0, 0),
+            window: None,
+        });
+    }
+    for (episode, end) in episodes.iter_mut().zip(ends) {
+        episode.window = states.and_then(|states| window(states, episode.time, end));
+    }
+    episodes
+}
+
+/// What became of the window between two instants.
+fn window(states: &[State], time: u64, end: u64) -> Option<Window> {
+    let from = states.partition_point(|state| state.time <= time);
+    // A row is the state before its segment, and that reaches TCP a little behind the place of capture: what the last acknowledgment
+    // changed is in the second row behind it.
+    let until = states.partition_point(|state| state.time <= end);
+    let before = &states[from.checked_sub(1)?];
+    let at_end = states.get(until + 1).or(states.last())?;
+    let least = states[from..states.len().min(until + 1)].iter().map(|state| state.cwnd).min();
+    Some(Window {
+        before: before.cwnd,
+        least: least.unwrap_or(before.cwnd),
+        end: at_end.cwnd,
+        ssthresh_before: before.ssthresh,
+        ssthresh_end: at_end.ssthresh,
+        pipe_prev: before.in_flight.max(before.ssthresh),
+    })
+}

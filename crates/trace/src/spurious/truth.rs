@@ -1,0 +1,270 @@
+//! The truth, from the event log of an emulated link: what became of each packet that the sender sent; and how often evidence agrees with it.
+//!
+//! The n-th transmission of the same bytes in the capture is the n-th fate of these bytes on the first link of the way, so that no times
+//! are compared. On a way over several links, what one lets out in order comes to the next in that order. A copy that a link made
+//! counts as the packet. What was under way when the run ended says nothing.
+
+use super::arrivals;
+use super::delivery::{self, Delivery, Index};
+use super::examine::Examined;
+use super::flow::Flow;
+use super::pair::{Sides, offset};
+use super::ranges::Ranges;
+use super::utilization::{Period, link_time};
+use super::{Evidence, Signs, Verdict};
+use crate::TraceError;
+use crate::loss_events::Ends;
+use capture::{Direction, Fate, Header, LinkId, Loss, Reason};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Bytes of a flow: sequence number and length.
+type Bytes = (u32, u32);
+/// One way through one link.
+type Way = (LinkId, Direction);
+
+/// The fates of packets with data, by flow and way.
+#[derive(Debug, Clone, Default)]
+pub struct Fates {
+    links: BTreeMap<Way, Carried>,
+    flows: FxHashMap<Ends, FxHashMap<Way, FxHashMap<Bytes, Vec<Passage>>>>,
+}
+
+/// What one way through a link carried, whosever it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Carried {
+    /// The link's name.
+    pub name: String,
+    /// The direction.
+    pub direction: Direction,
+    /// Bit rate of its limiter in bit/s, where there is one that is constant.
+    pub bits_per_second: Option<u64>,
+    /// From the first bit that the limiter sent to the last, in nanoseconds of the run.
+    pub span: (u64, u64),
+    /// How long it was sending in between.
+    pub busy_ns: u64,
+}
+
+/// A packet's way through one link.
+#[derive(Debug, Clone, Copy)]
+struct Passage {
+    arrived: u64,
+    number: u64,
+    left: u64,
+    /// `None` if the run ended before.
+    delivered: Option<bool>,
+}
+
+/// How often verdicts agree with the truth, of retransmissions whose truth is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Score {
+    /// Truly spurious, called so.
+    pub found: u64,
+    /// Truly spurious, called necessary.
+    pub mistaken: u64,
+    /// Truly spurious, nothing said.
+    pub missed: u64,
+    /// Truly necessary, called spurious.
+    pub false_alarms: u64,
+    /// Truly necessary, called so.
+    pub confirmed: u64,
+    /// Truly necessary, nothing said.
+    pub open: u64,
+}
+
+impl Fates {
+    /// Reads the event log (Parquet) at `path`.
+    ///
+    /// # Errors
+    /// If the table cannot be read.
+    pub fn read(path: &Path) -> Result<Self, TraceError> {
+        let failed = |source| TraceError::Events { path: path.to_owned(), source };
+        let mut fates = Self::default();
+        let reader = capture::table::Reader::open(path).map_err(failed)?;
+        let header = reader.header().clone();
+        for fate in reader {
+            let fate = fate.map_err(failed)?;
+            fates.count(&fate, &header);
+            fates.add(&fate);
+        }
+        Ok(fates)
+    }
+
+    /// Counts the time that the limiter took for a packet.
+    fn count(&mut self, fate: &Fate, header: &Header) {
+        let (start, end) = (fate.sending.start.as_nanos(), fate.sending.end.as_nanos());
+        if start == end || fate.copy {
+            return;
+        }
+        let carried = self.links.entry((fate.link, fate.direction)).or_insert_with(|| {
+            let link = header.link(fate.link);
+            Carried {
+                name: link.map_or_else(String::new, |link| link.name.clone()),
+                direction: fate.direction,
+                bits_per_second: link.and_then(|link| link.way(fate.direction).bits_per_second),
+                span: (start, end),
+                busy_ns: 0,
+            }
+        });
+        carried.span = (carried.span.0.min(start), carried.span.1.max(end));
+        carried.busy_ns += end - start;
+    }
+
+    /// The ways with a constant rate that this flow took, each with its period, of which `bytes` bytes at IP were spurious (LL-15).
+    #[must_use]
+    pub fn periods(&self, ends: Ends, bytes: u64) -> Vec<(&Carried, Period)> {
+        let Some(ways) = self.flows.get(&ends) else { return Vec::new() };
+        let period = |(way, carried): (&Way, &'_ Carried)| {
+            let length_ns = carried.span.1 - carried.span.0;
+            let idle_ns = length_ns.saturating_sub(carried.busy_ns);
+            let spurious_ns = link_time(bytes, carried.bits_per_second?)?;
+            ways.contains_key(way).then_some(Period { length_ns, idle_ns, spurious_ns })
+        };
+        self.links.iter().filter_map(|entry| Some((entry.1, period(entry)?))).collect()
+    }
+
+    /// Takes in what became of a packet.
+    pub fn add(&mut self, fate: &Fate) {
+        let Some(flow) = &fate.flow else { return };
+        let (Some(ends), Some(sequence)) = (Ends::of(flow), flow.tcp_sequence) else { return };
+        let Some(payload) = flow.payload.filter(|bytes| *bytes > 0) else { return };
+        let delivered = match &fate.lost {
+            Some(Reason::Known(Loss::RunEnded)) => None,
+            Some(_) => Some(false),
+            None => Some(!fate.is_damaged()),
+        };
+        let ways = self.flows.entry(ends).or_default();
+        let passages =
+            ways.entry((fate.link, fate.direction)).or_default().entry((sequence, payload)).or_default();
+        match passages.iter_mut().find(|passage| passage.number == fate.number) {
+            // The packet and a copy of it: one that was delivered is enough.
+            Some(passage) if passage.delivered != Some(true) => {
+                passage.delivered = delivered.or(passage.delivered);
+            }
+            Some(_) => {}
+            None => passages.push(Passage {
+                arrived: fate.arrived.as_nanos(),
+                number: fate.number,
+                left: fate.left.as_nanos(),
+                delivered,
+            }),
+        }
+    }
+
+    /// What became of each transmission of `flow`, by the truth.
+    fn deliveries(&self, flow: &Flow) -> Vec<Delivery> {
+        let mut deliveries = vec![Delivery::default(); flow.transmissions.len()];
+        let Some(ways) = self.flows.get(&flow.ends) else { return deliveries };
+        let mut sent: FxHashMap<Bytes, Vec<usize>> = FxHashMap::default();
+        for (at, packet) in flow.transmissions.iter().enumerate() {
+            let bytes = (flow.sequence(packet.first), (packet.end - packet.first) as u32);
+            sent.entry(bytes).or_default().push(at);
+        }
+        let first = |way: &FxHashMap<Bytes, Vec<Passage>>| {
+            way.values().flatten().map(|passage| passage.arrived).min()
+        };
+        let mut order: Vec<_> = ways.values().map(|way| (first(way), way)).collect();
+        order.sort_by_key(|(first, _)| *first);
+        for (bytes, sent) in sent {
+            let Some(became) = follow(order.iter().map(|(_, way)| way.get(&bytes)), sent.len()) else {
+                continue;
+            };
+            for (at, delivered) in sent.into_iter().zip(became) {
+                let packet = &flow.transmissions[at];
+                deliveries[at].sure = delivered.is_some();
+                if delivered == Some(true) {
+                    deliveries[at].there.add(packet.first, packet.end);
+                }
+            }
+        }
+        deliveries
+    }
+
+    /// The truth about each retransmission of `examined`, which is that of `sides`. What the link delivered and the receiver's TCP
+    /// discarded for its old time stamp was not delivered to TCP, as far as the receiver's side was captured.
+    #[must_use]
+    pub fn verdicts(&self, sides: &Sides<'_>, examined: &Examined) -> Vec<Verdict> {
+        let flow = sides.sender.1;
+        let mut deliveries = self.deliveries(flow);
+        if let Some((_, receiver)) = sides.receiver {
+            for at in arrivals::discarded(flow, receiver, offset(flow, receiver)) {
+                deliveries[at].there = Ranges::default();
+            }
+        }
+        let index = Index::new(&flow.transmissions);
+        let verdict = |at| delivery::verdict(&flow.transmissions, &index, at, &deliveries);
+        examined.retransmissions.iter().map(|again| verdict(again.at)).collect()
+    }
+}
+
+/// What became of `count` transmissions of the same bytes over these ways, in the order in which they were sent; `None` if the log
+/// does not have them all.
+fn follow<'a>(
+    ways: impl Iterator<Item = Option<&'a Vec<Passage>>>,
+    count: usize,
+) -> Option<Vec<Option<bool>>> {
+    let mut became: Vec<Option<bool>> = vec![Some(true); count];
+    // Those that are still there, in the order in which they come to the next link.
+    let mut there: Vec<usize> = (0..count).collect();
+    for way in ways {
+        let mut passages = way.cloned().unwrap_or_default();
+        if passages.len() != there.len() {
+            return None;
+        }
+        passages.sort_by_key(|passage| (passage.arrived, passage.number));
+        let mut left: Vec<(u64, usize)> = Vec::new();
+        for (at, passage) in there.iter().zip(&passages) {
+            became[*at] = passage.delivered;
+            if passage.delivered == Some(true) {
+                left.push((passage.left, *at));
+            }
+        }
+        left.sort_unstable();
+        there = left.into_iter().map(|(_, at)| at).collect();
+    }
+    Some(became)
+}
+
+impl Score {
+    /// Adds one verdict; nothing where the truth is unknown.
+    pub fn add(&mut self, truth: Verdict, said: Verdict) {
+        let count = match (truth, said) {
+            (Verdict::Spurious, Verdict::Spurious) => &mut self.found,
+            (Verdict::Spurious, Verdict::Necessary) => &mut self.mistaken,
+            (Verdict::Spurious, Verdict::Unknown) => &mut self.missed,
+            (Verdict::Necessary, Verdict::Spurious) => &mut self.false_alarms,
+            (Verdict::Necessary, Verdict::Necessary) => &mut self.confirmed,
+            (Verdict::Necessary, Verdict::Unknown) => &mut self.open,
+            (Verdict::Unknown, _) => return,
+        };
+        *count += 1;
+    }
+
+    /// Adds the verdicts of those that `admitted` lets in.
+    pub fn add_all(&mut self, examined: &Examined, truth: &[Verdict], admitted: impl Fn(Evidence) -> bool) {
+        let signs = |signs: &Signs| signs.combined(&admitted).0;
+        examined
+            .retransmissions
+            .iter()
+            .zip(truth)
+            .for_each(|(again, truth)| self.add(*truth, signs(&again.signs)));
+    }
+
+    /// Of what was truly spurious, the share that was called so; `None` if nothing was.
+    #[must_use]
+    pub fn recall(&self) -> Option<f64> {
+        share(self.found, self.found + self.mistaken + self.missed)
+    }
+
+    /// Of what was called spurious, the share that was; `None` if nothing was called so.
+    #[must_use]
+    pub fn precision(&self) -> Option<f64> {
+        share(self.found, self.found + self.false_alarms)
+    }
+}
+
+fn share(of: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| of as f64 / all as f64)
+}

@@ -1,0 +1,60 @@
+//! What the Eifel response would have saved (RFC 4015), and what the sender's states say.
+
+use super::conversation::{ack, data, examined, handshake, interfaces, stamped};
+use trace::retransmission::Cause;
+use trace::spurious::response::episodes;
+use trace::spurious::states::State;
+use trace::spurious::{examine, pair};
+
+/// LL-27, L 4.x: a delay longer than the timeout. The timer backs off once, then all is sent again as the originals' acknowledgments come.
+fn go_back_n() -> Vec<super::conversation::Packet> {
+    let mut packets = handshake(true);
+    packets.extend((0..4).map(|n| stamped(data(100 + u64::from(n), 1001 + n * 100, 100), 100 + n, 1)));
+    packets.extend([500, 1100].map(|at| stamped(data(at, 1001, 100), at as u32, 1)));
+    packets.push(stamped(ack(1300, 1101), 2, 100));
+    packets.extend([1, 2].map(|n| stamped(data(1301, 1001 + n * 100, 100), 1301, 2)));
+    packets.push(stamped(ack(1302, 1201), 3, 101));
+    packets.push(stamped(ack(1303, 1301), 4, 102));
+    packets.push(stamped(data(1304, 1301, 100), 1304, 4));
+    packets.push(stamped(ack(1305, 1401), 5, 103));
+    packets
+}
+
+#[test]
+fn what_is_sent_behind_the_first_acknowledgment_would_have_been_saved() {
+    let examined = examined(&[go_back_n()]);
+    assert_eq!(examined.retransmissions.len(), 5);
+    let episodes = episodes(&examined, None);
+    let [episode] = &episodes[..] else { panic!("one episode: {episodes:?}") };
+    assert_eq!(episode.cause, Cause::Timeout);
+    // 100 bytes of data, 20 of IP, 20 of TCP and 12 of time stamps.
+    assert_eq!((episode.needless, episode.saved), ((4, 4 * 152), (3, 3 * 152)));
+    assert_eq!(episode.known, Some(1_001_300_000_000));
+    assert_eq!(episode.window, None);
+}
+
+#[test]
+fn the_window_in_an_episode_is_that_of_the_senders_states() {
+    use capture::senders::CongestionState::{Loss, Open};
+    let row = |at_ms: u64, cwnd, ssthresh, in_flight, state| State {
+        time: (1_000_000 + at_ms) * 1_000_000,
+        cwnd,
+        ssthresh,
+        in_flight: Some(in_flight),
+        state: Some(state),
+    };
+    let rows = [
+        row(40, 12, None, 4, Open),
+        row(1300, 1, Some(6), 1, Loss),
+        row(1302, 2, Some(6), 3, Loss),
+        row(1305, 3, Some(6), 1, Loss),
+        row(1400, 4, Some(6), 1, Open),
+    ];
+    let interfaces = interfaces(&[go_back_n()]);
+    let sides = pair(&interfaces);
+    let examined = examine(&sides[0], Some(&rows));
+    let window = episodes(&examined, Some(&rows))[0].window.expect("states are there");
+    assert_eq!((window.before, window.least, window.end), (12, 1, 4));
+    assert_eq!((window.ssthresh_before, window.ssthresh_end, window.pipe_prev), (None, Some(6), Some(4)));
+    assert!(examined.retransmissions.iter().all(|again| again.cause == Cause::Timeout));
+}
