@@ -83,6 +83,12 @@ pub enum Loss {
     Outage,
     /// A hiccup held it longer than its expiration time (LL-25).
     Expired,
+    /// A link layer gave it up after the last retransmission of a part of it.
+    Persistency,
+    /// It was in flight when a link layer reset its connection.
+    LinkReset,
+    /// A link layer's connection has ended.
+    Disconnected,
     /// It was still inside when the run ended.
     RunEnded,
 }
@@ -182,7 +188,7 @@ impl Fate {
 
 impl Loss {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::QueueFull,
         Self::QueueHead,
         Self::QueueAge,
@@ -192,6 +198,9 @@ impl Loss {
         Self::Listed,
         Self::Outage,
         Self::Expired,
+        Self::Persistency,
+        Self::LinkReset,
+        Self::Disconnected,
         Self::RunEnded,
     ];
 
@@ -208,6 +217,9 @@ impl Loss {
             Self::Listed => "listed",
             Self::Outage => "outage",
             Self::Expired => "expired",
+            Self::Persistency => "persistency",
+            Self::LinkReset => "link-reset",
+            Self::Disconnected => "disconnected",
             Self::RunEnded => "run-ended",
         }
     }
@@ -262,6 +274,9 @@ impl fmt::Display for Loss {
             Self::Listed => "on the list of packets to lose",
             Self::Outage => "outage",
             Self::Expired => "expired while held",
+            Self::Persistency => "given up by the link layer",
+            Self::LinkReset => "link reset",
+            Self::Disconnected => "link disconnected",
             Self::RunEnded => "in flight when the run ended",
         })
     }
