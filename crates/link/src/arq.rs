@@ -1,15 +1,19 @@
 //! Link layers that send again what was lost on the air (ARQ), as state machines without clock and channel.
 //!
 //! * The core: [`SendWindow`] and [`ReceiveWindow`], a selective-repeat ARQ with any window and any [`Modulus`].
+//! * [`rlp`]: the Radio Link Protocol of GSM data calls, one frame every 20 ms, on that core.
 //! * [`record`]: what a protocol monitor notes of them.
 //!
 //! An entity is given events (a frame, a tick, a timer) with their time, and gives back frames, [`record::Record`]s and what it
 //! has to say to its user. Equal states behave equally, so that a model checker can go through all of them; the tests in
 //! `arq/model` do, with these very functions.
 
+#[cfg(test)]
+mod model;
 mod numbering;
 mod receiving;
 pub mod record;
+pub mod rlp;
 mod sending;
 
 pub use numbering::Modulus;
