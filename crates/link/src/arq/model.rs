@@ -4,4 +4,5 @@
 //! loses nothing for a while brings everything to its end (`always`, which is stronger than "no deadlock": wherever losses have led, the
 //! link recovers as soon as they end). The number of states is printed; `cargo test -p link arq::model -- --nocapture` shows it.
 
+mod llp;
 mod rlp;
