@@ -2,7 +2,7 @@
 //!
 //! An [`Rlp`] is asked for one frame at each tick of 20 ms ([`Rlp::tick`]) and given those that arrive ([`Rlp::receive`]); a block
 //! that could not be decoded is told as well. It sends packets ([`Rlp::offer`]) as a stream of characters; [`relay`] says how.
-//! It does not know which way it sends but for the windows in XID.
+//! Which end it is matters for the windows in XID alone.
 //!
 //! * Connection: XID if wanted, SABM and UA; DISC. NULL while there is none, RR when there is nothing to say.
 //! * Recovery: SREJ for each missing frame, repeated after T1; or REJ ([`Recovery`]). If the sender hears nothing for T1 it asks
@@ -13,9 +13,9 @@
 //! * Flow control: RNR, and the X bit of L2R (XOFF, XON); [`throttle`].
 //!
 //! **A window of 61 and 62 numbers** leave a selective-repeat receiver no way to tell an old frame that comes once more from a new
-//! one. (A receiver that holds 1 to 60 and gets 0 waits for 61; if 1 came once more, it would take it for the frame after 62 numbers.) So no frame may
-//! be sent again unless the receiver is known to miss it. Three rules ensure that on a channel which keeps the order, as a circuit does, and whose
-//! round trip is shorter than T1 - T2:
+//! one: having 0 to 60 it waits for 61, and would take another copy of 1 for the new frame 1, two after 61. So no frame may be sent again
+//! unless the receiver is known to miss it. Three rules ensure that on a channel which keeps the order, as a circuit does, and whose
+//! round trip is not longer than T1 - T2:
 //!
 //! 1. An SREJ is followed only if the frame was last sent T1 - T2 ago or earlier: one that comes sooner was sent before the frame
 //!    could arrive.

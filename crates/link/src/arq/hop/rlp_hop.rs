@@ -10,7 +10,7 @@ use crate::arq::rlp::{Abandoned, BLOCK_OCTETS, Indication, Output, Rlp, Role, TI
 use crate::packet::{Packet, Sending};
 use crate::seed::Direction;
 use crate::units::{ByteCount, Span, Time};
-use packet::rlp::Frame;
+use packet::rlp::{Frame, Size};
 use std::collections::VecDeque;
 
 const BLOCK: Span = Span::from_millis(1000 / TICKS_PER_SECOND as u64);
@@ -20,8 +20,8 @@ const BLOCK: Span = Span::from_millis(1000 / TICKS_PER_SECOND as u64);
 pub(super) struct RlpHop {
     ends: [Rlp; 2],
     air: [Air; 2],
-    /// Blocks under way, when they arrive, and what of them can be decoded.
-    blocks: [VecDeque<(Time, Option<Frame>)>; 2],
+    /// Blocks under way: when they arrive, and their octets if they can be decoded.
+    blocks: [VecDeque<(Time, Option<Vec<u8>>)>; 2],
     delay: Span,
     /// When the next blocks begin.
     tick: Time,
@@ -83,7 +83,8 @@ impl RlpHop {
         // What arrives does so before the next blocks begin.
         for way in Direction::BOTH {
             while self.blocks[way as usize].front().is_some_and(|(at, _)| *at <= now) {
-                let (_, frame) = self.blocks[way as usize].pop_front().expect("there is one");
+                let (_, octets) = self.blocks[way as usize].pop_front().expect("there is one");
+                let frame = octets.and_then(|octets| Frame::parse(&octets).ok());
                 let mut said = Output::default();
                 self.ends[1 - way as usize].receive(frame.as_ref(), now, &mut said);
                 self.say(other(way), said, now, exit);
@@ -99,7 +100,8 @@ impl RlpHop {
             let sending = Sending { start: now, end: now + BLOCK };
             let octets = ByteCount::new(u64::from(BLOCK_OCTETS));
             let arrives = self.air[end as usize].carries(octets, now, sending);
-            self.blocks[end as usize].push_back((sending.end + self.delay, arrives.then_some(frame)));
+            self.blocks[end as usize]
+                .push_back((sending.end + self.delay, arrives.then(|| frame.to_octets(Size::Short))));
             self.say(end, said, now, exit);
         }
         self.tick += BLOCK;
