@@ -23,7 +23,7 @@
 //!    and so is the newest frame, which at most shows the receiver what else it misses: one step behind V(R) is outside of any window.
 //! 3. A frame is given up only while it is the oldest, and the receiver passes over a number only if it is V(R).
 //!
-//! The model in `arq/model` has a window of 3 and 4 numbers, and finds the error if a rule is left out.
+//! The model in `arq/model` has a window of 3 and 4 numbers, where the same would happen.
 
 mod connection;
 mod parameters;
@@ -104,7 +104,7 @@ pub struct Rlp {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Outgoing {
     field: Vec<u8>,
-    /// Packets with a part in it.
+    /// Packets with a part in it, or in the middle of which it stands.
     packets: Option<Numbers>,
     /// Ticks since it was last sent, as far as the round trip.
     age: u16,

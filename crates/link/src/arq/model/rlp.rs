@@ -10,8 +10,10 @@ use std::collections::VecDeque;
 /// What is checked.
 struct Link {
     parameters: Parameters,
-    /// Packets that each end offers at the start; each fills a frame.
+    /// Packets that each end offers; each fills a frame.
     packets: [u16; 2],
+    /// Whether they come one by one at any tick, or all at the start.
+    late: bool,
     /// Ticks that a frame is under way.
     delay: usize,
     fault: Fault,
@@ -35,11 +37,19 @@ struct State {
     /// What each end has been given, and what it was told to be abandoned of its own.
     delivered: [Vec<u16>; 2],
     abandoned: [Vec<u16>; 2],
+    /// Packets that each end has offered.
+    offered: [u16; 2],
     wrong: bool,
 }
 
-/// Whether the frame of each end is lost.
-type Losses = [bool; 2];
+/// What happens at a tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Step {
+    /// Whether the frame of each end is lost.
+    losses: [bool; 2],
+    /// Whether each end offers its next packet first.
+    offer: bool,
+}
 
 const LENGTH: usize = 17;
 
@@ -48,7 +58,10 @@ fn packet(end: usize, number: u16) -> Vec<u8> {
 }
 
 impl Link {
-    fn step(&self, state: &mut State, losses: Losses) {
+    fn step(&self, state: &mut State, step: Step) {
+        if step.offer {
+            self.offer(state, 1);
+        }
         let now = Time::ZERO;
         let mut out = [Output::default(), Output::default()];
         // What is due to arrive does, then both ends send.
@@ -61,7 +74,7 @@ impl Link {
         }
         for (end, out) in out.iter_mut().enumerate() {
             let frame = state.ends[end].tick(now, out);
-            state.air[1 - end].push_back(if losses[end] { None } else { Some(frame) });
+            state.air[1 - end].push_back(if step.losses[end] { None } else { Some(frame) });
         }
         for (end, out) in out.into_iter().enumerate() {
             for indication in out.indications {
@@ -83,6 +96,16 @@ impl Link {
             }
         }
         state.ends.iter_mut().for_each(Rlp::forget);
+    }
+
+    /// Each end offers so many packets more, as far as there are any.
+    fn offer(&self, state: &mut State, count: u16) {
+        for end in 0..2 {
+            let first = state.offered[end];
+            state.offered[end] = first.saturating_add(count).min(self.packets[end]);
+            (first..state.offered[end])
+                .for_each(|number| state.ends[end].offer(number, &packet(end, number)));
+        }
     }
 
     fn broken(&self, mut frame: Frame) -> Frame {
@@ -125,7 +148,7 @@ impl Link {
             if self.is_done(&state) {
                 return self.is_right(&state);
             }
-            self.step(&mut state, [false; 2]);
+            self.step(&mut state, Step { losses: [false; 2], offer: self.late });
         }
         false
     }
@@ -136,27 +159,34 @@ const RECOVERY_TICKS: usize = 200;
 
 impl Model for Link {
     type State = State;
-    type Action = Losses;
+    type Action = Step;
 
     fn init_states(&self) -> Vec<State> {
         let mut ends = [Role::Mobile, Role::Network].map(|role| Rlp::new(role, self.parameters, None));
-        for (end, rlp) in ends.iter_mut().enumerate() {
-            (0..self.packets[end]).for_each(|number| rlp.offer(number, &packet(end, number)));
-        }
         ends[0].connect();
-        let (air, delivered, abandoned) = Default::default();
-        vec![State { ends, air, delivered, abandoned, wrong: false }]
+        let (air, delivered, abandoned, offered) = Default::default();
+        let mut state = State { ends, air, delivered, abandoned, offered, wrong: false };
+        if !self.late {
+            self.offer(&mut state, u16::MAX);
+        }
+        vec![state]
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Losses>) {
-        if !self.is_done(state) {
-            actions.extend([[false, false], [false, true], [true, false], [true, true]]);
+    fn actions(&self, state: &State, steps: &mut Vec<Step>) {
+        if self.is_done(state) {
+            return;
+        }
+        for losses in [[false, false], [false, true], [true, false], [true, true]] {
+            steps.push(Step { losses, offer: false });
+            if self.late && state.offered != self.packets {
+                steps.push(Step { losses, offer: true });
+            }
         }
     }
 
-    fn next_state(&self, state: &State, losses: Losses) -> Option<State> {
+    fn next_state(&self, state: &State, step: Step) -> Option<State> {
         let mut state = state.clone();
-        self.step(&mut state, losses);
+        self.step(&mut state, step);
         Some(state)
     }
 
@@ -189,7 +219,7 @@ fn check(name: &str, link: Link) -> impl Checker<Link> {
 }
 
 fn link(parameters: Parameters, packets: [u16; 2], delay: usize) -> Link {
-    Link { parameters, packets, delay, fault: Fault::None }
+    Link { parameters, packets, late: false, delay, fault: Fault::None }
 }
 
 /// LL-03: window as large as can be, more packets than numbers: exactly once, in order, and intact.
@@ -200,6 +230,15 @@ fn selective_reject() {
     check("RLP, SREJ, both ways", link(selective, [3, 3], 1)).assert_properties();
     let longer = Parameters { t1_ticks: 6, ..selective };
     check("RLP, SREJ, longer delay", link(longer, [6, 0], 2)).assert_properties();
+}
+
+/// LL-03: packets that come at any time, so that there is something new to send while an answer to a poll is under way.
+#[test]
+fn packets_that_come_late() {
+    let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
+    let longer = Parameters { t1_ticks: 6, ..selective };
+    let late = Link { late: true, ..link(longer, [4, 0], 2) };
+    check("RLP, SREJ, packets that come late", late).assert_properties();
 }
 
 /// LL-03: the same where the receiver asks by REJ.

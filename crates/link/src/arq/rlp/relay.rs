@@ -83,6 +83,11 @@ impl Packer {
         Some((items, (first, last)))
     }
 
+    /// The packet of which a part was taken.
+    pub fn begun(&self) -> Option<u16> {
+        self.queue.front().filter(|packet| packet.taken > 0).map(|packet| packet.number)
+    }
+
     /// Drops the packet of which a part was taken, if its number is one of these, or any.
     pub fn drop_begun(&mut self, numbers: Option<Numbers>) -> Option<u16> {
         let packet = self.queue.front()?;

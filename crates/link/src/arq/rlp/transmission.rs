@@ -92,7 +92,9 @@ impl Rlp {
         if taken.is_none() && stop == self.told_stop && !self.status_due {
             return None;
         }
-        let (items, packets) = taken.map_or((Vec::new(), None), |(items, packets)| (items, Some(packets)));
+        // A field with nothing but X still stands in the middle of a packet, which breaks if it is given up.
+        let begun = self.packer.begun().map(|number| (number, number));
+        let (items, packets) = taken.map_or((Vec::new(), begun), |(items, packets)| (items, Some(packets)));
         let field = Field { stop, items }.to_octets(INFORMATION_OCTETS);
         let ns = self.send.send(Outgoing { field: field.clone(), packets, age: 0 });
         if stop != self.told_stop {
