@@ -19,7 +19,7 @@
 //!
 //! 1. An SREJ is followed only if the frame was last sent T1 - T2 ago or earlier: one that comes sooner was sent before the frame
 //!    could arrive.
-//! 2. Between P and F no numbered frame is sent, and no SREJ followed. Then N(R) of the answer is missing for certain. It is sent again,
+//! 2. Between P and F no numbered frame is sent (and an SREJ is left to be repeated). Then N(R) of the answer is missing for certain. It is sent again,
 //!    and so is the newest frame, which at most shows the receiver what else it misses: one step behind V(R) is outside of any window.
 //! 3. A frame is given up only while it is the oldest, and the receiver passes over a number only if it is V(R).
 //!

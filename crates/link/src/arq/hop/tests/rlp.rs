@@ -142,23 +142,35 @@ proptest! {
     fn nothing_disappears_where_frames_are_given_up(
         loss in 0.2..0.6, n2 in 0u16..3, reset: bool, count in 1usize..30, throttled: bool,
     ) {
-        let then = if reset { Then::Reset } else { Then::GiveUp };
-        let mut spec = call(persistent(Some(n2), then));
-        let Protocol::Rlp(rlp) = &mut spec.protocol else { unreachable!() };
-        let throttle = throttled.then_some(Throttle { rate: 500, low: 50, high: 100 });
-        (rlp.throttle_up, rlp.throttle_down) = (throttle, throttle);
-        spec.errors_up = Some(at_random(loss));
-        spec.errors_down = Some(at_random(loss));
-        let mut drive = Drive::new(&spec);
-        for number in 0..count {
-            drive.offer(UP, 50 + 10 * number);
-            drive.offer(DOWN, 50 + 5 * number);
-        }
-        drive.run(secs(3600), [None, None]);
-        drive.check();
-        prop_assert_eq!((drive.hop.inside(UP), drive.hop.inside(DOWN)), (0, 0));
-        let why = fate(then);
-        prop_assert!(drive.losses(UP).iter().chain(&drive.losses(DOWN)).all(|loss| *loss == why));
+        all_end(loss, n2, if reset { Then::Reset } else { Then::GiveUp }, count, throttled);
+    }
+}
+
+/// Packets of both directions over a bad channel: each ends, and for no other reason than `then`.
+fn all_end(loss: f64, n2: u16, then: Then, count: usize, throttled: bool) {
+    let mut spec = call(persistent(Some(n2), then));
+    let Protocol::Rlp(rlp) = &mut spec.protocol else { unreachable!() };
+    let throttle = throttled.then_some(Throttle { rate: 500, low: 50, high: 100 });
+    (rlp.throttle_up, rlp.throttle_down) = (throttle, throttle);
+    spec.errors_up = Some(at_random(loss));
+    spec.errors_down = Some(at_random(loss));
+    let mut drive = Drive::new(&spec);
+    for number in 0..count {
+        drive.offer(UP, 50 + 10 * number);
+        drive.offer(DOWN, 50 + 5 * number);
+    }
+    drive.run(secs(3600), [None, None]);
+    drive.check();
+    assert_eq!((drive.hop.inside(UP), drive.hop.inside(DOWN)), (0, 0));
+    let why = fate(then);
+    assert!(drive.losses(UP).iter().chain(&drive.losses(DOWN)).all(|loss| *loss == why));
+}
+
+/// LL-05: here a frame with nothing but X is given up in the middle of a packet, which is lost by that.
+#[test]
+fn a_frame_without_characters_is_given_up() {
+    for (loss, n2, count) in [(0.2, 2, 19), (0.2, 2, 26), (0.212_587_177_596_046_06, 0, 18)] {
+        all_end(loss, n2, Then::GiveUp, count, true);
     }
 }
 
