@@ -60,6 +60,9 @@ const fn loss(loss: Loss) -> capture::Loss {
         Loss::Listed => capture::Loss::Listed,
         Loss::Outage => capture::Loss::Outage,
         Loss::Expired => capture::Loss::Expired,
+        Loss::Persistency => capture::Loss::Persistency,
+        Loss::LinkReset => capture::Loss::LinkReset,
+        Loss::Disconnected => capture::Loss::Disconnected,
         Loss::RunEnded => capture::Loss::RunEnded,
     }
 }

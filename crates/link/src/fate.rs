@@ -100,6 +100,12 @@ pub enum Loss {
     Outage,
     /// A hiccup held it longer than its expiration time (drop-from-front, LL-25).
     Expired,
+    /// A link layer gave it up after the last retransmission of a part of it (LL-05).
+    Persistency,
+    /// It was in flight when a link layer reset its connection.
+    LinkReset,
+    /// A link layer's connection has ended: the call was dropped.
+    Disconnected,
     /// It was still inside when the run ended.
     RunEnded,
 }
@@ -145,6 +151,9 @@ impl fmt::Display for Loss {
             Self::Listed => "on the list of packets to lose",
             Self::Outage => "outage",
             Self::Expired => "expired while held",
+            Self::Persistency => "given up by the link layer",
+            Self::LinkReset => "link reset",
+            Self::Disconnected => "link disconnected",
             Self::RunEnded => "in flight when the run ended",
         })
     }

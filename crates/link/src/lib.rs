@@ -11,6 +11,7 @@
 //! * Fate: what each stage did to a packet stays with it as a list of [`Mark`]s; see [`fate`].
 #![forbid(unsafe_code)]
 
+pub mod arq;
 pub mod blocks;
 pub mod fate;
 pub mod filter;

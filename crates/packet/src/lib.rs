@@ -8,6 +8,7 @@
 //! * [`checksum`] verifies, completes, recomputes and spoils checksums; [`ecn`] reads and sets the ECN field.
 //! * [`TcpHeader`] is the fixed part of a TCP header as a value, every [`Field`] of which can be read and set.
 //! * [`segment`] reads a TCP segment with its options, as much of it as a capture kept.
+//! * [`rlp`] reads and writes the frames of GSM's Radio Link Protocol.
 //! * [`virtio`] is the header that a TUN device with `IFF_VNET_HDR` puts before each packet.
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ pub mod checksum;
 pub mod ecn;
 mod frame;
 pub mod headers;
+pub mod rlp;
 #[cfg(test)]
 mod sample;
 pub mod segment;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// An error process hit the packets, or damaged them so that TCP dropped them.
+    /// An error process hit the packets, or damaged them so that TCP dropped them, or a link layer stopped sending them again.
     Wireless,
     /// A queue dropped them.
     Congestion,
@@ -43,11 +43,13 @@ impl Cause {
             return if fate.is_damaged() { Some(Self::Wireless) } else { None };
         };
         match reason {
-            Reason::Known(Loss::Error | Loss::Listed) => Some(Self::Wireless),
+            Reason::Known(Loss::Error | Loss::Listed | Loss::Persistency | Loss::LinkReset) => {
+                Some(Self::Wireless)
+            }
             Reason::Known(Loss::QueueFull | Loss::QueueHead | Loss::QueueAge | Loss::CoDel | Loss::Red) => {
                 Some(Self::Congestion)
             }
-            Reason::Known(Loss::Outage | Loss::Expired) => Some(Self::Outage),
+            Reason::Known(Loss::Outage | Loss::Expired | Loss::Disconnected) => Some(Self::Outage),
             Reason::Known(Loss::RunEnded) => None,
             Reason::Other(_) => Some(Self::Mixed),
         }
@@ -81,7 +83,8 @@ mod tests {
         let known = Loss::ALL.map(|loss| cause(Some(Reason::Known(loss))));
         let queues = [Some(Congestion); 5];
         assert_eq!(known[..5], queues);
-        assert_eq!(known[5..], [Some(Wireless), Some(Wireless), Some(Outage), Some(Outage), Option::None]);
+        assert_eq!(known[5..9], [Some(Wireless), Some(Wireless), Some(Outage), Some(Outage)]);
+        assert_eq!(known[9..], [Some(Wireless), Some(Wireless), Some(Outage), Option::None]);
         assert_eq!(cause(Some(Reason::Other("whim".to_owned()))), Some(Mixed));
         assert_eq!(cause(Option::None), Option::None);
         assert_eq!(Cause::of(&Fate { bits_flipped: 1, ..delivered_fate() }), Some(Wireless));

@@ -83,6 +83,12 @@ pub enum Loss {
     Outage,
     /// A hiccup held it longer than its expiration time (LL-25).
     Expired,
+    /// A link layer gave it up after the last retransmission of a part of it.
+    Persistency,
+    /// It was in flight when a link layer reset its connection.
+    LinkReset,
+    /// A link layer's connection has ended.
+    Disconnected,
     /// It was still inside when the run ended.
     RunEnded,
 }
@@ -213,7 +219,7 @@ impl Fate {
 
 impl Loss {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::QueueFull,
         Self::QueueHead,
         Self::QueueAge,
@@ -223,6 +229,9 @@ impl Loss {
         Self::Listed,
         Self::Outage,
         Self::Expired,
+        Self::Persistency,
+        Self::LinkReset,
+        Self::Disconnected,
         Self::RunEnded,
     ];
 
@@ -239,6 +248,9 @@ impl Loss {
             Self::Listed => "listed",
             Self::Outage => "outage",
             Self::Expired => "expired",
+            Self::Persistency => "persistency",
+            Self::LinkReset => "link-reset",
+            Self::Disconnected => "disconnected",
             Self::RunEnded => "run-ended",
         }
     }
@@ -293,6 +305,9 @@ impl fmt::Display for Loss {
             Self::Listed => "on the list of packets to lose",
             Self::Outage => "outage",
             Self::Expired => "expired while held",
+            Self::Persistency => "given up by the link layer",
+            Self::LinkReset => "link reset",
+            Self::Disconnected => "link disconnected",
             Self::RunEnded => "in flight when the run ended",
         })
     }

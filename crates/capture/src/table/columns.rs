@@ -34,7 +34,7 @@ pub const COLUMNS: &[Column<Fate, Header>] = columns! {
     "outcome", Kind::Text, false, "delivered or lost",
         |fate, _| Cell::text(Some(if fate.lost.is_none() { "delivered" } else { "lost" })), |_, _| {};
     "reason", Kind::Text, true, "why it was lost: queue-full, queue-head, queue-age, codel, red, error, listed, outage, \
-        expired, run-ended",
+        expired, persistency, link-reset, disconnected, run-ended",
         |fate, _| Cell::text(fate.lost.as_ref().map(Reason::name)),
         |fate, cell| fate.lost = Some(Reason::from_name(cell.str()));
     "stage", Kind::Text, true, "name of the stage that lost it, or else of the one that damaged it",

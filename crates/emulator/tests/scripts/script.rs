@@ -299,6 +299,9 @@ fn reasons() -> impl Iterator<Item = String> {
         Loss::Listed,
         Loss::Outage,
         Loss::Expired,
+        Loss::Persistency,
+        Loss::LinkReset,
+        Loss::Disconnected,
         Loss::RunEnded,
     ];
     all.into_iter().map(|loss| loss.to_string())

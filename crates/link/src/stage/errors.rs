@@ -83,6 +83,11 @@ impl Errors {
         Ok(())
     }
 
+    /// Whether the process hits `packet`, whatever the effect would be; for blocks on the air, which are erased by any.
+    pub(crate) fn hits(&mut self, packet: &Packet) -> bool {
+        self.channel.judge(packet, self.spec.sampled).hit != Hit::No
+    }
+
     /// Whether something may be done to `packet`.
     fn concerns(&self, packet: &Packet) -> bool {
         let Exempt { syn, first, packets } = &self.spec.exempt;

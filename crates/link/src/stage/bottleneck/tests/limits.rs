@@ -16,7 +16,7 @@ fn burst(count: u64) -> impl Iterator<Item = (u64, usize)> {
 #[test]
 fn m16_with_60_packets_the_61st_waiting_packet_is_lost() {
     // ReSoA evaluation 10.2.5. The first of all is being sent and does not wait.
-    assert_eq!(lost(&drive(&mut bottleneck(rate(RATE), "60p"), burst(61))), []);
+    assert_eq!(lost(&drive(&mut bottleneck(rate(RATE), "60p"), burst(61))), [0; 0]);
     assert_eq!(lost(&drive(&mut bottleneck(rate(RATE), "60p"), burst(62))), [61]);
     // When the first is through there is room for one.
     let arrivals = || burst(61).chain([(SERVICE, 100), (SERVICE, 100)]);

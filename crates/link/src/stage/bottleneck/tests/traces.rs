@@ -271,7 +271,7 @@ fn the_limit_of_a_trace_holds_for_each_of_its_queues() {
     assert_eq!(lost(&fates), [2]);
     // No limit at all.
     let fates = drive(&mut extended("1000,0,1000,0,0\n", TraceLimit::Bytes), [(0, 8); 1000]);
-    assert_eq!(lost(&fates), []);
+    assert_eq!(lost(&fates), [0; 0]);
 }
 
 #[test]

@@ -1,0 +1,171 @@
+//! Two ends of LLP on a link: in each direction a server that sends one frame after the other, then a delay, then errors (ReSoA
+//! thesis, 10.2.4: a frame that is lost has used the link).
+
+use super::air::Air;
+use super::rlp_hop::other;
+use super::{Exit, HopError, LlpHopSpec, fate};
+use crate::arq::Persistency;
+use crate::arq::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
+use crate::packet::{Packet, Sending};
+use crate::seed::Direction;
+use crate::units::{BitRate, ByteCount, Span, Time};
+use std::collections::VecDeque;
+
+/// The machine; directions and the ends that send in them have the same place in arrays.
+#[derive(Debug)]
+pub(super) struct LlpHop {
+    ends: [Llp; 2],
+    air: [Air; 2],
+    servers: [Option<Serving>; 2],
+    rates: [BitRate; 2],
+    delay: Span,
+    /// Frames under way, when they arrive, and whether they are right.
+    flying: [VecDeque<Flying>; 2],
+    persistency: Persistency,
+}
+
+/// The frame that is being sent.
+#[derive(Debug)]
+struct Serving {
+    frame: Frame,
+    octets: ByteCount,
+    sending: Sending,
+}
+
+#[derive(Debug)]
+struct Flying {
+    at: Time,
+    frame: Option<Frame>,
+    octets: ByteCount,
+}
+
+impl LlpHop {
+    pub fn new(spec: &LlpHopSpec, air: [Air; 2]) -> Result<Self, HopError> {
+        if spec.window == 0 || spec.window > 32 {
+            return Err(HopError::Window { given: spec.window, most: 32 });
+        }
+        let LlpHopSpec { rate_up, rate_down, delay, window, persistency } = *spec;
+        let end = |rate, return_rate| {
+            let timing = Timing { rate, return_rate, propagation: delay + delay };
+            Llp::new(Parameters { window, persistency, ..Parameters::thesis(timing) })
+        };
+        Ok(Self {
+            ends: [end(rate_up, rate_down), end(rate_down, rate_up)],
+            air,
+            servers: [None, None],
+            rates: [rate_up, rate_down],
+            delay,
+            flying: Default::default(),
+            persistency,
+        })
+    }
+
+    pub fn is_ready(&self, direction: Direction) -> bool {
+        self.ends[direction as usize].waiting() == 0
+    }
+
+    pub fn accept(&mut self, direction: Direction, packet: Packet, exit: &mut Exit<'_>) {
+        let now = packet.at;
+        let place = direction as usize;
+        let (number, packet) = self.air[place].enter(packet);
+        if self.ends[place].has_ended() {
+            self.air[place].abandon(number, fate(self.persistency.then), now, exit.out.of(direction));
+            return;
+        }
+        self.ends[place].offer(number, packet.frame.len() as u32);
+        self.serve(direction, now, exit);
+    }
+
+    pub fn due(&self) -> Time {
+        let timers = self.ends.iter().map(Llp::due);
+        let served = self.servers.iter().flatten().map(|serving| serving.sending.end);
+        let arrivals = self.flying.iter().filter_map(|flying| Some(flying.front()?.at));
+        timers.chain(served).chain(arrivals).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Of what happens at one instant, arrivals come first (an answer in time is in time), then ends of sending, then timers.
+    pub fn advance(&mut self, now: Time, exit: &mut Exit<'_>) {
+        for way in Direction::BOTH {
+            while self.flying[way as usize].front().is_some_and(|flying| flying.at <= now) {
+                let Flying { frame, octets, .. } =
+                    self.flying[way as usize].pop_front().expect("there is one");
+                let mut said = Output::default();
+                self.ends[other(way) as usize].receive(frame.as_ref(), octets, now, &mut said);
+                self.say(other(way), said, now, exit);
+            }
+        }
+        for way in Direction::BOTH {
+            let place = way as usize;
+            if let Some(Serving { frame, octets, sending }) =
+                self.servers[place].take_if(|serving| serving.sending.end <= now)
+            {
+                let is_right = self.air[place].carries(octets, sending.end, sending);
+                let frame = is_right.then_some(frame);
+                self.flying[place].push_back(Flying { at: now + self.delay, frame, octets });
+            }
+        }
+        for end in Direction::BOTH {
+            if self.ends[end as usize].due() <= now {
+                let mut said = Output::default();
+                self.ends[end as usize].expire(now, &mut said);
+                self.say(end, said, now, exit);
+            }
+        }
+        for end in Direction::BOTH {
+            self.serve(end, now, exit);
+        }
+    }
+
+    /// Sends the next frame if nothing is being sent.
+    fn serve(&mut self, end: Direction, now: Time, exit: &mut Exit<'_>) {
+        let place = end as usize;
+        if self.servers[place].is_some() {
+            return;
+        }
+        let mut said = Output::default();
+        if let Some(frame) = self.ends[place].next_frame(now, &mut said) {
+            let octets = self.ends[place].octets(&frame);
+            let sending = Sending { start: now, end: now + self.rates[place].time_for(octets) };
+            self.servers[place] = Some(Serving { frame, octets, sending });
+        }
+        self.say(end, said, now, exit);
+    }
+
+    /// What an end has said.
+    fn say(&mut self, end: Direction, said: Output, now: Time, exit: &mut Exit<'_>) {
+        exit.records(end, said.records);
+        let why = fate(self.persistency.then);
+        for indication in said.indications {
+            match indication {
+                Indication::Delivered(number) => {
+                    let way = other(end);
+                    self.air[way as usize].deliver(number, now, exit.out.of(way));
+                }
+                Indication::Abandoned(number) => {
+                    self.air[end as usize].abandon(number, why, now, exit.out.of(end));
+                }
+                // The session is over for both.
+                Indication::Ended => {
+                    let mut said = Output::default();
+                    self.ends[other(end) as usize].end(&mut said);
+                    self.say(other(end), said, now, exit);
+                    for way in Direction::BOTH {
+                        let left: Vec<_> = self.air[way as usize].clear();
+                        for mut packet in left {
+                            packet.at = now;
+                            exit.out.of(way).lose(packet, why);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    pub fn inside(&self, direction: Direction) -> usize {
+        self.air[direction as usize].len()
+    }
+
+    pub fn clear(&mut self) -> [Vec<Packet>; 2] {
+        self.air.each_mut().map(Air::clear)
+    }
+}

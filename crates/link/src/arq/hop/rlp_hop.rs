@@ -1,0 +1,163 @@
+//! Two ends of RLP on a circuit: every 20 ms a block begins in each direction.
+//!
+//! Block k is on the air from k x 20 ms until 20 ms later, and is there one delay after that. A process that judges at an instant
+//! judges the block by its beginning, so that block k of a trace with blocks of 20 ms is block k here (LL-06).
+
+use super::air::Air;
+use super::{Exit, HopError, RlpHopSpec, fate};
+use crate::arq::Then;
+use crate::arq::rlp::{Abandoned, BLOCK_OCTETS, Indication, Output, Rlp, Role, TICKS_PER_SECOND};
+use crate::packet::{Packet, Sending};
+use crate::seed::Direction;
+use crate::units::{ByteCount, Span, Time};
+use packet::rlp::{Frame, Size};
+use std::collections::VecDeque;
+
+const BLOCK: Span = Span::from_millis(1000 / TICKS_PER_SECOND as u64);
+
+/// The machine; directions and the ends that send in them have the same place in arrays.
+#[derive(Debug)]
+pub(super) struct RlpHop {
+    ends: [Rlp; 2],
+    air: [Air; 2],
+    /// Blocks under way: when they arrive, and their octets if they can be decoded.
+    blocks: [VecDeque<(Time, Option<Vec<u8>>)>; 2],
+    delay: Span,
+    /// When the next blocks begin.
+    tick: Time,
+    /// Blocks for which each end had something new and no place in its window.
+    stalls: [u64; 2],
+}
+
+impl RlpHop {
+    pub fn new(spec: &RlpHopSpec, air: [Air; 2]) -> Result<Self, HopError> {
+        let parameters = spec.parameters;
+        let most = (parameters.modulus.numbers() - 1).min(u32::from(u8::MAX)) as u16;
+        for given in [parameters.send_window, parameters.receive_window] {
+            if given == 0 || given > most {
+                return Err(HopError::Window { given, most });
+            }
+        }
+        // An answer begins with the next block after what it answers has come.
+        let way = spec.delay + BLOCK;
+        let ticks = way.as_nanos().div_ceil(BLOCK.as_nanos());
+        let round_trip = BLOCK * ticks + way;
+        if BLOCK * u64::from(parameters.t1_ticks.saturating_sub(parameters.t2_ticks)) < round_trip {
+            let ms = |ticks: u16| u32::from(ticks) * 1000 / TICKS_PER_SECOND;
+            let (t1_ms, t2_ms) = (ms(parameters.t1_ticks), ms(parameters.t2_ticks));
+            return Err(HopError::Timer { t1_ms, t2_ms, round_trip });
+        }
+        let mut other = parameters;
+        std::mem::swap(&mut other.send_window, &mut other.receive_window);
+        let mut ends = [
+            Rlp::new(Role::Mobile, parameters, spec.throttle_down),
+            Rlp::new(Role::Network, other, spec.throttle_up),
+        ];
+        ends[0].connect();
+        Ok(Self {
+            ends,
+            air,
+            blocks: Default::default(),
+            delay: spec.delay,
+            tick: Time::ZERO,
+            stalls: [0; 2],
+        })
+    }
+
+    pub fn is_ready(&self, direction: Direction) -> bool {
+        self.ends[direction as usize].waiting() == 0
+    }
+
+    pub fn accept(&mut self, direction: Direction, packet: Packet) {
+        let place = direction as usize;
+        let (number, packet) = self.air[place].enter(packet);
+        self.ends[place].offer(number as u16, &packet.frame.to_bytes());
+    }
+
+    pub fn due(&self) -> Time {
+        let arrivals = self.blocks.iter().filter_map(|blocks| Some(blocks.front()?.0));
+        arrivals.fold(self.tick, Time::min)
+    }
+
+    pub fn advance(&mut self, now: Time, exit: &mut Exit<'_>) {
+        // What arrives does so before the next blocks begin.
+        for way in Direction::BOTH {
+            while self.blocks[way as usize].front().is_some_and(|(at, _)| *at <= now) {
+                let (_, octets) = self.blocks[way as usize].pop_front().expect("there is one");
+                let frame = octets.and_then(|octets| Frame::parse(&octets).ok());
+                let mut said = Output::default();
+                self.ends[1 - way as usize].receive(frame.as_ref(), now, &mut said);
+                self.say(other(way), said, now, exit);
+            }
+        }
+        if self.tick > now {
+            return;
+        }
+        for end in Direction::BOTH {
+            let mut said = Output::default();
+            let frame = self.ends[end as usize].tick(now, &mut said);
+            self.stalls[end as usize] += u64::from(said.stalled);
+            let sending = Sending { start: now, end: now + BLOCK };
+            let octets = ByteCount::new(u64::from(BLOCK_OCTETS));
+            let arrives = self.air[end as usize].carries(octets, now, sending);
+            self.blocks[end as usize]
+                .push_back((sending.end + self.delay, arrives.then(|| frame.to_octets(Size::Short))));
+            self.say(end, said, now, exit);
+        }
+        self.tick += BLOCK;
+    }
+
+    /// What an end has said.
+    fn say(&mut self, end: Direction, said: Output, now: Time, exit: &mut Exit<'_>) {
+        exit.records(end, said.records);
+        for indication in said.indications {
+            match indication {
+                Indication::Connected | Indication::Disconnected => {}
+                Indication::Delivered { number, bytes } => {
+                    let way = other(end);
+                    let air = &mut self.air[way as usize];
+                    if let Some(number) = air.number_of(number) {
+                        let packet = air.deliver(number, now, exit.out.of(way));
+                        debug_assert!(packet.is_some_and(|packet| *packet.frame.to_bytes() == bytes[..]));
+                    }
+                }
+                Indication::Abandoned { number, why } => {
+                    let air = &mut self.air[end as usize];
+                    if let Some(number) = air.number_of(number) {
+                        let then = match why {
+                            Abandoned::GivenUp => Then::GiveUp,
+                            Abandoned::Reset => Then::Reset,
+                            Abandoned::Disconnected => Then::Disconnect,
+                        };
+                        air.abandon(number, fate(then), now, exit.out.of(end));
+                    }
+                }
+            }
+        }
+    }
+
+    pub fn stalls(&self, direction: Direction) -> u64 {
+        self.stalls[direction as usize]
+    }
+
+    pub fn inside(&self, direction: Direction) -> usize {
+        self.air[direction as usize].len()
+    }
+
+    pub fn clear(&mut self) -> [Vec<Packet>; 2] {
+        self.air.each_mut().map(Air::clear)
+    }
+
+    #[cfg(test)]
+    pub fn ends(&self) -> &[Rlp; 2] {
+        &self.ends
+    }
+}
+
+/// The end at the other side of the way that this end sends on.
+pub(super) const fn other(end: Direction) -> Direction {
+    match end {
+        Direction::Up => Direction::Down,
+        Direction::Down => Direction::Up,
+    }
+}

@@ -1,0 +1,129 @@
+//! What one end does with a frame that arrives.
+
+use super::{Arrival, Fragment, Frame, Indication, Kind, Llp, Output, Way};
+use crate::arq::SlotState;
+use crate::units::{ByteCount, Time};
+
+impl Llp {
+    /// A frame of so many octets has arrived at `now`; `None` if it is damaged.
+    pub fn receive(&mut self, frame: Option<&Frame>, octets: ByteCount, now: Time, out: &mut Output) {
+        let kind = if frame.is_some() { Kind::Right } else { Kind::Erased };
+        self.note(now, Way::Received, kind, 0, octets.get() as u32, out);
+        if self.ended {
+            return;
+        }
+        match frame {
+            None => {}
+            Some(Frame::Data { ns, fragment }) => self.data_arrived(*ns, *fragment, now, out),
+            Some(Frame::Skip { next }) => self.skip_to(*next, out),
+            Some(Frame::Ack { next }) => {
+                self.learn(*next, 0, now, out);
+            }
+            Some(Frame::Nak { next, held }) => {
+                self.learn(*next, *held, now, out);
+                self.repair(*next, *held, now, out);
+            }
+        }
+    }
+
+    fn data_arrived(&mut self, ns: u16, fragment: Fragment, now: Time, out: &mut Output) {
+        let mut passed = Vec::new();
+        let arrival = self.receive.receive(ns, fragment, &mut passed);
+        self.put_together(passed, out);
+        let next = self.receive.next();
+        self.control.push_back(match arrival {
+            // Outside is what lies before V(R): nobody sends what lies behind the window.
+            Arrival::InSequence(_) | Arrival::Outside => Frame::Ack { next },
+            Arrival::Ahead | Arrival::Again => {
+                let missing: Vec<_> = self.receive.gaps().map(|(ns, ())| ns).collect();
+                for ns in missing {
+                    self.note(now, Way::Sent, Kind::SelectiveReject, ns, 0, out);
+                }
+                Frame::Nak { next, held: self.receive.held() }
+            }
+        });
+    }
+
+    /// Fragments in their order.
+    fn put_together(&mut self, fragments: Vec<Fragment>, out: &mut Output) {
+        for Fragment { packet, first, last, .. } in fragments {
+            if first {
+                self.partial = Some(packet);
+            }
+            if last && self.partial.take_if(|partial| *partial == packet).is_some() {
+                out.indications.push(Indication::Delivered(packet));
+            }
+        }
+    }
+
+    /// The other end has given up what is missing before `next`.
+    fn skip_to(&mut self, next: u16, out: &mut Output) {
+        let steps = self.parameters.modulus.steps(self.receive.next(), next);
+        if steps <= usize::from(self.parameters.window) {
+            while self.parameters.modulus.steps(self.receive.next(), next) > 0
+                && self.parameters.modulus.steps(self.receive.next(), next) <= steps
+            {
+                let mut passed = Vec::new();
+                self.receive.skip(&mut passed);
+                self.partial = None;
+                self.put_together(passed, out);
+            }
+        }
+        self.control.push_back(Frame::Ack { next: self.receive.next() });
+    }
+
+    /// Everything before `next` has arrived, and what `held` says behind it; nothing if that cannot be true.
+    fn learn(&mut self, next: u16, held: u32, now: Time, out: &mut Output) {
+        let modulus = self.parameters.modulus;
+        let oldest = self.send.oldest();
+        let Some(done) = self.send.acknowledge(next) else { return };
+        let mut arrived: Vec<_> = (0..done.len()).map(|step| modulus.after(oldest, step)).collect();
+        for slot in &done {
+            if slot.state == SlotState::GivenUp {
+                out.indications.push(Indication::Abandoned(slot.body.packet));
+            }
+        }
+        for ns in (0..32).filter(|bit| held & 1 << bit != 0).map(|bit| modulus.after(next, bit + 1)) {
+            if self.send.slot(ns).is_some_and(|slot| slot.state != SlotState::GivenUp) && self.send.hold(ns) {
+                arrived.push(ns);
+            }
+        }
+        if self.skip.is_some_and(|skip| modulus.steps(oldest, skip) <= done.len()) {
+            self.skip = None;
+        }
+        if arrived.is_empty() {
+            return;
+        }
+        // The link keeps the order: what was last sent before one of these has arrived as well, or is lost.
+        let latest = self.order.iter().rposition(|(ns, _)| arrived.contains(ns));
+        for (_, passed) in self.order.iter_mut().take(latest.map_or(0, |place| place + 1)) {
+            *passed = true;
+        }
+        self.order.retain(|(ns, _)| !arrived.contains(ns));
+        self.expirations = 0;
+        self.restart(now);
+    }
+
+    /// Sends again what is missing before the last frame that is held, if it is known to be lost.
+    fn repair(&mut self, next: u16, held: u32, now: Time, out: &mut Output) {
+        if self.send.oldest() != next {
+            // It was sent before something that is known by now.
+            return;
+        }
+        // V(R) itself is one more than the mask tells of.
+        let behind = 32 - held.leading_zeros() as usize;
+        let window: Vec<_> =
+            self.send.slots().take(behind).map(|(ns, slot)| (ns, slot.state, slot.sent)).collect();
+        for (ns, state, sent) in window {
+            let missing = matches!(state, SlotState::Sent | SlotState::Again);
+            if missing {
+                self.note(now, Way::Received, Kind::SelectiveReject, ns, 0, out);
+            }
+            let is_lost = self.order.iter().any(|(sent, passed)| *sent == ns && *passed);
+            if state == SlotState::Sent && is_lost && !self.parameters.persistency.is_spent(sent) {
+                self.send.again(ns);
+            }
+        }
+        self.restart(now);
+    }
+}

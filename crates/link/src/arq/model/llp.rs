@@ -1,0 +1,223 @@
+//! LLP with a window of 2 and 4 numbers. Frames on a channel that keeps their order are delivered, lost or delivered twice, at any time; a timer
+//! may expire at any time while there is room on the channel, however early that is.
+
+use crate::arq::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
+use crate::arq::{Modulus, Persistency, Then};
+use crate::units::{BitRate, ByteCount, Span, Time};
+use stateright::{Checker, Model, Property};
+use std::collections::VecDeque;
+
+struct Link {
+    parameters: Parameters,
+    /// Packets that each end offers at the start; each fits a frame.
+    packets: [u64; 2],
+    /// Most frames under way in a direction.
+    room: usize,
+    /// A receiver that acknowledges one frame too many: the checker has to find it.
+    eager: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    ends: [Llp; 2],
+    /// Frames on their way to each end.
+    air: [VecDeque<Frame>; 2],
+    /// What each end has been given, and what it was told to be abandoned of its own.
+    delivered: [Vec<u64>; 2],
+    abandoned: [Vec<u64>; 2],
+}
+
+/// What can happen; the number is that of the end to which it happens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    Send(usize),
+    Deliver(usize),
+    Lose(usize),
+    Double(usize),
+    Expire(usize),
+}
+
+const NOW: Time = Time::ZERO;
+
+impl Link {
+    fn take(&self, state: &mut State, step: Step) {
+        let mut out = Output::default();
+        let (Step::Send(end) | Step::Deliver(end) | Step::Lose(end) | Step::Double(end) | Step::Expire(end)) =
+            step;
+        match step {
+            Step::Send(_) => {
+                let frame = state.ends[end].next_frame(NOW, &mut out);
+                state.air[1 - end].extend(frame.map(|frame| self.broken(frame)));
+            }
+            Step::Lose(_) => drop(state.air[end].pop_front()),
+            Step::Deliver(_) | Step::Double(_) => {
+                let frame = match step {
+                    Step::Double(_) => state.air[end].front().copied(),
+                    _ => state.air[end].pop_front(),
+                };
+                state.ends[end].receive(frame.as_ref(), ByteCount::new(20), NOW, &mut out);
+            }
+            Step::Expire(_) => state.ends[end].expire(NOW, &mut out),
+        }
+        for indication in out.indications {
+            match indication {
+                Indication::Delivered(packet) => state.delivered[end].push(packet),
+                Indication::Abandoned(packet) => state.abandoned[end].push(packet),
+                Indication::Ended => unreachable!("not configured"),
+            }
+        }
+        // Answers go at once.
+        while state.ends[end].has_control() {
+            let frame = state.ends[end].next_frame(NOW, &mut Output::default());
+            state.air[1 - end].extend(frame.map(|frame| self.broken(frame)));
+        }
+        state.ends.iter_mut().for_each(Llp::forget);
+    }
+
+    fn broken(&self, frame: Frame) -> Frame {
+        match frame {
+            Frame::Ack { next } if self.eager => Frame::Ack { next: self.parameters.modulus.after(next, 1) },
+            frame => frame,
+        }
+    }
+
+    fn is_right(&self, state: &State) -> bool {
+        (0..2).all(|end| {
+            let delivered = &state.delivered[end];
+            let lossless = self.parameters.persistency.retransmissions.is_none();
+            delivered.is_sorted_by(|a, b| a < b)
+                && (!lossless || delivered.iter().copied().eq(0..delivered.len() as u64))
+        })
+    }
+
+    fn is_done(&self, state: &State) -> bool {
+        (0..2).all(|end| {
+            (0..self.packets[end]).all(|number| {
+                state.delivered[1 - end].contains(&number) || state.abandoned[end].contains(&number)
+            })
+        })
+    }
+
+    /// Whether a channel that loses nothing brings everything to its end, with timers that expire when nothing is under way.
+    fn recovers(&self, state: &State) -> bool {
+        let mut state = state.clone();
+        for _ in 0..1000 {
+            if self.is_done(&state) {
+                return self.is_right(&state);
+            }
+            let ends = [0, 1].into_iter();
+            let next = ends
+                .clone()
+                .find(|&end| !state.air[end].is_empty())
+                .map(Step::Deliver)
+                .or_else(|| ends.clone().find(|&end| state.ends[end].has_frame()).map(Step::Send))
+                .or_else(|| ends.clone().find(|&end| state.ends[end].due() != Time::NEVER).map(Step::Expire));
+            match next {
+                Some(step) => self.take(&mut state, step),
+                None => return false,
+            }
+        }
+        false
+    }
+}
+
+impl Model for Link {
+    type State = State;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<State> {
+        let mut ends = [Llp::new(self.parameters), Llp::new(self.parameters)];
+        for (end, llp) in ends.iter_mut().enumerate() {
+            (0..self.packets[end]).for_each(|number| llp.offer(number, 100));
+        }
+        let (air, delivered, abandoned) = Default::default();
+        vec![State { ends, air, delivered, abandoned }]
+    }
+
+    fn actions(&self, state: &State, steps: &mut Vec<Step>) {
+        for end in 0..2 {
+            let has_room = state.air[1 - end].len() < self.room;
+            if !state.air[end].is_empty() {
+                steps.push(Step::Lose(end));
+            }
+            if has_room && state.ends[end].has_frame() {
+                steps.push(Step::Send(end));
+            }
+            if has_room && !state.air[end].is_empty() {
+                steps.extend([Step::Deliver(end), Step::Double(end)]);
+            }
+            if has_room && state.ends[end].due() != Time::NEVER {
+                steps.push(Step::Expire(end));
+            }
+        }
+    }
+
+    fn next_state(&self, state: &State, step: Step) -> Option<State> {
+        let mut state = state.clone();
+        self.take(&mut state, step);
+        Some(state)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always("once, in order", |link: &Self, state| link.is_right(state)),
+            Property::always("recovers when losses end", |link: &Self, state| link.recovers(state)),
+            Property::sometimes("comes to its end", |link: &Self, state| link.is_done(state)),
+        ]
+    }
+}
+
+fn link(packets: [u64; 2], persistency: Persistency) -> Link {
+    let rate = BitRate::from_bits_per_second(1_000_000).expect("not 0");
+    let timing = Timing { rate, return_rate: rate, propagation: Span::ZERO };
+    let parameters =
+        Parameters { modulus: Modulus::new(4), window: 2, persistency, ..Parameters::thesis(timing) };
+    Link { parameters, packets, room: 2, eager: false }
+}
+
+fn check(name: &str, link: Link) -> impl Checker<Link> {
+    let checker = link.checker().threads(2).spawn_bfs().join();
+    println!("{name}: {} states, {} transitions", checker.unique_state_count(), checker.state_count());
+    checker
+}
+
+/// M9: exactly once and in order, more packets than numbers.
+#[test]
+fn one_way() {
+    check("LLP, one way", link([6, 0], Persistency::FOR_EVER)).assert_properties();
+}
+
+/// M9: the same with data both ways.
+#[test]
+fn both_ways() {
+    check("LLP, both ways", link([2, 1], Persistency::FOR_EVER)).assert_properties();
+}
+
+/// What is given up is missing, and nothing else happens.
+#[test]
+fn given_up() {
+    let persistency = Persistency { retransmissions: Some(0), then: Then::GiveUp };
+    check("LLP, giving up", link([3, 0], persistency)).assert_properties();
+}
+
+/// The same for resets.
+#[test]
+fn reset() {
+    let persistency = Persistency { retransmissions: Some(0), then: Then::Reset };
+    check("LLP, resets", link([3, 0], persistency)).assert_properties();
+}
+
+/// A receiver that acknowledges what has not arrived is found.
+#[test]
+fn an_eager_receiver_is_found() {
+    let checker = check("LLP, eager receiver", Link { eager: true, ..link([3, 0], Persistency::FOR_EVER) });
+    assert!(checker.discovery("recovers when losses end").is_some());
+}
+
+/// Four numbers are too few for a window of 3, and the checker finds it. (`Llp::new` refuses this.)
+#[test]
+#[should_panic(expected = "a window of 3")]
+fn a_window_above_half_of_the_numbers_is_refused() {
+    let Link { parameters, .. } = link([1, 0], Persistency::FOR_EVER);
+    let _ = Llp::new(Parameters { window: 3, ..parameters });
+}

@@ -1,0 +1,293 @@
+//! RLP with 4 numbers and windows of up to 3, as 62 and 61. At each tick either frame may be lost, without limit.
+
+use crate::arq::rlp::{Abandoned, Indication, Output, Parameters, Recovery, Rlp, Role};
+use crate::arq::{Modulus, Persistency, Then};
+use crate::units::Time;
+use packet::rlp::{Body, Frame};
+use stateright::{Checker, Model, Property};
+use std::collections::VecDeque;
+
+/// What is checked.
+struct Link {
+    parameters: Parameters,
+    /// Packets that each end offers; each fills a frame.
+    packets: [u16; 2],
+    /// Whether they come one by one at any tick, or all at the start.
+    late: bool,
+    /// Ticks that a frame is under way.
+    delay: usize,
+    fault: Fault,
+}
+
+/// A receiver that is broken on purpose: the checker has to find it.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    /// Its answers to polls have an N(R) of one less: what has arrived is sent again.
+    Behind,
+    /// Its supervision has an N(R) of one more: what has not arrived is acknowledged.
+    Eager,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    ends: [Rlp; 2],
+    /// Frames on their way to each end.
+    air: [VecDeque<Option<Frame>>; 2],
+    /// What each end has been given, and what it was told to be abandoned of its own.
+    delivered: [Vec<u16>; 2],
+    abandoned: [Vec<u16>; 2],
+    /// Packets that each end has offered.
+    offered: [u16; 2],
+    wrong: bool,
+}
+
+/// What happens at a tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Step {
+    /// Whether the frame of each end is lost.
+    losses: [bool; 2],
+    /// Whether each end offers its next packet first.
+    offer: bool,
+}
+
+const LENGTH: usize = 17;
+
+fn packet(end: usize, number: u16) -> Vec<u8> {
+    vec![(end as u8 + 1) << 4 | number as u8; LENGTH]
+}
+
+impl Link {
+    fn step(&self, state: &mut State, step: Step) {
+        if step.offer {
+            self.offer(state, 1);
+        }
+        let now = Time::ZERO;
+        let mut out = [Output::default(), Output::default()];
+        // What is due to arrive does, then both ends send.
+        for (end, out) in out.iter_mut().enumerate() {
+            if state.air[end].len() == self.delay {
+                let frame = state.air[end].pop_front().flatten();
+                let frame = frame.map(|frame| self.broken(frame));
+                state.ends[end].receive(frame.as_ref(), now, out);
+            }
+        }
+        for (end, out) in out.iter_mut().enumerate() {
+            let frame = state.ends[end].tick(now, out);
+            state.air[1 - end].push_back(if step.losses[end] { None } else { Some(frame) });
+        }
+        for (end, out) in out.into_iter().enumerate() {
+            for indication in out.indications {
+                match indication {
+                    Indication::Delivered { number, bytes } => {
+                        state.wrong |= bytes != packet(1 - end, number);
+                        state.delivered[end].push(number);
+                    }
+                    Indication::Abandoned { number, why } => {
+                        state.wrong |= why == Abandoned::Disconnected;
+                        if !state.abandoned[end].contains(&number) {
+                            state.abandoned[end].push(number);
+                            state.abandoned[end].sort_unstable();
+                        }
+                    }
+                    Indication::Connected => {}
+                    Indication::Disconnected => state.wrong = true,
+                }
+            }
+        }
+        state.ends.iter_mut().for_each(Rlp::forget);
+    }
+
+    /// Each end offers so many packets more, as far as there are any.
+    fn offer(&self, state: &mut State, count: u16) {
+        for end in 0..2 {
+            let first = state.offered[end];
+            state.offered[end] = first.saturating_add(count).min(self.packets[end]);
+            (first..state.offered[end])
+                .for_each(|number| state.ends[end].offer(number, &packet(end, number)));
+        }
+    }
+
+    fn broken(&self, mut frame: Frame) -> Frame {
+        let is_answer = frame.poll_final && !frame.command;
+        if let Body::Supervisory { nr, .. } = &mut frame.body {
+            let steps = match self.fault {
+                Fault::Behind if is_answer => self.parameters.modulus.numbers() as usize - 1,
+                Fault::Eager => 1,
+                Fault::None | Fault::Behind => 0,
+            };
+            *nr = self.parameters.modulus.after(u16::from(*nr), steps) as u8;
+        }
+        frame
+    }
+
+    /// Each packet is delivered once and in order; without abandoning, none is missing between.
+    fn is_right(&self, state: &State) -> bool {
+        !state.wrong
+            && (0..2).all(|end| {
+                let delivered = &state.delivered[end];
+                let lossless = self.parameters.persistency.retransmissions.is_none();
+                delivered.is_sorted_by(|a, b| a < b)
+                    && (!lossless || delivered.iter().copied().eq(0..delivered.len() as u16))
+            })
+    }
+
+    /// Whether every packet was delivered, or abandoned.
+    fn is_done(&self, state: &State) -> bool {
+        (0..2).all(|end| {
+            (0..self.packets[end]).all(|number| {
+                state.delivered[1 - end].contains(&number) || state.abandoned[end].contains(&number)
+            })
+        })
+    }
+
+    /// Whether a channel that loses nothing brings everything to its end, in some ticks.
+    fn recovers(&self, state: &State) -> bool {
+        let mut state = state.clone();
+        for _ in 0..RECOVERY_TICKS {
+            if self.is_done(&state) {
+                return self.is_right(&state);
+            }
+            self.step(&mut state, Step { losses: [false; 2], offer: self.late });
+        }
+        false
+    }
+}
+
+/// Several times T1 for each of a few packets.
+const RECOVERY_TICKS: usize = 200;
+
+impl Model for Link {
+    type State = State;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<State> {
+        let mut ends = [Role::Mobile, Role::Network].map(|role| Rlp::new(role, self.parameters, None));
+        ends[0].connect();
+        let (air, delivered, abandoned, offered) = Default::default();
+        let mut state = State { ends, air, delivered, abandoned, offered, wrong: false };
+        if !self.late {
+            self.offer(&mut state, u16::MAX);
+        }
+        vec![state]
+    }
+
+    fn actions(&self, state: &State, steps: &mut Vec<Step>) {
+        if self.is_done(state) {
+            return;
+        }
+        for losses in [[false, false], [false, true], [true, false], [true, true]] {
+            steps.push(Step { losses, offer: false });
+            if self.late && state.offered != self.packets {
+                steps.push(Step { losses, offer: true });
+            }
+        }
+    }
+
+    fn next_state(&self, state: &State, step: Step) -> Option<State> {
+        let mut state = state.clone();
+        self.step(&mut state, step);
+        Some(state)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always("once, in order, intact", |link: &Self, state| link.is_right(state)),
+            Property::always("recovers when losses end", |link: &Self, state| link.recovers(state)),
+            Property::sometimes("comes to its end", |link: &Self, state| link.is_done(state)),
+        ]
+    }
+}
+
+fn parameters(window: u16, recovery: Recovery, persistency: Persistency) -> Parameters {
+    Parameters {
+        modulus: Modulus::new(4),
+        send_window: window,
+        receive_window: window,
+        t1_ticks: 4,
+        t2_ticks: 1,
+        persistency,
+        recovery,
+        negotiate: false,
+    }
+}
+
+fn check(name: &str, link: Link) -> impl Checker<Link> {
+    let checker = link.checker().threads(2).spawn_bfs().join();
+    println!("{name}: {} states, {} transitions", checker.unique_state_count(), checker.state_count());
+    checker
+}
+
+fn link(parameters: Parameters, packets: [u16; 2], delay: usize) -> Link {
+    Link { parameters, packets, late: false, delay, fault: Fault::None }
+}
+
+/// LL-03: window as large as can be, more packets than numbers: exactly once, in order, and intact.
+#[test]
+fn selective_reject() {
+    let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
+    check("RLP, SREJ, one way", link(selective, [7, 0], 1)).assert_properties();
+    check("RLP, SREJ, both ways", link(selective, [3, 3], 1)).assert_properties();
+    let longer = Parameters { t1_ticks: 6, ..selective };
+    check("RLP, SREJ, longer delay", link(longer, [6, 0], 2)).assert_properties();
+}
+
+/// LL-03: packets that come at any time, so that there is something new to send while an answer to a poll is under way.
+#[test]
+fn packets_that_come_late() {
+    let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
+    let longer = Parameters { t1_ticks: 6, ..selective };
+    // Six, since a frame that is taken for a later one comes to light when that one's turn comes.
+    let late = Link { late: true, ..link(longer, [6, 0], 2) };
+    check("RLP, SREJ, packets that come late", late).assert_properties();
+}
+
+/// LL-03: the same where the receiver asks by REJ.
+#[test]
+fn reject() {
+    let reject = parameters(3, Recovery::GoBack, Persistency::FOR_EVER);
+    check("RLP, REJ, one way", link(reject, [6, 0], 1)).assert_properties();
+}
+
+/// LL-05: resets. What is delivered is in order and intact, the rest is abandoned.
+#[test]
+fn resets() {
+    let persistency = Persistency { retransmissions: Some(1), then: Then::Reset };
+    let parameters = parameters(3, Recovery::Selective, persistency);
+    check("RLP, resets, one way", link(parameters, [4, 0], 1)).assert_properties();
+    check("RLP, resets, both ways", link(parameters, [1, 1], 1)).assert_properties();
+}
+
+/// LL-05: frames that are given up.
+#[test]
+fn given_up() {
+    let persistency = Persistency { retransmissions: Some(1), then: Then::GiveUp };
+    let parameters = parameters(3, Recovery::Selective, persistency);
+    check("RLP, giving up, one way", link(parameters, [2, 0], 1)).assert_properties();
+    let persistency = Persistency { retransmissions: Some(0), then: Then::GiveUp };
+    let parameters = Parameters { persistency, ..parameters };
+    check("RLP, giving up at once, one way", link(parameters, [5, 0], 1)).assert_properties();
+}
+
+/// A receiver that acknowledges what has not arrived is found, and so is one that asks for what has.
+#[test]
+fn broken_receivers_are_found() {
+    let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
+    let found = |fault| {
+        let checker = check("RLP, broken receiver", Link { fault, ..link(selective, [6, 0], 1) });
+        checker
+            .discovery("once, in order, intact")
+            .or(checker.discovery("recovers when losses end"))
+            .is_some()
+    };
+    assert!(found(Fault::Eager));
+    assert!(found(Fault::Behind));
+}
+
+/// The first of the three rules: with a T1 that is shorter than the round trip an old frame is taken for a new one.
+#[test]
+fn a_short_t1_is_found() {
+    let short = Parameters { t1_ticks: 3, ..parameters(3, Recovery::Selective, Persistency::FOR_EVER) };
+    let checker = check("RLP, T1 too short", link(short, [6, 0], 2));
+    assert!(checker.discovery("once, in order, intact").is_some());
+}

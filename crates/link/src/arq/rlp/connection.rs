@@ -1,0 +1,209 @@
+//! Setting up, resetting and ending a connection, and what T1 does.
+
+use super::{Abandoned, Answer, Indication, Mode, Output, Parameters, Rlp, receive_window};
+use crate::arq::Then;
+use crate::arq::record::{Kind, Way};
+use crate::units::Time;
+use packet::rlp::{Function, xid};
+
+impl Rlp {
+    /// Sets up the connection, by XID first if the parameters say so. One end does this.
+    pub fn connect(&mut self) {
+        if self.mode == Mode::Disconnected {
+            self.mode =
+                if self.wanted.negotiate { Mode::Negotiating } else { Mode::Connecting { answered: false } };
+            self.command_due = true;
+        }
+    }
+
+    /// Ends the connection; all that is not delivered is lost.
+    pub fn disconnect(&mut self) {
+        if !matches!(self.mode, Mode::Disconnecting | Mode::Ended) {
+            self.clear();
+            self.mode = Mode::Disconnecting;
+            self.command_due = true;
+        }
+    }
+
+    /// Resets the link from this end.
+    pub(super) fn reset(&mut self, now: Time, out: &mut Output) {
+        self.note(now, Way::Sent, Kind::Reset, 0, 0, out);
+        self.clear();
+        self.mode = Mode::Connecting { answered: false };
+        self.command_due = true;
+    }
+
+    /// Begins again with number 0: everything in flight is doomed.
+    fn clear(&mut self) {
+        let flying = self.send.clear();
+        self.doomed.extend(flying.into_iter().filter_map(|slot| slot.body.packets));
+        self.doomed.extend(self.packer.drop_begun(None).map(|number| (number, number)));
+        self.receive.clear();
+        self.lose_place();
+        self.t1 = 0;
+        self.attempts = 0;
+        self.command_due = false;
+        self.polling = false;
+        self.answer = None;
+        self.reject = (0, false);
+        self.skip = 0;
+        self.peer_busy = false;
+        self.peer_stop = false;
+        self.told_stop = false;
+        self.status_due = false;
+    }
+
+    /// The connection is over, for good.
+    fn end(&mut self, out: &mut Output) {
+        self.clear();
+        self.mode = Mode::Ended;
+        self.report(Abandoned::Disconnected, out);
+        out.indications.push(Indication::Disconnected);
+    }
+
+    /// One more attempt; whether that is one too many.
+    fn attempt(&mut self) -> bool {
+        let Some(most) = self.parameters.persistency.retransmissions else { return false };
+        self.attempts = self.attempts.saturating_add(1).min(most.saturating_add(1));
+        self.attempts > most
+    }
+
+    /// T1 has expired.
+    pub(super) fn expire(&mut self, now: Time, out: &mut Output) {
+        match self.mode {
+            Mode::Disconnected | Mode::Ended => {}
+            Mode::Negotiating | Mode::Connecting { .. } => {
+                self.command_due = true;
+                if self.attempt() && self.parameters.persistency.then == Then::Disconnect {
+                    self.end(out);
+                }
+            }
+            Mode::Disconnecting => {
+                self.command_due = true;
+                if self.attempt() {
+                    self.end(out);
+                }
+            }
+            Mode::Connected { .. } => {
+                self.polling = true;
+                self.command_due = true;
+                if self.attempt() {
+                    self.exhausted(self.send.oldest(), now, out);
+                }
+            }
+        }
+    }
+
+    /// Frame `ns` was sent as often as it may be, or polls were.
+    pub(super) fn exhausted(&mut self, ns: u16, now: Time, out: &mut Output) {
+        match self.parameters.persistency.then {
+            Then::Reset => self.reset(now, out),
+            Then::Disconnect => self.disconnect(),
+            Then::GiveUp => {
+                self.attempts = 0;
+                if self.send.give_up(ns) {
+                    let packets = self.send.slot(ns).and_then(|slot| slot.body.packets);
+                    // What is left of a packet that will be broken need not be sent.
+                    packets.and_then(|packets| self.packer.drop_begun(Some(packets)));
+                    // X may have been in that frame.
+                    self.status_due = true;
+                }
+            }
+        }
+    }
+
+    /// An unnumbered frame has arrived.
+    pub(super) fn control(
+        &mut self,
+        (command, poll_final): (bool, bool),
+        function: Function,
+        information: &[u8],
+        now: Time,
+        out: &mut Output,
+    ) {
+        match function {
+            Function::SetMode => self.set_mode(now, out),
+            Function::Acknowledge => self.acknowledged(out),
+            Function::Disconnect => {
+                if self.mode != Mode::Ended {
+                    self.end(out);
+                }
+                self.answer = Some(Answer::Acknowledge);
+            }
+            Function::DisconnectedMode => {
+                if !matches!(self.mode, Mode::Disconnected | Mode::Ended) {
+                    self.end(out);
+                }
+            }
+            Function::Exchange => self.exchange(command, information),
+            Function::Test if command => self.answer = Some(Answer::Test(information.to_vec())),
+            Function::Information => self.pass_over(information, now, out),
+            Function::Null | Function::Test | Function::Remap => {}
+        }
+        if command && poll_final && self.mode == Mode::Ended && function != Function::Disconnect {
+            self.answer = Some(Answer::DisconnectedMode);
+        }
+    }
+
+    /// SABM has arrived.
+    fn set_mode(&mut self, now: Time, out: &mut Output) {
+        match self.mode {
+            Mode::Ended | Mode::Disconnecting => {
+                self.answer = Some(Answer::DisconnectedMode);
+                return;
+            }
+            // What was in flight was cleared when our own SABM was due.
+            Mode::Connecting { .. } => self.mode = Mode::Connecting { answered: true },
+            Mode::Disconnected | Mode::Negotiating | Mode::Connected { .. } => {
+                if self.is_connected() {
+                    self.note(now, Way::Received, Kind::Reset, 0, 0, out);
+                }
+                self.clear();
+                self.mode = Mode::Connected { proved: false };
+                // The other end takes nothing any more since it has sent SABM.
+                self.report(Abandoned::Reset, out);
+                out.indications.push(Indication::Connected);
+            }
+        }
+        self.answer = Some(Answer::Acknowledge);
+    }
+
+    /// UA has arrived.
+    fn acknowledged(&mut self, out: &mut Output) {
+        match self.mode {
+            Mode::Connecting { answered } => {
+                self.mode = Mode::Connected { proved: !answered };
+                self.t1 = 0;
+                self.attempts = 0;
+                self.command_due = false;
+                self.report(Abandoned::Reset, out);
+                out.indications.push(Indication::Connected);
+            }
+            Mode::Disconnecting => self.end(out),
+            _ => {}
+        }
+    }
+
+    /// XID has arrived. Unreadable parameters are as good as none.
+    fn exchange(&mut self, command: bool, information: &[u8]) {
+        let Ok(theirs) = xid::Parameters::parse(information) else { return };
+        let mut agreed = self.wanted;
+        agreed.agree(&theirs, self.role);
+        if command && matches!(self.mode, Mode::Disconnected) {
+            self.apply(agreed);
+            self.answer = Some(Answer::Exchange(agreed.to_xid(self.role).to_octets()));
+        } else if !command && self.mode == Mode::Negotiating {
+            self.apply(agreed);
+            self.mode = Mode::Connecting { answered: false };
+            self.t1 = 0;
+            self.attempts = 0;
+            self.command_due = true;
+        }
+    }
+
+    fn apply(&mut self, agreed: Parameters) {
+        self.parameters = agreed;
+        self.send.resize(usize::from(agreed.send_window));
+        self.receive.resize(receive_window(&agreed));
+    }
+}

@@ -1,0 +1,211 @@
+//! What one end does with a block that arrives.
+
+use super::throttle::Piece;
+use super::{Abandoned, Answer, BLOCK_OCTETS, Indication, Mode, Output, Recovery, Rlp};
+use crate::arq::record::{Kind, Record, Way};
+use crate::arq::{Arrival, SlotState};
+use crate::units::Time;
+use packet::rlp::l2r::{Field, Item};
+use packet::rlp::{Body, Frame, Supervision};
+
+impl Rlp {
+    /// A block has arrived at `now`; `None` if it could not be decoded.
+    pub fn receive(&mut self, frame: Option<&Frame>, now: Time, out: &mut Output) {
+        let kind = if frame.is_some() { Kind::Right } else { Kind::Erased };
+        self.note(now, Way::Received, kind, 0, BLOCK_OCTETS, out);
+        let Some(Frame { command, poll_final, body }) = frame else { return };
+        match body {
+            Body::Unnumbered { function, information } => {
+                self.control((*command, *poll_final), *function, information, now, out);
+            }
+            Body::Supervisory { supervision, nr } => {
+                self.supervised((*command, *poll_final), *supervision, *nr, now, out);
+            }
+            Body::Information { supervision, ns, nr, information } => {
+                self.supervised((*command, *poll_final), *supervision, *nr, now, out);
+                if self.is_connected() {
+                    self.information(*ns, information, now, out);
+                }
+            }
+        }
+    }
+
+    /// The supervision of a frame.
+    fn supervised(
+        &mut self,
+        (command, poll_final): (bool, bool),
+        supervision: Supervision,
+        nr: u8,
+        now: Time,
+        out: &mut Output,
+    ) {
+        let nr = u16::from(nr);
+        let Mode::Connected { proved } = &mut self.mode else {
+            if command && poll_final && matches!(self.mode, Mode::Disconnected | Mode::Ended) {
+                self.answer = Some(Answer::DisconnectedMode);
+            }
+            return;
+        };
+        *proved = true;
+        if command && poll_final {
+            self.answer = Some(Answer::Final);
+        }
+        match supervision {
+            Supervision::ReceiveReady | Supervision::ReceiveNotReady => {
+                self.peer_busy = supervision == Supervision::ReceiveNotReady;
+                self.acknowledge(nr, out);
+                if self.polling && !command && poll_final {
+                    self.checkpoint(now, out);
+                }
+            }
+            Supervision::Reject => {
+                self.asked_again(now, Kind::Reject, nr, out);
+                self.acknowledge(nr, out);
+                self.requested(nr, self.parameters.recovery == Recovery::GoBack, now, out);
+            }
+            Supervision::SelectiveReject => {
+                self.asked_again(now, Kind::SelectiveReject, nr, out);
+                self.requested(nr, false, now, out);
+            }
+        }
+    }
+
+    fn asked_again(&self, now: Time, kind: Kind, nr: u16, out: &mut Output) {
+        out.records.push(Record {
+            at: now,
+            way: Way::Received,
+            kind,
+            ns: nr,
+            nr: self.receive.next(),
+            aux: 0,
+        });
+    }
+
+    /// Everything before `nr` has arrived, or was passed over.
+    fn acknowledge(&mut self, nr: u16, out: &mut Output) {
+        let Some(done) = self.send.acknowledge(nr) else { return };
+        if done.is_empty() {
+            return;
+        }
+        let given_up = done.into_iter().filter(|slot| slot.state == SlotState::GivenUp);
+        self.doomed.extend(given_up.filter_map(|slot| slot.body.packets));
+        self.report(Abandoned::GivenUp, out);
+        self.skip = 0;
+        if !self.polling {
+            self.attempts = 0;
+            self.t1 = if self.send.outstanding() > 0 { self.parameters.t1_ticks } else { 0 };
+        }
+    }
+
+    /// The other end wants frame `nr` again, with all behind it or alone.
+    fn requested(&mut self, nr: u16, and_later: bool, now: Time, out: &mut Output) {
+        let Some(slot) = self.send.slot(nr) else { return };
+        if self.polling || slot.state != SlotState::Sent || slot.body.age < self.parameters.round_trip_ticks()
+        {
+            return;
+        }
+        if self.parameters.persistency.is_spent(slot.sent) {
+            self.exhausted(nr, now, out);
+            return;
+        }
+        if and_later {
+            self.send.all_again(nr);
+        } else {
+            self.send.again(nr);
+        }
+        self.attempts = 0;
+        self.t1 = self.parameters.t1_ticks;
+    }
+
+    /// The answer to a poll: V(A) is what the other end misses, if there is anything outstanding.
+    fn checkpoint(&mut self, now: Time, out: &mut Output) {
+        self.polling = false;
+        self.command_due = false;
+        self.attempts = 0;
+        let oldest = self.send.oldest();
+        let newest = self.send.slots().next_back().map(|(ns, _)| ns);
+        let (Some(slot), Some(newest)) = (self.send.slot(oldest), newest) else {
+            self.t1 = 0;
+            return;
+        };
+        self.t1 = self.parameters.t1_ticks;
+        if slot.state == SlotState::Sent && self.parameters.persistency.is_spent(slot.sent) {
+            self.exhausted(oldest, now, out);
+            return;
+        }
+        match self.parameters.recovery {
+            Recovery::GoBack => self.send.all_again(oldest),
+            Recovery::Selective => {
+                self.send.again(oldest);
+                let spent = |sent| self.parameters.persistency.is_spent(sent);
+                if self.send.slot(newest).is_some_and(|slot| !spent(slot.sent)) {
+                    self.send.again(newest);
+                }
+            }
+        }
+    }
+
+    /// A numbered frame.
+    fn information(&mut self, ns: u8, field: &[u8], now: Time, out: &mut Output) {
+        let mut passed = Vec::new();
+        match self.receive.receive(u16::from(ns), field.to_vec(), &mut passed) {
+            Arrival::InSequence(_) => self.reject = (0, false),
+            Arrival::Outside => self.reject.1 = self.parameters.recovery == Recovery::GoBack,
+            Arrival::Ahead | Arrival::Again => {}
+        }
+        self.relay(passed, now, out);
+    }
+
+    /// The other end has given up the frame with this number.
+    pub(super) fn pass_over(&mut self, information: &[u8], now: Time, out: &mut Output) {
+        let wanted = self.receive.next();
+        if self.is_connected() && information.first().is_some_and(|&ns| u16::from(ns) == wanted) {
+            let mut passed = Vec::new();
+            self.receive.skip(&mut passed);
+            self.lose_place();
+            self.relay(passed, now, out);
+        }
+    }
+
+    /// Fields in their order, on their way to the user.
+    fn relay(&mut self, fields: Vec<Vec<u8>>, now: Time, out: &mut Output) {
+        for field in fields {
+            let Ok(Field { stop, items }) = Field::parse(&field) else { continue };
+            if stop != self.peer_stop {
+                self.peer_stop = stop;
+                self.note(now, Way::Received, if stop { Kind::XOff } else { Kind::XOn }, 0, 0, out);
+            }
+            match &mut self.buffer {
+                Some(buffer) => buffer.push(Piece::Items(items)),
+                None => self.unpack(items, out),
+            }
+        }
+    }
+
+    /// Something is missing between what has been passed on and what will be.
+    pub(super) fn lose_place(&mut self) {
+        match &mut self.buffer {
+            Some(buffer) => buffer.push(Piece::Gap),
+            None => self.unpacker.gap(),
+        }
+    }
+
+    /// A tick of the line behind the buffer.
+    pub(super) fn drain(&mut self, out: &mut Output) {
+        let carried = self.buffer.as_mut().map(super::throttle::Buffer::tick).unwrap_or_default();
+        for piece in carried {
+            match piece {
+                Piece::Items(items) => self.unpack(items, out),
+                Piece::Gap => self.unpacker.gap(),
+            }
+        }
+    }
+
+    fn unpack(&mut self, items: Vec<Item>, out: &mut Output) {
+        for item in items {
+            if let Some((number, bytes)) = self.unpacker.put(item) {
+                out.indications.push(Indication::Delivered { number, bytes });
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A receiver that is slower than the link: its buffer, and when it wants no more (L2R flow control; Ludwig 3.2.5, LL-04).
+//!
+//! In some networks the asynchronous line behind the link carries 960 octets a second and the link 1200. Between the two is a
+//! buffer: above one mark its owner sends XOFF, below another XON. A gap of the sender lasts as long as the line needs from mark to mark
+//! and for what still arrives during the round trip.
+
+use super::parameters::TICKS_PER_SECOND;
+use packet::rlp::l2r::Item;
+use std::collections::VecDeque;
+
+/// How fast the line behind the link is, and the marks of the buffer before it, in octets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Throttle {
+    /// Octets a second.
+    pub rate: u32,
+    /// XON below this. It must last for a round trip, or the line runs dry.
+    pub low: u32,
+    /// XOFF above this.
+    pub high: u32,
+}
+
+impl Throttle {
+    /// 960 octets a second: asynchronous 9.6 kbit/s, 10 bits a character. The marks give gaps of 950 to 1300 ms with round trips of
+    /// 150 to 400 ms: 768 octets between the marks take 0.8 s, and a round trip adds a quarter more than itself.
+    pub const ASYNCHRONOUS: Self = Self { rate: 960, low: 480, high: 1248 };
+}
+
+/// The buffer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Buffer {
+    throttle: Throttle,
+    queue: VecDeque<Piece>,
+    octets: u32,
+    /// Fiftieths of an octet that the line could have carried since.
+    credit: u32,
+    /// Whether XOFF is wanted.
+    stop: bool,
+}
+
+/// What waits in the buffer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Piece {
+    /// One frame's content.
+    Items(Vec<Item>),
+    /// Something is missing here.
+    Gap,
+}
+
+impl Piece {
+    fn octets(&self) -> u32 {
+        let octets = |item: &Item| if let Item::Characters(characters) = item { characters.len() } else { 1 };
+        match self {
+            Self::Items(items) => items.iter().map(octets).sum::<usize>() as u32,
+            Self::Gap => 0,
+        }
+    }
+}
+
+impl Buffer {
+    pub fn new(throttle: Throttle) -> Self {
+        Self { throttle, queue: VecDeque::new(), octets: 0, credit: 0, stop: false }
+    }
+
+    pub fn push(&mut self, piece: Piece) {
+        self.octets += piece.octets();
+        self.queue.push_back(piece);
+        self.judge();
+    }
+
+    /// A tick later: what the line has carried.
+    pub fn tick(&mut self) -> Vec<Piece> {
+        self.credit += self.throttle.rate;
+        let mut carried = Vec::new();
+        while let Some(piece) = self.queue.front()
+            && piece.octets() * TICKS_PER_SECOND <= self.credit
+        {
+            self.credit -= piece.octets() * TICKS_PER_SECOND;
+            self.octets -= piece.octets();
+            carried.extend(self.queue.pop_front());
+        }
+        if self.queue.is_empty() {
+            self.credit = 0;
+        }
+        self.judge();
+        carried
+    }
+
+    fn judge(&mut self) {
+        if self.octets > self.throttle.high {
+            self.stop = true;
+        } else if self.octets < self.throttle.low {
+            self.stop = false;
+        }
+    }
+
+    /// Whether XOFF is wanted.
+    pub fn stop(&self) -> bool {
+        self.stop
+    }
+
+    /// Whether there is no room at all: RNR.
+    pub fn is_full(&self) -> bool {
+        self.octets > self.throttle.high.saturating_mul(4)
+    }
+}

@@ -1,0 +1,144 @@
+//! What one end sends in a block: a response that is due, word of a frame given up, a poll, or information with supervision.
+
+use super::{Answer, INFORMATION_OCTETS, Mode, Outgoing, Output, Rlp, USER_OCTETS};
+use crate::arq::SlotState;
+use crate::arq::record::{Kind, Way};
+use crate::units::Time;
+use packet::rlp::l2r::Field;
+use packet::rlp::{Body, Frame, Function, Supervision};
+
+impl Rlp {
+    /// The frame for the block that begins at `now`.
+    pub(super) fn compose(&mut self, now: Time, out: &mut Output) -> Frame {
+        if let Some(answer) = self.answer.take() {
+            return self.answered(answer);
+        }
+        match self.mode {
+            Mode::Disconnected | Mode::Ended => unnumbered(false, false, Function::Null, Vec::new()),
+            Mode::Negotiating => {
+                let parameters = self.wanted.to_xid(self.role).to_octets();
+                self.command(Function::Exchange, parameters)
+            }
+            Mode::Connecting { .. } => self.command(Function::SetMode, Vec::new()),
+            Mode::Disconnecting => self.command(Function::Disconnect, Vec::new()),
+            Mode::Connected { proved } => self.connected(proved, now, out),
+        }
+    }
+
+    /// A command that is repeated every T1, with NULL between.
+    fn command(&mut self, function: Function, information: Vec<u8>) -> Frame {
+        if !std::mem::take(&mut self.command_due) {
+            return unnumbered(false, false, Function::Null, Vec::new());
+        }
+        self.t1 = self.parameters.t1_ticks;
+        unnumbered(true, true, function, information)
+    }
+
+    fn answered(&self, answer: Answer) -> Frame {
+        match answer {
+            Answer::Acknowledge => unnumbered(false, true, Function::Acknowledge, Vec::new()),
+            Answer::DisconnectedMode => unnumbered(false, true, Function::DisconnectedMode, Vec::new()),
+            Answer::Exchange(parameters) => unnumbered(false, true, Function::Exchange, parameters),
+            Answer::Test(information) => unnumbered(false, true, Function::Test, information),
+            Answer::Final => Frame {
+                command: false,
+                poll_final: true,
+                body: supervisory(self.ready(), self.receive.next()),
+            },
+        }
+    }
+
+    fn connected(&mut self, proved: bool, now: Time, out: &mut Output) -> Frame {
+        let t1 = self.parameters.t1_ticks;
+        if self.skip == 0
+            && let Some((ns, slot)) = self.send.slots().next()
+            && slot.state == SlotState::GivenUp
+        {
+            self.skip = t1;
+            return unnumbered(true, false, Function::Information, vec![ns as u8]);
+        }
+        if std::mem::take(&mut self.command_due) {
+            self.t1 = t1;
+            return Frame {
+                command: true,
+                poll_final: true,
+                body: supervisory(self.ready(), self.receive.next()),
+            };
+        }
+        let information = if self.polling || !proved { None } else { self.numbered(now, out) };
+        let (supervision, nr) = self.supervision(now, out);
+        let body = match information {
+            Some((ns, information)) => Body::Information { supervision, ns: ns as u8, nr, information },
+            None => Body::Supervisory { supervision, nr },
+        };
+        Frame { command: false, poll_final: false, body }
+    }
+
+    /// A numbered frame, if there is one to send: the oldest that is to be sent again, or a new one.
+    fn numbered(&mut self, now: Time, out: &mut Output) -> Option<(u16, Vec<u8>)> {
+        if let Some(again) = self.send.send_again() {
+            again.body.age = 0;
+            let (ns, before, field) = (again.ns, u32::from(again.sent) - 1, again.body.field.clone());
+            self.note(now, Way::Sent, Kind::Again, ns, before, out);
+            self.t1 = self.parameters.t1_ticks;
+            return Some((ns, field));
+        }
+        if self.peer_busy || !self.send.is_open() {
+            out.stalled = !self.peer_busy && !self.peer_stop && !self.packer.is_empty();
+            return None;
+        }
+        let stop = self.buffer.as_ref().is_some_and(super::throttle::Buffer::stop);
+        let taken = if self.peer_stop { None } else { self.packer.take(USER_OCTETS) };
+        if taken.is_none() && stop == self.told_stop && !self.status_due {
+            return None;
+        }
+        // A field with nothing but X still stands in the middle of a packet, which breaks if it is given up.
+        let begun = self.packer.begun().map(|number| (number, number));
+        let (items, packets) = taken.map_or((Vec::new(), begun), |(items, packets)| (items, Some(packets)));
+        let field = Field { stop, items }.to_octets(INFORMATION_OCTETS);
+        let ns = self.send.send(Outgoing { field: field.clone(), packets, age: 0 });
+        if stop != self.told_stop {
+            self.note(now, Way::Sent, if stop { Kind::XOff } else { Kind::XOn }, ns, 0, out);
+        }
+        self.told_stop = stop;
+        self.status_due = false;
+        self.note(now, Way::Sent, Kind::First, ns, 0, out);
+        if self.t1 == 0 {
+            self.t1 = self.parameters.t1_ticks;
+        }
+        Some((ns, field))
+    }
+
+    /// What is said of the frames of the other end: one that is missing, or how far all is there.
+    fn supervision(&mut self, now: Time, out: &mut Output) -> (Supervision, u8) {
+        let t1 = self.parameters.t1_ticks;
+        let missing = self.receive.gaps_mut().find(|(_, gap)| **gap == 0).map(|(ns, gap)| {
+            *gap = t1;
+            ns
+        });
+        if let Some(ns) = missing {
+            self.note(now, Way::Sent, Kind::SelectiveReject, ns, 0, out);
+            return (Supervision::SelectiveReject, ns as u8);
+        }
+        let next = self.receive.next();
+        if self.reject == (0, true) {
+            self.reject.0 = t1;
+            self.note(now, Way::Sent, Kind::Reject, next, 0, out);
+            return (Supervision::Reject, next as u8);
+        }
+        (self.ready(), next as u8)
+    }
+
+    fn ready(&self) -> Supervision {
+        let is_full = self.buffer.as_ref().is_some_and(super::throttle::Buffer::is_full);
+        if is_full { Supervision::ReceiveNotReady } else { Supervision::ReceiveReady }
+    }
+}
+
+fn supervisory(supervision: Supervision, nr: u16) -> Body {
+    Body::Supervisory { supervision, nr: nr as u8 }
+}
+
+fn unnumbered(command: bool, poll_final: bool, function: Function, information: Vec<u8>) -> Frame {
+    Frame { command, poll_final, body: Body::Unnumbered { function, information } }
+}
