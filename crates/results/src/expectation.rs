@@ -30,7 +30,7 @@ pub struct Comparison {
     pub ours: Option<Range>,
     /// What is published.
     pub published: Range,
-    /// Whether all of ours lies within the published range.
+    /// Whether all of ours lies within the published range; of an `interval`, whether some of it does.
     pub within: bool,
     /// Unit of both.
     pub unit: String,
@@ -209,7 +209,12 @@ pub fn compare(directory: &Directory, expectation: &Expectation) -> Comparison {
         Err(error) => notes.push(error.to_string()),
     }
     let ours = span(cells.iter().map(|cell| cell.range));
-    let within = ours.is_some_and(|ours| published.low <= ours.low && ours.high <= published.high);
+    // An interval says where the mean may be: it disagrees with what is published only if no value is in both.
+    let meets = expectation.statistic.as_deref() == Some("interval");
+    let within = ours.is_some_and(|ours| {
+        let (low, high) = if meets { (ours.high, ours.low) } else { (ours.low, ours.high) };
+        published.low <= low && high <= published.high
+    });
     if let Some(ours) = ours.filter(|_| !within) {
         notes.insert(0, place(ours, published, &expectation.unit));
     }

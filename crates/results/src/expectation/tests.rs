@@ -87,7 +87,18 @@ fn an_interval_is_that_of_the_mean_or_of_the_ratio_of_means() {
     one.of = selection(&[("lite", &["off"]), ("loss", &["one"])]);
     one.unit = "bit/s".into();
     one.statistic = Some("interval".into());
-    assert_eq!(compare(&example(), &one).ours, Some(range(700.0, 900.0)));
+    for (low, high, within) in
+        [(800.0, 800.0, true), (900.0, 2000.0, true), (0.0, 699.0, false), (901.0, 901.0, false)]
+    {
+        (one.low, one.high) = (low, high);
+        let comparison = compare(&example(), &one);
+        assert_eq!(
+            (comparison.ours, comparison.within),
+            (Some(range(700.0, 900.0)), within),
+            "{low} to {high}"
+        );
+        assert_eq!(comparison.note.is_empty(), within, "{}", comparison.note);
+    }
 
     one.against = Some(selection(&[("loss", &["none"])]));
     one.unit = "%".into();
