@@ -36,7 +36,7 @@ background = true
 fn losses(lab: &Lab, link: &str, congestion_control: &str, rest: &str) -> Vec<LossEvent> {
     fs::write(lab.path("listed.toml"), LISTED).expect("a loss profile");
     let scenario =
-        format!("[scenario]\nreceive-window = \"64kB\"\ncongestion-control = \"{congestion_control}\"\n");
+        format!("[scenario]\nreceive-window = \"65535B\"\ncongestion-control = \"{congestion_control}\"\n");
     let capture = format!("{KEEP_ALL}losses = \"all\"\n");
     let plan = air(link, &[&download("4MB"), rest, &capture].concat()).replacen("[scenario]\n", &scenario, 1);
     lab.succeed(&plan, VIRTUAL);
