@@ -25,7 +25,7 @@ mod spec;
 pub use numbering::Modulus;
 pub use receiving::{Arrival, Order, ReceiveWindow};
 pub use sending::{SendWindow, Slot, SlotState, Transmission};
-pub use spec::{ArqSpec, LlpSpec, RlpSpec, Rows};
+pub use spec::{ArqError, ArqSpec, LlpSpec, RlpSpec, Rows};
 
 /// How long a link layer goes on with a frame, and what it does then (Ludwig 3.2.5, LL-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -12,7 +12,7 @@ mod parameters;
 pub use builtin::builtin;
 pub use parameters::{HELP as PARAMETERS, ParameterError, Parameters, Resolve};
 
-use crate::arq::ArqSpec;
+use crate::arq::{ArqError, ArqSpec};
 use crate::hop_link::{Built, HopLink};
 use crate::pipeline::Pipeline;
 use crate::seed::{Direction, Seed};
@@ -153,6 +153,15 @@ impl LinkProfile {
         let rates = Direction::BOTH.map(|direction| self.row(direction).rate().or(unlimited));
         let delay = self.up.delay() + self.down.delay();
         rates.into_iter().flatten().max().map_or(ByteCount::default(), |fastest| fastest.bytes_in(delay))
+    }
+
+    /// Puts a link layer over both directions, as `lasthop link --arq` takes it; `none` takes away that of a profile.
+    ///
+    /// # Errors
+    /// If there is none such.
+    pub fn set_arq(&mut self, text: &str) -> Result<(), ArqError> {
+        self.arq = if text.trim() == "none" { None } else { Some(text.parse()?) };
+        Ok(())
     }
 
     /// One of the directions as it runs: with its link layer, and without what is beneath that. As it is written where that cannot be built.
