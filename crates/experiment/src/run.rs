@@ -191,7 +191,7 @@ fn finish(
     outcome: Outcome,
     files: &Files,
 ) -> Result<RunEnded, String> {
-    let Ending { driver, observer, punctuality, refused, at } = ending;
+    let Ending { driver, observer, punctuality, refused, at, .. } = ending;
     let recorded = observer
         .into_recorder()
         .close(capture::Time::from_nanos(at.as_nanos()))

@@ -46,6 +46,12 @@ pub fn assemble(arguments: &LinkArguments) -> Result<Assembled, Failure> {
                 .map_err(|error| format!("{option}: {error}"))?;
         }
     }
+    if let Some(text) = &arguments.arq {
+        link.set_arq(text).map_err(|error| format!("--arq: {error}"))?;
+    }
+    if let Some(arq) = &link.arq {
+        arq.rows(&link.up, &link.down)?;
+    }
     let mtu = arguments.mtu.or(link.mtu).unwrap_or(USUAL_MTU);
     let name = if names.is_empty() { "link".to_owned() } else { names.join("+") };
     Ok(Assembled { name, link, mtu })

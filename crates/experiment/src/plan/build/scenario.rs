@@ -168,6 +168,14 @@ fn build_link(
             .apply(direction, &mut catalogue.clone())
             .map_err(|error| fields.wrong(text, error.to_string()))?;
     }
+    if let Some(text) = &file.arq {
+        let arq = fields.text(text)?;
+        profile.set_arq(&arq).map_err(|error| fields.wrong(text, error.to_string()))?;
+    }
+    // What cannot be beneath a link layer is said of the line that is to blame.
+    if let (Some(text), Some(arq)) = (file.arq.as_ref().or(file.profile.as_ref()), &profile.arq) {
+        arq.rows(&profile.up, &profile.down).map_err(|error| fields.wrong(text, error.to_string()))?;
+    }
     if titles.is_empty() {
         titles.push(name.clone());
     }
