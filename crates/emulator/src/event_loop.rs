@@ -12,7 +12,8 @@ use crate::driver::{Driver, PortId};
 use crate::punctuality::Punctuality;
 use link::arq::hop::Counters;
 use link::units::Time;
-use link::{Built, Direction, HopLink, LinkSink, Packet, Pipeline, Sink};
+use link::{Built, Direction, HopLink, Packet, Pipeline};
+use outlet::{LinkOutlet, Outlet, WayOutlet};
 use packet::Frame;
 use std::io;
 
@@ -40,6 +41,10 @@ struct Lane {
 }
 
 /// What happens to packets of a way.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all ways are of the large kind: the loop finds their stages without another jump"
+)]
 enum Body {
     /// A pipeline that depends on nothing else.
     Alone(Pipeline),
@@ -119,78 +124,6 @@ pub struct Emulator<D, O> {
     controls: Controls,
 }
 
-/// Where packets that leave a pipeline go.
-struct Outlet<D, O> {
-    driver: D,
-    observer: O,
-    punctuality: Punctuality,
-    refused: Option<(u64, io::Error)>,
-    /// Time of the step that is being done.
-    now: Time,
-}
-
-/// The outlet as one pipeline sees it.
-struct WayOutlet<'a, D, O> {
-    outlet: &'a mut Outlet<D, O>,
-    way: WayId,
-    to: PortId,
-}
-
-impl<D: Driver, O: Observer> Sink for WayOutlet<'_, D, O> {
-    fn delivered(&mut self, packet: Packet) {
-        let outlet = &mut *self.outlet;
-        outlet.observer.ended(self.way, &packet);
-        outlet.punctuality.note(packet.at, outlet.now);
-        if let Err(error) = outlet.driver.send(self.to, packet.frame) {
-            outlet.note_refused(error);
-        }
-    }
-
-    fn lost(&mut self, packet: Packet) {
-        self.outlet.observer.ended(self.way, &packet);
-        self.outlet.driver.recycle(packet.frame);
-    }
-}
-
-/// The outlet as a link sees it whose directions depend on each other.
-struct LinkOutlet<'a, D, O> {
-    outlet: &'a mut Outlet<D, O>,
-    ways: [WayId; 2],
-    to: [PortId; 2],
-}
-
-impl<D, O> LinkOutlet<'_, D, O> {
-    fn of(&mut self, direction: Direction) -> WayOutlet<'_, D, O> {
-        let place = direction as usize;
-        WayOutlet { outlet: self.outlet, way: self.ways[place], to: self.to[place] }
-    }
-}
-
-impl<D: Driver, O: Observer> LinkSink for LinkOutlet<'_, D, O> {
-    fn delivered(&mut self, direction: Direction, packet: Packet) {
-        self.of(direction).delivered(packet);
-    }
-
-    fn lost(&mut self, direction: Direction, packet: Packet) {
-        self.of(direction).lost(packet);
-    }
-}
-
-impl<D, O> Outlet<D, O> {
-    fn note_refused(&mut self, error: io::Error) {
-        let count = self.refused.as_ref().map_or(0, |(count, _)| *count);
-        self.refused = Some((count + 1, error));
-    }
-}
-
-impl<D: Driver, O> Outlet<D, O> {
-    fn flush(&mut self) {
-        while let Err(error) = self.driver.flush() {
-            self.note_refused(error);
-        }
-    }
-}
-
 impl<D: Driver, O: Observer> Emulator<D, O> {
     /// A loop without links.
     pub fn new(driver: D, observer: O, controls: Controls) -> Self {
@@ -216,10 +149,13 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     /// If another way is fed by one of the ports.
     pub fn add_link(&mut self, link: Built, [wireless, network]: [PortId; 2]) -> [WayId; 2] {
         match link {
-            Built::Apart([up, down]) => [
-                self.add(Way { from: wireless, pipeline: up, to: network }),
-                self.add(Way { from: network, pipeline: down, to: wireless }),
-            ],
+            Built::Apart(ways) => {
+                let [up, down] = *ways;
+                [
+                    self.add(Way { from: wireless, pipeline: up, to: network }),
+                    self.add(Way { from: network, pipeline: down, to: wireless }),
+                ]
+            }
             Built::Joined(link) => {
                 let (place, times) = (self.joined.len(), (link.due(), link.wake()));
                 let mut lane = |from, to, direction| {
@@ -414,5 +350,6 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     }
 }
 
+mod outlet;
 #[cfg(test)]
 mod tests;

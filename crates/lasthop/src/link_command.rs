@@ -183,7 +183,7 @@ fn let_connections_close(inside: &Namespace, link: &LinkProfile) {
         thread::sleep(Duration::from_millis(5));
     }
     // The acknowledgement of the other side's FIN is the last of all.
-    let one_way = Duration::from_nanos(link.up.delay().as_nanos()) + Duration::from_millis(5);
+    let one_way = Duration::from_nanos(link.one_way(Direction::Up).as_nanos()) + Duration::from_millis(5);
     thread::sleep(one_way.min(given_up.saturating_duration_since(Instant::now())));
 }
 

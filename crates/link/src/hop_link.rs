@@ -31,7 +31,7 @@ pub trait LinkSink {
 /// Both directions of a link, ready to run.
 pub enum Built {
     /// Each by itself, up first.
-    Apart([Pipeline; 2]),
+    Apart(Box<[Pipeline; 2]>),
     /// With a link layer over both.
     Joined(Box<HopLink>),
 }

@@ -19,7 +19,7 @@ use crate::seed::{Direction, Seed};
 use crate::spec::{BuildError, DirectionSpec, StageSpec};
 use crate::stage::errors::ErrorSpec;
 use crate::stage::spec::{Read, SpecError};
-use crate::units::{BitRate, ByteCount, Probability, Time};
+use crate::units::{BitRate, ByteCount, Probability, Span, Time};
 use serde::Deserialize;
 
 /// A profile, as it stands in its file.
@@ -151,7 +151,7 @@ impl LinkProfile {
     pub fn bandwidth_delay_product(&self) -> ByteCount {
         let unlimited = BitRate::from_bits_per_second(10_000_000_000);
         let rates = Direction::BOTH.map(|direction| self.row(direction).rate().or(unlimited));
-        let delay = self.up.delay() + self.down.delay();
+        let delay = self.one_way(Direction::Up) + self.one_way(Direction::Down);
         rates.into_iter().flatten().max().map_or(ByteCount::default(), |fastest| fastest.bytes_in(delay))
     }
 
@@ -179,11 +179,22 @@ impl LinkProfile {
     #[must_use]
     pub fn described(&self, direction: Direction) -> String {
         let row = self.row(direction).to_string();
-        let errors = self.arq.and_then(|_| self.direction(direction).find("errors"));
-        match errors {
-            Some(errors) => format!("{row}; on the air: {errors}"),
-            None => row,
-        }
+        let Some(arq) = self.arq else { return row };
+        let own = self.direction(direction);
+        let delay = if let ArqSpec::Llp(_) = arq { own.find("delay") } else { None };
+        let air: Vec<_> =
+            [delay, own.find("errors")].into_iter().flatten().map(ToString::to_string).collect();
+        if air.is_empty() { row } else { format!("{row}; on the air: {}", air.join(", ")) }
+    }
+
+    /// The mean time that a small packet takes in one direction behind the queue, as far as the parameters say it.
+    #[must_use]
+    pub fn one_way(&self, direction: Direction) -> Span {
+        let circuit = match self.arq {
+            Some(ArqSpec::Rlp(rlp)) => rlp.least_way(),
+            Some(ArqSpec::Llp(_)) | None => Span::ZERO,
+        };
+        self.direction(direction).delay() + circuit
     }
 
     /// Builds both directions. `seed` is that of the link.
@@ -196,7 +207,7 @@ impl LinkProfile {
             return HopLink::new(&rows, seed).map(|link| Built::Joined(Box::new(link)));
         }
         let build = |direction| self.direction(direction).build(&seed.direction(direction));
-        Ok(Built::Apart([build(Direction::Up)?, build(Direction::Down)?]))
+        Ok(Built::Apart(Box::new([build(Direction::Up)?, build(Direction::Down)?])))
     }
 
     /// Changes one direction of a running link from what `self` says to what `next` says. `seed` is that of the direction.

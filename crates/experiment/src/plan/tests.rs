@@ -133,6 +133,8 @@ fn a_link_layer_with_retransmissions() {
         "{}",
         wrong("arq = \"lapb\"")
     );
+    let timer = wrong("arq = \"rlp:delay=1s\"");
+    assert!(timer.contains("make T1 longer"), "{timer}");
     let without_rate = wrong("arq = \"llp\"");
     assert!(without_rate.contains("LLP runs at the link's rate"), "{without_rate}");
 }

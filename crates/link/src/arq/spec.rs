@@ -228,6 +228,12 @@ fn wrong(text: &str, why: &str) -> ArqError {
 }
 
 impl RlpSpec {
+    /// What a packet of 40 octets takes at most from the queue's end to the other end without errors: it waits for a block, and needs two.
+    #[must_use]
+    pub fn least_way(&self) -> Span {
+        TICK * 3 + self.delay
+    }
+
     /// Takes one parameter.
     fn read(&mut self, word: &str) -> Result<(), String> {
         let parameters = &mut self.parameters;

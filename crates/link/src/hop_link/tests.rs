@@ -204,9 +204,9 @@ fn changes_while_it_runs() {
     let mut seen = Seen::default();
     let mut change = |down: &str, now| {
         let next = profile("llp", "rate=9600bit", down);
-        let seed = Seed::campaign(5).direction(Direction::Down);
+        let own = Seed::campaign(5).direction(Direction::Down);
         link.visit(Direction::Down, now, &mut seen, |pipeline, now| {
-            former.change_into(&next, Direction::Down, pipeline, &seed, now)
+            former.change_into(&next, Direction::Down, pipeline, &own, now)
         })
     };
     let why = change("rate=1mbit,queue=50p", at_ms(1)).expect_err("the rate is LLP's");
@@ -251,7 +251,7 @@ fn drive(mut link: HopLink, packets: &[(bool, u64, usize)], eager: bool) -> Vec<
         link.advance(until, seen);
     };
     for &(up, after, length) in packets {
-        now = now + Span::from_millis(after);
+        now += Span::from_millis(after);
         run(&mut link, &mut seen, now);
         let direction = if up { Direction::Up } else { Direction::Down };
         link.accept(direction, frame(length, length as u8), now, &mut seen);

@@ -9,6 +9,7 @@ use crate::plan::file::{LinkFile, NodeFile, ScenarioFile};
 use crate::plan::text::{Text, is_name};
 use crate::scenario::{Link, MOST_NODES, Node, Scenario};
 use crate::stack::{Generation, Stack};
+use link::Seed;
 use link::profile::{LinkProfile, Parameters};
 use std::collections::BTreeMap;
 
@@ -173,8 +174,10 @@ fn build_link(
         profile.set_arq(&arq).map_err(|error| fields.wrong(text, error.to_string()))?;
     }
     // What cannot be beneath a link layer is said of the line that is to blame.
-    if let (Some(text), Some(arq)) = (file.arq.as_ref().or(file.profile.as_ref()), &profile.arq) {
-        arq.rows(&profile.up, &profile.down).map_err(|error| fields.wrong(text, error.to_string()))?;
+    if let Some(text) = file.arq.as_ref().or(file.profile.as_ref())
+        && profile.arq.is_some()
+    {
+        profile.build(&Seed::campaign(0)).map_err(|error| fields.wrong(text, error.to_string()))?;
     }
     if titles.is_empty() {
         titles.push(name.clone());
