@@ -137,10 +137,6 @@ impl Pipeline {
             sink.delivered(packet);
             return;
         }
-        if self.hop == Some(0) {
-            self.handed.push(packet);
-            return;
-        }
         self.stages[0].stage.accept(packet, &mut self.out);
         self.settle(0, sink);
     }

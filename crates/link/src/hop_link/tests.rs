@@ -113,6 +113,19 @@ fn the_queue_stands_above_and_gives_one_packet_ahead() {
     assert_eq!((link.due() < Time::NEVER, link.wake()), (true, Time::NEVER), "idle: nobody need wake up");
 }
 
+/// A limit in time is what a packet would wait for those in the queue at the rate that the link layer gives: 200 ms for each of 240 octets.
+#[test]
+fn a_limit_in_time_goes_by_the_rate_of_the_link_layer() {
+    let mut link = link("rlp", "", "queue=250ms");
+    let mut seen = Seen::default();
+    // One is in the hop; the next waits for none, and the third for one; the fourth would for two.
+    for content in 0..4 {
+        link.accept(Direction::Down, frame(240, content), at_ms(1001), &mut seen);
+    }
+    let lost: Vec<_> = seen.ends(&link).into_iter().map(|end| (end.number, end.loss)).collect();
+    assert_eq!(lost, [(3, Some(Loss::QueueFull))]);
+}
+
 /// A stage behind the hop adds what it adds, to the nanosecond.
 #[test]
 fn a_delay_behind_the_hop() {

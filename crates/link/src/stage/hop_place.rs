@@ -6,7 +6,7 @@ use crate::arq::ArqSpec;
 use crate::packet::Packet;
 use crate::units::Time;
 
-/// A stage that no packet ever enters: the pipeline hands those that come to the hop.
+/// A stage that no packet ever enters: the pipeline hands those that come to the hop. It stands behind a queue, never first.
 #[derive(Debug)]
 pub struct HopPlace(pub ArqSpec);
 
