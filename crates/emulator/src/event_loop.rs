@@ -4,14 +4,16 @@
 //! of them to ports. All decisions are the pipelines'; all waiting is the driver's.
 //!
 //! Where several things happen at one instant, what came is dealt with first, port by port as the driver names them; then
-//! what is due, way by way as they were added (for a link: up, then down); then commands. A packet that comes finds done
+//! what is due, way by way as they were added (for a link: up, then down; both together where a link layer runs over them); then commands. A packet that comes finds done
 //! whatever was due on its own way (see [`link::stage`]). No direction can tell: it is the order in captures and logs.
 
 use crate::control::{Command, Controls};
 use crate::driver::{Driver, PortId};
 use crate::punctuality::Punctuality;
+use link::arq::hop::Counters;
 use link::units::Time;
-use link::{Packet, Pipeline, Sink};
+use link::{Built, Direction, HopLink, Packet, Pipeline};
+use outlet::{LinkOutlet, Outlet, WayOutlet};
 use packet::Frame;
 use std::io;
 
@@ -30,6 +32,31 @@ pub struct Way {
     pub pipeline: Pipeline,
     /// Where they go.
     pub to: PortId,
+}
+
+/// Where packets of a way come from and go, and what happens to them.
+struct Lane {
+    to: PortId,
+    body: Body,
+}
+
+/// What happens to packets of a way.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all ways are of the large kind: the loop finds their stages without another jump"
+)]
+enum Body {
+    /// A pipeline that depends on nothing else.
+    Alone(Pipeline),
+    /// One direction of the link at this place in [`Emulator::joined`].
+    Joined(usize, Direction),
+}
+
+/// A link with a link layer over both its directions, with their ways, up first.
+struct Joined {
+    link: HopLink,
+    ways: [WayId; 2],
+    to: [PortId; 2],
 }
 
 /// Sees what happens to each packet. Called on the loop's thread: it must be quick.
@@ -76,13 +103,16 @@ pub struct Ending<D, O> {
     pub punctuality: Punctuality,
     /// Packets that a port refused (an interface that was down), and what it said last.
     pub refused: Option<(u64, io::Error)>,
+    /// What the link layers of ways have sent, of ways that have one.
+    pub counted: Vec<(WayId, Counters)>,
     /// When the run ended.
     pub at: Time,
 }
 
 /// The event loop over any number of links.
 pub struct Emulator<D, O> {
-    ways: Vec<Way>,
+    ways: Vec<Lane>,
+    joined: Vec<Joined>,
     /// When each way has something due: inside it, or a packet that leaves.
     due: Vec<Time>,
     /// Before when nothing leaves each way. Nobody outside can tell whether what happens inside happens then or later, so
@@ -94,60 +124,13 @@ pub struct Emulator<D, O> {
     controls: Controls,
 }
 
-/// Where packets that leave a pipeline go.
-struct Outlet<D, O> {
-    driver: D,
-    observer: O,
-    punctuality: Punctuality,
-    refused: Option<(u64, io::Error)>,
-    /// Time of the step that is being done.
-    now: Time,
-}
-
-/// The outlet as one pipeline sees it.
-struct WayOutlet<'a, D, O> {
-    outlet: &'a mut Outlet<D, O>,
-    way: WayId,
-    to: PortId,
-}
-
-impl<D: Driver, O: Observer> Sink for WayOutlet<'_, D, O> {
-    fn delivered(&mut self, packet: Packet) {
-        let outlet = &mut *self.outlet;
-        outlet.observer.ended(self.way, &packet);
-        outlet.punctuality.note(packet.at, outlet.now);
-        if let Err(error) = outlet.driver.send(self.to, packet.frame) {
-            outlet.note_refused(error);
-        }
-    }
-
-    fn lost(&mut self, packet: Packet) {
-        self.outlet.observer.ended(self.way, &packet);
-        self.outlet.driver.recycle(packet.frame);
-    }
-}
-
-impl<D, O> Outlet<D, O> {
-    fn note_refused(&mut self, error: io::Error) {
-        let count = self.refused.as_ref().map_or(0, |(count, _)| *count);
-        self.refused = Some((count + 1, error));
-    }
-}
-
-impl<D: Driver, O> Outlet<D, O> {
-    fn flush(&mut self) {
-        while let Err(error) = self.driver.flush() {
-            self.note_refused(error);
-        }
-    }
-}
-
 impl<D: Driver, O: Observer> Emulator<D, O> {
     /// A loop without links.
     pub fn new(driver: D, observer: O, controls: Controls) -> Self {
         let outlet =
             Outlet { driver, observer, punctuality: Punctuality::default(), refused: None, now: Time::ZERO };
-        Self { ways: Vec::new(), due: Vec::new(), wake: Vec::new(), fed_by: Vec::new(), outlet, controls }
+        let (ways, joined, due, wake, fed_by) = Default::default();
+        Self { ways, joined, due, wake, fed_by, outlet, controls }
     }
 
     /// Adds one direction of a link.
@@ -155,16 +138,47 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     /// # Panics
     /// If another way is fed by the same port: packets go one way.
     pub fn add(&mut self, way: Way) -> WayId {
+        let Way { from, pipeline, to } = way;
+        let times = (pipeline.due(), pipeline.wake());
+        self.add_lane(from, Lane { to, body: Body::Alone(pipeline) }, times)
+    }
+
+    /// Adds both directions of a link between two ports: up comes from the first, and is the first of the ways.
+    ///
+    /// # Panics
+    /// If another way is fed by one of the ports.
+    pub fn add_link(&mut self, link: Built, [wireless, network]: [PortId; 2]) -> [WayId; 2] {
+        match link {
+            Built::Apart(ways) => {
+                let [up, down] = *ways;
+                [
+                    self.add(Way { from: wireless, pipeline: up, to: network }),
+                    self.add(Way { from: network, pipeline: down, to: wireless }),
+                ]
+            }
+            Built::Joined(link) => {
+                let (place, times) = (self.joined.len(), (link.due(), link.wake()));
+                let mut lane = |from, to, direction| {
+                    self.add_lane(from, Lane { to, body: Body::Joined(place, direction) }, times)
+                };
+                let ways = [lane(wireless, network, Direction::Up), lane(network, wireless, Direction::Down)];
+                self.joined.push(Joined { link: *link, ways, to: [network, wireless] });
+                ways
+            }
+        }
+    }
+
+    fn add_lane(&mut self, from: PortId, lane: Lane, (due, wake): (Time, Time)) -> WayId {
         let id = WayId(self.ways.len());
-        let port = way.from.0;
+        let port = from.0;
         if self.fed_by.len() <= port {
             self.fed_by.resize(port + 1, None);
         }
         assert!(self.fed_by[port].is_none(), "port {port} feeds two ways");
         self.fed_by[port] = Some(id);
-        self.due.push(way.pipeline.due());
-        self.wake.push(way.pipeline.wake());
-        self.ways.push(way);
+        self.due.push(due);
+        self.wake.push(wake);
+        self.ways.push(lane);
         id
     }
 
@@ -204,14 +218,29 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
             let more = self.outlet.driver.receive(port, frames)?;
             let now = self.outlet.driver.now();
             self.outlet.now = now;
-            let Way { pipeline, to, .. } = &mut self.ways[way];
+            let Lane { body, to, .. } = &mut self.ways[way];
             let outlet = &mut self.outlet;
-            let mut sink = WayOutlet { outlet, way: WayId(way), to: *to };
-            for frame in frames.drain(..) {
-                sink.outlet.observer.entered(WayId(way), pipeline.arrivals(), &frame, now);
-                pipeline.accept(frame, now, &mut sink);
+            match body {
+                Body::Alone(pipeline) => {
+                    let mut sink = WayOutlet { outlet, way: WayId(way), to: *to };
+                    for frame in frames.drain(..) {
+                        sink.outlet.observer.entered(WayId(way), pipeline.arrivals(), &frame, now);
+                        pipeline.accept(frame, now, &mut sink);
+                    }
+                    (self.due[way], self.wake[way]) = (pipeline.due(), pipeline.wake());
+                }
+                Body::Joined(place, direction) => {
+                    let Joined { link, ways, to } = &mut self.joined[*place];
+                    let mut sink = LinkOutlet { outlet, ways: *ways, to: *to };
+                    for frame in frames.drain(..) {
+                        let number = link.pipeline(*direction).arrivals();
+                        sink.outlet.observer.entered(WayId(way), number, &frame, now);
+                        link.accept(*direction, frame, now, &mut sink);
+                    }
+                    let (place, ways) = (*place, *ways);
+                    self.note_times(place, ways);
+                }
             }
-            (self.due[way], self.wake[way]) = (pipeline.due(), pipeline.wake());
             self.advance();
             if !more {
                 break;
@@ -223,16 +252,36 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     /// Lets everything happen that is due until now, on all ways.
     fn advance(&mut self) {
         let now = self.outlet.now;
-        for (way, (due, wake)) in self.due.iter_mut().zip(&mut self.wake).enumerate() {
-            if *due <= now {
-                let Way { pipeline, to, .. } = &mut self.ways[way];
-                let mut sink = WayOutlet { outlet: &mut self.outlet, way: WayId(way), to: *to };
-                pipeline.advance(now, &mut sink);
-                (*due, *wake) = (pipeline.due(), pipeline.wake());
+        for way in 0..self.ways.len() {
+            if self.due[way] > now {
+                continue;
+            }
+            let Lane { body, to, .. } = &mut self.ways[way];
+            match body {
+                Body::Alone(pipeline) => {
+                    let mut sink = WayOutlet { outlet: &mut self.outlet, way: WayId(way), to: *to };
+                    pipeline.advance(now, &mut sink);
+                    (self.due[way], self.wake[way]) = (pipeline.due(), pipeline.wake());
+                }
+                Body::Joined(place, _) => {
+                    let place = *place;
+                    let Joined { link, ways, to } = &mut self.joined[place];
+                    let ways = *ways;
+                    link.advance(now, &mut LinkOutlet { outlet: &mut self.outlet, ways, to: *to });
+                    self.note_times(place, ways);
+                }
             }
         }
         self.outlet.flush();
         self.outlet.observer.settled(now);
+    }
+
+    /// When a link with a link layer has something due: what one direction does may be due to the other.
+    fn note_times(&mut self, place: usize, ways: [WayId; 2]) {
+        let link = &self.joined[place].link;
+        for WayId(way) in ways {
+            (self.due[way], self.wake[way]) = (link.due(), link.wake());
+        }
     }
 
     /// Does what it is told; true for [`Command::Stop`].
@@ -247,12 +296,24 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
             Command::Visit(WayId(way), visit) => {
                 let now = self.outlet.driver.now();
                 self.outlet.now = now;
-                if let Some(Way { pipeline, to, .. }) = self.ways.get_mut(way) {
-                    let mut sink = WayOutlet { outlet: &mut self.outlet, way: WayId(way), to: *to };
-                    pipeline.advance(now, &mut sink);
-                    visit(pipeline, now);
-                    (self.due[way], self.wake[way]) = (pipeline.due(), pipeline.wake());
-                    self.outlet.observer.visited(WayId(way), pipeline);
+                match self.ways.get_mut(way) {
+                    None => {}
+                    Some(Lane { to, body: Body::Alone(pipeline), .. }) => {
+                        let mut sink = WayOutlet { outlet: &mut self.outlet, way: WayId(way), to: *to };
+                        pipeline.advance(now, &mut sink);
+                        visit(pipeline, now);
+                        (self.due[way], self.wake[way]) = (pipeline.due(), pipeline.wake());
+                        self.outlet.observer.visited(WayId(way), pipeline);
+                    }
+                    Some(Lane { body: Body::Joined(place, direction), .. }) => {
+                        let (place, direction) = (*place, *direction);
+                        let Joined { link, ways, to } = &mut self.joined[place];
+                        let ways = *ways;
+                        let mut sink = LinkOutlet { outlet: &mut self.outlet, ways, to: *to };
+                        link.visit(direction, now, &mut sink, visit);
+                        self.outlet.observer.visited(WayId(way), link.pipeline(direction));
+                        self.note_times(place, ways);
+                    }
                 }
                 false
             }
@@ -261,9 +322,22 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
 
     fn finish(mut self) -> Ending<D, O> {
         let now = self.outlet.now;
-        for (way, Way { pipeline, to, .. }) in self.ways.iter_mut().enumerate() {
-            let mut sink = WayOutlet { outlet: &mut self.outlet, way: WayId(way), to: *to };
-            pipeline.finish(now, &mut sink);
+        let mut counted = Vec::new();
+        for (way, Lane { body, to, .. }) in self.ways.iter_mut().enumerate() {
+            match body {
+                Body::Alone(pipeline) => {
+                    let mut sink = WayOutlet { outlet: &mut self.outlet, way: WayId(way), to: *to };
+                    pipeline.finish(now, &mut sink);
+                }
+                // Once for both: up comes first.
+                Body::Joined(place, Direction::Up) => {
+                    let Joined { link, ways, to } = &mut self.joined[*place];
+                    link.finish(now, &mut LinkOutlet { outlet: &mut self.outlet, ways: *ways, to: *to });
+                    let of = |direction| (ways[direction as usize], link.counters(direction));
+                    counted.extend(Direction::BOTH.map(of));
+                }
+                Body::Joined(_, Direction::Down) => {}
+            }
         }
         self.outlet.flush();
         if let Err(error) = self.outlet.driver.finish() {
@@ -272,9 +346,10 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         self.outlet.flush();
         self.outlet.observer.settled(now);
         let Outlet { driver, observer, punctuality, refused, now } = self.outlet;
-        Ending { driver, observer, punctuality, refused, at: now }
+        Ending { driver, observer, punctuality, refused, counted, at: now }
     }
 }
 
+mod outlet;
 #[cfg(test)]
 mod tests;

@@ -17,8 +17,8 @@ use crate::workload::Kind;
 use accepting::Accepting;
 use emulator::host::Host;
 use emulator::{Command, Ending, control};
-use link::Seed;
 use link::units::Span;
+use link::{Direction, Seed};
 use netlab::mesh::Mesh;
 use netlab::{isolation, tcp};
 use results::{Cell, Connection, Lateness, LinkCounters, LiteTotals, RunEnded, RunRecord, Verdict};
@@ -191,7 +191,7 @@ fn finish(
     outcome: Outcome,
     files: &Files,
 ) -> Result<RunEnded, String> {
-    let Ending { driver, observer, punctuality, refused, at } = ending;
+    let Ending { driver, observer, punctuality, refused, at, .. } = ending;
     let recorded = observer
         .into_recorder()
         .close(capture::Time::from_nanos(at.as_nanos()))
@@ -280,8 +280,9 @@ fn let_connections_close(mesh: &Mesh, experiment: &Experiment) {
     while closing() && Instant::now() < given_up {
         thread::sleep(Duration::from_millis(5));
     }
-    let delays =
-        experiment.scenario.links.iter().map(|link| link.profile.up.delay().max(link.profile.down.delay()));
+    let delays = experiment.scenario.links.iter().map(|link| {
+        Direction::BOTH.map(|direction| link.profile.one_way(direction)).into_iter().max().unwrap_or_default()
+    });
     let through = delays.fold(Span::ZERO, |sum, delay| sum + delay);
     let through = Duration::from_nanos(through.as_nanos()) + Duration::from_millis(5);
     thread::sleep(through.min(CLOSING));

@@ -4,6 +4,7 @@ use crate::acceptance::Acceptance;
 use crate::parameters::Parameter;
 use crate::routes::{self, Hop};
 use crate::stack::Stack;
+use link::Direction;
 use link::profile::LinkProfile;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -145,7 +146,7 @@ impl Scenario {
     pub fn packets_per_second(&self, path: &[usize]) -> f64 {
         let fastest = |&link: &usize| {
             let Link { profile, mtu, .. } = &self.links[link];
-            let rates = [profile.up.rate(), profile.down.rate()];
+            let rates = Direction::BOTH.map(|direction| profile.row(direction).rate());
             let packets =
                 |rate: link::units::BitRate| rate.as_bits_per_second() as f64 / 8.0 / f64::from(*mtu);
             // The slow direction of an asymmetric link has the acknowledgements: one is limited by the other.

@@ -81,12 +81,17 @@ DIRECTION is a list of parameters: rate=2mbit  delay=40ms  jitter=5ms  queue=50p
   loss=1%|lite-4|FILE|none  burst=100ms  ber=1e-5  damage=lose|checksum|flip  duplicate=1%
   outage=10s+2s  trace=FILE  counted=ip|ethernet|wire
 
+PROTOCOL of --arq: rlp[:n2=6,t1=480ms,t2=80ms,window=61,delay=100ms,reset|give-up|disconnect,go-back,throttle=960],
+  the data call of GSM with 1200 octets a second; or llp[:window=32,retries=255,reset|give-up|disconnect], at the rates
+  and over the delays of the link. Losses hit its frames, and the queue stands above it.
+
 Examples:
   lasthop link --profile umts --loss lite-4 --seed 7 --capture x.pcapng -- curl -O http://host.lasthop:8000/file
   lasthop link --down rate=2mbit,delay=40ms --up rate=500kbit,loss=10% -- iperf3 -c host.lasthop
   lasthop link --down trace=att.down --up trace=att.up -- chromium http://host.lasthop/
   lasthop link --profile geo --publish 8080 -- python3 -m http.server 8080
   lasthop link --clock virtual --profile gsm --serve 'python3 -m http.server 80' -- curl -O http://host.lasthop/file
+  lasthop link --profile gsm --arq rlp --down loss=10% -- curl -O http://host.lasthop:8000/file
   lasthop link --profile lte -- lasthop link --profile lossy-wifi -- bash       (two hops)
   lasthop link set 4f down rate=1mbit"
 )]
@@ -109,6 +114,10 @@ pub struct LinkArguments {
     /// Parameters of the way from the network to the program
     #[arg(long, value_name = "DIRECTION")]
     pub down: Vec<String>,
+    /// Link layer with retransmissions over both ways, errors beneath it: rlp, llp, each with parameters, or none
+    #[arg(long, value_name = "PROTOCOL[:PARAMETERS]")]
+    #[serde(default)]
+    pub arq: Option<String>,
     /// Seed of everything random; the same seed gives the same errors at the same times [default: drawn, and printed]
     #[arg(short, long)]
     pub seed: Option<u64>,

@@ -17,7 +17,7 @@ use assemble::{Assembled, assemble};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
 use emulator::host::Host;
 use emulator::kernel::{Kernel, Port, Segments};
-use emulator::{Command, Control, Emulator, Ending, Way, WayId, control};
+use emulator::{Command, Control, Emulator, Ending, WayId, control};
 use experiment::recording::Recording;
 use link::profile::LinkProfile;
 use link::units::BitRate;
@@ -53,12 +53,9 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         return Err(format!("{option} is for --clock virtual").into());
     }
     let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
-    let direction_seed = |direction| link_seed(seed).direction(direction);
-    let up = assembled.link.up.build(&direction_seed(Direction::Up))?;
-    let down = assembled.link.down.build(&direction_seed(Direction::Down))?;
-    let damages = up.changes_bytes() || down.changes_bytes();
-    let whole_segments = !damages && !arguments.split;
-    let stages = [&up, &down].map(|pipeline| pipeline.stage_names().to_vec());
+    let built = assembled.link.build(&link_seed(seed))?;
+    let whole_segments = !built.changes_bytes() && !arguments.split;
+    let stages = Direction::BOTH.map(|direction| built.pipeline(direction).stage_names().to_vec());
 
     // Up to here nothing was made, and no thread was started: getting the rights of an ordinary user needs that.
     let registry = Registry::open()?;
@@ -87,12 +84,11 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let live = recorder.live();
     let mut emulator = Emulator::new(host, Recording::new(recorder, vec![info], wants_bytes), controls);
     // In the order of `way`.
-    emulator.add(Way { from: inside, pipeline: up, to: outside });
-    emulator.add(Way { from: outside, pipeline: down, to: inside });
+    emulator.add_link(built, [inside, outside]);
 
     notice.say(format_args!("link {}, seed {seed}, MTU {}", link.id(), assembled.mtu));
     for direction in Direction::BOTH {
-        notice.say(format_args!("  {direction:<4} {}", assembled.link.direction(direction)));
+        notice.say(format_args!("  {direction:<4} {}", assembled.link.described(direction)));
     }
     for note in link.notes() {
         notice.say(format_args!("  note: {note}"));
@@ -187,7 +183,7 @@ fn let_connections_close(inside: &Namespace, link: &LinkProfile) {
         thread::sleep(Duration::from_millis(5));
     }
     // The acknowledgement of the other side's FIN is the last of all.
-    let one_way = Duration::from_nanos(link.up.delay().as_nanos()) + Duration::from_millis(5);
+    let one_way = Duration::from_nanos(link.one_way(Direction::Up).as_nanos()) + Duration::from_millis(5);
     thread::sleep(one_way.min(given_up.saturating_duration_since(Instant::now())));
 }
 
@@ -200,8 +196,8 @@ fn stop(control: &Control, emulating: thread::JoinHandle<Emulated>) -> Emulated 
 /// What the recorder is told of the link.
 fn link_info(arguments: &LinkArguments, assembled: &Assembled, [up, down]: [Vec<String>; 2]) -> LinkInfo {
     let way = |direction, stages| WayInfo {
-        profile: assembled.link.direction(direction).to_string(),
-        bits_per_second: assembled.link.direction(direction).rate().map(BitRate::as_bits_per_second),
+        profile: assembled.link.described(direction),
+        bits_per_second: assembled.link.row(direction).rate().map(BitRate::as_bits_per_second),
         stages,
     };
     LinkInfo {

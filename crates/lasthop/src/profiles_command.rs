@@ -27,7 +27,7 @@ const fn kind(profile: &Profile) -> &'static str {
 fn directions(profile: &Profile) -> Vec<(&'static str, String)> {
     match &profile.content {
         Content::Link(link) => {
-            Direction::BOTH.map(|direction| (direction.name(), link.direction(direction).to_string())).into()
+            Direction::BOTH.map(|direction| (direction.name(), link.described(direction))).into()
         }
         Content::Loss(loss) => {
             loss.directions.iter().map(|direction| (direction.name(), loss.errors.to_string())).collect()

@@ -62,10 +62,13 @@ fn wrong_congestion_controls() {
 
 #[test]
 fn wrong_input_says_what_would_be_right() {
-    let cases: [&[&str]; 9] = [
+    let cases: [&[&str]; 12] = [
         &["link", "--profile", "umtss", "--", "true"],
         &["link", "--profile", "lite-4", "--", "true"],
         &["link", "--loss", "gsm", "--", "true"],
+        &["link", "--arq", "lapb", "--", "true"],
+        &["link", "--arq", "llp", "--", "true"],
+        &["link", "--profile", "gsm", "--arq", "rlp:delay=1s", "--", "true"],
         &["link", "--down", "rat=2mbit", "--", "true"],
         &["link", "--down", "rate=2", "--", "true"],
         &["link", "--up", "loss=150%", "--", "true"],

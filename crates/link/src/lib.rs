@@ -16,6 +16,7 @@ pub mod blocks;
 pub mod fate;
 pub mod filter;
 pub mod fit;
+mod hop_link;
 mod packet;
 mod pipeline;
 pub mod profile;
@@ -25,6 +26,7 @@ pub mod stage;
 pub mod units;
 
 pub use fate::{ChannelState, Effect, Loss, Mark};
+pub use hop_link::{Built, HopLink, LinkSink};
 pub use packet::{Packet, Sending};
 pub use pipeline::{Pipeline, Sink};
 pub use seed::{Direction, Seed, Stream};

@@ -32,6 +32,10 @@ pub struct Pipeline {
     out: Outbox,
     /// Packets between two stages; kept for its memory only.
     moving: Vec<Packet>,
+    /// Place of the stage that is a hop, if there is one.
+    hop: Option<usize>,
+    /// Packets that have come to the hop.
+    handed: Vec<Packet>,
 }
 
 struct Named {
@@ -51,14 +55,16 @@ impl Pipeline {
         let due = stages.iter().map(|(_, stage)| stage.due()).collect();
         let (names, stages): (Vec<_>, Vec<_>) = stages.into_iter().unzip();
         let stages = stages.into_iter().zip(0..).map(|(stage, id)| Named { id, stage }).collect();
-        let (onward, out, moving) = (Vec::new(), Outbox::default(), Vec::new());
-        let mut pipeline = Self { stages, names, due, onward, next_number: 0, out, moving };
+        let (onward, out, moving, handed) = (Vec::new(), Outbox::default(), Vec::new(), Vec::new());
+        let mut pipeline =
+            Self { stages, names, due, onward, next_number: 0, out, moving, hop: None, handed };
         pipeline.reckon();
         pipeline
     }
 
-    /// Reckons [`Pipeline::onward`], after stages have changed.
+    /// Reckons [`Pipeline::onward`] and [`Pipeline::hop`], after stages have changed.
     fn reckon(&mut self) {
+        self.hop = self.stages.iter().position(|named| named.stage.is_hop());
         self.onward.resize(self.stages.len(), Span::ZERO);
         let mut least = Span::ZERO;
         for (onward, named) in self.onward.iter_mut().zip(&self.stages).rev() {
@@ -135,11 +141,53 @@ impl Pipeline {
         self.settle(0, sink);
     }
 
+    /// Packets that have come to the hop and are not in it yet.
+    pub(crate) fn take_handed(&mut self) -> Vec<Packet> {
+        std::mem::take(&mut self.handed)
+    }
+
+    /// Packets that the hop still had: [`Pipeline::finish`] ends their way.
+    pub(crate) fn give_back(&mut self, packets: Vec<Packet>) {
+        self.handed.extend(packets);
+    }
+
+    /// What has left the hop goes on from there.
+    pub(crate) fn emerge(&mut self, out: &mut Outbox, sink: &mut impl Sink) {
+        if let Some(hop) = self.hop {
+            std::mem::swap(&mut self.out, out);
+            self.settle(hop, sink);
+        }
+    }
+
+    /// The hop takes one more packet from the stages above it.
+    pub(crate) fn release(&mut self, now: Time) {
+        for place in 0..self.hop.unwrap_or_default() {
+            self.stages[place].stage.release(now);
+            self.due[place] = self.stages[place].stage.due();
+        }
+    }
+
+    /// The least time from the hop's end to the link's.
+    pub(crate) fn behind_hop(&self) -> Span {
+        self.hop.map_or(Span::ZERO, |hop| self.onward[hop])
+    }
+
+    /// As [`Pipeline::advance`], for the stages behind the hop only.
+    pub(crate) fn advance_behind_hop(&mut self, now: Time, sink: &mut impl Sink) {
+        self.advance_from(self.hop.map_or(0, |hop| hop + 1), now, sink);
+    }
+
     /// Lets everything happen that is due until `now`, that instant included.
     pub fn advance(&mut self, now: Time, sink: &mut impl Sink) {
+        self.advance_from(0, now, sink);
+    }
+
+    /// The same, for the stages from this place on.
+    #[inline]
+    fn advance_from(&mut self, first: usize, now: Time, sink: &mut impl Sink) {
         loop {
             let mut next = (Time::NEVER, 0);
-            for (place, &due) in self.due.iter().enumerate() {
+            for (place, &due) in self.due.iter().enumerate().skip(first) {
                 // `<=`: of two stages that are due together the later one in the row goes first.
                 if due <= next.0 {
                     next = (due, place);
@@ -231,6 +279,9 @@ impl Pipeline {
         self.advance(now, sink);
         for (place, named) in self.stages.iter_mut().enumerate() {
             named.stage.clear(&mut self.moving);
+            if self.hop == Some(place) {
+                self.moving.append(&mut self.handed);
+            }
             self.due[place] = named.stage.due();
             for mut packet in self.moving.drain(..) {
                 packet.at = now;
@@ -262,6 +313,10 @@ impl Pipeline {
                 for packet in self.out.passed.drain(..) {
                     sink.delivered(packet);
                 }
+                return;
+            }
+            if self.hop == Some(place) {
+                self.handed.append(&mut self.out.passed);
                 return;
             }
             std::mem::swap(&mut self.moving, &mut self.out.passed);

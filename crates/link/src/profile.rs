@@ -12,11 +12,14 @@ mod parameters;
 pub use builtin::builtin;
 pub use parameters::{HELP as PARAMETERS, ParameterError, Parameters, Resolve};
 
-use crate::seed::Direction;
-use crate::spec::{DirectionSpec, StageSpec};
+use crate::arq::{ArqError, ArqSpec};
+use crate::hop_link::{Built, HopLink};
+use crate::pipeline::Pipeline;
+use crate::seed::{Direction, Seed};
+use crate::spec::{BuildError, DirectionSpec, StageSpec};
 use crate::stage::errors::ErrorSpec;
 use crate::stage::spec::{Read, SpecError};
-use crate::units::{BitRate, ByteCount, Probability};
+use crate::units::{BitRate, ByteCount, Probability, Span, Time};
 use serde::Deserialize;
 
 /// A profile, as it stands in its file.
@@ -50,6 +53,8 @@ pub enum Content {
 pub struct LinkProfile {
     /// Maximum transmission unit in bytes, where the source has one.
     pub mtu: Option<u16>,
+    /// A link layer with retransmissions over both directions, their errors beneath it.
+    pub arq: Option<ArqSpec>,
     /// From the wireless host to the network.
     pub up: DirectionSpec,
     /// From the network to the wireless host.
@@ -145,9 +150,87 @@ impl LinkProfile {
     #[must_use]
     pub fn bandwidth_delay_product(&self) -> ByteCount {
         let unlimited = BitRate::from_bits_per_second(10_000_000_000);
-        let rates = [&self.up, &self.down].map(|direction| direction.rate().or(unlimited));
-        let delay = self.up.delay() + self.down.delay();
+        let rates = Direction::BOTH.map(|direction| self.row(direction).rate().or(unlimited));
+        let delay = self.one_way(Direction::Up) + self.one_way(Direction::Down);
         rates.into_iter().flatten().max().map_or(ByteCount::default(), |fastest| fastest.bytes_in(delay))
+    }
+
+    /// Puts a link layer over both directions, as `lasthop link --arq` takes it; `none` takes away that of a profile.
+    ///
+    /// # Errors
+    /// If there is none such.
+    pub fn set_arq(&mut self, text: &str) -> Result<(), ArqError> {
+        self.arq = if text.trim() == "none" { None } else { Some(text.parse()?) };
+        Ok(())
+    }
+
+    /// One of the directions as it runs: with its link layer, and without what is beneath that. As it is written where that cannot be built.
+    #[must_use]
+    pub fn row(&self, direction: Direction) -> DirectionSpec {
+        let rows = self.arq.and_then(|arq| arq.rows(&self.up, &self.down).ok());
+        match (rows, direction) {
+            (None, _) => self.direction(direction).clone(),
+            (Some(rows), Direction::Up) => rows.up,
+            (Some(rows), Direction::Down) => rows.down,
+        }
+    }
+
+    /// A direction for people: its row, and what is on the air beneath a link layer.
+    #[must_use]
+    pub fn described(&self, direction: Direction) -> String {
+        let row = self.row(direction).to_string();
+        let Some(arq) = self.arq else { return row };
+        let own = self.direction(direction);
+        let delay = if let ArqSpec::Llp(_) = arq { own.find("delay") } else { None };
+        let air: Vec<_> =
+            [delay, own.find("errors")].into_iter().flatten().map(ToString::to_string).collect();
+        if air.is_empty() { row } else { format!("{row}; on the air: {}", air.join(", ")) }
+    }
+
+    /// The mean time that a small packet takes in one direction behind the queue, as far as the parameters say it.
+    #[must_use]
+    pub fn one_way(&self, direction: Direction) -> Span {
+        let circuit = match self.arq {
+            Some(ArqSpec::Rlp(rlp)) => rlp.least_way(),
+            Some(ArqSpec::Llp(_)) | None => Span::ZERO,
+        };
+        self.direction(direction).delay() + circuit
+    }
+
+    /// Builds both directions. `seed` is that of the link.
+    ///
+    /// # Errors
+    /// If a stage cannot be built, or the link layer cannot run over this link.
+    pub fn build(&self, seed: &Seed) -> Result<Built, BuildError> {
+        if let Some(arq) = &self.arq {
+            let rows = arq.rows(&self.up, &self.down)?;
+            return HopLink::new(&rows, seed).map(|link| Built::Joined(Box::new(link)));
+        }
+        let build = |direction| self.direction(direction).build(&seed.direction(direction));
+        Ok(Built::Apart(Box::new([build(Direction::Up)?, build(Direction::Down)?])))
+    }
+
+    /// Changes one direction of a running link from what `self` says to what `next` says. `seed` is that of the direction.
+    ///
+    /// # Errors
+    /// As [`DirectionSpec::change_into`]; and if a link layer or what is beneath it would change.
+    pub fn change_into(
+        &self,
+        next: &Self,
+        direction: Direction,
+        pipeline: &mut Pipeline,
+        seed: &Seed,
+        now: Time,
+    ) -> Result<(), String> {
+        if let (Some(was), Some(arq)) = (self.arq, next.arq) {
+            let said = |error: BuildError| error.to_string();
+            let is = arq.rows(&next.up, &next.down).map_err(said)?.hop;
+            if was.rows(&self.up, &self.down).map_err(said)?.hop != is || was != arq {
+                let why = "rate, delay and errors beneath a link layer stay as they are while the link runs: start another link";
+                return Err(why.to_owned());
+            }
+        }
+        self.row(direction).change_into(&next.row(direction), pipeline, seed, now)
     }
 
     /// Puts a loss profile into the directions that it names.

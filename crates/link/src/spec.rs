@@ -1,5 +1,6 @@
 //! A direction of a link as data: which stages, in which order, with which parameters.
 
+use crate::arq::ArqSpec;
 use crate::pipeline::Pipeline;
 use crate::seed::Seed;
 use crate::stage::Stage;
@@ -8,6 +9,7 @@ use crate::stage::delay::{Delay, DelaySpec};
 use crate::stage::duplicate::{Duplicate, DuplicateSpec};
 use crate::stage::errors::{ErrorSpec, Errors};
 use crate::stage::hiccup::{Hiccup, HiccupSpec};
+use crate::stage::hop_place::HopPlace;
 use crate::stage::outage::{Outage, OutageSpec};
 use crate::stage::spec::{Read, SpecError};
 use crate::units::{BitRate, Span, Time};
@@ -28,6 +30,8 @@ pub enum StageSpec {
     Delay(DelaySpec),
     /// Transient holds and re-ordering.
     Hiccup(HiccupSpec),
+    /// The place of a link layer of both directions; only in rows of [`ArqSpec::rows`].
+    Arq(ArqSpec),
 }
 
 /// Every kind of stage, in their usual order.
@@ -61,6 +65,7 @@ impl StageSpec {
             Self::Duplicate(_) => "duplicate",
             Self::Delay(_) => "delay",
             Self::Hiccup(_) => "hiccup",
+            Self::Arq(_) => "arq",
         }
     }
 
@@ -79,6 +84,7 @@ impl StageSpec {
             Self::Duplicate(spec) => Box::new(Duplicate::new(spec, seed.stream())),
             Self::Delay(spec) => Box::new(Delay::new(spec, seed).map_err(said)?),
             Self::Hiccup(spec) => Box::new(Hiccup::new(spec, seed).map_err(said)?),
+            Self::Arq(spec) => Box::new(HopPlace(spec)),
         })
     }
 }
@@ -131,7 +137,8 @@ impl DirectionSpec {
                 StageSpec::Bottleneck(spec) => spec.load(read)?,
                 StageSpec::Errors(spec) => spec.load(read)?,
                 StageSpec::Delay(spec) => spec.load(read)?,
-                StageSpec::Outage(_) | StageSpec::Duplicate(_) | StageSpec::Hiccup(_) => {}
+                StageSpec::Outage(_) | StageSpec::Duplicate(_) | StageSpec::Hiccup(_) | StageSpec::Arq(_) => {
+                }
             }
         }
         Ok(())
@@ -141,7 +148,10 @@ impl DirectionSpec {
     #[must_use]
     pub fn rate(&self) -> Option<BitRate> {
         match self.find("bottleneck") {
-            Some(StageSpec::Bottleneck(BottleneckSpec { rate: RateSpec::Constant(rate), .. })) => Some(*rate),
+            Some(StageSpec::Bottleneck(BottleneckSpec {
+                rate: RateSpec::Constant(rate) | RateSpec::LinkLayer(rate),
+                ..
+            })) => Some(*rate),
             _ => None,
         }
     }
@@ -249,6 +259,7 @@ impl fmt::Display for StageSpec {
             Self::Duplicate(spec) => write!(f, "{}", spec.probability),
             Self::Delay(spec) => spec.fmt(f),
             Self::Hiccup(spec) => spec.fmt(f),
+            Self::Arq(spec) => spec.fmt(f),
         }
     }
 }

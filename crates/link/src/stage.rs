@@ -16,6 +16,7 @@ pub mod delay;
 pub mod duplicate;
 pub mod errors;
 pub mod hiccup;
+pub mod hop_place;
 pub mod outage;
 pub mod spec;
 
@@ -45,6 +46,16 @@ pub trait Stage: Send {
     /// always true. Whoever waits for a packet behind this stage need not look earlier ([`crate::Pipeline::wake`]).
     fn least_delay(&self) -> Span {
         Span::ZERO
+    }
+
+    /// The link layer below takes one more packet: for a queue above one ([`crate::HopLink`]), which may have something due at once then.
+    fn release(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// Whether this is the place of a hop with a link layer of its own: packets that come here go to whoever owns the pipeline.
+    fn is_hop(&self) -> bool {
+        false
     }
 
     /// Gives up every packet inside, in no particular order, because the run ended.

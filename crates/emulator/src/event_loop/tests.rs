@@ -3,6 +3,8 @@
 use super::*;
 use crate::control::control;
 use crate::simulated::Simulated;
+use link::Seed;
+use link::profile::LinkProfile;
 use link::stage::{Outbox, Stage};
 use link::units::Span;
 use link::{Effect, Loss};
@@ -118,6 +120,43 @@ fn the_loop_does_not_wake_up_for_what_happens_between_two_stages() {
         |ending: &Ending<Simulated, Seen>| ending.driver.sent.iter().map(|sent| sent.0).collect::<Vec<_>>();
     assert_eq!((sent(&unknown), sent(&promised)), (vec![at(60_100)], vec![at(60_100)]));
     assert_eq!(promised.punctuality.worst(), Span::ZERO);
+}
+
+/// A link with RLP and nothing to carry exchanges frames every 20 ms, and nobody wakes up for it: what was due is done when a packet comes, with
+/// the times at which it was due. Both directions depend on each other: without the acknowledgements of the other one a window of one frame
+/// would stop after its first.
+#[test]
+fn both_directions_of_a_link_with_a_link_layer() {
+    let hour = 3_600_000_000;
+    let script = vec![(at(100), PortId(1), frame(1)), (at(hour + 100), PortId(1), frame(2))];
+    let run = |late: Span| {
+        let (_control, controls) = control().expect("an eventfd");
+        let world = Simulated::new(script.clone()).late_by(late);
+        let mut emulator = Emulator::new(world, Seen::default(), controls);
+        let arq = Some("rlp:window=1".parse().expect("a link layer"));
+        let link = LinkProfile { arq, ..LinkProfile::default() };
+        let link = link.build(&Seed::campaign(1)).expect("a link");
+        assert_eq!(emulator.add_link(link, [PortId(0), PortId(1)]), [WayId(0), WayId(1)]);
+        emulator.run().expect("the simulated world has no errors")
+    };
+    let ending = run(Span::ZERO);
+    let sent: Vec<_> =
+        ending.driver.sent.iter().map(|(time, port, f)| (*time, port.0, f.head()[0])).collect();
+    assert_eq!(sent.iter().map(|(_, port, content)| (*port, *content)).collect::<Vec<_>>(), [(0, 1), (0, 2)]);
+    // The hour is a whole number of blocks: the second packet takes the times of one that comes to a connection that is up.
+    let taken = sent[1].0.since(at(hour + 100));
+    assert!((Span::from_millis(140)..Span::from_secs(2)).contains(&taken), "{taken}");
+    assert!(ending.driver.waits < 400, "{} waits: it wakes up while idle", ending.driver.waits);
+    assert_eq!(ending.punctuality.worst(), Span::ZERO);
+    let counted: Vec<_> = ending.counted.iter().map(|(way, counted)| (way.0, counted.first)).collect();
+    assert_eq!((counted[0], counted[1].0), ((0, 0), 1));
+    assert!(counted[1].1 >= 4, "two packets of 40 octets: {counted:?}");
+    // A late machine makes packets late, and no logical time.
+    let late = run(Span::from_micros(300));
+    let logical = |ending: &Ending<Simulated, Seen>| {
+        ending.observer.ended.iter().map(|(way, packet)| (*way, packet.number, packet.at)).collect::<Vec<_>>()
+    };
+    assert_eq!(logical(&late), logical(&ending));
 }
 
 #[test]

@@ -144,6 +144,8 @@ pub struct LinkFile {
     pub up: Option<Text>,
     /// Parameters of the direction from the second node to the first.
     pub down: Option<Text>,
+    /// Link layer with retransmissions over both directions, as of `lasthop link --arq`: `rlp`, `llp`, with parameters behind a colon, or `none`.
+    pub arq: Option<Text>,
     /// Maximum transmission unit in bytes.
     pub mtu: Option<Text>,
 }

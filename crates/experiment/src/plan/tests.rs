@@ -113,6 +113,33 @@ fn a_node_accepts_damage_as_it_says_or_as_the_scenario_does() {
 }
 
 #[test]
+fn a_link_layer_with_retransmissions() {
+    let link = |rest: &str| {
+        let text = format!(
+            "[scenario]\n[[scenario.links]]\nbetween = [\"mobile\", \"server\"]\n{rest}\n[[workloads]]\nname = \"w\"\nkind = \"bulk\"\nfrom = \"server\"\nto = \"mobile\"\nbytes = \"1kB\"\n"
+        );
+        Plan::parse("plan.toml", &text)
+    };
+    let arq = |rest: &str| {
+        let plan = link(rest).unwrap_or_else(|error| panic!("{error}"));
+        plan.experiment(&plan.cells()[0], 0, 0).unwrap().scenario.links[0].profile.arq
+    };
+    assert_eq!(arq("arq = \"rlp:n2=3\""), Some("rlp:n2=3".parse().expect("a link layer")));
+    assert_eq!(arq("profile = \"gsm-rlp\""), Some("rlp".parse().expect("a link layer")));
+    assert_eq!(arq("profile = \"gsm-rlp\"\narq = \"none\""), None);
+    let wrong = |rest: &str| link(rest).map(|_| ()).expect_err("it cannot be had").to_string();
+    assert!(
+        wrong("arq = \"lapb\"").contains("`lapb` is no link layer: say rlp["),
+        "{}",
+        wrong("arq = \"lapb\"")
+    );
+    let timer = wrong("arq = \"rlp:delay=1s\"");
+    assert!(timer.contains("make T1 longer"), "{timer}");
+    let without_rate = wrong("arq = \"llp\"");
+    assert!(without_rate.contains("LLP runs at the link's rate"), "{without_rate}");
+}
+
+#[test]
 fn only_some_cells() {
     let plan = plan(PLAN);
     let numbers = |only: &[&str]| {

@@ -7,9 +7,9 @@ use crate::scenario::{Link, Scenario};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
 use emulator::host::Host;
 use emulator::kernel::{Port, Segments};
-use emulator::{Controls, Emulator, Way};
+use emulator::{Controls, Emulator};
 use link::units::{BitRate, ByteCount};
-use link::{Direction, Pipeline, Seed};
+use link::{Built, Direction, Seed};
 use netlab::mesh::{Hop, LinkOptions, Mesh, NodeOptions};
 use netlab::offload::{self, Offloads};
 use netlab::sysctl;
@@ -19,10 +19,9 @@ use packet::Layer;
 /// Packets that wait in a device for the emulator; so many that what is lost is lost by the model.
 const DEVICE_QUEUE: u32 = 10_000;
 
-/// Up and down of a link.
+/// Both directions of a link.
 pub struct Pipelines {
-    up: Pipeline,
-    down: Pipeline,
+    built: Built,
     whole_segments: bool,
 }
 
@@ -30,16 +29,12 @@ pub struct Pipelines {
 pub fn pipelines(scenario: &Scenario, seed: &Seed) -> Result<Vec<Pipelines>, String> {
     let cut = scenario.nodes.iter().any(|node| node.stack.cuts_segments());
     let build = |link: &Link| {
-        let seed = seed.link(&link.name);
-        let build = |direction| {
-            let spec = link.profile.direction(direction);
-            spec.build(&seed.direction(direction)).map_err(|error| format!("link `{}`: {error}", link.name))
-        };
-        let (up, down) = (build(Direction::Up)?, build(Direction::Down)?);
+        let built = link.profile.build(&seed.link(&link.name));
+        let built = built.map_err(|error| format!("link `{}`: {error}", link.name))?;
         // Who judges damaged segments wants each by itself, with a complete checksum.
         let judged = link.between.iter().any(|&end| scenario.accepts(end));
-        let whole_segments = !(cut || judged || up.changes_bytes() || down.changes_bytes());
-        Ok(Pipelines { up, down, whole_segments })
+        let whole_segments = !(cut || judged || built.changes_bytes());
+        Ok(Pipelines { built, whole_segments })
     };
     scenario.links.iter().map(build).collect()
 }
@@ -110,18 +105,18 @@ pub fn recording(
 ) -> Result<Recording, String> {
     let links = experiment.scenario.links.iter().zip(pipelines).enumerate();
     let links = links.map(|(place, (link, pipelines))| {
-        let way = |direction, pipeline: &Pipeline| WayInfo {
-            profile: link.profile.direction(direction).to_string(),
-            bits_per_second: link.profile.direction(direction).rate().map(BitRate::as_bits_per_second),
-            stages: pipeline.stage_names().to_vec(),
+        let way = |direction| WayInfo {
+            profile: link.profile.described(direction),
+            bits_per_second: link.profile.row(direction).rate().map(BitRate::as_bits_per_second),
+            stages: pipelines.built.pipeline(direction).stage_names().to_vec(),
         };
         LinkInfo {
             id: LinkId(place as u16),
             name: link.name.clone(),
             layer: Layer::Ip.into(),
             mtu: link.mtu.into(),
-            up: way(Direction::Up, &pipelines.up),
-            down: way(Direction::Down, &pipelines.down),
+            up: way(Direction::Up),
+            down: way(Direction::Down),
         }
     });
     let started = WallTime::from_nanos(started);
@@ -156,12 +151,11 @@ pub fn connect(
             host.add(port).map_err(|error| error.to_string())
         };
         let (first, second) = (port(&ends[0])?, port(&ends[1])?);
-        ways.push(Way { from: first, pipeline: pipelines.up, to: second });
-        ways.push(Way { from: second, pipeline: pipelines.down, to: first });
+        ways.push((pipelines.built, [first, second]));
     }
     let mut emulator = Emulator::new(host, recording, controls);
-    for way in ways {
-        emulator.add(way);
+    for (link, ports) in ways {
+        emulator.add_link(link, ports);
     }
     Ok(emulator)
 }

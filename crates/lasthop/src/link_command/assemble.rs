@@ -3,8 +3,8 @@
 use super::Failure;
 use crate::arguments::LinkArguments;
 use experiment::catalogue::Catalogue;
-use link::Direction;
 use link::profile::{LinkProfile, Parameters};
+use link::{Direction, Seed};
 
 /// MTU of a link whose profile names none.
 const USUAL_MTU: u16 = 1500;
@@ -45,6 +45,13 @@ pub fn assemble(arguments: &LinkArguments) -> Result<Assembled, Failure> {
                 .apply(link.direction_mut(direction), &mut catalogue)
                 .map_err(|error| format!("{option}: {error}"))?;
         }
+    }
+    if let Some(text) = &arguments.arq {
+        link.set_arq(text).map_err(|error| format!("--arq: {error}"))?;
+    }
+    if link.arq.is_some() {
+        // What cannot be beneath a link layer is said here, not by a guest.
+        link.build(&Seed::campaign(0))?;
     }
     let mtu = arguments.mtu.or(link.mtu).unwrap_or(USUAL_MTU);
     let name = if names.is_empty() { "link".to_owned() } else { names.join("+") };

@@ -62,8 +62,8 @@ impl Remote {
             pid: std::process::id(),
             command: self.command.clone(),
             seconds: self.started.elapsed().as_secs(),
-            up: link.up.to_string(),
-            down: link.down.to_string(),
+            up: link.described(Direction::Up),
+            down: link.described(Direction::Down),
             packets: (up.0, down.0),
             lost: (up.1, down.1),
         })
@@ -81,23 +81,23 @@ impl Remote {
         let mut link = self.link.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut now = Vec::new();
         for &direction in directions {
-            let mut changed = link.direction(direction).clone();
-            parameters.apply(&mut changed, &mut Catalogue::default()).map_err(|error| error.to_string())?;
-            let former = link.direction(direction).clone();
+            let (former, mut next) = (link.clone(), link.clone());
+            let changed = next.direction_mut(direction);
+            parameters.apply(changed, &mut Catalogue::default()).map_err(|error| error.to_string())?;
+            let shown = next.described(direction);
             let seed = link_seed(self.seed).direction(direction);
-            let (next, commands) = (changed.clone(), parameters.commands());
+            let (changed, commands) = (next.clone(), parameters.commands());
             let done = self.control.visit(way(direction), move |pipeline, now| {
-                former.change_into(&next, pipeline, &seed, now)?;
+                former.change_into(&changed, direction, pipeline, &seed, now)?;
                 for (stage, command) in commands {
                     pipeline.obey(stage, command, now)?;
                 }
                 Ok::<_, String>(())
             });
             done.ok_or("the link has ended")??;
-            self.control
-                .tell(Command::Note(format!("{direction} changed ({parameters_as_given}): {changed}")));
-            now.push((direction.to_string(), changed.to_string()));
-            *link.direction_mut(direction) = changed;
+            self.control.tell(Command::Note(format!("{direction} changed ({parameters_as_given}): {shown}")));
+            now.push((direction.to_string(), shown));
+            *link = next;
         }
         Ok(now)
     }

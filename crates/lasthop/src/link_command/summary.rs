@@ -8,6 +8,7 @@ use emulator::Ending;
 use emulator::host::Host;
 use emulator::punctuality::{Overload, Punctuality};
 use experiment::recording::{Recording, overload};
+use link::arq::hop::Counters;
 use link::units::{BitRate, Span};
 use serde_json::{Value, json};
 use std::fs;
@@ -20,23 +21,32 @@ pub struct Outcome {
     punctuality: Punctuality,
     overload: Vec<Overload>,
     refused: Option<String>,
+    /// Of link layers, up and down.
+    counted: Vec<Counters>,
 }
 
 impl Outcome {
     /// Closes the recorder and judges the run.
     pub fn new(ended: Ending<Host, Recording>, dropped: u64, seed: u64) -> Result<Self, Failure> {
-        let Ending { driver, observer, punctuality, refused, at } = ended;
+        let Ending { driver, observer, punctuality, refused, counted, at } = ended;
         let recorded = observer.into_recorder().close(capture::Time::from_nanos(at.as_nanos()))?;
         let overload = overload(&punctuality, dropped + driver.unusable(), recorded.stalls);
         let refused =
             refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}"));
-        Ok(Self { seed, seconds: at.as_secs_f64(), recorded, punctuality, overload, refused })
+        let counted = counted.into_iter().map(|(_, counted)| counted).collect();
+        Ok(Self { seed, seconds: at.as_secs_f64(), recorded, punctuality, overload, refused, counted })
     }
 
     /// Says and writes what is to be said and written.
     pub fn report(&self, notice: Notice, arguments: &LinkArguments, id: &str) -> Result<(), Failure> {
         for direction in Direction::BOTH {
             notice.say(format_args!("{direction:<4} {}", self.line(direction)));
+        }
+        for (direction, counted) in Direction::BOTH.into_iter().zip(&self.counted) {
+            let Counters { first, again, erased, rejects, resets } = counted;
+            notice.say(format_args!(
+                "{direction:<4} link layer: {first} frames, {again} sent again, {erased} erased on the air, {rejects} asked for, {resets} resets"
+            ));
         }
         if let Some(captured) = self.recorded.capture.as_ref().and_then(|captured| captured.path.as_ref()) {
             notice.say(format_args!("capture: {}", captured.display()));
@@ -127,7 +137,15 @@ impl Outcome {
                 "waiting_mean_ns": counters.waiting.mean().map(capture::Span::as_nanos),
             })
         };
-        json!({
+        let link_layer = |place: usize| {
+            self.counted.get(place).map(|counted| {
+                let Counters { first, again, erased, rejects, resets } = counted;
+                json!({
+                    "frames": first, "again": again, "erased": erased, "rejects": rejects, "resets": resets,
+                })
+            })
+        };
+        let mut object = json!({
             "link": id,
             "seed": self.seed,
             "seconds": self.seconds,
@@ -140,6 +158,13 @@ impl Outcome {
                 "p99": self.punctuality.quantile(0.99).as_nanos(),
                 "worst": self.punctuality.worst().as_nanos(),
             },
-        })
+        });
+        // Links without a link layer have what they always had.
+        for (place, direction) in ["up", "down"].into_iter().enumerate() {
+            if let Some(counted) = link_layer(place) {
+                object[direction]["link_layer"] = counted;
+            }
+        }
+        object
     }
 }

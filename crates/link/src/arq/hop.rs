@@ -19,7 +19,7 @@ mod rlp_hop;
 #[cfg(test)]
 mod tests;
 
-use super::record::Record;
+use super::record::{Kind, Record, Way};
 use super::{Persistency, Then, rlp};
 use crate::fate::Loss;
 use crate::packet::Packet;
@@ -81,8 +81,10 @@ pub struct LlpHopSpec {
     pub rate_up: BitRate,
     /// Rate down.
     pub rate_down: BitRate,
-    /// One-way propagation delay.
-    pub delay: Span,
+    /// Propagation delay up.
+    pub delay_up: Span,
+    /// Propagation delay down.
+    pub delay_down: Span,
     /// Most frames outstanding, at most 32 (Table 10.3: 32).
     pub window: u16,
     /// When to stop, and how (Table 8.2: 255 retransmissions).
@@ -94,7 +96,7 @@ impl LlpHopSpec {
     #[must_use]
     pub const fn thesis(rate_up: BitRate, rate_down: BitRate, delay: Span) -> Self {
         let persistency = Persistency { retransmissions: Some(255), then: Then::Disconnect };
-        Self { rate_up, rate_down, delay, window: 32, persistency }
+        Self { rate_up, rate_down, delay_up: delay, delay_down: delay, window: 32, persistency }
     }
 }
 
@@ -154,12 +156,42 @@ pub struct EndRecord {
     pub record: Record,
 }
 
+/// What an end has sent, and what did not arrive of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Numbered frames that were sent for the first time.
+    pub first: u64,
+    /// Numbered frames that were sent again.
+    pub again: u64,
+    /// Blocks or frames of any kind that the other end could not decode.
+    pub erased: u64,
+    /// How often this end asked for frames again (SREJ, REJ, NAK).
+    pub rejects: u64,
+    /// Resets of the link that this end began.
+    pub resets: u64,
+}
+
+impl Counters {
+    fn count(&mut self, record: &Record) {
+        let Record { way, kind, .. } = record;
+        match (way, kind) {
+            (Way::Sent, Kind::First) => self.first += 1,
+            (Way::Sent, Kind::Again) => self.again += 1,
+            (Way::Sent, Kind::SelectiveReject | Kind::Reject) => self.rejects += 1,
+            (Way::Sent, Kind::Reset) => self.resets += 1,
+            _ => {}
+        }
+    }
+}
+
 /// The hop; see the [module](self).
 #[derive(Debug)]
 pub struct Hop {
     machine: Machine,
     /// What the ends have noted, if anybody wants to know.
     records: Option<Vec<EndRecord>>,
+    /// Of each end.
+    counted: [Counters; 2],
 }
 
 #[derive(Debug)]
@@ -172,10 +204,14 @@ enum Machine {
 struct Exit<'a> {
     out: &'a mut Outboxes,
     records: &'a mut Option<Vec<EndRecord>>,
+    counted: &'a mut [Counters; 2],
 }
 
 impl Exit<'_> {
     fn records(&mut self, end: Direction, records: Vec<Record>) {
+        for record in &records {
+            self.counted[end as usize].count(record);
+        }
         if let Some(all) = self.records {
             all.extend(records.into_iter().map(|record| EndRecord { end, record }));
         }
@@ -191,7 +227,7 @@ impl Hop {
             Protocol::Rlp(spec) => Machine::Rlp(Box::new(rlp_hop::RlpHop::new(spec, air)?)),
             Protocol::Llp(spec) => Machine::Llp(Box::new(llp_hop::LlpHop::new(spec, air)?)),
         };
-        Ok(Self { machine, records: monitor.then(Vec::new) })
+        Ok(Self { machine, records: monitor.then(Vec::new), counted: Default::default() })
     }
 
     /// Whether a packet of this direction should be accepted now: no other one waits inside that was not begun.
@@ -205,7 +241,7 @@ impl Hop {
 
     /// A packet comes to the hop at `packet.at`.
     pub fn accept(&mut self, direction: Direction, packet: Packet, out: &mut Outboxes) {
-        let mut exit = Exit { out, records: &mut self.records };
+        let mut exit = Exit { out, records: &mut self.records, counted: &mut self.counted };
         match &mut self.machine {
             Machine::Rlp(hop) => hop.accept(direction, packet),
             Machine::Llp(hop) => hop.accept(direction, packet, &mut exit),
@@ -223,7 +259,7 @@ impl Hop {
 
     /// Does what is due at `now`, which is what [`Hop::due`] gave.
     pub fn advance(&mut self, now: Time, out: &mut Outboxes) {
-        let mut exit = Exit { out, records: &mut self.records };
+        let mut exit = Exit { out, records: &mut self.records, counted: &mut self.counted };
         match &mut self.machine {
             Machine::Rlp(hop) => hop.advance(now, &mut exit),
             Machine::Llp(hop) => hop.advance(now, &mut exit),
@@ -246,6 +282,16 @@ impl Hop {
             Machine::Rlp(hop) => hop.stalls(direction),
             Machine::Llp(_) => 0,
         }
+    }
+
+    /// What was sent in this direction so far.
+    #[must_use]
+    pub fn counters(&self, direction: Direction) -> Counters {
+        let erased = match &self.machine {
+            Machine::Rlp(hop) => hop.erased(direction),
+            Machine::Llp(hop) => hop.erased(direction),
+        };
+        Counters { erased, ..self.counted[direction as usize] }
     }
 
     /// Gives up every packet inside, because the run ended: those that go up, then those that go down.

@@ -9,7 +9,7 @@ macro_rules! profiles {
 }
 
 profiles! {
-    "geo" "gsm" "lite-0" "lite-1" "lite-2" "lite-3" "lite-4" "lite-5" "lite-6" "lora" "lossy-wifi" "lte" "ltcp" "ltcp-lossy"
+    "geo" "gsm" "gsm-rlp" "lite-0" "lite-1" "lite-2" "lite-3" "lite-4" "lite-5" "lite-6" "lora" "lossy-wifi" "lte" "ltcp" "ltcp-lossy"
     "starlink" "umts" "wifi-b"
 }
 

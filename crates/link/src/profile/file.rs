@@ -1,6 +1,7 @@
 //! The TOML of a profile.
 
 use super::{Claim, Content, LinkProfile, LossProfile, Profile};
+use crate::arq::ArqSpec;
 use crate::seed::Direction;
 use crate::spec::{DirectionSpec, StageSpec};
 use crate::stage::bottleneck::{BottleneckSpec, Counted, QueueSpec, RateSpec};
@@ -33,6 +34,7 @@ struct LinkFile {
     source: String,
     note: Option<String>,
     mtu: Option<u16>,
+    arq: Option<ArqSpec>,
     #[serde(default)]
     up: DirectionFile,
     #[serde(default)]
@@ -101,9 +103,9 @@ pub(super) fn parse(name: &str, text: &str) -> Result<Profile, String> {
     };
     match read::<Kind>(text)?.kind {
         KindName::Link => {
-            let LinkFile { title, source, note, mtu, up, down, claims, .. } = read(text)?;
+            let LinkFile { title, source, note, mtu, arq, up, down, claims, .. } = read(text)?;
             let (title, source) = (said("title", title)?, said("source", source)?);
-            let link = LinkProfile { mtu, up: up.into_spec("up")?, down: down.into_spec("down")? };
+            let link = LinkProfile { mtu, arq, up: up.into_spec("up")?, down: down.into_spec("down")? };
             Ok(Profile { name, title, source, note, claims, content: Content::Link(link) })
         }
         KindName::Loss => {

@@ -367,6 +367,13 @@ impl Stage for Bottleneck {
         self.due = self.next_due(now);
     }
 
+    fn release(&mut self, now: Time) {
+        if let Limiter::LinkLayer { open, .. } = &mut self.limiter {
+            *open = true;
+            self.due = self.next_due(now);
+        }
+    }
+
     fn clear(&mut self, out: &mut Vec<Packet>) {
         out.extend(self.serving.take());
         out.extend(self.backlog.drain());

@@ -9,6 +9,7 @@ use crate::plan::file::{LinkFile, NodeFile, ScenarioFile};
 use crate::plan::text::{Text, is_name};
 use crate::scenario::{Link, MOST_NODES, Node, Scenario};
 use crate::stack::{Generation, Stack};
+use link::Seed;
 use link::profile::{LinkProfile, Parameters};
 use std::collections::BTreeMap;
 
@@ -167,6 +168,16 @@ fn build_link(
         parameters
             .apply(direction, &mut catalogue.clone())
             .map_err(|error| fields.wrong(text, error.to_string()))?;
+    }
+    if let Some(text) = &file.arq {
+        let arq = fields.text(text)?;
+        profile.set_arq(&arq).map_err(|error| fields.wrong(text, error.to_string()))?;
+    }
+    // What cannot be beneath a link layer is said of the line that is to blame.
+    if let Some(text) = file.arq.as_ref().or(file.profile.as_ref())
+        && profile.arq.is_some()
+    {
+        profile.build(&Seed::campaign(0)).map_err(|error| fields.wrong(text, error.to_string()))?;
     }
     if titles.is_empty() {
         titles.push(name.clone());

@@ -17,6 +17,8 @@ pub(super) struct Air {
     errors: Option<Errors>,
     /// Blocks or frames that were sent.
     blocks: u64,
+    /// Those of them that were hit.
+    erased: u64,
     /// Packets inside, with their numbers in this hop, in their order.
     packets: VecDeque<(u64, Packet)>,
     next_number: u64,
@@ -28,7 +30,13 @@ impl Air {
         let air = |direction: Direction, errors: &Option<_>| {
             let seed = seed.direction(direction).stage("errors");
             let errors = errors.clone().map(|errors| Errors::new(errors, &seed)).transpose()?;
-            Ok::<_, SpecError>(Self { errors, blocks: 0, packets: VecDeque::new(), next_number: 0 })
+            Ok::<_, SpecError>(Self {
+                errors,
+                blocks: 0,
+                erased: 0,
+                packets: VecDeque::new(),
+                next_number: 0,
+            })
         };
         Ok([air(Direction::Up, &spec.errors_up)?, air(Direction::Down, &spec.errors_down)?])
     }
@@ -39,7 +47,13 @@ impl Air {
         self.blocks += 1;
         let Some(errors) = &mut self.errors else { return true };
         let frame = Frame::owned(Layer::Ip, vec![0; octets.get() as usize]);
-        !errors.hits(&Packet { sending, ..Packet::new(number, frame, at) })
+        let hit = errors.hits(&Packet { sending, ..Packet::new(number, frame, at) });
+        self.erased += u64::from(hit);
+        !hit
+    }
+
+    pub fn erased(&self) -> u64 {
+        self.erased
     }
 
     /// A packet comes in, and has this number from now on.

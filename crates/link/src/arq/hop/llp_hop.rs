@@ -18,7 +18,8 @@ pub(super) struct LlpHop {
     air: [Air; 2],
     servers: [Option<Serving>; 2],
     rates: [BitRate; 2],
-    delay: Span,
+    /// Of the ways.
+    delays: [Span; 2],
     /// Frames under way, when they arrive, and whether they are right.
     flying: [VecDeque<Flying>; 2],
     persistency: Persistency,
@@ -44,9 +45,9 @@ impl LlpHop {
         if spec.window == 0 || spec.window > 32 {
             return Err(HopError::Window { given: spec.window, most: 32 });
         }
-        let LlpHopSpec { rate_up, rate_down, delay, window, persistency } = *spec;
+        let LlpHopSpec { rate_up, rate_down, delay_up, delay_down, window, persistency } = *spec;
         let end = |rate, return_rate| {
-            let timing = Timing { rate, return_rate, propagation: delay + delay };
+            let timing = Timing { rate, return_rate, propagation: delay_up + delay_down };
             Llp::new(Parameters { window, persistency, ..Parameters::thesis(timing) })
         };
         Ok(Self {
@@ -54,7 +55,7 @@ impl LlpHop {
             air,
             servers: [None, None],
             rates: [rate_up, rate_down],
-            delay,
+            delays: [delay_up, delay_down],
             flying: Default::default(),
             persistency,
         })
@@ -101,7 +102,7 @@ impl LlpHop {
             {
                 let is_right = self.air[place].carries(octets, sending.end, sending);
                 let frame = is_right.then_some(frame);
-                self.flying[place].push_back(Flying { at: now + self.delay, frame, octets });
+                self.flying[place].push_back(Flying { at: now + self.delays[place], frame, octets });
             }
         }
         for end in Direction::BOTH {
@@ -159,6 +160,10 @@ impl LlpHop {
                 }
             }
         }
+    }
+
+    pub fn erased(&self, direction: Direction) -> u64 {
+        self.air[direction as usize].erased()
     }
 
     pub fn inside(&self, direction: Direction) -> usize {

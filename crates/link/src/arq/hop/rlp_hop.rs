@@ -140,6 +140,10 @@ impl RlpHop {
         self.stalls[direction as usize]
     }
 
+    pub fn erased(&self, direction: Direction) -> u64 {
+        self.air[direction as usize].erased()
+    }
+
     pub fn inside(&self, direction: Direction) -> usize {
         self.air[direction as usize].len()
     }

@@ -7,6 +7,7 @@
 
 use super::*;
 use crate::fate::{ChannelState, Loss};
+use crate::hop_link::LinkSink;
 use crate::packet::Packet;
 use crate::pipeline::{Pipeline, Sink};
 use crate::seed::Seed;
@@ -25,7 +26,7 @@ macro_rules! profiles {
 }
 
 profiles! {
-    geo "geo" gsm "gsm" lite_0 "lite-0" lite_1 "lite-1" lite_2 "lite-2" lite_3 "lite-3" lite_4 "lite-4" lite_5 "lite-5"
+    geo "geo" gsm "gsm" gsm_rlp "gsm-rlp" lite_0 "lite-0" lite_1 "lite-1" lite_2 "lite-2" lite_3 "lite-3" lite_4 "lite-4" lite_5 "lite-5"
     lite_6 "lite-6" lora "lora" lossy_wifi "lossy-wifi" lte "lte" ltcp "ltcp" ltcp_lossy "ltcp-lossy"
     starlink "starlink" umts "umts" wifi_b "wifi-b"
 }
@@ -186,6 +187,7 @@ fn measure(profile: &Profile, claim: &Claim) -> Result<Measured, String> {
         return Err(format!("there is no percentile of `{}`", claim.quantity));
     }
     match claim.quantity.as_str() {
+        "rate" if link.arq.is_some() => Ok(Measured::exactly(rate_of_hop(&link, direction, mtu))),
         "rate" => Ok(Measured::exactly(rate(|| of(direction), mtu))),
         "transmission" => {
             let bytes = claim.bytes.ok_or("of how many bytes?")?;
@@ -208,6 +210,36 @@ fn rate(flow: impl Fn() -> Flow, mtu: usize) -> f64 {
     let (long, short) = (mtu, 40);
     let seconds = flow().sending_time(IN_A_ROW, long) - flow().sending_time(IN_A_ROW, short);
     (8 * IN_A_ROW * (long - short)) as f64 / seconds
+}
+
+/// The same of a link with a link layer, which has to be driven in both directions; packets come one second after its start.
+fn rate_of_hop(link: &LinkProfile, direction: Direction, mtu: usize) -> f64 {
+    const IN_A_ROW: usize = 8;
+    let seconds = |bytes: usize| {
+        let Ok(Built::Joined(mut link)) = link.build(&Seed::campaign(4)) else { panic!("no link layer") };
+        let (mut seen, start) = (Both::default(), Time::ZERO + Span::from_secs(1));
+        for _ in 0..IN_A_ROW {
+            link.accept(direction, Frame::owned(Layer::Ip, vec![0; bytes]), start, &mut seen);
+        }
+        link.advance(start + Span::from_secs(60), &mut seen);
+        assert_eq!(seen.0.len(), IN_A_ROW);
+        seen.0.last().expect("packets").since(start).as_secs_f64()
+    };
+    (8 * IN_A_ROW * (mtu - 40)) as f64 / (seconds(mtu) - seconds(40))
+}
+
+/// When packets arrive, of whichever direction.
+#[derive(Default)]
+struct Both(Vec<Time>);
+
+impl LinkSink for Both {
+    fn delivered(&mut self, _: Direction, packet: Packet) {
+        self.0.push(packet.at);
+    }
+
+    fn lost(&mut self, _: Direction, packet: Packet) {
+        panic!("{packet:?} is lost");
+    }
 }
 
 /// Packets sent through one direction.

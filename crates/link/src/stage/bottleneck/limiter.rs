@@ -7,7 +7,7 @@ use super::mahimahi::{self, OPPORTUNITY, TUN_HEADER};
 use super::rate::RateSpec;
 use super::theaterq::{self, EntryRate};
 use crate::stage::spec::SpecError;
-use crate::units::{ByteCount, Span, Time};
+use crate::units::{BitRate, ByteCount, Span, Time};
 
 /// A limiter; see the [module](self).
 #[derive(Debug)]
@@ -16,6 +16,11 @@ pub(super) enum Limiter {
     Constant(Clock),
     Mahimahi(mahimahi::Replay),
     Theaterq(theaterq::Replay, Clock),
+    /// Packets go to a link layer below, one each time that it is open.
+    LinkLayer {
+        rate: BitRate,
+        open: bool,
+    },
 }
 
 impl Limiter {
@@ -31,6 +36,7 @@ impl Limiter {
                 theaterq::Replay::new(file.content()?.clone(), *at_end, now),
                 Clock::without_rate(),
             ),
+            RateSpec::LinkLayer(rate) => Self::LinkLayer { rate: *rate, open: false },
         })
     }
 
@@ -45,6 +51,7 @@ impl Limiter {
             Self::Unlimited | Self::Constant(_) => true,
             Self::Mahimahi(_) => false,
             Self::Theaterq(replay, _) => replay.at(now).rate != EntryRate::Stopped,
+            Self::LinkLayer { open, .. } => *open,
         }
     }
 
@@ -54,6 +61,13 @@ impl Limiter {
             Self::Unlimited | Self::Constant(_) => now,
             Self::Mahimahi(replay) => replay.due(),
             Self::Theaterq(replay, _) => replay.sending(now),
+            Self::LinkLayer { open, .. } => {
+                if *open {
+                    now
+                } else {
+                    Time::NEVER
+                }
+            }
         }
     }
 
@@ -62,6 +76,10 @@ impl Limiter {
     pub fn send(&mut self, bytes: u64, now: Time, waited: bool) -> Time {
         match self {
             Self::Unlimited => now,
+            Self::LinkLayer { open, .. } => {
+                *open = false;
+                now
+            }
             Self::Constant(clock) => clock.send(clock::work(bytes), now, waited),
             Self::Mahimahi(replay) => {
                 replay.left = bytes;
@@ -88,6 +106,7 @@ impl Limiter {
             Self::Unlimited => now,
             Self::Constant(clock) => clock.foresee(clock::work(bytes), now),
             Self::Mahimahi(replay) => return replay.wait(replay.left + bytes, now),
+            Self::LinkLayer { rate, .. } => now + rate.time_for(ByteCount::new(bytes)),
             Self::Theaterq(replay, _) => {
                 let begin = replay.sending(end.unwrap_or(now));
                 match replay.at(begin).rate {
@@ -110,13 +129,14 @@ impl Limiter {
                 EntryRate::Limited(rate) => rate.time_for(bytes),
                 EntryRate::Unlimited | EntryRate::Stopped => Span::ZERO,
             },
+            Self::LinkLayer { rate, .. } => rate.time_for(bytes),
         }
     }
 
     /// What is left of the packet being sent, as work (see [`clock`]).
     pub fn left(&self, now: Time) -> u64 {
         match self {
-            Self::Unlimited => 0,
+            Self::Unlimited | Self::LinkLayer { .. } => 0,
             Self::Constant(clock) | Self::Theaterq(_, clock) => clock.left(now),
             Self::Mahimahi(replay) => clock::work(replay.left),
         }
@@ -126,7 +146,7 @@ impl Limiter {
     pub fn resume(&mut self, work: u64, now: Time) -> Time {
         match self {
             Self::Constant(clock) => clock.send(work, now, false),
-            Self::Unlimited | Self::Mahimahi(_) | Self::Theaterq(..) => {
+            Self::Unlimited | Self::Mahimahi(_) | Self::Theaterq(..) | Self::LinkLayer { .. } => {
                 self.send(clock::bytes(work), now, false)
             }
         }

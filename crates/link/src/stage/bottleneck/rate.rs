@@ -22,6 +22,9 @@ pub enum RateSpec {
     Mahimahi(FromFile<MahimahiTrace>, Once),
     /// Rate, losses, copies and room in the queue change with time; see [`super::theaterq`].
     Theaterq(FromFile<TheaterqTrace>, AtEnd),
+    /// A link layer below asks for one packet after the other ([`crate::stage::Stage::release`]), and this is the rate that it can give
+    /// them. No profile says so: a row of stages above a hop does ([`crate::arq::ArqSpec::rows`]).
+    LinkLayer(BitRate),
 }
 
 /// Whether a mahimahi trace is played once, after which nothing is sent any more (`mm-link --once`), or over and over.
@@ -33,7 +36,7 @@ impl RateSpec {
     /// Reads the file that the rate comes from, if it does.
     pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
         match self {
-            Self::Unlimited | Self::Constant(_) => Ok(()),
+            Self::Unlimited | Self::Constant(_) | Self::LinkLayer(_) => Ok(()),
             Self::Mahimahi(file, _) => file.load(read, MahimahiTrace::parse),
             Self::Theaterq(file, _) => file.load(read, TheaterqTrace::parse),
         }
@@ -44,7 +47,7 @@ impl fmt::Display for RateSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unlimited => f.write_str("unlimited"),
-            Self::Constant(rate) => rate.fmt(f),
+            Self::Constant(rate) | Self::LinkLayer(rate) => rate.fmt(f),
             Self::Mahimahi(file, _) => write!(f, "mahimahi trace {}", file.name()),
             Self::Theaterq(file, _) => write!(f, "TheaterQ trace {}", file.name()),
         }
@@ -110,7 +113,7 @@ impl Serialize for RateSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.clone() {
             Self::Unlimited => serializer.serialize_str("inf"),
-            Self::Constant(rate) => rate.serialize(serializer),
+            Self::Constant(rate) | Self::LinkLayer(rate) => rate.serialize(serializer),
             Self::Mahimahi(mahimahi, once) => Mahimahi { mahimahi, once }.serialize(serializer),
             Self::Theaterq(theaterq, at_end) => Theaterq { theaterq, at_end }.serialize(serializer),
         }

@@ -134,7 +134,7 @@ impl ErrorSpec {
 }
 
 impl Exempt {
-    fn is_none(&self) -> bool {
+    pub(crate) fn is_none(&self) -> bool {
         *self == Self::default()
     }
 }

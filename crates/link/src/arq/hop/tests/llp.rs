@@ -44,7 +44,7 @@ fn fragments() {
 /// M10: 32 frames and no more without an acknowledgement; M15: packets wait above, one is taken ahead.
 #[test]
 fn window() {
-    let spec = LlpHopSpec { delay: Span::from_secs(5), ..link() };
+    let spec = LlpHopSpec { delay_up: Span::from_secs(5), delay_down: Span::from_secs(5), ..link() };
     let mut drive = Drive::new(&hop(spec, None));
     drive.run(secs(5), [Some(1500), None]);
     assert_eq!(sent(&drive.hop.take_records(), Kind::First).len(), 32);

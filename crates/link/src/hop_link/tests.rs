@@ -1,0 +1,303 @@
+//! Both directions of a link with a link layer, against what must hold of any.
+
+use super::*;
+use crate::Loss;
+use crate::profile::{LinkProfile, Parameters, Resolve};
+use crate::stage::errors::ErrorSpec;
+use crate::units::Span;
+use ::packet::Layer;
+use proptest::prelude::*;
+use std::io;
+
+struct Nothing;
+
+impl Resolve for Nothing {
+    fn losses(&mut self, name: &str) -> Result<ErrorSpec, String> {
+        Err(format!("no {name}"))
+    }
+    fn file(&mut self, _: &str) -> io::Result<String> {
+        Err(io::Error::other("no file"))
+    }
+}
+
+/// How a packet ended.
+#[derive(Debug, Clone, PartialEq)]
+struct End {
+    direction: Direction,
+    number: u64,
+    at: Time,
+    loss: Option<Loss>,
+    stage: Option<String>,
+}
+
+#[derive(Default)]
+struct Seen {
+    ends: Vec<(Direction, Packet)>,
+}
+
+impl LinkSink for Seen {
+    fn delivered(&mut self, direction: Direction, packet: Packet) {
+        assert_eq!(packet.loss(), None);
+        self.ends.push((direction, packet));
+    }
+    fn lost(&mut self, direction: Direction, packet: Packet) {
+        assert!(packet.loss().is_some());
+        self.ends.push((direction, packet));
+    }
+}
+
+impl Seen {
+    fn ends(&self, link: &HopLink) -> Vec<End> {
+        let end = |(direction, packet): &(Direction, Packet)| End {
+            direction: *direction,
+            number: packet.number,
+            at: packet.at,
+            loss: packet.loss(),
+            stage: packet
+                .loss()
+                .and_then(|_| packet.marks.last())
+                .map(|mark| link.pipeline(*direction).stage_name(mark.stage).to_owned()),
+        };
+        self.ends.iter().map(end).collect()
+    }
+}
+
+fn profile(arq: &str, up: &str, down: &str) -> LinkProfile {
+    let mut link = LinkProfile { arq: Some(arq.parse().expect("a link layer")), ..LinkProfile::default() };
+    for (direction, text) in [(Direction::Up, up), (Direction::Down, down)] {
+        let parameters: Parameters = text.parse().expect("parameters");
+        parameters.apply(link.direction_mut(direction), &mut Nothing).expect("good ones");
+    }
+    link
+}
+
+fn link(arq: &str, up: &str, down: &str) -> HopLink {
+    match profile(arq, up, down).build(&Seed::campaign(5)).expect("it can be built") {
+        Built::Joined(link) => *link,
+        Built::Apart(_) => panic!("the link layer is missing"),
+    }
+}
+
+fn frame(length: usize, content: u8) -> Frame {
+    Frame::owned(Layer::Ip, vec![content; length])
+}
+
+fn at_ms(ms: u64) -> Time {
+    Time::ZERO + Span::from_millis(ms)
+}
+
+/// M15, M16: the queue's limit counts those that wait in it, neither the packet that is being sent nor the one that the link layer has
+/// ahead; the packet that comes to a full queue is lost, there and at once.
+#[test]
+fn the_queue_stands_above_and_gives_one_packet_ahead() {
+    let mut link = link("rlp", "", "queue=2p");
+    let mut seen = Seen::default();
+    // The connection is up after a second.
+    link.accept(Direction::Down, frame(240, 0), at_ms(1000), &mut seen);
+    // The first is begun at the tick of 1020 ms; from then on one waits in the hop, and two in the queue.
+    for content in 1..6 {
+        link.accept(Direction::Down, frame(240, content), at_ms(1021), &mut seen);
+    }
+    let ends = seen.ends(&link);
+    let lost: Vec<_> = ends.iter().map(|end| (end.number, end.loss, end.stage.as_deref())).collect();
+    assert_eq!(lost, [4, 5].map(|number| (number, Some(Loss::QueueFull), Some("bottleneck"))));
+    assert_eq!(link.pipeline(Direction::Down).waiting(), 2);
+    link.advance(at_ms(60_000), &mut seen);
+    let passed: Vec<_> = seen.ends(&link).into_iter().filter(|end| end.loss.is_none()).collect();
+    assert_eq!(passed.iter().map(|end| end.number).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    // Each of 240 octets takes 10 blocks and some octets of framing: 200 ms, and at most one block more.
+    for pair in passed.windows(2) {
+        let gap = pair[1].at.since(pair[0].at);
+        assert!((Span::from_millis(200)..=Span::from_millis(220)).contains(&gap), "{gap}");
+    }
+    assert_eq!((link.due() < Time::NEVER, link.wake()), (true, Time::NEVER), "idle: nobody need wake up");
+}
+
+/// A limit in time is what a packet would wait for those in the queue at the rate that the link layer gives: 200 ms for each of 240 octets.
+#[test]
+fn a_limit_in_time_goes_by_the_rate_of_the_link_layer() {
+    let mut link = link("rlp", "", "queue=250ms");
+    let mut seen = Seen::default();
+    // One is in the hop; the next waits for none, and the third for one; the fourth would for two.
+    for content in 0..4 {
+        link.accept(Direction::Down, frame(240, content), at_ms(1001), &mut seen);
+    }
+    let lost: Vec<_> = seen.ends(&link).into_iter().map(|end| (end.number, end.loss)).collect();
+    assert_eq!(lost, [(3, Some(Loss::QueueFull))]);
+}
+
+/// A stage behind the hop adds what it adds, to the nanosecond.
+#[test]
+fn a_delay_behind_the_hop() {
+    let leaves = |down: &str| {
+        let mut link = link("rlp", "", down);
+        let mut seen = Seen::default();
+        link.accept(Direction::Down, frame(576, 1), at_ms(1003), &mut seen);
+        link.advance(at_ms(20_000), &mut seen);
+        let ends = seen.ends(&link);
+        assert_eq!((ends.len(), ends[0].loss), (1, None));
+        ends[0].at
+    };
+    assert_eq!(leaves("delay=33ms").since(leaves("")), Span::from_millis(33));
+}
+
+/// Errors are on the air: every third frame or block is lost, and no packet.
+#[test]
+fn what_is_lost_on_the_air_is_sent_again() {
+    for (arq, least) in [("rlp:n2=inf", 100), ("llp", 20)] {
+        let mut link = link(arq, "rate=9600bit,loss=30%", "rate=9600bit,delay=100ms,loss=30%");
+        let mut seen = Seen::default();
+        for number in 0..20 {
+            for direction in Direction::BOTH {
+                link.accept(direction, frame(200, number), at_ms(u64::from(number) * 500), &mut seen);
+            }
+        }
+        link.advance(at_ms(600_000), &mut seen);
+        for direction in Direction::BOTH {
+            let of = |end: &&(Direction, Packet)| end.0 == direction;
+            let numbers: Vec<_> =
+                seen.ends.iter().filter(of).map(|(_, packet)| (packet.number, packet.loss())).collect();
+            let all: Vec<_> = (0..20).map(|number| (number, None)).collect();
+            assert_eq!(numbers, all, "{arq} {direction}");
+            let counted = link.counters(direction);
+            assert!(counted.first >= least && counted.again > 0 && counted.erased > 0, "{counted:?}");
+        }
+        for (_, packet) in &seen.ends {
+            assert_eq!(*packet.frame.to_bytes(), vec![packet.number as u8; 200], "as it was sent");
+        }
+    }
+}
+
+/// LL-05: what the link layer stops sending has a fate that says so, and the hop as its place.
+#[test]
+fn fates_of_a_link_layer() {
+    for (arq, why) in
+        [("give-up", Loss::Persistency), ("reset", Loss::LinkReset), ("disconnect", Loss::Disconnected)]
+    {
+        let mut link = link(&format!("llp:retries=1,{arq}"), "rate=9600bit", "rate=9600bit,loss=70%");
+        let mut seen = Seen::default();
+        for content in 0..20 {
+            link.accept(Direction::Down, frame(100, content), at_ms(u64::from(content) * 1000), &mut seen);
+        }
+        link.advance(at_ms(300_000), &mut seen);
+        let ends = seen.ends(&link);
+        let lost: Vec<_> = ends.iter().filter(|end| end.loss.is_some()).collect();
+        assert!(!lost.is_empty(), "{arq}");
+        for end in lost {
+            assert_eq!((end.loss, end.stage.as_deref()), (Some(why), Some("arq")));
+        }
+        assert_eq!(ends.len(), 20, "{arq}");
+    }
+}
+
+#[test]
+fn what_is_inside_ends_with_the_run() {
+    let mut link = link("rlp", "", "delay=10s");
+    let mut seen = Seen::default();
+    for content in 0..5 {
+        link.accept(Direction::Down, frame(240, content), at_ms(1000), &mut seen);
+    }
+    // One is in the delay, others in the hop and in the queue.
+    link.finish(at_ms(1600), &mut seen);
+    let ends = seen.ends(&link);
+    let mut numbers: Vec<_> = ends.iter().map(|end| end.number).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, [0, 1, 2, 3, 4]);
+    assert!(ends.iter().all(|end| (end.loss, end.at) == (Some(Loss::RunEnded), at_ms(1600))));
+    for stage in ["bottleneck", "arq", "delay"] {
+        assert!(ends.iter().any(|end| end.stage.as_deref() == Some(stage)), "none in {stage}: {ends:?}");
+    }
+}
+
+/// A queue may be changed while the link runs; what is beneath the link layer may not, and nothing has changed then.
+#[test]
+fn changes_while_it_runs() {
+    let former = profile("llp", "rate=9600bit", "rate=9600bit,queue=50p");
+    let mut link = link("llp", "rate=9600bit", "rate=9600bit,queue=50p");
+    let mut seen = Seen::default();
+    let mut change = |down: &str, now| {
+        let next = profile("llp", "rate=9600bit", down);
+        let own = Seed::campaign(5).direction(Direction::Down);
+        link.visit(Direction::Down, now, &mut seen, |pipeline, now| {
+            former.change_into(&next, Direction::Down, pipeline, &own, now)
+        })
+    };
+    let why = change("rate=1mbit,queue=50p", at_ms(1)).expect_err("the rate is LLP's");
+    assert!(why.contains("stay as they are while the link runs"), "{why}");
+    change("rate=9600bit,queue=1p", at_ms(2)).expect("the queue is not");
+    for content in 0..5 {
+        link.accept(Direction::Down, frame(100, content), at_ms(3), &mut seen);
+    }
+    let full = seen.ends.iter().filter(|(_, packet)| packet.loss() == Some(Loss::QueueFull)).count();
+    assert_eq!(full, 2, "one is sent, one is ahead, one waits");
+}
+
+/// Packets as they come: direction, milliseconds after the last one, length.
+fn traffic() -> impl Strategy<Value = Vec<(bool, u64, usize)>> {
+    proptest::collection::vec((any::<bool>(), 0u64..400, 20usize..600), 1..60)
+}
+
+fn any_link() -> impl Strategy<Value = (&'static str, &'static str, &'static str)> {
+    prop_oneof![
+        Just(("rlp", "queue=4p,loss=10%", "queue=200ms,delay=40ms,loss=10%")),
+        Just(("rlp:n2=1,give-up", "loss=20%", "queue=2000B,loss=20%")),
+        Just(("rlp:n2=1,disconnect", "loss=5%", "queue=codel,loss=5%")),
+        Just(("rlp:throttle=960", "queue=4p", "queue=4p,delay=10ms")),
+        Just(("llp", "rate=9600bit,queue=3p", "rate=19200bit,delay=70ms,queue=3p,loss=10%")),
+        Just(("llp:window=4,retries=2,give-up", "rate=9600bit,loss=20%", "rate=9600bit,queue=5p,loss=20%")),
+        Just(("llp:retries=1,reset", "rate=50kbit,loss=20%", "rate=9600bit,delay=1ms,loss=20%")),
+    ]
+}
+
+fn drive(mut link: HopLink, packets: &[(bool, u64, usize)], eager: bool) -> Vec<End> {
+    let mut seen = Seen::default();
+    let mut now = Time::ZERO;
+    let mut before = Time::ZERO;
+    let end = at_ms(400_000);
+    let run = |link: &mut HopLink, seen: &mut Seen, until: Time| {
+        while eager && link.due() <= until && link.due() < Time::NEVER {
+            let (due, wake, ended) = (link.due(), link.wake(), seen.ends.len());
+            link.advance(due, seen);
+            let left = seen.ends[ended..].iter().any(|(_, packet)| packet.loss().is_none());
+            assert!(!left || wake <= due, "a packet leaves at {due}, and it was said not before {wake}");
+        }
+        link.advance(until, seen);
+    };
+    for &(up, after, length) in packets {
+        now += Span::from_millis(after);
+        run(&mut link, &mut seen, now);
+        let direction = if up { Direction::Up } else { Direction::Down };
+        link.accept(direction, frame(length, length as u8), now, &mut seen);
+    }
+    run(&mut link, &mut seen, end);
+    link.finish(end, &mut seen);
+    for (_, packet) in &seen.ends {
+        assert!(packet.at >= before, "in the order of times over both directions");
+        assert!(packet.at >= packet.arrived);
+        before = packet.at;
+    }
+    seen.ends(&link)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// No packet disappears or leaves twice; packets of a direction are delivered in their order; the same seed gives the same; and how often the
+    /// link is called on makes no difference.
+    #[test]
+    fn packets_are_conserved_and_times_are_logical(setting in any_link(), packets in traffic()) {
+        let (arq, up, down) = setting;
+        let often = drive(link(arq, up, down), &packets, true);
+        let seldom = drive(link(arq, up, down), &packets, false);
+        prop_assert_eq!(&often, &seldom);
+        for direction in Direction::BOTH {
+            let came = packets.iter().filter(|(up, ..)| *up == (direction == Direction::Up)).count() as u64;
+            let of = |end: &&End| end.direction == direction;
+            let mut numbers: Vec<_> = often.iter().filter(of).map(|end| end.number).collect();
+            let passed: Vec<_> = often.iter().filter(of).filter(|end| end.loss.is_none()).map(|end| end.number).collect();
+            prop_assert!(passed.is_sorted_by(|a, b| a < b), "{:?}", passed);
+            numbers.sort_unstable();
+            prop_assert_eq!(numbers, (0..came).collect::<Vec<_>>());
+        }
+    }
+}
