@@ -250,30 +250,6 @@ fn one_program_in_a_guest() {
     assert!(capture("one.pcapng") == capture("other.pcapng"), "the same packets");
 }
 
-/// The nodes of a guest share its memory, hosts do not: what TCP may use is no share of it. (With Linux's own 48 MB of 512 MiB a receiver behind a
-/// geostationary satellite threw away what it had acknowledged selectively, and BBR, which takes no samples of the rate after that, stood at 4 segments.)
-#[test]
-fn tcp_may_use_all_of_a_guests_memory() {
-    let Some(lab) = Lab::with_virtual_clock() else { return };
-    let output = lab
-        .lasthop(&[
-            "link",
-            "--clock",
-            "virtual",
-            "--profile",
-            "gsm",
-            "--",
-            "cat",
-            "/proc/sys/net/ipv4/tcp_mem",
-        ])
-        .output()
-        .expect("lasthop runs");
-    let pages: Vec<u64> =
-        text(&output.stdout).split_whitespace().map(|pages| pages.parse().expect("pages")).collect();
-    assert_eq!(pages.len(), 3, "{}", text(&output.stderr));
-    assert!(pages.iter().all(|&pages| pages * 4096 >= 1 << 30), "{pages:?}");
-}
-
 /// RLP under the real TCP: 20 kB take as long as 1200 octets a second make them, less headers; blocks that are lost on the air cost time,
 /// and TCP sees none of it. The same seed gives the same packets.
 #[test]

@@ -34,7 +34,7 @@ pub use bits::BitTrace;
 pub(crate) use erasures::digits;
 pub use erasures::{BlockTrace, Bursts};
 pub use header::{Format, Header, Origin, SignalStrength};
-pub use rlp::{RlpEvent, RlpRecord, RlpTrace, Way};
+pub use rlp::{RlpRecord, RlpTrace};
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,8 @@
 //! What happened on a link with retransmissions, as a protocol monitor notes it: the records of rlpdump (Ludwig 3.1.1, LL-07).
 //!
-//! These are values; writing them is somebody else's business.
+//! These are values; how a file has them is [`crate::blocks`]'s business.
 
 use crate::units::Time;
-use std::fmt;
 
 /// One record of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,10 +53,34 @@ pub enum Kind {
     Right,
 }
 
-impl Kind {
-    /// The word of the RLP trace format: DATA, XMIT, SREJ, REJ, XON, XOFF, RST, ERAS, OK.
+impl Way {
+    /// Its letter in RLP traces: S or R.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub const fn letter(self) -> &'static str {
+        match self {
+            Self::Sent => "S",
+            Self::Received => "R",
+        }
+    }
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::First,
+        Self::Again,
+        Self::SelectiveReject,
+        Self::Reject,
+        Self::XOn,
+        Self::XOff,
+        Self::Reset,
+        Self::Erased,
+        Self::Right,
+    ];
+
+    /// Its word in RLP traces ([`crate::blocks`]).
+    #[must_use]
+    pub const fn word(self) -> &'static str {
         match self {
             Self::First => "DATA",
             Self::Again => "XMIT",
@@ -69,17 +92,5 @@ impl Kind {
             Self::Erased => "ERAS",
             Self::Right => "OK",
         }
-    }
-}
-
-impl fmt::Display for Record {
-    /// `time_us dir event ns nr aux`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let way = match self.way {
-            Way::Sent => 'S',
-            Way::Received => 'R',
-        };
-        let Self { at, kind, ns, nr, aux, .. } = self;
-        write!(f, "{} {way} {} {ns} {nr} {aux}", at.as_nanos() / 1000, kind.name())
     }
 }

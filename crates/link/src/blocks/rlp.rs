@@ -14,6 +14,7 @@
 
 use super::erasures::BlockTrace;
 use super::header::{Fields, Format, Header};
+use crate::arq::record::{Kind, Way};
 use crate::stage::spec::{Line, TraceError};
 use crate::units::Span;
 use std::fmt;
@@ -37,7 +38,7 @@ pub struct RlpRecord {
     /// Which way.
     pub way: Way,
     /// What.
-    pub event: RlpEvent,
+    pub event: Kind,
     /// N(S), 0 to 61: the number of the frame that is sent or rejected.
     pub ns: Option<u8>,
     /// N(R), 0 to 61: the number of the frame that is expected.
@@ -46,82 +47,8 @@ pub struct RlpRecord {
     pub aux: Option<u64>,
 }
 
-/// Direction of a record, seen from the entity that wrote it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Way {
-    /// `S`: sent.
-    Sent,
-    /// `R`: received.
-    Received,
-}
-
-/// What a record is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RlpEvent {
-    /// `DATA`: a frame sent for the first time.
-    Data,
-    /// `XMIT`: a frame sent again.
-    Retransmission,
-    /// `SREJ`: selective reject.
-    SelectiveReject,
-    /// `REJ`: reject.
-    Reject,
-    /// `XON`: flow control lets go.
-    Xon,
-    /// `XOFF`: flow control holds.
-    Xoff,
-    /// `RST`: the link was reset.
-    Reset,
-    /// `ERAS`: a block came that could not be decoded.
-    Erased,
-    /// `OK`: a block came that could.
-    Right,
-}
-
 /// Frames are numbered modulo 62: 62 marks a supervisory and 63 an unnumbered frame (ambiguity 2 of the specification).
 const MODULUS: u8 = 62;
-
-impl Way {
-    /// The letter in the file.
-    #[must_use]
-    pub const fn letter(self) -> &'static str {
-        match self {
-            Self::Sent => "S",
-            Self::Received => "R",
-        }
-    }
-}
-
-impl RlpEvent {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Data,
-        Self::Retransmission,
-        Self::SelectiveReject,
-        Self::Reject,
-        Self::Xon,
-        Self::Xoff,
-        Self::Reset,
-        Self::Erased,
-        Self::Right,
-    ];
-
-    /// The word in the file.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Data => "DATA",
-            Self::Retransmission => "XMIT",
-            Self::SelectiveReject => "SREJ",
-            Self::Reject => "REJ",
-            Self::Xon => "XON",
-            Self::Xoff => "XOFF",
-            Self::Reset => "RST",
-            Self::Erased => "ERAS",
-            Self::Right => "OK",
-        }
-    }
-}
 
 impl RlpTrace {
     /// Reads a trace; `file` is its name in errors. Without a `block-period` in the header it is that of GSM-CSD.
@@ -155,8 +82,8 @@ impl RlpTrace {
     pub fn blocks(&self) -> BlockTrace {
         let received = self.records.iter().filter(|record| record.way == Way::Received);
         let erased = received.filter_map(|record| match record.event {
-            RlpEvent::Erased => Some(true),
-            RlpEvent::Right => Some(false),
+            Kind::Erased => Some(true),
+            Kind::Right => Some(false),
             _ => None,
         });
         BlockTrace {
@@ -192,7 +119,7 @@ impl RlpRecord {
                 "R" => Way::Received,
                 other => return Err(line.wrong("dir", other, "must be S (sent) or R (received)")),
             },
-            event: RlpEvent::ALL.into_iter().find(|known| known.word() == event).ok_or_else(|| {
+            event: Kind::ALL.into_iter().find(|known| known.word() == event).ok_or_else(|| {
                 line.wrong("event", event, "must be DATA, XMIT, SREJ, REJ, XON, XOFF, RST, ERAS or OK")
             })?,
             ns: number("ns", ns)?,

@@ -1,6 +1,7 @@
 //! LL-01, LL-09, LL-36: what is written is read back, rates are exact, and errors say where and what.
 
 use super::*;
+use crate::arq::record::{Kind, Way};
 use crate::units::{ByteCount, Span};
 use proptest::prelude::*;
 
@@ -31,7 +32,7 @@ fn header() -> impl Strategy<Value = Header> {
 }
 
 fn record() -> impl Strategy<Value = RlpRecord> {
-    let event = (0..RlpEvent::ALL.len()).prop_map(|place| RlpEvent::ALL[place]);
+    let event = (0..Kind::ALL.len()).prop_map(|place| Kind::ALL[place]);
     let number = || prop::option::of(0_u8..62);
     let way = prop_oneof![Just(Way::Sent), Just(Way::Received)];
     (any::<u64>(), way, event, number(), number(), any::<Option<u64>>())
