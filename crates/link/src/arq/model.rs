@@ -6,3 +6,14 @@
 
 mod llp;
 mod rlp;
+
+/// Whether what an end delivered came once and in order, and without abandoning with nothing missing between.
+fn in_order<N: Copy + Into<u64>>(delivered: &[N], lossless: bool) -> bool {
+    let numbers = || delivered.iter().map(|&number| number.into());
+    numbers().is_sorted_by(|a, b| a < b) && (!lossless || numbers().eq(0..delivered.len() as u64))
+}
+
+/// Whether each of so many packets of one end was delivered at the other, or abandoned.
+fn all_ended<N: Copy + Into<u64>>(packets: u64, delivered: &[N], abandoned: &[N]) -> bool {
+    (0..packets).all(|number| delivered.iter().chain(abandoned).any(|&one| one.into() == number))
+}

@@ -1,39 +1,23 @@
 //! Verdicts beside what the link did.
 
 use super::conversation::{ack, data, examined, handshake, interfaces};
-use capture::{Direction, Fate, Flow, LinkId, Loss, Reason, Sending, Span, Time};
+use capture::{Direction, Ended, Fate, Flow, LinkId, Loss, Reason, Time};
 use trace::spurious::truth::Fates;
 use trace::spurious::{Evidence, Score, Verdict, pair};
 
 /// What became of a segment on link `link` that it came to at `at` ms.
 fn fate(link: u16, number: u64, at: u64, sequence: u32, lost: Option<Loss>) -> Fate {
     let at = Time::from_nanos(at * 1_000_000);
-    Fate {
-        link: LinkId(link),
-        direction: Direction::Down,
-        number,
-        copy: false,
-        length: 140,
-        arrived: at,
-        sending: Sending { start: at, end: at },
-        left: at,
-        lost: lost.map(Reason::Known),
-        stage: None,
-        channel: None,
-        bits_flipped: 0,
-        checksum_spoiled: false,
-        congestion_marked: false,
-        held: Span::ZERO,
-        overtaken: 0,
-        flow: Some(Flow {
-            source: [10, 0, 0, 1].into(),
-            destination: [10, 0, 0, 2].into(),
-            protocol: 6,
-            ports: Some((1111, 80)),
-            tcp_sequence: Some(sequence),
-            payload: Some(100),
-        }),
-    }
+    let flow = Flow {
+        source: [10, 0, 0, 1].into(),
+        destination: [10, 0, 0, 2].into(),
+        protocol: 6,
+        ports: Some((1111, 80)),
+        tcp_sequence: Some(sequence),
+        payload: Some(100),
+    };
+    let whole = Ended::untouched(LinkId(link), Direction::Down, number, 140, at, at).fate(None, Some(flow));
+    Fate { lost: lost.map(Reason::Known), ..whole }
 }
 
 /// The truth of the retransmissions of one segment that was sent three times.

@@ -1,6 +1,7 @@
 //! LLP with a window of 2 and 4 numbers. Frames on a channel that keeps their order are delivered, lost or delivered twice, at any time; a timer
 //! may expire at any time while there is room on the channel, however early that is.
 
+use super::{all_ended, in_order};
 use crate::arq::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
 use crate::arq::{Modulus, Persistency, Then};
 use crate::units::{BitRate, ByteCount, Span, Time};
@@ -82,20 +83,12 @@ impl Link {
     }
 
     fn is_right(&self, state: &State) -> bool {
-        (0..2).all(|end| {
-            let delivered = &state.delivered[end];
-            let lossless = self.parameters.persistency.retransmissions.is_none();
-            delivered.is_sorted_by(|a, b| a < b)
-                && (!lossless || delivered.iter().copied().eq(0..delivered.len() as u64))
-        })
+        let lossless = self.parameters.persistency.retransmissions.is_none();
+        state.delivered.iter().all(|delivered| in_order(delivered, lossless))
     }
 
     fn is_done(&self, state: &State) -> bool {
-        (0..2).all(|end| {
-            (0..self.packets[end]).all(|number| {
-                state.delivered[1 - end].contains(&number) || state.abandoned[end].contains(&number)
-            })
-        })
+        (0..2).all(|end| all_ended(self.packets[end], &state.delivered[1 - end], &state.abandoned[end]))
     }
 
     /// Whether a channel that loses nothing brings everything to its end, with timers that expire when nothing is under way.

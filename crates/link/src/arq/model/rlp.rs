@@ -1,5 +1,6 @@
 //! RLP with 4 numbers and windows of up to 3, as 62 and 61. At each tick either frame may be lost, without limit.
 
+use super::{all_ended, in_order};
 use crate::arq::rlp::{Abandoned, Indication, Output, Parameters, Recovery, Rlp, Role};
 use crate::arq::{Modulus, Persistency, Then};
 use crate::units::Time;
@@ -123,22 +124,14 @@ impl Link {
 
     /// Each packet is delivered once and in order; without abandoning, none is missing between.
     fn is_right(&self, state: &State) -> bool {
-        !state.wrong
-            && (0..2).all(|end| {
-                let delivered = &state.delivered[end];
-                let lossless = self.parameters.persistency.retransmissions.is_none();
-                delivered.is_sorted_by(|a, b| a < b)
-                    && (!lossless || delivered.iter().copied().eq(0..delivered.len() as u16))
-            })
+        let lossless = self.parameters.persistency.retransmissions.is_none();
+        !state.wrong && state.delivered.iter().all(|delivered| in_order(delivered, lossless))
     }
 
     /// Whether every packet was delivered, or abandoned.
     fn is_done(&self, state: &State) -> bool {
-        (0..2).all(|end| {
-            (0..self.packets[end]).all(|number| {
-                state.delivered[1 - end].contains(&number) || state.abandoned[end].contains(&number)
-            })
-        })
+        (0..2)
+            .all(|end| all_ended(self.packets[end].into(), &state.delivered[1 - end], &state.abandoned[end]))
     }
 
     /// Whether a channel that loses nothing brings everything to its end, in some ticks.
