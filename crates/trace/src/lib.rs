@@ -27,6 +27,7 @@ pub mod fuzz;
 pub mod half;
 pub mod idle;
 pub mod layer2;
+pub mod layers;
 pub mod long;
 pub mod loss_events;
 pub mod retransmission;
