@@ -35,6 +35,7 @@ pub enum RtoCommand {
 
 /// `lasthop rto model`.
 #[derive(Debug, Args)]
+#[command(mut_arg("kinds", |timers| timers.default_value("lite,eifel")))]
 #[command(after_help = "\
 Every segment is timed and acknowledged, the bottleneck is never idle, and congestion is signalled
 without a loss. So a flight of W segments is W acknowledgments, each with a round-trip time of W
@@ -83,6 +84,7 @@ pub struct ModelArguments {
 
 /// `lasthop rto capture`.
 #[derive(Debug, Args)]
+#[command(mut_arg("kinds", |timers| timers.default_value("lite,lite-ticks,rfc6298,linux,eifel")))]
 #[command(after_help = "\
 A round-trip time is measured where a capture was taken: take the end that sends data. Segments
 that were sent more than once give none (Karn). A timeout below the next round-trip time would
@@ -104,7 +106,7 @@ pub struct CaptureArguments {
     pub interface: Option<String>,
     /// Which timers
     #[command(flatten)]
-    pub timers: CaptureTimers,
+    pub timers: TimerArguments,
     /// A row for each round-trip time as CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
@@ -116,23 +118,11 @@ pub struct CaptureArguments {
     pub plot: Option<PathBuf>,
 }
 
-/// Timers of the model.
+/// Which timers, and their clock; each command has a default of its own for which.
 #[derive(Debug, Args)]
 pub struct TimerArguments {
     /// Timers: lite, lite-ticks, rfc6298, linux, eifel
-    #[arg(long = "timer", value_name = "LIST", value_delimiter = ',', default_value = "lite,eifel", value_parser = kind)]
-    pub kinds: Vec<Kind>,
-    /// Granularity of the clock [default: 500ms for lite-ticks, none for the others]
-    #[arg(long, value_name = "TIME")]
-    pub tick: Option<Span>,
-}
-
-/// Timers on a capture.
-#[derive(Debug, Args)]
-pub struct CaptureTimers {
-    /// Timers: lite, lite-ticks, rfc6298, linux, eifel
-    #[arg(long = "timer", value_name = "LIST", value_delimiter = ',',
-          default_value = "lite,lite-ticks,rfc6298,linux,eifel", value_parser = kind)]
+    #[arg(long = "timer", value_name = "LIST", value_delimiter = ',', value_parser = kind)]
     pub kinds: Vec<Kind>,
     /// Granularity of the clock [default: 500ms for lite-ticks, none for the others]
     #[arg(long, value_name = "TIME")]
