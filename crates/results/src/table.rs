@@ -229,6 +229,7 @@ fn protocol(connection: &Connection) -> &'static str {
     match connection.protocol {
         Protocol::Tcp => "tcp",
         Protocol::Udp => "udp",
+        Protocol::Icmp => "icmp",
         Protocol::Program => "program",
     }
 }
