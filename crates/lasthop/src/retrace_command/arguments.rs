@@ -102,9 +102,10 @@ pub enum Making {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The sets stand in for those of Ludwig's dissertation, which are not public: A stationary with good
-signal (258 min), B stationary with poor signal (215 min), C in a car (44 min). How long and where
-is his; how many blocks are erased, and how they cluster, is an assumption. Every trace says in
-its header that it is synthetic, and how it was made.
+signal (258 min), B stationary with poor signal (215 min), C in a car (44 min), D and E mostly
+stationary with good and poor signal (4 h and 2 h), over which transfers were measured. How long
+and where is his; how many blocks are erased, and how they cluster, is an assumption. Every trace
+says in its header that it is synthetic, and how it was made.
 
 Examples:
   lasthop retrace make A -o A.blocks
@@ -112,7 +113,7 @@ Examples:
   lasthop retrace make --duration 1h --bler 2% --burst 100 > bursts.blocks")]
 pub struct MakeArguments {
     /// Which set it shall stand in for
-    #[arg(value_name = "A|B|C", ignore_case = true, value_parser = ["A", "B", "C"],
+    #[arg(value_name = "A|B|C|D|E", ignore_case = true, value_parser = ["A", "B", "C", "D", "E"],
           required_unless_present_all = ["duration", "bler", "burst"])]
     pub set: Option<String>,
     /// How long it lasts, in blocks of 20 ms [default: the set's]
