@@ -149,3 +149,53 @@ impl<'a> Overlay<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use timers::bulk::Regime;
+    use timers::{Kind, follow};
+
+    /// LL-33: over a transfer that is the model the model lies exactly, in every column.
+    #[test]
+    fn ll_33_the_model_over_itself() {
+        let bulk = Bulk::new(8, 6.25, 12, Regime::NetworkLimited).expect("a transfer");
+        // A fall ends the twelfth cycle as well.
+        let mut samples: Vec<Sample> = bulk.rows.iter().map(|row| row.sample).collect();
+        let last = samples[samples.len() - 1];
+        samples.push(Sample { at_s: last.at_s + 6.25, rtt_s: 25.0, flight: 4.0 });
+        let set = Settings::default();
+        let timers: Vec<Followed> =
+            [Kind::Lite, Kind::Eifel].into_iter().filter_map(|kind| follow(kind, set, &samples)).collect();
+        let overlay = Overlay::new(&samples, &timers, set).unwrap_or_else(|error| panic!("{error}"));
+        let mut text = Vec::new();
+        overlay.text(&mut text).unwrap_or_else(|error| panic!("{error}"));
+        let text = String::from_utf8(text).expect("UTF-8");
+        assert!(
+            text.contains("cycle 11 of 11 whole ones: 30 round-trip times in 181.25 s, 25.00 to 50.00 s"),
+            "{text}"
+        );
+        assert!(
+            text.contains(
+                "model, 8 segments at most, one served in 6.25 s: 30 in 187.50 s, 25.00 to 50.00 s"
+            ),
+            "{text}"
+        );
+        let lite = text.lines().find(|line| line.trim_start().starts_with("lite")).expect("a row");
+        let cells: Vec<_> = lite.split_whitespace().filter(|cell| *cell != "s").skip(1).collect();
+        assert!(cells.chunks(2).all(|pair| pair[0] == pair[1]) && cells.len() == 10, "{lite}");
+        let object = overlay.object();
+        assert_eq!((&object["load"], &object["cycle"]), (&8.into(), &11.into()));
+        let figure = overlay.figure("both".to_owned());
+        assert_eq!(figure.lines.len(), 6);
+        let [measured, model] = [&figure.lines[0], &figure.lines[1]];
+        assert_eq!(measured.points, model.points, "the ends of both cycles are one");
+    }
+
+    #[test]
+    fn without_a_cycle_there_is_nothing_to_lay_it_under() {
+        let samples = [Sample { at_s: 1.0, rtt_s: 1.0, flight: 1.0 }; 3];
+        let error = Overlay::new(&samples, &[], Settings::default()).err().expect("no cycle");
+        assert!(error.to_string().starts_with("--model: no whole cycle"), "{error}");
+    }
+}
