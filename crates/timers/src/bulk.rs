@@ -210,6 +210,22 @@ mod tests {
         bulk.last_cycle(&bulk.run(kind, Settings::default()))
     }
 
+    /// What a timer was like in one cycle among others has nothing of those.
+    #[test]
+    fn a_summary_is_of_its_range() {
+        let bulk = Bulk::new(8, 1.0, 12, Regime::NetworkLimited).expect("a transfer");
+        let samples: Vec<Sample> = bulk.rows.iter().map(|row| row.sample).collect();
+        let said = bulk.run(Kind::Lite, Settings::default());
+        // Short of the end, and with a last timeout of its own.
+        let range = 30..47;
+        let summary = Summary::over(&samples, &said, range.clone());
+        assert_eq!((summary.rows, summary.last_rto_s), (17, said[46].rto_s));
+        assert!((summary.last_rto_s - said[said.len() - 1].rto_s).abs() > 0.1, "another than the very last");
+        let greatest = said[range].iter().map(|of| of.rto_s).fold(0.0, f64::max);
+        assert!((summary.greatest_rto_s - greatest).abs() < 1e-12);
+        assert_eq!((summary.least_rtt_s, summary.greatest_rtt_s), (4.0, 7.0));
+    }
+
     /// LL-30, LL-31, LL-32: every figure of section 11.3, to the digits printed there.
     #[test]
     fn ll_30_reference_values() {

@@ -75,6 +75,11 @@ mod tests {
         let bulk = model(&cycle, 1).expect("samples").expect("a transfer");
         assert_eq!(bulk.rows.iter().map(|row| row.load).max(), Some(8));
         assert!((bulk.rows[1].sample.at_s - bulk.rows[0].sample.at_s - 2.0).abs() < 1e-12);
+        // One acknowledgment that comes at once and one that is waited for do not change the median.
+        let mut uneven = cycle.clone();
+        uneven[0].at_s += 2.0;
+        uneven[3].at_s += 40.0;
+        assert_eq!(model(&uneven, 1), Some(Ok(bulk)));
         assert_eq!(model(&cycle[..1], 1), None);
         let at_once = [cycle[0], cycle[0], cycle[0]];
         assert_eq!(model(&at_once, 1), None);
