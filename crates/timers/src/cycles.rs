@@ -4,6 +4,9 @@
 //! samples from [`FALL`] of the one before them or less, where that one was [`HIGH`] of the greatest of all or more. The second condition leaves out what
 //! follows a loss, when the queue has run empty, and slow start, when there is little of it. What lies before the first fall and behind the last one is no
 //! whole cycle.
+//!
+//! A loss is repaired in a round trip in which nothing is acknowledged. Samples behind such a silence, of what had been sent before the loss, are of the
+//! repair and belong to no cycle: a cycle ends before its first silence of [`SILENCE`] of the greatest round-trip time.
 
 use crate::bulk::{Bulk, BulkError, Regime};
 use crate::timer::Sample;
@@ -13,15 +16,25 @@ use std::ops::Range;
 pub const FALL: f64 = 0.75;
 /// A fall from this share of the greatest sample ends a cycle.
 pub const HIGH: f64 = 0.75;
+/// A time without samples of this share of the greatest one is a silence.
+pub const SILENCE: f64 = 0.5;
 
 /// Places of the samples of each whole cycle, in order.
 #[must_use]
 pub fn cycles(samples: &[Sample]) -> Vec<Range<usize>> {
-    let high = HIGH * samples.iter().map(|sample| sample.rtt_s).fold(0.0, f64::max);
+    let greatest = samples.iter().map(|sample| sample.rtt_s).fold(0.0, f64::max);
+    let high = HIGH * greatest;
     let ends = |pair: &[Sample]| pair[0].rtt_s >= high && pair[1].rtt_s <= FALL * pair[0].rtt_s;
     let falls: Vec<usize> =
         (1..).zip(samples.windows(2)).filter(|(_, pair)| ends(pair)).map(|(place, _)| place).collect();
-    falls.windows(2).map(|two| two[0]..two[1]).collect()
+    let before_silence = |cycle: Range<usize>| {
+        let pairs = samples[cycle.clone()].windows(2);
+        let silent = (cycle.start + 1..)
+            .zip(pairs)
+            .find(|(_, pair)| pair[1].at_s - pair[0].at_s >= SILENCE * greatest);
+        cycle.start..silent.map_or(cycle.end, |(place, _)| place)
+    };
+    falls.windows(2).map(|two| before_silence(two[0]..two[1])).collect()
 }
 
 /// The model of a cycle that was measured: the service time is the median time from a sample to the next, and the load at the cycle's end is what its greatest
@@ -66,6 +79,18 @@ mod tests {
         // 15 is three quarters of the greatest, and 11 is 0.73 of it.
         assert_eq!(cycles(&samples(&[20.0, 10.0, 14.9, 10.0])), Vec::<Range<usize>>::new());
         assert_eq!(cycles(&[]), Vec::<Range<usize>>::new());
+    }
+
+    /// What is acknowledged behind the silence of a repair is not the cycle's.
+    #[test]
+    fn a_cycle_ends_where_acknowledgments_stop() {
+        let mut row = samples(&[20.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 20.0, 9.0]);
+        assert_eq!(cycles(&row).as_slice(), std::slice::from_ref(&(1..8)));
+        // Half of the greatest is 10 s, of which 2 are there already.
+        row[6..].iter_mut().for_each(|sample| sample.at_s += 7.9);
+        assert_eq!(cycles(&row).as_slice(), std::slice::from_ref(&(1..8)));
+        row[6..].iter_mut().for_each(|sample| sample.at_s += 0.1);
+        assert_eq!(cycles(&row).as_slice(), std::slice::from_ref(&(1..6)));
     }
 
     #[test]

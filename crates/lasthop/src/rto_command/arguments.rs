@@ -90,7 +90,7 @@ have expired spuriously, had the timer run for just that long; timers that each 
 starts again run longer, so it is an upper bound for them.
 
 With --model a cycle ends where round-trip times fall by a quarter or more from three quarters of
-the greatest or more. The time that the model's segments take is the median time from a sample to
+the greatest or more, or before a silence of half of that. The time that the model's segments take is the median time from a sample to
 the next; the load is what the greatest round-trip time of the cycle holds of it.
 
 Examples:
