@@ -114,7 +114,9 @@ impl Experiment {
     pub fn packets_per_second(&self) -> f64 {
         let scenario = &self.scenario;
         let path = |workload: &Workload| match workload.kind {
-            Kind::Bulk { from, to, .. } | Kind::Datagrams { from, to, .. } => scenario.path(from, to),
+            Kind::Bulk { from, to, .. } | Kind::Datagrams { from, to, .. } | Kind::Ping { from, to, .. } => {
+                scenario.path(from, to)
+            }
             Kind::Request { client, server, .. } => scenario.path(server, client),
             Kind::Command { .. } => (0..scenario.links.len()).collect(),
         };

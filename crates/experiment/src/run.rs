@@ -210,11 +210,16 @@ fn finish(
     }
     let dropped = mesh.dropped_by_kernel().map_err(|error| error.to_string())? + driver.unusable();
     let late = overload(&punctuality, dropped, recorded.stalls);
-    let verdict = match (reasons.is_empty(), late.is_empty()) {
-        (false, _) => Verdict::Failed,
-        (true, false) => Verdict::Overloaded,
-        (true, true) => Verdict::Good,
+    let links = counters(experiment, &recorded.summary);
+    let dropped_calls = dropped_calls(&links);
+    let verdict = match (dropped_calls.is_empty(), reasons.is_empty(), late.is_empty()) {
+        // What failed then is what follows.
+        (false, ..) => Verdict::DroppedCall,
+        (true, false, _) => Verdict::Failed,
+        (true, true, false) => Verdict::Overloaded,
+        (true, true, true) => Verdict::Good,
     };
+    reasons.splice(0..0, dropped_calls);
     reasons.extend(late.iter().map(ToString::to_string));
     reasons.extend(refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}")));
     reasons.extend(missing);
@@ -234,7 +239,7 @@ fn finish(
                 p99_ns: punctuality.quantile(0.99).as_nanos(),
                 worst_ns: punctuality.worst().as_nanos(),
             }),
-            links: counters(experiment, &recorded.summary),
+            links,
             lite,
             captures,
             events,
@@ -243,6 +248,19 @@ fn finish(
         },
         connections,
     })
+}
+
+/// What a run says whose calls were dropped (LL-35).
+fn dropped_calls(links: &[LinkCounters]) -> Vec<String> {
+    let mut dropped: Vec<_> =
+        links.iter().filter(|link| link.was_disconnected()).map(|link| link.link.as_str()).collect();
+    dropped.dedup();
+    dropped
+        .iter()
+        .map(|link| {
+            format!("dropped call: the link layer of `{link}` sent a frame again as often as it may, and disconnected")
+        })
+        .collect()
 }
 
 fn counters(experiment: &Experiment, summary: &capture::Summary) -> Vec<LinkCounters> {

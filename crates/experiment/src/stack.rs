@@ -12,7 +12,7 @@ pub enum Generation {
     /// an initial window of one segment, no RACK, tail loss probe, F-RTO, ECN or fast open; segments are cut by TCP itself.
     /// What is not had back: the minimum of the retransmission timer stays 200 ms (it was 1 s on many hosts; a plan can set
     /// `net.ipv4.tcp_rto_min_us`, Linux 6.11), the first one 1 s (3 s), and during recovery the window shrinks by proportional rate
-    /// reduction (RFC 6937).
+    /// reduction (RFC 6937). With SACK there is RACK from Linux 6.17 on, whatever `tcp_recovery` says (docs/competing-recovery.md); without, there is none.
     Of2001,
 }
 
@@ -80,7 +80,7 @@ impl Stack {
             Generation::Of2001 => &[
                 ("net.ipv4.tcp_sack", "1"),
                 ("net.ipv4.tcp_timestamps", "1"),
-                // Loss by duplicate acknowledgements alone (RFC 6675), not by time (RACK, RFC 8985).
+                // Loss by duplicate acknowledgements alone (RFC 6675), not by time (RACK, RFC 8985): up to Linux 6.16, which were the last to have both.
                 ("net.ipv4.tcp_recovery", "0"),
                 // No tail loss probe.
                 ("net.ipv4.tcp_early_retrans", "0"),

@@ -5,6 +5,7 @@ pub mod command;
 pub mod datagrams;
 pub mod ground;
 mod payload;
+pub mod ping;
 pub mod request;
 mod sampling;
 mod server;
@@ -76,6 +77,19 @@ pub enum Kind {
         /// Mean times on and off, exponentially distributed.
         on_off: Option<(Span, Span)>,
     },
+    /// Echo requests at regular times, whether or not they are answered.
+    Ping {
+        /// The node that asks.
+        from: usize,
+        /// The node that answers.
+        to: usize,
+        /// Data in each request.
+        size: ByteCount,
+        /// From one request to the next.
+        interval: Span,
+        /// For how long; until the run ends if `None`.
+        duration: Option<Span>,
+    },
     /// Any program.
     Command {
         /// Where it runs.
@@ -98,14 +112,14 @@ pub enum Amount {
 
 impl Kind {
     /// The names in a plan.
-    pub const NAMES: [&str; 4] = ["bulk", "request", "datagrams", "command"];
+    pub const NAMES: [&str; 5] = ["bulk", "request", "datagrams", "ping", "command"];
 
     /// Connections that it has open at the same time, as far as they are this process's own.
     #[must_use]
     pub fn connections(&self) -> u32 {
         match self {
             Self::Bulk { connections, .. } | Self::Request { connections, .. } => *connections,
-            Self::Datagrams { .. } | Self::Command { .. } => 1,
+            Self::Datagrams { .. } | Self::Ping { .. } | Self::Command { .. } => 1,
         }
     }
 }

@@ -3,6 +3,7 @@
 pub mod arguments;
 mod capture;
 mod model;
+mod overlay;
 
 use crate::figure::Line;
 use crate::link_command::Failure;

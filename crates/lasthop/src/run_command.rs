@@ -12,7 +12,7 @@ use experiment::campaign::{Asked, Campaign, Capacity, Guests, Place};
 use experiment::plan::{Plan, file::PlanFile};
 use progress::Bar;
 use report::{Options, Page, html};
-use results::{Directory, Verdict};
+use results::{Besides, Directory, Verdict};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -90,7 +90,8 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let report = directory.path.join("report.html");
     let page = Page::of(&directory, Options { overloaded: arguments.overloaded, ..Options::default() });
     html::write(&page, &report).map_err(|error| format!("cannot write {}: {error}", report.display()))?;
-    summary::print(&directory, campaign.measure(), arguments.overloaded, arguments.json)?;
+    let besides = Besides { overloaded: arguments.overloaded, dropped_calls: arguments.dropped_calls };
+    summary::print(&directory, campaign.measure(), besides, arguments.json)?;
     if !arguments.quiet {
         anstream::eprintln!("lasthop: rows: {}", table.display());
         anstream::eprintln!("lasthop: report: {}", report.display());

@@ -171,6 +171,15 @@ fn blocks_are_made_of_other_traces() {
     std::fs::write(path("a.bits"), "# format: bit-errors\n10 1 9 3 17\n").expect("a file");
     std::fs::write(path("a.blocks"), "0001\n").expect("a file");
     std::fs::write(path("bad.blocks"), "1111\n").expect("a file");
+    let poor = "# block-period: 20ms\n# signal-strength: 1-2\n0100000000\n";
+    std::fs::write(path("poor.blocks"), poor).expect("a file");
+    // Of these two only one says a signal strength.
+    let traces = [path("poor.blocks"), path("a.blocks")];
+    let of_signal = |bars: &str| {
+        run(&["retrace", "--signal", bars, "--frames", "1", "--mtu", "296", &traces[0], &traces[1]])
+    };
+    insta::assert_snapshot!("retrace_by_signal", of_signal("1-3"));
+    insta::assert_snapshot!("retrace_by_another_signal", of_signal("2-4") + &of_signal("3-6"));
     insta::assert_snapshot!("retrace_blocks_of_rlp", run(&["retrace", "blocks", &path("a.rlp")]));
     let bits = ["retrace", "blocks", "--bits", "10", "--correct", "1", &path("a.bits")];
     insta::assert_snapshot!("retrace_blocks_of_bits", run(&bits));
@@ -192,7 +201,7 @@ fn blocks_are_made_of_other_traces() {
         &["retrace", "--mtu", "40", &rlp],
         &["retrace", "blocks", &of_bits],
         &["retrace", "blocks", &blocks],
-        &["retrace", "make", "D"],
+        &["retrace", "make", "F"],
         &["retrace", "make", "A", "--bler", "60%", "--burst", "1"],
     ];
     let said: Vec<_> =

@@ -224,6 +224,40 @@ fn datagrams_and_what_was_lost_of_them() {
     assert!((10..190).contains(&sent), "{sent}");
 }
 
+/// LL-08: a ping that goes on whatever became of the requests before, and keeps a link busy that takes longer than a second for one.
+#[test]
+fn ll_08_a_ping_that_never_stops() {
+    let Some(lab) = Lab::new() else { return };
+    // 1279 octets with headers take 107 ms at 12000 octets a second, and there is one each 20 ms: the queue overflows, all the time.
+    let plan = r#"
+        [scenario]
+        [[scenario.links]]
+        name = "air"
+        between = ["mobile", "server"]
+        mtu = 1279
+        up = "rate=96kbit,queue=8p"
+        down = "delay=5ms"
+        [[workloads]]
+        name = "echo"
+        kind = "ping"
+        from = "mobile"
+        to = "server"
+        size = "1251B"
+        interval = "20ms"
+        duration = "2s"
+    "#;
+    lab.succeed(plan, &[]);
+    let journal = lab.journal();
+    let [row] = &journal[0]["connections"].as_array().expect("rows")[..] else { panic!("a row") };
+    assert_eq!((&row["protocol"], &row["segments"]), (&"icmp".into(), &100.into()));
+    let up = &journal[0]["run"]["links"][0];
+    assert_eq!(up["direction"], "up");
+    assert_eq!(row["lost"], up["lost"]["queue-full"], "{up}");
+    // 18 in two seconds and the 8 that wait then.
+    assert!((60..80).contains(&row["lost"].as_u64().expect("a count")), "{row}");
+    assert!(row["round_trips"]["min_ns"].as_u64().expect("a time") >= 111_000_000, "never early: {row}");
+}
+
 /// E3-1 and E3-5 (ltcp-newzag 1.13): real programs on the nodes of T3.1, and their names.
 #[test]
 fn programs_on_a_scenario_of_four_nodes() {

@@ -305,6 +305,30 @@ fn a_plan_with_a_link_layer() {
     assert!(says("rlp:n2=1,give-up"), "the link's description names its link layer");
 }
 
+/// LL-35: a run whose call was dropped is marked, is no failure, and counts only if that is asked for.
+#[test]
+fn ll_35_a_dropped_call() {
+    let link = "profile = \"gsm\"\nloss = \"lite-4\"\narq = \"rlp:n2=1,disconnect\"";
+    let plan = air(link, &["[stop]\nafter = \"10m\"\n", &download("20kB")].concat());
+    let ran = |besides: &[&str]| -> Option<(Value, Value)> {
+        let lab = Lab::with_virtual_clock()?;
+        let output = lab.run(&plan, &[VIRTUAL, &["--json"], besides].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let summary: Value = serde_json::from_str(text(&output.stdout).trim()).expect("JSON");
+        Some((summary["cells"][0].clone(), lab.journal()[0]["run"].clone()))
+    };
+    let Some((cell, run)) = ran(&[]) else { return };
+    assert_eq!(
+        (&cell["dropped_calls"], &cell["failed"], &cell["goodput"]),
+        (&1.into(), &0.into(), &Value::Null)
+    );
+    assert_eq!(run["verdict"], "dropped-call");
+    let why = run["reasons"][0].as_str().expect("a reason");
+    assert!(why.starts_with("dropped call: the link layer of `air`"), "{why}");
+    let (asked, _) = ran(&["--dropped-calls"]).expect("the clock is there");
+    assert_eq!(asked["goodput"]["count"], 1, "{asked}");
+}
+
 /// Virtual time needs no root.
 #[test]
 fn an_ordinary_user() {

@@ -26,9 +26,9 @@ pub struct Connection {
     pub complete: bool,
     /// What went wrong.
     pub error: Option<String>,
-    /// When the application asked for the connection, or sent the first datagram.
+    /// When the application asked for the connection, or sent the first datagram or echo request.
     pub start_ns: u64,
-    /// When it was established; for datagrams when the first one arrived.
+    /// When it was established; for datagrams when the first one arrived, for echo requests when the first was answered.
     pub established_ns: Option<u64>,
     /// When the last byte was read at `to` (of a request: the last byte of the response at the client).
     pub end_ns: u64,
@@ -36,15 +36,15 @@ pub struct Connection {
     pub bytes: u64,
     /// `bytes` over the time from `start_ns` to `end_ns`, in bit/s.
     pub goodput_bps: f64,
-    /// Segments with data that were sent, retransmissions included; datagrams sent.
+    /// Segments with data that were sent, retransmissions included; datagrams or echo requests sent.
     pub segments: u64,
     /// Segments that were sent again.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Datagrams that did not arrive.
+    /// Datagrams that did not arrive, echo requests that were not answered.
     pub lost: u64,
-    /// Round-trip times that TCP measured; for datagrams the one-way delays.
+    /// Round-trip times that TCP measured; of echo requests; for datagrams the one-way delays.
     pub round_trips: Option<RoundTrips>,
     /// Longest time without a byte read at the receiver.
     pub idle_max_ns: u64,
@@ -88,6 +88,8 @@ pub enum Protocol {
     Tcp,
     /// UDP.
     Udp,
+    /// ICMP: echo requests and their replies.
+    Icmp,
     /// A program, of which only the time is known.
     Program,
 }

@@ -82,12 +82,43 @@ impl Directory {
         self.manifest.runs.iter().zip(self.connections.iter().map(Vec::as_slice))
     }
 
-    /// Runs of a cell that count: good ones, and overloaded ones if `overloaded` asks for them.
-    pub fn counting(&self, cell: u32, overloaded: bool) -> impl Iterator<Item = (&RunRecord, &[Connection])> {
-        self.runs().filter(move |(run, _)| {
-            run.cell == cell
-                && (run.verdict == Verdict::Good || (overloaded && run.verdict == Verdict::Overloaded))
-        })
+    /// Runs of a cell that count: good ones, and what `besides` asks for.
+    pub fn counting(
+        &self,
+        cell: u32,
+        besides: impl Into<Besides>,
+    ) -> impl Iterator<Item = (&RunRecord, &[Connection])> {
+        let besides = besides.into();
+        self.runs().filter(move |(run, _)| run.cell == cell && besides.counts(run.verdict))
+    }
+}
+
+/// Which runs count besides the good ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Besides {
+    /// Those in which the emulator fell behind.
+    pub overloaded: bool,
+    /// Those whose call was dropped, up to then (LL-35).
+    pub dropped_calls: bool,
+}
+
+impl Besides {
+    /// Whether a run that ended so counts.
+    #[must_use]
+    pub fn counts(self, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::Good => true,
+            Verdict::Overloaded => self.overloaded,
+            Verdict::DroppedCall => self.dropped_calls,
+            Verdict::Failed => false,
+        }
+    }
+}
+
+/// Overloaded runs, or not; no dropped calls.
+impl From<bool> for Besides {
+    fn from(overloaded: bool) -> Self {
+        Self { overloaded, ..Self::default() }
     }
 }
 
@@ -103,8 +134,9 @@ pub fn write_manifest(directory: &Path, manifest: &Manifest) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
     use crate::journal::Journal;
+    use crate::{LinkCounters, example};
+    use std::collections::BTreeMap;
 
     #[test]
     fn what_was_written_is_read_with_the_runs_of_the_journal() {
@@ -120,10 +152,40 @@ mod tests {
         let read = Directory::open(directory.path()).unwrap();
         assert_eq!(read.runs().map(|(run, _)| run.cell).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(read.connections, vec![connections; 3]);
-        let counting = |overloaded| [0, 1, 2].map(|cell| read.counting(cell, overloaded).count());
+        let counting = |overloaded: bool| [0, 1, 2].map(|cell| read.counting(cell, overloaded).count());
         assert_eq!((counting(false), counting(true)), ([0, 0, 1], [1, 0, 1]));
         assert_eq!(Manifest { runs: Vec::new(), ..read.manifest }, manifest);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "nothing unfinished is left");
+    }
+
+    /// LL-35: a dropped call counts if it is asked for, and in no other way.
+    #[test]
+    fn ll_35_dropped_calls_are_left_out_unless_asked_for() {
+        let each = [Verdict::Good, Verdict::Overloaded, Verdict::DroppedCall, Verdict::Failed];
+        let counts = |besides: Besides| each.map(|verdict| besides.counts(verdict));
+        assert_eq!(counts(Besides::default()), [true, false, false, false]);
+        assert_eq!(counts(true.into()), [true, true, false, false]);
+        assert_eq!(counts(Besides { dropped_calls: true, overloaded: false }), [true, false, true, false]);
+        let mut counters = LinkCounters {
+            link: "call".to_owned(),
+            direction: "down".to_owned(),
+            profile: String::new(),
+            packets: 9,
+            lost: BTreeMap::new(),
+            damaged: 0,
+            duplicated: 0,
+            reordered: 0,
+            bytes: 900,
+            delivered_bytes: 500,
+            delay_mean_ns: None,
+            waiting_mean_ns: None,
+        };
+        assert!(!counters.was_disconnected());
+        counters.lost.insert("link-reset".to_owned(), 3);
+        counters.lost.insert("disconnected".to_owned(), 0);
+        assert!(!counters.was_disconnected(), "a reset ends nothing");
+        counters.lost.insert("disconnected".to_owned(), 1);
+        assert!(counters.was_disconnected());
     }
 
     #[test]

@@ -382,13 +382,18 @@ fn left_out(directory: &Directory, cells: &[&Cell]) -> Option<String> {
         let of = |number| cells.iter().any(|cell| cell.number == number);
         runs.iter().filter(|run| run.verdict == verdict && of(run.cell)).count()
     };
-    let words = match (count(Verdict::Overloaded), count(Verdict::Failed)) {
-        (0, 0) => return None,
-        (overloaded, 0) => format!("{overloaded} overloaded"),
-        (0, failed) => format!("{failed} failed"),
-        (overloaded, failed) => format!("{overloaded} overloaded and {failed} failed"),
-    };
-    Some(format!("runs left out: {words}"))
+    let kinds = [
+        (Verdict::Overloaded, "overloaded"),
+        (Verdict::DroppedCall, "with a dropped call"),
+        (Verdict::Failed, "failed"),
+    ];
+    let kinds = kinds.map(|(verdict, words)| (count(verdict), words));
+    let words: Vec<_> = kinds
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect();
+    (!words.is_empty()).then(|| format!("runs left out: {}", words.join(" and ")))
 }
 
 /// From the lowest end to the highest.

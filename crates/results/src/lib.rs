@@ -32,7 +32,7 @@ pub mod table;
 
 pub use confusion::{Confusion, Taken};
 pub use connection::{Connection, Protocol, RoundTrips};
-pub use directory::{Directory, DirectoryError};
+pub use directory::{Besides, Directory, DirectoryError};
 pub use expectation::{Comparison, ExpectationError, Range, compare};
 pub use journal::RunEnded;
 pub use lite::LiteTotals;

@@ -1,6 +1,7 @@
 //! `manifest.json`: what was run, on what, and how each run ended.
 
 use crate::LiteTotals;
+use capture::Loss;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -223,6 +224,8 @@ pub enum Verdict {
     Good,
     /// The emulator fell behind: left out of figures unless asked for.
     Overloaded,
+    /// A link layer ended its connection for good while the run went on, as a network drops a call: left out of figures unless asked for (LL-35).
+    DroppedCall,
     /// A workload failed, or the time ran out.
     Failed,
 }
@@ -238,6 +241,14 @@ pub struct Lateness {
     pub p99_ns: u64,
     /// That of the latest.
     pub worst_ns: u64,
+}
+
+impl LinkCounters {
+    /// Whether its link layer ended the connection.
+    #[must_use]
+    pub fn was_disconnected(&self) -> bool {
+        self.lost.get(Loss::Disconnected.name()).is_some_and(|&count| count > 0)
+    }
 }
 
 /// One direction of one link in one run.

@@ -1,7 +1,9 @@
 //! What a run is judged by: one number of all that was measured of its connections.
 
 use crate::loss_event::judged;
-use crate::{Connection, Directory, LiteTotals, LossEvent, LossKind, Protocol, RoundTrips, RunRecord};
+use crate::{
+    Besides, Connection, Directory, LiteTotals, LossEvent, LossKind, Protocol, RoundTrips, RunRecord,
+};
 use capture::Cause;
 use capture::senders::Verdict;
 use serde::{Deserialize, Serialize};
@@ -213,17 +215,17 @@ impl Metric {
     }
 }
 
-/// The metric's value for each run of a cell that counts and has one, in the order of the repetitions. Overloaded runs
-/// count if `overloaded` says so.
+/// The metric's value for each run of a cell that counts and has one, in the order of the repetitions. Besides good
+/// runs those count that `besides` asks for.
 #[must_use]
 pub fn cell_values(
     directory: &Directory,
     cell: u32,
     metric: Metric,
     workload: Option<&str>,
-    overloaded: bool,
+    besides: impl Into<Besides>,
 ) -> Vec<f64> {
-    let runs = directory.counting(cell, overloaded);
+    let runs = directory.counting(cell, besides);
     runs.filter_map(|(run, connections)| metric.of_run(run, connections, workload)).collect()
 }
 

@@ -55,7 +55,7 @@ const BEFORE: &[Field] = fields! {
 #[rustfmt::skip]
 const BEHIND: &[Field] = fields! {
     "repetition", "", "number of the repetition, from 0", Number, |row| Some(row.run.repetition.into());
-    "verdict", "", "good, overloaded (the emulator fell behind) or failed", Text, |row| Some(verdict(row.run).into());
+    "verdict", "", "good, overloaded (the emulator fell behind), dropped-call (a link layer disconnected) or failed", Text, |row| Some(verdict(row.run).into());
     "workload", "", "name of the workload in the plan", Text, |row| Some(row.connection.workload.clone());
     "number", "", "number of the connection in its workload, from 0", Number, |row| Some(row.connection.number.into());
     "protocol", "", "tcp, udp or icmp", Text, |row| Some(protocol(row.connection).into());
@@ -221,6 +221,7 @@ fn verdict(run: &RunRecord) -> &'static str {
     match run.verdict {
         Verdict::Good => "good",
         Verdict::Overloaded => "overloaded",
+        Verdict::DroppedCall => "dropped-call",
         Verdict::Failed => "failed",
     }
 }
@@ -229,6 +230,7 @@ fn protocol(connection: &Connection) -> &'static str {
     match connection.protocol {
         Protocol::Tcp => "tcp",
         Protocol::Udp => "udp",
+        Protocol::Icmp => "icmp",
         Protocol::Program => "program",
     }
 }

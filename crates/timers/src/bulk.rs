@@ -10,6 +10,7 @@
 
 use crate::timer::{Estimate, Kind, Sample, Settings};
 use serde::Serialize;
+use std::ops::Range;
 
 /// What limits the transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,10 +151,24 @@ impl Bulk {
     /// What a timer that said `estimates` was like in the last cycle.
     #[must_use]
     pub fn last_cycle(&self, estimates: &[Estimate]) -> Summary {
+        let samples: Vec<Sample> = self.rows.iter().map(|row| row.sample).collect();
+        Summary::over(&samples, estimates, self.last())
+    }
+
+    /// Places of the rows of the last cycle.
+    #[must_use]
+    pub fn last(&self) -> Range<usize> {
         let last = self.rows.last().map_or(0, |row| row.cycle);
-        let first = self.rows.partition_point(|row| row.cycle < last);
-        let mut summary = Summary {
-            rows: self.rows.len() - first,
+        self.rows.partition_point(|row| row.cycle < last)..self.rows.len()
+    }
+}
+
+impl Summary {
+    /// What a timer that said `estimates`, one at each of `samples`, was like at those in `range`. A load is what the sample says was outstanding.
+    #[must_use]
+    pub fn over(samples: &[Sample], estimates: &[Estimate], range: Range<usize>) -> Self {
+        let mut summary = Self {
+            rows: range.len(),
             least_rtt_s: f64::INFINITY,
             greatest_rtt_s: 0.0,
             greatest_rto_s: 0.0,
@@ -161,19 +176,21 @@ impl Bulk {
             least_ratio: f64::INFINITY,
             least_ratio_load: 0,
             mean_ratio: 0.0,
-            last_rto_s: estimates.last().map_or(0.0, |estimate| estimate.rto_s),
+            last_rto_s: estimates[range.clone()].last().map_or(0.0, |estimate| estimate.rto_s),
             spurious: 0,
         };
-        for (place, (row, estimate)) in self.rows.iter().zip(estimates).enumerate().skip(first) {
-            let (rtt, rto) = (row.sample.rtt_s, estimate.rto_s);
+        for (place, (sample, estimate)) in
+            samples.iter().zip(estimates).enumerate().skip(range.start).take(range.len())
+        {
+            let (rtt, rto, load) = (sample.rtt_s, estimate.rto_s, sample.flight.round() as u32);
             let ratio = rto / rtt;
             summary.least_rtt_s = summary.least_rtt_s.min(rtt);
             summary.greatest_rtt_s = summary.greatest_rtt_s.max(rtt);
             if rto > summary.greatest_rto_s {
-                (summary.greatest_rto_s, summary.greatest_rto_load) = (rto, row.load);
+                (summary.greatest_rto_s, summary.greatest_rto_load) = (rto, load);
             }
             if ratio < summary.least_ratio {
-                (summary.least_ratio, summary.least_ratio_load) = (ratio, row.load);
+                (summary.least_ratio, summary.least_ratio_load) = (ratio, load);
             }
             summary.mean_ratio += ratio / summary.rows as f64;
             let before = place.checked_sub(1).and_then(|before| estimates.get(before));
@@ -191,6 +208,22 @@ mod tests {
     fn summary(load: u32, kind: Kind) -> Summary {
         let bulk = Bulk::new(load, 1.0, 12, Regime::NetworkLimited).expect("a transfer");
         bulk.last_cycle(&bulk.run(kind, Settings::default()))
+    }
+
+    /// What a timer was like in one cycle among others has nothing of those.
+    #[test]
+    fn a_summary_is_of_its_range() {
+        let bulk = Bulk::new(8, 1.0, 12, Regime::NetworkLimited).expect("a transfer");
+        let samples: Vec<Sample> = bulk.rows.iter().map(|row| row.sample).collect();
+        let said = bulk.run(Kind::Lite, Settings::default());
+        // Short of the end, and with a last timeout of its own.
+        let range = 30..47;
+        let summary = Summary::over(&samples, &said, range.clone());
+        assert_eq!((summary.rows, summary.last_rto_s), (17, said[46].rto_s));
+        assert!((summary.last_rto_s - said[said.len() - 1].rto_s).abs() > 0.1, "another than the very last");
+        let greatest = said[range].iter().map(|of| of.rto_s).fold(0.0, f64::max);
+        assert!((summary.greatest_rto_s - greatest).abs() < 1e-12);
+        assert_eq!((summary.least_rtt_s, summary.greatest_rtt_s), (4.0, 7.0));
     }
 
     /// LL-30, LL-31, LL-32: every figure of section 11.3, to the digits printed there.

@@ -3,6 +3,7 @@
 //! * [`timer`]: what every timer is told and what it says; [`Kind`] names them.
 //! * [`lite`], [`rfc6298`], [`linux`], [`eifel`]: the timers, in real arithmetic, from their formulas and rules.
 //! * [`bulk`]: a network-limited bulk transfer in steady state, one round-trip time an acknowledgment: Ludwig's spreadsheet.
+//! * [`mod@cycles`]: cycles of a transfer that was measured, and the model of one.
 //! * [`mod@follow`]: what timers make of round-trip times that were measured.
 //!
 //! ```
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bulk;
+pub mod cycles;
 pub mod eifel;
 pub mod follow;
 pub mod linux;
@@ -26,5 +28,6 @@ pub mod lite;
 pub mod rfc6298;
 pub mod timer;
 
+pub use cycles::cycles;
 pub use follow::{Followed, follow};
 pub use timer::{Estimate, Kind, Sample, Settings, Timer};

@@ -156,11 +156,11 @@ pub struct LinkFile {
 pub struct WorkloadFile {
     /// Its name.
     pub name: Text,
-    /// `bulk`, `request`, `datagrams` or `command`.
+    /// `bulk`, `request`, `datagrams`, `ping` or `command`.
     pub kind: Text,
-    /// bulk, datagrams: the node that sends; request: the client.
+    /// bulk, datagrams, ping: the node that sends; request: the client.
     pub from: Option<Text>,
-    /// bulk, datagrams: the node that receives; request: the server.
+    /// bulk, datagrams: the node that receives; request: the server; ping: the node that answers.
     pub to: Option<Text>,
     /// When it starts, after the run's start (default 0s).
     pub start: Option<Text>,
@@ -168,7 +168,7 @@ pub struct WorkloadFile {
     pub background: Option<Text>,
     /// bulk: bytes of each connection.
     pub bytes: Option<Text>,
-    /// bulk, datagrams: how long, instead of `bytes`.
+    /// bulk, datagrams, ping: how long; for bulk instead of `bytes`.
     pub duration: Option<Text>,
     /// bulk, request: connections side by side (default 1).
     pub connections: Option<Text>,
@@ -184,12 +184,14 @@ pub struct WorkloadFile {
     pub pause: Option<Text>,
     /// datagrams: rate while on, of application data.
     pub rate: Option<Text>,
-    /// datagrams: bytes of application data in each (default 1000B).
+    /// datagrams: bytes of application data in each (default 1000B); ping: bytes behind the headers of IP and ICMP (default 56B).
     pub size: Option<Text>,
     /// datagrams: mean time on; with `off`, both drawn from exponential distributions. Always on if absent.
     pub on: Option<Text>,
     /// datagrams: mean time off.
     pub off: Option<Text>,
+    /// ping: from one echo request to the next, answered or not (default 1s).
+    pub interval: Option<Text>,
     /// command: the node it runs on.
     pub node: Option<Text>,
     /// command: a line for the shell. `{address.NODE}` and `{address6.NODE}` are addresses; nodes' names work as well.

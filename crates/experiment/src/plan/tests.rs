@@ -276,3 +276,41 @@ fn the_schema_has_every_field() {
         assert!(schema.contains(&format!("\"{field}\"")), "{field}");
     }
 }
+
+/// LL-08: what `ping` does if nothing is said, and what no ping can be.
+#[test]
+fn ll_08_pings() {
+    let command = r#"kind = "command"
+node = "mobile"
+command = "ping -c {repetition} {address.server} | awk '{ print $1 }'""#;
+    let ping = |fields: &str| {
+        let text =
+            PLAN.replace(command, &format!("kind = \"ping\"\nfrom = \"mobile\"\nto = \"server\"\n{fields}"));
+        assert_ne!(text, PLAN);
+        Plan::parse("plan.toml", &text)
+    };
+    let kind = |fields| {
+        let plan = ping(fields).unwrap_or_else(|error| panic!("{error}"));
+        let experiment = plan.experiment(&plan.cells()[0], 0, 1).unwrap_or_else(|error| panic!("{error}"));
+        experiment.workloads[1].kind.clone()
+    };
+    let second = link::units::Span::from_secs(1);
+    let usual = |kind| match kind {
+        Kind::Ping { size, interval, duration, .. } => Some((size, interval, duration)),
+        _ => None,
+    };
+    assert_eq!(usual(kind("")), Some((ByteCount::new(56), second, None)));
+    let four_hours = Some(link::units::Span::from_secs(4 * 3600));
+    assert_eq!(
+        usual(kind("size = \"8B\"\nduration = \"4h\"")),
+        Some((ByteCount::new(8), second, four_hours))
+    );
+    let wrong = |fields| ping(fields).expect_err("a wrong plan").to_string();
+    assert!(wrong("size = \"7B\"").contains("echo requests with 7B of data: 8 to 65507 bytes"));
+    assert!(wrong("size = \"65508B\"").contains("8 to 65507 bytes"));
+    assert!(wrong("interval = \"0s\"").contains("requests without time between them"));
+    assert!(
+        wrong("rate = \"1mbit\"")
+            .contains("a ping workload has no `rate`: it has `from`, `to`, `size`, `interval`, `duration`")
+    );
+}

@@ -75,7 +75,7 @@ fn of_ours(experiment: &Experiment, connection: &trace::Connection) -> bool {
         let server = match workload.kind {
             Kind::Bulk { to, .. } => to,
             Kind::Request { server, .. } => server,
-            Kind::Datagrams { .. } | Kind::Command { .. } => return false,
+            Kind::Datagrams { .. } | Kind::Ping { .. } | Kind::Command { .. } => return false,
         };
         let address = IpAddr::V4(experiment.scenario.nodes[server].address());
         let end = connection.end(1);

@@ -6,6 +6,7 @@ use crate::workload::bulk::Bulk;
 use crate::workload::command::Program;
 use crate::workload::datagrams::Datagrams;
 use crate::workload::ground::{Ground, Stop};
+use crate::workload::ping::Ping;
 use crate::workload::request::Requests;
 use crate::workload::{Kind, Workload};
 use link::Seed;
@@ -170,6 +171,10 @@ fn one(
             on_off: *on_off,
         }
         .run(ground),
+        Kind::Ping { from, to, size, interval, duration } => {
+            let (from, to, size) = (*from, *to, *size);
+            Ping { name, place, from, to, size, interval: *interval, duration: *duration }.run(ground)
+        }
         Kind::Command { node, line, .. } => {
             Program::start(ground, name, *node, line)?.wait(ground, workload.background)
         }

@@ -66,6 +66,9 @@ pub struct ReplayArguments {
     /// How long a block is [default: what the trace says, or 20ms]
     #[arg(long, value_name = "TIME")]
     pub block: Option<Span>,
+    /// Only traces whose header says a signal strength within this: bars of the display, 1 to 5
+    #[arg(long, value_name = "BARS[-BARS]", value_parser = bars)]
+    pub signal: Option<Bars>,
     /// All traces are one, in this order
     #[arg(long)]
     pub concatenate: bool,
@@ -82,6 +85,10 @@ pub struct ReplayArguments {
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
 }
+
+/// The least and the most bars of a telephone's display.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bars(pub u8, pub u8);
 
 /// Numbers of blocks, in order, each once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,9 +109,10 @@ pub enum Making {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The sets stand in for those of Ludwig's dissertation, which are not public: A stationary with good
-signal (258 min), B stationary with poor signal (215 min), C in a car (44 min). How long and where
-is his; how many blocks are erased, and how they cluster, is an assumption. Every trace says in
-its header that it is synthetic, and how it was made.
+signal (258 min), B stationary with poor signal (215 min), C in a car (44 min), D and E mostly
+stationary with good and poor signal (4 h and 2 h), over which transfers were measured. How long
+and where is his; how many blocks are erased, and how they cluster, is an assumption. Every trace
+says in its header that it is synthetic, and how it was made.
 
 Examples:
   lasthop retrace make A -o A.blocks
@@ -112,7 +120,7 @@ Examples:
   lasthop retrace make --duration 1h --bler 2% --burst 100 > bursts.blocks")]
 pub struct MakeArguments {
     /// Which set it shall stand in for
-    #[arg(value_name = "A|B|C", ignore_case = true, value_parser = ["A", "B", "C"],
+    #[arg(value_name = "A|B|C|D|E", ignore_case = true, value_parser = ["A", "B", "C", "D", "E"],
           required_unless_present_all = ["duration", "bler", "burst"])]
     pub set: Option<String>,
     /// How long it lasts, in blocks of 20 ms [default: the set's]
@@ -176,6 +184,15 @@ pub struct BlocksArguments {
     /// Where to write it [default: the standard output]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+fn bars(text: &str) -> Result<Bars, String> {
+    let number = |text: &str| text.parse::<u8>().ok().filter(|bars| (1..=5).contains(bars));
+    let (least, most) = text.split_once('-').unwrap_or((text, text));
+    match (number(least), number(most)) {
+        (Some(least), Some(most)) if least <= most => Ok(Bars(least, most)),
+        _ => Err("bars of the display, from 1 (poor) to 5, such as 3 or 1-2".to_owned()),
+    }
 }
 
 fn frames(text: &str) -> Result<Frames, String> {

@@ -1,6 +1,6 @@
 //! Replays each trace as the command line asks.
 
-use super::arguments::ReplayArguments;
+use super::arguments::{Bars, ReplayArguments};
 use super::reading;
 use crate::link_command::Failure;
 use link::blocks::BlockTrace;
@@ -31,6 +31,9 @@ pub fn all(arguments: &ReplayArguments) -> Result<Vec<Replayed>, Failure> {
         let trace = reading::blocks(path, arguments.block)?;
         traces.push((path.display().to_string(), trace));
     }
+    if let Some(wanted) = arguments.signal {
+        traces = of_signal(traces, wanted)?;
+    }
     if arguments.concatenate {
         traces = vec![one(traces)?];
     }
@@ -43,6 +46,26 @@ pub fn all(arguments: &ReplayArguments) -> Result<Vec<Replayed>, Failure> {
         }
     }
     Ok(replayed)
+}
+
+/// Those that were taken with such a signal (LL-35). A trace that does not say is none of them.
+fn of_signal(traces: Vec<(String, BlockTrace)>, wanted: Bars) -> Result<Vec<(String, BlockTrace)>, Failure> {
+    let Bars(least, most) = wanted;
+    let all = traces.len();
+    let within = |(_, trace): &(String, BlockTrace)| {
+        trace.header.signal_strength.is_some_and(|signal| least <= signal.least && signal.most <= most)
+    };
+    let left: Vec<_> = traces.into_iter().filter(within).collect();
+    if left.is_empty() {
+        return Err(format!(
+            "--signal: none of {all} traces says in its header that its signal strength was within {least}-{most}"
+        )
+        .into());
+    }
+    if left.len() < all {
+        anstream::eprintln!("lasthop: {} of {all} traces left out by --signal", all - left.len());
+    }
+    Ok(left)
 }
 
 /// All traces as one; its header is that of the first.

@@ -91,9 +91,14 @@ that were sent more than once give none (Karn). A timeout below the next round-t
 have expired spuriously, had the timer run for just that long; timers that each acknowledgment
 starts again run longer, so it is an upper bound for them.
 
+With --model a cycle ends where round-trip times fall by a quarter or more from three quarters of
+the greatest or more, or before a silence of half of that. The time that the model's segments take is the median time from a sample to
+the next; the load is what the greatest round-trip time of the cycle holds of it.
+
 Examples:
   lasthop rto capture --interface 1 x.pcapng
   lasthop rto capture --connection 3 --timer linux,eifel --plot timers.svg x.pcap
+  lasthop rto capture --model --interface 1 --timer lite,eifel --plot overlay.svg x.pcapng
   lasthop rto capture --json x.pcap | jq '.timers[] | [.timer, .spurious]'")]
 pub struct CaptureArguments {
     /// The capture; `-` is the standard input
@@ -107,13 +112,16 @@ pub struct CaptureArguments {
     /// Which timers
     #[command(flatten)]
     pub timers: TimerArguments,
+    /// Lay the model of a network-limited transfer over the last whole cycle
+    #[arg(long, conflicts_with = "csv")]
+    pub model: bool,
     /// A row for each round-trip time as CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
     /// One JSON object a direction and line
     #[arg(long)]
     pub json: bool,
-    /// Draw the direction with the most round-trip times, as SVG
+    /// Draw the direction with the most round-trip times, as SVG; with --model that cycle
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
 }

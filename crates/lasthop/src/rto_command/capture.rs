@@ -2,6 +2,7 @@
 
 use super::arguments::{CaptureArguments, settings};
 use super::model::digits;
+use super::overlay::Overlay;
 use super::{line, table};
 use crate::figure::Figure;
 use crate::link_command::Failure;
@@ -71,12 +72,18 @@ pub fn run(arguments: &CaptureArguments, output: &mut impl Write) -> Result<(), 
     } else if arguments.json {
         objects(arguments, &directions, output)?;
     } else {
-        text(&directions, output)?;
+        text(arguments, &directions, output)?;
     }
-    match (&arguments.plot, directions.iter().max_by_key(|direction| direction.samples.len())) {
-        (Some(path), Some(direction)) => figure(direction).write(path),
-        _ => Ok(()),
+    let Some((path, direction)) = arguments.plot.as_ref().zip(most(&directions)) else { return Ok(()) };
+    match direction.overlay(arguments)? {
+        Some(overlay) => overlay.figure(direction.title()).write(path),
+        None => figure(direction).write(path),
     }
+}
+
+/// The one with the most round-trip times.
+fn most(directions: &[Direction]) -> Option<&Direction> {
+    directions.iter().max_by_key(|direction| direction.samples.len())
 }
 
 fn read(arguments: &CaptureArguments) -> Result<Vec<Direction>, Failure> {
@@ -106,6 +113,17 @@ fn read(arguments: &CaptureArguments) -> Result<Vec<Direction>, Failure> {
 }
 
 impl Direction {
+    /// The model over it, if that is asked for.
+    fn overlay(&self, arguments: &CaptureArguments) -> Result<Option<Overlay<'_>>, Failure> {
+        let set = settings(arguments.timers.tick);
+        arguments.model.then(|| Overlay::new(&self.samples, &self.timers, set)).transpose()
+    }
+
+    fn title(&self) -> String {
+        let Self { connection, name, from, to, .. } = self;
+        format!("Connection {connection} {name}, {from} to {to}")
+    }
+
     /// Least, mean and greatest round-trip time, in seconds.
     fn round_trips(&self) -> [f64; 3] {
         let rtts = || self.samples.iter().map(|sample| sample.rtt_s);
@@ -114,7 +132,11 @@ impl Direction {
     }
 }
 
-fn text(directions: &[Direction], output: &mut impl Write) -> Result<(), Failure> {
+fn text(
+    arguments: &CaptureArguments,
+    directions: &[Direction],
+    output: &mut impl Write,
+) -> Result<(), Failure> {
     for (place, direction) in directions.iter().enumerate() {
         let Direction { interface, connection, name, from, to, samples, timers } = direction;
         if place > 0 {
@@ -143,6 +165,9 @@ fn text(directions: &[Direction], output: &mut impl Write) -> Result<(), Failure
         });
         writeln!(output, "{}", table(header.map(str::to_owned).to_vec(), rows.collect()))?;
     }
+    if let Some(overlay) = most(directions).and_then(|direction| direction.overlay(arguments).transpose()) {
+        overlay?.text(output)?;
+    }
     Ok(())
 }
 
@@ -153,7 +178,7 @@ fn objects(
 ) -> Result<(), Failure> {
     for direction in directions {
         let [least, mean, greatest] = direction.round_trips();
-        let object = json!({
+        let mut object = json!({
             "file": arguments.file.display().to_string(),
             "interface": direction.interface,
             "connection": direction.connection,
@@ -166,6 +191,11 @@ fn objects(
             "greatest_rtt_s": greatest,
             "timers": direction.timers,
         });
+        if most(directions).is_some_and(|of| std::ptr::eq(of, direction))
+            && let Some(overlay) = direction.overlay(arguments)?
+        {
+            object["model"] = overlay.object();
+        }
         writeln!(output, "{object}")?;
     }
     Ok(())
@@ -193,14 +223,14 @@ fn rows(directions: &[Direction], output: &mut impl Write) -> Result<(), Failure
 }
 
 fn figure(direction: &Direction) -> Figure {
-    let Direction { connection, name, from, to, samples, timers, .. } = direction;
+    let Direction { samples, timers, .. } = direction;
     let mut lines = vec![line("RTT", false, samples.iter().map(|sample| (sample.at_s, sample.rtt_s)))];
     for of in timers {
         let points = samples.iter().zip(&of.estimates).map(|(sample, of)| (sample.at_s, of.rto_s));
         lines.push(line(&format!("RTO, {}", of.timer.name()), true, points));
     }
     Figure {
-        title: format!("Connection {connection} {name}, {from} to {to}"),
+        title: direction.title(),
         horizontal: "time since the first round-trip time (s)".to_owned(),
         vertical: "round-trip time, timeout (s)".to_owned(),
         lines,

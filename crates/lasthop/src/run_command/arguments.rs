@@ -14,7 +14,7 @@ With --clock virtual each run has a kernel of its own whose clock jumps over idl
 hours take seconds, nothing is ever late, and the same plan, seed and kernel give the same captures, byte by byte.
 
 Results are in runs/NAME/TIME-SEED/: manifest.json, results.parquet (a row per connection), captures, event logs,
-report.html. Exit status: 0 if all runs were good or overloaded, 1 if some failed, 130 after Ctrl-C.
+report.html. Exit status: 0 if all runs were good, overloaded or had a dropped call, 1 if some failed, 130 after Ctrl-C.
 
 Examples:
   lasthop run experiments/quickstart.toml
@@ -62,6 +62,9 @@ pub struct RunArguments {
     /// Count overloaded runs in the summary
     #[arg(long)]
     pub overloaded: bool,
+    /// Count runs whose call was dropped in the summary: a link layer that disconnected
+    #[arg(long)]
+    pub dropped_calls: bool,
     /// Only show what would be run
     #[arg(long)]
     pub list: bool,

@@ -52,7 +52,11 @@ impl Bar {
                 self.line.inc(1);
                 if run.run.verdict != Verdict::Good {
                     self.bad += 1;
-                    let what = if run.run.verdict == Verdict::Failed { "failed" } else { "overloaded" };
+                    let what = match run.run.verdict {
+                        Verdict::Failed => "failed",
+                        Verdict::DroppedCall => "dropped call",
+                        Verdict::Good | Verdict::Overloaded => "overloaded",
+                    };
                     let reasons = run.run.reasons.join("; ");
                     self.say(&format!(
                         "{}, repetition {}: {what}: {reasons}",

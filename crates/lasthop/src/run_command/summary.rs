@@ -6,7 +6,7 @@ use link::units::BitRate;
 use results::expectation;
 use results::metric::{Metric, cell_values};
 use results::statistics::{self, Bootstrap, Distribution, Estimator, Interval};
-use results::{Cell, Directory, Protocol, Verdict};
+use results::{Besides, Cell, Directory, Protocol, Verdict};
 use serde_json::{Map, Value, json};
 
 /// One cell in figures.
@@ -15,12 +15,12 @@ struct Figures<'a> {
     cell: &'a Cell,
     /// Name of the workload that figures are about.
     measure: &'a str,
-    overloaded: bool,
+    besides: Besides,
 }
 
 impl Figures<'_> {
     fn values(&self, metric: Metric) -> Vec<f64> {
-        cell_values(self.directory, self.cell.number, metric, Some(self.measure), self.overloaded)
+        cell_values(self.directory, self.cell.number, metric, Some(self.measure), self.besides)
     }
 
     fn count(&self, verdict: Verdict) -> usize {
@@ -40,6 +40,7 @@ impl Figures<'_> {
             "repetitions": self.ended(),
             "failed": self.count(Verdict::Failed),
             "overloaded": self.count(Verdict::Overloaded),
+            "dropped_calls": self.count(Verdict::DroppedCall),
         });
         for metric in Metric::ALL {
             object[metric.name()] = distribution(&self.values(metric));
@@ -65,14 +66,14 @@ fn distribution(values: &[f64]) -> Value {
 }
 
 /// The object of `--json`.
-pub fn json(directory: &Directory, measure: &str, overloaded: bool) -> Value {
+pub fn json(directory: &Directory, measure: &str, besides: Besides) -> Value {
     let cells = directory.manifest.cells.iter();
-    let cells: Vec<_> = cells.map(|cell| Figures { directory, cell, measure, overloaded }.json()).collect();
+    let cells: Vec<_> = cells.map(|cell| Figures { directory, cell, measure, besides }.json()).collect();
     json!({ "run_directory": directory.path, "cells": cells })
 }
 
 /// The table, one line a cell.
-pub fn table(directory: &Directory, measure: &str, overloaded: bool) -> Table {
+pub fn table(directory: &Directory, measure: &str, besides: Besides) -> Table {
     let factors = &directory.manifest.factors;
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -87,7 +88,7 @@ pub fn table(directory: &Directory, measure: &str, overloaded: bool) -> Table {
     let columns = ["runs"].into_iter().chain(program.then_some("time, median")).chain(columns);
     table.set_header(factors.iter().map(|factor| factor.name.as_str()).chain(columns));
     for cell in &directory.manifest.cells {
-        let figures = Figures { directory, cell, measure, overloaded };
+        let figures = Figures { directory, cell, measure, besides };
         let goodput = figures.values(Metric::Goodput);
         let median = |metric| Distribution::of(&figures.values(metric)).map(|all| all.median);
         let number = |value: Option<f64>, unit: &str, digits: usize| {
@@ -118,7 +119,8 @@ pub fn table(directory: &Directory, measure: &str, overloaded: bool) -> Table {
 }
 
 fn bad(figures: &Figures<'_>) -> String {
-    let parts = [(Verdict::Failed, "failed"), (Verdict::Overloaded, "overloaded")];
+    let parts =
+        [(Verdict::Failed, "failed"), (Verdict::DroppedCall, "dropped"), (Verdict::Overloaded, "overloaded")];
     let parts = parts.map(|(verdict, word)| (figures.count(verdict), word));
     let said: Vec<_> =
         parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
@@ -178,12 +180,12 @@ fn digits(value: f64) -> String {
 }
 
 /// Prints the summary as asked for.
-pub fn print(directory: &Directory, measure: &str, overloaded: bool, as_json: bool) -> Result<(), Failure> {
+pub fn print(directory: &Directory, measure: &str, besides: Besides, as_json: bool) -> Result<(), Failure> {
     if as_json {
-        anstream::println!("{}", serde_json::to_string(&json(directory, measure, overloaded))?);
+        anstream::println!("{}", serde_json::to_string(&json(directory, measure, besides))?);
         return Ok(());
     }
-    anstream::println!("{}", trimmed(&table(directory, measure, overloaded)));
+    anstream::println!("{}", trimmed(&table(directory, measure, besides)));
     if let Some((table, others)) = comparison(directory) {
         anstream::println!("\nBeside the literature:\n{}", trimmed(&table));
         if others > 0 {

@@ -5,13 +5,15 @@ use crate::plan::error::{nearest, unknown};
 use crate::plan::file::WorkloadFile;
 use crate::plan::text::Text;
 use crate::scenario::Scenario;
-use crate::workload::{Amount, Kind, Workload};
+use crate::workload::{Amount, Kind, Workload, ping};
 use link::units::{ByteCount, Span};
 
 /// Size of a request (resoa-evaluation 2.6).
 const REQUEST: ByteCount = ByteCount::new(100);
 /// Application data of a datagram.
 const DATAGRAM: ByteCount = ByteCount::new(1000);
+/// Data of an echo request, and how often one is sent: those of the program `ping`.
+const ECHO: (ByteCount, Span) = (ByteCount::new(56), Span::from_secs(1));
 
 pub fn build(
     fields: &Fields<'_>,
@@ -94,6 +96,16 @@ impl One<'_> {
                     on_off: self.on_off()?,
                 })
             }
+            "ping" => {
+                self.takes(&kind, &["from", "to", "size", "interval", "duration"])?;
+                Ok(Kind::Ping {
+                    from: self.node("from", file.from.as_ref())?,
+                    to: self.node("to", file.to.as_ref())?,
+                    size: self.echo()?,
+                    interval: self.interval()?,
+                    duration: file.duration.as_ref().map(|text| fields.parsed(text)).transpose()?,
+                })
+            }
             "command" => {
                 self.takes(&kind, &["node", "command", "listens"])?;
                 Ok(Kind::Command {
@@ -124,6 +136,7 @@ impl One<'_> {
             ("size", &file.size),
             ("on", &file.on),
             ("off", &file.off),
+            ("interval", &file.interval),
             ("node", &file.node),
             ("command", &file.command),
             ("listens", &file.listens),
@@ -187,6 +200,29 @@ impl One<'_> {
                 Err(self.fields.wrong(text, format!("datagrams of {size}: 16 to 65507 bytes")))
             }
             _ => Ok(size),
+        }
+    }
+
+    fn echo(&self) -> Result<ByteCount, PlanError> {
+        let size = self.fields.parsed_or(self.file.size.as_ref(), ECHO.0)?;
+        match &self.file.size {
+            Some(text) if !(ping::LEAST..=ping::MOST).contains(&size.get()) => {
+                let (least, most) = (ping::LEAST, ping::MOST);
+                Err(self
+                    .fields
+                    .wrong(text, format!("echo requests with {size} of data: {least} to {most} bytes")))
+            }
+            _ => Ok(size),
+        }
+    }
+
+    fn interval(&self) -> Result<Span, PlanError> {
+        let Some(text) = &self.file.interval else { return Ok(ECHO.1) };
+        match self.fields.parsed(text)? {
+            Span::ZERO => {
+                Err(self.fields.wrong(text, "requests without time between them: at least 1ns, usually 1s"))
+            }
+            interval => Ok(interval),
         }
     }
 

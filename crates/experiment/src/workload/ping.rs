@@ -1,0 +1,239 @@
+//! A ping that never stops: an ICMP echo request every second, whatever became of those before (Ludwig 3.1.3; LL-08).
+//!
+//! A request that takes longer on the link than a second makes it an endless source: the queue of the interface overflows all the time, harmlessly, and the
+//! link is never idle, which is what traces of block erasures want. The other node's kernel answers, so that the way back carries as much as comes through.
+//! Unlike `datagrams` it needs no receiver, and what is measured is a round trip.
+
+use super::ground::Ground;
+use link::units::{ByteCount, Span};
+use packet::checksum;
+use results::{Connection, Protocol, RoundTrips};
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, connect, ipproto, recv, send, socket};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A workload of echo requests.
+#[derive(Debug)]
+pub struct Ping<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its place in the plan; its echo identifier is one more.
+    pub place: usize,
+    /// The node that asks.
+    pub from: usize,
+    /// The node whose kernel answers.
+    pub to: usize,
+    /// Data in each request, behind the headers of IP (20) and ICMP (8).
+    pub size: ByteCount,
+    /// From one request to the next.
+    pub interval: Span,
+    /// For how long; until the run ends if `None`.
+    pub duration: Option<Span>,
+}
+
+/// Type, code, checksum, identifier, sequence number (RFC 792).
+const HEADER: usize = 8;
+/// Type of an echo request.
+const REQUEST: u8 = 8;
+/// Type of an echo reply.
+const REPLY: u8 = 0;
+/// The request's number, of which the sequence number has the lowest 16 bits.
+const NUMBER: usize = 8;
+/// How long replies are waited for after the last request, from each reply anew.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often the receiver looks whether it is over.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Least data of a request: its number.
+pub const LEAST: u64 = NUMBER as u64;
+/// Most that fits into an IPv4 packet.
+pub const MOST: u64 = 65_535 - 20 - HEADER as u64;
+
+/// What the sender did: when each request was sent, in nanoseconds since the start of the run, by its number.
+struct Sent {
+    start: u64,
+    times: Vec<u64>,
+    error: Option<io::Error>,
+}
+
+/// Replies: when the first of each number came.
+type Replies = BTreeMap<u64, u64>;
+
+impl Ping<'_> {
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// If there is no socket for it, or replies cannot be received.
+    pub fn run(&self, ground: &Ground<'_>) -> Result<Vec<Connection>, String> {
+        let address = ground.server(self.to, self.place).ip();
+        let asking = ground.namespace(self.from).enter(|| Ok(open(address)));
+        let socket = asking
+            .map_err(|error| error.to_string())?
+            .map_err(|error| format!("a socket for echo requests to {address}: {error}"))?;
+        let sent_all = AtomicBool::new(false);
+        let (sent, replies) = thread::scope(|scope| {
+            let receiving = scope.spawn(|| self.receive(ground, &socket, &sent_all));
+            let sent = self.ask(ground, &socket);
+            sent_all.store(true, Ordering::Release);
+            (sent, super::server::join(receiving))
+        });
+        let replies = replies.map_err(|error| format!("receive echo replies of {address}: {error}"))?;
+        Ok(vec![self.row(ground, sent, &replies)])
+    }
+
+    fn identifier(&self) -> u16 {
+        self.place as u16 + 1
+    }
+
+    /// Asks on an absolute timetable, and never waits for a reply.
+    fn ask(&self, ground: &Ground<'_>, socket: &OwnedFd) -> Sent {
+        let mut sent = Sent { start: ground.now(), times: Vec::new(), error: None };
+        let begin = Instant::now();
+        let nanos = |span: Span| Duration::from_nanos(span.as_nanos());
+        let end = self.duration.map(nanos);
+        let mut due = Duration::ZERO;
+        while end.is_none_or(|end| due < end) {
+            ground.stop.sleep_until(begin, due);
+            if ground.stop.is_over() {
+                break;
+            }
+            let request = request(self.identifier(), sent.times.len() as u64, self.size);
+            let at = ground.now();
+            if let Err(error) = send(socket, &request, SendFlags::empty()) {
+                sent.error = Some(error.into());
+                break;
+            }
+            sent.times.push(at);
+            due += nanos(self.interval);
+        }
+        sent
+    }
+
+    /// Receives until all was sent and nothing has come for a while.
+    fn receive(&self, ground: &Ground<'_>, socket: &OwnedFd, sent_all: &AtomicBool) -> io::Result<Replies> {
+        let mut replies = Replies::new();
+        let mut buffer = vec![0; 65_536];
+        let mut heard = Instant::now();
+        loop {
+            match recv(socket, &mut buffer, RecvFlags::empty()) {
+                Ok((_, length)) => {
+                    if let Some(number) = reply(&buffer[..length], self.identifier()) {
+                        heard = Instant::now();
+                        replies.entry(number).or_insert_with(|| ground.now());
+                    }
+                }
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if !sent_all.load(Ordering::Acquire) {
+                heard = Instant::now();
+            } else if heard.elapsed() > PATIENCE || ground.stop.is_over() {
+                return Ok(replies);
+            }
+        }
+    }
+
+    fn row(&self, ground: &Ground<'_>, sent: Sent, replies: &Replies) -> Connection {
+        let asked = sent.times.len() as u64;
+        let trip = |(&number, &at): (&u64, &u64)| Some(at.saturating_sub(*sent.times.get(number as usize)?));
+        let trips: Vec<u64> = replies.iter().filter_map(trip).collect();
+        let answered = trips.len() as u64;
+        let mut arrivals: Vec<u64> = replies.values().copied().collect();
+        arrivals.sort_unstable();
+        let end_ns = arrivals.last().copied().unwrap_or(sent.start);
+        let bytes = answered * self.size.get();
+        let seconds = end_ns.saturating_sub(sent.start) as f64 / 1e9;
+        Connection {
+            workload: self.name.to_owned(),
+            protocol: Protocol::Icmp,
+            from: ground.name(self.from),
+            to: ground.name(self.to),
+            from_port: self.identifier(),
+            complete: sent.error.is_none(),
+            error: sent.error.map(|error| error.to_string()),
+            start_ns: sent.start,
+            established_ns: arrivals.first().copied(),
+            end_ns,
+            bytes,
+            goodput_bps: if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 },
+            segments: asked,
+            lost: asked.saturating_sub(answered),
+            round_trips: RoundTrips::of(trips),
+            idle_max_ns: arrivals.windows(2).map(|two| two[1] - two[0]).max().unwrap_or(0),
+            ..Connection::default()
+        }
+    }
+}
+
+/// A socket for echo messages to and from this address, of the calling thread's namespace.
+fn open(address: IpAddr) -> io::Result<OwnedFd> {
+    let socket = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP))?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(LOOK))?;
+    connect(&socket, &SocketAddr::new(address, 0))?;
+    Ok(socket)
+}
+
+/// An echo request.
+fn request(identifier: u16, number: u64, size: ByteCount) -> Vec<u8> {
+    let mut message = vec![0; HEADER + size.get() as usize];
+    message[0] = REQUEST;
+    message[4..6].copy_from_slice(&identifier.to_be_bytes());
+    message[6..8].copy_from_slice(&(number as u16).to_be_bytes());
+    message[HEADER..HEADER + NUMBER].copy_from_slice(&number.to_be_bytes());
+    let checksum = !checksum::sum(&message);
+    message[2..4].copy_from_slice(&checksum.to_be_bytes());
+    message
+}
+
+/// The number of the request that this IPv4 packet answers, if it is a whole echo reply with this identifier.
+fn reply(packet: &[u8], identifier: u16) -> Option<u64> {
+    let header = usize::from(packet.first()? & 0xf) * 4;
+    let message = packet.get(header..)?;
+    let mine = message.get(..HEADER)?;
+    let right =
+        mine[0] == REPLY && mine[4..6] == identifier.to_be_bytes() && checksum::sum(message) == 0xffff;
+    let number = message.get(HEADER..HEADER + NUMBER)?.try_into().ok()?;
+    right.then(|| u64::from_be_bytes(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a kernel makes of a request, behind an IPv4 header of 20 octets: the type, and so the checksum, are others.
+    fn answered(mut message: Vec<u8>) -> Vec<u8> {
+        message[0] = REPLY;
+        message[2..4].fill(0);
+        let checksum = !checksum::sum(&message);
+        message[2..4].copy_from_slice(&checksum.to_be_bytes());
+        let mut packet = vec![0; 20];
+        packet[0] = 0x45;
+        packet.extend(message);
+        packet
+    }
+
+    #[test]
+    fn a_reply_has_the_number_of_its_request() {
+        let asked = request(7, 0x1_0002, ByteCount::new(9));
+        assert_eq!((asked.len(), asked[0], &asked[4..8]), (17, 8, &[0, 7, 0, 2][..]));
+        assert_eq!(checksum::sum(&asked), 0xffff, "a right checksum");
+        let packet = answered(asked.clone());
+        assert_eq!(reply(&packet, 7), Some(0x1_0002));
+        assert_eq!(reply(&packet, 8), None, "another's");
+        assert_eq!(reply(&packet[..packet.len() - 4], 7), None, "cut short");
+        let mut spoilt = packet;
+        spoilt[36] ^= 1;
+        assert_eq!(reply(&spoilt, 7), None, "damaged");
+        let mut own = vec![0x45; 20];
+        own.extend(asked);
+        assert_eq!(reply(&own, 7), None, "a request, not a reply");
+        assert_eq!(reply(&[], 7), None);
+    }
+}
