@@ -1,15 +1,21 @@
-// Builds the page into crates/report/assets: one script and one style sheet, which Rust puts into every report.
+// Builds the pages into crates/report/assets: one script and one style sheet each, which Rust puts into every file. `vite build` builds the report,
+// `vite build --mode layers` the multi-layer view.
 import { defineConfig } from "vite";
 import { stamp } from "./stamp.ts";
 
-export default defineConfig({
-  build: {
-    outDir: "../crates/report/assets",
-    emptyOutDir: true,
-    target: "es2022",
-    cssCodeSplit: false,
-    lib: { entry: "src/main.ts", formats: ["iife"], name: "report", fileName: () => "report.js", cssFileName: "report" },
-  },
-  define: { "process.env.NODE_ENV": '"production"' },
-  plugins: [stamp()],
+const PAGES = { report: "src/main.ts", layers: "src/layers/main.ts" };
+
+export default defineConfig(({ mode }) => {
+  const name = mode === "layers" ? "layers" : "report";
+  return {
+    build: {
+      outDir: "../crates/report/assets",
+      emptyOutDir: false,
+      target: "es2022",
+      cssCodeSplit: false,
+      lib: { entry: PAGES[name], formats: ["iife"], name, fileName: () => `${name}.js`, cssFileName: name },
+    },
+    define: { "process.env.NODE_ENV": '"production"' },
+    plugins: [stamp()],
+  };
 });

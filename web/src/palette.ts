@@ -43,3 +43,12 @@ export const SEQUENCE = {
   delivered: "#1f83cf",
   average: "#d55e00",
 } as const;
+
+/** Colours of the layers of a multi-layer view; graphs of one layer differ in their symbols. */
+export const LAYER = {
+  "tcp-sender": "#1f83cf",
+  "tcp-receiver": "#d55e00",
+  "link-sender": "#009e73",
+  "link-receiver": "#cc79a7",
+  "sender-state": "#e69f00",
+} as const;

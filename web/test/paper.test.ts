@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { distinct } from "../src/figures/all";
-import { broken, rounded, slug } from "../src/figures/paper";
+import { broken, slug } from "../src/figures/paper";
+import { rounded } from "../src/figures/rounded";
 
 test("coordinates have two decimals at most", () => {
   expect(rounded("M12.3456,0.001L-7.999,1e3")).toBe("M12.35,0L-8,1e3");

@@ -1,6 +1,7 @@
 //! The page as one file: the built bundle of `web/` and the numbers as JSON. It needs no network, and its policy allows none.
 
 use crate::Page;
+use serde::Serialize;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -10,7 +11,7 @@ const SCRIPT: &str = include_str!("../assets/report.js");
 const STYLE: &str = include_str!("../assets/report.css");
 
 /// What the browser may load: what is in the file, and nothing else.
-const POLICY: &str =
+pub(crate) const POLICY: &str =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
 /// The text of `report.html`.
@@ -47,11 +48,12 @@ pub fn write(page: &Page, path: &Path) -> io::Result<()> {
     fs::rename(unfinished, path)
 }
 
-/// The numbers. In JSON `<` stands in strings alone, and none of them may end the element or open a comment in it.
-fn data(page: &Page) -> serde_json::Result<String> {
+/// As JSON. There `<` stands in strings alone, and none of them may end the element or open a comment in it.
+pub(crate) fn data(page: &impl Serialize) -> serde_json::Result<String> {
     Ok(serde_json::to_string(page)?.replace('<', "\\u003c"))
 }
 
-fn escaped(text: &str) -> String {
+/// As text of an element.
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

@@ -8,6 +8,7 @@
 //! * [`Page`]: the numbers, as the page reads them; serialised as JSON into the file.
 //! * [`side_by_side`]: two campaigns as one, with a factor `run` that tells them apart.
 //! * [`difference`]: two campaigns, cell by cell, as `lasthop compare` prints them.
+//! * [`layers`]: the multi-layer view, a page of its own that has millions of points.
 //! * [`single`]: what `lasthop link` leaves, as a campaign of one run.
 //!
 //! Nothing is run and nothing is measured here.
@@ -16,6 +17,7 @@
 mod about;
 pub mod difference;
 pub mod html;
+pub mod layers;
 mod links;
 mod literature;
 mod losses;

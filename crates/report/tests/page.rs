@@ -378,9 +378,9 @@ fn summary(lost: u64) -> String {
     .to_string()
 }
 
-/// The built script says what it was built from: the same as `web/stamp.ts` reckons.
+/// The built scripts say what they were built from: the same as `web/stamp.ts` reckons.
 #[test]
-fn the_built_page_is_that_of_its_source() {
+fn the_built_pages_are_those_of_their_source() {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
     let mut files: Vec<PathBuf> =
         ["package-lock.json", "stamp.ts", "vite.config.ts"].map(PathBuf::from).into();
@@ -401,7 +401,12 @@ fn the_built_page_is_that_of_its_source() {
         hash.update(bytes);
     }
     let digest = hash.finalize().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-    let script = include_str!("../assets/report.js");
-    let stamp = script.lines().next().unwrap_or_default();
-    assert_eq!(stamp, format!("/*! source {digest} */"), "the page is stale: run `npm run build` in web/");
+    for script in [include_str!("../assets/report.js"), include_str!("../assets/layers.js")] {
+        let stamp = script.lines().next().unwrap_or_default();
+        assert_eq!(
+            stamp,
+            format!("/*! source {digest} */"),
+            "the page is stale: run `npm run build` in web/"
+        );
+    }
 }

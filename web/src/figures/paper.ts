@@ -3,6 +3,7 @@
 
 import { svg } from "../dom";
 import { colour, symbol } from "../palette";
+import { rounded } from "./rounded";
 import { symbolPath } from "./symbols";
 
 const FONT = "Helvetica, Arial, sans-serif";
@@ -125,14 +126,6 @@ export function file(plates: readonly Plate[], legend: Legend, columns: number):
 
 /** Attributes with coordinates. */
 const COORDINATES = ["d", "transform", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height"];
-
-/** Numbers with a point: of those more digits than two are of no use in a coordinate. */
-const LONG = /-?\d*\.\d+(?:e[-+]?\d+)?/g;
-
-/** A text with its numbers to a hundredth of a pixel. */
-export function rounded(text: string): string {
-  return text.replace(LONG, (number) => String(Math.round(Number(number) * 100) / 100 || 0));
-}
 
 /** Without style sheets, classes, tips, the font of the screen, and digits that nobody sees. */
 function clean(drawing: SVGSVGElement): SVGSVGElement {

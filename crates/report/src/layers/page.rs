@@ -1,0 +1,181 @@
+//! The file: what is in each tile as JSON, the script and the style, and the tiles as texts of elements that the browser does not run.
+
+use super::grid::Grid;
+use super::pyramid::{TILE, levels};
+use super::tile;
+use super::whole::{Extent, Points, Whole};
+use crate::html::{POLICY, data, escaped};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use trace::layers::graph::{Graph, Layer, Point, Regression, Shape, View};
+
+/// Version of what the page reads; `web/src/layers/data.ts` has the same.
+const SCHEMA: u32 = 1;
+
+/// Built from `web/src/layers/` by `npm run build`.
+const SCRIPT: &str = include_str!("../../assets/layers.js");
+const STYLE: &str = include_str!("../../assets/layers.css");
+
+/// The page could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{path}: the page of the multi-layer view cannot be written: {source}. Choose a folder that exists and has room."
+)]
+pub struct WriteError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Writes the page to `path`, whole or not at all. A point whose value is no number is left out, as is one that equals another one of its graph.
+pub fn write(path: &Path, view: &View) -> Result<(), WriteError> {
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".new");
+    let unfinished = PathBuf::from(unfinished);
+    let written = File::create(&unfinished).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        page(view, &mut file)?;
+        file.flush()?;
+        fs::rename(&unfinished, path)
+    });
+    written.map_err(|source| {
+        let _ = fs::remove_file(&unfinished);
+        WriteError { path: path.to_owned(), source }
+    })
+}
+
+/// What the page knows before it has any point.
+#[derive(Debug, Serialize)]
+struct Index<'a> {
+    schema: u32,
+    title: &'a str,
+    notes: &'a [String],
+    regressions: &'a [Regression],
+    /// Bytes by which a cell is higher than it is nanoseconds long, as a power of two.
+    ratio: i32,
+    graphs: Vec<GraphIndex<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct GraphIndex<'a> {
+    label: &'a str,
+    layer: Layer,
+    shape: Shape,
+    offset: f64,
+    /// Points before any was left out.
+    points: usize,
+    /// Nanoseconds of a step of its packed times.
+    step_ns: i64,
+    /// Bytes of a unit of its packed values.
+    unit: f64,
+    levels: Vec<LevelIndex>,
+}
+
+#[derive(Debug, Serialize)]
+struct LevelIndex {
+    /// See [`super::pyramid::Level`].
+    level: Option<i32>,
+    /// Number of its first tile; the others follow.
+    first: usize,
+    /// Of each tile: points, first and last time (ns), lowest and highest value (units).
+    tiles: Vec<(usize, i64, i64, i64, i64)>,
+}
+
+/// A tile's number and its text.
+type Tile = (usize, String);
+
+fn page(view: &View, file: &mut impl Write) -> io::Result<()> {
+    let grid = grid(view);
+    let (mut overview, mut rest): (Vec<Tile>, Vec<(Option<i32>, Tile)>) = (Vec::new(), Vec::new());
+    let mut graphs = Vec::new();
+    let mut next = 0;
+    for graph in &view.graphs {
+        let points = Points::of(&graph.points);
+        let step_ns = tile::step(&points.points);
+        let mut known = Vec::new();
+        for level in levels(&points, graph.shape, grid) {
+            let first = next;
+            let mut tiles = Vec::new();
+            for places in level.places.chunks(TILE) {
+                let chosen: Vec<Whole> = places.iter().map(|&place| points.points[place as usize]).collect();
+                let Some(Extent { from, to, low, high }) = Extent::of(chosen.iter().copied()) else {
+                    continue;
+                };
+                tiles.push((chosen.len(), from, to, low, high));
+                let text = (next, tile::pack(&chosen, step_ns)?);
+                if level.level.is_none() {
+                    overview.push(text);
+                } else {
+                    rest.push((level.level, text));
+                }
+                next += 1;
+            }
+            known.push(LevelIndex { level: level.level, first, tiles });
+        }
+        graphs.push(index(graph, &points, step_ns, known));
+    }
+    // Whoever zooms while the file is still being read needs the coarser ones first.
+    rest.sort_by_key(|(level, _)| std::cmp::Reverse(*level));
+    let View { title, notes, regressions, .. } = view;
+    let index = Index { schema: SCHEMA, title, notes, regressions, ratio: grid.ratio, graphs };
+    write!(
+        file,
+        "<!doctype html>\n\
+         <html lang=\"en\">\n\
+         <head>\n\
+         <meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n\
+         <title>{}</title>\n\
+         <style>{STYLE}</style>\n\
+         </head>\n\
+         <body>\n\
+         <main id=\"layers\"><noscript><p>The graphs are drawn by a script in this file; please allow scripts.</p></noscript></main>\n\
+         <script type=\"application/json\" id=\"data\">{}</script>\n",
+        escaped(title),
+        data(&index)?,
+    )?;
+    texts(file, overview.iter())?;
+    writeln!(file, "<script>{SCRIPT}</script>")?;
+    texts(file, rest.iter().map(|(_, tile)| tile))?;
+    file.write_all(b"</body>\n</html>\n")
+}
+
+/// Tiles as elements that the browser neither runs nor shows.
+fn texts<'a>(file: &mut impl Write, tiles: impl Iterator<Item = &'a Tile>) -> io::Result<()> {
+    for (number, text) in tiles {
+        writeln!(file, "<script type=\"text/plain\" id=\"tile-{number}\">{text}</script>")?;
+    }
+    Ok(())
+}
+
+fn index<'a>(graph: &'a Graph, points: &Points, step_ns: i64, levels: Vec<LevelIndex>) -> GraphIndex<'a> {
+    let Graph { label, layer, shape, offset, .. } = graph;
+    let (layer, shape, offset) = (*layer, *shape, *offset);
+    GraphIndex {
+        label,
+        layer,
+        shape,
+        offset,
+        points: graph.points.len(),
+        step_ns,
+        unit: points.bytes(),
+        levels,
+    }
+}
+
+/// Cells for all graphs together.
+fn grid(view: &View) -> Grid {
+    let points =
+        || view.graphs.iter().flat_map(|graph| &graph.points).filter(|point| point.bytes.is_finite());
+    let span = |of: fn(&Point) -> f64| {
+        let (low, high) = points()
+            .map(of)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        high - low
+    };
+    Grid::of(span(|point| point.time_ns as f64), span(|point| point.bytes))
+}
