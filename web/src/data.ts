@@ -3,7 +3,7 @@
 /** The schema that this page draws. */
 export const SCHEMA = 4;
 
-export type Verdict = "good" | "overloaded" | "failed";
+export type Verdict = "good" | "overloaded" | "dropped-call" | "failed";
 
 export interface Page {
   schema: number;

@@ -72,6 +72,8 @@ export function verdicts(page: Page): HTMLElement[] {
     ["overloaded", count("overloaded"), "overloaded: the emulator fell behind"],
     ["failed", count("failed"), "failed"],
   ];
+  const dropped = count("dropped-call");
+  if (dropped > 0) tiles.push(["dropped", dropped, "dropped calls: the link layer disconnected"]);
   if (missing > 0) tiles.push(["missing", missing, "not run"]);
   const columns: Column<Trouble>[] = [
     { title: "Cell", text: ({ label }) => label },
@@ -87,7 +89,7 @@ export function verdicts(page: Page): HTMLElement[] {
     h("div", { class: "tiles" }, ...tiles.map(([kind, number, text]) => h("div", { class: `tile ${kind}` }, h("strong", {}, String(number)), ` ${text}`))),
     ...(page.troubles.length > 0
       ? [
-          h("p", {}, "Runs that failed or were overloaded are left out of figures, tables and tests, unless overloaded ones are asked for below."),
+          h("p", {}, "Runs that failed, were overloaded or had a dropped call are left out of figures, tables and tests, unless overloaded ones are asked for below."),
           table("troubles", columns, page.troubles),
         ]
       : []),

@@ -64,6 +64,7 @@ export function cellTable(page: Page, choice: Choice): HTMLElement | null {
     figure("Q3", (of) => of.q3),
     figure("Max", (of) => of.max),
     count("Overloaded", "overloaded"),
+    ...(page.runs.verdict.includes("dropped-call") ? [count("Dropped calls", "dropped-call")] : []),
     count("Failed", "failed"),
   ];
   return table(`cells-${measure.metric}`, columns, rows);
