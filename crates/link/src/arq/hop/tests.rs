@@ -25,6 +25,8 @@ pub struct Drive {
     pub ended: Ended,
     now: Time,
     next: [u64; 2],
+    /// When each packet came.
+    came: [Vec<Time>; 2],
 }
 
 /// The packet with this number in its direction: its bytes tell which one it is.
@@ -35,7 +37,7 @@ fn frame(number: u64, length: usize) -> Frame {
 impl Drive {
     pub fn new(spec: &HopSpec) -> Self {
         let hop = Hop::new(spec, &Seed::campaign(7), true).expect("a good hop");
-        Self { hop, ended: Ended::default(), now: Time::ZERO, next: [0; 2] }
+        Self { hop, ended: Ended::default(), now: Time::ZERO, next: [0; 2], came: Default::default() }
     }
 
     /// A packet comes now.
@@ -43,6 +45,7 @@ impl Drive {
         let mut out = Outboxes::default();
         let number = self.next[direction as usize];
         self.next[direction as usize] += 1;
+        self.came[direction as usize].push(self.now);
         self.hop.accept(direction, Packet::new(number, frame(number, length), self.now), &mut out);
         self.collect(out);
     }
@@ -103,6 +106,15 @@ impl Drive {
 
     pub fn delivered(&self, direction: Direction) -> usize {
         self.ended.delivered[direction as usize].len()
+    }
+
+    /// How long packets took that were delivered, in milliseconds, the shortest first.
+    pub fn delays_ms(&self, direction: Direction) -> Vec<f64> {
+        let came = &self.came[direction as usize];
+        let delay = |&(number, at): &(u64, Time)| (at - came[number as usize]).as_secs_f64() * 1000.0;
+        let mut delays: Vec<_> = self.ended.delivered[direction as usize].iter().map(delay).collect();
+        delays.sort_by(f64::total_cmp);
+        delays
     }
 
     pub fn losses(&self, direction: Direction) -> Vec<Loss> {

@@ -91,6 +91,48 @@ fn throttled_receiver() {
     assert!(off.abs_diff(gaps.len()) <= 1, "{off} {}", gaps.len());
 }
 
+/// LL-03: a frame that is lost is sent again as soon as the SREJ comes that the next frame causes: a round trip of 240 ms and a block after it was sent.
+/// If it is lost once more, that is noticed when the receiver asks again, after T1.
+#[test]
+fn a_lost_frame_is_sent_again_after_a_round_trip() {
+    let mut spec = call(Parameters::default());
+    // Block 100, which begins at 2 s, and the one in which its frame is sent again, at 2.26 s.
+    for (lost, again_ms) in [("100", vec![2260]), ("100,113", vec![2260, 2740])] {
+        spec.errors_up = Some(listed(lost));
+        let mut drive = Drive::new(&spec);
+        drive.run(secs(10), [Some(300), None]);
+        drive.check();
+        let records = drive.hop.take_records();
+        let sent = |kind| of(&records, UP, Way::Sent, kind);
+        let lost = sent(Kind::First).into_iter().find(|record| record.at == Time::ZERO + Span::from_secs(2));
+        let lost = lost.expect("a frame is sent in every block").ns;
+        let again: Vec<_> = sent(Kind::Again).iter().map(|r| (r.ns, r.at.as_nanos() / 1_000_000)).collect();
+        assert_eq!(again, again_ms.into_iter().map(|ms| (lost, ms)).collect::<Vec<_>>());
+    }
+}
+
+/// LL-03: on a link that is kept busy, what is sent again costs no more than the blocks that it takes, as long as the window lasts for what recovery
+/// takes: so many octets a second as the channel carries right. `cargo test -p link recovery_costs -- --nocapture` shows the delays.
+#[test]
+fn recovery_costs_what_is_sent_again() {
+    const LENGTH: usize = 576;
+    const SECS: u64 = 2000;
+    for percent in [0.0, 1.0, 5.0, 10.0] {
+        let mut spec = call(persistent(None, Then::Reset));
+        spec.errors_down = (percent > 0.0).then(|| at_random(percent / 100.0));
+        let mut drive = Drive::new(&spec);
+        drive.run(secs(SECS), [None, Some(LENGTH)]);
+        drive.check();
+        let delays = drive.delays_ms(DOWN);
+        let rate = (delays.len() * (LENGTH + relay::OVERHEAD)) as f64 / SECS as f64;
+        let (mean, most) =
+            (delays.iter().sum::<f64>() / delays.len() as f64, delays[delays.len() * 95 / 100]);
+        println!("{percent} % erased: {rate:.0} octets/s, delay {mean:.0} ms, 95 % within {most:.0} ms");
+        let right = 1200.0 * (1.0 - percent / 100.0);
+        assert!((rate / right - 1.0).abs() < 0.01, "{rate} of {right}");
+    }
+}
+
 /// LL-06: blocks are erased exactly where the trace says, also when it begins again.
 #[test]
 fn erasures_are_where_the_trace_says() {
