@@ -30,6 +30,8 @@ mod connection;
 mod parameters;
 mod reception;
 pub mod relay;
+#[cfg(test)]
+mod tests;
 pub mod throttle;
 mod transmission;
 
@@ -73,7 +75,7 @@ pub struct Rlp {
     mode: Mode,
     /// Ticks until T1 expires; 0 if it does not run.
     t1: u16,
-    /// How often what is waited for was asked for: polls, SABM, XID, DISC. Not counted where there is no limit.
+    /// How often what is waited for was asked for: polls, SABM, XID, DISC; 0 if nothing is. Not counted where there is no limit.
     attempts: u16,
     /// A poll, SABM, XID or DISC is to be sent.
     command_due: bool,

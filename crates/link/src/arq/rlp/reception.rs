@@ -92,7 +92,6 @@ impl Rlp {
         self.report(Abandoned::GivenUp, out);
         self.skip = 0;
         if !self.polling {
-            self.attempts = 0;
             self.t1 = if self.send.outstanding() > 0 { self.parameters.t1_ticks } else { 0 };
         }
     }
@@ -112,7 +111,6 @@ impl Rlp {
         } else {
             self.send.again(nr);
         }
-        self.attempts = 0;
         self.t1 = self.parameters.t1_ticks;
     }
 
