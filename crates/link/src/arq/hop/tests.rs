@@ -4,9 +4,12 @@ mod llp;
 mod rlp;
 
 use super::*;
+use crate::profile::{Parameters, Resolve};
+use crate::spec::{DirectionSpec, StageSpec};
 use crate::stage::errors::{ErrorTrace, ProcessSpec};
 use crate::stage::spec::FromFile;
 use ::packet::{Frame, Layer};
+use std::io;
 
 /// Packets that end their way.
 #[derive(Debug, Default)]
@@ -136,6 +139,26 @@ fn listed(numbers: &str) -> ErrorSpec {
 fn traced(text: &str, repeat: Option<Span>) -> ErrorSpec {
     let trace = ErrorTrace::parse("trace", text).expect("a trace");
     ErrorSpec::new(ProcessSpec::Trace { file: FromFile::with("trace", trace), repeat })
+}
+
+/// Outages as the command line has them.
+fn outages(parameters: &str) -> OutageSpec {
+    let mut direction = DirectionSpec::default();
+    let line: Parameters = parameters.parse().expect("parameters");
+    line.apply(&mut direction, &mut NoFiles).expect("good ones");
+    let Some(StageSpec::Outage(spec)) = direction.find("outage") else { panic!("no outage") };
+    spec.clone()
+}
+
+struct NoFiles;
+
+impl Resolve for NoFiles {
+    fn losses(&mut self, name: &str) -> Result<ErrorSpec, String> {
+        Err(format!("no {name}"))
+    }
+    fn file(&mut self, _: &str) -> io::Result<String> {
+        Err(io::Error::other("no file"))
+    }
 }
 
 fn secs(secs: u64) -> Time {

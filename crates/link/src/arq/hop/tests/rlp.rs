@@ -10,7 +10,7 @@ const DOWN: Direction = Direction::Down;
 
 fn call(parameters: Parameters) -> HopSpec {
     let spec = RlpHopSpec { parameters, ..RlpHopSpec::default() };
-    HopSpec { protocol: Protocol::Rlp(spec), errors_up: None, errors_down: None }
+    HopSpec::without_errors(Protocol::Rlp(spec))
 }
 
 fn persistent(retransmissions: Option<u16>, then: Then) -> Parameters {
@@ -150,6 +150,28 @@ fn erasures_are_where_the_trace_says() {
     assert_eq!(erased, wanted);
     assert_eq!(of(&records, UP, Way::Received, Kind::Erased), []);
     assert!(of(&records, UP, Way::Sent, Kind::Again).len() >= 30);
+}
+
+/// Outages of the air erase the blocks that are sent at any time of them, of their direction alone. An outage begins and ends between two blocks here, within
+/// one, or holds a part of one; one comes by command, from the next block on.
+#[test]
+fn outages_erase_blocks() {
+    let mut spec = call(persistent(None, Then::Reset));
+    let scheduled = "outage=2s+40ms,outage=3010ms+1ns,outage=4010ms+20ms";
+    spec.outages_up = vec![("outage".to_owned(), outages(scheduled))];
+    let mut drive = Drive::new(&spec);
+    drive.run(secs(6) + Span::from_millis(5), [Some(300), Some(300)]);
+    let now = secs(6) + Span::from_millis(5);
+    drive.hop.obey(UP, OutageCommand::DownFor(Span::from_millis(40)), now);
+    drive.run(secs(20), [Some(300), Some(300)]);
+    drive.check();
+    let records = drive.hop.take_records();
+    let block = |record: &Record| (record.at.as_nanos() - 120_000_000) / 20_000_000;
+    let erased: Vec<_> = of(&records, DOWN, Way::Received, Kind::Erased).iter().map(block).collect();
+    assert_eq!(erased, [100, 101, 150, 200, 201, 301, 302]);
+    assert_eq!(of(&records, UP, Way::Received, Kind::Erased), []);
+    assert_eq!((drive.losses(UP), drive.hop.counters(UP).erased), (vec![], 7));
+    assert_eq!(of(&records, UP, Way::Sent, Kind::Again).len(), 7);
 }
 
 proptest! {
