@@ -342,3 +342,6 @@ impl Llp {
         self.send.cap_counts(self.parameters.persistency.retransmissions.unwrap_or(0) + 1);
     }
 }
+
+#[cfg(test)]
+mod tests;
