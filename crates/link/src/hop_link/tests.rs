@@ -238,8 +238,8 @@ fn changes_while_it_runs() {
 /// layer, that is told, and loses packets.
 #[test]
 fn outages_while_it_runs() {
-    let lost = |behind: bool| {
-        let mut former = profile("rlp", "", "");
+    let lost = |arq, behind: bool| {
+        let mut former = profile(arq, "rate=9600bit", "rate=9600bit");
         if behind {
             let place = OutagePlace::Behind;
             former.down.put(StageSpec::Outage(OutageSpec { place, ..OutageSpec::default() }));
@@ -264,8 +264,11 @@ fn outages_while_it_runs() {
         (ends[0].loss, link.counters(Direction::Down).erased)
     };
     // Blocks of 2.02 to 2.48 s, and that of 2.00 s, which is judged when it begins: at the instant of the command, but before it.
-    assert_eq!(lost(false), (None, 24));
-    assert_eq!(lost(true), (Some(Loss::Outage), 0));
+    assert_eq!(lost("rlp", false), (None, 24));
+    assert_eq!(lost("rlp", true), (Some(Loss::Outage), 0));
+    // 120 octets take 100 ms: one frame and those that the timer sends again while it is out.
+    let (loss, erased) = lost("llp", false);
+    assert!(loss.is_none() && erased > 0, "{erased}");
 }
 
 /// What is on the air stays as it is: an outage that is planned too.
@@ -280,6 +283,11 @@ fn a_planned_outage_is_not_changed_while_it_runs() {
     assert!(changed.expect_err("it is on the air").contains("errors and outages beneath a link layer stay"));
     assert!(former.described(Direction::Down).ends_with("; on the air: out from 5s for 1s"));
     assert!(!former.described(Direction::Up).contains("air"));
+    let mut behind = former.clone();
+    let Some(StageSpec::Outage(spec)) = former.down.find("outage") else { panic!("no outage") };
+    let place = OutagePlace::Behind;
+    behind.down.put(StageSpec::Outage(OutageSpec { place, ..spec.clone() }));
+    assert!(behind.described(Direction::Down).ends_with("outage: out from 5s for 1s"));
 }
 
 /// Packets as they come: direction, milliseconds after the last one, length.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::arq::record::{Kind, Way};
 use crate::arq::rlp::{Parameters, Recovery, Throttle, relay};
+use crate::stage::outage::{OutageProcess, Sojourn};
 use proptest::prelude::*;
 
 const UP: Direction = Direction::Up;
@@ -174,6 +175,28 @@ fn outages_erase_blocks() {
     assert_eq!(of(&records, UP, Way::Sent, Kind::Again).len(), 7);
 }
 
+/// Outages at random come by the name of their stage, so that two of them are out at times of their own.
+#[test]
+fn outages_have_streams_of_their_own() {
+    let erased = |names: &[&str]| {
+        let (up, down) = (Span::from_secs(1), Span::from_millis(100));
+        let process = Some(OutageProcess { up, down, sojourn: Sojourn::default() });
+        let mut spec = call(persistent(None, Then::Reset));
+        let outage = |name: &&str| ((*name).to_owned(), OutageSpec { process, ..OutageSpec::default() });
+        spec.outages_down = names.iter().map(outage).collect();
+        let mut drive = Drive::new(&spec);
+        drive.run(secs(60), [None, None]);
+        of(&drive.hop.take_records(), UP, Way::Received, Kind::Erased)
+            .iter()
+            .map(|r| r.at)
+            .collect::<Vec<_>>()
+    };
+    let (one, other) = (erased(&["outage"]), erased(&["fade"]));
+    assert!(one != other && one.len() > 100, "{}", one.len());
+    assert_eq!(erased(&["outage", "outage"]), one);
+    assert!(erased(&["outage", "fade"]).len() > one.len());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -228,14 +251,6 @@ fn all_end(loss: f64, n2: u16, then: Then, count: usize, throttled: bool) {
     assert_eq!((drive.hop.inside(UP), drive.hop.inside(DOWN)), (0, 0));
     let why = fate(then);
     assert!(drive.losses(UP).iter().chain(&drive.losses(DOWN)).all(|loss| *loss == why));
-}
-
-/// LL-05: here a frame with nothing but X is given up in the middle of a packet, which is lost by that.
-#[test]
-fn a_frame_without_characters_is_given_up() {
-    for (loss, n2, count) in [(0.2, 2, 19), (0.2, 2, 26), (0.212_587_177_596_046_06, 0, 18)] {
-        all_end(loss, n2, Then::GiveUp, count, true);
-    }
 }
 
 /// LL-05: an outage of 3 s and N2 of 3. What is configured happens, and nothing else.
