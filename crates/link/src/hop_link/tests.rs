@@ -267,8 +267,8 @@ fn outages_while_it_runs() {
     assert_eq!(lost("rlp", false), (None, 24));
     assert_eq!(lost("rlp", true), (Some(Loss::Outage), 0));
     // 120 octets take 100 ms: one frame and those that the timer sends again while it is out.
-    let (loss, erased) = lost("llp", false);
-    assert!(loss.is_none() && erased > 0, "{erased}");
+    let (fate, erased) = lost("llp", false);
+    assert!(fate.is_none() && erased > 0, "{erased}");
 }
 
 /// What is on the air stays as it is: an outage that is planned too.
