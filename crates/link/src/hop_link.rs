@@ -161,6 +161,9 @@ impl HopLink {
     ) -> T {
         self.advance(now, sink);
         let said = visit(&mut self.ways[direction as usize], now);
+        for command in self.ways[direction as usize].take_orders() {
+            self.hop.obey(direction, command, now);
+        }
         self.release(now);
         self.settle(now, sink);
         said

@@ -7,6 +7,7 @@
 use crate::fate::{Effect, Loss, Mark};
 use crate::packet::Packet;
 use crate::spec::StageSpec;
+use crate::stage::outage::OutageCommand;
 use crate::stage::{Outbox, Stage, StageCommand};
 use crate::units::{Span, Time};
 use packet::Frame;
@@ -216,12 +217,22 @@ impl Pipeline {
         self.touch(name, |stage| stage.change(spec, now))
     }
 
-    /// Tells the stage of this name to do something at `now`.
+    /// Tells the stage of this name to do something at `now`. Where there is no such stage for an outage but a hop, the outage is on the air beneath that.
     ///
     /// # Errors
     /// If there is no such stage, or if it cannot do that.
     pub fn obey(&mut self, name: &str, command: StageCommand, now: Time) -> Result<(), String> {
-        self.touch(name, |stage| stage.obey(command, now))
+        match (self.hop, command) {
+            (Some(hop), StageCommand::Outage(_)) if self.place_of(name).is_err() => {
+                self.stages[hop].stage.obey(command, now)
+            }
+            _ => self.touch(name, |stage| stage.obey(command, now)),
+        }
+    }
+
+    /// What the hop's place was told for the air since the last call.
+    pub(crate) fn take_orders(&mut self) -> Vec<OutageCommand> {
+        self.hop.map(|hop| self.stages[hop].stage.take_orders()).unwrap_or_default()
     }
 
     /// Puts another stage into the row, in front of the one that is now at `place`.

@@ -18,6 +18,7 @@ use crate::pipeline::Pipeline;
 use crate::seed::{Direction, Seed};
 use crate::spec::{BuildError, DirectionSpec, StageSpec};
 use crate::stage::errors::ErrorSpec;
+use crate::stage::outage::OutagePlace;
 use crate::stage::spec::{Read, SpecError};
 use crate::units::{BitRate, ByteCount, Probability, Span, Time};
 use serde::Deserialize;
@@ -182,8 +183,12 @@ impl LinkProfile {
         let Some(arq) = self.arq else { return row };
         let own = self.direction(direction);
         let delay = if let ArqSpec::Llp(_) = arq { own.find("delay") } else { None };
-        let air: Vec<_> =
-            [delay, own.find("errors")].into_iter().flatten().map(ToString::to_string).collect();
+        let outages = own.stages.iter().map(|(_, stage)| stage).filter(|stage| match stage {
+            StageSpec::Outage(spec) => spec.place == OutagePlace::Air && !spec.is_on_command(),
+            _ => false,
+        });
+        let air = [delay, own.find("errors")].into_iter().flatten().chain(outages);
+        let air: Vec<_> = air.map(ToString::to_string).collect();
         if air.is_empty() { row } else { format!("{row}; on the air: {}", air.join(", ")) }
     }
 
@@ -226,7 +231,7 @@ impl LinkProfile {
             let said = |error: BuildError| error.to_string();
             let is = arq.rows(&next.up, &next.down).map_err(said)?.hop;
             if was.rows(&self.up, &self.down).map_err(said)?.hop != is || was != arq {
-                let why = "rate, delay and errors beneath a link layer stay as they are while the link runs: start another link";
+                let why = "rate, delay, errors and outages beneath a link layer stay as they are while the link runs: start another link";
                 return Err(why.to_owned());
             }
         }

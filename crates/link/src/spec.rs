@@ -84,7 +84,7 @@ impl StageSpec {
             Self::Duplicate(spec) => Box::new(Duplicate::new(spec, seed.stream())),
             Self::Delay(spec) => Box::new(Delay::new(spec, seed).map_err(said)?),
             Self::Hiccup(spec) => Box::new(Hiccup::new(spec, seed).map_err(said)?),
-            Self::Arq(spec) => Box::new(HopPlace(spec)),
+            Self::Arq(spec) => Box::new(HopPlace::new(spec)),
         })
     }
 }

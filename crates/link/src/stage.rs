@@ -58,6 +58,11 @@ pub trait Stage: Send {
         false
     }
 
+    /// What the place of a hop was told for the air beneath the link layer, since it was asked last.
+    fn take_orders(&mut self) -> Vec<OutageCommand> {
+        Vec::new()
+    }
+
     /// Gives up every packet inside, in no particular order, because the run ended.
     fn clear(&mut self, out: &mut Vec<Packet>) {
         let _ = out;

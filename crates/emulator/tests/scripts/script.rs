@@ -54,6 +54,8 @@ pub enum Setting {
     Seed,
     Profile,
     Loss,
+    /// `--arq`.
+    LinkLayer,
     Parameters(Direction),
 }
 
@@ -189,11 +191,12 @@ impl Reader {
             "seed" => Setting::Seed,
             "profile" => Setting::Profile,
             "loss" => Setting::Loss,
+            "arq" => Setting::LinkLayer,
             "up" => Setting::Parameters(Direction::Up),
             "down" => Setting::Parameters(Direction::Down),
             other => {
                 return Err(format!(
-                    "there is no --{other}: there are --up, --down, --profile, --loss, --seed"
+                    "there is no --{other}: there are --up, --down, --profile, --loss, --arq, --seed"
                 ));
             }
         };

@@ -2,10 +2,9 @@
 
 use crate::script::{Arrival, End, SHORTEST, Script, ScriptError, Setting};
 use emulator::simulated::Simulated;
-use emulator::{Command, Control, Emulator, Observer, PortId, Way, WayId, control};
+use emulator::{Command, Control, Emulator, Observer, PortId, WayId, control};
 use etherparse::PacketBuilder;
 use link::profile::{Content, LinkProfile, Parameters, Profile, Resolve, builtin};
-use link::spec::DirectionSpec;
 use link::stage::StageCommand;
 use link::stage::errors::ErrorSpec;
 use link::units::Time;
@@ -29,12 +28,8 @@ pub struct Account {
 /// Runs `script`.
 pub fn run(script: &Script) -> Result<Account, ScriptError> {
     let (link, seed) = head(script)?;
-    let direction_seed = |direction| Seed::campaign(seed).run(0).link("link").direction(direction);
-    let built = |direction| {
-        let pipeline = link.direction(direction).build(&direction_seed(direction));
-        pipeline.map_err(|error| script.error(1, error))
-    };
-    let (up, down) = (built(Direction::Up)?, built(Direction::Down)?);
+    let built = link.build(&Seed::campaign(seed).run(0).link("link"));
+    let built = built.map_err(|error| script.error(1, error))?;
     let refused = Arc::new(Mutex::new(None));
     let changes = changes(script, &link, seed, &refused)?;
 
@@ -43,9 +38,7 @@ pub fn run(script: &Script) -> Result<Account, ScriptError> {
     let (control, controls) = control().expect("an eventfd");
     let watch = Watch { control, changes, told: false, arrivals: Vec::new(), ended: Vec::new() };
     let mut emulator = Emulator::new(Simulated::new(packets.collect()), watch, controls);
-    // In the order of `lasthop link`.
-    emulator.add(Way { from: from(Direction::Up), pipeline: up, to: from(Direction::Down) });
-    emulator.add(Way { from: from(Direction::Down), pipeline: down, to: from(Direction::Up) });
+    emulator.add_link(built, Direction::BOTH.map(from));
     let ending = emulator.run().expect("a simulated world has no errors");
     if let Some((line, why)) = refused.lock().expect("nobody panics with it").take() {
         return Err(script.error(line, why));
@@ -76,9 +69,9 @@ fn head(script: &Script) -> Result<(LinkProfile, u64), ScriptError> {
                 Content::Loss(loss) => link.add_losses(&loss),
                 Content::Link(_) => return Err(wrong(format!("{value} is a link: say --profile {value}"))),
             },
+            Setting::LinkLayer => link.set_arq(value).map_err(|error| wrong(error.to_string()))?,
             Setting::Parameters(direction) => {
-                let (next, _) = put(link.direction(*direction), value, &mut files).map_err(wrong)?;
-                *link.direction_mut(*direction) = next;
+                put(&mut link, *direction, value, &mut files).map_err(wrong)?;
             }
         }
     }
@@ -88,16 +81,16 @@ fn head(script: &Script) -> Result<(LinkProfile, u64), ScriptError> {
 /// Commands for stages by their names.
 type Commands = Vec<(&'static str, StageCommand)>;
 
-/// `direction` with `parameters` on top, and what they tell stages to do at once.
+/// Puts `parameters` on top of a direction; gives what they tell stages to do at once.
 fn put(
-    direction: &DirectionSpec,
+    link: &mut LinkProfile,
+    direction: Direction,
     parameters: &str,
     files: &mut Files<'_>,
-) -> Result<(DirectionSpec, Commands), String> {
+) -> Result<Commands, String> {
     let parameters: Parameters = parameters.parse().map_err(|error| format!("{error}"))?;
-    let mut next = direction.clone();
-    parameters.apply(&mut next, files).map_err(|error| error.to_string())?;
-    Ok((next, parameters.commands()))
+    parameters.apply(link.direction_mut(direction), files).map_err(|error| error.to_string())?;
+    Ok(parameters.commands())
 }
 
 /// Files and profiles that a script names: its own, or built in.
@@ -151,15 +144,16 @@ fn changes(
     let mut link = link.clone();
     let mut prepared = VecDeque::new();
     for (line, change) in &script.changes {
-        let former = link.direction(change.direction).clone();
-        let (next, commands) =
-            put(&former, &change.parameters, &mut Files(script)).map_err(|why| script.error(*line, why))?;
-        *link.direction_mut(change.direction) = next.clone();
+        let former = link.clone();
+        let direction = change.direction;
+        let commands = put(&mut link, direction, &change.parameters, &mut Files(script))
+            .map_err(|why| script.error(*line, why))?;
+        let next = link.clone();
         let (place, refused) = (*line, Arc::clone(refused));
-        let seed = Seed::campaign(seed).run(0).link("link").direction(change.direction);
+        let seed = Seed::campaign(seed).run(0).link("link").direction(direction);
         // As `lasthop link set` does it.
         let visit = move |pipeline: &mut Pipeline, now| {
-            let changed = former.change_into(&next, pipeline, &seed, now);
+            let changed = former.change_into(&next, direction, pipeline, &seed, now);
             let obeyed =
                 commands.into_iter().try_for_each(|(stage, command)| pipeline.obey(stage, command, now));
             if let Err(why) = changed.and(obeyed) {

@@ -11,7 +11,7 @@
 //! [`Hop::is_ready`] (M15). A packet that is accepted nevertheless waits inside.
 //!
 //! Errors hit blocks or frames on the air, as loss profiles say them of packets: what an error process hits is erased, whatever
-//! the profile says of its effect. The process sees a packet of a block's or a frame's length.
+//! the profile says of its effect. The process sees a packet of a block's or a frame's length. So does an outage, over the whole of what it takes to send.
 
 mod air;
 mod llp_hop;
@@ -26,6 +26,7 @@ use crate::packet::Packet;
 use crate::seed::{Direction, Seed};
 use crate::stage::Outbox;
 use crate::stage::errors::ErrorSpec;
+use crate::stage::outage::{OutageCommand, OutageError, OutageSpec};
 use crate::stage::spec::SpecError;
 use crate::units::{BitRate, Span, Time};
 
@@ -38,6 +39,24 @@ pub struct HopSpec {
     pub errors_up: Option<ErrorSpec>,
     /// Errors on the way down.
     pub errors_down: Option<ErrorSpec>,
+    /// Outages on the way up, by the names of their stages, which pick their random streams.
+    pub outages_up: Vec<(String, OutageSpec)>,
+    /// Outages on the way down.
+    pub outages_down: Vec<(String, OutageSpec)>,
+}
+
+impl HopSpec {
+    /// A hop with an air that loses nothing.
+    #[must_use]
+    pub const fn without_errors(protocol: Protocol) -> Self {
+        Self {
+            protocol,
+            errors_up: None,
+            errors_down: None,
+            outages_up: Vec::new(),
+            outages_down: Vec::new(),
+        }
+    }
 }
 
 /// The protocols.
@@ -106,6 +125,9 @@ pub enum HopError {
     /// An error process cannot be made.
     #[error(transparent)]
     Errors(#[from] SpecError),
+    /// An outage cannot be.
+    #[error(transparent)]
+    Outage(#[from] OutageError),
     /// T1 - T2 is no longer than a round trip: frames would be sent again that have arrived, and taken for new ones.
     #[error(
         "T1 {t1_ms} ms less T2 {t2_ms} ms must be at least the round trip of {round_trip}; make T1 longer"
@@ -263,6 +285,14 @@ impl Hop {
         match &mut self.machine {
             Machine::Rlp(hop) => hop.advance(now, &mut exit),
             Machine::Llp(hop) => hop.advance(now, &mut exit),
+        }
+    }
+
+    /// An outage by command, of the air of this direction. What is being sent may be judged already.
+    pub fn obey(&mut self, direction: Direction, command: OutageCommand, now: Time) {
+        match &mut self.machine {
+            Machine::Rlp(hop) => hop.air(direction).obey(command, now),
+            Machine::Llp(hop) => hop.air(direction).obey(command, now),
         }
     }
 

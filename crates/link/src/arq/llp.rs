@@ -272,9 +272,7 @@ impl Llp {
     pub fn expire(&mut self, now: Time, out: &mut Output) {
         self.expirations = (self.expirations + 1).min(DOUBLINGS);
         let oldest = self.send.oldest();
-        if self.skip.is_none()
-            && self.send.slot(oldest).is_some_and(|slot| self.parameters.persistency.is_spent(slot.sent))
-        {
+        if self.send.slot(oldest).is_some_and(|slot| self.parameters.persistency.is_spent(slot.sent)) {
             self.exhausted(out);
         }
         if let Some(next) = self.skip {
@@ -342,3 +340,6 @@ impl Llp {
         self.send.cap_counts(self.parameters.persistency.retransmissions.unwrap_or(0) + 1);
     }
 }
+
+#[cfg(test)]
+mod tests;

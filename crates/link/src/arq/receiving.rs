@@ -146,3 +146,6 @@ impl<T, G: Default> ReceiveWindow<T, G> {
         self.size = size.min(self.modulus.numbers() as usize - 1);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,8 +17,9 @@
 //! unless the receiver is known to miss it. Three rules ensure that on a channel which keeps the order, as a circuit does, and whose
 //! round trip is not longer than T1 - T2:
 //!
-//! 1. An SREJ is followed only if the frame was last sent T1 - T2 ago or earlier: one that comes sooner was sent before the frame
-//!    could arrive.
+//! 1. An SREJ or REJ of a frame that was sent once is followed whenever it comes: the receiver has seen a frame that was sent later, so this one is
+//!    lost, and no other copy of it is under way. One of a frame that was sent more often is followed only if that was T1 - T2 ago or earlier: one that
+//!    comes sooner may have been sent before the last copy could arrive.
 //! 2. Between P and F no numbered frame is sent (and an SREJ is left to be repeated). Then N(R) of the answer is missing for certain. It is sent again,
 //!    and so is the newest frame, which at most shows the receiver what else it misses: one step behind V(R) is outside of any window.
 //! 3. A frame is given up only while it is the oldest, and the receiver passes over a number only if it is V(R).
@@ -29,6 +30,8 @@ mod connection;
 mod parameters;
 mod reception;
 pub mod relay;
+#[cfg(test)]
+mod tests;
 pub mod throttle;
 mod transmission;
 
@@ -72,7 +75,7 @@ pub struct Rlp {
     mode: Mode,
     /// Ticks until T1 expires; 0 if it does not run.
     t1: u16,
-    /// How often what is waited for was asked for: polls, SABM, XID, DISC. Not counted where there is no limit.
+    /// How often what is waited for was asked for: polls, SABM, XID, DISC; 0 if nothing is. Not counted where there is no limit.
     attempts: u16,
     /// A poll, SABM, XID or DISC is to be sent.
     command_due: bool,
@@ -106,8 +109,8 @@ struct Outgoing {
     field: Vec<u8>,
     /// Packets with a part in it, or in the middle of which it stands.
     packets: Option<Numbers>,
-    /// Ticks since it was last sent, as far as the round trip.
-    age: u16,
+    /// Ticks for which a copy may be under way although the receiver asks for it; 0 for a frame that was sent once (rule 1).
+    under_way: u16,
 }
 
 /// What is kept with a missing frame: ticks until it is asked for (again).
@@ -248,9 +251,8 @@ impl Rlp {
 
     /// The frame that is sent in the block that begins at `now`. To be called every 20 ms.
     pub fn tick(&mut self, now: Time, out: &mut Output) -> Frame {
-        let round_trip = self.parameters.round_trip_ticks();
         for outgoing in self.send.bodies_mut() {
-            outgoing.age = (outgoing.age + 1).min(round_trip);
+            outgoing.under_way = outgoing.under_way.saturating_sub(1);
         }
         for (_, gap) in self.receive.gaps_mut() {
             *gap = gap.saturating_sub(1);

@@ -199,3 +199,6 @@ impl<T> SendWindow<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! A link layer with retransmissions in one line, as `lasthop link --arq rlp:n2=6` takes it, and what it makes of a link.
 //!
 //! A link with one is, in each direction, a row of stages with the hop in it: the queue above, which gives the hop one packet ahead of the
-//! one that it sends (M15), and whatever else the profile has behind. The rate is the hop's. The error processes go beneath it, on the air, where
+//! one that it sends (M15), and whatever else the profile has behind. The rate is the hop's. The error processes and outages go beneath it, on the air, where
 //! they hit blocks or frames; so does the delay of a link with LLP, while RLP's circuit has one of its own and the link's delay
 //! comes on top.
 
@@ -13,6 +13,7 @@ use crate::spec::{BuildError, DirectionSpec, StageSpec};
 use crate::stage::bottleneck::{BottleneckSpec, RateSpec};
 use crate::stage::delay::{DelaySpec, Law};
 use crate::stage::errors::ErrorSpec;
+use crate::stage::outage::{OutagePlace, OutageSpec};
 use crate::units::{BitRate, Span};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
@@ -118,7 +119,13 @@ impl ArqSpec {
                 persistency,
             }),
         };
-        let hop = HopSpec { protocol, errors_up: air_up.errors, errors_down: air_down.errors };
+        let hop = HopSpec {
+            protocol,
+            errors_up: air_up.errors,
+            errors_down: air_down.errors,
+            outages_up: air_up.outages,
+            outages_down: air_down.outages,
+        };
         Ok(Rows { up, down, hop })
     }
 
@@ -149,6 +156,7 @@ impl ArqSpec {
         };
         let errors = errors(&row)?;
         row.remove("errors");
+        let outages = outages(&mut row);
         let queue = row.stages.iter_mut().find_map(|(_, stage)| match stage {
             StageSpec::Bottleneck(spec) => Some(spec),
             _ => None,
@@ -167,7 +175,7 @@ impl ArqSpec {
         }
         let queue = row.stages.iter().position(|(_, stage)| stage.kind() == "bottleneck");
         row.stages.insert(queue.map_or(0, |queue| queue + 1), ("arq".to_owned(), StageSpec::Arq(*self)));
-        Ok((row, Air { rate, delay, errors }))
+        Ok((row, Air { rate, delay, errors, outages }))
     }
 }
 
@@ -176,6 +184,20 @@ struct Air {
     rate: BitRate,
     delay: Span,
     errors: Option<ErrorSpec>,
+    outages: Vec<(String, OutageSpec)>,
+}
+
+/// Takes the outages out of a row that are on the air. One on command is there without a stage.
+fn outages(row: &mut DirectionSpec) -> Vec<(String, OutageSpec)> {
+    let mut outages = Vec::new();
+    row.stages.retain(|(name, stage)| match stage {
+        StageSpec::Outage(spec) if spec.place == OutagePlace::Air => {
+            outages.extend((!spec.is_on_command()).then(|| (name.clone(), spec.clone())));
+            false
+        }
+        _ => true,
+    });
+    outages
 }
 
 /// The error process of a direction.

@@ -3,7 +3,9 @@
 use super::*;
 use crate::Loss;
 use crate::profile::{LinkProfile, Parameters, Resolve};
+use crate::spec::StageSpec;
 use crate::stage::errors::ErrorSpec;
+use crate::stage::outage::{OutagePlace, OutageSpec};
 use crate::units::Span;
 use ::packet::Layer;
 use proptest::prelude::*;
@@ -230,6 +232,62 @@ fn changes_while_it_runs() {
     }
     let full = seen.ends.iter().filter(|(_, packet)| packet.loss() == Some(Loss::QueueFull)).count();
     assert_eq!(full, 2, "one is sent, one is ahead, one waits");
+}
+
+/// An outage by command is on the air, without a stage of that name: what is erased is sent again. Where a profile has a stage for it behind the link
+/// layer, that is told, and loses packets.
+#[test]
+fn outages_while_it_runs() {
+    let lost = |arq, behind: bool| {
+        let mut former = profile(arq, "rate=9600bit", "rate=9600bit");
+        if behind {
+            let place = OutagePlace::Behind;
+            former.down.put(StageSpec::Outage(OutageSpec { place, ..OutageSpec::default() }));
+        }
+        let Ok(Built::Joined(mut link)) = former.build(&Seed::campaign(5)) else { panic!("no link layer") };
+        let mut next = former.clone();
+        let parameters: Parameters = "outage=now+500ms".parse().expect("parameters");
+        parameters.apply(next.direction_mut(Direction::Down), &mut Nothing).expect("good ones");
+        let (mut seen, own) = (Seen::default(), Seed::campaign(5).direction(Direction::Down));
+        let told = link.visit(Direction::Down, at_ms(2000), &mut seen, |pipeline, now| {
+            former.change_into(&next, Direction::Down, pipeline, &own, now)?;
+            parameters
+                .commands()
+                .into_iter()
+                .try_for_each(|(stage, command)| pipeline.obey(stage, command, now))
+        });
+        assert_eq!(told, Ok(()));
+        link.accept(Direction::Down, frame(100, 1), at_ms(2000), &mut seen);
+        link.advance(at_ms(10_000), &mut seen);
+        let ends = seen.ends(&link);
+        assert_eq!(ends.len(), 1);
+        (ends[0].loss, link.counters(Direction::Down).erased)
+    };
+    // Blocks of 2.02 to 2.48 s, and that of 2.00 s, which is judged when it begins: at the instant of the command, but before it.
+    assert_eq!(lost("rlp", false), (None, 24));
+    assert_eq!(lost("rlp", true), (Some(Loss::Outage), 0));
+    // 120 octets take 100 ms: one frame and those that the timer sends again while it is out.
+    let (fate, erased) = lost("llp", false);
+    assert!(fate.is_none() && erased > 0, "{erased}");
+}
+
+/// What is on the air stays as it is: an outage that is planned too.
+#[test]
+fn a_planned_outage_is_not_changed_while_it_runs() {
+    let (former, next) = (profile("rlp", "", "outage=5s+1s"), profile("rlp", "", "outage=6s+1s"));
+    let Ok(Built::Joined(mut link)) = former.build(&Seed::campaign(5)) else { panic!("no link layer") };
+    let own = Seed::campaign(5).direction(Direction::Down);
+    let changed = link.visit(Direction::Down, at_ms(1), &mut Seen::default(), |pipeline, now| {
+        former.change_into(&next, Direction::Down, pipeline, &own, now)
+    });
+    assert!(changed.expect_err("it is on the air").contains("errors and outages beneath a link layer stay"));
+    assert!(former.described(Direction::Down).ends_with("; on the air: out from 5s for 1s"));
+    assert!(!former.described(Direction::Up).contains("air"));
+    let mut behind = former.clone();
+    let Some(StageSpec::Outage(spec)) = former.down.find("outage") else { panic!("no outage") };
+    let place = OutagePlace::Behind;
+    behind.down.put(StageSpec::Outage(OutageSpec { place, ..spec.clone() }));
+    assert!(behind.described(Direction::Down).ends_with("outage: out from 5s for 1s"));
 }
 
 /// Packets as they come: direction, milliseconds after the last one, length.

@@ -3,7 +3,8 @@
 //! Outages come by schedule, by a random process, on command, or by several of these: the link is out if any of them says
 //! so. They evolve in time and do not depend on traffic. Scheduled ones are the outages of the ReSoA evaluation (Table
 //! 8.4, scenario S4: 0.01 s to 5 s at the start, in the middle or at the end of a transfer) for a link without a reliable
-//! link layer; with one nothing is lost, and [`super::hiccup`] holds the packets instead.
+//! link layer. Over one they are beneath it, on the air, and erase its blocks or frames ([`OutagePlace`]); where there is none and nothing is to be
+//! lost, [`super::hiccup`] holds the packets instead.
 //!
 //! An outage includes the instant at which it starts and not the one at which it ends. A packet is lost if the link is out
 //! when it comes to the stage, or at any time while the limiter sent it: a parameter, see [`Judged`].
@@ -37,6 +38,19 @@ pub struct OutageSpec {
     pub process: Option<OutageProcess>,
     /// When a packet is judged.
     pub judged: Judged,
+    /// Where the outage is if the link has a link layer with retransmissions.
+    pub place: OutagePlace,
+}
+
+/// Where an outage is on a link with a link layer ([`crate::arq`]). On others it is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutagePlace {
+    /// Beneath: what is on the air at any time of it is erased, whatever [`OutageSpec::judged`] says.
+    #[default]
+    Air,
+    /// Behind, where the profile has it, as in a network beyond the link: packets are lost.
+    Behind,
 }
 
 /// One outage of a schedule.
@@ -186,8 +200,10 @@ impl Outage {
         }
     }
 
-    /// Whether the link is out at any time from `start` to `end`, both included.
-    fn is_out(&mut self, start: Time, end: Time) -> bool {
+    /// Whether the link is out at any time from `start` to `end`, both included; as far as the part before an earlier start need not be known for it.
+    pub(crate) fn is_out(&mut self, start: Time, end: Time) -> bool {
+        self.from = self.from.max(start);
+        let (start, end) = (self.from, end.max(self.from));
         let process = self.process.as_mut().is_some_and(|process| process.meets(start, end));
         self.schedule.meets(start, end) | process | self.commands.meets(start, end)
     }
@@ -199,8 +215,7 @@ impl Stage for Outage {
             Judged::Instant => (packet.at, packet.at),
             Judged::Transmission => (packet.sending.start, packet.sending.end),
         };
-        self.from = self.from.max(start);
-        if self.is_out(self.from, end.max(self.from)) {
+        if self.is_out(start, end) {
             out.lose(packet, Loss::Outage);
         } else {
             out.pass(packet);
@@ -228,6 +243,12 @@ impl Stage for Outage {
 }
 
 impl OutageSpec {
+    /// Whether nothing is planned: the link is out on command alone.
+    #[must_use]
+    pub fn is_on_command(&self) -> bool {
+        self.schedule.is_empty() && self.process.is_none()
+    }
+
     fn check(&self) -> Result<(), OutageError> {
         if let Some(period) = self.period {
             if self.schedule.iter().all(|outage| outage.length == Span::ZERO) {

@@ -1,13 +1,13 @@
 //! The air of one direction: which blocks or frames are hit, and the packets that are under way on it.
 
-use super::HopSpec;
+use super::{HopError, HopSpec};
 use crate::fate::Loss;
 use crate::packet::{Packet, Sending};
 use crate::seed::{Direction, Seed};
 use crate::stage::Outbox;
 use crate::stage::errors::Errors;
-use crate::stage::spec::SpecError;
-use crate::units::{ByteCount, Time};
+use crate::stage::outage::{Outage, OutageCommand, OutageSpec};
+use crate::units::{ByteCount, Span, Time};
 use packet::{Frame, Layer};
 use std::collections::VecDeque;
 
@@ -15,6 +15,9 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Air {
     errors: Option<Errors>,
+    outages: Vec<Outage>,
+    /// Outages by command.
+    commanded: Outage,
     /// Blocks or frames that were sent.
     blocks: u64,
     /// Those of them that were hit.
@@ -26,30 +29,49 @@ pub(super) struct Air {
 
 impl Air {
     /// Both directions, up first.
-    pub fn pair(spec: &HopSpec, seed: &Seed) -> Result<[Self; 2], SpecError> {
-        let air = |direction: Direction, errors: &Option<_>| {
-            let seed = seed.direction(direction).stage("errors");
-            let errors = errors.clone().map(|errors| Errors::new(errors, &seed)).transpose()?;
-            Ok::<_, SpecError>(Self {
+    pub fn pair(spec: &HopSpec, seed: &Seed) -> Result<[Self; 2], HopError> {
+        let HopSpec { errors_up, errors_down, outages_up, outages_down, .. } = spec;
+        let air = |direction: Direction, errors: &Option<_>, outages: &[(String, OutageSpec)]| {
+            let seed = seed.direction(direction);
+            let errors =
+                errors.clone().map(|errors| Errors::new(errors, &seed.stage("errors"))).transpose()?;
+            let outages = outages.iter().map(|(name, spec)| Outage::new(spec.clone(), &seed.stage(name)));
+            Ok::<_, HopError>(Self {
                 errors,
+                outages: outages.collect::<Result<_, _>>()?,
+                commanded: Outage::new(OutageSpec::default(), &seed.stage("outage"))?,
                 blocks: 0,
                 erased: 0,
                 packets: VecDeque::new(),
                 next_number: 0,
             })
         };
-        Ok([air(Direction::Up, &spec.errors_up)?, air(Direction::Down, &spec.errors_down)?])
+        Ok([air(Direction::Up, errors_up, outages_up)?, air(Direction::Down, errors_down, outages_down)?])
     }
 
     /// Whether the next block arrives as it was sent. One that is judged at an instant is judged at `at`.
     pub fn carries(&mut self, octets: ByteCount, at: Time, sending: Sending) -> bool {
         let number = self.blocks;
         self.blocks += 1;
-        let Some(errors) = &mut self.errors else { return true };
-        let frame = Frame::owned(Layer::Ip, vec![0; octets.get() as usize]);
-        let hit = errors.hits(&Packet { sending, ..Packet::new(number, frame, at) });
-        self.erased += u64::from(hit);
-        !hit
+        let hit = self.errors.as_mut().is_some_and(|errors| {
+            let frame = Frame::owned(Layer::Ip, vec![0; octets.get() as usize]);
+            errors.hits(&Packet { sending, ..Packet::new(number, frame, at) })
+        });
+        let is_erased = hit | self.is_out(sending);
+        self.erased += u64::from(is_erased);
+        !is_erased
+    }
+
+    /// Whether there is an outage at any time of a transmission. It ends where the next one begins: that instant is the next one's.
+    fn is_out(&mut self, Sending { start, end }: Sending) -> bool {
+        let last = Time::ZERO + (end - Time::ZERO - Span::from_nanos(1));
+        let mut all = self.outages.iter_mut().chain([&mut self.commanded]);
+        all.any(|outage| outage.is_out(start, last))
+    }
+
+    /// An outage by command.
+    pub fn obey(&mut self, command: OutageCommand, now: Time) {
+        self.commanded.command(now, command);
     }
 
     pub fn erased(&self) -> u64 {

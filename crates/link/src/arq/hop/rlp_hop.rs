@@ -144,6 +144,10 @@ impl RlpHop {
         self.air[direction as usize].erased()
     }
 
+    pub fn air(&mut self, direction: Direction) -> &mut Air {
+        &mut self.air[direction as usize]
+    }
+
     pub fn inside(&self, direction: Direction) -> usize {
         self.air[direction as usize].len()
     }

@@ -4,9 +4,12 @@ mod llp;
 mod rlp;
 
 use super::*;
+use crate::profile::{Parameters, Resolve};
+use crate::spec::{DirectionSpec, StageSpec};
 use crate::stage::errors::{ErrorTrace, ProcessSpec};
 use crate::stage::spec::FromFile;
 use ::packet::{Frame, Layer};
+use std::io;
 
 /// Packets that end their way.
 #[derive(Debug, Default)]
@@ -25,6 +28,8 @@ pub struct Drive {
     pub ended: Ended,
     now: Time,
     next: [u64; 2],
+    /// When each packet came.
+    came: [Vec<Time>; 2],
 }
 
 /// The packet with this number in its direction: its bytes tell which one it is.
@@ -35,7 +40,7 @@ fn frame(number: u64, length: usize) -> Frame {
 impl Drive {
     pub fn new(spec: &HopSpec) -> Self {
         let hop = Hop::new(spec, &Seed::campaign(7), true).expect("a good hop");
-        Self { hop, ended: Ended::default(), now: Time::ZERO, next: [0; 2] }
+        Self { hop, ended: Ended::default(), now: Time::ZERO, next: [0; 2], came: Default::default() }
     }
 
     /// A packet comes now.
@@ -43,6 +48,7 @@ impl Drive {
         let mut out = Outboxes::default();
         let number = self.next[direction as usize];
         self.next[direction as usize] += 1;
+        self.came[direction as usize].push(self.now);
         self.hop.accept(direction, Packet::new(number, frame(number, length), self.now), &mut out);
         self.collect(out);
     }
@@ -105,6 +111,15 @@ impl Drive {
         self.ended.delivered[direction as usize].len()
     }
 
+    /// How long packets took that were delivered, in milliseconds, the shortest first.
+    pub fn delays_ms(&self, direction: Direction) -> Vec<f64> {
+        let came = &self.came[direction as usize];
+        let delay = |&(number, at): &(u64, Time)| (at - came[number as usize]).as_secs_f64() * 1000.0;
+        let mut delays: Vec<_> = self.ended.delivered[direction as usize].iter().map(delay).collect();
+        delays.sort_by(f64::total_cmp);
+        delays
+    }
+
     pub fn losses(&self, direction: Direction) -> Vec<Loss> {
         self.ended.lost[direction as usize].iter().map(|(_, why)| *why).collect()
     }
@@ -124,6 +139,26 @@ fn listed(numbers: &str) -> ErrorSpec {
 fn traced(text: &str, repeat: Option<Span>) -> ErrorSpec {
     let trace = ErrorTrace::parse("trace", text).expect("a trace");
     ErrorSpec::new(ProcessSpec::Trace { file: FromFile::with("trace", trace), repeat })
+}
+
+/// Outages as the command line has them.
+fn outages(parameters: &str) -> OutageSpec {
+    let mut direction = DirectionSpec::default();
+    let line: Parameters = parameters.parse().expect("parameters");
+    line.apply(&mut direction, &mut NoFiles).expect("good ones");
+    let Some(StageSpec::Outage(spec)) = direction.find("outage") else { panic!("no outage") };
+    spec.clone()
+}
+
+struct NoFiles;
+
+impl Resolve for NoFiles {
+    fn losses(&mut self, name: &str) -> Result<ErrorSpec, String> {
+        Err(format!("no {name}"))
+    }
+    fn file(&mut self, _: &str) -> io::Result<String> {
+        Err(io::Error::other("no file"))
+    }
 }
 
 fn secs(secs: u64) -> Time {

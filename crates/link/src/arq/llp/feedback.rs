@@ -96,7 +96,7 @@ impl Llp {
         }
         // The link keeps the order: what was last sent before one of these has arrived as well, or is lost.
         let latest = self.order.iter().rposition(|(ns, _)| arrived.contains(ns));
-        for (_, passed) in self.order.iter_mut().take(latest.map_or(0, |place| place + 1)) {
+        for (_, passed) in self.order.iter_mut().take(latest.unwrap_or(0)) {
             *passed = true;
         }
         self.order.retain(|(ns, _)| !arrived.contains(ns));

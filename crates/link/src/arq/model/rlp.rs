@@ -15,6 +15,8 @@ struct Link {
     packets: [u16; 2],
     /// Whether they come one by one at any tick, or all at the start.
     late: bool,
+    /// Whether the network asks for a missing frame at every tick, and not every T1.
+    impatient: bool,
     /// Ticks that a frame is under way.
     delay: usize,
     fault: Fault,
@@ -155,7 +157,10 @@ impl Model for Link {
     type Action = Step;
 
     fn init_states(&self) -> Vec<State> {
-        let mut ends = [Role::Mobile, Role::Network].map(|role| Rlp::new(role, self.parameters, None));
+        let t1_ticks = if self.impatient { 1 } else { self.parameters.t1_ticks };
+        let network = Parameters { t1_ticks, ..self.parameters };
+        let ends = [(Role::Mobile, self.parameters), (Role::Network, network)];
+        let mut ends = ends.map(|(role, parameters)| Rlp::new(role, parameters, None));
         ends[0].connect();
         let (air, delivered, abandoned, offered) = Default::default();
         let mut state = State { ends, air, delivered, abandoned, offered, wrong: false };
@@ -212,7 +217,7 @@ fn check(name: &str, link: Link) -> impl Checker<Link> {
 }
 
 fn link(parameters: Parameters, packets: [u16; 2], delay: usize) -> Link {
-    Link { parameters, packets, late: false, delay, fault: Fault::None }
+    Link { parameters, packets, late: false, impatient: false, delay, fault: Fault::None }
 }
 
 /// LL-03: window as large as can be, more packets than numbers: exactly once, in order, and intact.
@@ -233,6 +238,18 @@ fn packets_that_come_late() {
     // Six, since a frame that is taken for a later one comes to light when that one's turn comes.
     let late = Link { late: true, ..link(longer, [6, 0], 2) };
     check("RLP, SREJ, packets that come late", late).assert_properties();
+}
+
+/// LL-03: nothing depends on how often the receiver asks, since other implementations may do it at another pace.
+#[test]
+fn a_receiver_that_asks_all_the_time() {
+    let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
+    let impatient = |link| Link { impatient: true, ..link };
+    check("RLP, SREJ at every tick", impatient(link(selective, [7, 0], 1))).assert_properties();
+    let longer = Parameters { t1_ticks: 6, ..selective };
+    check("RLP, SREJ at every tick, longer delay", impatient(link(longer, [6, 0], 2))).assert_properties();
+    let reject = parameters(3, Recovery::GoBack, Persistency::FOR_EVER);
+    check("RLP, REJ at every tick", impatient(link(reject, [6, 0], 1))).assert_properties();
 }
 
 /// LL-03: the same where the receiver asks by REJ.
@@ -277,7 +294,7 @@ fn broken_receivers_are_found() {
     assert!(found(Fault::Behind));
 }
 
-/// The first of the three rules: with a T1 that is shorter than the round trip an old frame is taken for a new one.
+/// The second half of the first of the three rules: with a T1 that is shorter than the round trip an old frame is taken for a new one.
 #[test]
 fn a_short_t1_is_found() {
     let short = Parameters { t1_ticks: 3, ..parameters(3, Recovery::Selective, Persistency::FOR_EVER) };

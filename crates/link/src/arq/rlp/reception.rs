@@ -92,16 +92,14 @@ impl Rlp {
         self.report(Abandoned::GivenUp, out);
         self.skip = 0;
         if !self.polling {
-            self.attempts = 0;
             self.t1 = if self.send.outstanding() > 0 { self.parameters.t1_ticks } else { 0 };
         }
     }
 
-    /// The other end wants frame `nr` again, with all behind it or alone.
+    /// The other end wants frame `nr` again, with all behind it or alone. Not followed while a copy of it may be under way (rule 1).
     fn requested(&mut self, nr: u16, and_later: bool, now: Time, out: &mut Output) {
         let Some(slot) = self.send.slot(nr) else { return };
-        if self.polling || slot.state != SlotState::Sent || slot.body.age < self.parameters.round_trip_ticks()
-        {
+        if self.polling || slot.state != SlotState::Sent || slot.body.under_way > 0 {
             return;
         }
         if self.parameters.persistency.is_spent(slot.sent) {
@@ -113,7 +111,6 @@ impl Rlp {
         } else {
             self.send.again(nr);
         }
-        self.attempts = 0;
         self.t1 = self.parameters.t1_ticks;
     }
 

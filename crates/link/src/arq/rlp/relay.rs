@@ -179,6 +179,24 @@ mod tests {
             prop_assert_eq!(user, packets.iter().map(|bytes| bytes.len() + OVERHEAD).sum::<usize>());
         }
 
+        /// A packet with wrong characters is none, and costs no other.
+        #[test]
+        fn what_is_damaged_is_thrown_away(packets in packets(), which: usize, bits in 1u8..) {
+            let mut packer = Packer::default();
+            for (number, bytes) in packets.iter().enumerate() {
+                packer.push(number as u16, bytes);
+            }
+            let which = which % packer.queue.len();
+            let damaged = &mut packer.queue[which].octets;
+            let place = damaged.len() - 1;
+            damaged[place] ^= bits;
+            let mut unpacker = Unpacker::default();
+            let fields = std::iter::from_fn(|| packer.take(24)).flat_map(|(items, _)| items);
+            let out: Vec<_> = fields.filter_map(|item| unpacker.put(item)).map(|(number, _)| number).collect();
+            let wanted: Vec<_> = (0..packets.len() as u16).filter(|number| usize::from(*number) != which).collect();
+            prop_assert_eq!(out, wanted);
+        }
+
         /// Without one frame, the packets with a part in it are missing and all others are there.
         #[test]
         fn a_missing_frame_costs_its_packets_alone(packets in packets(), which: usize) {

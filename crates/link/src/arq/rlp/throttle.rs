@@ -103,3 +103,46 @@ impl Buffer {
         self.octets > self.throttle.high.saturating_mul(4)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn octets(count: usize) -> Piece {
+        Piece::Items(vec![Item::Characters(vec![0; count])])
+    }
+
+    /// XOFF above the higher mark, XON below the lower one, and nothing new between.
+    #[test]
+    fn marks() {
+        let mut buffer = Buffer::new(Throttle { rate: 50, low: 2, high: 4 });
+        buffer.push(octets(4));
+        assert!(!buffer.stop());
+        buffer.push(octets(1));
+        assert!(buffer.stop());
+        // Four octets go in four ticks, at one an octet.
+        let stops = [0; 5].map(|_| (buffer.tick().len(), buffer.stop()));
+        assert_eq!(stops, [(0, true), (0, true), (0, true), (1, false), (1, false)]);
+        buffer.push(octets(2));
+        assert!(!buffer.stop());
+    }
+
+    /// A line that had nothing to carry for a while carries no more for that.
+    #[test]
+    fn a_line_saves_nothing() {
+        let mut buffer = Buffer::new(Throttle { rate: 50, low: 2, high: 4 });
+        (0..100).for_each(|_| assert!(buffer.tick().is_empty()));
+        buffer.push(octets(3));
+        assert_eq!([0; 4].map(|_| buffer.tick().len()), [0, 0, 1, 0]);
+    }
+
+    /// RNR far above the marks alone.
+    #[test]
+    fn there_is_room_for_what_is_under_way() {
+        let mut buffer = Buffer::new(Throttle { rate: 50, low: 2, high: 4 });
+        buffer.push(octets(16));
+        assert!(!buffer.is_full());
+        buffer.push(octets(1));
+        assert!(buffer.is_full());
+    }
+}

@@ -76,8 +76,9 @@ impl Rlp {
 
     /// A numbered frame, if there is one to send: the oldest that is to be sent again, or a new one.
     fn numbered(&mut self, now: Time, out: &mut Output) -> Option<(u16, Vec<u8>)> {
+        let round_trip = self.parameters.round_trip_ticks();
         if let Some(again) = self.send.send_again() {
-            again.body.age = 0;
+            again.body.under_way = round_trip;
             let (ns, before, field) = (again.ns, u32::from(again.sent) - 1, again.body.field.clone());
             self.note(now, Way::Sent, Kind::Again, ns, before, out);
             self.t1 = self.parameters.t1_ticks;
@@ -96,7 +97,7 @@ impl Rlp {
         let begun = self.packer.begun().map(|number| (number, number));
         let (items, packets) = taken.map_or((Vec::new(), begun), |(items, packets)| (items, Some(packets)));
         let field = Field { stop, items }.to_octets(INFORMATION_OCTETS);
-        let ns = self.send.send(Outgoing { field: field.clone(), packets, age: 0 });
+        let ns = self.send.send(Outgoing { field: field.clone(), packets, under_way: 0 });
         if stop != self.told_stop {
             self.note(now, Way::Sent, if stop { Kind::XOff } else { Kind::XOn }, ns, 0, out);
         }

@@ -100,6 +100,34 @@ fn the_rows_of_a_link_with_rlp() {
     assert_eq!((hop.errors_up.is_some(), hop.errors_down.is_some()), (false, true));
 }
 
+/// Outages are on the air, each with its name; one that a profile puts behind the link layer stays, and one on command needs no stage.
+#[test]
+fn outages_are_on_the_air_or_behind() {
+    let mut down = direction("delay=40ms,outage=5s+1s");
+    let Some(StageSpec::Outage(air)) = down.find("outage").cloned() else { panic!("no outage") };
+    let behind = OutageSpec { place: OutagePlace::Behind, ..air.clone() };
+    let on_command = OutageSpec::default();
+    let more = [("fade", air.clone()), ("beyond", behind), ("now", on_command)];
+    down.stages.extend(more.map(|(name, spec)| (name.to_owned(), StageSpec::Outage(spec))));
+    for arq in ["rlp", "llp"].map(arq) {
+        let Rows { up, down, hop } = arq
+            .rows(&direction("rate=1mbit"), &{
+                let mut down = down.clone();
+                down.put(StageSpec::Bottleneck(BottleneckSpec {
+                    rate: RateSpec::Constant(BitRate::from_bits_per_second(9600).expect("not 0")),
+                    ..BottleneckSpec::default()
+                }));
+                down
+            })
+            .expect("rows");
+        assert!(up.find("outage").is_none() && hop.outages_up.is_empty());
+        let rest: Vec<_> = down.stages.iter().filter(|(_, spec)| spec.kind() == "outage").collect();
+        assert_eq!(rest.len(), 1);
+        assert_eq!(rest[0].0, "beyond");
+        assert_eq!(hop.outages_down, [("outage".to_owned(), air.clone()), ("fade".to_owned(), air.clone())]);
+    }
+}
+
 /// The line behind the circuit is what packets get (LL-04).
 #[test]
 fn a_throttle_is_the_rate_that_packets_get() {

@@ -223,6 +223,7 @@ proptest! {
             period: period.map(nanos),
             process: None,
             judged: Judged::Transmission,
+            place: OutagePlace::Air,
         };
         let mut stage = Outage::new(spec, &Seed::campaign(1)).expect("possible");
         let mut start = 0;

@@ -13,7 +13,7 @@ fn link() -> LlpHopSpec {
 }
 
 fn hop(spec: LlpHopSpec, errors_up: Option<ErrorSpec>) -> HopSpec {
-    HopSpec { protocol: Protocol::Llp(spec), errors_up, errors_down: None }
+    HopSpec { errors_up, ..HopSpec::without_errors(Protocol::Llp(spec)) }
 }
 
 fn sent(records: &[EndRecord], kind: Kind) -> Vec<Record> {
@@ -50,6 +50,26 @@ fn window() {
     assert_eq!(sent(&drive.hop.take_records(), Kind::First).len(), 32);
     assert_eq!(drive.hop.inside(UP), 33);
     assert!(!drive.hop.is_ready(UP));
+}
+
+/// An outage of the air erases each frame that is being sent at any time of it, and no packet: frame 1 is sent from 31.67 to 63.33 ms.
+#[test]
+fn outages_erase_frames() {
+    for (scheduled, erased) in [
+        ("outage=40ms+1ns", 1),
+        ("outage=31666667ns+1ns", 1),
+        ("outage=31666666ns+2ns", 2),
+        ("outage=20ms+60ms", 3),
+    ] {
+        let mut spec = hop(link(), None);
+        spec.outages_up = vec![("outage".to_owned(), outages(scheduled))];
+        let mut drive = Drive::new(&spec);
+        (0..10).for_each(|_| drive.offer(UP, 1500));
+        drive.run(secs(20), [None, None]);
+        drive.check();
+        assert_eq!((drive.delivered(UP), drive.hop.counters(UP).erased), (10, erased), "{scheduled}");
+        assert_eq!(drive.hop.counters(UP).again, erased, "{scheduled}");
+    }
 }
 
 /// M9: a lost frame is sent again once, however many NAKs tell of it, and nothing else is: Go-Back-N is for expirations alone.
