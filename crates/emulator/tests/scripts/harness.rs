@@ -170,7 +170,7 @@ fn what_cannot_be_read_names_its_line() {
     unreadable(&[("rate=1mbit", "rat=1mbit")], "a.pkt:1: rat=1mbit: there is no `rat`: did you mean `rate`?");
     unreadable(
         &[("--down", "--sideways")],
-        "a.pkt:1: there is no --sideways: there are --up, --down, --profile, --loss, --seed",
+        "a.pkt:1: there is no --sideways: there are --up, --down, --profile, --loss, --arq, --seed",
     );
     unreadable(&[("2ms ", "0.0020000001 ")], "a.pkt:7: `0.0020000001` is finer than a nanosecond");
     unreadable(

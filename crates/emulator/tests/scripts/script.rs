@@ -5,6 +5,7 @@
 //! ```text
 //! # What it shows, and the arithmetic of its times.
 //! --down rate=2mbit,delay=30ms,queue=50p     # options of `lasthop link`
+//! --arq rlp                                  # a link layer over both ways
 //! --seed 7
 //!
 //! 0.000       > down 1000B                   # a packet of so many bytes of IP comes to the link
@@ -55,6 +56,7 @@ pub enum Setting {
     Profile,
     Loss,
     Parameters(Direction),
+    Arq,
 }
 
 /// A file within a script.
@@ -191,9 +193,10 @@ impl Reader {
             "loss" => Setting::Loss,
             "up" => Setting::Parameters(Direction::Up),
             "down" => Setting::Parameters(Direction::Down),
+            "arq" => Setting::Arq,
             other => {
                 return Err(format!(
-                    "there is no --{other}: there are --up, --down, --profile, --loss, --seed"
+                    "there is no --{other}: there are --up, --down, --profile, --loss, --arq, --seed"
                 ));
             }
         };

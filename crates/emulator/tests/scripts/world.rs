@@ -2,7 +2,7 @@
 
 use crate::script::{Arrival, End, SHORTEST, Script, ScriptError, Setting};
 use emulator::simulated::Simulated;
-use emulator::{Command, Control, Emulator, Observer, PortId, Way, WayId, control};
+use emulator::{Command, Control, Emulator, Observer, PortId, WayId, control};
 use etherparse::PacketBuilder;
 use link::profile::{Content, LinkProfile, Parameters, Profile, Resolve, builtin};
 use link::spec::DirectionSpec;
@@ -29,12 +29,8 @@ pub struct Account {
 /// Runs `script`.
 pub fn run(script: &Script) -> Result<Account, ScriptError> {
     let (link, seed) = head(script)?;
-    let direction_seed = |direction| Seed::campaign(seed).run(0).link("link").direction(direction);
-    let built = |direction| {
-        let pipeline = link.direction(direction).build(&direction_seed(direction));
-        pipeline.map_err(|error| script.error(1, error))
-    };
-    let (up, down) = (built(Direction::Up)?, built(Direction::Down)?);
+    let built = link.build(&Seed::campaign(seed).run(0).link("link"));
+    let built = built.map_err(|error| script.error(1, error))?;
     let refused = Arc::new(Mutex::new(None));
     let changes = changes(script, &link, seed, &refused)?;
 
@@ -44,8 +40,7 @@ pub fn run(script: &Script) -> Result<Account, ScriptError> {
     let watch = Watch { control, changes, told: false, arrivals: Vec::new(), ended: Vec::new() };
     let mut emulator = Emulator::new(Simulated::new(packets.collect()), watch, controls);
     // In the order of `lasthop link`.
-    emulator.add(Way { from: from(Direction::Up), pipeline: up, to: from(Direction::Down) });
-    emulator.add(Way { from: from(Direction::Down), pipeline: down, to: from(Direction::Up) });
+    emulator.add_link(built, Direction::BOTH.map(from));
     let ending = emulator.run().expect("a simulated world has no errors");
     if let Some((line, why)) = refused.lock().expect("nobody panics with it").take() {
         return Err(script.error(line, why));
@@ -76,6 +71,7 @@ fn head(script: &Script) -> Result<(LinkProfile, u64), ScriptError> {
                 Content::Loss(loss) => link.add_losses(&loss),
                 Content::Link(_) => return Err(wrong(format!("{value} is a link: say --profile {value}"))),
             },
+            Setting::Arq => link.set_arq(value).map_err(|error| wrong(error.to_string()))?,
             Setting::Parameters(direction) => {
                 let (next, _) = put(link.direction(*direction), value, &mut files).map_err(wrong)?;
                 *link.direction_mut(*direction) = next;
@@ -151,15 +147,17 @@ fn changes(
     let mut link = link.clone();
     let mut prepared = VecDeque::new();
     for (line, change) in &script.changes {
-        let former = link.direction(change.direction).clone();
+        let former = link.clone();
         let (next, commands) =
-            put(&former, &change.parameters, &mut Files(script)).map_err(|why| script.error(*line, why))?;
-        *link.direction_mut(change.direction) = next.clone();
+            put(former.direction(change.direction), &change.parameters, &mut Files(script))
+                .map_err(|why| script.error(*line, why))?;
+        *link.direction_mut(change.direction) = next;
+        let (next, direction) = (link.clone(), change.direction);
         let (place, refused) = (*line, Arc::clone(refused));
         let seed = Seed::campaign(seed).run(0).link("link").direction(change.direction);
         // As `lasthop link set` does it.
         let visit = move |pipeline: &mut Pipeline, now| {
-            let changed = former.change_into(&next, pipeline, &seed, now);
+            let changed = former.change_into(&next, direction, pipeline, &seed, now);
             let obeyed =
                 commands.into_iter().try_for_each(|(stage, command)| pipeline.obey(stage, command, now));
             if let Err(why) = changed.and(obeyed) {
