@@ -250,61 +250,6 @@ fn one_program_in_a_guest() {
     assert!(capture("one.pcapng") == capture("other.pcapng"), "the same packets");
 }
 
-/// RLP under the real TCP: 20 kB take as long as 1200 octets a second make them, less headers; blocks that are lost on the air cost time,
-/// and TCP sees none of it. The same seed gives the same packets.
-#[test]
-fn a_download_over_the_radio_link_protocol() {
-    let Some(lab) = Lab::with_virtual_clock() else { return };
-    let page: Vec<u8> = (0..20_000u32).map(|at| (at * at / 7) as u8).collect();
-    fs::write(lab.path("page"), &page).expect("written");
-    let link = |parameters: &str, name: &str| {
-        let (capture, json) = (format!("{name}.pcapng"), format!("{name}.json"));
-        let output = lab
-            .lasthop(&["link", "--clock", "virtual", "--seed", "7", "--profile", "gsm", "--arq", "rlp:n2=inf"])
-            .args(["--down", parameters, "--serve", "python3 -m http.server 80 2>/dev/null"])
-            .args(["--capture", &capture, "--json", &json, "--keep", name, "--", "sh", "-c"])
-            .arg("curl -s -w '%{time_total} %{time_starttransfer}' -o $LASTHOP_KEEP/got http://host.lasthop/page")
-            .output()
-            .expect("lasthop runs");
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(fs::read(lab.path(name).join("got")).expect("kept") == page, "the data are intact");
-        let stdout = text(&output.stdout);
-        let (total, first) = stdout.split_once(' ').expect("two times");
-        let seconds = total.parse::<f64>().expect("a number") - first.parse::<f64>().expect("a number");
-        let summary: Value =
-            serde_json::from_slice(&fs::read(lab.path(&json)).expect("written")).expect("JSON");
-        (seconds, summary, fs::read(lab.path(&capture)).expect("a capture"))
-    };
-    let (clean, summary, _) = link("queue=50p", "clean");
-    // 576 octets carry 524, and the link layer adds 7 to each: 1079 octets of data a second.
-    let rate = 20_000.0 / clean;
-    assert!((1000.0..1150.0).contains(&rate), "{rate} octets/s");
-    assert_eq!(summary["down"]["link_layer"]["again"], 0, "{summary}");
-    let (lossy, summary, capture) = link("queue=50p,loss=10%", "lossy");
-    assert!(lossy > clean * 1.05, "{lossy} s and {clean} s");
-    for direction in ["up", "down"] {
-        assert_eq!(summary[direction]["lost"], 0, "{summary}");
-    }
-    let counted = &summary["down"]["link_layer"];
-    assert!(counted["erased"].as_u64() > Some(50) && counted["again"].as_u64() > Some(50), "{summary}");
-    let (_, _, again) = link("queue=50p,loss=10%", "again");
-    assert!(capture == again, "the same packets");
-}
-
-/// A plan says it of a link; what the link layer gave up is in the event log and the captures with its fate.
-#[test]
-fn a_plan_with_a_link_layer() {
-    let Some(lab) = Lab::with_virtual_clock() else { return };
-    let link = "profile = \"gsm\"\nloss = \"lite-4\"\narq = \"rlp:n2=1,give-up\"";
-    let output = lab.run(&air(link, &[KEEP_ALL, &download("20kB")].concat()), VIRTUAL);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(lab.journal()[0]["run"]["verdict"], "good");
-    let capture = fs::read(lab.path("out/captures/c000-r00.pcapng")).expect("a capture");
-    let says = |what: &str| capture.windows(what.len()).any(|bytes| bytes == what.as_bytes());
-    assert!(says("given up by the link layer"), "the fate of a packet is its comment");
-    assert!(says("rlp:n2=1,give-up"), "the link's description names its link layer");
-}
-
 /// Virtual time needs no root.
 #[test]
 fn an_ordinary_user() {
