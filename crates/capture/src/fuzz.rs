@@ -20,3 +20,10 @@ pub fn senders(bytes: &[u8]) {
         reader.for_each(drop);
     }
 }
+
+/// The reader of the log of link layers.
+pub fn link_layer(bytes: &[u8]) {
+    if let Ok(reader) = crate::link_layer::log::Reader::new(bytes) {
+        reader.for_each(drop);
+    }
+}

@@ -50,6 +50,7 @@
 //! * [`log::Reader`]: the event log of a run that goes on or was killed. [`table::recover`] makes the Parquet file of it.
 //! * [`table::Reader`]: the event log of a run that was closed, as [`Fate`]s.
 //! * [`senders`]: the states of TCP senders, a log and a table of their own.
+//! * [`link_layer`]: what link layers with retransmissions noted, likewise.
 //! * [`packets::Reader`]: captures, pcapng and pcap, ours and others'.
 //! * [`columnar::Table`]: any other table, whole in memory, written and read as Parquet.
 //!
@@ -62,6 +63,7 @@ pub mod event;
 mod example;
 pub mod fuzz;
 mod input;
+pub mod link_layer;
 pub mod log;
 pub mod packets;
 pub mod pcapng;

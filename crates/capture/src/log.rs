@@ -12,6 +12,7 @@
 //! kind 2  = fate      postcard                 kind 4 = note   JSON
 //! kind 5  = header of a log of TCP senders     kind 6 = state of a sender, postcard
 //! kind 7  = states of senders that were lost   JSON: how many
+//! kind 8  = header of a log of link layers     kind 9 = row of one, postcard
 //! ```
 //!
 //! Records of another kind are passed over, and so is what stands behind the fields that a reader knows.
@@ -42,6 +43,8 @@ pub(crate) mod kind {
     pub const SENDERS: u8 = 5;
     pub const SENDER: u8 = 6;
     pub const SENDERS_LOST: u8 = 7;
+    pub const LINK_LAYER: u8 = 8;
+    pub const LINK_LAYER_ROW: u8 = 9;
 }
 
 #[cfg(test)]

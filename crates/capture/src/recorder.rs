@@ -10,6 +10,7 @@
 
 mod chunk;
 mod error;
+mod link_layers;
 mod options;
 mod writing;
 
@@ -17,6 +18,8 @@ pub use error::{CloseError, RecordError};
 pub use options::{CaptureTo, Options};
 
 use crate::event::{Direction, Ended, Header, LinkId, LinkInfo};
+use crate::link_layer::blocks::Block;
+use crate::link_layer::{self, Row};
 use crate::pcapng::OrderReport;
 use crate::summary::Summary;
 use crate::time::Time;
@@ -90,6 +93,10 @@ pub struct Recorded {
     pub capture: Option<Captured>,
     /// The event log, if one was written to its end.
     pub events: Option<Logged>,
+    /// The records of link layers, if they were.
+    pub link_layer: Option<link_layer::Converted>,
+    /// The capture of blocks, and how many are in it, if it was.
+    pub blocks: Option<(PathBuf, u64)>,
 }
 
 /// A capture that was written.
@@ -175,6 +182,18 @@ impl Recorder {
         let known = ended.is_unchanged() && !ended.copy;
         let kept = if known { 0 } else { bytes.len().min(self.keep.leaving) };
         self.record(ended.left, &bytes[..kept], |bytes| Entry::Ended { ended: *ended, bytes });
+    }
+
+    /// An end of a link layer has noted something. Such records may come late ([`crate::link_layer`]).
+    pub fn link_layer(&mut self, row: &Row) {
+        self.record(Time::from_nanos(row.time_ns.max(0).cast_unsigned()), &[], |_| Entry::LinkLayer(*row));
+    }
+
+    /// A block of RLP is at one end; it may come late as well.
+    pub fn block(&mut self, block: &Block<'_>) {
+        let Block { link, end, way, at, octets, erased } = *block;
+        let octets = &octets[..octets.len().min(chunk::BYTES / 2)];
+        self.record(at, octets, |octets| Entry::Block { link, end, way, at, erased, octets });
     }
 
     /// Something happened to the run.

@@ -73,6 +73,12 @@ pub enum TableError {
     /// It is Parquet, and something else than states of senders.
     #[error("this Parquet file has no `lasthop.senders`: it has no states of TCP senders")]
     NotOfSenders,
+    /// It is Parquet, and something else than records of link layers.
+    #[error("this Parquet file has no `lasthop.link-layer`: it has no records of a link layer")]
+    NotOfLinkLayer,
+    /// The schema of the link layers' records is of a later program.
+    #[error("the link layers' records have schema {0}, this program reads up to {now}: use the lasthop that wrote it", now = crate::link_layer::SCHEMA)]
+    LinkLayerSchema(u16),
     /// The schema of the senders' states is of a later program.
     #[error("the senders' states have schema {0}, this program reads up to {now}: use the lasthop that wrote it", now = crate::senders::SCHEMA)]
     SendersSchema(u16),

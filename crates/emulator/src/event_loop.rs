@@ -10,7 +10,8 @@
 use crate::control::{Command, Controls};
 use crate::driver::{Driver, PortId};
 use crate::punctuality::Punctuality;
-use link::arq::hop::Counters;
+use link::arq::hop::{Block, Counters};
+use link::arq::record::Record;
 use link::units::Time;
 use link::{Built, Direction, HopLink, Packet, Pipeline};
 use outlet::{LinkOutlet, Outlet, WayOutlet};
@@ -72,6 +73,15 @@ pub trait Observer {
     /// Something that people should know when they read about this run.
     fn note(&mut self, text: &str, now: Time) {
         let _ = (text, now);
+    }
+    /// The end of a link layer that sends on this way has noted something, if the link is watched
+    /// ([`link::Built::watch`]). An idle link's come late, with the times at which they happened.
+    fn noted(&mut self, way: WayId, record: &Record) {
+        let _ = (way, record);
+    }
+    /// A block is at the end that sends on this way, likewise.
+    fn block(&mut self, way: WayId, block: &Block) {
+        let _ = (way, block);
     }
     /// All that happened until `now` has been shown.
     fn settled(&mut self, now: Time) {

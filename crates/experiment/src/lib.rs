@@ -20,6 +20,7 @@ pub mod catalogue;
 pub mod parameters;
 pub mod plan;
 pub mod recording;
+pub mod rlp_trace;
 pub mod routes;
 pub mod run;
 pub mod scenario;

@@ -70,6 +70,10 @@ pub struct Capture {
     pub senders: Keep,
     /// In which runs loss events are found.
     pub losses: Keep,
+    /// Of which runs the records of link layers are made and kept.
+    pub link_layer: Keep,
+    /// Of which runs the blocks of RLP are captured and kept.
+    pub blocks: Keep,
     /// Places of the links.
     pub links: Vec<usize>,
     /// Bytes of each packet.

@@ -1,8 +1,11 @@
 //! From what the event loop shows to what the recorder takes: the two crates do not know each other.
 
+use capture::link_layer::blocks::Block;
+use capture::link_layer::{Event, Row, Way};
 use capture::{Channel, Direction, Ended, LinkId, LinkInfo, Outcome, Recorder, Span, Time};
 use emulator::punctuality::{Overload, Punctuality};
 use emulator::{Observer, WayId};
+use link::arq::hop::Watch;
 use link::{ChannelState, Effect, Loss, Packet, Pipeline};
 use packet::Frame;
 
@@ -14,13 +17,26 @@ pub struct Recording {
     wants_bytes: bool,
     /// The links as the recorder knows them: a change of their stages has to be told, since fates name stages by number.
     links: Vec<LinkInfo>,
+    /// When to look at link layers again, if they are watched.
+    look: Option<link::units::Time>,
 }
+
+/// How long what an idle link layer does may wait: nobody wakes up for it, and after an hour there would be more records at once than there is
+/// memory for.
+const LOOK: link::units::Span = link::units::Span::from_secs(10);
 
 impl Recording {
     /// `links` are those that the recorder was started with; `wants_bytes` says whether it keeps more than counters.
     #[must_use]
     pub fn new(recorder: Recorder, links: Vec<LinkInfo>, wants_bytes: bool) -> Self {
-        Self { recorder, bytes: Vec::new(), wants_bytes, links }
+        Self { recorder, bytes: Vec::new(), wants_bytes, links, look: None }
+    }
+
+    /// The same for links of which something is watched ([`link::Built::watch`]).
+    #[must_use]
+    pub fn watching(self, watch: Watch) -> Self {
+        let look = (watch != Watch::default()).then(|| link::units::Time::ZERO + LOOK);
+        Self { look, ..self }
     }
 
     /// The recorder, to close it.
@@ -108,6 +124,33 @@ fn ended(way: WayId, packet: &Packet) -> Ended {
     ended
 }
 
+const fn side(way: link::arq::record::Way) -> Way {
+    match way {
+        link::arq::record::Way::Sent => Way::Sent,
+        link::arq::record::Way::Received => Way::Received,
+    }
+}
+
+/// What the end that sends on `way` has noted.
+fn row(way: WayId, record: &link::arq::record::Record) -> Row {
+    use link::arq::record::{Kind, Record};
+    let Record { at, way: record_way, kind, ns, nr, aux } = *record;
+    let (link, end) = place(way);
+    let event = match kind {
+        Kind::First => Event::First,
+        Kind::Again => Event::Again,
+        Kind::SelectiveReject => Event::SelectiveReject,
+        Kind::Reject => Event::Reject,
+        Kind::XOn => Event::XOn,
+        Kind::XOff => Event::XOff,
+        Kind::Reset => Event::Reset,
+        Kind::Erased => Event::Erased,
+        Kind::Right => Event::Right,
+    };
+    let time_ns = i64::try_from(at.as_nanos()).unwrap_or(i64::MAX);
+    Row { time_ns, link, end, way: side(record_way), event, ns, nr, aux }
+}
+
 impl Observer for Recording {
     fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: link::units::Time) {
         let (link, direction) = place(way);
@@ -134,16 +177,28 @@ impl Observer for Recording {
         }
     }
 
+    fn noted(&mut self, way: WayId, record: &link::arq::record::Record) {
+        self.recorder.link_layer(&row(way, record));
+    }
+
+    fn block(&mut self, way: WayId, block: &link::arq::hop::Block) {
+        let (link, end) = place(way);
+        let (at, octets) = (time(block.at), &block.octets[..]);
+        self.recorder.block(&Block { link, end, way: side(block.way), at, octets, erased: block.erased });
+    }
+
     fn note(&mut self, text: &str, now: link::units::Time) {
         self.recorder.note(time(now), text);
     }
 
     fn settled(&mut self, now: link::units::Time) {
+        self.look = self.look.map(|look| if look <= now { now + LOOK } else { look });
         self.recorder.settled(time(now));
     }
 
     fn due(&self) -> link::units::Time {
-        link::units::Time::from_nanos(self.recorder.due().as_nanos())
+        let recorder = link::units::Time::from_nanos(self.recorder.due().as_nanos());
+        self.look.map_or(recorder, |look| look.min(recorder))
     }
 }
 
@@ -159,4 +214,31 @@ pub fn overload(punctuality: &Punctuality, dropped: u64, stalls: capture::Stalls
         reasons.push(Overload::RecorderBlocked { times: stalls.count });
     }
     reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use link::units::{Span as Length, Time as Instant};
+
+    fn recording(watch: Watch) -> Recording {
+        let header = capture::Header::new("0.1.0", capture::WallTime::from_nanos(0), 7, Vec::new());
+        let recorder = Recorder::start(header, capture::Options::default()).expect("a recorder");
+        Recording::new(recorder, Vec::new(), false).watching(watch)
+    }
+
+    /// An idle link layer notes something every 20 ms, and no more of it waits than ten seconds' worth.
+    #[test]
+    fn idle_link_layers_are_looked_at() {
+        let at = |seconds| Instant::ZERO + Length::from_secs(seconds);
+        assert_eq!(recording(Watch::default()).due(), Instant::NEVER);
+        for watch in [Watch { records: true, blocks: false }, Watch { records: false, blocks: true }] {
+            let mut recording = recording(watch);
+            assert_eq!(recording.due(), at(10));
+            recording.settled(at(3));
+            assert_eq!(recording.due(), at(10));
+            recording.settled(at(3600));
+            assert_eq!(recording.due(), at(3610));
+        }
+    }
 }

@@ -5,6 +5,7 @@
 //! run directory.
 
 mod accepting;
+mod files;
 pub mod losses;
 mod network;
 mod observed;
@@ -16,12 +17,17 @@ use crate::recording::{Recording, overload};
 use crate::workload::Kind;
 use accepting::Accepting;
 use emulator::host::Host;
-use emulator::{Command, Ending, control};
+use emulator::{Command, Ending, WayId, control};
+pub use files::Files;
+use files::Kept;
+use link::arq::hop::Counters;
 use link::units::Span;
 use link::{Direction, Seed};
 use netlab::mesh::Mesh;
 use netlab::{isolation, tcp};
-use results::{Cell, Connection, Lateness, LinkCounters, LiteTotals, RunEnded, RunRecord, Verdict};
+use results::{
+    Cell, Connection, Lateness, LinkCounters, LinkLayerCounters, LiteTotals, RunEnded, RunRecord, Verdict,
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -117,7 +123,7 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     let mut accepting = Accepting::begin(job, &experiment.scenario)?;
 
     let seed = Seed::campaign(job.seed).run(job.repetition.into());
-    let pipelines = network::pipelines(&experiment.scenario, &seed)?;
+    let pipelines = network::pipelines(&experiment.scenario, &seed, files.watch())?;
     let mesh = network::build(&experiment.scenario, &pipelines)?;
     accepting.watch(&experiment.scenario, &mesh)?;
     let started = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
@@ -191,7 +197,7 @@ fn finish(
     outcome: Outcome,
     files: &Files,
 ) -> Result<RunEnded, String> {
-    let Ending { driver, observer, punctuality, refused, at, .. } = ending;
+    let Ending { driver, observer, punctuality, refused, counted, at } = ending;
     let recorded = observer
         .into_recorder()
         .close(capture::Time::from_nanos(at.as_nanos()))
@@ -210,7 +216,7 @@ fn finish(
     }
     let dropped = mesh.dropped_by_kernel().map_err(|error| error.to_string())? + driver.unusable();
     let late = overload(&punctuality, dropped, recorded.stalls);
-    let links = counters(experiment, &recorded.summary);
+    let links = counters(experiment, &recorded.summary, &counted);
     let dropped_calls = dropped_calls(&links);
     let verdict = match (dropped_calls.is_empty(), reasons.is_empty(), late.is_empty()) {
         // What failed then is what follows.
@@ -223,7 +229,7 @@ fn finish(
     reasons.extend(late.iter().map(ToString::to_string));
     reasons.extend(refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}")));
     reasons.extend(missing);
-    let Kept { captures, events, senders } = files.keep(verdict == Verdict::Failed);
+    let Kept { captures, events, senders, link_layers } = files.keep(verdict == Verdict::Failed);
     Ok(RunEnded {
         run: RunRecord {
             cell: job.cell.number,
@@ -244,6 +250,7 @@ fn finish(
             captures,
             events,
             senders,
+            link_layers,
             logs: files.logs(),
         },
         connections,
@@ -263,13 +270,20 @@ fn dropped_calls(links: &[LinkCounters]) -> Vec<String> {
         .collect()
 }
 
-fn counters(experiment: &Experiment, summary: &capture::Summary) -> Vec<LinkCounters> {
+fn counters(
+    experiment: &Experiment,
+    summary: &capture::Summary,
+    link_layers: &[(WayId, Counters)],
+) -> Vec<LinkCounters> {
     let mut all = Vec::new();
     for (place, link) in experiment.scenario.links.iter().enumerate() {
         for (direction, its) in
             [(capture::Direction::Up, &link.profile.up), (capture::Direction::Down, &link.profile.down)]
         {
             let counted = summary.way(capture::LinkId(place as u16), direction);
+            let way = WayId(2 * place + direction as usize);
+            let link_layer =
+                link_layers.iter().find(|(of, _)| *of == way).map(|(_, counted)| link_layer(counted));
             let lost = counted.lost_by_reason.iter().filter(|(_, count)| *count > 0);
             all.push(LinkCounters {
                 link: link.name.clone(),
@@ -284,10 +298,17 @@ fn counters(experiment: &Experiment, summary: &capture::Summary) -> Vec<LinkCoun
                 delivered_bytes: counted.delivered_bytes,
                 delay_mean_ns: counted.delay.mean().map(capture::Span::as_nanos),
                 waiting_mean_ns: counted.waiting.mean().map(capture::Span::as_nanos),
+                link_layer,
             });
         }
     }
     all
+}
+
+/// What one end of a link layer has counted, as results have it.
+const fn link_layer(counted: &Counters) -> LinkLayerCounters {
+    let Counters { first, again, erased, rejects, resets, stalls } = *counted;
+    LinkLayerCounters { frames: first, again, erased, rejects, resets, stalls }
 }
 
 /// The last segments of connections that were closed are still inside the links; captures shall have them.
@@ -304,141 +325,6 @@ fn let_connections_close(mesh: &Mesh, experiment: &Experiment) {
     let through = delays.fold(Span::ZERO, |sum, delay| sum + delay);
     let through = Duration::from_nanos(through.as_nanos()) + Duration::from_millis(5);
     thread::sleep(through.min(CLOSING));
-}
-
-/// Names of files that stay.
-struct Kept {
-    captures: Vec<String>,
-    events: Vec<String>,
-    senders: Vec<String>,
-}
-
-/// Files of a run, below the run directory.
-#[derive(Debug)]
-pub struct Files {
-    directory: PathBuf,
-    stem: String,
-    repetition: u32,
-    capture: crate::plan::Capture,
-}
-
-impl Files {
-    fn new(job: &Job, experiment: &Experiment) -> Result<Self, String> {
-        let files = Self {
-            directory: job.directory.clone(),
-            stem: job.stem(),
-            repetition: job.repetition,
-            capture: experiment.capture.clone(),
-        };
-        let folders = FOLDERS.map(|folder| files.directory.join(folder));
-        for folder in folders.into_iter().chain([job.scratch()]) {
-            fs::create_dir_all(&folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
-        }
-        // Of an attempt that was interrupted.
-        let tables = [files.events_name(), files.senders_name()];
-        let logs = tables.clone().map(|table| table + ".log");
-        for left in tables.into_iter().chain(logs).chain([files.capture_name()]) {
-            match fs::remove_file(files.directory.join(&left)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(format!("remove {left}: {error}"));
-                }
-                _ => {}
-            }
-        }
-        Ok(files)
-    }
-
-    fn capture_name(&self) -> String {
-        format!("captures/{}.pcapng", self.stem)
-    }
-
-    fn events_name(&self) -> String {
-        format!("events/{}.parquet", self.stem)
-    }
-
-    fn senders_name(&self) -> String {
-        format!("events/{}-senders.parquet", self.stem)
-    }
-
-    /// Where to write a capture, if one is wanted.
-    #[must_use]
-    pub fn capture(&self) -> Option<PathBuf> {
-        self.capture.keep.writes(self.repetition).then(|| self.directory.join(self.capture_name()))
-    }
-
-    /// Where to write the event log, if one is wanted.
-    #[must_use]
-    pub fn events(&self) -> Option<PathBuf> {
-        let writes = self.capture.events.writes(self.repetition) || self.losses();
-        writes.then(|| self.directory.join(self.events_name()))
-    }
-
-    /// Where to write the states of TCP senders, if they are wanted.
-    #[must_use]
-    pub fn senders(&self) -> Option<PathBuf> {
-        let writes = self.capture.senders.writes(self.repetition) || self.losses();
-        writes.then(|| self.directory.join(self.senders_name()))
-    }
-
-    /// Whether loss events are wanted.
-    #[must_use]
-    pub fn losses(&self) -> bool {
-        self.capture.losses.writes(self.repetition)
-    }
-
-    /// Whether more than counters is recorded.
-    #[must_use]
-    pub fn wants_bytes(&self) -> bool {
-        self.capture().is_some() || self.events().is_some()
-    }
-
-    /// Removes what is not to be kept.
-    fn keep(&self, failed: bool) -> Kept {
-        let kept = |keep: crate::plan::Keep, name: String| {
-            let path = self.directory.join(&name);
-            if keep.keeps(self.repetition, failed) {
-                // The states of senders are not there where the kernel does not show them.
-                return if path.exists() { vec![name] } else { Vec::new() };
-            }
-            // Not there if it was not written.
-            let _ = fs::remove_file(path);
-            Vec::new()
-        };
-        Kept {
-            captures: kept(self.capture.keep, self.capture_name()),
-            events: kept(self.capture.events, self.events_name()),
-            senders: kept(self.capture.senders, self.senders_name()),
-        }
-    }
-
-    /// Folder of the programs' outputs.
-    #[must_use]
-    pub fn logs_folder(&self) -> PathBuf {
-        self.directory.join("logs")
-    }
-
-    /// Where programs work.
-    #[must_use]
-    pub fn scratch(&self) -> PathBuf {
-        self.directory.join(SCRATCH).join(&self.stem)
-    }
-
-    /// First part of names.
-    #[must_use]
-    pub fn stem(&self) -> &str {
-        &self.stem
-    }
-
-    /// Outputs of programs that were written.
-    fn logs(&self) -> Vec<String> {
-        let prefix = format!("{}-", self.stem);
-        let entries = fs::read_dir(self.logs_folder()).into_iter().flatten().flatten();
-        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut logs: Vec<_> =
-            names.filter(|name| name.starts_with(&prefix)).map(|name| format!("logs/{name}")).collect();
-        logs.sort();
-        logs
-    }
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ the other end: it is called host.lasthop inside, and its address is in LASTHOP_H
 
 With --clock virtual both ends are in a kernel of their own whose clock jumps over idle time: hours take seconds, and the same
 seed gives the same packets. No network is out there but the program of --serve; files are the host's, and what is written stays
-in the guest, but for --capture, --events, --json and the folder $LASTHOP_KEEP.
+in the guest, but for --capture, --events, --rlpdump, --json and the folder $LASTHOP_KEEP.
 
 DIRECTION is a list of parameters: rate=2mbit  delay=40ms  jitter=5ms  queue=50p|64kB|200ms|inf|codel
   loss=1%|lite-4|FILE|none  burst=100ms  ber=1e-5  damage=lose|checksum|flip  duplicate=1%
@@ -92,6 +92,7 @@ Examples:
   lasthop link --profile geo --publish 8080 -- python3 -m http.server 8080
   lasthop link --clock virtual --profile gsm --serve 'python3 -m http.server 80' -- curl -O http://host.lasthop/file
   lasthop link --profile gsm --arq rlp --down loss=10% -- curl -O http://host.lasthop:8000/file
+  lasthop link --profile gsm-rlp --down loss=10% --rlpdump x.pcapng -- curl -O http://host.lasthop:8000/file
   lasthop link --profile lte -- lasthop link --profile lossy-wifi -- bash       (two hops)
   lasthop link set 4f down rate=1mbit"
 )]
@@ -137,9 +138,14 @@ pub struct LinkArguments {
     /// Bytes of each packet to capture [default: all]
     #[arg(long, value_name = "BYTES", requires = "capture")]
     pub snaplen: Option<u32>,
-    /// Write the fate of each packet as Parquet
+    /// Write the fate of each packet as Parquet; of a link layer (--arq) what its ends noted, beside it as NAME-link-layer.parquet
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+    /// With RLP: write every block at both ends as pcapng (FILE.pcapng), or what each end noted as RLP traces (FILE.rlp becomes
+    /// FILE-mobile.rlp and FILE-network.rlp)
+    #[arg(long, value_name = "FILE")]
+    #[serde(default)]
+    pub rlpdump: Option<PathBuf>,
     /// Write the summary as one JSON object
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

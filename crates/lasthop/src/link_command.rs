@@ -1,6 +1,7 @@
 //! `lasthop link -- COMMAND`: a program behind an emulated wireless link.
 
 mod assemble;
+mod link_layer;
 mod running;
 mod serving;
 mod summary;
@@ -22,6 +23,7 @@ use experiment::recording::Recording;
 use link::profile::LinkProfile;
 use link::units::BitRate;
 use link::{Direction, Seed};
+use link_layer::Wanted;
 use netlab::route::Metrics;
 use netlab::tun::Tun;
 use netlab::{CommandLine, HostLink, HostLinkOptions, Namespace, Registry, rights, tcp};
@@ -45,6 +47,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let notice = Notice::new(arguments.quiet);
     // Before anything else: what is wrong with the link is said here, not in a guest.
     let assembled = assemble(arguments)?;
+    let wanted = Wanted::of(arguments, &assembled)?;
     if arguments.clock == Clock::Virtual {
         return virtually::run(arguments);
     }
@@ -53,7 +56,8 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         return Err(format!("{option} is for --clock virtual").into());
     }
     let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
-    let built = assembled.link.build(&link_seed(seed))?;
+    let mut built = assembled.link.build(&link_seed(seed))?;
+    built.watch(wanted.watch());
     let whole_segments = !built.changes_bytes() && !arguments.split;
     let stages = Direction::BOTH.map(|direction| built.pipeline(direction).stage_names().to_vec());
 
@@ -66,7 +70,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let rights = rights::acquire(&mut run, &rights::Options::default())?;
     let mut link = HostLink::create(run, &rights, &host_link_options(arguments, &assembled, whole_segments))?;
     let info = link_info(arguments, &assembled, stages);
-    let recorder = start_recorder(arguments, &info, seed)?;
+    let recorder = start_recorder(arguments, &wanted, &info, seed)?;
 
     let (control, controls) = control()?;
     let mut host = if arguments.precise {
@@ -82,7 +86,11 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let (inside, outside) = (port(link.inside())?, port(link.outside())?);
     let wants_bytes = arguments.capture.is_some() || arguments.events.is_some();
     let live = recorder.live();
-    let mut emulator = Emulator::new(host, Recording::new(recorder, vec![info], wants_bytes), controls);
+    let mut emulator = Emulator::new(
+        host,
+        Recording::new(recorder, vec![info], wants_bytes).watching(wanted.watch()),
+        controls,
+    );
     // In the order of `way`.
     emulator.add_link(built, [inside, outside]);
 
@@ -119,6 +127,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let taken_down = link.end();
     let outcome = Outcome::new(emulated?, dropped, seed)?;
     outcome.report(notice, arguments, &id)?;
+    wanted.write(notice)?;
     taken_down?;
     let ended = ended?;
     if let Some(message) = ended.message() {
@@ -210,7 +219,12 @@ fn link_info(arguments: &LinkArguments, assembled: &Assembled, [up, down]: [Vec<
     }
 }
 
-fn start_recorder(arguments: &LinkArguments, link: &LinkInfo, seed: u64) -> Result<Recorder, Failure> {
+fn start_recorder(
+    arguments: &LinkArguments,
+    wanted: &Wanted,
+    link: &LinkInfo,
+    seed: u64,
+) -> Result<Recorder, Failure> {
     let started = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     let started = WallTime::from_nanos(started.as_nanos() as u64);
     let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, vec![link.clone()]);
@@ -218,6 +232,8 @@ fn start_recorder(arguments: &LinkArguments, link: &LinkInfo, seed: u64) -> Resu
         capture: arguments.capture.clone().map(CaptureTo::Path),
         snap_length: arguments.snaplen.unwrap_or(65_535),
         events: arguments.events.clone(),
+        link_layer: wanted.records.clone(),
+        blocks: wanted.blocks.clone(),
         ..capture::Options::default()
     };
     Ok(Recorder::start(header, options)?)

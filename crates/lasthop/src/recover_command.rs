@@ -3,8 +3,8 @@
 use crate::arguments::RecoverArguments;
 use crate::link_command::Failure;
 use capture::log::LogError;
-use capture::senders;
 use capture::table::{Converted, TableError, recover};
+use capture::{link_layer, senders};
 
 /// Converts the log.
 pub fn run(arguments: &RecoverArguments) -> Result<i32, Failure> {
@@ -15,6 +15,10 @@ pub fn run(arguments: &RecoverArguments) -> Result<i32, Failure> {
         Err(TableError::Log(LogError::OfSenders)) => {
             let senders::Converted { path, states, tail, .. } = senders::recover(&arguments.log)?;
             anstream::println!("{}: {states} states of TCP senders ({tail})", path.display());
+        }
+        Err(TableError::Log(LogError::OfLinkLayer)) => {
+            let link_layer::Converted { path, rows, tail } = link_layer::recover(&arguments.log)?;
+            anstream::println!("{}: {rows} records of link layers ({tail})", path.display());
         }
         Err(error) => return Err(error.into()),
     }

@@ -1,8 +1,9 @@
-//! `lasthop trace`: the TCP connections of a capture, the states of TCP senders, their loss events, or what they sent again needlessly.
+//! `lasthop trace`: the TCP connections of a capture, the states of TCP senders, their loss events, or what they sent again needlessly; what an end of RLP noted.
 
 pub mod arguments;
 mod losses;
 pub mod progress;
+mod rlpdump;
 mod senders;
 mod spurious;
 mod text;
@@ -25,6 +26,7 @@ pub fn run(arguments: &TraceArguments) -> Result<i32, Failure> {
     let mut output = BufWriter::new(io::stdout().lock());
     let print = match arguments {
         TraceArguments { senders: true, .. } => senders::print,
+        TraceArguments { rlpdump: true, .. } => rlpdump::print,
         TraceArguments { losses: true, .. } => losses::print,
         TraceArguments { spurious: true, .. } => spurious::print,
         _ => print,

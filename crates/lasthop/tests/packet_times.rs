@@ -77,6 +77,7 @@ fn plan(script: &Script, lab: &Lab) -> String {
             }
             Setting::Profile => "profile",
             Setting::Loss => "loss",
+            Setting::LinkLayer => "arq",
             Setting::Parameters(direction) => direction.name(),
         };
         writeln!(link, "{key} = {value:?}").expect("a string takes everything");
@@ -221,6 +222,8 @@ scripts! {
     duplicate "duplicate",
     gsm "gsm",
     listed_losses "listed-losses",
+    llp "llp",
+    llp_fragments "llp-fragments",
     queue_burst "queue-burst",
     queue_codel "queue-codel",
     reorder "reorder",

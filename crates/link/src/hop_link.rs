@@ -12,7 +12,7 @@
 //! judges all that wait.
 
 use crate::arq::Rows;
-use crate::arq::hop::{Counters, Hop, Outboxes};
+use crate::arq::hop::{Block, Counters, EndRecord, Hop, Outboxes, Watch};
 use crate::packet::Packet;
 use crate::pipeline::{Pipeline, Sink};
 use crate::seed::{Direction, Seed};
@@ -26,6 +26,14 @@ pub trait LinkSink {
     fn delivered(&mut self, direction: Direction, packet: Packet);
     /// The packet is gone; its last mark says why and when.
     fn lost(&mut self, direction: Direction, packet: Packet);
+    /// An end of the link layer has noted something, if that is watched.
+    fn noted(&mut self, record: &EndRecord) {
+        let _ = record;
+    }
+    /// A block is at one of the ends, if blocks are watched.
+    fn block(&mut self, block: &Block) {
+        let _ = block;
+    }
 }
 
 /// Both directions of a link, ready to run.
@@ -43,6 +51,13 @@ impl Built {
         match self {
             Self::Apart(ways) => &ways[direction as usize],
             Self::Joined(link) => link.pipeline(direction),
+        }
+    }
+
+    /// Shows the link's sink what is watched of a link layer, if it has one.
+    pub fn watch(&mut self, watch: Watch) {
+        if let Self::Joined(link) = self {
+            link.hop.watch(watch);
         }
     }
 
@@ -200,8 +215,14 @@ impl HopLink {
         }
     }
 
-    /// What has left the hop goes on.
+    /// What has left the hop goes on, and what it noted is shown: nothing stays here, however long the link runs.
     fn emerge(&mut self, sink: &mut impl LinkSink) {
+        for record in self.hop.take_records() {
+            sink.noted(&record);
+        }
+        for block in self.hop.take_blocks() {
+            sink.block(&block);
+        }
         for direction in Direction::BOTH {
             let way = &mut self.ways[direction as usize];
             way.emerge(self.out.of(direction), &mut OneWay { sink, direction });

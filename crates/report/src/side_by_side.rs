@@ -55,7 +55,7 @@ fn label(directory: &mut Directory, name: &str, offset: u32) {
     }
     for run in &mut directory.manifest.runs {
         run.cell += offset;
-        let events = run.events.iter_mut().chain(&mut run.senders);
+        let events = run.events.iter_mut().chain(&mut run.senders).chain(&mut run.link_layers);
         for file in run.captures.iter_mut().chain(events).chain(&mut run.logs) {
             *file = directory.path.join(&*file).to_string_lossy().into_owned();
         }

@@ -4,8 +4,8 @@ use crate::sequence;
 use capture::table;
 use results::manifest::SCHEMA;
 use results::{
-    Cell, Clock, Connection, Directory, LinkCounters, Machine, Manifest, PlanText, Protocol, RoundTrips,
-    RunRecord, Verdict,
+    Cell, Clock, Connection, Directory, LinkCounters, LinkLayerCounters, Machine, Manifest, PlanText,
+    Protocol, RoundTrips, RunRecord, Verdict,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -39,6 +39,8 @@ struct Way {
     delivered_bytes: u64,
     delay_mean_ns: Option<u64>,
     waiting_mean_ns: Option<u64>,
+    #[serde(default)]
+    link_layer: Option<LinkLayerCounters>,
 }
 
 /// A path that is no run.
@@ -199,6 +201,7 @@ fn manifest(
         delivered_bytes: way.delivered_bytes,
         delay_mean_ns: way.delay_mean_ns,
         waiting_mean_ns: way.waiting_mean_ns,
+        link_layer: way.link_layer,
     };
     let started_unix_ns = header.map_or(0, |header| header.started.as_nanos());
     let run = RunRecord {
@@ -218,6 +221,7 @@ fn manifest(
         captures: capture.into_iter().collect(),
         events: events.into_iter().collect(),
         senders: Vec::new(),
+        link_layers: Vec::new(),
         logs: Vec::new(),
     };
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();

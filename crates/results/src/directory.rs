@@ -179,6 +179,7 @@ mod tests {
             delivered_bytes: 500,
             delay_mean_ns: None,
             waiting_mean_ns: None,
+            link_layer: None,
         };
         assert!(!counters.was_disconnected());
         counters.lost.insert("link-reset".to_owned(), 3);

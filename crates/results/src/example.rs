@@ -77,6 +77,7 @@ pub fn run(cell: u32, repetition: u32) -> RunRecord {
         captures: Vec::new(),
         events: Vec::new(),
         senders: Vec::new(),
+        link_layers: Vec::new(),
         logs: Vec::new(),
     }
 }

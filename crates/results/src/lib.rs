@@ -6,7 +6,7 @@
 //!     runs.jsonl        one line for each run that ended, appended as it ends                   [`journal`]
 //!     results.parquet   a row per connection, written when the campaign closes                  [`Connection`]
 //!     losses.parquet    a row per loss event of a TCP connection, where the plan asks for them   [`LossEvent`]
-//!     captures/*.pcapng, events/*.parquet, events/*-senders.parquet, logs/*
+//!     captures/*.pcapng, events/*.parquet, events/*-senders.parquet, events/*-link-layer.parquet, logs/*
 //!     report.html
 //! ```
 //!
@@ -22,6 +22,7 @@ pub mod connection;
 pub mod directory;
 pub mod expectation;
 pub mod journal;
+pub mod links;
 pub mod lite;
 pub mod loss_event;
 pub mod loss_table;
@@ -35,11 +36,12 @@ pub use connection::{Connection, Protocol, RoundTrips};
 pub use directory::{Besides, Directory, DirectoryError};
 pub use expectation::{Comparison, ExpectationError, Range, compare};
 pub use journal::RunEnded;
+pub use links::{LinkCounters, LinkLayerCounters};
 pub use lite::LiteTotals;
 pub use loss_event::{LossEvent, LossKind};
 pub use manifest::{
-    At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, LinkCounters, Machine, Manifest,
-    PlanText, RunRecord, Selection, Verdict,
+    At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, Machine, Manifest, PlanText,
+    RunRecord, Selection, Verdict,
 };
 pub use metric::{Metric, cell_values};
 pub use statistics::Distribution;

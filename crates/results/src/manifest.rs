@@ -1,7 +1,6 @@
 //! `manifest.json`: what was run, on what, and how each run ended.
 
-use crate::LiteTotals;
-use capture::Loss;
+use crate::{LinkCounters, LiteTotals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -183,6 +182,9 @@ pub struct RunRecord {
     /// States of TCP senders that were kept, relative to the run directory.
     #[serde(default)]
     pub senders: Vec<String>,
+    /// Records and blocks of link layers that were kept, relative to the run directory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link_layers: Vec<String>,
     /// Outputs of commands that were kept, relative to the run directory.
     pub logs: Vec<String>,
 }
@@ -205,6 +207,7 @@ impl RunRecord {
             captures: Vec::new(),
             events: Vec::new(),
             senders: Vec::new(),
+            link_layers: Vec::new(),
             logs: Vec::new(),
         }
     }
@@ -241,43 +244,6 @@ pub struct Lateness {
     pub p99_ns: u64,
     /// That of the latest.
     pub worst_ns: u64,
-}
-
-impl LinkCounters {
-    /// Whether its link layer ended the connection.
-    #[must_use]
-    pub fn was_disconnected(&self) -> bool {
-        self.lost.get(Loss::Disconnected.name()).is_some_and(|&count| count > 0)
-    }
-}
-
-/// One direction of one link in one run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkCounters {
-    /// Name of the link in the plan.
-    pub link: String,
-    /// `up` or `down`.
-    pub direction: String,
-    /// What it was made of, for people.
-    pub profile: String,
-    /// Packets that came.
-    pub packets: u64,
-    /// Packets that were lost, by reason: `queue-full`, `error`, …
-    pub lost: BTreeMap<String, u64>,
-    /// Packets that were delivered damaged.
-    pub damaged: u64,
-    /// Copies that it made.
-    pub duplicated: u64,
-    /// Packets that overtook others.
-    pub reordered: u64,
-    /// Bytes that came, at IP level.
-    pub bytes: u64,
-    /// Bytes that were delivered.
-    pub delivered_bytes: u64,
-    /// Mean time from coming to leaving, of those that were delivered, in nanoseconds.
-    pub delay_mean_ns: Option<u64>,
-    /// Mean time in the queue, in nanoseconds.
-    pub waiting_mean_ns: Option<u64>,
 }
 
 /// A figure from the literature that ours is printed beside.

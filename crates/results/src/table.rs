@@ -1,11 +1,15 @@
 //! `results.parquet`: a row per connection, for pandas, polars, DuckDB and R; and the same as CSV for spreadsheets.
 //!
 //! First `cell`, a column `factor.NAME` with the level of each factor, `repetition` and `verdict`; then what was measured of
-//! the connection, and columns `lite_…` with what TCP Lite did in its run, empty where no node accepts damage. Runs of every verdict are there, and a run without connections has no row. The meaning of each column,
+//! the connection, columns `lite_…` with what TCP Lite did in its run, empty where no node accepts damage, and `link_layer_…` with what its link
+//! layers with retransmissions did, empty where no link has one. Runs of every verdict are there, and a run without connections has no row. The meaning of each column,
 //! with its unit, is in the file's metadata under `lasthop.columns`; beside it are `lasthop.schema`, `lasthop.version`,
 //! `lasthop.seed`, `lasthop.started_unix_ns` and `lasthop.plan`, the plan's name.
 
-use crate::{Cell, Connection, Directory, LiteTotals, Manifest, Protocol, RoundTrips, RunRecord, Verdict};
+use crate::{
+    Cell, Connection, Directory, LinkLayerCounters, LiteTotals, Manifest, Protocol, RoundTrips, RunRecord,
+    Verdict,
+};
 use capture::columnar::{Column, Table, Values};
 use capture::table::TableError;
 use std::collections::BTreeMap;
@@ -133,6 +137,20 @@ const LITE: &[Field] = fields! {
     "lite_discarded_ip", "segments", "discarded: the IP header is damaged as well", Number, |row| discarded(row, "ip");
 };
 
+/// What link layers did in the run: all of them together, both directions. By link and direction it is in the manifest.
+#[rustfmt::skip]
+const LINK_LAYER: &[Field] = fields! {
+    "link_layer_frames", "frames", "numbered frames that the run's link layers sent for the first time, both directions, here and below",
+        Number, |row| link_layer(row, |counted| counted.frames);
+    "link_layer_again", "frames", "numbered frames that were sent again", Number, |row| link_layer(row, |counted| counted.again);
+    "link_layer_erased", "blocks", "blocks or frames of any kind that could not be decoded",
+        Number, |row| link_layer(row, |counted| counted.erased);
+    "link_layer_rejects", "frames", "how often frames were asked for again", Number, |row| link_layer(row, |counted| counted.rejects);
+    "link_layer_resets", "resets", "resets of links", Number, |row| link_layer(row, |counted| counted.resets);
+    "link_layer_stalls", "blocks", "blocks without new data because the window was full (RLP)",
+        Number, |row| link_layer(row, |counted| counted.stalls);
+};
+
 /// The table of a campaign, finished or not.
 #[must_use]
 pub fn of(directory: &Directory) -> Table {
@@ -149,7 +167,7 @@ pub fn of(directory: &Directory) -> Table {
         values: Values::Text(rows.iter().map(|row| level(row, &factor.name)).collect()),
     });
     let before = BEFORE.iter().map(|field| field.column(&rows));
-    let behind = BEHIND.iter().chain(LITE).map(|field| field.column(&rows));
+    let behind = BEHIND.iter().chain(LITE).chain(LINK_LAYER).map(|field| field.column(&rows));
     Table { columns: before.chain(factors).chain(behind).collect(), metadata: metadata(manifest) }
 }
 
@@ -188,7 +206,8 @@ pub fn write_csv(table: &Table, output: impl io::Write) -> io::Result<()> {
 /// Units of the columns that have one: for [`Manifest::units`](crate::Manifest::units).
 #[must_use]
 pub fn units() -> BTreeMap<String, String> {
-    let with_unit = BEFORE.iter().chain(BEHIND).chain(LITE).filter(|field| !field.unit.is_empty());
+    let with_unit =
+        BEFORE.iter().chain(BEHIND).chain(LITE).chain(LINK_LAYER).filter(|field| !field.unit.is_empty());
     with_unit.map(|field| (field.name.to_owned(), field.unit.to_owned())).collect()
 }
 
@@ -207,6 +226,12 @@ impl Field {
 
 fn delay(row: &Row<'_>, of: impl Fn(&RoundTrips) -> u64) -> Option<u64> {
     row.connection.round_trips.as_ref().map(of)
+}
+
+fn link_layer(row: &Row<'_>, of: impl Fn(&LinkLayerCounters) -> u64) -> Option<u64> {
+    let mut counted = row.run.links.iter().filter_map(|way| way.link_layer).peekable();
+    counted.peek()?;
+    Some(of(&counted.sum()))
 }
 
 fn lite(row: &Row<'_>, of: impl Fn(&LiteTotals) -> u64) -> Option<u64> {

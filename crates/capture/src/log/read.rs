@@ -44,8 +44,14 @@ pub enum LogError {
     /// It is a log of the states of TCP senders.
     #[error("this is no log of fates: it has the states of TCP senders")]
     OfSenders,
+    /// It is a log of link layers.
+    #[error("this is no log of fates: it has the records of link layers")]
+    OfLinkLayer,
+    /// The schema of a log of link layers is of a later program.
+    #[error("the log of link layers has schema {0}, this program reads up to {now}: use the lasthop that wrote it", now = crate::link_layer::SCHEMA)]
+    LinkLayerSchema(u16),
     /// It is a log of fates.
-    #[error("this is no log of TCP senders: it has the fates of packets")]
+    #[error("it has the fates of packets, and nothing else: this is an event log")]
     OfFates,
     /// The schema of a log of senders is of a later program.
     #[error("the log of TCP senders has schema {0}, this program reads up to {now}: use the lasthop that wrote it", now = crate::senders::SCHEMA)]
@@ -73,6 +79,7 @@ impl<R: Read> Reader<R> {
         let header = match frame(&mut input) {
             Ok((kind::HEADER, body)) => framing::header(body, SCHEMA, LogError::Schema)?,
             Ok((kind::SENDERS, _)) => return Err(LogError::OfSenders),
+            Ok((kind::LINK_LAYER, _)) => return Err(LogError::OfLinkLayer),
             Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
             Err(End::Failed(error)) => return Err(LogError::Read(error)),
         };

@@ -249,6 +249,7 @@ impl<W: Write> Order<W> {
             bytes: &record.bytes,
             comment: &record.comment,
             inbound: record.inbound,
+            wrong_checksum: false,
         })?;
         if self.spare.len() < SPARE {
             record.bytes.clear();

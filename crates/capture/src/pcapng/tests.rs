@@ -265,6 +265,7 @@ fn texts_too_long_for_an_option_are_cut_between_characters() {
         bytes: b"a",
         comment,
         inbound: true,
+        wrong_checksum: false,
     };
     writer.packet(&packet).expect("a packet");
     let (_, interfaces) = read(&writer.into_inner());

@@ -41,6 +41,8 @@ pub struct Packet<'a> {
     pub comment: &'a str,
     /// Whether it came to the machine at this end, rather than from it.
     pub inbound: bool,
+    /// Whether its checksum was found wrong there, by the link.
+    pub wrong_checksum: bool,
 }
 
 mod block {
@@ -61,6 +63,9 @@ mod option {
     pub const TIME_RESOLUTION: u16 = 9;
     pub const FLAGS: u16 = 2;
 }
+
+/// Bit of the flags of a packet: error of the link's checksum.
+const WRONG_CHECKSUM: u32 = 24;
 
 /// `if_tsresol`: times are counted in 10^-9 s.
 const NANOSECONDS: u8 = 9;
@@ -127,7 +132,8 @@ impl<W: Write> Writer<W> {
         }
         // Bits 0 and 1 of the flags: 01 inbound, 10 outbound.
         let direction: u32 = if packet.inbound { 1 } else { 2 };
-        self.option(option::FLAGS, &direction.to_le_bytes());
+        let flags = direction | u32::from(packet.wrong_checksum) << WRONG_CHECKSUM;
+        self.option(option::FLAGS, &flags.to_le_bytes());
         self.option(option::END, &[]);
         self.end()
     }

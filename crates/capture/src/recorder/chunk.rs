@@ -1,6 +1,7 @@
 //! A piece of the recording on its way from one thread to the other.
 
 use crate::event::{Direction, Ended, LinkId, LinkInfo};
+use crate::link_layer::{Row, Way};
 use crate::time::Time;
 use std::ops::Range;
 
@@ -29,6 +30,10 @@ pub(super) enum Entry {
     Entered { link: LinkId, direction: Direction, number: u64, at: Time, length: u32, bytes: Kept },
     /// A packet's way ended; the bytes only if it is a copy or was changed.
     Ended { ended: Ended, bytes: Kept },
+    /// An end of a link layer has noted something.
+    LinkLayer(Row),
+    /// A block of RLP is at one end.
+    Block { link: LinkId, end: Direction, way: Way, at: Time, erased: bool, octets: Kept },
     /// Nothing earlier will come.
     Settled(Time),
     /// Something happened to the run.

@@ -45,7 +45,7 @@ pub enum RecordError {
         source: io::Error,
     },
     /// The Parquet file cannot be made of the log, which is kept.
-    #[error("cannot make `{}` of the event log `{}`, which is kept: {source}", path.display(), log.display())]
+    #[error("cannot make `{}` of the log `{}`, which is kept: {source}", path.display(), log.display())]
     Table {
         /// The Parquet file.
         path: PathBuf,

@@ -17,6 +17,10 @@ pub struct Options {
     pub snap_length: u32,
     /// The Parquet file to write the fates to. `FILE.log` stands beside it until the run is closed.
     pub events: Option<PathBuf>,
+    /// The Parquet file to write the records of link layers to; a log beside it, likewise.
+    pub link_layer: Option<PathBuf>,
+    /// Where to write the blocks of RLP as a capture ([`crate::link_layer::blocks`]).
+    pub blocks: Option<PathBuf>,
     /// Bytes of memory: half for records on their way to the disk, half for packets inside the links, whose record in the
     /// capture waits for their fate.
     pub memory: usize,
@@ -39,6 +43,8 @@ impl Default for Options {
             capture_links: None,
             snap_length: 65_535,
             events: None,
+            link_layer: None,
+            blocks: None,
             memory: 256 * 1024 * 1024,
             age: Span::from_millis(200),
         }

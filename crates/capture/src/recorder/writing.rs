@@ -4,6 +4,7 @@
 //! on.
 
 use super::chunk::{Chunk, Entry};
+use super::link_layers::LinkLayers;
 use super::{CaptureTo, Captured, Live, Logged, Options, RecordError, Recorded};
 use crate::event::{Direction, Ended, Flow, Header, LinkId, LinkInfo, Note};
 use crate::log;
@@ -18,12 +19,12 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, SyncSender};
 
 /// Bytes collected before the system is called.
-const BUFFER: usize = 256 * 1024;
+pub(super) const BUFFER: usize = 256 * 1024;
 
 /// Bytes of packets inside the links for which there is always room, however little memory was asked for.
 const LEAST_INSIDE: usize = 1024 * 1024;
 
-type Output = BufWriter<Box<dyn Write + Send>>;
+pub(super) type Output = BufWriter<Box<dyn Write + Send>>;
 
 /// State of the writing thread.
 pub(super) struct Writing {
@@ -31,6 +32,7 @@ pub(super) struct Writing {
     live: Live,
     capture: Option<Capture>,
     events: Option<Events>,
+    link_layers: LinkLayers,
     errors: Vec<RecordError>,
     /// Until when everything was recorded.
     settled: Time,
@@ -56,11 +58,12 @@ impl Writing {
     pub(super) fn open(header: Header, options: Options, live: Live) -> Result<Self, RecordError> {
         // The log first: it is the one that may be refused, and no capture should be replaced then.
         let events = options.events.map(|path| Events::open(path, &header)).transpose()?;
+        let link_layers = LinkLayers::open(options.link_layer, options.blocks, &header)?;
         let limit = (options.memory / 2).max(LEAST_INSIDE);
         let capture =
             options.capture.map(|to| Capture::open(to, &header, options.snap_length, limit)).transpose()?;
         let capture = capture.map(|capture| Capture { links: options.capture_links, ..capture });
-        Ok(Self { header, live, capture, events, errors: Vec::new(), settled: Time::ZERO })
+        Ok(Self { header, live, capture, events, link_layers, errors: Vec::new(), settled: Time::ZERO })
     }
 
     /// Writes chunks until no more can come.
@@ -85,6 +88,7 @@ impl Writing {
                 }
             }
         }
+        self.link_layers.close(self.settled, recorded, errors);
         if let Some(events) = self.events {
             match events.close(self.settled) {
                 Ok(logged) => recorded.events = Some(logged),
@@ -97,6 +101,7 @@ impl Writing {
         self.count(chunk);
         self.feed_capture(chunk);
         self.feed_events(chunk);
+        self.link_layers.feed(chunk, self.settled, &mut self.errors);
         for entry in chunk.entries() {
             match entry {
                 Entry::Settled(now) => self.settled = self.settled.max(*now),
@@ -174,7 +179,7 @@ impl Capture {
                     self.order.link(link)?;
                     described.add(link);
                 }
-                Entry::Note { .. } => {}
+                Entry::Note { .. } | Entry::LinkLayer(_) | Entry::Block { .. } => {}
             }
         }
         self.order.flush()
@@ -183,12 +188,7 @@ impl Capture {
 
 impl Events {
     fn open(path: PathBuf, header: &Header) -> Result<Self, RecordError> {
-        let log = table::log_path(&path);
-        let file = File::create_new(&log).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => RecordError::LeftOver { path: log.clone() },
-            _ => RecordError::Create { what: "event log", path: log.clone(), source },
-        })?;
-        let output: Output = BufWriter::with_capacity(BUFFER, Box::new(file));
+        let (log, output) = create_log("event log", &path)?;
         let started = log::Writer::new(output, header).and_then(|mut writer| writer.flush().map(|()| writer));
         match started {
             Ok(writer) => Ok(Self { path, log, writer, fates: 0, flows: HashMap::new() }),
@@ -224,7 +224,7 @@ impl Events {
                     self.writer.link(link)?;
                     described.add(link);
                 }
-                Entry::Settled(_) => {}
+                Entry::Settled(_) | Entry::LinkLayer(_) | Entry::Block { .. } => {}
             }
         }
         self.writer.flush()
@@ -273,6 +273,16 @@ impl<'a> Described<'a> {
     }
 }
 
-fn create(what: &'static str, path: &Path) -> Result<File, RecordError> {
+/// Creates the log beside the table at `path`; its name.
+pub(super) fn create_log(what: &'static str, path: &Path) -> Result<(PathBuf, Output), RecordError> {
+    let log = table::log_path(path);
+    let file = File::create_new(&log).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => RecordError::LeftOver { path: log.clone() },
+        _ => RecordError::Create { what, path: log.clone(), source },
+    })?;
+    Ok((log, BufWriter::with_capacity(BUFFER, Box::new(file))))
+}
+
+pub(super) fn create(what: &'static str, path: &Path) -> Result<File, RecordError> {
     File::create(path).map_err(|source| RecordError::Create { what, path: path.to_owned(), source })
 }

@@ -94,6 +94,7 @@ impl<R: Read> Reader<R> {
         let header = match framing::frame(&mut input) {
             Ok((kind::SENDERS, body)) => framing::header(body, SCHEMA, LogError::SendersSchema)?,
             Ok((kind::HEADER, _)) => return Err(LogError::OfFates),
+            Ok((kind::LINK_LAYER, _)) => return Err(LogError::OfLinkLayer),
             Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
             Err(End::Failed(error)) => return Err(LogError::Read(error)),
         };

@@ -3,6 +3,7 @@
 use super::{Observer, WayId};
 use crate::driver::{Driver, PortId};
 use crate::punctuality::Punctuality;
+use link::arq::hop::{Block, EndRecord};
 use link::units::Time;
 use link::{Direction, LinkSink, Packet, Sink};
 use std::io;
@@ -61,6 +62,14 @@ impl<D: Driver, O: Observer> LinkSink for LinkOutlet<'_, D, O> {
 
     fn lost(&mut self, direction: Direction, packet: Packet) {
         self.of(direction).lost(packet);
+    }
+
+    fn noted(&mut self, record: &EndRecord) {
+        self.outlet.observer.noted(self.ways[record.end as usize], &record.record);
+    }
+
+    fn block(&mut self, block: &Block) {
+        self.outlet.observer.block(self.ways[block.end as usize], block);
     }
 }
 

@@ -4,6 +4,8 @@ use super::*;
 use crate::control::control;
 use crate::simulated::Simulated;
 use link::Seed;
+use link::arq::hop::Watch;
+use link::arq::record::Kind;
 use link::profile::LinkProfile;
 use link::stage::{Outbox, Stage};
 use link::units::Span;
@@ -79,6 +81,7 @@ fn at(micros: u64) -> Time {
 struct Seen {
     entered: Vec<(WayId, u64, Time)>,
     ended: Vec<(WayId, Packet)>,
+    noted: Vec<(WayId, Record)>,
 }
 
 impl Observer for Seen {
@@ -87,6 +90,9 @@ impl Observer for Seen {
     }
     fn ended(&mut self, way: WayId, packet: &Packet) {
         self.ended.push((way, packet.clone()));
+    }
+    fn noted(&mut self, way: WayId, record: &Record) {
+        self.noted.push((way, *record));
     }
 }
 
@@ -135,7 +141,8 @@ fn both_directions_of_a_link_with_a_link_layer() {
         let mut emulator = Emulator::new(world, Seen::default(), controls);
         let arq = Some("rlp:window=1".parse().expect("a link layer"));
         let link = LinkProfile { arq, ..LinkProfile::default() };
-        let link = link.build(&Seed::campaign(1)).expect("a link");
+        let mut link = link.build(&Seed::campaign(1)).expect("a link");
+        link.watch(Watch { records: true, blocks: false });
         assert_eq!(emulator.add_link(link, [PortId(0), PortId(1)]), [WayId(0), WayId(1)]);
         emulator.run().expect("the simulated world has no errors")
     };
@@ -151,6 +158,19 @@ fn both_directions_of_a_link_with_a_link_layer() {
     let counted: Vec<_> = ending.counted.iter().map(|(way, counted)| (way.0, counted.first)).collect();
     assert_eq!((counted[0], counted[1].0), ((0, 0), 1));
     assert!(counted[1].1 >= 4, "two packets of 40 octets: {counted:?}");
+    // What an idle link does comes late, and is all there: 50 blocks a second each way, by their times, but for those on the way.
+    let noted = &ending.observer.noted;
+    for way in [WayId(0), WayId(1)] {
+        let times: Vec<_> = noted
+            .iter()
+            .filter(|(noted, record)| *noted == way && record.kind == Kind::Right)
+            .map(|(_, r)| r.at)
+            .collect();
+        assert!(times.len() > 50 * 3600, "{} blocks", times.len());
+        assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) == Span::from_millis(20)));
+    }
+    let first = noted.iter().filter(|(way, record)| (*way, record.kind) == (WayId(1), Kind::First)).count();
+    assert_eq!(first as u64, counted[1].1);
     // A late machine makes packets late, and no logical time.
     let late = run(Span::from_micros(300));
     let logical = |ending: &Ending<Simulated, Seen>| {

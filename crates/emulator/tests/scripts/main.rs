@@ -50,6 +50,7 @@ scripts! {
     hold_reversed "hold-reversed",
     listed_losses "listed-losses",
     llp "llp",
+    llp_fragments "llp-fragments",
     loss_of_all "loss-of-all",
     mahimahi "mahimahi",
     outage "outage",

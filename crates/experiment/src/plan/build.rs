@@ -159,6 +159,8 @@ fn capture(fields: &Fields<'_>, file: &PlanFile, scenario: &Scenario) -> Result<
         events: keep(file.capture.events.as_ref(), kept)?,
         senders: keep(file.capture.senders.as_ref(), Keep::None)?,
         losses: keep(file.capture.losses.as_ref(), Keep::None)?,
+        link_layer: keep(file.capture.link_layer.as_ref(), Keep::None)?,
+        blocks: keep(file.capture.blocks.as_ref(), Keep::None)?,
         links,
         snap_length: fields.parsed_or(file.capture.snap_length.as_ref(), SNAP_LENGTH)?,
     })

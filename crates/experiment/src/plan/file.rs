@@ -214,6 +214,12 @@ pub struct CaptureFile {
     /// In which runs the loss events of TCP senders are found, with what each was taken for and what it was, into `losses.parquet`: `first`,
     /// `all`, `failed` or `none` (default: `none`, since it takes the states of senders and the event log, kept or not).
     pub losses: Option<Text>,
+    /// Of which runs is recorded what the ends of link layers with retransmissions (`arq`) sent, received and asked for again: `first`, `all`,
+    /// `failed` or `none` (default: `none`).
+    pub link_layer: Option<Text>,
+    /// Of which runs the blocks of RLP are captured with all their octets, sent and received: `first`, `all`, `failed` or `none` (default:
+    /// `none`; 24 kB a second of each link).
+    pub blocks: Option<Text>,
     /// Names of the links that are captured (default: all).
     pub links: Option<Vec<Text>>,
     /// Bytes of each packet (default 96).

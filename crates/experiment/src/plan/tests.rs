@@ -139,6 +139,19 @@ fn a_link_layer_with_retransmissions() {
     assert!(without_rate.contains("LLP runs at the link's rate"), "{without_rate}");
 }
 
+/// LL-07: both are asked for, like the other recordings; by default nobody pays for them.
+#[test]
+fn what_is_recorded_of_link_layers() {
+    let kept = |rest: &str| {
+        let plan = plan(&format!("{PLAN}\n[capture]\n{rest}\n"));
+        let capture = plan.experiment(&plan.cells()[0], 0, 0).unwrap().capture;
+        (capture.link_layer, capture.blocks)
+    };
+    assert_eq!(kept(""), (Keep::None, Keep::None));
+    assert_eq!(kept("link-layer = \"all\""), (Keep::All, Keep::None));
+    assert_eq!(kept("link-layer = \"first\"\nblocks = \"failed\""), (Keep::First, Keep::Failed));
+}
+
 #[test]
 fn only_some_cells() {
     let plan = plan(PLAN);

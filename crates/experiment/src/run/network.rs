@@ -8,6 +8,7 @@ use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
 use emulator::host::Host;
 use emulator::kernel::{Port, Segments};
 use emulator::{Controls, Emulator};
+use link::arq::hop::Watch;
 use link::units::{BitRate, ByteCount};
 use link::{Built, Direction, Seed};
 use netlab::mesh::{Hop, LinkOptions, Mesh, NodeOptions};
@@ -25,12 +26,13 @@ pub struct Pipelines {
     whole_segments: bool,
 }
 
-/// Pipelines of all links, each direction with its own seed.
-pub fn pipelines(scenario: &Scenario, seed: &Seed) -> Result<Vec<Pipelines>, String> {
+/// Pipelines of all links, each direction with its own seed; `watch` says what is recorded of link layers.
+pub fn pipelines(scenario: &Scenario, seed: &Seed, watch: Watch) -> Result<Vec<Pipelines>, String> {
     let cut = scenario.nodes.iter().any(|node| node.stack.cuts_segments());
     let build = |link: &Link| {
         let built = link.profile.build(&seed.link(&link.name));
-        let built = built.map_err(|error| format!("link `{}`: {error}", link.name))?;
+        let mut built = built.map_err(|error| format!("link `{}`: {error}", link.name))?;
+        built.watch(watch);
         // Who judges damaged segments wants each by itself, with a complete checksum.
         let judged = link.between.iter().any(|&end| scenario.accepts(end));
         let whole_segments = !(cut || judged || built.changes_bytes());
@@ -122,15 +124,18 @@ pub fn recording(
     let started = WallTime::from_nanos(started);
     let links: Vec<_> = links.collect();
     let header = Header::new(env!("CARGO_PKG_VERSION"), started, seed, links.clone());
+    let has_link_layer = pipelines.iter().any(|pipelines| matches!(pipelines.built, Built::Joined(_)));
     let options = capture::Options {
         capture: files.capture().map(CaptureTo::Path),
         capture_links: Some(experiment.capture.links.iter().map(|&place| LinkId(place as u16)).collect()),
         snap_length: experiment.capture.snap_length,
         events: files.events(),
+        link_layer: files.link_layer().filter(|_| has_link_layer),
+        blocks: files.blocks().filter(|_| has_link_layer),
         ..capture::Options::default()
     };
     let recorder = Recorder::start(header, options).map_err(|error| error.to_string())?;
-    Ok(Recording::new(recorder, links, files.wants_bytes()))
+    Ok(Recording::new(recorder, links, files.wants_bytes()).watching(files.watch()))
 }
 
 /// The event loop with the links between their ends: ways 2n and 2n + 1 are up and down of link n, as [`Recording`] wants it.

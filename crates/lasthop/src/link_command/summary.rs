@@ -43,7 +43,7 @@ impl Outcome {
             notice.say(format_args!("{direction:<4} {}", self.line(direction)));
         }
         for (direction, counted) in Direction::BOTH.into_iter().zip(&self.counted) {
-            let Counters { first, again, erased, rejects, resets } = counted;
+            let Counters { first, again, erased, rejects, resets, .. } = counted;
             notice.say(format_args!(
                 "{direction:<4} link layer: {first} frames, {again} sent again, {erased} erased on the air, {rejects} asked for, {resets} resets"
             ));
@@ -139,9 +139,10 @@ impl Outcome {
         };
         let link_layer = |place: usize| {
             self.counted.get(place).map(|counted| {
-                let Counters { first, again, erased, rejects, resets } = counted;
+                let Counters { first, again, erased, rejects, resets, stalls } = counted;
                 json!({
                     "frames": first, "again": again, "erased": erased, "rejects": rejects, "resets": resets,
+                    "stalls": stalls,
                 })
             })
         };

@@ -5,7 +5,7 @@
 
 use crate::arguments::LinkArguments;
 use crate::clock::{Clock, guest_kernel, processors};
-use crate::link_command::Failure;
+use crate::link_command::{Failure, link_layer};
 use crate::notice::Notice;
 use link::Seed;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -130,11 +130,11 @@ struct Wanted {
 fn wanted(arguments: &LinkArguments, directory: &Path) -> Vec<Wanted> {
     let files =
         [(&arguments.capture, "capture"), (&arguments.events, "events"), (&arguments.json, "summary")];
-    let wanted = |(path, name): (&Option<PathBuf>, &'static str)| {
-        let path = path.as_ref()?;
-        Some(Wanted { inside: directory.join(path), outside: path.clone(), name })
-    };
-    files.into_iter().filter_map(wanted).collect()
+    let named = files.into_iter().filter_map(|(path, name)| Some((path.clone()?, name)));
+    // Without a link layer its files are not there, and not missed.
+    let named = named.chain(link_layer::Wanted::named(arguments).files());
+    let wanted = |(path, name): (PathBuf, _)| Wanted { inside: directory.join(&path), outside: path, name };
+    named.map(wanted).collect()
 }
 
 fn environment() -> Vec<(String, String)> {

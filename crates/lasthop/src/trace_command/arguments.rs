@@ -1,6 +1,6 @@
 //! The command line of `lasthop trace`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// `lasthop trace`.
@@ -24,6 +24,8 @@ Examples:
   lasthop trace --spurious sender.pcap receiver.pcap
   lasthop trace --spurious --truth x.parquet x.pcapng
   lasthop trace --spurious --csv --interface 1 x.pcapng > retransmissions.csv
+  lasthop trace --rlpdump x-link-layer.parquet > call.rlp
+  lasthop trace --rlpdump --end network x-link-layer.parquet | lasthop retrace blocks -
   ssh host tcpdump -U -w - tcp | lasthop trace -")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct TraceArguments {
@@ -51,6 +53,16 @@ pub struct TraceArguments {
     /// With --spurious: the states of the senders (events/*-senders.parquet of a campaign), for causes and windows
     #[arg(long, value_name = "SENDERS", requires = "spurious")]
     pub states: Option<PathBuf>,
+    /// The file is what link layers noted (events/*-link-layer.parquet of a campaign, NAME-link-layer.parquet beside the events of
+    /// `lasthop link`): print one end of an RLP link as an RLP trace
+    #[arg(long, conflicts_with_all = ["rows", "senders", "long", "json", "parquet", "xpl", "connection", "interface"])]
+    pub rlpdump: bool,
+    /// With --rlpdump: which end's
+    #[arg(long, value_enum, default_value_t, requires = "rlpdump")]
+    pub end: End,
+    /// With --rlpdump: which link, by its name, where several have a link layer
+    #[arg(long, value_name = "NAME", requires = "rlpdump")]
+    pub link: Option<String>,
     /// With --losses or --spurious: a row for each loss event or retransmission as CSV
     #[arg(long, requires = "rows", conflicts_with = "json")]
     pub csv: bool,
@@ -75,6 +87,16 @@ pub struct TraceArguments {
     /// Tell of silences of a connection that last longer, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds)]
     pub silence: f64,
+}
+
+/// An end of a link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum End {
+    /// The wireless host, where rlpdump ran
+    #[default]
+    Mobile,
+    /// The other one
+    Network,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -178,6 +178,30 @@ pub struct EndRecord {
     pub record: Record,
 }
 
+/// A block of RLP at one end, as a receiver beside that end's would show it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Block {
+    /// Whose block or whose receiver: [`Direction::Up`] is the wireless host.
+    pub end: Direction,
+    /// Whether this end sent or received it.
+    pub way: Way,
+    /// When its first bit was sent, or when it was there and decoded.
+    pub at: Time,
+    /// The whole frame with its FCS, as it was sent.
+    pub octets: Vec<u8>,
+    /// Whether the air erases it. Which octets are wrong then is not said: the model does not know.
+    pub erased: bool,
+}
+
+/// What somebody wants to see of a hop beside its packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Watch {
+    /// What the ends note ([`EndRecord`]).
+    pub records: bool,
+    /// Every block at both ends ([`Block`]); of RLP alone, since LLP is a model without octets.
+    pub blocks: bool,
+}
+
 /// What an end has sent, and what did not arrive of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -191,6 +215,8 @@ pub struct Counters {
     pub rejects: u64,
     /// Resets of the link that this end began.
     pub resets: u64,
+    /// Blocks without new data because the window was full ([`Hop::stalls`]).
+    pub stalls: u64,
 }
 
 impl Counters {
@@ -212,6 +238,8 @@ pub struct Hop {
     machine: Machine,
     /// What the ends have noted, if anybody wants to know.
     records: Option<Vec<EndRecord>>,
+    /// Blocks at the ends, likewise.
+    blocks: Option<Vec<Block>>,
     /// Of each end.
     counted: [Counters; 2],
 }
@@ -226,6 +254,7 @@ enum Machine {
 struct Exit<'a> {
     out: &'a mut Outboxes,
     records: &'a mut Option<Vec<EndRecord>>,
+    blocks: &'a mut Option<Vec<Block>>,
     counted: &'a mut [Counters; 2],
 }
 
@@ -236,6 +265,12 @@ impl Exit<'_> {
         }
         if let Some(all) = self.records {
             all.extend(records.into_iter().map(|record| EndRecord { end, record }));
+        }
+    }
+
+    fn block(&mut self, end: Direction, way: Way, at: Time, octets: &[u8], erased: bool) {
+        if let Some(all) = self.blocks {
+            all.push(Block { end, way, at, octets: octets.to_vec(), erased });
         }
     }
 }
@@ -249,7 +284,15 @@ impl Hop {
             Protocol::Rlp(spec) => Machine::Rlp(Box::new(rlp_hop::RlpHop::new(spec, air)?)),
             Protocol::Llp(spec) => Machine::Llp(Box::new(llp_hop::LlpHop::new(spec, air)?)),
         };
-        Ok(Self { machine, records: monitor.then(Vec::new), counted: Default::default() })
+        let mut hop = Self { machine, records: None, blocks: None, counted: Default::default() };
+        hop.watch(Watch { records: monitor, blocks: false });
+        Ok(hop)
+    }
+
+    /// From here on the hop keeps what is watched, until it is taken, and nothing else.
+    pub fn watch(&mut self, watch: Watch) {
+        self.records = watch.records.then(Vec::new);
+        self.blocks = watch.blocks.then(Vec::new);
     }
 
     /// Whether a packet of this direction should be accepted now: no other one waits inside that was not begun.
@@ -263,8 +306,9 @@ impl Hop {
 
     /// A packet comes to the hop at `packet.at`.
     pub fn accept(&mut self, direction: Direction, packet: Packet, out: &mut Outboxes) {
-        let mut exit = Exit { out, records: &mut self.records, counted: &mut self.counted };
-        match &mut self.machine {
+        let Self { machine, records, blocks, counted } = self;
+        let mut exit = Exit { out, records, blocks, counted };
+        match machine {
             Machine::Rlp(hop) => hop.accept(direction, packet),
             Machine::Llp(hop) => hop.accept(direction, packet, &mut exit),
         }
@@ -281,8 +325,9 @@ impl Hop {
 
     /// Does what is due at `now`, which is what [`Hop::due`] gave.
     pub fn advance(&mut self, now: Time, out: &mut Outboxes) {
-        let mut exit = Exit { out, records: &mut self.records, counted: &mut self.counted };
-        match &mut self.machine {
+        let Self { machine, records, blocks, counted } = self;
+        let mut exit = Exit { out, records, blocks, counted };
+        match machine {
             Machine::Rlp(hop) => hop.advance(now, &mut exit),
             Machine::Llp(hop) => hop.advance(now, &mut exit),
         }
@@ -321,7 +366,7 @@ impl Hop {
             Machine::Rlp(hop) => hop.erased(direction),
             Machine::Llp(hop) => hop.erased(direction),
         };
-        Counters { erased, ..self.counted[direction as usize] }
+        Counters { erased, stalls: self.stalls(direction), ..self.counted[direction as usize] }
     }
 
     /// Gives up every packet inside, because the run ended: those that go up, then those that go down.
@@ -335,6 +380,11 @@ impl Hop {
     /// What the ends have noted since the last call, in the order in which they noted it.
     pub fn take_records(&mut self) -> Vec<EndRecord> {
         self.records.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The blocks at both ends since the last call, in the order of their times.
+    pub fn take_blocks(&mut self) -> Vec<Block> {
+        self.blocks.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }
 

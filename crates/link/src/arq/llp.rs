@@ -242,7 +242,7 @@ impl Llp {
         let fragment = self.queue.pop_front()?;
         let ns = self.send.send(fragment);
         self.order.push_back((ns, false));
-        self.note(now, Way::Sent, Kind::First, ns, 0, out);
+        self.note(now, Way::Sent, Kind::First, ns, u32::from(fragment.octets), out);
         Some(Frame::Data { ns, fragment })
     }
 

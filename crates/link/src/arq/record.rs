@@ -17,7 +17,8 @@ pub struct Record {
     pub ns: u16,
     /// N(R), or V(R) of the end that noted it where there is none.
     pub nr: u16,
-    /// [`Kind::Again`]: how often the frame was sent before. [`Kind::Erased`] and [`Kind::Right`]: octets of the block. Else 0.
+    /// [`Kind::First`]: octets of packets in the frame. [`Kind::Again`]: how often it was sent before. [`Kind::Erased`] and
+    /// [`Kind::Right`]: octets of the block or frame. Else 0.
     pub aux: u32,
 }
 
@@ -54,6 +55,9 @@ pub enum Kind {
 }
 
 impl Way {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Sent, Self::Received];
+
     /// Its letter in RLP traces: S or R.
     #[must_use]
     pub const fn letter(self) -> &'static str {

@@ -7,9 +7,9 @@
 //! # version: 1
 //! # block-period: 20ms
 //! 0 S DATA 0 0 24
-//! 20000 R OK - 0 -
-//! 40000 R ERAS - - -
-//! 60000 S SREJ - 1 -
+//! 20000 R OK - 0 30
+//! 40000 R ERAS - 0 30
+//! 60000 S SREJ 0 0 -
 //! ```
 
 use super::erasures::BlockTrace;
@@ -39,11 +39,12 @@ pub struct RlpRecord {
     pub way: Way,
     /// What.
     pub event: Kind,
-    /// N(S), 0 to 61: the number of the frame that is sent or rejected.
+    /// N(S), 0 to 61: the number of the frame that is sent or asked for again.
     pub ns: Option<u8>,
     /// N(R), 0 to 61: the number of the frame that is expected.
     pub nr: Option<u8>,
-    /// What else there is to say: user octets of a frame.
+    /// What else there is to say. `DATA`: octets of packets in the frame; `XMIT`: how often it was sent before; `OK` and `ERAS`: octets of the
+    /// block.
     pub aux: Option<u64>,
 }
 

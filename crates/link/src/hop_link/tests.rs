@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Loss;
+use crate::arq::record::{Kind, Way};
 use crate::profile::{LinkProfile, Parameters, Resolve};
 use crate::spec::StageSpec;
 use crate::stage::errors::ErrorSpec;
@@ -35,6 +36,8 @@ struct End {
 #[derive(Default)]
 struct Seen {
     ends: Vec<(Direction, Packet)>,
+    records: Vec<EndRecord>,
+    blocks: Vec<Block>,
 }
 
 impl LinkSink for Seen {
@@ -45,6 +48,12 @@ impl LinkSink for Seen {
     fn lost(&mut self, direction: Direction, packet: Packet) {
         assert!(packet.loss().is_some());
         self.ends.push((direction, packet));
+    }
+    fn noted(&mut self, record: &EndRecord) {
+        self.records.push(*record);
+    }
+    fn block(&mut self, block: &Block) {
+        self.blocks.push(block.clone());
     }
 }
 
@@ -126,6 +135,60 @@ fn a_limit_in_time_goes_by_the_rate_of_the_link_layer() {
     }
     let lost: Vec<_> = seen.ends(&link).into_iter().map(|end| (end.number, end.loss)).collect();
     assert_eq!(lost, [(3, Some(Loss::QueueFull))]);
+}
+
+/// LL-07: what is watched is shown as it happens, and agrees with the counters: frames, those sent again, blocks that were erased, and the
+/// octets of all packets, each with 6 for its framing and its number.
+#[test]
+fn what_is_watched_of_a_link_layer() {
+    let mut link = link("rlp:n2=inf", "loss=5%", "loss=20%");
+    link.hop.watch(Watch { records: true, blocks: true });
+    let mut seen = Seen::default();
+    for number in 0..20 {
+        link.accept(Direction::Down, frame(200, number), at_ms(u64::from(number) * 500), &mut seen);
+    }
+    link.advance(at_ms(60_000), &mut seen);
+    assert_eq!((seen.ends.len(), link.hop.take_records().len()), (20, 0), "nothing stays inside");
+    let (end, counted) = (Direction::Down, link.counters(Direction::Down));
+    let of = |end, way, kind| {
+        let records = seen.records.iter().filter(move |record| record.end == end);
+        records.map(|record| record.record).filter(move |record| (record.way, record.kind) == (way, kind))
+    };
+    let count = |end, way, kind| of(end, way, kind).count() as u64;
+    assert_eq!(count(end, Way::Sent, Kind::First), counted.first);
+    assert_eq!(count(end, Way::Sent, Kind::Again), counted.again);
+    assert_eq!(count(Direction::Up, Way::Sent, Kind::SelectiveReject), link.counters(Direction::Up).rejects);
+    assert!(of(end, Way::Sent, Kind::Again).all(|record| record.aux >= 1), "how often before");
+    assert_eq!(of(end, Way::Sent, Kind::First).map(|record| record.aux).sum::<u32>(), 20 * 206);
+    assert!(of(end, Way::Sent, Kind::First).all(|record| record.aux <= 24));
+
+    // Every block is at its sender, and 120 ms later at the receiver, as it was sent; the last six are still on the way.
+    let blocks = |end, way| seen.blocks.iter().filter(move |block| (block.end, block.way) == (end, way));
+    for (way, back) in [(Direction::Up, Direction::Down), (Direction::Down, Direction::Up)] {
+        let arrived: Vec<_> = blocks(back, Way::Received).collect();
+        assert_eq!(blocks(way, Way::Sent).count(), arrived.len() + 6);
+        for (sent, arrived) in blocks(way, Way::Sent).zip(&arrived) {
+            assert_eq!((&sent.octets, sent.erased), (&arrived.octets, arrived.erased));
+            assert_eq!(arrived.at.since(sent.at), Span::from_millis(120));
+        }
+        let erased = arrived.iter().filter(|block| block.erased).count() as u64;
+        assert_eq!(erased, count(back, Way::Received, Kind::Erased));
+        // That of a block is known when it is sent, and counted then.
+        let on_the_way =
+            blocks(way, Way::Sent).skip(arrived.len()).filter(|block| block.erased).count() as u64;
+        assert_eq!(erased + on_the_way, link.counters(way).erased);
+        assert_eq!(arrived.len() as u64 - erased, count(back, Way::Received, Kind::Right));
+    }
+}
+
+/// Nobody pays for what is not watched.
+#[test]
+fn what_is_not_watched_is_not_kept() {
+    let mut link = link("rlp", "", "");
+    let mut seen = Seen::default();
+    link.accept(Direction::Down, frame(200, 1), at_ms(0), &mut seen);
+    link.advance(at_ms(10_000), &mut seen);
+    assert_eq!((seen.ends.len(), seen.records.len(), seen.blocks.len()), (1, 0, 0));
 }
 
 /// A stage behind the hop adds what it adds, to the nanosecond.

@@ -23,6 +23,7 @@ fn campaign(path: &str, seed: u64, goodput: &[(&str, f64)]) -> Directory {
         captures: vec![format!("captures/{run}.pcapng")],
         events: vec![],
         senders: vec![],
+        link_layers: vec![],
         logs: vec![],
     });
     // Over 8 s the bytes are as many as the goodput in bit/s.

@@ -248,6 +248,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
             captures: Vec::new(),
             events: Vec::new(),
             senders: Vec::new(),
+            link_layers: Vec::new(),
             logs: Vec::new(),
         },
         connections: vec![connection],
@@ -273,5 +274,6 @@ fn counters(direction: &str, packets: u64, lost: u64) -> LinkCounters {
         delivered_bytes: (packets - lost) * length,
         delay_mean_ns: Some(if direction == "up" { 1_400_000 } else { 289_000_000 }),
         waiting_mean_ns: Some(if direction == "up" { 0 } else { 207_000_000 }),
+        link_layer: None,
     }
 }

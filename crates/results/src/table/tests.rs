@@ -1,4 +1,5 @@
 use super::*;
+use crate::LinkCounters;
 use crate::example::{campaign, connection};
 
 /// Two runs: one of two connections, one overloaded.
@@ -100,6 +101,59 @@ fn every_counter_of_tcp_lite_has_a_column() {
     expected.sort_unstable();
     columns.sort_unstable();
     assert_eq!(columns, expected);
+}
+
+/// Each counter of [`LinkLayerCounters`] has a column, the sum over all ways of the run; without a link layer it is empty.
+#[test]
+fn every_counter_of_link_layers_has_a_column() {
+    let counted = |n| LinkLayerCounters {
+        frames: n,
+        again: n + 1,
+        erased: n + 2,
+        rejects: n + 3,
+        resets: n + 4,
+        stalls: n + 5,
+    };
+    let serde_json::Value::Object(sums) =
+        serde_json::to_value([counted(10), counted(100)].into_iter().sum::<LinkLayerCounters>()).unwrap()
+    else {
+        panic!("an object")
+    };
+    let mut directory = directory();
+    let way = |link_layer| LinkCounters {
+        link: "gsm".into(),
+        direction: "up".into(),
+        profile: String::new(),
+        packets: 0,
+        lost: BTreeMap::new(),
+        damaged: 0,
+        duplicated: 0,
+        reordered: 0,
+        bytes: 0,
+        delivered_bytes: 0,
+        delay_mean_ns: None,
+        waiting_mean_ns: None,
+        link_layer,
+    };
+    let column = |directory: &Directory, name: &str| match of(directory)
+        .column(name)
+        .map(|column| column.values.clone())
+    {
+        Some(Values::Number(cells)) => cells,
+        other => panic!("{name}: {other:?}"),
+    };
+    for (name, sum) in &sums {
+        let name = format!("link_layer_{name}");
+        assert!(LINK_LAYER.iter().any(|field| field.name == name), "{name}");
+        assert!(column(&directory, &name).iter().all(Option::is_none), "{name}");
+        let before = directory.manifest.runs.clone();
+        for run in &mut directory.manifest.runs {
+            run.links = vec![way(Some(counted(10))), way(None), way(Some(counted(100)))];
+        }
+        assert!(column(&directory, &name).iter().all(|cell| *cell == sum.as_u64()), "{name}");
+        directory.manifest.runs = before;
+    }
+    assert_eq!(LINK_LAYER.len(), sums.len());
 }
 
 #[test]

@@ -6,6 +6,7 @@
 use super::air::Air;
 use super::{Exit, HopError, RlpHopSpec, fate};
 use crate::arq::Then;
+use crate::arq::record::Way;
 use crate::arq::rlp::{Abandoned, BLOCK_OCTETS, Indication, Output, Rlp, Role, TICKS_PER_SECOND};
 use crate::packet::{Packet, Sending};
 use crate::seed::Direction;
@@ -20,13 +21,22 @@ const BLOCK: Span = Span::from_millis(1000 / TICKS_PER_SECOND as u64);
 pub(super) struct RlpHop {
     ends: [Rlp; 2],
     air: [Air; 2],
-    /// Blocks under way: when they arrive, and their octets if they can be decoded.
-    blocks: [VecDeque<(Time, Option<Vec<u8>>)>; 2],
+    /// Blocks under way.
+    blocks: [VecDeque<Flying>; 2],
     delay: Span,
     /// When the next blocks begin.
     tick: Time,
     /// Blocks for which each end had something new and no place in its window.
     stalls: [u64; 2],
+}
+
+/// A block on its way.
+#[derive(Debug)]
+struct Flying {
+    /// When it is there and decoded, or not.
+    at: Time,
+    octets: Vec<u8>,
+    erased: bool,
 }
 
 impl RlpHop {
@@ -75,16 +85,18 @@ impl RlpHop {
     }
 
     pub fn due(&self) -> Time {
-        let arrivals = self.blocks.iter().filter_map(|blocks| Some(blocks.front()?.0));
+        let arrivals = self.blocks.iter().filter_map(|blocks| Some(blocks.front()?.at));
         arrivals.fold(self.tick, Time::min)
     }
 
     pub fn advance(&mut self, now: Time, exit: &mut Exit<'_>) {
         // What arrives does so before the next blocks begin.
         for way in Direction::BOTH {
-            while self.blocks[way as usize].front().is_some_and(|(at, _)| *at <= now) {
-                let (_, octets) = self.blocks[way as usize].pop_front().expect("there is one");
-                let frame = octets.and_then(|octets| Frame::parse(&octets).ok());
+            while self.blocks[way as usize].front().is_some_and(|block| block.at <= now) {
+                let Flying { octets, erased, .. } =
+                    self.blocks[way as usize].pop_front().expect("there is one");
+                let frame = if erased { None } else { Frame::parse(&octets).ok() };
+                exit.block(other(way), Way::Received, now, &octets, erased);
                 let mut said = Output::default();
                 self.ends[1 - way as usize].receive(frame.as_ref(), now, &mut said);
                 self.say(other(way), said, now, exit);
@@ -98,10 +110,11 @@ impl RlpHop {
             let frame = self.ends[end as usize].tick(now, &mut said);
             self.stalls[end as usize] += u64::from(said.stalled);
             let sending = Sending { start: now, end: now + BLOCK };
-            let octets = ByteCount::new(u64::from(BLOCK_OCTETS));
-            let arrives = self.air[end as usize].carries(octets, now, sending);
-            self.blocks[end as usize]
-                .push_back((sending.end + self.delay, arrives.then(|| frame.to_octets(Size::Short))));
+            let length = ByteCount::new(u64::from(BLOCK_OCTETS));
+            let erased = !self.air[end as usize].carries(length, now, sending);
+            let octets = frame.to_octets(Size::Short);
+            exit.block(end, Way::Sent, now, &octets, erased);
+            self.blocks[end as usize].push_back(Flying { at: sending.end + self.delay, octets, erased });
             self.say(end, said, now, exit);
         }
         self.tick += BLOCK;

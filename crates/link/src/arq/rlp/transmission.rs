@@ -4,7 +4,7 @@ use super::{Answer, INFORMATION_OCTETS, Mode, Outgoing, Output, Rlp, USER_OCTETS
 use crate::arq::SlotState;
 use crate::arq::record::{Kind, Way};
 use crate::units::Time;
-use packet::rlp::l2r::Field;
+use packet::rlp::l2r::{Field, Item};
 use packet::rlp::{Body, Frame, Function, Supervision};
 
 impl Rlp {
@@ -96,6 +96,7 @@ impl Rlp {
         // A field with nothing but X still stands in the middle of a packet, which breaks if it is given up.
         let begun = self.packer.begun().map(|number| (number, number));
         let (items, packets) = taken.map_or((Vec::new(), begun), |(items, packets)| (items, Some(packets)));
+        let octets = items.iter().map(characters).sum();
         let field = Field { stop, items }.to_octets(INFORMATION_OCTETS);
         let ns = self.send.send(Outgoing { field: field.clone(), packets, under_way: 0 });
         if stop != self.told_stop {
@@ -103,7 +104,7 @@ impl Rlp {
         }
         self.told_stop = stop;
         self.status_due = false;
-        self.note(now, Way::Sent, Kind::First, ns, 0, out);
+        self.note(now, Way::Sent, Kind::First, ns, octets, out);
         if self.t1 == 0 {
             self.t1 = self.parameters.t1_ticks;
         }
@@ -133,6 +134,14 @@ impl Rlp {
     fn ready(&self) -> Supervision {
         let is_full = self.buffer.as_ref().is_some_and(super::throttle::Buffer::is_full);
         if is_full { Supervision::ReceiveNotReady } else { Supervision::ReceiveReady }
+    }
+}
+
+/// Octets of packets in a part of a field.
+fn characters(item: &Item) -> u32 {
+    match item {
+        Item::Start => 0,
+        Item::Characters(characters) => characters.len() as u32,
     }
 }
 

@@ -1,0 +1,190 @@
+//! The rows of a closed run as Parquet.
+//!
+//! In the file the rows of a group (of 100 000) stand end by end, what was received before what was sent: one end does much the same
+//! every 20 ms, and rows that are alike pack eight times better beside each other. [`Reader`] gives them by their times again. Another program has
+//! to sort by `time_ns`.
+
+use super::columns::{BLANK, COLUMNS};
+use super::{Row, SCHEMA, Way, log};
+use crate::columnar::cells::{json, metadata_value};
+use crate::event::{Direction, Header, LinkId};
+use crate::input::Tail;
+use crate::log::LogError;
+use crate::rows::{self, Rows};
+use crate::table::{TableError, key, log_path, whole};
+use parquet::file::metadata::KeyValue;
+use parquet::file::reader::{ChunkReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Key of the header in the metadata.
+const HEADER: &str = "lasthop.link-layer";
+
+/// A log that was made a Parquet file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Converted {
+    /// The Parquet file.
+    pub path: PathBuf,
+    /// Rows in it.
+    pub rows: u64,
+    /// What the log ended with.
+    pub tail: Tail,
+}
+
+/// Opens the table at `path`. Rows come by their times, for each end; those of one instant link by link, the wireless host first, and what was
+/// received before what was sent.
+///
+/// # Errors
+/// If it cannot be opened, or is something else.
+pub fn read(path: &Path) -> Result<Reader<File>, TableError> {
+    Reader::open(path)
+}
+
+/// Makes the Parquet file that a killed run did not: `path` is that file, or the log beside it. A file of the same name
+/// is replaced. The run must have ended: of one that goes on, the rest would be lost.
+pub fn recover(path: &Path) -> Result<Converted, TableError> {
+    let is_log = path.extension().is_some_and(|extension| extension == "log");
+    let (log, table) =
+        if is_log { (path.to_owned(), path.with_extension("")) } else { (log_path(path), path.to_owned()) };
+    if !log.exists() {
+        return Err(TableError::NothingLeft(log));
+    }
+    convert(&log, &table)
+}
+
+/// Makes the Parquet file `table` of `log` and removes the log.
+pub fn convert(log: &Path, table: &Path) -> Result<Converted, TableError> {
+    let mut reader = log::Reader::open(log)?;
+    let header = reader.header().clone();
+    let converted = whole(table, |output| {
+        let mut writer = Writer::new(output, header)?;
+        for row in reader.by_ref() {
+            writer.add(row.map_err(LogError::Read)?)?;
+        }
+        let tail = reader.tail().unwrap_or(Tail::Complete);
+        let (rows, output) = writer.finish(tail)?;
+        Ok((Converted { path: table.to_owned(), rows, tail }, output))
+    })?;
+    let failed = |source| TableError::File { doing: "cannot remove", path: log.to_owned(), source };
+    fs::remove_file(log).map_err(failed)?;
+    Ok(converted)
+}
+
+/// Writes rows as Parquet.
+pub struct Writer<W: Write + Send> {
+    output: SerializedFileWriter<W>,
+    header: Header,
+    rows: Vec<Row>,
+    written: u64,
+}
+
+impl<W: Write + Send> Writer<W> {
+    /// Begins a table.
+    pub fn new(output: W, header: Header) -> Result<Self, TableError> {
+        let output = rows::begin_small(output, "link_layer", COLUMNS)?;
+        Ok(Self { output, header, rows: Vec::new(), written: 0 })
+    }
+
+    /// Adds a row.
+    pub fn add(&mut self, row: Row) -> Result<(), TableError> {
+        self.rows.push(row);
+        if self.rows.len() == rows::GROUP {
+            self.write_rows()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left and the metadata; how many rows there are, and the output, which is not flushed.
+    pub fn finish(mut self, tail: Tail) -> Result<(u64, W), TableError> {
+        if !self.rows.is_empty() {
+            self.write_rows()?;
+        }
+        let header = &self.header;
+        let metadata = [
+            (key::SCHEMA, header.schema.to_string()),
+            (key::VERSION, header.lasthop.clone()),
+            (key::SEED, header.seed.to_string()),
+            (key::STARTED, header.started.as_nanos().to_string()),
+            (HEADER, json(header)?),
+            (key::COLUMNS, json(&rows::meanings(COLUMNS))?),
+            (key::TAIL, tail.to_string()),
+        ];
+        for (key, value) in metadata {
+            self.output.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        }
+        Ok((self.written, self.output.into_inner()?))
+    }
+
+    fn write_rows(&mut self) -> Result<(), TableError> {
+        self.rows.sort_by_key(end_by_end);
+        rows::write(&mut self.output, COLUMNS, &self.rows, &self.header)?;
+        self.written += self.rows.len() as u64;
+        self.rows.clear();
+        Ok(())
+    }
+}
+
+fn end_by_end(row: &Row) -> (LinkId, Direction, bool) {
+    (row.link, row.end, row.way == Way::Sent)
+}
+
+fn by_time(rows: &mut [Row]) {
+    rows.sort_by_key(|row| (row.time_ns, end_by_end(row)));
+}
+
+/// Iterates over the rows. Columns are found by their names; one that is not known is passed over, and one that is missing, or holds
+/// something else than it should, leaves its field as in an empty row.
+pub struct Reader<R: ChunkReader> {
+    rows: Rows<R, Row, Header>,
+    header: Header,
+    tail: String,
+}
+
+impl Reader<File> {
+    /// Opens the table at `path`.
+    pub fn open(path: &Path) -> Result<Self, TableError> {
+        let doing = "cannot open the link layer's records";
+        let file =
+            File::open(path).map_err(|source| TableError::File { doing, path: path.to_owned(), source })?;
+        Self::new(file)
+    }
+}
+
+impl<R: ChunkReader + 'static> Reader<R> {
+    /// Reads the metadata of the table in `source`.
+    pub fn new(source: R) -> Result<Self, TableError> {
+        let file = SerializedFileReader::new(source)?;
+        let value = |key: &str| metadata_value(&file, key);
+        let header = value(HEADER).ok_or(TableError::NotOfLinkLayer)?;
+        let schema: u16 =
+            value(key::SCHEMA).and_then(|text| text.parse().ok()).ok_or(TableError::NotOfLinkLayer)?;
+        if schema > SCHEMA {
+            return Err(TableError::LinkLayerSchema(schema));
+        }
+        let header = serde_json::from_str(header).map_err(|_| TableError::NotOfLinkLayer)?;
+        let tail = value(key::TAIL).unwrap_or_default().to_owned();
+        Ok(Self { rows: Rows::new(file, COLUMNS, BLANK).arranged(by_time), header, tail })
+    }
+
+    /// The header: the run, and its links.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// What the log ended with that this was made of, in words; `complete` if the run was closed.
+    #[must_use]
+    pub fn tail(&self) -> &str {
+        &self.tail
+    }
+}
+
+impl<R: ChunkReader + 'static> Iterator for Reader<R> {
+    type Item = Result<Row, TableError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.rows.next()
+    }
+}

@@ -1,0 +1,301 @@
+use super::blocks::Block;
+use super::*;
+use crate::event::Header;
+use crate::input::Tail;
+use crate::log::LogError;
+use crate::packets;
+use crate::table::TableError;
+use crate::time::Time;
+use crate::{Options, Recorder, example};
+use ::packet::checksum::is_ipv4_right;
+use ::packet::rlp::{Body, Frame, Size, Supervision};
+use proptest::prelude::*;
+use std::fs;
+
+fn header() -> Header {
+    Header { schema: SCHEMA, ..example::header() }
+}
+
+prop_compose! {
+    fn row()(
+        (time_ns, link, up, sent) in (0..i64::MAX, 0..3_u16, any::<bool>(), any::<bool>()),
+        (event, ns, nr, aux) in (prop::sample::select(Event::ALL.to_vec()), any::<u16>(), any::<u16>(), any::<u32>()),
+    ) -> Row {
+        let end = if up { Direction::Up } else { Direction::Down };
+        let way = if sent { Way::Sent } else { Way::Received };
+        Row { time_ns, link: LinkId(link), end, way, event, ns, nr, aux }
+    }
+}
+
+fn written(rows: &[Row]) -> Vec<u8> {
+    let mut writer = log::Writer::new(Vec::new(), &example::header()).expect("a header");
+    for row in rows {
+        writer.add(row).expect("a row");
+    }
+    writer.get_ref().clone()
+}
+
+/// What readers of a table get.
+fn by_time(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort_by_key(|row| (row.time_ns, row.link, row.end, row.way == Way::Sent));
+    rows
+}
+
+/// LL-07: what two ends of an RLP link note in ten minutes, with every 20th block erased and every 10th without data: 145 records a
+/// second, and all traces together may take 300 octets a second. (Here it is 36; in the order of their times the rows would take 78.)
+#[test]
+fn ten_minutes_take_little_room() {
+    let mut random = 7_u32;
+    let mut once_in = |blocks: u32| {
+        // Numerical Recipes' generator: its high bits are random enough here.
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (random >> 16).is_multiple_of(blocks)
+    };
+    let mut rows = Vec::new();
+    for block in 0..30_000_u32 {
+        let row = |end, way, event, ns, nr, aux| Row {
+            time_ns: i64::from(block) * 20_000_000,
+            link: LinkId(0),
+            end,
+            way,
+            event,
+            ns,
+            nr,
+            aux,
+        };
+        let number = (block % 62) as u16;
+        for (end, nr) in [(Direction::Down, 0), (Direction::Up, number)] {
+            let event = if once_in(20) { Event::Erased } else { Event::Right };
+            rows.push(row(end, Way::Received, event, 0, nr, 30));
+        }
+        if !once_in(10) {
+            rows.push(row(Direction::Down, Way::Sent, Event::First, number, 0, 24));
+        }
+    }
+    let mut writer = Writer::new(Vec::new(), header()).expect("a table");
+    for row in &rows {
+        writer.add(*row).expect("a row");
+    }
+    let (_, bytes) = writer.finish(Tail::Complete).expect("a table");
+    let a_second = bytes.len() / 600;
+    assert!(a_second < 50, "{a_second} octets a second");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn what_was_logged_is_in_the_table(rows in prop::collection::vec(row(), 0..40)) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let table = dir.path().join("c000-r00-link-layer.parquet");
+        let log = crate::table::log_path(&table);
+        fs::write(&log, written(&rows)).expect("a log");
+        let converted = recover(&table).expect("recovered");
+        prop_assert_eq!(converted, Converted { path: table.clone(), rows: rows.len() as u64, tail: Tail::Complete });
+        let reader = read(&table).expect("a table");
+        prop_assert_eq!((reader.header(), reader.tail()), (&header(), "complete"));
+        prop_assert_eq!(reader.map(|row| row.expect("a row")).collect::<Vec<_>>(), by_time(rows));
+        prop_assert!(!log.exists());
+    }
+
+    #[test]
+    fn a_log_that_was_cut_off_gives_what_is_in_it(
+        rows in prop::collection::vec(row(), 1..20),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let (begun, whole) = (written(&[]).len(), written(&rows));
+        let length = begun + cut.index(whole.len() - begun);
+        let mut reader = log::Reader::new(&whole[..length]).expect("a log");
+        let left: Vec<_> = reader.by_ref().map(|row| row.expect("no I/O error")).collect();
+        prop_assert_eq!(&left[..], &rows[..left.len()]);
+        prop_assert_eq!(reader.tail() == Some(Tail::Complete), written(&left).len() == length);
+    }
+
+    #[test]
+    fn any_byte_may_be_wrong(rows in prop::collection::vec(row(), 1..10), at in any::<prop::sample::Index>(), byte: u8) {
+        let mut bytes = written(&rows);
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        crate::fuzz::link_layer(&bytes);
+    }
+}
+
+#[test]
+fn words_and_letters_stand_for_one_thing_each() {
+    for event in Event::ALL {
+        assert_eq!(Event::from_word(event.word()), Some(event));
+    }
+    for way in Way::ALL {
+        assert_eq!(Way::from_letter(way.letter()), Some(way));
+    }
+    assert_eq!((Event::from_word("ok"), Way::from_letter("")), (None, None));
+}
+
+#[test]
+fn logs_and_tables_of_other_kinds_are_told_apart() {
+    let fates = crate::log::Writer::new(Vec::new(), &example::header()).expect("a log");
+    assert!(matches!(log::Reader::new(&fates.get_ref()[..]), Err(LogError::OfFates)));
+    assert!(matches!(crate::log::Reader::new(&written(&[])[..]), Err(LogError::OfLinkLayer)));
+    assert!(matches!(crate::senders::log::Reader::new(&written(&[])[..]), Err(LogError::OfLinkLayer)));
+    let dir = tempfile::tempdir().expect("a directory");
+    let table = dir.path().join("x-link-layer.parquet");
+    fs::write(crate::table::log_path(&table), written(&[])).expect("a log");
+    recover(&table).expect("recovered");
+    assert!(matches!(crate::table::Reader::open(&table), Err(TableError::NotALog)));
+    assert!(matches!(crate::senders::Reader::open(&table), Err(TableError::NotOfSenders)));
+}
+
+#[test]
+fn it_stands_beside_the_event_log() {
+    assert_eq!(beside(Path::new("runs/a.b/x.parquet")), Path::new("runs/a.b/x-link-layer.parquet"));
+    assert_eq!(beside(Path::new("fates")), Path::new("fates-link-layer.parquet"));
+}
+
+/// A frame with information, as it goes on the air.
+fn octets() -> Vec<u8> {
+    let body = Body::Information {
+        supervision: Supervision::SelectiveReject,
+        ns: 61,
+        nr: 5,
+        information: (0..25).collect(),
+    };
+    Frame { command: false, poll_final: true, body }.to_octets(Size::Short)
+}
+
+const START_NS: u64 = 20_000_000;
+
+fn blocks(octets: &[u8]) -> [Block<'_>; 4] {
+    let at = Time::from_nanos;
+    let sent = Block {
+        link: LinkId(0),
+        end: Direction::Down,
+        way: Way::Sent,
+        at: at(START_NS),
+        octets,
+        erased: false,
+    };
+    let lost = Block { erased: true, at: at(2 * START_NS), ..sent };
+    let received = |block| Block { end: Direction::Up, way: Way::Received, at: at(7 * START_NS), ..block };
+    [sent, lost, received(sent), received(lost)]
+}
+
+/// LL-07: both ends see a block; one that was erased does not arrive as it was sent, and says so in three ways.
+#[test]
+fn blocks_at_both_ends_of_the_air() {
+    let octets = octets();
+    let mut writer = blocks::Writer::new(Vec::new(), example::header()).expect("a capture");
+    for block in blocks(&octets) {
+        writer.add(&block).expect("a block");
+    }
+    let mut reader = packets::Reader::new(&writer.get_ref()[..]).expect("a capture");
+    let packets: Vec<_> = reader.by_ref().map(|packet| packet.expect("a packet")).collect();
+    let names: Vec<_> = reader.interfaces().iter().map(|interface| interface.name.as_str()).collect();
+    assert_eq!(names, ["wlan wireless end", "wlan network end"]);
+    let start = example::header().started.as_nanos();
+    let seen: Vec<_> = packets
+        .iter()
+        .map(|packet| {
+            (packet.interface, packet.inbound, packet.time.as_nanos() - start, packet.comments.len())
+        })
+        .collect();
+    let (first, second, arrival) = (START_NS, 2 * START_NS, 7 * START_NS);
+    assert_eq!(
+        seen,
+        [
+            (1, Some(false), first, 0),
+            (1, Some(false), second, 1),
+            (0, Some(true), arrival, 0),
+            (0, Some(true), arrival, 1)
+        ]
+    );
+    for packet in &packets {
+        assert_eq!((packet.bytes.len(), packet.length), (44 + 30, 74));
+        assert!(is_ipv4_right(&packet.bytes[..20]), "IPv4");
+        // From the network to the wireless host, by UDP to the port of GSMTAP.
+        assert_eq!(packet.bytes[12..20], [192, 0, 2, 2, 192, 0, 2, 1]);
+        assert_eq!((packet.bytes[9], &packet.bytes[22..26]), (17, &[0x12, 0x79, 0, 54][..]));
+        assert_eq!(packet.bytes[28..34], [2, 4, 0x14, 0, 0, 0]);
+    }
+    // 20 ms are 4 1/3 TDMA frames, 140 ms are 30 1/3.
+    assert_eq!(
+        (packets[0].bytes[36..40].to_vec(), packets[2].bytes[36..40].to_vec()),
+        (vec![0, 0, 0, 4], vec![0, 0, 0, 30])
+    );
+    for (packet, whole) in packets.iter().zip([true, true, true, false]) {
+        let block = &packet.bytes[44..];
+        assert_eq!(block[..27], octets[..27]);
+        assert_eq!(Frame::parse(block).is_ok(), whole, "the frame check sequence");
+    }
+    let flags = |packet: &packets::Packet| {
+        // The option: code 2, length 4, value.
+        let raw = writer.get_ref();
+        let place = raw
+            .windows(packet.bytes.len())
+            .rposition(|bytes| bytes == &packet.bytes[..])
+            .expect("it is there");
+        let behind = &raw[place..];
+        let option = behind.windows(4).position(|bytes| bytes == [2, 0, 4, 0]).expect("flags");
+        u32::from_le_bytes(behind[option + 4..option + 8].try_into().expect("four"))
+    };
+    assert_eq!((flags(&packets[2]), flags(&packets[3])), (1, 1 | 1 << 24));
+}
+
+#[test]
+fn blocks_that_go_up_say_so() {
+    let octets = octets();
+    let mut writer = blocks::Writer::new(Vec::new(), example::header()).expect("a capture");
+    let [sent, ..] = blocks(&octets);
+    writer.add(&Block { end: Direction::Up, ..sent }).expect("a block");
+    let mut reader = packets::Reader::new(&writer.get_ref()[..]).expect("a capture");
+    let packet = reader.next().expect("one").expect("a packet");
+    assert_eq!((packet.interface, &packet.bytes[12..20]), (0, &[192, 0, 2, 1, 192, 0, 2, 2][..]));
+    assert_eq!(packet.bytes[32..34], [0x40, 0], "uplink");
+}
+
+/// Both go through the recorder, whatever else is recorded.
+#[test]
+fn the_recorder_writes_both() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (table, capture) = (dir.path().join("a.parquet"), dir.path().join("b.pcapng"));
+    let options =
+        Options { link_layer: Some(table.clone()), blocks: Some(capture.clone()), ..Options::default() };
+    let mut recorder = Recorder::start(example::header(), options).expect("a recorder");
+    let row = |time_ns, ns| Row {
+        time_ns,
+        link: LinkId(0),
+        end: Direction::Down,
+        way: Way::Sent,
+        event: Event::First,
+        ns,
+        nr: 0,
+        aux: 24,
+    };
+    // More than a chunk has room for, and late ones among them.
+    let rows: Vec<_> = (0..3000).map(|number| row(number % 7 * 1_000_000, number as u16)).collect();
+    let octets = octets();
+    for row in &rows {
+        recorder.link_layer(row);
+        recorder.settled(Time::from_nanos(7_000_000));
+    }
+    for block in &blocks(&octets) {
+        recorder.block(block);
+    }
+    let kept = recorder.close(Time::from_nanos(200_000_000)).expect("written");
+    assert_eq!(kept.link_layer.map(|converted| converted.rows), Some(3000));
+    assert_eq!(kept.blocks, Some((capture.clone(), 4)));
+    let read: Vec<_> = read(&table).expect("a table").map(|row| row.expect("a row")).collect();
+    assert_eq!(read, by_time(rows));
+    let packets = packets::Reader::new(fs::File::open(&capture).expect("a file")).expect("a capture");
+    assert_eq!(packets.count(), 4);
+}
+
+/// A table that another run left behind is not written over before it was recovered.
+#[test]
+fn a_log_that_was_left_over_is_said() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let table = dir.path().join("a.parquet");
+    fs::write(crate::table::log_path(&table), written(&[])).expect("a log");
+    let options = Options { link_layer: Some(table), ..Options::default() };
+    let error = Recorder::start(example::header(), options).err().expect("refused").to_string();
+    assert!(error.contains("lasthop recover"), "{error}");
+}

@@ -1,0 +1,253 @@
+//! RLP traces out of the records of a run: the crates that have the two do not know each other.
+//!
+//! A trace is of one entity, as rlpdump's was (Ludwig 3.1.1): what one end of one link noted.
+
+use capture::link_layer::{Event, Row, Way};
+use capture::table::TableError;
+use capture::{Direction, Header, LinkId};
+use link::arq::record;
+use link::blocks::{BlockTrace, RlpRecord, RlpTrace};
+
+/// Frames of RLP are numbered modulo this (GSM 04.22, 5.2.2.1).
+const MODULUS: u16 = packet::rlp::MODULUS;
+/// Octets of its blocks, short and long.
+const BLOCKS: [u32; 2] = [30, 72];
+
+/// Records that no RLP trace can be made of.
+#[derive(Debug, thiserror::Error)]
+pub enum RlpTraceError {
+    /// They cannot be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// There are none.
+    #[error("no link of this run has a link layer with retransmissions: there is no record")]
+    Empty,
+    /// They are of several links.
+    #[error("these are records of the links {}: name one of them (--link)", .0.join(", "))]
+    Several(Vec<String>),
+    /// There is no such link.
+    #[error("there is no record of a link `{wanted}`; there are records of {}", .known.join(", "))]
+    Unknown {
+        /// As it was called.
+        wanted: String,
+        /// Those there are.
+        known: Vec<String>,
+    },
+    /// They are of another protocol.
+    #[error(
+        "this is no log of RLP: it has {what} {number}, and RLP has {of_rlp}; the records of other link layers are in the Parquet file alone"
+    )]
+    OtherProtocol {
+        /// Frame number or block length.
+        what: &'static str,
+        /// Its value.
+        number: u32,
+        /// What it would be.
+        of_rlp: &'static str,
+    },
+}
+
+/// The link with this name; without one the only link that there are records of.
+///
+/// # Errors
+/// If there is none of this name, or several and none was named.
+pub fn link_of(rows: &[Row], header: &Header, name: Option<&str>) -> Result<LinkId, RlpTraceError> {
+    let mut links: Vec<_> = rows.iter().map(|row| row.link).collect();
+    links.sort_unstable();
+    links.dedup();
+    let called = |id: LinkId| header.link(id).map_or_else(|| id.0.to_string(), |link| link.name.clone());
+    let known = || links.iter().map(|&id| called(id)).collect::<Vec<_>>();
+    match (name, &links[..]) {
+        (_, []) => Err(RlpTraceError::Empty),
+        (None, [only]) => Ok(*only),
+        (None, _) => Err(RlpTraceError::Several(known())),
+        (Some(name), _) => links
+            .iter()
+            .copied()
+            .find(|&id| called(id) == name)
+            .ok_or_else(|| RlpTraceError::Unknown { wanted: name.to_owned(), known: known() }),
+    }
+}
+
+/// The trace of one end of a link. Times are those of the run, in microseconds.
+///
+/// # Errors
+/// If a record cannot be one of RLP.
+pub fn rlp_trace(
+    rows: &[Row],
+    header: &Header,
+    link: LinkId,
+    end: Direction,
+) -> Result<RlpTrace, RlpTraceError> {
+    let of_end = rows.iter().filter(|row| (row.link, row.end) == (link, end));
+    let records = of_end.map(record).collect::<Result<_, _>>()?;
+    let started = header.started.as_nanos();
+    let (seconds, nanos) = (started / 1_000_000_000, started % 1_000_000_000);
+    let called = header.link(link).map_or("", |link| link.name.as_str());
+    let notes = [
+        ("writer", format!("lasthop {}", header.lasthop)),
+        ("link", called.to_owned()),
+        ("end", end_name(end).to_owned()),
+        ("seed", header.seed.to_string()),
+    ];
+    Ok(RlpTrace {
+        header: link::blocks::Header {
+            start: Some(format!("{seconds}.{nanos:09} s since 1970")),
+            notes: notes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+            ..link::blocks::Header::default()
+        },
+        period: BlockTrace::GSM_PERIOD,
+        records,
+    })
+}
+
+/// What an end is called in the names of files: `mobile` or `network`.
+#[must_use]
+pub const fn end_name(end: Direction) -> &'static str {
+    match end {
+        Direction::Up => "mobile",
+        Direction::Down => "network",
+    }
+}
+
+fn record(row: &Row) -> Result<RlpRecord, RlpTraceError> {
+    let number = |number: u16| match u8::try_from(number) {
+        Ok(small) if number < MODULUS => Ok(Some(small)),
+        _ => Err(RlpTraceError::OtherProtocol {
+            what: "a frame with number",
+            number: number.into(),
+            of_rlp: "0 to 61",
+        }),
+    };
+    let event = match row.event {
+        Event::First => record::Kind::First,
+        Event::Again => record::Kind::Again,
+        Event::SelectiveReject => record::Kind::SelectiveReject,
+        Event::Reject => record::Kind::Reject,
+        Event::XOn => record::Kind::XOn,
+        Event::XOff => record::Kind::XOff,
+        Event::Reset => record::Kind::Reset,
+        Event::Erased => record::Kind::Erased,
+        Event::Right => record::Kind::Right,
+    };
+    if matches!(row.event, Event::Erased | Event::Right) && !BLOCKS.contains(&row.aux) {
+        let of_rlp = "30 or 72";
+        return Err(RlpTraceError::OtherProtocol {
+            what: "a block with octets in number",
+            number: row.aux,
+            of_rlp,
+        });
+    }
+    let is_numbered = match row.event {
+        Event::First | Event::Again | Event::SelectiveReject | Event::Reject => true,
+        // The frame that says it is known where it is sent.
+        Event::XOn | Event::XOff => row.way == Way::Sent,
+        Event::Reset | Event::Erased | Event::Right => false,
+    };
+    let has_more = !matches!(
+        row.event,
+        Event::SelectiveReject | Event::Reject | Event::XOn | Event::XOff | Event::Reset
+    );
+    Ok(RlpRecord {
+        time_us: row.time_ns.max(0).cast_unsigned() / 1000,
+        way: match row.way {
+            Way::Sent => record::Way::Sent,
+            Way::Received => record::Way::Received,
+        },
+        event,
+        ns: if is_numbered { number(row.ns)? } else { None },
+        nr: number(row.nr)?,
+        aux: has_more.then_some(row.aux.into()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capture::{LinkInfo, WallTime, WayInfo};
+
+    fn header() -> Header {
+        let link = |id, name: &str| LinkInfo {
+            id: LinkId(id),
+            name: name.to_owned(),
+            layer: capture::Layer::Ip,
+            mtu: 576,
+            up: WayInfo::default(),
+            down: WayInfo::default(),
+        };
+        Header::new("0.1.0", WallTime::from_nanos(1_000_000_007), 7, vec![link(0, "gsm"), link(1, "wlan")])
+    }
+
+    fn row(time_us: i64, end: Direction, way: Way, event: Event, aux: u32) -> Row {
+        Row { time_ns: time_us * 1000, link: LinkId(0), end, way, event, ns: 61, nr: 3, aux }
+    }
+
+    /// LL-07: all kinds of records, each with the fields that it has; only those of the end.
+    #[test]
+    fn a_trace_of_one_end() {
+        let (up, down) = (Direction::Up, Direction::Down);
+        let rows = [
+            row(0, up, Way::Sent, Event::First, 24),
+            row(0, down, Way::Sent, Event::First, 23),
+            row(20_000, up, Way::Sent, Event::Again, 1),
+            row(120_000, up, Way::Received, Event::Right, 30),
+            row(140_000, up, Way::Received, Event::Erased, 30),
+            row(140_000, up, Way::Sent, Event::SelectiveReject, 0),
+            row(140_000, up, Way::Received, Event::Reject, 0),
+            row(140_000, up, Way::Sent, Event::XOff, 0),
+            row(140_000, up, Way::Received, Event::XOn, 0),
+            row(140_001, up, Way::Sent, Event::Reset, 0),
+        ];
+        let trace = rlp_trace(&rows, &header(), LinkId(0), up).expect("a trace");
+        let text = trace.to_string();
+        let lines: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(
+            lines,
+            [
+                "0 S DATA 61 3 24",
+                "20000 S XMIT 61 3 1",
+                "120000 R OK - 3 30",
+                "140000 R ERAS - 3 30",
+                "140000 S SREJ 61 3 -",
+                "140000 R REJ 61 3 -",
+                "140000 S XOFF 61 3 -",
+                "140000 R XON - 3 -",
+                "140001 S RST - 3 -",
+            ]
+        );
+        // It is what readers of the format take, and LL-36: the blocks come out of it.
+        let read = RlpTrace::parse("x.rlp", &text).expect("the format");
+        assert_eq!(read, trace);
+        assert_eq!(read.blocks().erased, [false, true]);
+        assert!(text.contains("# start: 1.000000007 s since 1970\n"), "{text}");
+        assert!(text.contains("# end: mobile\n") && text.contains("# link: gsm\n"), "{text}");
+        let other = rlp_trace(&rows, &header(), LinkId(0), down).expect("a trace");
+        assert_eq!(other.records.len(), 1);
+    }
+
+    /// LLP counts further, and its frames have other lengths.
+    #[test]
+    fn other_link_layers_are_refused() {
+        let refused = |row: Row| {
+            rlp_trace(&[row], &header(), LinkId(0), Direction::Up).expect_err("refused").to_string()
+        };
+        let good = row(0, Direction::Up, Way::Sent, Event::First, 24);
+        for wrong in [Row { ns: 62, ..good }, Row { nr: 300, ..good }] {
+            assert!(refused(wrong).contains("RLP has 0 to 61"), "{}", refused(wrong));
+        }
+        let frame = row(0, Direction::Up, Way::Received, Event::Right, 512);
+        assert!(refused(frame).contains("in number 512"), "{}", refused(frame));
+    }
+
+    #[test]
+    fn which_link() {
+        let one = row(0, Direction::Up, Way::Sent, Event::First, 24);
+        let both = [one, Row { link: LinkId(1), ..one }];
+        let of = |rows: &[Row], name| link_of(rows, &header(), name).map_err(|error| error.to_string());
+        assert_eq!(of(&both[1..], None), Ok(LinkId(1)));
+        assert_eq!(of(&both, Some("wlan")), Ok(LinkId(1)));
+        assert!(of(&both, None).is_err_and(|error| error.contains("gsm, wlan")));
+        assert!(of(&both, Some("umts")).is_err_and(|error| error.contains("`umts`")));
+        assert!(of(&[], None).is_err_and(|error| error.contains("no link")));
+    }
+}
