@@ -14,8 +14,7 @@
 //!
 //! That it was *spurious* shows later, and is counted besides where it can be told without keeping what was sent, by the rules of
 //! [`crate::spurious`]: by time stamps at the left edge of the window (Eifel, RFC 3522; [`timestamps::at_edge`]), or by a duplicate SACK
-//! (RFC 2883; [`duplicate_sack::can_report`]). What waited behind a hole, and all other evidence, is for `lasthop trace --spurious`, which never
-//! says less.
+//! (RFC 2883; [`duplicate_sack::can_report`]). What waited behind a hole, and all other evidence, is for `lasthop trace --spurious`.
 
 use crate::spurious::{Verdict, duplicate_sack, timestamps};
 use serde::Serialize;
@@ -124,6 +123,8 @@ struct Watched {
     timestamp: Option<u32>,
     /// An acknowledgment covered it, and did not show it spurious.
     acknowledged: bool,
+    /// It is counted as spurious by time stamps: a report of it is no news.
+    counted: bool,
 }
 
 impl Follower {
@@ -149,7 +150,14 @@ impl Follower {
                 self.watched.pop_front();
             }
             let Moment { time, first, end, timestamp, .. } = *moment;
-            self.watched.push_back(Watched { time, first, end, timestamp, acknowledged: false });
+            self.watched.push_back(Watched {
+                time,
+                first,
+                end,
+                timestamp,
+                acknowledged: false,
+                counted: false,
+            });
         }
         cause
     }
@@ -212,10 +220,9 @@ impl Follower {
                 && timestamps::at_edge(echo, stamp) == Verdict::Spurious
             {
                 self.counts.spurious_by_timestamps += 1;
-                watched.end = watched.first;
+                watched.counted = true;
             }
         }
-        self.watched.retain(|watched| watched.end > watched.first);
     }
 
     /// The other end told at `time` that `first..end` came twice; the least round-trip time is known or not, all in nanoseconds.
@@ -225,8 +232,8 @@ impl Follower {
             watched.first < end && first < watched.end && duplicate_sack::can_report(waited, least_round_trip)
         });
         if let Some(index) = found {
-            self.watched.remove(index);
-            self.counts.spurious_by_dsack += 1;
+            let is_new = self.watched.remove(index).is_some_and(|watched| !watched.counted);
+            self.counts.spurious_by_dsack += u64::from(is_new);
         }
     }
 

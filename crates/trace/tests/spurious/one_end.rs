@@ -301,6 +301,15 @@ fn counts_without_packets_follow_the_same_rules() {
         stamped(ack(545, 1201), 2, 500),
     ];
     assert_eq!((counted(&behind), told(&behind)), ((0, 0), (0, 0)));
+    // Time stamps tell of the second repetition, the report that comes then is of the same, and the first one was necessary.
+    let once = [
+        stamped(data(100, 1001, 100), 100, 1),
+        stamped(data(500, 1001, 100), 500, 1),
+        stamped(data(900, 1001, 100), 900, 1),
+        stamped(ack(945, 1101), 2, 500),
+        stamped(sack(950, 1101, &[(1001, 1101)]), 3, 500),
+    ];
+    assert_eq!((counted(&once), told(&once)), ((1, 0), (1, 1)));
     // A report a round trip behind the repetition, and one that comes too soon: the link made a copy.
     for (at, count) in [(940, 1), (901, 0)] {
         let twice = sack(at, 1101, &[(1001, 1101)]);
