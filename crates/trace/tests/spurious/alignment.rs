@@ -108,12 +108,30 @@ fn nothing_is_said_of_a_path_that_changes_the_order() {
         packets.push(ack(at + 61, first + 600));
         packets.push(ack(at + 93, first + 600));
     }
-    let examined = examined(&[packets]);
-    assert_eq!(examined.retransmissions.len(), 12);
-    for again in &examined.retransmissions {
-        assert_eq!(again.signs.of(Evidence::Alignment), Verdict::Unknown);
-        assert_eq!(again.verdict, Verdict::Spurious, "sooner than any round trip");
-    }
+    // Then one segment is lost and all of 40 are sent again, in order.
+    let first = 1001 + 7200;
+    packets.extend((0..40).map(|n| data(3000 + 3 * u64::from(n), first + 100 * n, 100)));
+    packets.extend((1..40).map(|n| ack(3043 + 3 * n, first)));
+    packets.extend((0..40).map(|n| data(3400 + 3 * u64::from(n), first + 100 * n, 100)));
+    packets.extend((0..40).map(|n| ack(3443 + 3 * n, first + 4000)));
+    packets.extend((40..44).map(|n| data(3700 + 3 * u64::from(n), first + 100 * n, 100)));
+    packets.extend((40..44).map(|n| ack(3743 + 3 * u64::from(n), first + 100 * n + 100)));
+    let said = |packets: &[Packet]| -> Vec<_> {
+        let alignment = |again: &Retransmission| (again.signs.of(Evidence::Alignment), again.verdict);
+        examined(&[packets.to_vec()]).retransmissions.iter().map(alignment).collect()
+    };
+    let all = said(&packets);
+    assert_eq!(all.len(), 12 + 40);
+    assert!(all.iter().all(|said| said.0 == Verdict::Unknown));
+    assert!(all[..12].iter().all(|said| said.1 == Verdict::Spurious), "sooner than any round trip");
+    // The last part alone says enough.
+    let mut alone = handshake(false);
+    alone.extend(packets.iter().filter(|packet| packet.at >= 3000 * MS).cloned().map(|packet| Packet {
+        seq: if packet.back { packet.seq } else { packet.seq - 7200 },
+        ack: if packet.back { packet.ack - 7200 } else { packet.ack },
+        ..packet
+    }));
+    assert!(said(&alone)[1..].iter().all(|said| said.0 == Verdict::Spurious));
 }
 
 proptest! {
