@@ -308,7 +308,8 @@ fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> 
             round_trip = Some(RoundTrip { nanos, outstanding });
         }
         if !peer.follower.is_quiet() {
-            peer.follower.acknowledged(place, segment.options.timestamps.map(|stamps| stamps.1));
+            let echo = segment.options.timestamps.map(|stamps| stamps.1);
+            peer.follower.acknowledged(peer.acknowledged, place, echo);
         }
         peer.acknowledged = Some(place);
         peer.acknowledged_at = time;
@@ -328,7 +329,8 @@ fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> 
     if !sacks.is_empty() {
         let twice = duplicate_sack(segment);
         if let Some((left, right)) = twice {
-            peer.follower.came_twice(peer.sequence.place(left), peer.sequence.place(right));
+            let [left, right] = [left, right].map(|number| peer.sequence.place(number));
+            peer.follower.came_twice(left, right, time, peer.round_trips.least());
         }
         let blocks = &sacks[usize::from(twice.is_some())..];
         peer.sacked = blocks.iter().map(|&(left, right)| u64::from(right.wrapping_sub(left))).sum();

@@ -12,9 +12,11 @@
 //! * *keep-alive*: one byte or none just below what was acknowledged (RFC 9293 section 3.8.4).
 //! * *unknown*: none of these.
 //!
-//! That it was *spurious* shows later, and is counted besides: by time stamps, when the acknowledgment that covers it
-//! echoes a time stamp from before it (Eifel, RFC 3522), or by a duplicate SACK (RFC 2883).
+//! That it was *spurious* shows later, and is counted besides where it can be told without keeping what was sent, by the rules of
+//! [`crate::spurious`]: by time stamps at the left edge of the window (Eifel, RFC 3522; [`timestamps::at_edge`]), or by a duplicate SACK
+//! (RFC 2883; [`duplicate_sack::can_report`]). What waited behind a hole, and all other evidence, is for `lasthop trace --spurious`.
 
+use crate::spurious::{Verdict, duplicate_sack, timestamps};
 use serde::Serialize;
 
 /// Retransmissions of one direction that can still turn out spurious. Older ones count as needed.
@@ -53,7 +55,7 @@ pub struct Retransmissions {
     pub keep_alive: u64,
     /// See [`Cause::Unknown`].
     pub unknown: u64,
-    /// Of all of them, how many were spurious by time stamps.
+    /// Of all of them, how many were spurious by time stamps, when they lay at the left edge of the window.
     pub spurious_by_timestamps: u64,
     /// Of all of them, how many were spurious by a duplicate SACK and not by time stamps.
     pub spurious_by_dsack: u64,
@@ -115,11 +117,14 @@ struct Recovery {
 
 #[derive(Debug, Clone, Copy)]
 struct Watched {
+    time: u64,
     first: u64,
     end: u64,
     timestamp: Option<u32>,
     /// An acknowledgment covered it, and did not show it spurious.
     acknowledged: bool,
+    /// It is counted as spurious by time stamps: a report of it is no news.
+    counted: bool,
 }
 
 impl Follower {
@@ -144,8 +149,15 @@ impl Follower {
             if self.watched.len() == WATCHED {
                 self.watched.pop_front();
             }
-            let Moment { first, end, timestamp, .. } = *moment;
-            self.watched.push_back(Watched { first, end, timestamp, acknowledged: false });
+            let Moment { time, first, end, timestamp, .. } = *moment;
+            self.watched.push_back(Watched {
+                time,
+                first,
+                end,
+                timestamp,
+                acknowledged: false,
+                counted: false,
+            });
         }
         cause
     }
@@ -192,8 +204,8 @@ impl Follower {
         if is_newest && probe { (Cause::TailProbe, false) } else { (Cause::Unknown, false) }
     }
 
-    /// The other end acknowledged everything below `place`, and echoed a time stamp.
-    pub fn acknowledged(&mut self, place: u64, echo: Option<u32>) {
+    /// The other end acknowledged everything below `place`, where it had awaited the byte at `edge`, and echoed a time stamp.
+    pub fn acknowledged(&mut self, edge: Option<u64>, place: u64, echo: Option<u32>) {
         if self.recovery.is_some_and(|recovery| place >= recovery.until) {
             self.recovery = None;
         }
@@ -202,22 +214,26 @@ impl Follower {
                 continue;
             }
             watched.acknowledged = true;
-            if let (Some(sent), Some(echo)) = (watched.timestamp, echo)
-                && echo.wrapping_sub(sent).cast_signed() < 0
+            let is_at_edge = edge.is_some_and(|edge| watched.first <= edge && edge < watched.end);
+            if is_at_edge
+                && let (Some(stamp), Some(echo)) = (watched.timestamp, echo)
+                && timestamps::at_edge(echo, stamp) == Verdict::Spurious
             {
                 self.counts.spurious_by_timestamps += 1;
-                watched.end = watched.first;
+                watched.counted = true;
             }
         }
-        self.watched.retain(|watched| watched.end > watched.first);
     }
 
-    /// The other end told that `first..end` came twice.
-    pub fn came_twice(&mut self, first: u64, end: u64) {
-        let found = self.watched.iter().rposition(|watched| watched.first < end && first < watched.end);
+    /// The other end told at `time` that `first..end` came twice; the least round-trip time is known or not, all in nanoseconds.
+    pub fn came_twice(&mut self, first: u64, end: u64, time: u64, least_round_trip: Option<u64>) {
+        let found = self.watched.iter().rposition(|watched| {
+            let waited = time.saturating_sub(watched.time);
+            watched.first < end && first < watched.end && duplicate_sack::can_report(waited, least_round_trip)
+        });
         if let Some(index) = found {
-            self.watched.remove(index);
-            self.counts.spurious_by_dsack += 1;
+            let is_new = self.watched.remove(index).is_some_and(|watched| !watched.counted);
+            self.counts.spurious_by_dsack += u64::from(is_new);
         }
     }
 

@@ -73,6 +73,12 @@ impl RoundTrips {
         sketch.add(value);
     }
 
+    /// The least round-trip time, in nanoseconds; `None` without a sample.
+    #[must_use]
+    pub fn least(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min)
+    }
+
     /// The smoothed round-trip time, in nanoseconds; `None` without a sample.
     #[must_use]
     pub fn smoothed(&self) -> Option<u64> {

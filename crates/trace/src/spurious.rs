@@ -17,12 +17,13 @@
 //! | [`arrivals`] | what was delivered, from two captures |
 //! | [`truth`] | what was delivered, from the event log of an emulated link; recall and precision |
 //! | [`story`] | what a sender's capture answers quickly |
-//! | [`timestamps`], [`duplicate_sack`], [`forward`], [`round_trip_bound`] | evidence in a sender's capture |
+//! | [`timestamps`], [`duplicate_sack`], [`forward`], [`round_trip_bound`], [`gap`], [`alignment`] | evidence in a sender's capture |
 //! | [`examine`](mod@examine) | all of it for one direction of a connection |
 //! | [`states`] | what the recorded states of the sender say of causes and windows |
 //! | [`response`] | what the Eifel response would have saved |
 //! | [`utilization`] | what spurious bytes cost a link |
 
+pub mod alignment;
 pub mod arrivals;
 pub mod collect;
 pub mod delivery;
@@ -78,6 +79,8 @@ pub enum Evidence {
     Gap,
     /// After a timeout, data that was not sent again was acknowledged (F-RTO, RFC 5682; [`forward`]).
     Forward,
+    /// Acknowledgments in the order in which what they answer was sent: which was left over ([`alignment`]).
+    Alignment,
 }
 
 /// What each evidence says of one retransmission, in the order of [`Evidence::ALL`].
@@ -101,7 +104,7 @@ impl Verdict {
 
 impl Evidence {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Arrivals,
         Self::Acknowledged,
         Self::Timestamps,
@@ -109,12 +112,13 @@ impl Evidence {
         Self::RoundTrip,
         Self::Gap,
         Self::Forward,
+        Self::Alignment,
     ];
 
     /// What decides, the first that says something: the receiver's own capture; then proofs that an earlier transmission arrived; then
     /// signs, the stronger ones first. That a duplicate SACK outweighs a time stamp that says *necessary* is for originals that
     /// come behind their retransmission: it answered the hole, but they were not lost.
-    pub const RANKS: [(Self, Verdict); 12] = [
+    pub const RANKS: [(Self, Verdict); 14] = [
         (Self::Arrivals, Verdict::Spurious),
         (Self::Arrivals, Verdict::Necessary),
         (Self::Acknowledged, Verdict::Spurious),
@@ -127,9 +131,11 @@ impl Evidence {
         (Self::Forward, Verdict::Necessary),
         (Self::RoundTrip, Verdict::Necessary),
         (Self::DuplicateSack, Verdict::Necessary),
+        (Self::Alignment, Verdict::Spurious),
+        (Self::Alignment, Verdict::Necessary),
     ];
 
-    /// Its name in tables: `arrivals`, `acknowledged`, `timestamps`, `dsack`, `round-trip`, `gap` or `f-rto`.
+    /// Its name in tables: `arrivals`, `acknowledged`, `timestamps`, `dsack`, `round-trip`, `gap`, `f-rto` or `alignment`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -140,6 +146,7 @@ impl Evidence {
             Self::RoundTrip => "round-trip",
             Self::Gap => "gap",
             Self::Forward => "f-rto",
+            Self::Alignment => "alignment",
         }
     }
 }

@@ -98,7 +98,7 @@ const COLUMNS: &[Column] = columns! {
     Count "retransmitted_tail_probe" "packets sent again as tail loss probes" |(_, way)| Some(way.retransmissions.tail_probe);
     Count "retransmitted_keep_alive" "packets sent again to keep alive" |(_, way)| Some(way.retransmissions.keep_alive);
     Count "retransmitted_unknown" "packets sent again for another reason" |(_, way)| Some(way.retransmissions.unknown);
-    Count "spurious_by_timestamps" "of all sent again, those that time stamps show to be spurious" |(_, way)| Some(way.retransmissions.spurious_by_timestamps);
+    Count "spurious_by_timestamps" "of all sent again, those at the left edge of the window that time stamps show to be spurious" |(_, way)| Some(way.retransmissions.spurious_by_timestamps);
     Count "spurious_by_dsack" "of the others, those that a duplicate SACK shows to be spurious" |(_, way)| Some(way.retransmissions.spurious_by_dsack);
     Count "timeouts" "how often the timer ran out" |(_, way)| Some(way.retransmissions.timeouts);
     Count "rtt_samples" "round-trip times measured" |(_, way)| Some(way.round_trips.count);

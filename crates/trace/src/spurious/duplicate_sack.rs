@@ -20,7 +20,6 @@ const COMPARED: usize = 4096;
 pub fn duplicate_sack(story: &Story<'_>, all: &[Again]) -> Vec<Verdict> {
     let mut verdicts = vec![Verdict::Unknown; all.len()];
     let acks = &story.flow.acknowledgments;
-    let trip = story.least_round_trip.map_or(0, |trip| (trip as f64 * SURE_SHARE) as u64);
     for (at, ack) in acks.iter().enumerate() {
         let Some((left, right)) = ack.twice else { continue };
         let mut reported = Ranges::default();
@@ -28,7 +27,8 @@ pub fn duplicate_sack(story: &Story<'_>, all: &[Again]) -> Vec<Verdict> {
         let sent = all.partition_point(|again| again.acks <= at);
         for index in (sent.saturating_sub(COMPARED)..sent).rev() {
             let again = &all[index];
-            let can_be = ack.time.saturating_sub(story.packet(again).time) >= trip;
+            let waited = ack.time.saturating_sub(story.packet(again).time);
+            let can_be = can_report(waited, story.least_round_trip);
             if verdicts[index] == Verdict::Unknown && can_be && reported.touches(again.first, again.end) {
                 verdicts[index] = Verdict::Spurious;
                 reported.remove(again.first, again.end);
@@ -45,6 +45,12 @@ pub fn duplicate_sack(story: &Story<'_>, all: &[Again]) -> Vec<Verdict> {
             .for_each(|(verdict, _)| *verdict = Verdict::Necessary);
     }
     verdicts
+}
+
+/// Whether a report can be about a retransmission that was sent so much earlier; both in nanoseconds.
+#[must_use]
+pub fn can_report(waited: u64, least_round_trip: Option<u64>) -> bool {
+    waited >= least_round_trip.map_or(0, |trip| (trip as f64 * SURE_SHARE) as u64)
 }
 
 /// Whether something that was sent behind the retransmission for the first time was acknowledged, so that a report would be there.

@@ -5,7 +5,7 @@ use super::pair::{Sides, offset};
 use super::states::State;
 use super::story::{Again, Story};
 use super::{Evidence, Signs, Verdict};
-use super::{arrivals, duplicate_sack, forward, gap, round_trip_bound, states, timestamps};
+use super::{alignment, arrivals, duplicate_sack, forward, gap, round_trip_bound, states, timestamps};
 use crate::loss_events::Ends;
 use crate::retransmission::Cause;
 use rustc_hash::FxHashMap;
@@ -87,6 +87,9 @@ pub fn examine(sides: &Sides<'_>, states: Option<&[State]>) -> Examined {
     write(&mut signs, Evidence::RoundTrip, each(round_trip_bound::round_trip_bound));
     write(&mut signs, Evidence::Gap, each(gap::gap));
     write(&mut signs, Evidence::Forward, each(forward::forward));
+    if let Some(deliveries) = alignment::deliveries(&story) {
+        write(&mut signs, Evidence::Alignment, by_delivery(&story, &all, &deliveries));
+    }
     let repeated = spread(&all, &mut signs);
     let rows = all.iter().zip(signs).zip(repeated);
     let retransmissions =

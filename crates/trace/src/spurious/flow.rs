@@ -99,8 +99,8 @@ impl Flow {
         self.sampled.into_iter().chain(self.least_of_data()).min()
     }
 
-    /// The least time between a segment that was sent once and the acknowledgment that covers it.
-    fn least_of_data(&self) -> Option<u64> {
+    /// The least time between a segment that was sent once and the acknowledgment that covers it, in nanoseconds.
+    pub(super) fn least_of_data(&self) -> Option<u64> {
         let mut again: Vec<(u64, u64)> = self
             .transmissions
             .iter()

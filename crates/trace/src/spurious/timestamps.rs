@@ -28,12 +28,17 @@ pub fn timestamps(story: &Story<'_>, again: &Again) -> Verdict {
     if edge < again.first {
         return behind_edge(story, again, ack, edge, echo);
     }
-    match echo.wrapping_sub(stamp).cast_signed() {
-        ..0 => Verdict::Spurious,
-        // A clock that did not tick between the two tells nothing.
-        0 if carriers(story, edge, stamp, ack).any(|at| at < again.at) => Verdict::Unknown,
-        0.. => Verdict::Necessary,
+    // A clock that did not tick between the two tells nothing.
+    if echo == stamp && carriers(story, edge, stamp, ack).any(|at| at < again.at) {
+        return Verdict::Unknown;
     }
+    at_edge(echo, stamp)
+}
+
+/// What the echo in the acknowledgment that moves the left edge over a retransmission with this time stamp says, if the edge was in it.
+#[must_use]
+pub const fn at_edge(echo: u32, stamp: u32) -> Verdict {
+    if echo.wrapping_sub(stamp).cast_signed() < 0 { Verdict::Spurious } else { Verdict::Necessary }
 }
 
 /// Of a retransmission that the acknowledgment at `ack` covers together with segments before it, the first of them at `edge`.

@@ -1,6 +1,8 @@
 //! What a capture at the sender shows.
 
-use super::conversation::{Packet, ack, data, sack, said, seen, stamped};
+use super::conversation::{Packet, ack, data, handshake, sack, said, seen, stamped};
+use std::path::Path;
+use trace::analysis::{self, Options, Unwatched};
 use trace::retransmission::Cause;
 use trace::spurious::Evidence::{Acknowledged, DuplicateSack, Forward, Gap, RoundTrip, Timestamps};
 use trace::spurious::Verdict::{Necessary, Spurious, Unknown};
@@ -262,4 +264,56 @@ fn evidence_keeps_to_what_it_can_tell_of() {
 #[test]
 fn keep_alives_are_no_retransmissions() {
     assert!(seen(true, &[data(100, 1001, 100), ack(140, 1101), data(60_000, 1100, 1)]).is_empty());
+}
+
+/// The counts of `lasthop trace --long`, which keeps no packets, beside what is told here: the same where it can be told, never more.
+#[test]
+fn counts_without_packets_follow_the_same_rules() {
+    let counted = |packets: &[Packet]| {
+        let bytes = super::conversation::capture(&[handshake(true), packets.to_vec()].concat());
+        let reader = capture::packets::Reader::new(&bytes[..]).expect("a capture");
+        let trace = analysis::analyse(reader, Path::new("x"), &Options::default(), &mut Unwatched)
+            .expect("no I/O error");
+        let causes = trace.interfaces[0].connections.all()[0].halves[0].retransmissions();
+        (causes.spurious_by_timestamps, causes.spurious_by_dsack)
+    };
+    let told = |packets: &[Packet]| {
+        let seen = seen(true, packets);
+        let count = |evidence| said(&seen, evidence).iter().filter(|said| **said == Spurious).count() as u64;
+        (count(Timestamps), count(DuplicateSack))
+    };
+    // A stall: each original is acknowledged by itself.
+    let mut stall: Vec<_> =
+        (0..3).map(|n| stamped(data(100 + u64::from(n), 1001 + n * 100, 100), 100 + n, 1)).collect();
+    stall.extend([
+        stamped(data(500, 1001, 100), 500, 1),
+        stamped(ack(900, 1101), 2, 100),
+        stamped(data(901, 1101, 100), 901, 2),
+        stamped(ack(902, 1201), 3, 101),
+    ]);
+    assert_eq!((counted(&stall), told(&stall)), ((2, 0), (2, 0)));
+    // The hole was lost, and its retransmission echoed; what lay behind it had arrived, but is not what the echo is of.
+    let behind = [
+        stamped(data(100, 1001, 100), 100, 1),
+        stamped(data(101, 1101, 100), 101, 1),
+        stamped(data(500, 1001, 100), 500, 1),
+        stamped(data(501, 1101, 100), 501, 1),
+        stamped(ack(545, 1201), 2, 500),
+    ];
+    assert_eq!((counted(&behind), told(&behind)), ((0, 0), (0, 0)));
+    // Time stamps tell of the second repetition, the report that comes then is of the same, and the first one was necessary.
+    let once = [
+        stamped(data(100, 1001, 100), 100, 1),
+        stamped(data(500, 1001, 100), 500, 1),
+        stamped(data(900, 1001, 100), 900, 1),
+        stamped(ack(945, 1101), 2, 500),
+        stamped(sack(950, 1101, &[(1001, 1101)]), 3, 500),
+    ];
+    assert_eq!((counted(&once), told(&once)), ((1, 0), (1, 1)));
+    // A report a round trip behind the repetition, and one that comes too soon: the link made a copy.
+    for (at, count) in [(940, 1), (901, 0)] {
+        let twice = sack(at, 1101, &[(1001, 1101)]);
+        let reported = [data(100, 1001, 100), data(890, 1001, 100), ack(900, 1101), twice];
+        assert_eq!((counted(&reported), told(&reported)), ((0, count), (0, count)));
+    }
 }

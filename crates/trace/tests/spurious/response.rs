@@ -4,7 +4,7 @@ use super::conversation::{ack, data, examined, handshake, interfaces, stamped};
 use trace::retransmission::Cause;
 use trace::spurious::response::episodes;
 use trace::spurious::states::State;
-use trace::spurious::{examine, pair};
+use trace::spurious::{Verdict, examine, pair};
 
 /// LL-27, L 4.x: a delay longer than the timeout. The timer backs off once, then all is sent again as the originals' acknowledgments come.
 fn go_back_n() -> Vec<super::conversation::Packet> {
@@ -20,6 +20,7 @@ fn go_back_n() -> Vec<super::conversation::Packet> {
     packets
 }
 
+/// LL-34, RFC 4015: what the response saves is what go-back-N sends behind the acknowledgment that tells.
 #[test]
 fn what_is_sent_behind_the_first_acknowledgment_would_have_been_saved() {
     let examined = examined(&[go_back_n()]);
@@ -31,6 +32,21 @@ fn what_is_sent_behind_the_first_acknowledgment_would_have_been_saved() {
     assert_eq!((episode.needless, episode.saved), ((4, 4 * 152), (3, 3 * 152)));
     assert_eq!(episode.known, Some(1_001_300_000_000));
     assert_eq!(episode.window, None);
+}
+
+/// LL-34: a timeout whose acknowledgment echoes the retransmission repaired a loss, and is no episode; one that echoes the original is.
+#[test]
+fn ll_34_a_genuine_loss_is_no_spurious_timeout() {
+    let mut packets = handshake(true);
+    packets.push(stamped(data(100, 1001, 100), 100, 1));
+    packets.push(stamped(data(500, 1001, 100), 500, 1));
+    packets.push(stamped(ack(540, 1101), 2, 500));
+    let lost = examined(&[packets.clone()]);
+    assert_eq!(lost.retransmissions[0].verdict, Verdict::Necessary);
+    assert!(episodes(&lost, None).is_empty());
+    // The acknowledgment was late instead, and echoes the original.
+    packets[5] = stamped(ack(540, 1101), 2, 100);
+    assert_eq!(episodes(&examined(&[packets]), None).len(), 1);
 }
 
 #[test]

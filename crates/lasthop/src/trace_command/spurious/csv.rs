@@ -9,7 +9,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 
 /// Names of the columns.
-const COLUMNS: [&str; 21] = [
+const COLUMNS: [&str; 22] = [
     "from",
     "to",
     "time_ns",
@@ -30,6 +30,7 @@ const COLUMNS: [&str; 21] = [
     "round_trip",
     "gap",
     "f_rto",
+    "alignment",
     "connection",
 ];
 

@@ -51,6 +51,7 @@ pub struct Row {
     round_trip: Verdict,
     gap: Verdict,
     f_rto: Verdict,
+    alignment: Verdict,
 }
 
 #[derive(Serialize)]
@@ -145,6 +146,7 @@ impl Row {
             round_trip: again.signs.of(Evidence::RoundTrip),
             gap: again.signs.of(Evidence::Gap),
             f_rto: again.signs.of(Evidence::Forward),
+            alignment: again.signs.of(Evidence::Alignment),
         })
     }
 }
