@@ -4,11 +4,23 @@
 //! | file | what is there |
 //! |---|---|
 //! | [`graph`] | what a view is made of, whoever draws it |
+//! | [`monitor`] | records of a link layer's ends, wherever they come from |
+//! | [`sender`] | the recorded states of a sender: windows and times |
+//! | [`link`] | the link layer's frames in the space of a view |
 //! | [`time`] | time zero, and how one clock's times come onto another's axis |
 //! | [`clocks`] | offset and drift of two clocks |
 //! | [`regression`] | slopes that say a rate |
+//! | [`idle`] | when the link's sender sent nothing, and whether it could have |
+//! | [`cause`] | what TCP waited for meanwhile |
+//! | [`utilization`] | what share of the time useful data was on the link |
 
+pub mod cause;
 pub mod clocks;
 pub mod graph;
+pub mod idle;
+pub mod link;
+pub mod monitor;
 pub mod regression;
+pub mod sender;
 pub mod time;
+pub mod utilization;
