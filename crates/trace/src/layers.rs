@@ -4,6 +4,7 @@
 //! | file | what is there |
 //! |---|---|
 //! | [`graph`] | what a view is made of, whoever draws it |
+//! | [`view`](mod@view) | a view of one direction of a connection |
 //! | [`monitor`] | records of a link layer's ends, wherever they come from |
 //! | [`sender`] | the recorded states of a sender: windows and times |
 //! | [`link`] | the link layer's frames in the space of a view |
@@ -13,6 +14,7 @@
 //! | [`idle`] | when the link's sender sent nothing, and whether it could have |
 //! | [`cause`] | what TCP waited for meanwhile |
 //! | [`utilization`] | what share of the time useful data was on the link |
+//! | [`xpl`] | a view as a file for xplot |
 
 pub mod cause;
 pub mod clocks;
@@ -24,3 +26,7 @@ pub mod regression;
 pub mod sender;
 pub mod time;
 pub mod utilization;
+pub mod view;
+pub mod xpl;
+
+pub use view::{Sources, Tracing, view};
