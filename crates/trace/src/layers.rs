@@ -11,6 +11,7 @@
 //! | [`time`] | time zero, and how one clock's times come onto another's axis |
 //! | [`clocks`] | offset and drift of two clocks |
 //! | [`regression`] | slopes that say a rate |
+//! | [`limiter`] | what a link without a link layer sent, by the event log |
 //! | [`idle`] | when the link's sender sent nothing, and whether it could have |
 //! | [`cause`] | what TCP waited for meanwhile |
 //! | [`utilization`] | what share of the time useful data was on the link |
@@ -20,6 +21,7 @@ pub mod cause;
 pub mod clocks;
 pub mod graph;
 pub mod idle;
+pub mod limiter;
 pub mod link;
 pub mod monitor;
 pub mod regression;

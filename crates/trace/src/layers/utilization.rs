@@ -7,15 +7,26 @@
 //!   of all octets that the link layer was handed, of the time in which it was not idle: what a frame costs, retransmissions and flow
 //!   control included. What was lost on the way to the link cost it nothing, and is left out where the receiver's capture shows that.
 //!
-//! What the link layer sends again of erased frames is no loss: these are first successes.
+//! What the link layer sends again of erased frames is no loss: these are first successes. A link without a link layer is what its limiter
+//! sent by the event log.
 
 use super::cause::{Phase, Transport, Waiting, phases};
 use super::idle::{Gap, Hold, gaps};
+use super::limiter::Limiter;
 use super::monitor::End;
 use crate::spurious::utilization::Period;
 
 /// What a frame of the link layer above RLP adds to an IP packet: protocol, checksum and flag of PPP in 7 octets (Ludwig 3.2.4).
 pub const FRAMING_OCTETS: u64 = 7;
+
+/// What is known of the link below: its end that sends the data, or its limiter.
+#[derive(Debug, Clone, Copy)]
+pub enum Below<'a> {
+    /// A monitor of a link layer's end.
+    End(&'a End),
+    /// A limiter, by the event log.
+    Limiter(&'a Limiter),
+}
 
 /// What the link did while a connection was there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +41,7 @@ pub struct Use {
     pub idle: Vec<Phase>,
     /// Gaps that the link layer made itself.
     pub held: Vec<Gap>,
-    /// User octets that the link layer was handed.
+    /// User octets that the link was handed.
     pub octets: u64,
     /// Octets of these that were spurious, framing included.
     pub spurious_octets: u64,
@@ -38,13 +49,15 @@ pub struct Use {
 
 /// What the link did from `from` to `to`. `spurious` is packets that were spurious and their bytes at IP.
 #[must_use]
-pub fn of(end: &End, transport: &Transport<'_>, from: u64, to: u64, spurious: (u64, u64)) -> Use {
-    let gaps = gaps(end, from, to);
+pub fn of(below: Below<'_>, transport: &Transport<'_>, from: u64, to: u64, spurious: (u64, u64)) -> Use {
+    let (gaps, octets, framing) = match below {
+        Below::End(end) => (gaps(end, from, to), end.octets(from, to), FRAMING_OCTETS),
+        Below::Limiter(limiter) => (limiter.gaps(from, to), limiter.octets(from, to), 0),
+    };
     let idle = phases(&gaps, transport);
     let length_ns = to.saturating_sub(from);
     let idle_ns: u64 = idle.iter().map(|phase| phase.to - phase.from).sum();
-    let octets = end.octets(from, to);
-    let spurious_octets = (spurious.1 + spurious.0 * FRAMING_OCTETS).min(octets);
+    let spurious_octets = (spurious.1 + spurious.0 * framing).min(octets);
     let busy = u128::from(length_ns.saturating_sub(idle_ns));
     let share = busy * u128::from(spurious_octets);
     let spurious_ns = share.checked_div(u128::from(octets)).map_or(0, |nanos| nanos as u64);
@@ -102,13 +115,19 @@ mod tests {
     fn ll_15_a_tenth_idle_makes_ninety_per_cent() {
         let flow = with(&[(0, 1, 461), (99_000, 461, 921)], &[(98_995, 461)]);
         for again in [0, 3] {
-            let used = of(&link(100_000, 30_000..40_000, again), &transport(&flow), 0, 100_000 * MS, (0, 0));
+            let used = of(
+                Below::End(&link(100_000, 30_000..40_000, again)),
+                &transport(&flow),
+                0,
+                100_000 * MS,
+                (0, 0),
+            );
             assert_eq!(used.period.utilization(), Some(0.9), "{again}");
             let phases: Vec<_> = used.idle.iter().map(|phase| (phase.from / MS, phase.to / MS)).collect();
             assert_eq!(phases, [(30_000, 40_000)]);
             assert!(used.held.is_empty());
         }
-        let whole = of(&link(100_000, 0..0, 0), &transport(&flow), 0, 100_000 * MS, (0, 0));
+        let whole = of(Below::End(&link(100_000, 0..0, 0)), &transport(&flow), 0, 100_000 * MS, (0, 0));
         assert_eq!((whole.period.utilization(), whole.most_waited()), (Some(1.0), None));
     }
 
@@ -116,14 +135,21 @@ mod tests {
     #[test]
     fn ll_15_a_spurious_window_costs_its_share() {
         let flow = with(&[(0, 1, 461), (99_000, 461, 921)], &[(98_995, 461)]);
-        let used = of(&link(100_000, 0..0, 0), &transport(&flow), 0, 100_000 * MS, (18, 18 * 512));
+        let used =
+            of(Below::End(&link(100_000, 0..0, 0)), &transport(&flow), 0, 100_000 * MS, (18, 18 * 512));
         assert_eq!((used.octets, used.spurious_octets), (120_000, 18 * 519));
         assert_eq!(used.period.utilization(), Some(1.0 - 18.0 * 519.0 / 120_000.0));
         // With a tenth idle, the same octets took the same time of the link: 24 octets in 20 ms.
-        let used = of(&link(100_000, 30_000..40_000, 0), &transport(&flow), 0, 100_000 * MS, (18, 18 * 512));
+        let used = of(
+            Below::End(&link(100_000, 30_000..40_000, 0)),
+            &transport(&flow),
+            0,
+            100_000 * MS,
+            (18, 18 * 512),
+        );
         assert_eq!(used.period.spurious_ns, 18 * 519 * 20 * MS / 24);
         // More than there is cannot have been on the link.
-        let used = of(&link(1000, 0..0, 0), &transport(&flow), 0, 1000 * MS, (18, 18 * 512));
+        let used = of(Below::End(&link(1000, 0..0, 0)), &transport(&flow), 0, 1000 * MS, (18, 18 * 512));
         assert_eq!(used.period.utilization(), Some(0.0));
     }
 
@@ -136,7 +162,7 @@ mod tests {
         let word = |time, event| Record { time, sent: false, event, number: 0, octets: 0 };
         end.records.insert(place, word(50_000 * MS, Event::XOff));
         end.records.insert(place + 1, word(51_000 * MS, Event::XOn));
-        let used = of(&end, &transport(&flow), 0, 100_000 * MS, (0, 0));
+        let used = of(Below::End(&end), &transport(&flow), 0, 100_000 * MS, (0, 0));
         assert_eq!(used.period.utilization(), Some(1.0));
         assert_eq!(used.held(Hold::FlowControl), (1, 1_000 * MS));
         assert_eq!(used.held(Hold::Window), (0, 0));

@@ -6,10 +6,11 @@
 use super::cause::Transport;
 use super::clocks::{self, Estimate};
 use super::graph::{Graph, Layer, Point, Shape, View};
+use super::limiter::Limiter;
 use super::monitor::End;
 use super::sender::{self, State, Timing, Timings};
 use super::time::{Alignment, Axis};
-use super::utilization::{self, Use};
+use super::utilization::{self, Below, Use};
 use super::{link, regression};
 use crate::spurious::flow::{Acknowledgment, Flow};
 use crate::spurious::pair::{Sides, offset};
@@ -33,6 +34,8 @@ pub struct Sources<'a> {
     pub sides: Sides<'a>,
     /// Monitors of the link layer's ends, if there are any.
     pub ends: &'a [End],
+    /// Limiters of the run's links; they stand in for a monitor.
+    pub limiters: &'a [Limiter],
     /// The sender's states, in the order of time; empty if they were not recorded.
     pub states: &'a [State],
     /// The greatest window that the receiver advertised, in bytes.
@@ -54,8 +57,8 @@ pub struct Tracing {
     pub examined: Examined,
     /// What the link did, if a monitor was there.
     pub used: Option<Use>,
-    /// Which end of the link layer is the sender's.
-    pub end: Option<String>,
+    /// What is below the sender: which end of a link layer, or which limiter.
+    pub below: Option<String>,
     /// The receiver's clock beside the sender's, if it was asked for and can be told.
     pub clocks: Option<Estimate>,
     /// From the first packet at the sender to the first one at the receiver by their clocks, in nanoseconds; the one-way delay of the SYN
@@ -75,14 +78,17 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
     let (receiver_axis, clocks) = receiver_axis(sources.alignment, flow, receiver, &mut notes);
     let examined = examine(&sources.sides, None);
     let end = End::busiest(sources.ends, flow.began, last);
-    let used = end.map(|end| {
+    let limiter = Limiter::below(sources.limiters, flow.ends)
+        .map(|limiter| (limiter.title.clone(), Below::Limiter(limiter)));
+    let below = end.map(|end| (end.title.clone(), Below::End(end))).or(limiter);
+    let used = below.as_ref().map(|&(_, below)| {
         let transport = Transport {
             flow,
             retransmissions: &examined.retransmissions,
             receiver_window: sources.receiver_window,
             states: sources.states,
         };
-        utilization::of(end, &transport, flow.began, last, spurious(&examined, flow, receiver))
+        utilization::of(below, &transport, flow.began, last, spurious(&examined, flow, receiver))
     });
 
     let above = if end.is_some() { OFFSET } else { 0.0 };
@@ -118,7 +124,7 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
         },
         timings,
         used,
-        end: end.map(|end| end.title.clone()),
+        below: below.map(|(title, _)| title),
         clocks,
         syn_delay_ns: receiver.map(|receiver| receiver.began.wrapping_sub(flow.began).cast_signed()),
         examined,

@@ -52,7 +52,7 @@ fn ends() -> [Interface; 2] {
 fn sources(ends: &[Interface; 2], alignment: Alignment) -> Sources<'_> {
     let side = |place: usize| (&ends[place], &ends[place].flows[0]);
     let sides = Sides { sender: side(0), receiver: Some(side(1)) };
-    Sources { sides, ends: &[], states: &[], receiver_window: None, alignment, span: None }
+    Sources { sides, ends: &[], limiters: &[], states: &[], receiver_window: None, alignment, span: None }
 }
 
 /// LL-17: offsets of 10 000 bytes, numbers of the receiver beside the sender's, and its times earlier by the SYN's delay.
@@ -107,7 +107,7 @@ fn ll_18_all_layers_with_their_rates() {
     let slopes: Vec<_> =
         tracing.view.regressions.iter().map(|line| (line.label.as_str(), line.slope.round())).collect();
     assert_eq!(slopes, [("TcpSnd_Ack", 460.0), ("RlpSnd_Data", 1200.0), ("TcpRcv_Data", 460.0)]);
-    assert_eq!(tracing.end.as_deref(), Some("network"));
+    assert_eq!(tracing.below.as_deref(), Some("network"));
     assert_eq!(tracing.used.expect("a monitor").period.utilization(), Some(1.0));
     assert!(tracing.view.notes.is_empty(), "{:?}", tracing.view.notes);
 }
