@@ -114,7 +114,8 @@ impl Transport<'_> {
         let behind = acks.partition_point(|ack| ack.order < segment.order);
         let Some(ack) = behind.checked_sub(1).map(|place| &acks[place]) else { return Waiting::SlowStart };
         if segment.time.saturating_sub(ack.time) > AT_ONCE_NS {
-            return Waiting::Application;
+            // What is sent again without an acknowledgment is the timer's, whatever packets make of it.
+            return if cause.is_some() { Waiting::Timeout } else { Waiting::Application };
         }
         // As it was before that acknowledgment.
         let told = acks[..behind - 1].last().map_or(1, |ack| ack.number);

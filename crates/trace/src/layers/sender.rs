@@ -4,6 +4,7 @@ use super::graph::{Graph, Layer, Point, Shape};
 use super::time::Axis;
 use crate::TraceError;
 use crate::loss_events::Ends;
+use crate::spurious::states;
 use capture::senders::{CongestionState, INFINITE_SSTHRESH, Reader, SenderState};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -78,6 +79,13 @@ pub fn read(path: &Path) -> Result<FxHashMap<Ends, Vec<State>>, TraceError> {
         rows.sort_by_key(|row| row.time);
     }
     Ok(all)
+}
+
+impl From<&State> for states::State {
+    fn from(state: &State) -> Self {
+        let State { time, cwnd, ssthresh, in_flight, state, .. } = *state;
+        Self { time, cwnd, ssthresh, in_flight, state }
+    }
 }
 
 /// `TcpSnd_cwnd` and `TcpSnd_ssthresh` in bytes of `segment` each, without those that are empty. They have no offset: their height is a

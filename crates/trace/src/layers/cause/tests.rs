@@ -114,6 +114,13 @@ fn ll_16_timers_and_windows_by_what_is_recorded() {
     let timeout = [again(3, Cause::Timeout)];
     let by_timer = Transport { retransmissions: &timeout, ..transport(&flow) };
     assert_eq!(waits(&by_timer, 3100, 4000), Waiting::Timeout);
+    let taken_for_fast = [again(3, Cause::Fast)];
+    let by_timer = Transport { retransmissions: &taken_for_fast, ..transport(&flow) };
+    assert_eq!(
+        waits(&by_timer, 3100, 4000),
+        Waiting::Timeout,
+        "half a second behind the last acknowledgment"
+    );
     let fast = [again(0, Cause::Fast)];
     let after_loss = Transport { retransmissions: &fast, ..transport(&flow) };
     assert_eq!(waits(&after_loss, 1400, 2000), Waiting::CongestionWindow);
