@@ -105,8 +105,8 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
     }
     let segment = flow.transmissions.iter().map(|sent| sent.end - sent.first).max().unwrap_or(0);
     graphs.extend(sender::windows(sources.states, &axis, segment));
-    if end.is_none() {
-        notes.push("no records of a link layer: nothing of what was below IP".to_owned());
+    if below.is_none() {
+        notes.push("no records of a link layer and no event log: nothing of what was below IP".to_owned());
     }
     let (from, to) = sources.span.unwrap_or((0, i64::MAX));
     let rated = RATES.iter().filter_map(|(label, _)| graphs.iter().find(|graph| graph.label == *label));

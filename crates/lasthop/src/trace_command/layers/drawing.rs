@@ -1,6 +1,6 @@
 //! A view as an SVG: every graph by its label, the window that is asked for, slopes, and the sender's times below.
 //!
-//! Of points that lie on one pixel one is drawn, so that a file stays small however long the connection is.
+//! Of points that cover each other one is drawn, so that a file stays small however long the connection is.
 
 use crate::figure::{COLOURS, label};
 use crate::link_command::Failure;
@@ -58,7 +58,7 @@ fn bytes(area: &Area<'_>, tracing: &Tracing, across: &Range<f64>) -> Result<(), 
     let shown = |graph: &Graph| -> Vec<(f64, f64)> {
         let points =
             graph.points.iter().map(|point| (point.time_ns as f64 / 1e9, point.bytes + graph.offset));
-        points.filter(|point| across.contains(&point.0)).collect()
+        within(points, across, graph.shape == Shape::Steps)
     };
     let graphs: Vec<(&Graph, Vec<(f64, f64)>)> =
         view.graphs.iter().map(|graph| (graph, shown(graph))).collect();
@@ -77,7 +77,8 @@ fn bytes(area: &Area<'_>, tracing: &Tracing, across: &Range<f64>) -> Result<(), 
     let mut row = 46;
     for (graph, points) in &graphs {
         let colour = colour(&graph.label);
-        let points = apart(points, across, &up, left.dim_in_pixel());
+        let pixels = if graph.shape == Shape::Crosses { CROSS as u32 } else { 2 };
+        let points = apart(points, across, &up, coarse(left.dim_in_pixel(), pixels));
         match graph.shape {
             Shape::Dots => {
                 chart.draw_series(points.iter().map(|&point| Circle::new(point, 1, colour.filled())))?;
@@ -133,11 +134,11 @@ fn seconds(
     times: &[(&str, &Vec<Timing>, bool)],
     across: &Range<f64>,
 ) -> Result<(), Box<dyn Error>> {
-    let shown = |times: &[Timing]| -> Vec<(f64, f64)> {
+    let shown = |times: &[Timing], holds: bool| -> Vec<(f64, f64)> {
         let points = times.iter().map(|timing| (timing.time_ns as f64 / 1e9, timing.us as f64 / 1e6));
-        points.filter(|point| across.contains(&point.0)).collect()
+        within(points, across, holds)
     };
-    let lines: Vec<Vec<(f64, f64)>> = times.iter().map(|(_, times, _)| shown(times)).collect();
+    let lines: Vec<Vec<(f64, f64)>> = times.iter().map(|(_, times, holds)| shown(times, *holds)).collect();
     let highest = lines.iter().flatten().map(|point| point.1).fold(0.0, f64::max);
     let up = 0.0..(highest * 1.05).max(1e-6);
     let (left, legend) = area.split_horizontally(WIDTH - LEGEND);
@@ -147,7 +148,7 @@ fn seconds(
         if points.is_empty() {
             continue;
         }
-        let points = apart(points, across, &up, left.dim_in_pixel());
+        let points = apart(points, across, &up, coarse(left.dim_in_pixel(), 2));
         if *holds {
             chart.draw_series(LineSeries::new(stairs(&points), colour.stroke_width(1)))?;
             legend.draw(&PathElement::new([(4, row), (24, row)], colour.stroke_width(2)))?;
@@ -198,15 +199,36 @@ fn horizontal(tracing: &Tracing, span: Option<(i64, i64)>) -> Range<f64> {
     if to > from { from..to + (to - from) * 0.01 } else { from..from + 1.0 }
 }
 
-/// Those of which each has a pixel of its own, the first and the last among them.
-fn apart(points: &[(f64, f64)], across: &Range<f64>, up: &Range<f64>, size: (u32, u32)) -> Vec<(f64, f64)> {
-    let cell = |value: f64, range: &Range<f64>, pixels: u32| {
-        ((value - range.start) / (range.end - range.start) * f64::from(pixels)) as i64
+/// Those that are shown. A value that holds is there from the beginning, if it was set before.
+fn within(points: impl Iterator<Item = (f64, f64)>, across: &Range<f64>, holds: bool) -> Vec<(f64, f64)> {
+    let mut shown: Vec<(f64, f64)> = Vec::new();
+    let mut before = None;
+    for point in points {
+        if across.contains(&point.0) {
+            shown.extend(before.take());
+            shown.push(point);
+        } else if holds && point.0 < across.start {
+            before = Some((across.start, point.1));
+        }
+    }
+    shown.extend(before);
+    shown
+}
+
+/// So many cells there are if each is as wide and as high as these pixels.
+const fn coarse(size: (u32, u32), pixels: u32) -> (u32, u32) {
+    (size.0 / pixels, size.1 / pixels)
+}
+
+/// Those of which each has a cell of its own, the first and the last among them.
+fn apart(points: &[(f64, f64)], across: &Range<f64>, up: &Range<f64>, cells: (u32, u32)) -> Vec<(f64, f64)> {
+    let cell = |value: f64, range: &Range<f64>, count: u32| {
+        ((value - range.start) / (range.end - range.start) * f64::from(count)) as i64
     };
     let mut taken = FxHashSet::default();
     let last = points.len().saturating_sub(1);
     let is_new = |(place, point): &(usize, &(f64, f64))| {
-        taken.insert((cell(point.0, across, size.0), cell(point.1, up, size.1))) || *place == last
+        taken.insert((cell(point.0, across, cells.0), cell(point.1, up, cells.1))) || *place == last
     };
     points.iter().enumerate().filter(is_new).map(|(_, point)| *point).collect()
 }
@@ -243,12 +265,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_point_a_pixel_is_drawn_and_the_last() {
+    fn one_point_a_cell_is_drawn_and_the_last() {
         let points: Vec<(f64, f64)> = (0..1000).map(|place| (f64::from(place), 5.0)).collect();
         let kept = apart(&points, &(0.0..1000.0), &(0.0..10.0), (100, 100));
         assert_eq!(kept.len(), 101);
         assert_eq!((kept[0], kept[100]), ((0.0, 5.0), (999.0, 5.0)));
         assert_eq!(apart(&[], &(0.0..1.0), &(0.0..1.0), (9, 9)), []);
+    }
+
+    #[test]
+    fn what_is_shown_is_within_the_window() {
+        let points = || [(0.0, 1.0), (1.0, 2.0), (5.0, 3.0), (9.0, 4.0)].into_iter();
+        assert_eq!(within(points(), &(2.0..8.0), false), [(5.0, 3.0)]);
+        assert_eq!(within(points(), &(2.0..8.0), true), [(2.0, 2.0), (5.0, 3.0)]);
+        assert_eq!(within(points(), &(6.0..8.0), true), [(6.0, 3.0)]);
     }
 
     #[test]

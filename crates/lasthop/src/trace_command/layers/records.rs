@@ -36,7 +36,12 @@ impl Monitors {
             let time = u64::try_from(row.time_ns).unwrap_or(0);
             end.records.push(Record { time, sent: row.way == Way::Sent, event, number: row.ns, octets });
         }
-        Ok(Self { ends: ends.into_values().collect(), zero: Some(header.started.as_nanos()) })
+        let mut ends: Vec<End> = ends.into_values().collect();
+        for end in &mut ends {
+            // The file has them by kind. Of one instant, blocks arrive before the next are sent.
+            end.records.sort_by_key(|record| (record.time, record.sent));
+        }
+        Ok(Self { ends, zero: Some(header.started.as_nanos()) })
     }
 
     /// Of an RLP trace as text: one end.
