@@ -12,7 +12,7 @@ use std::error::Error;
 use std::ops::Range;
 use std::path::Path;
 use trace::layers::Tracing;
-use trace::layers::graph::{Graph, Shape};
+use trace::layers::graph::{Graph, Layer, Shape};
 use trace::layers::sender::Timing;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -23,6 +23,8 @@ const WIDTH: u32 = 1100;
 const HEIGHTS: [u32; 2] = [600, 220];
 /// Right of the axes, for labels and slopes.
 const LEGEND: u32 = 210;
+/// Dots of fewer points are larger.
+const FEW: usize = 150;
 /// Half the size of a cross, in pixels.
 const CROSS: i32 = 3;
 
@@ -43,25 +45,35 @@ fn svg(tracing: &Tracing, span: Option<(i64, i64)>) -> Result<String, Box<dyn Er
         let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
         area.fill(&WHITE)?;
         let (upper, lower) = area.split_vertically(HEIGHTS[0]);
-        bytes(&upper, tracing, &across)?;
+        bytes(&upper, tracing, &across, span.is_some_and(|span| span.0 > 0))?;
         if has_times {
             seconds(&lower, &times, &across)?;
         }
         area.present()?;
     }
-    Ok(text)
+    // Both are what SVG takes them for anyway.
+    Ok(text.replace(" opacity=\"1\"", "").replace(" stroke-width=\"1\"", ""))
 }
 
-/// Graphs over bytes.
-fn bytes(area: &Area<'_>, tracing: &Tracing, across: &Range<f64>) -> Result<(), Box<dyn Error>> {
+/// Graphs over bytes; without the sender's windows if it is a part in the middle.
+fn bytes(
+    area: &Area<'_>,
+    tracing: &Tracing,
+    across: &Range<f64>,
+    zoomed: bool,
+) -> Result<(), Box<dyn Error>> {
     let view = &tracing.view;
     let shown = |graph: &Graph| -> Vec<(f64, f64)> {
         let points =
             graph.points.iter().map(|point| (point.time_ns as f64 / 1e9, point.bytes + graph.offset));
         within(points, across, graph.shape == Shape::Steps)
     };
-    let graphs: Vec<(&Graph, Vec<(f64, f64)>)> =
+    let mut graphs: Vec<(&Graph, Vec<(f64, f64)>)> =
         view.graphs.iter().map(|graph| (graph, shown(graph))).collect();
+    if zoomed {
+        // Windows are far below the stream by then.
+        graphs.retain(|(graph, _)| graph.layer != Layer::SenderState);
+    }
     let is_value = |graph: &Graph| graph.shape != Shape::Marks;
     let heights = graphs
         .iter()
@@ -74,6 +86,8 @@ fn bytes(area: &Area<'_>, tracing: &Tracing, across: &Range<f64>) -> Result<(), 
     let up = if up.0 > up.1 { 0.0..1.0 } else { (up.0 - air).min(up.0)..up.1 + air };
     let (left, legend) = area.split_horizontally(WIDTH - LEGEND);
     let mut chart = axes(&left, Some(&view.title), across, up.clone(), "bytes")?;
+    // Slopes lie behind the points.
+    slopes(&mut chart, &legend, tracing, 60 + 22 * graphs.len() as i32)?;
     let mut row = 46;
     for (graph, points) in &graphs {
         let colour = colour(&graph.label);
@@ -81,7 +95,8 @@ fn bytes(area: &Area<'_>, tracing: &Tracing, across: &Range<f64>) -> Result<(), 
         let points = apart(points, across, &up, coarse(left.dim_in_pixel(), pixels));
         match graph.shape {
             Shape::Dots => {
-                chart.draw_series(points.iter().map(|&point| Circle::new(point, 1, colour.filled())))?;
+                let radius = if points.len() < FEW { 2 } else { 1 };
+                chart.draw_series(points.iter().map(|&point| Circle::new(point, radius, colour.filled())))?;
                 legend.draw(&Circle::new((14, row), 3, colour.filled()))?;
             }
             Shape::Crosses => {
@@ -103,7 +118,7 @@ fn bytes(area: &Area<'_>, tracing: &Tracing, across: &Range<f64>) -> Result<(), 
         legend.draw(&Text::new(graph.label.as_str(), (32, row - 7), ("sans-serif", 13)))?;
         row += 22;
     }
-    slopes(&mut chart, &legend, tracing, row + 14)
+    Ok(())
 }
 
 /// Straight lines through graphs, and their rates in the legend.
@@ -120,7 +135,7 @@ fn slopes(
         let rise = line.slope * seconds(line.to_ns - line.from_ns);
         let ends =
             [(seconds(line.from_ns), line.bytes + offset), (seconds(line.to_ns), line.bytes + rise + offset)];
-        chart.draw_series(DashedLineSeries::new(ends, 6, 5, BLACK.stroke_width(1)))?;
+        chart.draw_series([PathElement::new(ends, BLACK.mix(0.45).stroke_width(1))])?;
         legend.draw(&Text::new(line.label.as_str(), (4, row), ("sans-serif", 13)))?;
         legend.draw(&Text::new(format!("{:.1} bytes/s", line.slope), (100, row), ("sans-serif", 13)))?;
         row += 18;
@@ -199,7 +214,7 @@ fn horizontal(tracing: &Tracing, span: Option<(i64, i64)>) -> Range<f64> {
     if to > from { from..to + (to - from) * 0.01 } else { from..from + 1.0 }
 }
 
-/// Those that are shown. A value that holds is there from the beginning, if it was set before.
+/// Those that are shown. A value that holds is there from the beginning, if it was set before, and to the end, if it changes behind that.
 fn within(points: impl Iterator<Item = (f64, f64)>, across: &Range<f64>, holds: bool) -> Vec<(f64, f64)> {
     let mut shown: Vec<(f64, f64)> = Vec::new();
     let mut before = None;
@@ -209,6 +224,11 @@ fn within(points: impl Iterator<Item = (f64, f64)>, across: &Range<f64>, holds: 
             shown.push(point);
         } else if holds && point.0 < across.start {
             before = Some((across.start, point.1));
+        } else if holds {
+            shown.extend(before.take());
+            let last = shown.last().map(|last| (across.end, last.1));
+            shown.extend(last);
+            break;
         }
     }
     shown.extend(before);
@@ -277,8 +297,9 @@ mod tests {
     fn what_is_shown_is_within_the_window() {
         let points = || [(0.0, 1.0), (1.0, 2.0), (5.0, 3.0), (9.0, 4.0)].into_iter();
         assert_eq!(within(points(), &(2.0..8.0), false), [(5.0, 3.0)]);
-        assert_eq!(within(points(), &(2.0..8.0), true), [(2.0, 2.0), (5.0, 3.0)]);
-        assert_eq!(within(points(), &(6.0..8.0), true), [(6.0, 3.0)]);
+        assert_eq!(within(points(), &(2.0..8.0), true), [(2.0, 2.0), (5.0, 3.0), (8.0, 3.0)]);
+        assert_eq!(within(points(), &(6.0..8.0), true), [(6.0, 3.0), (8.0, 3.0)]);
+        assert_eq!(within(points(), &(10.0..12.0), true), [(10.0, 4.0)]);
     }
 
     #[test]
