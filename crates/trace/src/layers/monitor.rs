@@ -54,7 +54,7 @@ pub enum Event {
 pub struct End {
     /// Which: the file, and the end in it.
     pub title: String,
-    /// What a frame takes on the circuit, in nanoseconds.
+    /// What a frame takes on the circuit, in nanoseconds; 0 if they take different times, so that gaps between them cannot be told.
     pub period_ns: u64,
     /// Its records, in the order of time.
     pub records: Vec<Record>,
@@ -128,6 +128,7 @@ mod tests {
         let retransmitted = Record { event: Event::Again, ..sent(1, 24) };
         let status = sent(1, 0);
         assert_eq!(end(&[received, retransmitted, status]).octets(0, 9), 0);
+        assert_eq!([received, retransmitted, status].map(|record| record.is_new()), [false; 3]);
     }
 
     #[test]

@@ -177,4 +177,36 @@ mod tests {
         assert!(timings.srtt.is_empty() && timings.rttvar.is_empty());
         assert!(windows(&[], &axis, 460).is_empty());
     }
+
+    /// A threshold that the kernel has not set yet is none.
+    #[test]
+    fn states_are_read_by_their_sender() {
+        use capture::senders::{Header, SCHEMA, Writer, log::Record};
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x-senders.parquet");
+        let header = Header {
+            schema: SCHEMA,
+            lasthop: "test".to_owned(),
+            started: capture::WallTime::from_nanos(1000),
+            seed: 0,
+            source: "test".to_owned(),
+            nodes: vec!["server".to_owned()],
+        };
+        let [local, remote] = ["10.0.0.1:1", "10.0.0.2:2"].map(|end| end.parse().expect("an address"));
+        let file = std::fs::File::create(&path).expect("a file");
+        let mut writer = Writer::new(file, header).expect("a table");
+        for (at, ssthresh) in [(5, INFINITE_SSTHRESH), (9, 7)] {
+            let nothing = SenderState::nothing_known(local, remote);
+            let at = capture::Time::from_nanos(at);
+            let state = SenderState { at, cwnd: 3, ssthresh: Some(ssthresh), srtt_us: Some(8), ..nothing };
+            writer.add(Record::State(state)).expect("a row");
+        }
+        writer.finish(capture::Tail::Complete).expect("an end");
+        let all = read(&path).expect("a table");
+        let found: Vec<_> = all[&Ends { from: local, to: remote }]
+            .iter()
+            .map(|state| (state.time, state.cwnd, state.ssthresh, state.srtt_us))
+            .collect();
+        assert_eq!(found, [(1005, 3, None, Some(8)), (1009, 3, Some(7), Some(8))]);
+    }
 }

@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(used.period.spurious_ns, 18 * 519 * 20 * MS / 24);
         // More than there is cannot have been on the link.
         let used = of(Below::End(&link(1000, 0..0, 0)), &transport(&flow), 0, 1000 * MS, (18, 18 * 512));
-        assert_eq!(used.period.utilization(), Some(0.0));
+        assert_eq!((used.period.utilization(), used.spurious_octets), (Some(0.0), used.octets));
     }
 
     /// LL-15, L 3.2.5: what flow control keeps back is no waste of TCP's.

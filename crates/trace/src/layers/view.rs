@@ -82,7 +82,8 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
     let limiter = Limiter::below(sources.limiters, flow.ends)
         .map(|limiter| (limiter.title.clone(), Below::Limiter(limiter)));
     let below = end.map(|end| (end.title.clone(), Below::End(end))).or(limiter);
-    let used = below.as_ref().map(|&(_, below)| {
+    let timed = |below: &Below<'_>| !matches!(below, Below::End(end) if end.period_ns == 0);
+    let used = below.as_ref().map(|(_, below)| *below).filter(timed).map(|below| {
         let transport = Transport {
             flow,
             retransmissions: &examined.retransmissions,
@@ -105,6 +106,9 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
     }
     let segment = flow.transmissions.iter().map(|sent| sent.end - sent.first).max().unwrap_or(0);
     graphs.extend(sender::windows(sources.states, &axis, segment));
+    if end.is_some() && used.is_none() {
+        notes.push("frames of the link layer take different times: nothing of idle ones".to_owned());
+    }
     if below.is_none() {
         notes.push("no records of a link layer and no event log: nothing of what was below IP".to_owned());
     }

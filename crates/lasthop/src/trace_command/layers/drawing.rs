@@ -23,6 +23,8 @@ const WIDTH: u32 = 1100;
 const HEIGHTS: [u32; 2] = [600, 220];
 /// Right of the axes, for labels and slopes.
 const LEGEND: u32 = 210;
+/// From label to label in a legend, in pixels.
+const ROW: i32 = 22;
 /// Dots of fewer points are larger.
 const FEW: usize = 150;
 /// Half the size of a cross, in pixels.
@@ -87,7 +89,8 @@ fn bytes(
     let (left, legend) = area.split_horizontally(WIDTH - LEGEND);
     let mut chart = axes(&left, Some(&view.title), across, up.clone(), "bytes")?;
     // Slopes lie behind the points.
-    slopes(&mut chart, &legend, tracing, 60 + 22 * graphs.len() as i32)?;
+    let below = graphs.iter().fold(60, |row, _| row + ROW);
+    slopes(&mut chart, &legend, tracing, below)?;
     let mut row = 46;
     for (graph, points) in &graphs {
         let colour = colour(&graph.label);
@@ -116,7 +119,7 @@ fn bytes(
             }
         }
         legend.draw(&Text::new(graph.label.as_str(), (32, row - 7), ("sans-serif", 13)))?;
-        row += 22;
+        row += ROW;
     }
     Ok(())
 }
@@ -172,7 +175,7 @@ fn seconds(
             legend.draw(&Circle::new((14, row), 3, colour.filled()))?;
         }
         legend.draw(&Text::new(*name, (32, row - 7), ("sans-serif", 13)))?;
-        row += 22;
+        row += ROW;
     }
     Ok(())
 }

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use trace::layers::monitor::{End, Event, RLP_OCTETS, RLP_PERIOD_NS, Record};
 
+/// Octets of RLP's blocks at full rate; frames of other link layers have other lengths, and take other times.
+const RLP_BLOCK: u32 = 30;
+
 /// Ends whose times count from somewhere.
 #[derive(Debug, Clone)]
 pub struct Monitors {
@@ -25,14 +28,18 @@ impl Monitors {
         let mut ends: BTreeMap<_, End> = BTreeMap::new();
         for row in reader {
             let row = row.map_err(failed)?;
-            let event = Event::from_word(row.event.word());
-            let octets = if event == Some(Event::Data) { row.aux } else { 0 };
-            let Some(event) = event else { continue };
             let end = ends.entry((row.link, row.end)).or_insert_with(|| {
                 let link = header.link(row.link).map_or("", |link| &link.name);
                 let title = format!("{link} {}", row.end).trim_start().to_owned();
                 End { title, period_ns: RLP_PERIOD_NS, records: Vec::new() }
             });
+            if matches!(row.event, link_layer::Event::Right | link_layer::Event::Erased)
+                && row.aux != RLP_BLOCK
+            {
+                end.period_ns = 0;
+            }
+            let Some(event) = Event::from_word(row.event.word()) else { continue };
+            let octets = if event == Event::Data { row.aux } else { 0 };
             let time = u64::try_from(row.time_ns).unwrap_or(0);
             end.records.push(Record { time, sent: row.way == Way::Sent, event, number: row.ns, octets });
         }
@@ -136,5 +143,49 @@ mod tests {
             (at(42_000), false, Event::XOff, 0),
         ];
         assert_eq!(found, expected);
+    }
+
+    /// The file has its rows by end and kind; what arrives at an instant comes before what is sent. Frames that are no blocks of RLP have no
+    /// time of their own.
+    #[test]
+    fn a_log_is_put_in_the_order_of_time() {
+        use capture::link_layer::{Event as Noted, Row, Writer};
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x-link-layer.parquet");
+        let started = capture::WallTime::from_nanos(1_000_000_000);
+        let log = |block: u32| {
+            let row = |time_ns, way, event, aux| Row {
+                time_ns,
+                link: capture::LinkId(0),
+                end: capture::Direction::Down,
+                way,
+                event,
+                ns: 0,
+                nr: 0,
+                aux,
+            };
+            let header = capture::Header::new("test", started, 0, Vec::new());
+            let file = std::fs::File::create(&path).expect("a file");
+            let mut writer = Writer::new(file, header).expect("a table");
+            for row in [
+                row(20, Way::Sent, Noted::First, 24),
+                row(60, Way::Sent, Noted::First, 24),
+                row(20, Way::Received, Noted::XOff, 0),
+                row(40, Way::Received, Noted::XOn, 0),
+                row(30, Way::Received, Noted::Right, block),
+            ] {
+                writer.add(row).expect("a row");
+            }
+            writer.finish(capture::Tail::Complete).expect("an end");
+            Monitors::of_log(&path).expect("a log").placed(0, 0).next().expect("an end")
+        };
+        let end = log(30);
+        let found: Vec<_> = end.records.iter().map(|record| (record.time, record.event)).collect();
+        let at = |ns: u64| 1_000_000_000 + ns;
+        let expected =
+            [(at(20), Event::XOff), (at(20), Event::Data), (at(40), Event::XOn), (at(60), Event::Data)];
+        assert_eq!(found, expected);
+        assert_eq!((end.title.as_str(), end.period_ns), ("down", RLP_PERIOD_NS));
+        assert_eq!(log(500).period_ns, 0);
     }
 }

@@ -121,6 +121,9 @@ fn ll_16_timers_and_windows_by_what_is_recorded() {
         Waiting::Timeout,
         "half a second behind the last acknowledgment"
     );
+    let at_once = [again(1, Cause::Timeout)];
+    let by_timer = Transport { retransmissions: &at_once, ..transport(&flow) };
+    assert_eq!(waits(&by_timer, 1400, 2000), Waiting::Timeout, "whatever came at the same time");
     let fast = [again(0, Cause::Fast)];
     let after_loss = Transport { retransmissions: &fast, ..transport(&flow) };
     assert_eq!(waits(&after_loss, 1400, 2000), Waiting::CongestionWindow);

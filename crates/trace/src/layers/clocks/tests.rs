@@ -56,6 +56,14 @@ fn one_way_alone_says_nothing() {
     assert_eq!(estimate(&data[..1], &answers[..1]), None);
 }
 
+/// The edge is that above the points' mean time, by hand: the hull is (0, 0), (4, -5), (10, -4), and the mean is 6.8.
+#[test]
+fn the_edge_is_that_at_the_mean_time() {
+    let points = [(0.0, 0.0), (4.0, -5.0), (10.0, -4.0), (9.0, 7.0), (9.0, 8.0), (9.0, 9.0)];
+    let slope = lower_edge(&points).expect("two instants");
+    assert!((slope - 1.0 / 6.0).abs() < 1e-12, "{slope}");
+}
+
 #[test]
 fn packets_are_known_again_where_each_end_has_them_once() {
     let sent = [(1, 10), (2, 20), (2, 30), (3, 40)];

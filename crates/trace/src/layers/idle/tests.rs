@@ -58,6 +58,16 @@ fn xoff_holds_a_sender_that_has_something() {
     assert_eq!(of(open, 0, 900), [(100, 900, Some(Hold::FlowControl))]);
 }
 
+/// What XON has ended does not hold the next gap.
+#[test]
+fn a_gap_behind_xon_is_idle() {
+    let mut records: Vec<Record> = frames(0, 5, 0).collect();
+    records.extend([record(80, false, Event::XOff, 0), record(500, false, Event::XOn, 0)]);
+    records.extend(frames(500, 5, 5));
+    records.extend(frames(900, 5, 10));
+    assert_eq!(of(records, 0, 1000), [(100, 500, Some(Hold::FlowControl)), (600, 900, None)]);
+}
+
 /// XOFF while a frame that was asked for is still sent again: the gaps on both sides of it are flow control's.
 #[test]
 fn xoff_lasts_beyond_a_retransmission() {

@@ -110,6 +110,9 @@ fn ll_18_all_layers_with_their_rates() {
     assert_eq!(tracing.below.as_deref(), Some("network"));
     assert_eq!(tracing.used.expect("a monitor").period.utilization(), Some(1.0));
     assert!(tracing.view.notes.is_empty(), "{:?}", tracing.view.notes);
+    let untimed = [crate::layers::monitor::End { period_ns: 0, ..monitors[0].clone() }];
+    let tracing = view(&Sources { ends: &untimed, ..sources(&ends, Alignment::Syn) });
+    assert_eq!((tracing.used, tracing.view.notes.len()), (None, 1));
 }
 
 #[test]
@@ -126,9 +129,39 @@ fn what_is_not_there_is_said() {
 #[test]
 fn retransmissions_give_no_round_trip_time() {
     let segments = [(0, 1, 461), (10, 461, 921), (1000, 1, 461), (1100, 921, 1381), (1110, 1381, 1841)];
-    let flow = with(&segments, &[(1050, 461), (1200, 921), (1300, 1000), (1400, 1841)]);
+    let flow = with(&segments, &[(1050, 461), (1300, 1000), (1400, 1841)]);
     let axis = Axis::from_zero(0);
     let trips: Vec<_> =
         round_trips(&flow, &axis).iter().map(|trip| (trip.time_ns / AXIS_MS, trip.us / 1000)).collect();
     assert_eq!(trips, [(1400, 290)]);
+}
+
+/// A needless retransmission that was lost itself cost the link nothing, if the receiver's capture shows that.
+#[test]
+fn what_did_not_arrive_was_not_on_the_link() {
+    let packet =
+        |place: u16, flow: &mut Flow| flow.transmissions[usize::from(place)].identification = Some(place);
+    let mut sender = with(&[(0, 1, 461), (900, 1, 461), (1000, 461, 921)], &[(950, 461), (1500, 921)]);
+    (0..3).for_each(|place| packet(place, &mut sender));
+    sender.transmissions[1].again = Some(crate::retransmission::Cause::Timeout);
+    let arrived = |segments: &[usize]| {
+        let all = [(200, 1, 461), (1100, 1, 461), (1200, 461, 921)];
+        let segments: Vec<_> = segments.iter().map(|&place| (place, all[place])).collect();
+        let shown: Vec<_> = segments.iter().map(|(_, segment)| *segment).collect();
+        let mut flow = with(&shown, &[(200, 461), (1200, 921)]);
+        for (sent, (place, _)) in flow.transmissions.iter_mut().zip(&segments) {
+            sent.identification = Some(*place as u16);
+        }
+        flow
+    };
+    let cost = |receiver: Flow| {
+        let interface = |flow| Interface { title: String::new(), flows: vec![flow] };
+        let ends = [interface(sender.clone()), interface(receiver)];
+        let side = |place: usize| (&ends[place], &ends[place].flows[0]);
+        let examined = examine(&Sides { sender: side(0), receiver: Some(side(1)) }, None);
+        super::spurious(&examined, side(0).1, Some(side(1).1))
+    };
+    assert_eq!(cost(arrived(&[0, 1, 2])), (1, 512));
+    assert_eq!(cost(arrived(&[0, 2])), (0, 0));
+    assert_eq!(cost(arrived(&[1, 2])), (0, 0), "it was necessary");
 }
