@@ -11,7 +11,8 @@ use std::path::Path;
 const SIZE: (u32, u32) = (1000, 560);
 /// Width of the legend, right of the axes: inside it would hide points.
 const LEGEND: u32 = 170;
-const COLOURS: [RGBColor; 7] = [
+/// Colours of lines, in their order.
+pub const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -106,7 +107,7 @@ impl Figure {
 
 /// A number beside an axis, without what the computation of its place left behind the sixth digit.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "plotters asks for a function of a reference")]
-fn label(value: &f64) -> String {
+pub fn label(value: &f64) -> String {
     ((value * 1e6).round() / 1e6).to_string()
 }
 

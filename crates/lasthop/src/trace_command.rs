@@ -1,6 +1,8 @@
-//! `lasthop trace`: the TCP connections of a capture, the states of TCP senders, their loss events, or what they sent again needlessly; what an end of RLP noted.
+//! `lasthop trace`: the TCP connections of a capture, the states of TCP senders, their loss events, what they sent again needlessly; what an end of RLP
+//! noted; both layers of a link at once.
 
 pub mod arguments;
+mod layers;
 mod losses;
 pub mod progress;
 mod rlpdump;
@@ -26,6 +28,7 @@ pub fn run(arguments: &TraceArguments) -> Result<i32, Failure> {
     let mut output = BufWriter::new(io::stdout().lock());
     let print = match arguments {
         TraceArguments { senders: true, .. } => senders::print,
+        TraceArguments { layers: true, .. } => layers::print,
         TraceArguments { rlpdump: true, .. } => rlpdump::print,
         TraceArguments { losses: true, .. } => losses::print,
         TraceArguments { spurious: true, .. } => spurious::print,

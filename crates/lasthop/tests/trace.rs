@@ -286,3 +286,76 @@ fn parquet_and_graphs_are_written() {
         }
     }
 }
+
+/// LL-16, LL-17: a capture of both ends with its event log beside it; xplot and SVG have L's labels, and runs are a table.
+#[test]
+fn layers_of_a_link_are_laid_beside_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let (svg, graphs) = (path("x.svg"), path("graphs"));
+    let asked = ["--svg", svg.to_str().expect("text"), "--xpl", graphs.to_str().expect("text")];
+    let output = run(&[&["--layers", "outage.pcapng"], &asked[..]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    insta::assert_snapshot!("trace_layers", text(&output.stdout));
+    let svg = std::fs::read_to_string(svg).expect("a figure");
+    let xpl = std::fs::read_to_string(graphs.join("layers.xpl")).expect("graphs");
+    for label in ["TcpSnd_Data", "TcpSnd_Ack", "TcpRcv_Data", "TcpRcv_Ack"] {
+        assert!(svg.contains(label) && xpl.contains(label), "{label}");
+    }
+
+    let output =
+        run(&["--layers", "--json", "--clocks", "estimate", "--from", "3s", "--to", "4s", "outage.pcapng"]);
+    let row: serde_json::Value = serde_json::from_slice(&output.stdout).expect("an object");
+    assert_eq!(row["link"]["flagged"], "idle, timeout");
+    assert!(row["clocks"]["drift"].as_f64().is_some_and(|drift| drift.abs() < 1e-3), "{}", row["clocks"]);
+    assert_eq!(row["view"]["graphs"][2]["offset"], 10_000.0);
+    assert!(row["view"]["regressions"][0]["from_ns"].as_i64().is_some_and(|from| from >= 3_000_000_000));
+
+    std::fs::create_dir(path("captures")).expect("a folder");
+    std::fs::create_dir(path("events")).expect("a folder");
+    for (from, to) in [
+        ("outage.pcapng", "captures/a.pcapng"),
+        ("outage.parquet", "events/a.parquet"),
+        ("errors.pcapng", "captures/b.pcapng"),
+    ] {
+        std::fs::copy(capture(from), path(to)).expect("a copy");
+    }
+    let output = run(&["--layers", folder.path().to_str().expect("text")]);
+    insta::assert_snapshot!("trace_layers_runs", text(&output.stdout));
+}
+
+/// LL-07: an RLP trace as text is what is below TCP, from the SYN on.
+#[test]
+fn an_rlp_trace_is_the_layer_below() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rlp = folder.path().join("call.rlp");
+    let frame = |place: u64| format!("{} S DATA {} 0 24\n", 1_000_000 + 20_000 * place, place % 62);
+    std::fs::write(&rlp, (0..100).map(frame).collect::<String>()).expect("a trace");
+    let output = run(&["--layers", "--json", "--rlp", rlp.to_str().expect("text"), "outage.pcapng"]);
+    let row: serde_json::Value = serde_json::from_slice(&output.stdout).expect("an object");
+    let rate = &row["view"]["regressions"][1];
+    assert_eq!(rate["label"], "RlpSnd_Data");
+    assert!(rate["slope"].as_f64().is_some_and(|slope| (slope - 1200.0).abs() < 1e-6), "{rate}");
+    assert_eq!((&rate["from_ns"], &rate["to_ns"]), (&0.into(), &1_980_000_000.into()));
+    assert_eq!(row["link"]["octets"], 2400);
+}
+
+#[test]
+fn what_layers_cannot_be_laid_beside_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let empty = folder.path().to_str().expect("text");
+    let cases = [
+        (&["--rlp", "x", "outage.pcapng"][..], "--layers"),
+        (&["--layers", "--spurious", "outage.pcapng"], "cannot be used with"),
+        (&["--layers", "--connection", "9", "outage.pcapng"], "no connection 9: there are 1"),
+        (&["--layers", "refused.pcap"], "refused.pcap: no TCP connection with data"),
+        (&["--layers", "--rlp", "outage.pcapng", "outage.pcapng"], "outage.pcapng"),
+        (&["--layers", "--from", "soon", "outage.pcapng"], "--from"),
+        (&["--layers", empty], "no captures in"),
+    ];
+    for (arguments, expected) in cases {
+        let output = run(arguments);
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.contains(expected), "{arguments:?}: {said}");
+    }
+}

@@ -1,6 +1,34 @@
 //! The multi-layer view: the sender and the receiver of TCP, and of the link layer below it, on one time axis (Ludwig's MultiTracer,
-//! 3.2.1 and 3.2.4; LL-17 to LL-21).
+//! 3.2.1 and 3.2.4; LL-15 to LL-21).
 //!
-//! [`graph`] is what a view is made of, whoever draws it.
+//! | file | what is there |
+//! |---|---|
+//! | [`graph`] | what a view is made of, whoever draws it |
+//! | [`view`](mod@view) | a view of one direction of a connection |
+//! | [`monitor`] | records of a link layer's ends, wherever they come from |
+//! | [`sender`] | the recorded states of a sender: windows and times |
+//! | [`link`] | the link layer's frames in the space of a view |
+//! | [`time`] | time zero, and how one clock's times come onto another's axis |
+//! | [`clocks`] | offset and drift of two clocks |
+//! | [`regression`] | slopes that say a rate |
+//! | [`limiter`] | what a link without a link layer sent, by the event log |
+//! | [`idle`] | when the link's sender sent nothing, and whether it could have |
+//! | [`cause`] | what TCP waited for meanwhile |
+//! | [`utilization`] | what share of the time useful data was on the link |
+//! | [`xpl`] | a view as a file for xplot |
 
+pub mod cause;
+pub mod clocks;
 pub mod graph;
+pub mod idle;
+pub mod limiter;
+pub mod link;
+pub mod monitor;
+pub mod regression;
+pub mod sender;
+pub mod time;
+pub mod utilization;
+pub mod view;
+pub mod xpl;
+
+pub use view::{Sources, Tracing, view};

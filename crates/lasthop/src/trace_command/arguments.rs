@@ -1,6 +1,7 @@
 //! The command line of `lasthop trace`.
 
 use clap::{Args, ValueEnum};
+use link::units::Span;
 use std::path::PathBuf;
 
 /// `lasthop trace`.
@@ -24,6 +25,9 @@ Examples:
   lasthop trace --spurious sender.pcap receiver.pcap
   lasthop trace --spurious --truth x.parquet x.pcapng
   lasthop trace --spurious --csv --interface 1 x.pcapng > retransmissions.csv
+  lasthop trace --layers --svg x.svg x.pcapng
+  lasthop trace --layers --rlp call.rlp --clocks estimate --from 10s --to 60s sender.pcap receiver.pcap
+  lasthop trace --layers runs/NAME/TIME-SEED
   lasthop trace --rlpdump x-link-layer.parquet > call.rlp
   lasthop trace --rlpdump --end network x-link-layer.parquet | lasthop retrace blocks -
   ssh host tcpdump -U -w - tcp | lasthop trace -")]
@@ -45,14 +49,39 @@ pub struct TraceArguments {
     pub receiver: bool,
     /// Retransmissions that were not necessary: each one with its cause, whether the receiver had it already, and how that is known.
     /// Two interfaces of a capture, or two captures, show both ends of a connection, whatever their clocks
-    #[arg(long, group = "rows", conflicts_with_all = ["senders", "long", "parquet", "xpl"])]
+    #[arg(long, groups = ["rows", "sides"], conflicts_with_all = ["senders", "long", "parquet", "xpl"])]
     pub spurious: bool,
-    /// With --spurious: the event log of the emulated link, to compare every evidence with what became of each packet
-    #[arg(long, value_name = "EVENTS", requires = "spurious")]
+    /// TCP's ends and those of the link layer below on one time axis (MultiTracer): rates, what share of the time useful data was on the link,
+    /// and what TCP waited for in the rest. Files are captures of one connection's ends; or directories of runs, for a line each. States,
+    /// records and event log are found beside a capture of ours
+    #[arg(long, group = "sides", conflicts_with_all = ["rows", "rlpdump", "senders", "long", "parquet"])]
+    pub layers: bool,
+    /// With --spurious or --layers: the event log of the emulated link, to compare every evidence with what became of each packet, or to see
+    /// when the link was idle
+    #[arg(long, value_name = "EVENTS", requires = "sides")]
     pub truth: Option<PathBuf>,
-    /// With --spurious: the states of the senders (events/*-senders.parquet of a campaign), for causes and windows
-    #[arg(long, value_name = "SENDERS", requires = "spurious")]
+    /// With --spurious or --layers: the states of the senders (events/*-senders.parquet of a campaign), for causes and windows
+    #[arg(long, value_name = "SENDERS", requires = "sides")]
     pub states: Option<PathBuf>,
+    /// With --layers: an RLP trace as text, of one end; may be given for each. Its first frame is taken for the connection's SYN unless its
+    /// header says when it began
+    #[arg(long, value_name = "RLP", requires = "layers")]
+    pub rlp: Vec<PathBuf>,
+    /// With --layers: the records of a link layer (events/*-link-layer.parquet of a campaign)
+    #[arg(long, value_name = "RECORDS", requires = "layers", conflicts_with = "rlp")]
+    pub link_layer: Option<PathBuf>,
+    /// With --layers: how the receiver's times are laid beside the sender's
+    #[arg(long, value_enum, default_value_t, requires = "layers")]
+    pub clocks: Clocks,
+    /// With --layers: slopes and figure from this time on, such as 10s
+    #[arg(long, value_name = "TIME", requires = "layers")]
+    pub from: Option<Span>,
+    /// With --layers: slopes and figure until this time
+    #[arg(long, value_name = "TIME", requires = "layers")]
+    pub to: Option<Span>,
+    /// With --layers: draw it as SVG
+    #[arg(long, value_name = "FILE", requires = "layers")]
+    pub svg: Option<PathBuf>,
     /// The file is what link layers noted (events/*-link-layer.parquet of a campaign, NAME-link-layer.parquet beside the events of
     /// `lasthop link`): print one end of an RLP link as an RLP trace
     #[arg(long, conflicts_with_all = ["rows", "senders", "long", "json", "parquet", "xpl", "connection", "interface"])]
@@ -75,7 +104,7 @@ pub struct TraceArguments {
     /// Write a row for each direction of each connection as Parquet, and print nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["long", "json"])]
     pub parquet: Option<PathBuf>,
-    /// Write time-sequence graphs for xplot (a2b_tsg.xpl, b2a_tsg.xpl, ...) into a folder
+    /// Write time-sequence graphs for xplot (a2b_tsg.xpl, b2a_tsg.xpl, ...; with --layers layers.xpl) into a folder
     #[arg(long, value_name = "DIR")]
     pub xpl: Option<PathBuf>,
     /// Only the connection with this number, counted from 1
@@ -87,6 +116,18 @@ pub struct TraceArguments {
     /// Tell of silences of a connection that last longer, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = seconds)]
     pub silence: f64,
+}
+
+/// What the receiver's clock is taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Clocks {
+    /// Any: each end's time zero is the SYN there
+    #[default]
+    Syn,
+    /// The sender's
+    Common,
+    /// Another one, whose offset and drift are estimated
+    Estimate,
 }
 
 /// An end of a link.

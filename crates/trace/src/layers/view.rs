@@ -1,0 +1,224 @@
+//! A view of one direction of a connection: every layer's graphs with their offsets, regressions, and what the link was used for.
+//!
+//! A segment lies at the number behind its last byte, so that the vertical distance between data and acknowledgments is what is outstanding,
+//! which L calls the load; acknowledgments lie at their number.
+
+use super::cause::Transport;
+use super::clocks::{self, Estimate};
+use super::graph::{Graph, Layer, Point, Shape, View};
+use super::limiter::Limiter;
+use super::monitor::End;
+use super::sender::{self, State, Timing, Timings};
+use super::time::{Alignment, Axis};
+use super::utilization::{self, Below, Use};
+use super::{link, regression};
+use crate::spurious::flow::{Acknowledgment, Flow};
+use crate::spurious::pair::{Sides, offset};
+use crate::spurious::{Examined, Verdict, arrivals, examine, states};
+use std::collections::VecDeque;
+
+/// Bytes from layer to layer (Ludwig 3.2.4; LL-17).
+pub const OFFSET: f64 = 10_000.0;
+
+/// Of which graphs the slopes say something, and what (Ludwig 3.2.4).
+pub const RATES: [(&str, &str); 3] = [
+    ("TcpSnd_Ack", "available bandwidth"),
+    ("RlpSnd_Data", "rate of the link layer"),
+    ("TcpRcv_Data", "TCP throughput"),
+];
+
+/// What is known of one direction of a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Sources<'a> {
+    /// Its captures.
+    pub sides: Sides<'a>,
+    /// Monitors of the link layer's ends, if there are any.
+    pub ends: &'a [End],
+    /// Limiters of the run's links; they stand in for a monitor.
+    pub limiters: &'a [Limiter],
+    /// The sender's states, in the order of time; empty if they were not recorded.
+    pub states: &'a [State],
+    /// The greatest window that the receiver advertised, in bytes.
+    pub receiver_window: Option<u64>,
+    /// How the receiver's times come onto the sender's axis.
+    pub alignment: Alignment,
+    /// What regressions are about, in nanoseconds since time zero; all of it if there is none.
+    pub span: Option<(i64, i64)>,
+}
+
+/// A direction of a connection at every layer.
+#[derive(Debug, Clone)]
+pub struct Tracing {
+    /// The graphs.
+    pub view: View,
+    /// Round-trip times and timeouts.
+    pub timings: Timings,
+    /// What was sent again, and whether that was necessary.
+    pub examined: Examined,
+    /// What the link did, if a monitor was there.
+    pub used: Option<Use>,
+    /// What is below the sender: which end of a link layer, or which limiter.
+    pub below: Option<String>,
+    /// The receiver's clock beside the sender's, if it was asked for and can be told.
+    pub clocks: Option<Estimate>,
+    /// From the first packet at the sender to the first one at the receiver by their clocks, in nanoseconds; the one-way delay of the SYN
+    /// where the clocks agree.
+    pub syn_delay_ns: Option<i64>,
+}
+
+/// Lays the layers beside each other.
+#[must_use]
+pub fn view(sources: &Sources<'_>) -> Tracing {
+    let (place, flow) = sources.sides.sender;
+    let receiver = sources.sides.receiver.map(|(_, receiver)| receiver);
+    let last_ack = flow.acknowledgments.last().map(|ack| ack.time);
+    let last = flow.transmissions.last().map(|sent| sent.time).max(last_ack).unwrap_or(flow.began);
+    let axis = Axis::from_zero(flow.began);
+    let mut notes = Vec::new();
+    let (receiver_axis, clocks) = receiver_axis(sources.alignment, flow, receiver, &mut notes);
+    let states: Vec<_> = sources.states.iter().map(states::State::from).collect();
+    let examined = examine(&sources.sides, (!states.is_empty()).then_some(&states));
+    let end = End::busiest(sources.ends, flow.began, last);
+    let limiter = Limiter::below(sources.limiters, flow.ends)
+        .map(|limiter| (limiter.title.clone(), Below::Limiter(limiter)));
+    let below = end.map(|end| (end.title.clone(), Below::End(end))).or(limiter);
+    let timed = |below: &Below<'_>| !matches!(below, Below::End(end) if end.period_ns == 0);
+    let used = below.as_ref().map(|(_, below)| *below).filter(timed).map(|below| {
+        let transport = Transport {
+            flow,
+            retransmissions: &examined.retransmissions,
+            receiver_window: sources.receiver_window,
+            states: sources.states,
+        };
+        utilization::of(below, &transport, flow.began, last, spurious(&examined, flow, receiver))
+    });
+
+    let above = if end.is_some() { OFFSET } else { 0.0 };
+    let mut graphs = end.map(|end| link::graphs(end, &axis, 0.0)).unwrap_or_default();
+    graphs.extend(ends_graphs(["TcpSnd_Data", "TcpSnd_Ack"], Layer::TcpSender, flow, 0, &axis, above));
+    if let Some(receiver) = receiver {
+        let labels = ["TcpRcv_Data", "TcpRcv_Ack"];
+        let shift = -offset(flow, receiver);
+        let (layer, above) = (Layer::TcpReceiver, above + OFFSET);
+        graphs.extend(ends_graphs(labels, layer, receiver, shift, &receiver_axis, above));
+    } else {
+        notes.push("no capture at the receiver: nothing of what arrived".to_owned());
+    }
+    let segment = flow.transmissions.iter().map(|sent| sent.end - sent.first).max().unwrap_or(0);
+    graphs.extend(sender::windows(sources.states, &axis, segment));
+    if end.is_some() && used.is_none() {
+        notes.push("frames of the link layer take different times: nothing of idle ones".to_owned());
+    }
+    if below.is_none() {
+        notes.push("no records of a link layer and no event log: nothing of what was below IP".to_owned());
+    }
+    let (from, to) = sources.span.unwrap_or((0, i64::MAX));
+    let rated = RATES.iter().filter_map(|(label, _)| graphs.iter().find(|graph| graph.label == *label));
+    let regressions = rated.filter_map(|graph| regression::through(graph, from, to)).collect();
+    let mut timings = sender::timings(sources.states, &axis);
+    timings.rtt = round_trips(flow, &axis);
+    Tracing {
+        view: View {
+            title: format!(
+                "{} to {}, connection {}: {}",
+                flow.ends.from, flow.ends.to, flow.connection, place.title
+            ),
+            graphs,
+            regressions,
+            notes,
+        },
+        timings,
+        used,
+        below: below.map(|(title, _)| title),
+        clocks,
+        syn_delay_ns: receiver.map(|receiver| receiver.began.wrapping_sub(flow.began).cast_signed()),
+        examined,
+    }
+}
+
+/// The receiver's axis, and its clock if that was compared.
+fn receiver_axis(
+    alignment: Alignment,
+    flow: &Flow,
+    receiver: Option<&Flow>,
+    notes: &mut Vec<String>,
+) -> (Axis, Option<Estimate>) {
+    let Some(receiver) = receiver else { return (Axis::from_zero(flow.began), None) };
+    match alignment {
+        Alignment::Syn => (Axis::from_zero(receiver.began), None),
+        Alignment::Common => (Axis::from_zero(flow.began), None),
+        Alignment::Estimated => {
+            let (data, answers) = clocks::passages(flow, receiver);
+            let Some(found) = clocks::estimate(&data, &answers) else {
+                notes.push("the clocks cannot be compared: each end's zero is the SYN there".to_owned());
+                return (Axis::from_zero(receiver.began), None);
+            };
+            let rate = 1.0 / (1.0 + found.drift);
+            (Axis { zero: receiver.began, shift_ns: -found.offset_ns * rate, rate }, Some(found))
+        }
+    }
+}
+
+/// Data and acknowledgments at one end; `shift` is added to its numbers.
+fn ends_graphs(
+    labels: [&str; 2],
+    layer: Layer,
+    flow: &Flow,
+    shift: i64,
+    axis: &Axis,
+    offset: f64,
+) -> [Graph; 2] {
+    let place = |number: u64| number.saturating_add_signed(shift) as f64;
+    let data =
+        flow.transmissions.iter().map(|sent| Point { time_ns: axis.at(sent.time), bytes: place(sent.end) });
+    let ack = |ack: &Acknowledgment| Point { time_ns: axis.at(ack.time), bytes: place(ack.number) };
+    let graph = |label: &str, shape, points| Graph { label: label.to_owned(), layer, shape, offset, points };
+    [
+        graph(labels[0], Shape::Dots, data.collect()),
+        graph(labels[1], Shape::Crosses, flow.acknowledgments.iter().map(ack).collect()),
+    ]
+}
+
+/// Spurious packets that were on the link, and their bytes at IP: without those that a capture at the receiver shows not to have arrived.
+fn spurious(examined: &Examined, flow: &Flow, receiver: Option<&Flow>) -> (u64, u64) {
+    let is_spurious = |verdict| verdict == Verdict::Spurious;
+    let Some(receiver) = receiver else { return examined.count(|again| is_spurious(again.verdict)) };
+    if examined.retransmissions.is_empty() {
+        return (0, 0);
+    }
+    let deliveries = arrivals::deliveries(flow, receiver, offset(flow, receiver));
+    let is_lost = |at: usize| deliveries[at].sure && deliveries[at].there.is_empty();
+    examined.count(|again| is_spurious(again.verdict) && !is_lost(again.at))
+}
+
+/// Round-trip times of segments that were sent once and are the last one that an acknowledgment covers (Karn).
+fn round_trips(flow: &Flow, axis: &Axis) -> Vec<Timing> {
+    let mut trips = Vec::new();
+    // End, time, and whether it was sent once.
+    let mut outstanding: VecDeque<(u64, u64, bool)> = VecDeque::new();
+    let mut sent = flow.transmissions.iter().peekable();
+    for ack in &flow.acknowledgments {
+        while let Some(segment) = sent.next_if(|segment| segment.order < ack.order) {
+            let is_new = outstanding.back().is_none_or(|last| segment.first >= last.0);
+            if is_new && segment.again.is_none() {
+                outstanding.push_back((segment.end, segment.time, true));
+            } else {
+                let touched = outstanding.iter_mut().filter(|entry| entry.0 > segment.first);
+                touched.for_each(|entry| entry.2 = false);
+            }
+        }
+        let mut covered = None;
+        while outstanding.front().is_some_and(|entry| entry.0 <= ack.number) {
+            covered = outstanding.pop_front();
+        }
+        if let Some((end, time, true)) = covered
+            && end == ack.number
+        {
+            trips.push(Timing { time_ns: axis.at(ack.time), us: ack.time.saturating_sub(time) / 1000 });
+        }
+    }
+    trips
+}
+
+#[cfg(test)]
+mod tests;
