@@ -292,15 +292,17 @@ fn parquet_and_graphs_are_written() {
 fn layers_of_a_link_are_laid_beside_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
-    let (svg, graphs) = (path("x.svg"), path("graphs"));
-    let asked = ["--svg", svg.to_str().expect("text"), "--xpl", graphs.to_str().expect("text")];
-    let output = run(&[&["--layers", "outage.pcapng"], &asked[..]].concat());
+    let (svg, page, graphs) = (path("x.svg"), path("x.html"), path("graphs"));
+    let asked = [("--svg", &svg), ("--html", &page), ("--xpl", &graphs)];
+    let asked = asked.iter().flat_map(|(option, file)| [*option, file.to_str().expect("text")]);
+    let output = run(&["--layers", "outage.pcapng"].into_iter().chain(asked).collect::<Vec<_>>());
     assert!(output.status.success(), "{}", text(&output.stderr));
     insta::assert_snapshot!("trace_layers", text(&output.stdout));
     let svg = std::fs::read_to_string(svg).expect("a figure");
     let xpl = std::fs::read_to_string(graphs.join("layers.xpl")).expect("graphs");
+    let page = std::fs::read_to_string(page).expect("a page");
     for label in ["TcpSnd_Data", "TcpSnd_Ack", "TcpRcv_Data", "TcpRcv_Ack"] {
-        assert!(svg.contains(label) && xpl.contains(label), "{label}");
+        assert!([&svg, &xpl, &page].iter().all(|file| file.contains(label)), "{label}");
     }
 
     let output =

@@ -25,7 +25,7 @@ Examples:
   lasthop trace --spurious sender.pcap receiver.pcap
   lasthop trace --spurious --truth x.parquet x.pcapng
   lasthop trace --spurious --csv --interface 1 x.pcapng > retransmissions.csv
-  lasthop trace --layers --svg x.svg x.pcapng
+  lasthop trace --layers --html x.html x.pcapng
   lasthop trace --layers --rlp call.rlp --clocks estimate --from 10s --to 60s sender.pcap receiver.pcap
   lasthop trace --layers runs/NAME/TIME-SEED
   lasthop trace --rlpdump x-link-layer.parquet > call.rlp
@@ -82,6 +82,9 @@ pub struct TraceArguments {
     /// With --layers: draw it as SVG
     #[arg(long, value_name = "FILE", requires = "layers")]
     pub svg: Option<PathBuf>,
+    /// With --layers: write a page that shows it in a browser, to zoom down to single packets
+    #[arg(long, value_name = "FILE", requires = "layers")]
+    pub html: Option<PathBuf>,
     /// The file is what link layers noted (events/*-link-layer.parquet of a campaign, NAME-link-layer.parquet beside the events of
     /// `lasthop link`): print one end of an RLP link as an RLP trace
     #[arg(long, conflicts_with_all = ["rows", "senders", "long", "json", "parquet", "xpl", "connection", "interface"])]

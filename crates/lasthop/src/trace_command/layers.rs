@@ -29,6 +29,9 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
     if let Some(path) = &arguments.svg {
         drawing::write(path, &tracing, span(arguments))?;
     }
+    if let Some(path) = &arguments.html {
+        report::layers::write(path, &tracing.view)?;
+    }
     if let Some(folder) = &arguments.xpl {
         fs::create_dir_all(folder).map_err(|error| format!("make {}: {error}", folder.display()))?;
         xpl::write(&folder.join("layers.xpl"), &tracing.view)?;
