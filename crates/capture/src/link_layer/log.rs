@@ -2,8 +2,8 @@
 
 use super::{Row, SCHEMA};
 use crate::event::Header;
-use crate::input::{End, Input, Tail};
-use crate::log::framing::{self, Frames};
+use crate::input::Tail;
+use crate::log::framing::{self, Decoded, Frames, Records};
 use crate::log::{LogError, kind};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -40,32 +40,22 @@ impl<W: Write> Writer<W> {
 
 /// Iterates over the rows. It ends at the last complete one; [`Reader::tail`] then says what is behind that.
 pub struct Reader<R> {
-    input: Input<R>,
+    records: Records<R>,
     header: Header,
-    tail: Option<Tail>,
 }
 
 impl Reader<BufReader<File>> {
     /// Opens the log at `path`.
     pub fn open(path: &Path) -> Result<Self, LogError> {
-        let file = File::open(path).map_err(|source| LogError::Open { path: path.to_owned(), source })?;
-        Self::new(BufReader::with_capacity(1 << 18, file))
+        Self::new(framing::open(path)?)
     }
 }
 
 impl<R: Read> Reader<R> {
     /// Reads the header of the log in `source`, which should be buffered.
     pub fn new(source: R) -> Result<Self, LogError> {
-        let mut input = Input::new(source);
-        framing::magic(&mut input)?;
-        let header = match framing::frame(&mut input) {
-            Ok((kind::LINK_LAYER, body)) => framing::header(body, SCHEMA, LogError::LinkLayerSchema)?,
-            Ok((kind::HEADER, _)) => return Err(LogError::OfFates),
-            Ok((kind::SENDERS, _)) => return Err(LogError::OfSenders),
-            Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
-            Err(End::Failed(error)) => return Err(LogError::Read(error)),
-        };
-        Ok(Self { input, header, tail: None })
+        let (header, records) = Records::begin(source, kind::LINK_LAYER, SCHEMA, LogError::LinkLayerSchema)?;
+        Ok(Self { records, header })
     }
 
     /// The header.
@@ -77,7 +67,7 @@ impl<R: Read> Reader<R> {
     /// What the log ends with; `None` as long as the end was not reached.
     #[must_use]
     pub fn tail(&self) -> Option<Tail> {
-        self.tail
+        self.records.tail()
     }
 }
 
@@ -85,21 +75,9 @@ impl<R: Read> Iterator for Reader<R> {
     type Item = io::Result<Row>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.tail.is_none() {
-            match framing::frame(&mut self.input) {
-                Ok((kind::LINK_LAYER_ROW, body)) => match postcard::take_from_bytes(body) {
-                    Ok((row, _)) => return Some(Ok(row)),
-                    Err(_) => self.tail = Some(self.input.damaged()),
-                },
-                // Of a later program.
-                Ok(_) => {}
-                Err(End::Tail(tail)) => self.tail = Some(tail),
-                Err(End::Failed(error)) => {
-                    self.tail = Some(self.input.damaged());
-                    return Some(Err(error));
-                }
-            }
-        }
-        None
+        self.records.next(|kind, body| match kind {
+            kind::LINK_LAYER_ROW => postcard::take_from_bytes(body).ok().map(|(row, _)| row).into(),
+            _ => Decoded::Unknown,
+        })
     }
 }

@@ -1,10 +1,12 @@
 //! The framing of logs: records of a kind behind each other, each with its length and a check sum. See the [module](super).
 
-use super::{FRAME, LONGEST, LogError, MAGIC};
-use crate::input::{End, Input};
+use super::{FRAME, LONGEST, LogError, MAGIC, kind};
+use crate::input::{End, Input, Tail};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::path::Path;
 
 /// Appends records to `W`.
 pub(crate) struct Frames<W> {
@@ -67,8 +69,86 @@ impl<W: Write> Frames<W> {
     }
 }
 
+/// The log at `path`, buffered.
+pub(crate) fn open(path: &Path) -> Result<BufReader<File>, LogError> {
+    let file = File::open(path).map_err(|source| LogError::Open { path: path.to_owned(), source })?;
+    Ok(BufReader::with_capacity(1 << 18, file))
+}
+
+/// The records of a log behind its header, up to the last complete one.
+pub(crate) struct Records<R> {
+    input: Input<R>,
+    tail: Option<Tail>,
+    passed_over: u64,
+}
+
+/// What a record is to a reader.
+pub(crate) enum Decoded<T> {
+    /// This.
+    Record(T),
+    /// Of a kind that it does not know: of a later program.
+    Unknown,
+    /// Of a kind that it knows, and not to be read.
+    Wrong,
+}
+
+impl<T> From<Option<T>> for Decoded<T> {
+    fn from(record: Option<T>) -> Self {
+        record.map_or(Self::Wrong, Self::Record)
+    }
+}
+
+impl<R: Read> Records<R> {
+    /// Reads the header of a log whose first record is of the kind `wanted`, with a schema up to `newest`; `later` is the error for one of a later schema.
+    pub(crate) fn begin<H: DeserializeOwned>(
+        source: R,
+        wanted: u8,
+        newest: u16,
+        later: impl FnOnce(u16) -> LogError,
+    ) -> Result<(H, Self), LogError> {
+        let mut input = Input::new(source);
+        magic(&mut input)?;
+        let header = match frame(&mut input) {
+            Ok((kind, body)) if kind == wanted => header(body, newest, later)?,
+            Ok((kind::HEADER, _)) => return Err(LogError::OfFates),
+            Ok((kind::SENDERS, _)) => return Err(LogError::OfSenders),
+            Ok((kind::LINK_LAYER, _)) => return Err(LogError::OfLinkLayer),
+            Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
+            Err(End::Failed(error)) => return Err(LogError::Read(error)),
+        };
+        Ok((header, Self { input, tail: None, passed_over: 0 }))
+    }
+
+    /// What the log ends with; `None` as long as the end was not reached.
+    pub(crate) const fn tail(&self) -> Option<Tail> {
+        self.tail
+    }
+
+    /// Records of kinds that were not known.
+    pub(crate) const fn passed_over(&self) -> u64 {
+        self.passed_over
+    }
+
+    /// The next record that `decode` knows.
+    pub(crate) fn next<T>(&mut self, decode: impl Fn(u8, &[u8]) -> Decoded<T>) -> Option<io::Result<T>> {
+        while self.tail.is_none() {
+            match frame(&mut self.input).map(|(kind, body)| decode(kind, body)) {
+                Ok(Decoded::Record(record)) => return Some(Ok(record)),
+                Ok(Decoded::Unknown) => self.passed_over += 1,
+                Ok(Decoded::Wrong) => self.tail = Some(self.input.damaged()),
+                Err(End::Tail(tail)) => self.tail = Some(tail),
+                Err(End::Failed(error)) => {
+                    self.tail = Some(self.input.damaged());
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+}
+
 /// Reads the next record: its kind and its body.
-pub(crate) fn frame<R: Read>(input: &mut Input<R>) -> Result<(u8, &[u8]), End> {
+fn frame<R: Read>(input: &mut Input<R>) -> Result<(u8, &[u8]), End> {
     let frame = input.begin(FRAME)?;
     let word = |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
     let (length, crc) = (word(0) as usize, word(4));
@@ -85,7 +165,7 @@ pub(crate) fn frame<R: Read>(input: &mut Input<R>) -> Result<(u8, &[u8]), End> {
 }
 
 /// Reads the beginning of a log.
-pub(crate) fn magic<R: Read>(input: &mut Input<R>) -> Result<(), LogError> {
+fn magic<R: Read>(input: &mut Input<R>) -> Result<(), LogError> {
     let (name, framing) = MAGIC.split_at(MAGIC.len() - 1);
     let begun = input.begin(MAGIC.len()).map(|_| ());
     match (begun, input.record()) {
@@ -99,7 +179,7 @@ pub(crate) fn magic<R: Read>(input: &mut Input<R>) -> Result<(), LogError> {
 }
 
 /// The header of a log in JSON, of schema `newest` or an earlier one; `later` is the error for one of a later schema.
-pub(crate) fn header<H: DeserializeOwned>(
+fn header<H: DeserializeOwned>(
     body: &[u8],
     newest: u16,
     later: impl FnOnce(u16) -> LogError,

@@ -1,10 +1,10 @@
 //! The log's reader.
 
-use super::framing::{self, frame};
+use super::framing::{self, Decoded, Records};
 use super::kind;
 use super::row::Row;
 use crate::event::{Header, LinkInfo, Note, Record, SCHEMA};
-use crate::input::{End, Input, Tail};
+use crate::input::Tail;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -12,10 +12,8 @@ use std::path::{Path, PathBuf};
 /// Iterates over the records behind the header. It ends at the last complete record; [`Reader::tail`] then says what is
 /// behind that.
 pub struct Reader<R> {
-    input: Input<R>,
+    records: Records<R>,
     header: Header,
-    passed_over: u64,
-    tail: Option<Tail>,
 }
 
 /// A log that cannot be read at all.
@@ -66,24 +64,15 @@ pub enum LogError {
 impl Reader<BufReader<File>> {
     /// Opens the log at `path`.
     pub fn open(path: &Path) -> Result<Self, LogError> {
-        let file = File::open(path).map_err(|source| LogError::Open { path: path.to_owned(), source })?;
-        Self::new(BufReader::with_capacity(1 << 18, file))
+        Self::new(framing::open(path)?)
     }
 }
 
 impl<R: Read> Reader<R> {
     /// Reads the header of the log in `source`, which should be buffered.
     pub fn new(source: R) -> Result<Self, LogError> {
-        let mut input = Input::new(source);
-        framing::magic(&mut input)?;
-        let header = match frame(&mut input) {
-            Ok((kind::HEADER, body)) => framing::header(body, SCHEMA, LogError::Schema)?,
-            Ok((kind::SENDERS, _)) => return Err(LogError::OfSenders),
-            Ok((kind::LINK_LAYER, _)) => return Err(LogError::OfLinkLayer),
-            Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
-            Err(End::Failed(error)) => return Err(LogError::Read(error)),
-        };
-        Ok(Self { input, header, passed_over: 0, tail: None })
+        let (header, records) = Records::begin(source, kind::HEADER, SCHEMA, LogError::Schema)?;
+        Ok(Self { records, header })
     }
 
     /// The header, with the links as they are described up to the record read last.
@@ -95,13 +84,13 @@ impl<R: Read> Reader<R> {
     /// What the log ends with; `None` as long as the end was not reached.
     #[must_use]
     pub fn tail(&self) -> Option<Tail> {
-        self.tail
+        self.records.tail()
     }
 
     /// Records of kinds that this version does not know.
     #[must_use]
     pub fn passed_over(&self) -> u64 {
-        self.passed_over
+        self.records.passed_over()
     }
 }
 
@@ -109,34 +98,15 @@ impl<R: Read> Iterator for Reader<R> {
     type Item = io::Result<Record>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.tail.is_none() {
-            match frame(&mut self.input).map(|(kind, body)| decode(kind, body)) {
-                Ok(Decoded::Record(record)) => {
-                    if let Record::Link(link) = &record {
-                        self.header.describe(link.clone());
-                    }
-                    return Some(Ok(record));
-                }
-                Ok(Decoded::Unknown) => self.passed_over += 1,
-                Ok(Decoded::Wrong) => self.tail = Some(self.input.damaged()),
-                Err(End::Tail(tail)) => self.tail = Some(tail),
-                Err(End::Failed(error)) => {
-                    self.tail = Some(self.input.damaged());
-                    return Some(Err(error));
-                }
-            }
+        let record = self.records.next(decode);
+        if let Some(Ok(Record::Link(link))) = &record {
+            self.header.describe(link.clone());
         }
-        None
+        record
     }
 }
 
-enum Decoded {
-    Record(Record),
-    Unknown,
-    Wrong,
-}
-
-fn decode(kind: u8, body: &[u8]) -> Decoded {
+fn decode(kind: u8, body: &[u8]) -> Decoded<Record> {
     let record = match kind {
         kind::FATE => {
             postcard::take_from_bytes::<Row<'_>>(body).ok().map(|(row, _)| Record::Fate(row.fate()))
@@ -145,5 +115,5 @@ fn decode(kind: u8, body: &[u8]) -> Decoded {
         kind::LINK => serde_json::from_slice::<LinkInfo>(body).ok().map(Record::Link),
         _ => return Decoded::Unknown,
     };
-    record.map_or(Decoded::Wrong, Decoded::Record)
+    record.into()
 }

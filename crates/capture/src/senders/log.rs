@@ -3,8 +3,8 @@
 
 use super::{Header, SCHEMA, SenderState};
 use crate::event::Note;
-use crate::input::{End, Input, Tail};
-use crate::log::framing::{self, Frames};
+use crate::input::Tail;
+use crate::log::framing::{self, Decoded, Frames, Records};
 use crate::log::{LogError, kind};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -73,32 +73,22 @@ impl<W: Write> Writer<W> {
 /// Iterates over the records behind the header. It ends at the last complete record; [`Reader::tail`] then says what is
 /// behind that.
 pub struct Reader<R> {
-    input: Input<R>,
+    records: Records<R>,
     header: Header,
-    tail: Option<Tail>,
 }
 
 impl Reader<BufReader<File>> {
     /// Opens the log at `path`.
     pub fn open(path: &Path) -> Result<Self, LogError> {
-        let file = File::open(path).map_err(|source| LogError::Open { path: path.to_owned(), source })?;
-        Self::new(BufReader::with_capacity(1 << 18, file))
+        Self::new(framing::open(path)?)
     }
 }
 
 impl<R: Read> Reader<R> {
     /// Reads the header of the log in `source`, which should be buffered.
     pub fn new(source: R) -> Result<Self, LogError> {
-        let mut input = Input::new(source);
-        framing::magic(&mut input)?;
-        let header = match framing::frame(&mut input) {
-            Ok((kind::SENDERS, body)) => framing::header(body, SCHEMA, LogError::SendersSchema)?,
-            Ok((kind::HEADER, _)) => return Err(LogError::OfFates),
-            Ok((kind::LINK_LAYER, _)) => return Err(LogError::OfLinkLayer),
-            Ok(_) | Err(End::Tail(_)) => return Err(LogError::NoHeader),
-            Err(End::Failed(error)) => return Err(LogError::Read(error)),
-        };
-        Ok(Self { input, header, tail: None })
+        let (header, records) = Records::begin(source, kind::SENDERS, SCHEMA, LogError::SendersSchema)?;
+        Ok(Self { records, header })
     }
 
     /// The header.
@@ -110,7 +100,7 @@ impl<R: Read> Reader<R> {
     /// What the log ends with; `None` as long as the end was not reached.
     #[must_use]
     pub fn tail(&self) -> Option<Tail> {
-        self.tail
+        self.records.tail()
     }
 }
 
@@ -118,31 +108,15 @@ impl<R: Read> Iterator for Reader<R> {
     type Item = io::Result<Record>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.tail.is_none() {
-            let record = match framing::frame(&mut self.input) {
-                Ok((kind::SENDER, body)) => {
-                    postcard::take_from_bytes(body).ok().map(|(state, _)| Record::State(state))
-                }
-                Ok((kind::NOTE, body)) => serde_json::from_slice(body).ok().map(Record::Note),
-                Ok((kind::SENDERS_LOST, body)) => {
-                    serde_json::from_slice(body).ok().map(|Lost { states }| Record::Lost(states))
-                }
-                // Of a later program.
-                Ok(_) => continue,
-                Err(End::Tail(tail)) => {
-                    self.tail = Some(tail);
-                    return None;
-                }
-                Err(End::Failed(error)) => {
-                    self.tail = Some(self.input.damaged());
-                    return Some(Err(error));
-                }
-            };
-            match record {
-                Some(record) => return Some(Ok(record)),
-                None => self.tail = Some(self.input.damaged()),
+        self.records.next(|kind, body| match kind {
+            kind::SENDER => {
+                postcard::take_from_bytes(body).ok().map(|(state, _)| Record::State(state)).into()
             }
-        }
-        None
+            kind::NOTE => serde_json::from_slice(body).ok().map(Record::Note).into(),
+            kind::SENDERS_LOST => {
+                serde_json::from_slice(body).ok().map(|Lost { states }| Record::Lost(states)).into()
+            }
+            _ => Decoded::Unknown,
+        })
     }
 }

@@ -5,10 +5,10 @@
 //! acknowledgment let it go. Behind the last segment it is the connection's end.
 
 use super::idle::Gap;
-use super::sender::State;
 use crate::retransmission::Cause;
 use crate::spurious::examine::Retransmission;
 use crate::spurious::flow::Flow;
+use crate::spurious::states::State;
 use capture::senders::CongestionState;
 use serde::Serialize;
 

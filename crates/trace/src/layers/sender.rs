@@ -2,34 +2,8 @@
 
 use super::graph::{Graph, Layer, Point, Shape};
 use super::time::Axis;
-use crate::TraceError;
-use crate::loss_events::Ends;
-use crate::spurious::states;
-use capture::senders::{CongestionState, INFINITE_SSTHRESH, Reader, SenderState};
-use rustc_hash::FxHashMap;
+use crate::spurious::states::State;
 use serde::Serialize;
-use std::path::Path;
-
-/// The state of a sender when a segment reached it, before it took that in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct State {
-    /// When, in nanoseconds since 1970.
-    pub time: u64,
-    /// Congestion window in segments.
-    pub cwnd: u32,
-    /// Slow start threshold in segments; `None` before the first loss, or if it is not known.
-    pub ssthresh: Option<u32>,
-    /// Segments in the network as the sender estimates them.
-    pub in_flight: Option<u32>,
-    /// Congestion state.
-    pub state: Option<CongestionState>,
-    /// Smoothed round-trip time, in microseconds.
-    pub srtt_us: Option<u32>,
-    /// Variation of the round-trip time (RFC 6298: RTTVAR), in microseconds.
-    pub rttvar_us: Option<u32>,
-    /// Retransmission timeout, in microseconds.
-    pub rto_us: Option<u64>,
-}
 
 /// A time that the sender reckoned with, from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -51,41 +25,6 @@ pub struct Timings {
     pub rttvar: Vec<Timing>,
     /// Retransmission timeout.
     pub rto: Vec<Timing>,
-}
-
-/// Reads the states of all senders of a run, each in the order of time.
-///
-/// # Errors
-/// If the table cannot be read.
-pub fn read(path: &Path) -> Result<FxHashMap<Ends, Vec<State>>, TraceError> {
-    let failed = |source| TraceError::Senders { path: path.to_owned(), source };
-    let reader = Reader::open(path).map_err(failed)?;
-    let started = reader.header().started;
-    let mut all: FxHashMap<Ends, Vec<State>> = FxHashMap::default();
-    for state in reader {
-        let state: SenderState = state.map_err(failed)?;
-        all.entry(Ends { from: state.local, to: state.remote }).or_default().push(State {
-            time: started.at(state.at).as_nanos(),
-            cwnd: state.cwnd,
-            ssthresh: state.ssthresh.filter(|&segments| segments < INFINITE_SSTHRESH),
-            in_flight: state.in_flight(),
-            state: state.state,
-            srtt_us: state.srtt_us,
-            rttvar_us: state.rttvar_us,
-            rto_us: state.rto_us,
-        });
-    }
-    for rows in all.values_mut() {
-        rows.sort_by_key(|row| row.time);
-    }
-    Ok(all)
-}
-
-impl From<&State> for states::State {
-    fn from(state: &State) -> Self {
-        let State { time, cwnd, ssthresh, in_flight, state, .. } = *state;
-        Self { time, cwnd, ssthresh, in_flight, state }
-    }
 }
 
 /// `TcpSnd_cwnd` and `TcpSnd_ssthresh` in bytes of `segment` each, without those that are empty. They have no offset: their height is a
@@ -176,37 +115,5 @@ mod tests {
         assert_eq!(rto, [(0, 3), (20, 4), (30, 4)]);
         assert!(timings.srtt.is_empty() && timings.rttvar.is_empty());
         assert!(windows(&[], &axis, 460).is_empty());
-    }
-
-    /// A threshold that the kernel has not set yet is none.
-    #[test]
-    fn states_are_read_by_their_sender() {
-        use capture::senders::{Header, SCHEMA, Writer, log::Record};
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("x-senders.parquet");
-        let header = Header {
-            schema: SCHEMA,
-            lasthop: "test".to_owned(),
-            started: capture::WallTime::from_nanos(1000),
-            seed: 0,
-            source: "test".to_owned(),
-            nodes: vec!["server".to_owned()],
-        };
-        let [local, remote] = ["10.0.0.1:1", "10.0.0.2:2"].map(|end| end.parse().expect("an address"));
-        let file = std::fs::File::create(&path).expect("a file");
-        let mut writer = Writer::new(file, header).expect("a table");
-        for (at, ssthresh) in [(5, INFINITE_SSTHRESH), (9, 7)] {
-            let nothing = SenderState::nothing_known(local, remote);
-            let at = capture::Time::from_nanos(at);
-            let state = SenderState { at, cwnd: 3, ssthresh: Some(ssthresh), srtt_us: Some(8), ..nothing };
-            writer.add(Record::State(state)).expect("a row");
-        }
-        writer.finish(capture::Tail::Complete).expect("an end");
-        let all = read(&path).expect("a table");
-        let found: Vec<_> = all[&Ends { from: local, to: remote }]
-            .iter()
-            .map(|state| (state.time, state.cwnd, state.ssthresh, state.srtt_us))
-            .collect();
-        assert_eq!(found, [(1005, 3, None, Some(8)), (1009, 3, Some(7), Some(8))]);
     }
 }

@@ -8,13 +8,14 @@ use super::clocks::{self, Estimate};
 use super::graph::{Graph, Layer, Point, Shape, View};
 use super::limiter::Limiter;
 use super::monitor::End;
-use super::sender::{self, State, Timing, Timings};
+use super::sender::{self, Timing, Timings};
 use super::time::{Alignment, Axis};
 use super::utilization::{self, Below, Use};
 use super::{link, regression};
 use crate::spurious::flow::{Acknowledgment, Flow};
 use crate::spurious::pair::{Sides, offset};
-use crate::spurious::{Examined, Verdict, arrivals, examine, states};
+use crate::spurious::states::State;
+use crate::spurious::{Examined, Verdict, arrivals, examine};
 use std::collections::VecDeque;
 
 /// Bytes from layer to layer (Ludwig 3.2.4; LL-17).
@@ -76,8 +77,8 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
     let axis = Axis::from_zero(flow.began);
     let mut notes = Vec::new();
     let (receiver_axis, clocks) = receiver_axis(sources.alignment, flow, receiver, &mut notes);
-    let states: Vec<_> = sources.states.iter().map(states::State::from).collect();
-    let examined = examine(&sources.sides, (!states.is_empty()).then_some(&states));
+    let states = (!sources.states.is_empty()).then_some(sources.states);
+    let examined = examine(&sources.sides, states);
     let end = End::busiest(sources.ends, flow.began, last);
     let limiter = Limiter::below(sources.limiters, flow.ends)
         .map(|limiter| (limiter.title.clone(), Below::Limiter(limiter)));

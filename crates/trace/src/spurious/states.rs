@@ -3,7 +3,7 @@
 use crate::TraceError;
 use crate::loss_events::Ends;
 use crate::retransmission::Cause;
-use capture::senders::{CongestionState, Reader, SenderState};
+use capture::senders::{CongestionState, INFINITE_SSTHRESH, Reader, SenderState};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
@@ -20,6 +20,12 @@ pub struct State {
     pub in_flight: Option<u32>,
     /// Congestion state.
     pub state: Option<CongestionState>,
+    /// Smoothed round-trip time, in microseconds.
+    pub srtt_us: Option<u32>,
+    /// Variation of the round-trip time (RFC 6298: RTTVAR), in microseconds.
+    pub rttvar_us: Option<u32>,
+    /// Retransmission timeout, in microseconds.
+    pub rto_us: Option<u64>,
 }
 
 /// Reads the states of all senders of a run, each in the order of time.
@@ -37,9 +43,12 @@ pub fn read(path: &Path) -> Result<FxHashMap<Ends, Vec<State>>, TraceError> {
         all.entry(ends).or_default().push(State {
             time: started.at(state.at).as_nanos(),
             cwnd: state.cwnd,
-            ssthresh: state.ssthresh.filter(|&segments| segments < capture::senders::INFINITE_SSTHRESH),
+            ssthresh: state.ssthresh.filter(|&segments| segments < INFINITE_SSTHRESH),
             in_flight: state.in_flight(),
             state: state.state,
+            srtt_us: state.srtt_us,
+            rttvar_us: state.rttvar_us,
+            rto_us: state.rto_us,
         });
     }
     for rows in all.values_mut() {
@@ -71,7 +80,16 @@ mod tests {
 
     #[test]
     fn the_state_behind_a_retransmission_tells_its_cause() {
-        let row = |time, state| State { time, cwnd: 1, ssthresh: None, in_flight: None, state: Some(state) };
+        let row = |time, state| State {
+            time,
+            cwnd: 1,
+            ssthresh: None,
+            in_flight: None,
+            state: Some(state),
+            srtt_us: None,
+            rttvar_us: None,
+            rto_us: None,
+        };
         let rows = [
             row(10, CongestionState::Open),
             row(20, CongestionState::Loss),
@@ -84,5 +102,37 @@ mod tests {
         assert_eq!(told(25, Cause::Timeout), Cause::Fast);
         assert_eq!(told(35, Cause::Timeout), Cause::TailProbe);
         assert_eq!(told(45, Cause::Timeout), Cause::Timeout, "no row behind it: packets alone say");
+    }
+
+    /// A threshold that the kernel has not set yet is none.
+    #[test]
+    fn states_are_read_by_their_sender() {
+        use capture::senders::{Header, SCHEMA, Writer, log::Record};
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x-senders.parquet");
+        let header = Header {
+            schema: SCHEMA,
+            lasthop: "test".to_owned(),
+            started: capture::WallTime::from_nanos(1000),
+            seed: 0,
+            source: "test".to_owned(),
+            nodes: vec!["server".to_owned()],
+        };
+        let [local, remote] = ["10.0.0.1:1", "10.0.0.2:2"].map(|end| end.parse().expect("an address"));
+        let file = std::fs::File::create(&path).expect("a file");
+        let mut writer = Writer::new(file, header).expect("a table");
+        for (at, ssthresh) in [(5, INFINITE_SSTHRESH), (9, 7)] {
+            let nothing = SenderState::nothing_known(local, remote);
+            let at = capture::Time::from_nanos(at);
+            let state = SenderState { at, cwnd: 3, ssthresh: Some(ssthresh), srtt_us: Some(8), ..nothing };
+            writer.add(Record::State(state)).expect("a row");
+        }
+        writer.finish(capture::Tail::Complete).expect("an end");
+        let all = read(&path).expect("a table");
+        let found: Vec<_> = all[&Ends { from: local, to: remote }]
+            .iter()
+            .map(|state| (state.time, state.cwnd, state.ssthresh, state.srtt_us))
+            .collect();
+        assert_eq!(found, [(1005, 3, None, Some(8)), (1009, 3, Some(7), Some(8))]);
     }
 }

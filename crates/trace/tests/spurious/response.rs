@@ -58,6 +58,9 @@ fn the_window_in_an_episode_is_that_of_the_senders_states() {
         ssthresh,
         in_flight: Some(in_flight),
         state: Some(state),
+        srtt_us: None,
+        rttvar_us: None,
+        rto_us: None,
     };
     let rows = [
         row(40, 12, None, 4, Open),

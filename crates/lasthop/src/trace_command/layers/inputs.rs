@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use trace::Trace;
 use trace::layers::limiter::{self, Limiter};
 use trace::layers::monitor::End;
-use trace::layers::sender::{self, State};
 use trace::loss_events::Ends;
 use trace::spurious::collect::{Collector, Interface};
 use trace::spurious::pair::Sides;
+use trace::spurious::states::{self, State};
 
 /// All of it.
 pub struct Inputs {
@@ -61,7 +61,7 @@ impl Inputs {
             inputs.limiters = limiter::read(&path)?;
         }
         if let Some(path) = beside(&arguments.states, "-senders.parquet") {
-            inputs.states = sender::read(&path)?;
+            inputs.states = states::read(&path)?;
         }
         Ok(inputs)
     }
