@@ -265,7 +265,7 @@ fn dropped_calls(links: &[LinkCounters]) -> Vec<String> {
     dropped
         .iter()
         .map(|link| {
-            format!("dropped call: the link layer of `{link}` sent a frame again as often as it may, and disconnected")
+            format!("the link layer of `{link}` sent a frame again as often as it may, and disconnected")
         })
         .collect()
 }

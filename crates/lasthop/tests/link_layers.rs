@@ -186,7 +186,7 @@ fn ll_35_a_dropped_call() {
     );
     assert_eq!(run["verdict"], "dropped-call");
     let why = run["reasons"][0].as_str().expect("a reason");
-    assert!(why.starts_with("dropped call: the link layer of `air`"), "{why}");
+    assert!(why.starts_with("the link layer of `air`"), "{why}");
     let (asked, _) = ran(&["--dropped-calls"]).expect("the clock is there");
     assert_eq!(asked["goodput"]["count"], 1, "{asked}");
 }

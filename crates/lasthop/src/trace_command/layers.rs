@@ -75,7 +75,12 @@ fn trace(arguments: &TraceArguments, inputs: &Inputs) -> Result<(Tracing, usize)
         alignment,
         span: span(arguments),
     };
-    Ok((trace::layers::view(&sources), all.len() - 1))
+    let mut tracing = trace::layers::view(&sources);
+    // A figure may go to others: where captures lie is nobody's business.
+    for path in &arguments.files {
+        tracing.view.title = tracing.view.title.replace(&path.display().to_string(), &name(path));
+    }
+    Ok((tracing, all.len() - 1))
 }
 
 /// What is looked at, in nanoseconds since time zero.
