@@ -43,6 +43,8 @@ bench: build
 	@scripts/bench-virtual target/release/lasthop
 	@scripts/bench-lite
 	@scripts/bench-cc
+	@scripts/require chromium
+	@scripts/bench-layers
 
 fuzz:
 	@scripts/require-rust
