@@ -7,8 +7,8 @@
 //!                     (Client)                                            (Server)
 //! ```
 //!
-//! * [`Client`] is the host's half: it registers, keeps a table of [`Lsm`]s (local socket modules) and the timers of requests.
-//! * [`Server`] is the other half: it knows its clients and their [`Rsm`]s (remote socket modules), which ask a TCP for what they need
+//! * [`Client`] is the host's half: it registers, keeps a table of local socket modules (`lsm`) and the timers of requests.
+//! * [`Server`] is the other half: it knows its clients and their remote socket modules (`rsm`), which ask a TCP for what they need
 //!   ([`TcpAction`]) and are told what it does ([`TcpEvent`]).
 //! * [`Message`] is what the two say to each other, and how it is written down.
 //! * [`lhp`] says what a carrier between them has to offer: each message once, in order, whole.
@@ -19,11 +19,25 @@
 
 #![forbid(unsafe_code)]
 
+mod calls;
+pub mod client;
 mod errno;
 mod ids;
 pub mod lhp;
+mod lsm;
 pub mod message;
+mod rsm;
+pub mod server;
+mod settings;
+mod tcp;
 
+pub use calls::{
+    Action, CallId, Cause, LookUp, Readiness, ReceiveFlags, SendFlags, Signal, SocketCall, Value,
+};
+pub use client::{Client, Registration};
 pub use errno::Errno;
 pub use ids::{Incarnation, RsockId, Target, Xid};
 pub use message::Message;
+pub use server::{Server, ServerAction, ServerSettings};
+pub use settings::{LingerPolicy, Settings, Timers};
+pub use tcp::{Endpoint, TcpAction, TcpEvent};
