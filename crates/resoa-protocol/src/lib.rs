@@ -26,6 +26,8 @@ mod ids;
 pub mod lhp;
 mod lsm;
 pub mod message;
+#[cfg(test)]
+mod model;
 mod rsm;
 pub mod server;
 mod settings;
