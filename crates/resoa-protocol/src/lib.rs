@@ -32,6 +32,8 @@ mod rsm;
 pub mod server;
 mod settings;
 mod tcp;
+#[cfg(test)]
+mod tests;
 
 pub use calls::{
     Action, CallId, Cause, LookUp, Readiness, ReceiveFlags, SendFlags, Signal, SocketCall, Value,

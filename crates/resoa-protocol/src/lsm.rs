@@ -56,6 +56,8 @@ pub(crate) struct Lsm {
     settings: Settings,
     /// The server has the other half, or will when it reads what was sent.
     remote: bool,
+    /// The server was told of this socket, and so has to be told of its end.
+    known: bool,
     state: State,
     /// A non-blocking `connect` has ended and no `connect` was told of it yet.
     untold: bool,
@@ -111,6 +113,7 @@ impl Lsm {
             create,
             settings,
             remote: false,
+            known: false,
             state: State::Unconnected,
             untold: false,
             local: None,
@@ -215,7 +218,7 @@ impl Lsm {
 
     /// The server is gone, and nothing can be said to it any more (E5, E8).
     pub(crate) fn lose(&mut self, now: Duration, out: &mut Vec<Action>) {
-        self.remote = false;
+        (self.remote, self.known) = (false, false);
         for call in self.requests.abandon() {
             self.give_back(call, Err(Errno::ECONNRESET), out);
         }
@@ -268,6 +271,7 @@ impl Lsm {
 
     /// What the server has to make first, if it knows nothing of this socket.
     fn creation(&mut self) -> Option<Create> {
+        self.known = true;
         let is_first = !std::mem::replace(&mut self.remote, true);
         is_first.then_some(self.create)
     }

@@ -26,7 +26,7 @@ mod control;
 mod field;
 mod operation;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod update;
 
 pub use call::{Call, CloseState, Half};

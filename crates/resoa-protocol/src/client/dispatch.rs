@@ -52,18 +52,20 @@ impl Client {
                 });
                 // The server may have the socket without the request; ours is lost, so its half has to go (A4).
                 if is_lost {
-                    let body = Body::Control(Control::Error(Fault::InvalidRsockId));
-                    self.carry_out(Action::Send(Message { target, body }), out);
+                    self.abort_remote(target, out);
                 }
             }
             Control::Error(Fault::NoBuffers) => {
-                self.at_target(target, now, out, |client, id, now, out| {
-                    client.at(id, now, out, |socket, actions| socket.not_created(now, actions));
-                });
+                if let Some(id) = self.find(target) {
+                    self.at(id, now, out, |socket, actions| socket.not_created(now, actions));
+                }
             }
             // The server has no such socket, or has it in another state: the two halves have lost each other (C81).
-            Control::Error(Fault::InvalidRsockId | Fault::NotAllowed) => {
+            Control::Error(fault @ (Fault::InvalidRsockId | Fault::NotAllowed)) => {
                 if let Some(id) = self.find(target) {
+                    if fault == Fault::NotAllowed {
+                        self.abort_remote(target, out);
+                    }
                     self.at(id, now, out, |socket, actions| socket.lose(now, actions));
                 }
             }
@@ -112,9 +114,7 @@ impl Client {
         let Some(child) = child else {
             // A listener that has stopped has told the server so.
             if id.is_none() {
-                let call = Call::Close { state: CloseState::Close, abort: true, linger: false };
-                let body = Body::Call { create: None, consumed: 0, call };
-                self.carry_out(Action::Send(Message { target, body }), out);
+                self.abort_remote(target, out);
             }
             return;
         };
@@ -122,5 +122,12 @@ impl Client {
         self.children.insert(target, child.id);
         self.sockets.insert(child.id, child);
         self.at(listener, now, out, |socket, actions| socket.connection_queued(now, actions));
+    }
+
+    /// The server's half has to go.
+    fn abort_remote(&mut self, target: Target, out: &mut Vec<Action>) {
+        let call = Call::Close { state: CloseState::Close, abort: true, linger: false };
+        let body = Body::Call { create: None, consumed: 0, call };
+        self.carry_out(Action::Send(Message { target, body }), out);
     }
 }

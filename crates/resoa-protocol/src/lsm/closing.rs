@@ -73,7 +73,9 @@ impl Lsm {
             Some(linger) if waits => State::Lingering { call, deadline: now + linger },
             _ => State::Closed,
         };
-        if !self.remote {
+        // What the server could not make is not made for this.
+        self.remote = self.known;
+        if !self.known {
             self.state = State::Closed;
         } else if abort || !has_rest || mutant!(self.settings, CloseBeforeQueued) {
             self.sending.afterwards = None;

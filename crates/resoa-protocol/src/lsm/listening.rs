@@ -89,7 +89,7 @@ impl Lsm {
         child.inherit(&self.options, self.sending.buffer_size);
         child.target = Target::Child { listener: self.id, incarnation };
         child.origin = Some(child.target);
-        child.remote = true;
+        (child.remote, child.known) = (true, true);
         child.state = State::Connected;
         (child.local, child.peer) = (Some(local), Some(peer));
         child.told = child.readiness();

@@ -160,7 +160,7 @@ fn control() -> impl Strategy<Value = Control> {
     ]
 }
 
-fn message() -> impl Strategy<Value = Message> {
+pub(crate) fn message() -> impl Strategy<Value = Message> {
     let target = prop_oneof![
         any::<u32>().prop_map(|socket| Target::Socket(RsockId(socket))),
         (any::<u32>(), any::<u32>()).prop_map(|(listener, incarnation)| Target::Child {
