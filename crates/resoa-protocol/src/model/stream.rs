@@ -307,6 +307,8 @@ fn data_and_every_close() {
     let buffers = Buffers { send: 2, server: 1, ..SMALL };
     check("two octets up", Stream { buffers, writes: [2, 0], ..Stream::default() }).assert_properties();
     check("two octets down", Stream { writes: [0, 2], ..Stream::default() }).assert_properties();
+    let buffers = Buffers { send: 2, server: 1, receive: 2, far: 1 };
+    check("two octets each way", Stream { buffers, writes: [2, 2], ..Stream::default() }).assert_properties();
 }
 
 /// C63: the sending half is shut first, at either end or both.
@@ -315,6 +317,7 @@ fn half_closes() {
     let shuts = [true, true];
     check("half closes, up", Stream { shuts, writes: [1, 0], ..Stream::default() }).assert_properties();
     check("half closes, down", Stream { shuts, writes: [0, 1], ..Stream::default() }).assert_properties();
+    check("half closes, both ways", Stream { shuts, ..Stream::default() }).assert_properties();
 }
 
 /// C55, C56: SO_LINGER, by both policies.
