@@ -223,7 +223,7 @@ impl Lsm {
             self.give_back(call, Err(Errno::ECONNRESET), out);
         }
         if matches!(self.state, State::Orphan | State::Lingering { .. }) {
-            self.update_closing(&Update::SocketError(Errno::ECONNRESET), out);
+            self.delivery_failed(Errno::ECONNRESET, out);
         } else {
             self.fail(Errno::ECONNRESET, out);
             self.state = State::Failed;

@@ -7,7 +7,8 @@ use std::time::Duration;
 pub struct Settings {
     /// Octets of data that one message carries at most (A29).
     pub chunk: u32,
-    /// SO_SNDBUF of a new socket, in octets of data: what the far host has not yet acknowledged, wherever it is (A1).
+    /// SO_SNDBUF of a new socket, in octets of data: what the far host has not yet acknowledged, wherever it is (A1). At least 2304, as
+    /// Linux has it, for datagrams.
     pub send_buffer: u32,
     /// Octets that arrive here before the program reads them. Not less than the server's receive buffer, or data and with it the FIN would
     /// wait at the server for a program that does not read (A18).

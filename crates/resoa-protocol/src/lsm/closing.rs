@@ -112,6 +112,8 @@ impl Lsm {
             Update::SendFreed(count) => self.freed(count, out),
             Update::PeerClosed => self.tell(Call::FinDelivered, out),
             Update::AllAcknowledged => self.linger_ended(Ok(Value::Done), State::Closed, out),
+            // Of a datagram that was lost the next one knows nothing.
+            Update::SocketError(_) if self.create.kind == Kind::Datagram => {}
             Update::SocketError(error) => self.delivery_failed(error, out),
             Update::StateClosed => self.delivery_failed(Errno::ECONNRESET, out),
             // Nobody will read it: the server refuses such data (CLOSE_DATAPENDING) or has sent it before it knew.
@@ -119,7 +121,8 @@ impl Lsm {
         }
     }
 
-    fn delivery_failed(&mut self, error: Errno, out: &mut Vec<Action>) {
+    /// The rest cannot be delivered.
+    pub(super) fn delivery_failed(&mut self, error: Errno, out: &mut Vec<Action>) {
         self.sending.discard();
         let result = match self.settings.linger {
             LingerPolicy::Linux => Ok(Value::Done),

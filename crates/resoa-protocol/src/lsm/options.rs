@@ -232,7 +232,7 @@ impl Lsm {
     ) -> Result<Option<Value>, Errno> {
         let number = match command {
             FIONREAD if self.state == State::Listening => return Err(Errno::EINVAL),
-            FIONREAD => self.receiving.available() as u32,
+            FIONREAD => self.receiving.inquiry(self.options.urgent_inline) as u32,
             TIOCOUTQ => self.sending.unacknowledged(),
             SIOCATMARK => u32::from(self.receiving.is_at_mark()),
             FIONBIO | FIOASYNC => {

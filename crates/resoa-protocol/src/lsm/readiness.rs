@@ -30,8 +30,8 @@ impl Lsm {
                 urgent: false,
             },
             State::Connected => Readiness {
-                input: self.receiving.available() >= self.options.receive_low_water.max(1) as usize
-                    || self.receive_shut,
+                input: self.receive_shut
+                    || self.receiving.has(self.options.receive_low_water, self.options.urgent_inline),
                 output: self.send_shut || self.sending.is_writable(),
                 urgent: self.receiving.has_urgent(),
                 error,

@@ -55,12 +55,24 @@ impl Receiving {
         self.queue.is_empty() && self.datagrams.is_empty()
     }
 
-    /// Octets that reading would give now (FIONREAD), up to the mark.
-    pub(super) fn available(&self) -> usize {
-        match self.datagrams.front() {
-            Some((_, bytes)) => bytes.len(),
-            None => self.queue.len().min(self.mark.filter(|&mark| mark > 0).unwrap_or(usize::MAX)),
+    /// Octets up to the mark; at the mark, from there.
+    fn available(&self) -> usize {
+        self.queue.len().min(self.mark.filter(|&mark| mark > 0).unwrap_or(usize::MAX))
+    }
+
+    /// What FIONREAD says: of datagrams the next one; of a stream all, or what is before an urgent octet that is not in line.
+    pub(super) fn inquiry(&self, is_inline: bool) -> usize {
+        match (self.datagrams.front(), self.mark) {
+            (Some((_, bytes)), _) => bytes.len(),
+            (None, Some(mark)) if !is_inline => self.queue.len().min(mark),
+            (None, _) => self.queue.len(),
         }
+    }
+
+    /// Whether there are so many octets to read; one that is urgent and not in line does not count (`tcp_poll`).
+    pub(super) fn has(&self, count: u32, is_inline: bool) -> bool {
+        let urgent = usize::from(self.is_at_mark() && !is_inline);
+        self.available() >= count.max(1) as usize + urgent
     }
 
     /// Whether the urgent octet is here and was not read (`POLLPRI`).

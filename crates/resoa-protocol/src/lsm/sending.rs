@@ -107,8 +107,8 @@ impl Sending {
 
     fn next_datagram(&mut self) -> Option<(Option<SocketAddr>, Vec<u8>)> {
         let cost = datagram_cost(&self.datagrams.front()?.1);
-        // One that is larger than the server's buffer goes alone.
-        if self.remote_used > 0 && self.remote_used + cost > self.remote_size {
+        // One may be larger than the room that is left, or than the server's whole buffer.
+        if self.remote_used >= self.remote_size {
             return None;
         }
         self.remote_used += cost;

@@ -15,7 +15,8 @@ pub(super) struct Sending {
     freed: u32,
 }
 
-/// Octets of datagrams after which the client is told that they have gone: less than the least SO_SNDBUF.
+/// Octets of datagrams after which the client is told that they have gone, or a quarter of the server's buffer: less than the least SO_SNDBUF, so that
+/// no client waits for room that it has.
 const DATAGRAMS_FREED: u32 = 1024;
 
 impl Rsm {
@@ -39,7 +40,7 @@ impl Rsm {
         out.tcp.push(TcpAction::SendTo { to, bytes });
         self.sending.used += cost;
         self.sending.freed += cost;
-        if self.sending.freed >= DATAGRAMS_FREED {
+        if self.sending.freed >= DATAGRAMS_FREED.min(self.sizes.send_space / 4) {
             self.tell_freed(out);
         }
     }

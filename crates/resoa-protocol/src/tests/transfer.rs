@@ -158,14 +158,20 @@ fn urgent_octets() {
     pair.event(1, TcpEvent::Urgent { ahead: 2 });
     assert_eq!(pair.signals, [Signal::Urgent]);
     assert_eq!(urgent(&mut pair, socket), Err(Errno::EAGAIN), "it has not come");
+    let readable = SocketCall::Ioctl { command: 0x541b, argument: Vec::new() };
     pair.event(1, TcpEvent::Received(b"abUcd".to_vec()));
     assert_eq!(pair.poll(socket), "IOP");
+    assert_eq!(pair.call(socket, readable), Ok(Value::Option(2_u32.to_ne_bytes().to_vec())));
     assert_eq!(pair.read(socket, 9), bytes(b"ab"));
     let at_mark = SocketCall::Ioctl { command: 0x8905, argument: Vec::new() };
     assert_eq!(pair.call(socket, at_mark), Ok(Value::Option(1_u32.to_ne_bytes().to_vec())));
     assert_eq!(urgent(&mut pair, socket), bytes(b"U"));
     assert_eq!((urgent(&mut pair, socket), pair.poll(socket).as_str()), (Err(Errno::EINVAL), "IO"));
     assert_eq!(pair.read(socket, 9), bytes(b"cd"));
+    // On its own it makes nothing readable, and is skipped.
+    pair.event(1, TcpEvent::Urgent { ahead: 0 });
+    pair.event(1, TcpEvent::Received(b"W".to_vec()));
+    assert_eq!((pair.poll(socket).as_str(), pair.read(socket, 9)), ("OP", Err(Errno::EAGAIN)));
     // In line it is an octet like others, and reading stops before it all the same.
     assert_eq!(pair.set(socket, 10, &[1]), Ok(Value::Done));
     pair.event(1, TcpEvent::Urgent { ahead: 1 });
