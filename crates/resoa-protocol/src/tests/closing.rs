@@ -52,6 +52,29 @@ fn unread_octets_end_by_rst() {
     }
 }
 
+/// C51: a lingering `close` does not wait for a connection that it resets.
+#[test]
+fn linger_does_not_wait_for_rst() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    assert_eq!(pair.set(socket, SO_LINGER, &[1, 7]), Ok(Value::Done));
+    pair.event(1, TcpEvent::Received(b"x".to_vec()));
+    let call = close(&mut pair, socket);
+    assert_eq!((pair.ended(call), pair.asked()), (Some(Ok(Value::Done)), vec![TcpAction::Abort]));
+}
+
+/// C58: a client that still sends the rest has everything before the far host's FIN, and says so.
+#[test]
+fn fin_while_the_rest_is_sent() {
+    let mut pair = policy(LingerPolicy::Linux);
+    let socket = pair.connected();
+    pair.send(socket, b"abcd");
+    close(&mut pair, socket);
+    pair.stack.clear();
+    pair.event(1, TcpEvent::FinReceived);
+    assert_eq!((pair.asked(), pair.client.sockets()), (vec![TcpAction::ReleaseFin], 1));
+}
+
 /// C53, C79: what was written goes on behind the program's back, and then the second CLOSE.
 #[test]
 fn what_was_written_is_still_sent() {
@@ -155,6 +178,25 @@ fn fin_is_acknowledged_when_delivered() {
     // C63: the other half is still open.
     let call = pair.send(socket, b"x");
     assert_eq!(pair.ended(call), Some(Ok(Value::Count(1))));
+}
+
+/// C58, A18: what waits at the server comes before the end, and the FIN is held as long; an error comes behind it as well (A14).
+#[test]
+fn the_end_is_behind_what_waits_at_the_server() {
+    for fails in [false, true] {
+        let settings = Settings { receive_buffer: 2, report_after: 1, ..Settings::default() };
+        let mut pair = Pair::with(settings, ServerSettings::new(Addresses::shared(super::address(0).ip())));
+        let socket = pair.connected();
+        pair.event(1, TcpEvent::Received(b"abc".to_vec()));
+        let end = if fails { TcpEvent::Failed(Errno::ETIMEDOUT) } else { TcpEvent::FinReceived };
+        pair.event(1, end);
+        assert_eq!(pair.asked(), []);
+        assert_eq!(pair.client.holds(socket), Some(if fails { (3, true) } else { (2, false) }));
+        let read = [pair.read(socket, 2), pair.read(socket, 2), pair.read(socket, 2)];
+        let end = if fails { Err(Errno::ETIMEDOUT) } else { bytes(b"") };
+        assert_eq!(read, [bytes(b"ab"), bytes(b"c"), end]);
+        assert_eq!(pair.asked().contains(&TcpAction::ReleaseFin), !fails);
+    }
 }
 
 /// C67: our own FIN waits while the far host's is held.

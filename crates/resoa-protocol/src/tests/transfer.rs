@@ -187,6 +187,19 @@ fn urgent_octets() {
     assert!(pair.asked().contains(&TcpAction::Send { bytes: b"xyZ".to_vec(), urgent: true }));
 }
 
+/// C45, C51: an urgent octet that was passed over was read, and does not make an RST of the end.
+#[test]
+fn an_urgent_octet_that_was_passed_over() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    pair.event(1, TcpEvent::Urgent { ahead: 1 });
+    pair.event(1, TcpEvent::Received(b"aUb".to_vec()));
+    assert_eq!((pair.read(socket, 9), pair.read(socket, 9)), (bytes(b"a"), bytes(b"b")));
+    pair.stack.clear();
+    assert_eq!(pair.call(socket, SocketCall::Close { may_wait: true }), Ok(Value::Done));
+    assert_eq!(pair.asked(), [TcpAction::Consume(3), TcpAction::ShutdownWrite]);
+}
+
 /// C26: while the link takes nothing, nothing is lost and nothing overtakes.
 #[test]
 fn a_link_that_takes_nothing() {
