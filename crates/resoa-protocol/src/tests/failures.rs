@@ -153,6 +153,10 @@ fn requests_are_asked_after() {
         assert_eq!(pair.client.deadline(), Some(pair.now + Duration::from_secs(timeout)));
     }
     assert_eq!(pair.messages, [6, 5]);
+    // However often, as long as it is answered (A2).
+    for _ in 0..20 {
+        expire(&mut pair, true);
+    }
     assert_eq!(pair.ended(call), None);
     pair.done(1, Err(Errno::ETIMEDOUT));
     assert_eq!(pair.ended(call), Some(Err(Errno::ETIMEDOUT)));
@@ -172,6 +176,34 @@ fn a_server_that_does_not_answer() {
     assert_eq!(pair.up.len(), 16);
     expire(&mut pair, true);
     assert_eq!((pair.ended(call), pair.resets[0]), (Some(Err(Errno::ECONNRESET)), true));
+}
+
+/// E1d: a server that has lost count of its room resets the connection, and the client hears of it.
+#[test]
+fn more_than_there_is_room_for() {
+    use crate::server::{Addresses, ServerSettings};
+    let server = ServerSettings { send_space: 2, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
+    let mut pair = Pair::with(crate::Settings::default(), server);
+    let socket = pair.connected();
+    let body =
+        Body::Call { create: None, consumed: 0, call: Call::Write { bytes: vec![1; 3], urgent: false } };
+    let write = Message { target: Target::Socket(socket), body };
+    pair.at_server(|server, now, out| server.message(LINK, write, now, out));
+    assert_eq!(pair.asked(), [TcpAction::Abort]);
+    assert_eq!(pair.read(socket, 1), Err(Errno::ECONNRESET));
+}
+
+/// C73, A21: a half that could not be made for a call without an answer: the next call tells, and the one after it tries again.
+#[test]
+fn no_room_for_a_call_without_an_answer() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    assert_eq!(pair.set(socket, 9, &[1]), Ok(Value::Done));
+    pair.event(1, TcpEvent::NotCreated);
+    assert_eq!(pair.get(socket, 4), Errno::ENOBUFS.linux());
+    pair.stack.clear();
+    pair.begin(socket, SocketCall::Connect(address(80)));
+    assert!(matches!(pair.asked()[0], TcpAction::Create { .. }));
 }
 
 /// A4: the server knows nothing of the request: the call fails, and both halves go.

@@ -45,6 +45,20 @@ fn listen_by_call_and_by_request() {
     pair.done(1, Err(Errno::EADDRINUSE));
     assert_eq!(pair.call(socket, SocketCall::Accept), Err(Errno::EADDRINUSE));
 
+    // With an address that others may share it can fail, and so waits.
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let call =
+        pair.begin(socket, SocketCall::SetOption { level: 1, name: 2, value: 1_i32.to_ne_bytes().to_vec() });
+    pair.done(1, Ok(Reply::Value(1_i32.to_ne_bytes().to_vec())));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    pair.begin(socket, SocketCall::Bind(address(7000)));
+    pair.done(1, Ok(Reply::Local(address(7000))));
+    let call = pair.begin(socket, SocketCall::Listen { backlog: 5 });
+    assert_eq!(pair.ended(call), None);
+    pair.done(1, Err(Errno::EADDRINUSE));
+    assert_eq!(pair.ended(call), Some(Err(Errno::EADDRINUSE)));
+
     let mut pair = Pair::new();
     let listener = pair.listener(5);
     assert_eq!(pair.call(listener, SocketCall::LocalName), Ok(Value::Address(address(7000))));
@@ -84,6 +98,9 @@ fn accept_returns_at_once() {
     let accepted = Value::Accepted { socket: RsockId(3), peer: address(2) };
     assert_eq!(pair.call(listener, SocketCall::Accept), Ok(accepted));
     let child = RsockId(3);
+    pair.stack.clear();
+    pair.send(child, b"z");
+    assert_eq!(pair.asked(), [TcpAction::Send { bytes: b"z".to_vec(), urgent: false }]);
     assert_eq!((pair.read(child, 9), pair.read(child, 9)), (bytes(b"x"), bytes(&[])));
     assert_eq!(pair.call(child, SocketCall::LocalName), Ok(Value::Address(address(7000))));
     // Messages that the server has sent before it knew of the number find the socket as well.

@@ -166,6 +166,18 @@ fn answers_that_are_answered() {
     pair.at_client(Client::expire);
 }
 
+/// C70: a server that does not answer a registration is given up.
+#[test]
+fn a_registration_without_an_answer() {
+    let mut pair = unregistered(settings());
+    pair.flows = false;
+    pair.register();
+    pair.now = pair.client.deadline().expect("is timed");
+    pair.at_client(Client::expire);
+    assert_eq!(pair.registrations.pop(), Some(Registration::Lost(Ended::Unreachable)));
+    assert!(pair.resets[0]);
+}
+
 /// C80, E9: silence after the question means that the other side is gone.
 #[test]
 fn silence_after_the_question() {

@@ -187,6 +187,22 @@ fn urgent_octets() {
     assert!(pair.asked().contains(&TcpAction::Send { bytes: b"xyZ".to_vec(), urgent: true }));
 }
 
+/// C45: an urgent octet keeps its place behind what waits for room, and what is written after it is not urgent.
+#[test]
+fn an_urgent_octet_behind_others() {
+    let mut pair = small(9, 3);
+    let socket = pair.connected();
+    let flags = SendFlags { urgent: true, ..SendFlags::default() };
+    let call = SocketCall::Send { bytes: b"abcdU".to_vec(), to: None, flags };
+    assert_eq!(pair.call(socket, call), Ok(Value::Count(5)));
+    pair.send(socket, b"ef");
+    assert_eq!(pair.asked(), [sent(b"abc")]);
+    pair.event(1, TcpEvent::Acknowledged(3));
+    assert_eq!(pair.asked(), [TcpAction::Send { bytes: b"dU".to_vec(), urgent: true }, sent(b"e")]);
+    pair.event(1, TcpEvent::Acknowledged(3));
+    assert_eq!(pair.asked(), [sent(b"f")]);
+}
+
 /// C45, C51: an urgent octet that was passed over was read, and does not make an RST of the end.
 #[test]
 fn an_urgent_octet_that_was_passed_over() {
