@@ -8,6 +8,7 @@
 //! Each [`Mutation`](crate::settings::Mutation) is a mistake that one of them finds (C104).
 
 mod accepting;
+mod connecting;
 mod far;
 mod mutants;
 pub(crate) mod program;

@@ -41,6 +41,8 @@ pub(super) struct World {
     pub(super) down: VecDeque<Message>,
     pub(super) connections: BTreeMap<Endpoint, Connection>,
     pub(super) listener: Option<Endpoint>,
+    /// If the stack takes its time to connect: what it was asked.
+    pub(super) connects: Connects,
     /// Whether the server's stack may take a connection, and its queue.
     pub(super) admits: bool,
     pub(super) program: Program,
@@ -49,6 +51,16 @@ pub(super) struct World {
     pub(super) lost: [bool; 2],
     /// Octets of the far host that have ever been at the client, and whether it has known of the end.
     pub(super) delivered: (usize, bool),
+}
+
+/// How long the stack takes to connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Connects {
+    AtOnce,
+    /// As long as it likes; there is nothing to connect at the moment.
+    Late,
+    /// This end point is being connected.
+    Now(Endpoint),
 }
 
 pub(super) fn address(port: u16) -> SocketAddr {
@@ -80,6 +92,7 @@ impl World {
             down: VecDeque::new(),
             connections: BTreeMap::new(),
             listener: None,
+            connects: Connects::AtOnce,
             admits: false,
             program: Program::default(),
             buffers: [buffers.receive, buffers.far],
@@ -155,6 +168,14 @@ impl World {
                 self.admits = accept;
                 return;
             }
+            TcpAction::Execute(Operation::Connect(_)) if self.connects == Connects::Late => {
+                self.connects = Connects::Now(endpoint);
+                return;
+            }
+            TcpAction::Abort | TcpAction::Close if self.connects == Connects::Now(endpoint) => {
+                self.connects = Connects::Late;
+                return;
+            }
             TcpAction::Execute(Operation::Connect(peer)) => {
                 let [near, far] = self.buffers;
                 self.connections.insert(endpoint, Connection::new(near, far));
@@ -182,6 +203,20 @@ impl World {
         if let Some(event) = event {
             self.at_server(|server, out| server.tcp(endpoint, event, out));
         }
+    }
+
+    /// The stack has connected, or has not.
+    pub(super) fn answer(&mut self, is_connected: bool) {
+        let Connects::Now(endpoint) = self.connects else { return };
+        self.connects = Connects::Late;
+        let outcome = if is_connected {
+            let [near, far] = self.buffers;
+            self.connections.insert(endpoint, Connection::new(near, far));
+            Ok(Reply::Connected { local: address(1), peer: address(9) })
+        } else {
+            Err(Errno::ECONNREFUSED)
+        };
+        self.at_server(|server, out| server.tcp(endpoint, TcpEvent::Done(outcome), out));
     }
 
     /// A far host connects to the listener.
