@@ -1,0 +1,248 @@
+//! The client: a table of sockets, whom a message is for, and what the driver has to do.
+//!
+//! Until it is registered no socket can be made. When the server is lost, every socket fails with ECONNRESET and stays until the program closes it; what had arrived
+//! can still be read (E5, A14). All sockets share one connection of the Last Hop Protocol; credits keep one that stalls from
+//! holding up the others.
+
+mod dispatch;
+mod lookup;
+mod registering;
+
+pub use registering::Registration;
+
+use crate::calls::{Action, CallId, SocketCall, Value};
+use crate::lhp::{Indication, Statistics};
+use crate::lsm::{Asked, Lsm};
+use crate::message::{AddressMode, Create, Message};
+use crate::settings::{Settings, Timers};
+use crate::{Errno, RsockId, Target};
+use lookup::LookUps;
+use registering::Association;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+/// The client; see the [module](self).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Client {
+    settings: Settings,
+    timers: Timers,
+    mode: AddressMode,
+    association: Association,
+    sockets: BTreeMap<RsockId, Lsm>,
+    /// Connections that were not accepted when the server last spoke of them.
+    children: BTreeMap<Target, RsockId>,
+    last_socket: u32,
+    look_ups: LookUps,
+    statistics: Statistics,
+    /// The Last Hop Protocol takes nothing at the moment; what waits for it.
+    off: bool,
+    held: VecDeque<Message>,
+    heard: Duration,
+    /// When a STILL_ALIVE has to be answered.
+    probe: Option<Duration>,
+    /// When something has to be done for a socket.
+    deadlines: BTreeSet<(Duration, RsockId)>,
+    scheduled: BTreeMap<RsockId, Duration>,
+}
+
+impl Client {
+    /// A client that is not connected.
+    #[must_use]
+    pub fn new(mode: AddressMode, settings: Settings, timers: Timers) -> Self {
+        Self {
+            settings,
+            timers,
+            mode,
+            association: Association::NotConnected,
+            sockets: BTreeMap::new(),
+            children: BTreeMap::new(),
+            last_socket: 0,
+            look_ups: LookUps::default(),
+            statistics: Statistics { round_trip: None, healthy: true, retransmissions: 0 },
+            off: false,
+            held: VecDeque::new(),
+            heard: Duration::ZERO,
+            probe: None,
+            deadlines: BTreeSet::new(),
+            scheduled: BTreeMap::new(),
+        }
+    }
+
+    /// `socket`: nothing is sent for it before its first use (6.2.1).
+    pub fn socket(&mut self, create: Create) -> Result<RsockId, Errno> {
+        let limits = self.limits().ok_or(Errno::ENETDOWN)?;
+        let send_space = limits.send_space;
+        if self.sockets.len() >= limits.sockets as usize {
+            return Err(Errno::ENFILE);
+        }
+        let id = RsockId(self.last_socket.checked_add(1).ok_or(Errno::ENFILE)?);
+        self.last_socket = id.0;
+        self.sockets.insert(id, Lsm::new(id, create, send_space, self.settings));
+        Ok(id)
+    }
+
+    /// A call on a socket. It returns by [`Action::Return`], now or later.
+    pub fn call(
+        &mut self,
+        socket: RsockId,
+        call: CallId,
+        what: SocketCall,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) {
+        let mut actions = Vec::new();
+        match self.sockets.get_mut(&socket) {
+            Some(socket) => socket.call(call, what, now, &mut actions),
+            None => actions.push(Action::Return { call, result: Err(Errno::EBADF) }),
+        }
+        self.settle(socket, actions, now, out);
+    }
+
+    /// A signal has interrupted a call.
+    pub fn interrupt(&mut self, socket: RsockId, call: CallId, now: Duration, out: &mut Vec<Action>) {
+        self.at(socket, now, out, |socket, actions| socket.interrupt(call, now, actions));
+    }
+
+    /// What `poll` says of a socket; `None` if there is none (`POLLNVAL`).
+    #[must_use]
+    pub fn readiness(&self, socket: RsockId) -> Option<crate::calls::Readiness> {
+        self.sockets.get(&socket).map(Lsm::readiness)
+    }
+
+    /// Sockets, those included that only deliver the rest.
+    #[must_use]
+    pub fn sockets(&self) -> usize {
+        self.sockets.len()
+    }
+
+    /// How the Last Hop Protocol does: the timers of requests depend on it.
+    pub fn statistics(&mut self, statistics: Statistics) {
+        self.statistics = statistics;
+    }
+
+    /// What the Last Hop Protocol says. Octets that are no message are dropped: the other side is no server of this version.
+    pub fn indication(&mut self, indication: Indication, now: Duration, out: &mut Vec<Action>) {
+        match indication {
+            Indication::Connect { .. } => {}
+            Indication::Connected => self.connected(now, out),
+            Indication::Data(octets) => {
+                if let Ok(message) = Message::decode(&octets) {
+                    self.message(message, now, out);
+                }
+            }
+            Indication::Off => self.off = true,
+            Indication::On => {
+                self.off = false;
+                out.extend(self.held.drain(..).map(Action::Send));
+            }
+            Indication::Disconnected(why) => self.lost(why, now, out),
+        }
+    }
+
+    /// When [`expire`](Self::expire) has something to do.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        let sockets = self.deadlines.first().map(|&(deadline, _)| deadline);
+        sockets.into_iter().chain(self.association_deadline()).chain(self.look_ups.deadline()).min()
+    }
+
+    /// Does what is due. Ask for the Last Hop Protocol's [`statistics`](Self::statistics) before it.
+    pub fn expire(&mut self, now: Duration, out: &mut Vec<Action>) {
+        while let Some(&(deadline, id)) = self.deadlines.first()
+            && deadline <= now
+        {
+            let (statistics, timers) = (self.statistics, self.timers);
+            let mut asked = Asked::Waiting;
+            self.at(id, now, out, |socket, actions| {
+                socket.expire(now, actions);
+                asked = socket.ask_after_request(&statistics, &timers, now, actions);
+            });
+            if asked == Asked::GivenUp {
+                self.give_up(now, out);
+                return;
+            }
+        }
+        self.expire_look_up(now, out);
+        self.expire_association(now, out);
+    }
+
+    fn at(
+        &mut self,
+        id: RsockId,
+        now: Duration,
+        out: &mut Vec<Action>,
+        event: impl FnOnce(&mut Lsm, &mut Vec<Action>),
+    ) {
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            let mut actions = Vec::new();
+            event(socket, &mut actions);
+            self.settle(id, actions, now, out);
+        }
+    }
+
+    /// What has come of an event at a socket is carried out, and the tables follow.
+    fn settle(&mut self, id: RsockId, actions: Vec<Action>, now: Duration, out: &mut Vec<Action>) {
+        for action in actions {
+            if let Action::Return { result: Ok(Value::Accepted { socket: child, .. }), .. } = action
+                && let Some(child) = self.sockets.get_mut(&child)
+            {
+                child.target = Target::Socket(child.id);
+            }
+            self.carry_out(action, out);
+        }
+        let timeout = self.request_timeout();
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        socket.start_request_timer(timeout, now);
+        let unacceptable = socket.unacceptable();
+        let (deadline, origin) = (socket.deadline(), socket.origin);
+        if socket.is_closed() {
+            self.sockets.remove(&id);
+            origin.and_then(|origin| self.children.remove(&origin));
+            self.schedule(id, None);
+        } else {
+            self.schedule(id, deadline);
+        }
+        for child in unacceptable {
+            if let Some(origin) = self.sockets.remove(&child).and_then(|child| child.origin) {
+                self.children.remove(&origin);
+            }
+            self.schedule(child, None);
+        }
+    }
+
+    fn schedule(&mut self, id: RsockId, deadline: Option<Duration>) {
+        if let Some(before) = self.scheduled.remove(&id) {
+            self.deadlines.remove(&(before, id));
+        }
+        if let Some(deadline) = deadline {
+            self.scheduled.insert(id, deadline);
+            self.deadlines.insert((deadline, id));
+        }
+    }
+
+    fn carry_out(&mut self, action: Action, out: &mut Vec<Action>) {
+        match action {
+            Action::Send(message) if self.off => self.held.push_back(message),
+            action => out.push(action),
+        }
+    }
+
+    /// A multiple of the round trip, within bounds (6.1.3).
+    fn request_timeout(&self) -> Duration {
+        let Timers { request_round_trips, request_shortest, request_longest, .. } = self.timers;
+        let timeout = self.statistics.round_trip.map(|round_trip| round_trip * request_round_trips);
+        timeout.unwrap_or(request_longest).clamp(request_shortest, request_longest)
+    }
+
+    /// Octets that a socket has for its program, and whether the end is behind them.
+    #[cfg(test)]
+    pub(crate) fn holds(&self, socket: RsockId) -> Option<(usize, bool)> {
+        self.sockets.get(&socket).map(Lsm::holds)
+    }
+
+    /// Connections that no program has accepted.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.sockets.values().filter(|socket| matches!(socket.target, Target::Child { .. })).count()
+    }
+}

@@ -1,0 +1,289 @@
+//! The local socket module: a client's half of one socket (6.1.1, 7.4.5).
+//!
+//! It decides all that can be decided without the server: whether a call is legal, whether it waits, what it returns; the program has its answer
+//! at once wherever a local stack would give one. Each call is attempted, and if it has to wait it is attempted again after each event,
+//! until it is over, its time is, or a signal comes.
+//!
+//! ```text
+//!               connect              RESPONSE
+//!  Unconnected ────────▶ Connecting ──────────▶ Connected ──error──▶ Failed
+//!    │  ▲  ▲               │ refused               │ close
+//!    │  │  └───────────────┘                       ├─ nothing left to send ──────────────▶ Closed
+//!    │  └── shutdown ──┐                           ├─ data left ─▶ Orphan ── last CLOSE ──▶ Closed
+//!    └──── listen ──▶ Listening                    └─ SO_LINGER ─▶ Lingering ─ all acked ─▶ Closed
+//! ```
+
+mod closing;
+mod connecting;
+mod listening;
+mod options;
+mod readiness;
+mod receiving;
+mod requests;
+mod sending;
+mod waiting;
+
+use crate::calls::{Action, CallId, Cause, Readiness, Signal, SocketCall, Value};
+use crate::message::{Body, Call, Create, Kind, Message, Update};
+use crate::settings::Settings;
+use crate::{Errno, RsockId, Target};
+use listening::Child;
+use options::Options;
+use receiving::Receiving;
+use requests::Requests;
+use sending::Sending;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Duration;
+use waiting::Waiting;
+
+pub(crate) use requests::Asked;
+pub(crate) use sending::datagram_cost;
+
+/// A client's half of a socket; see the [module](self).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a state variable of its own, as in a kernel's socket"
+)]
+pub(crate) struct Lsm {
+    pub(crate) id: RsockId,
+    /// What the server calls it.
+    pub(crate) target: Target,
+    /// What the server called it before it was accepted.
+    pub(crate) origin: Option<Target>,
+    create: Create,
+    settings: Settings,
+    /// The server has the other half, or will when it reads what was sent.
+    remote: bool,
+    /// The server was told of this socket, and so has to be told of its end.
+    known: bool,
+    state: State,
+    /// A non-blocking `connect` has ended and no `connect` was told of it yet.
+    untold: bool,
+    local: Option<SocketAddr>,
+    peer: Option<SocketAddr>,
+    /// Nothing more is received (the far host's FIN, `shutdown`, or failure).
+    receive_shut: bool,
+    /// Nothing more may be sent.
+    send_shut: bool,
+    /// Told by the next call.
+    error: Option<Errno>,
+    nonblocking: bool,
+    asynchronous: bool,
+    sending: Sending,
+    receiving: Receiving,
+    waiting: VecDeque<Waiting>,
+    requests: Requests,
+    /// Connections of a listener that were not yet accepted.
+    children: VecDeque<Child>,
+    options: Options,
+    /// What was last said of it.
+    told: Readiness,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum State {
+    /// Never connected, or a connection was refused.
+    Unconnected,
+    /// The server connects.
+    Connecting,
+    /// Waits for connections.
+    Listening,
+    /// Both halves know the connection.
+    Connected,
+    /// The connection is lost, or the server: what has arrived can be read.
+    Failed,
+    /// Closed by the program, which waits.
+    Lingering { call: CallId, deadline: Duration },
+    /// Closed by the program; the rest is still to be sent.
+    Orphan,
+    /// Gone.
+    Closed,
+}
+
+impl Lsm {
+    /// A new socket; the server does not know of it before its first use (6.2.1, version 3). `remote_size` is what the server takes of it before
+    /// the far host has acknowledged it.
+    pub(crate) fn new(id: RsockId, create: Create, remote_size: u32, settings: Settings) -> Self {
+        let mut socket = Self {
+            id,
+            target: Target::Socket(id),
+            origin: None,
+            create,
+            settings,
+            remote: false,
+            known: false,
+            state: State::Unconnected,
+            untold: false,
+            local: None,
+            peer: None,
+            receive_shut: false,
+            send_shut: false,
+            error: None,
+            nonblocking: false,
+            asynchronous: false,
+            sending: Sending::new(settings.send_buffer, remote_size),
+            receiving: Receiving::default(),
+            waiting: VecDeque::new(),
+            requests: Requests::default(),
+            children: VecDeque::new(),
+            options: Options::default(),
+            told: Readiness::default(),
+        };
+        socket.told = socket.readiness();
+        socket
+    }
+
+    /// Carries out a call, or lets it wait.
+    pub(crate) fn call(&mut self, call: CallId, what: SocketCall, now: Duration, out: &mut Vec<Action>) {
+        let result = match what {
+            SocketCall::Bind(address) => self.bind(call, address, out),
+            SocketCall::Listen { backlog } => self.listen(call, backlog, out),
+            SocketCall::Accept => self.accept(call, now, out),
+            SocketCall::Connect(peer) => self.connect(call, peer, now, out),
+            SocketCall::Disconnect => self.disconnect(call, out),
+            SocketCall::Send { bytes, to, flags } => self.send(call, bytes, to, flags, now, out),
+            SocketCall::Receive { length, flags } => self.receive(call, length, flags, now, out),
+            SocketCall::Shutdown(half) => self.shutdown(half, out).map(Some),
+            SocketCall::Close { may_wait } => Ok(self.close(call, may_wait, now, out)),
+            SocketCall::SetOption { level, name, value } => self.set_option(call, level, name, value, out),
+            SocketCall::GetOption { level, name, length } => self.get_option(call, level, name, length, out),
+            SocketCall::Ioctl { command, argument } => self.ioctl(call, command, argument, out),
+            SocketCall::SetNonblocking(nonblocking) => {
+                self.nonblocking = nonblocking;
+                Ok(Some(Value::Done))
+            }
+            SocketCall::SetAsynchronous(asynchronous) => {
+                self.asynchronous = asynchronous;
+                Ok(Some(Value::Done))
+            }
+            SocketCall::LocalName => Ok(Some(Value::Address(self.local.unwrap_or(self.wildcard())))),
+            SocketCall::PeerName => self.peer_name().map(Some),
+        };
+        if let Some(result) = result.transpose() {
+            self.give_back(call, result, out);
+        }
+        self.progress(now, out);
+    }
+
+    /// News of the server's half.
+    pub(crate) fn update(&mut self, update: Update, now: Duration, out: &mut Vec<Action>) {
+        if matches!(self.state, State::Orphan | State::Lingering { .. }) {
+            self.update_closing(&update, out);
+            return;
+        }
+        match update {
+            Update::SendFreed(count) => {
+                self.freed(count, out);
+                self.io(Cause::Space, out);
+            }
+            Update::Data(bytes) => {
+                self.receiving.arrived(&bytes);
+                self.io(Cause::Data, out);
+            }
+            Update::Datagram { from, bytes } => {
+                self.receiving.datagram(from, bytes);
+                self.io(Cause::Data, out);
+            }
+            Update::Urgent { ahead } => {
+                self.receiving.urgent(ahead);
+                out.push(Action::Signal { socket: self.id, signal: Signal::Urgent });
+            }
+            // All data came before it, and messages keep their order: it is all here.
+            Update::PeerClosed => {
+                self.receive_shut = true;
+                self.tell(Call::FinDelivered, out);
+                self.io(if self.send_shut { Cause::Disconnected } else { Cause::PeerClosed }, out);
+            }
+            Update::SocketError(error) => self.fail(error, out),
+            Update::StateClosed => self.fail(Errno::ECONNRESET, out),
+            Update::LocalAddress(local) => self.local = Some(local),
+            // New connections are the client's affair, which makes a socket of each; the other is for a socket that lingers.
+            Update::NewConnection { .. } | Update::AllAcknowledged => {}
+        }
+        self.progress(now, out);
+    }
+
+    /// The connection failed: waiting calls end with the error, and only what has arrived can still be read.
+    fn fail(&mut self, error: Errno, out: &mut Vec<Action>) {
+        self.error = Some(error);
+        self.sending.discard();
+        if self.create.kind == Kind::Stream {
+            self.state = State::Failed;
+            (self.receive_shut, self.send_shut) = (true, true);
+        }
+        self.io(Cause::Error, out);
+    }
+
+    /// The server is gone, and nothing can be said to it any more (E5, E8).
+    pub(crate) fn lose(&mut self, now: Duration, out: &mut Vec<Action>) {
+        (self.remote, self.known) = (false, false);
+        for call in self.requests.abandon() {
+            self.give_back(call, Err(Errno::ECONNRESET), out);
+        }
+        if matches!(self.state, State::Orphan | State::Lingering { .. }) {
+            self.delivery_failed(Errno::ECONNRESET, out);
+        } else {
+            self.fail(Errno::ECONNRESET, out);
+            self.state = State::Failed;
+            (self.receive_shut, self.send_shut) = (true, true);
+            self.progress(now, out);
+        }
+    }
+
+    /// The server could not make its half for a call without an answer (6.5.2); it may be tried again.
+    pub(crate) fn not_created(&mut self, now: Duration, out: &mut Vec<Action>) {
+        self.remote = false;
+        self.error = Some(Errno::ENOBUFS);
+        if self.state == State::Listening {
+            self.state = State::Unconnected;
+        }
+        self.progress(now, out);
+    }
+
+    /// Whether nothing is left of it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    fn wildcard(&self) -> SocketAddr {
+        use crate::message::Family;
+        use std::net::{Ipv4Addr, Ipv6Addr};
+        match self.create.family {
+            Family::V4 => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            Family::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        }
+    }
+
+    fn peer_name(&self) -> Result<Value, Errno> {
+        let is_connected = self.create.kind == Kind::Datagram || self.state == State::Connected;
+        self.peer.filter(|_| is_connected).map(Value::Address).ok_or(Errno::ENOTCONN)
+    }
+
+    /// Says something to the server, with the creation of its half if it is the first thing, and what was read.
+    fn tell(&mut self, call: Call, out: &mut Vec<Action>) {
+        let create = self.creation();
+        let consumed = self.receiving.report();
+        let body = Body::Call { create, consumed, call };
+        out.push(Action::Send(Message { target: self.target, body }));
+    }
+
+    /// What the server has to make first, if it knows nothing of this socket.
+    fn creation(&mut self) -> Option<Create> {
+        self.known = true;
+        let is_first = !std::mem::replace(&mut self.remote, true);
+        is_first.then_some(self.create)
+    }
+
+    fn io(&self, cause: Cause, out: &mut Vec<Action>) {
+        if self.asynchronous {
+            out.push(Action::Signal { socket: self.id, signal: Signal::Io(cause) });
+        }
+    }
+
+    fn give_back(&self, call: CallId, result: Result<Value, Errno>, out: &mut Vec<Action>) {
+        debug_assert!(self.waiting.iter().all(|waiting| waiting.call != call), "a call that still waits");
+        out.push(Action::Return { call, result });
+    }
+}

@@ -1,0 +1,105 @@
+//! `bind` and `connect`: the server knows what is free and who answers, so both wait for it (6.2.3).
+//!
+//! `connect` succeeds only when the server's TCP is connected. What it says later to a program that did not wait is Linux's, by measurement: the first
+//! `connect` after the end of an attempt tells how that ended, the next one EISCONN or tries anew.
+
+use super::requests::Purpose;
+use super::waiting::Wait;
+use super::{Lsm, State};
+use crate::Errno;
+use crate::calls::{Action, CallId, Cause, Value};
+use crate::message::{Family, Kind, Operation, Reply};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+impl Lsm {
+    fn has_family_of(&self, address: &SocketAddr) -> Result<(), Errno> {
+        let family = if address.is_ipv4() { Family::V4 } else { Family::V6 };
+        if family == self.create.family { Ok(()) } else { Err(Errno::EAFNOSUPPORT) }
+    }
+
+    pub(super) fn bind(
+        &mut self,
+        call: CallId,
+        address: SocketAddr,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<Value>, Errno> {
+        self.has_family_of(&address)?;
+        if self.local.is_some() || self.state != State::Unconnected {
+            return Err(Errno::EINVAL);
+        }
+        self.request(Purpose::Bind(call), Operation::Bind(address), out);
+        Ok(None)
+    }
+
+    pub(super) fn connect(
+        &mut self,
+        call: CallId,
+        peer: SocketAddr,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<Value>, Errno> {
+        self.has_family_of(&peer)?;
+        if self.create.kind == Kind::Datagram {
+            self.request(Purpose::ConnectDatagram(call), Operation::Connect(peer), out);
+            return Ok(None);
+        }
+        match self.state {
+            State::Unconnected if !self.untold => {
+                self.request(Purpose::Connect, Operation::Connect(peer), out);
+                self.state = State::Connecting;
+                self.untold = true;
+            }
+            State::Connecting if self.nonblocking => return Err(Errno::EALREADY),
+            State::Connecting | State::Unconnected => {}
+            State::Connected if self.untold => {}
+            _ => return Err(Errno::EISCONN),
+        }
+        self.attempt_or_wait(call, Wait::Connect, !self.nonblocking, now, out)
+    }
+
+    pub(super) fn attempt_connect(&mut self) -> Option<Result<Value, Errno>> {
+        if self.state == State::Connecting {
+            return None;
+        }
+        self.untold = false;
+        Some(match self.state {
+            State::Connected => Ok(Value::Done),
+            State::Unconnected => {
+                // The failure is told; the socket is as new.
+                (self.receive_shut, self.send_shut) = (false, false);
+                Err(self.error.take().unwrap_or(Errno::ECONNABORTED))
+            }
+            _ => Err(self.error.take().unwrap_or(Errno::ECONNABORTED)),
+        })
+    }
+
+    /// The server's answer to CONNECT.
+    pub(super) fn connected(&mut self, outcome: Result<Reply, Errno>, out: &mut Vec<Action>) {
+        if self.state != State::Connecting {
+            return;
+        }
+        match outcome {
+            Ok(Reply::Connected { local, peer }) => {
+                (self.local, self.peer) = (Some(local), Some(peer));
+                self.state = State::Connected;
+                self.io(Cause::Connected, out);
+            }
+            other => {
+                self.error = Some(other.err().unwrap_or(Errno::EPROTO));
+                self.state = State::Unconnected;
+                (self.receive_shut, self.send_shut) = (true, true);
+                self.io(Cause::Error, out);
+            }
+        }
+    }
+
+    pub(super) fn disconnect(&mut self, call: CallId, out: &mut Vec<Action>) -> Result<Option<Value>, Errno> {
+        if self.create.kind == Kind::Stream {
+            // Aborting a connection this way and using the socket again is not offered.
+            return Err(Errno::EOPNOTSUPP);
+        }
+        self.request(Purpose::Disconnect(call), Operation::Disconnect, out);
+        Ok(None)
+    }
+}

@@ -1,0 +1,118 @@
+//! `listen` and `accept`: connections come with all there is to know of them, and `accept` returns at once (6.2.3, version 4).
+//!
+//! The server makes a connection before the client can give it a number, so until `accept` it is called by its listener and incarnation.
+
+use super::requests::Purpose;
+use super::waiting::Wait;
+use super::{Lsm, State};
+use crate::calls::{Action, CallId, Cause, Value};
+use crate::message::{Call, CloseState, Half, Kind, Operation};
+use crate::settings::mutant;
+use crate::{Errno, Incarnation, RsockId, Target};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// A connection that was not yet accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Child {
+    incarnation: Incarnation,
+    socket: RsockId,
+    peer: SocketAddr,
+}
+
+impl Lsm {
+    pub(super) fn listen(
+        &mut self,
+        call: CallId,
+        backlog: i32,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<Value>, Errno> {
+        if self.create.kind != Kind::Stream {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let backlog = backlog.cast_unsigned();
+        match self.state {
+            State::Listening => self.tell(Call::Listen { backlog }, out),
+            // Without an address of its own, or with one that others may share, it can fail (A8).
+            State::Unconnected if self.local.is_none() || self.options.shares_address => {
+                self.request(Purpose::Listen(call), Operation::Listen { backlog }, out);
+                return Ok(None);
+            }
+            State::Unconnected => {
+                self.tell(Call::Listen { backlog }, out);
+                self.state = State::Listening;
+            }
+            _ => return Err(Errno::EINVAL),
+        }
+        Ok(Some(Value::Done))
+    }
+
+    pub(super) fn accept(
+        &mut self,
+        call: CallId,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<Value>, Errno> {
+        if self.create.kind != Kind::Stream {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        self.attempt_or_wait(call, Wait::Accept, !self.nonblocking, now, out)
+    }
+
+    pub(super) fn attempt_accept(&mut self, out: &mut Vec<Action>) -> Option<Result<Value, Errno>> {
+        if let Some(error) = self.error.take() {
+            return Some(Err(error));
+        }
+        if self.state != State::Listening {
+            return Some(Err(Errno::EINVAL));
+        }
+        let Child { incarnation, socket, peer } = self.children.pop_front()?;
+        if !mutant!(self.settings, AcceptedOmitted) {
+            self.tell(Call::Accepted { incarnation, socket }, out);
+        }
+        Some(Ok(Value::Accepted { socket, peer }))
+    }
+
+    /// A half for a connection that arrived at this listener; `None` if it does not listen any more.
+    pub(crate) fn new_connection(
+        &mut self,
+        incarnation: Incarnation,
+        socket: RsockId,
+        local: SocketAddr,
+        peer: SocketAddr,
+    ) -> Option<Lsm> {
+        if self.state != State::Listening {
+            return None;
+        }
+        self.children.push_back(Child { incarnation, socket, peer });
+        let mut child = Lsm::new(socket, self.create, self.sending.remote_size(), self.settings);
+        child.inherit(&self.options, self.sending.buffer_size);
+        child.target = Target::Child { listener: self.id, incarnation };
+        child.origin = Some(child.target);
+        (child.remote, child.known) = (true, true);
+        child.state = State::Connected;
+        (child.local, child.peer) = (Some(local), Some(peer));
+        child.told = child.readiness();
+        Some(child)
+    }
+
+    /// Wakes those who wait for the connection that [`new_connection`](Self::new_connection) has brought.
+    pub(crate) fn connection_queued(&mut self, now: Duration, out: &mut Vec<Action>) {
+        self.io(Cause::Connected, out);
+        self.progress(now, out);
+    }
+
+    /// `shutdown` of a listener: it does not listen any more, and can again.
+    pub(super) fn stop_listening(&mut self, out: &mut Vec<Action>) {
+        self.tell(Call::Shutdown { half: Half::Read, state: CloseState::Close }, out);
+        self.state = State::Unconnected;
+    }
+
+    /// Connections that nobody can accept any more; the server has aborted its halves of them.
+    pub(crate) fn unacceptable(&mut self) -> Vec<RsockId> {
+        if self.state == State::Listening {
+            return Vec::new();
+        }
+        self.children.drain(..).map(|child| child.socket).collect()
+    }
+}

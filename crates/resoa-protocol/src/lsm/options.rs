@@ -1,0 +1,251 @@
+//! `setsockopt`, `getsockopt`, `ioctl`: what concerns the client's half is done here, the rest by the server (6.2.2).
+//!
+//! Numbers and layouts are Linux's (`asm-generic/socket.h`, `tcp.h`, `ioctls.h`), since programs speak those.
+
+use super::requests::Purpose;
+use super::{Lsm, State};
+use crate::Errno;
+use crate::calls::{Action, CallId, Value};
+use crate::message::{Call, Family, Kind, Operation};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const SOL_SOCKET: i32 = 1;
+const SO_REUSEADDR: i32 = 2;
+const SO_TYPE: i32 = 3;
+const SO_ERROR: i32 = 4;
+const SO_SNDBUF: i32 = 7;
+const SO_KEEPALIVE: i32 = 9;
+const SO_OOBINLINE: i32 = 10;
+const SO_LINGER: i32 = 13;
+const SO_REUSEPORT: i32 = 15;
+const SO_RCVLOWAT: i32 = 18;
+const SO_SNDLOWAT: i32 = 19;
+const SO_RCVTIMEO: i32 = 20;
+const SO_SNDTIMEO: i32 = 21;
+const SO_ATTACH_FILTER: i32 = 26;
+const SO_ACCEPTCONN: i32 = 30;
+const SO_PROTOCOL: i32 = 38;
+const SO_DOMAIN: i32 = 39;
+const SO_ATTACH_BPF: i32 = 50;
+const SO_ZEROCOPY: i32 = 60;
+const SOL_TCP: i32 = 6;
+const TCP_REPAIR: i32 = 19;
+const TCP_ULP: i32 = 31;
+const FIONREAD: u32 = 0x541b;
+const TIOCOUTQ: u32 = 0x5411;
+const FIONBIO: u32 = 0x5421;
+const FIOASYNC: u32 = 0x5452;
+const SIOCATMARK: u32 = 0x8905;
+/// The least that Linux takes for SO_SNDBUF.
+const LEAST_BUFFER: u32 = 4608;
+
+/// What `setsockopt` has set here, and what it has set at the server.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Options {
+    /// `None` if off.
+    pub(super) linger: Option<Duration>,
+    pub(super) receive_timeout: Option<Duration>,
+    pub(super) send_timeout: Option<Duration>,
+    pub(super) receive_low_water: u32,
+    pub(super) urgent_inline: bool,
+    /// SO_REUSEADDR or SO_REUSEPORT: `listen` may find the address in use.
+    pub(super) shares_address: bool,
+    /// What the server said after setting.
+    remembered: BTreeMap<(i32, i32), Vec<u8>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            linger: None,
+            receive_timeout: None,
+            send_timeout: None,
+            receive_low_water: 1,
+            urgent_inline: false,
+            shares_address: false,
+            remembered: BTreeMap::new(),
+        }
+    }
+}
+
+impl Options {
+    /// What the server has after setting an option: asked for it again, the client knows.
+    pub(super) fn remember(&mut self, level: i32, name: i32, value: Vec<u8>) {
+        if level == SOL_SOCKET && matches!(name, SO_REUSEADDR | SO_REUSEPORT) {
+            self.shares_address |= int(&value) != Ok(0);
+        }
+        self.remembered.insert((level, name), value);
+    }
+}
+
+/// An `int`, of which programs may pass more than four octets.
+fn int(value: &[u8]) -> Result<i32, Errno> {
+    value.first_chunk().map(|octets| i32::from_ne_bytes(*octets)).ok_or(Errno::EINVAL)
+}
+
+/// A `struct timeval` of a 64-bit system; zero means for ever.
+fn timeout(value: &[u8]) -> Result<Option<Duration>, Errno> {
+    let (seconds, rest) = value.split_first_chunk::<8>().ok_or(Errno::EINVAL)?;
+    let micros = rest.first_chunk::<8>().ok_or(Errno::EINVAL)?;
+    let (seconds, micros) = (i64::from_ne_bytes(*seconds), i64::from_ne_bytes(*micros));
+    if !(0..1_000_000).contains(&micros) {
+        return Err(Errno::EDOM);
+    }
+    // Of less than no time Linux makes none at all.
+    let timeout = Duration::from_secs(seconds.max(0).cast_unsigned()) + Duration::from_micros(micros as u64);
+    Ok((!timeout.is_zero()).then_some(timeout).or((seconds < 0).then_some(Duration::ZERO)))
+}
+
+fn timeval(timeout: Option<Duration>) -> Vec<u8> {
+    let timeout = timeout.unwrap_or_default();
+    let mut value = timeout.as_secs().to_ne_bytes().to_vec();
+    value.extend(i64::from(timeout.subsec_micros()).to_ne_bytes());
+    value
+}
+
+impl Lsm {
+    pub(super) fn inherit(&mut self, options: &Options, send_buffer: u32) {
+        self.options = options.clone();
+        self.sending.buffer_size = send_buffer;
+    }
+
+    pub(super) fn set_option(
+        &mut self,
+        call: CallId,
+        level: i32,
+        name: i32,
+        value: Vec<u8>,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<Value>, Errno> {
+        match (level, name) {
+            (SOL_SOCKET, SO_LINGER) => {
+                let on = int(&value)? != 0;
+                let seconds = int(value.get(4..).ok_or(Errno::EINVAL)?)?.cast_unsigned();
+                self.options.linger = on.then(|| Duration::from_secs(seconds.into()));
+            }
+            // Linux doubles it for its own book-keeping and says so; of data it holds what was asked for.
+            (SOL_SOCKET, SO_SNDBUF) => {
+                self.sending.buffer_size = int(&value)?.cast_unsigned().clamp(LEAST_BUFFER / 2, 1 << 30);
+            }
+            (SOL_SOCKET, SO_RCVTIMEO) => self.options.receive_timeout = timeout(&value)?,
+            (SOL_SOCKET, SO_SNDTIMEO) => self.options.send_timeout = timeout(&value)?,
+            // Never at the server, whose kernel would keep silent below it.
+            (SOL_SOCKET, SO_RCVLOWAT) => {
+                let wanted = int(&value)?.cast_unsigned().clamp(1, i32::MAX.cast_unsigned());
+                self.options.receive_low_water = wanted;
+            }
+            (SOL_SOCKET, SO_OOBINLINE) => self.options.urgent_inline = int(&value)? != 0,
+            (SOL_TCP, TCP_ULP) => return Err(Errno::ENOENT),
+            (SOL_TCP, TCP_REPAIR) => return Err(Errno::EPERM),
+            (SOL_SOCKET, SO_SNDLOWAT | SO_TYPE | SO_ERROR | SO_ACCEPTCONN | SO_PROTOCOL | SO_DOMAIN) => {
+                return Err(Errno::ENOPROTOOPT);
+            }
+            (SOL_SOCKET, SO_ATTACH_FILTER | SO_ATTACH_BPF | SO_ZEROCOPY) => return Err(Errno::ENOPROTOOPT),
+            (SOL_SOCKET, SO_KEEPALIVE) => {
+                let on = i32::from(int(&value)? != 0).to_ne_bytes().to_vec();
+                self.options.remember(level, name, on);
+                self.tell(Call::SetOption { level, name, value }, out);
+            }
+            _ if self.state == State::Failed && !self.remote => return Err(Errno::ECONNRESET),
+            _ => {
+                let purpose = Purpose::SetOption { call, level, name };
+                self.request(purpose, Operation::SetOption { level, name, value }, out);
+                return Ok(None);
+            }
+        }
+        Ok(Some(Value::Done))
+    }
+
+    pub(super) fn get_option(
+        &mut self,
+        call: CallId,
+        level: i32,
+        name: i32,
+        length: u32,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<Value>, Errno> {
+        if let Some(mut value) = self.local_option(level, name) {
+            value.truncate(length as usize);
+            return Ok(Some(Value::Option(value)));
+        }
+        if level == SOL_TCP && name == TCP_ULP {
+            return Ok(Some(Value::Option(Vec::new())));
+        }
+        if self.state == State::Failed && !self.remote {
+            return Err(Errno::ECONNRESET);
+        }
+        let operation = Operation::GetOption { level, name, length };
+        self.request(Purpose::GetOption { call, length }, operation, out);
+        Ok(None)
+    }
+
+    fn local_option(&mut self, level: i32, name: i32) -> Option<Vec<u8>> {
+        let is_stream = self.create.kind == Kind::Stream;
+        let number = match (level, name) {
+            (SOL_SOCKET, SO_ERROR) => self.error.take().map_or(0, Errno::linux),
+            (SOL_SOCKET, SO_TYPE) => {
+                if is_stream {
+                    1
+                } else {
+                    2
+                }
+            }
+            (SOL_SOCKET, SO_DOMAIN) => {
+                if self.create.family == Family::V4 {
+                    2
+                } else {
+                    10
+                }
+            }
+            (SOL_SOCKET, SO_PROTOCOL) => {
+                if is_stream {
+                    6
+                } else {
+                    17
+                }
+            }
+            (SOL_SOCKET, SO_ACCEPTCONN) => i32::from(self.state == State::Listening),
+            (SOL_SOCKET, SO_SNDBUF) => (self.sending.buffer_size * 2).cast_signed(),
+            (SOL_SOCKET, SO_SNDLOWAT) => 1,
+            (SOL_SOCKET, SO_RCVLOWAT) => self.options.receive_low_water.cast_signed(),
+            (SOL_SOCKET, SO_OOBINLINE) => i32::from(self.options.urgent_inline),
+            (SOL_SOCKET, SO_LINGER) => {
+                let seconds = self.options.linger.map_or(0, |linger| linger.as_secs() as i32);
+                let on = i32::from(self.options.linger.is_some());
+                return Some([on.to_ne_bytes(), seconds.to_ne_bytes()].concat());
+            }
+            (SOL_SOCKET, SO_RCVTIMEO) => return Some(timeval(self.options.receive_timeout)),
+            (SOL_SOCKET, SO_SNDTIMEO) => return Some(timeval(self.options.send_timeout)),
+            (SOL_SOCKET, SO_KEEPALIVE) if !self.options.remembered.contains_key(&(level, name)) => 0,
+            _ => return self.options.remembered.get(&(level, name)).cloned(),
+        };
+        Some(number.to_ne_bytes().to_vec())
+    }
+
+    pub(super) fn ioctl(
+        &mut self,
+        call: CallId,
+        command: u32,
+        argument: Vec<u8>,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<Value>, Errno> {
+        let number = match command {
+            FIONREAD if self.state == State::Listening => return Err(Errno::EINVAL),
+            FIONREAD => self.receiving.inquiry(self.options.urgent_inline) as u32,
+            TIOCOUTQ => self.sending.unacknowledged(),
+            SIOCATMARK => u32::from(self.receiving.is_at_mark()),
+            FIONBIO | FIOASYNC => {
+                let on = int(&argument)? != 0;
+                *if command == FIONBIO { &mut self.nonblocking } else { &mut self.asynchronous } = on;
+                return Ok(Some(Value::Done));
+            }
+            _ if self.state == State::Failed && !self.remote => return Err(Errno::ECONNRESET),
+            _ => {
+                self.request(Purpose::Ioctl(call), Operation::Ioctl { command, argument }, out);
+                return Ok(None);
+            }
+        };
+        Ok(Some(Value::Option(number.to_ne_bytes().to_vec())))
+    }
+}

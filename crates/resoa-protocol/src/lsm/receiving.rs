@@ -1,0 +1,220 @@
+//! The receiving calls: data is pushed here as it comes, and reading is local (6.2.4, version 2).
+//!
+//! What the program reads is reported to the server, whose TCP opens its window by so much: the far host sees the window that a local
+//! stack would show. Reports wait a little for company; a closed window does not have to wait for them.
+
+use super::datagram_cost;
+use super::waiting::Wait;
+use super::{Lsm, State};
+use crate::Errno;
+use crate::calls::{Action, CallId, ReceiveFlags, Value};
+use crate::message::{Call, Kind};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// What has arrived.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub(super) struct Receiving {
+    queue: VecDeque<u8>,
+    datagrams: VecDeque<(SocketAddr, Vec<u8>)>,
+    /// The urgent octet, as octets from the head of the queue; it may not have arrived yet.
+    mark: Option<usize>,
+    /// The urgent octet was read on its own.
+    urgent_read: bool,
+    /// Octets read that the server was not told of.
+    unreported: u32,
+    /// When it is to be.
+    pub(super) report_at: Option<Duration>,
+}
+
+/// A reading call that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Read {
+    length: usize,
+    flags: ReceiveFlags,
+    /// Octets that it has taken and not returned yet.
+    pub(super) taken: Vec<u8>,
+}
+
+impl Receiving {
+    pub(super) fn arrived(&mut self, bytes: &[u8]) {
+        self.queue.extend(bytes);
+    }
+
+    pub(super) fn datagram(&mut self, from: SocketAddr, bytes: Vec<u8>) {
+        self.datagrams.push_back((from, bytes));
+    }
+
+    pub(super) fn urgent(&mut self, ahead: u32) {
+        self.mark = Some(self.queue.len() + ahead as usize);
+        self.urgent_read = false;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.datagrams.is_empty()
+    }
+
+    /// Octets up to the mark; at the mark, from there.
+    fn available(&self) -> usize {
+        self.queue.len().min(self.mark.filter(|&mark| mark > 0).unwrap_or(usize::MAX))
+    }
+
+    /// What FIONREAD says: of datagrams the next one; of a stream all, or what is before an urgent octet that is not in line.
+    pub(super) fn inquiry(&self, is_inline: bool) -> usize {
+        match (self.datagrams.front(), self.mark) {
+            (Some((_, bytes)), _) => bytes.len(),
+            (None, Some(mark)) if !is_inline => self.queue.len().min(mark),
+            (None, _) => self.queue.len(),
+        }
+    }
+
+    /// Whether there are so many octets to read; one that is urgent and not in line does not count (`tcp_poll`).
+    pub(super) fn has(&self, count: u32, is_inline: bool) -> bool {
+        let urgent = usize::from(self.is_at_mark() && !is_inline);
+        self.available() >= count.max(1) as usize + urgent
+    }
+
+    /// Whether the urgent octet is here and was not read (`POLLPRI`).
+    pub(super) fn has_urgent(&self) -> bool {
+        self.mark.is_some_and(|mark| mark < self.queue.len()) && !self.urgent_read
+    }
+
+    /// Whether the next octet is the urgent one (SIOCATMARK).
+    pub(super) fn is_at_mark(&self) -> bool {
+        self.mark == Some(0)
+    }
+
+    /// What the server is to be told now.
+    pub(super) fn report(&mut self) -> u32 {
+        self.report_at = None;
+        std::mem::take(&mut self.unreported)
+    }
+
+    /// Octets of a stream, at most so many, and up to the mark. The urgent octet itself is left out unless it is read in line.
+    fn take(&mut self, most: usize, is_inline: bool) -> Vec<u8> {
+        if self.is_at_mark() && !self.queue.is_empty() {
+            self.mark = None;
+            if !is_inline {
+                self.queue.pop_front();
+                self.unreported += 1;
+            }
+        }
+        let count = most.min(self.available());
+        if let Some(mark) = &mut self.mark {
+            *mark -= count;
+        }
+        self.unreported += count as u32;
+        self.queue.drain(..count).collect()
+    }
+
+    fn peek(&self, most: usize, is_inline: bool) -> Vec<u8> {
+        let skipped = usize::from(self.is_at_mark() && !is_inline);
+        let end = self.queue.len().min(self.mark.filter(|&mark| mark > 0).unwrap_or(usize::MAX));
+        self.queue.iter().take(end).skip(skipped).take(most).copied().collect()
+    }
+}
+
+impl Lsm {
+    pub(super) fn receive(
+        &mut self,
+        call: CallId,
+        length: usize,
+        flags: ReceiveFlags,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<Value>, Errno> {
+        if flags.urgent {
+            return self.receive_urgent(flags).map(Some);
+        }
+        let read = Read { length, flags, taken: Vec::new() };
+        self.attempt_or_wait(call, Wait::Read(read), !self.nonblocking && !flags.dont_wait, now, out)
+    }
+
+    fn receive_urgent(&mut self, flags: ReceiveFlags) -> Result<Value, Errno> {
+        if self.create.kind == Kind::Datagram {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let mark = self.receiving.mark.filter(|_| !self.options.urgent_inline && !self.receiving.urgent_read);
+        let urgent = *self.receiving.queue.get(mark.ok_or(Errno::EINVAL)?).ok_or(Errno::EAGAIN)?;
+        self.receiving.urgent_read = !flags.peek;
+        Ok(Value::Bytes(vec![urgent]))
+    }
+
+    pub(super) fn attempt_read(
+        &mut self,
+        read: &mut Read,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Option<Result<Value, Errno>> {
+        if self.create.kind == Kind::Datagram {
+            return self.attempt_receive_datagram(read, now, out);
+        }
+        if self.state == State::Listening || (self.state == State::Unconnected && !self.receive_shut) {
+            return Some(Err(Errno::ENOTCONN));
+        }
+        let is_inline = self.options.urgent_inline;
+        if read.flags.peek {
+            read.taken = self.receiving.peek(read.length, is_inline);
+        } else {
+            let bytes = self.receiving.take(read.length - read.taken.len(), is_inline);
+            read.taken.extend(bytes);
+            self.report_consumption(now, out);
+        }
+        let available = read.taken.len();
+        let enough = if read.flags.wait_all { read.length } else { self.options.receive_low_water as usize };
+        let ends_here =
+            self.receive_shut || self.error.is_some() || self.receiving.is_at_mark() && available > 0;
+        if available < read.length.min(enough.max(1)) && !ends_here {
+            return None;
+        }
+        if available > 0 || read.length == 0 {
+            return Some(Ok(Value::Bytes(std::mem::take(&mut read.taken))));
+        }
+        // What came before an error is read before it (A14).
+        Some(self.error.take().map_or(Ok(Value::Bytes(Vec::new())), Err))
+    }
+
+    fn attempt_receive_datagram(
+        &mut self,
+        read: &mut Read,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Option<Result<Value, Errno>> {
+        if let Some(error) = self.error.take() {
+            return Some(Err(error));
+        }
+        let Some((from, bytes)) = self.receiving.datagrams.front() else {
+            return self.receive_shut.then(|| Ok(Value::Bytes(Vec::new())));
+        };
+        let cut = bytes[..bytes.len().min(read.length)].to_vec();
+        let datagram = Value::Datagram { bytes: cut, from: *from, length: bytes.len() };
+        if !read.flags.peek {
+            self.receiving.unreported += datagram_cost(bytes);
+            self.receiving.datagrams.pop_front();
+            self.report_consumption(now, out);
+        }
+        Some(Ok(datagram))
+    }
+
+    /// Tells the server what was read if it is worth a message, and otherwise soon.
+    fn report_consumption(&mut self, now: Duration, out: &mut Vec<Action>) {
+        if self.receiving.unreported == 0 || !self.remote {
+            return;
+        }
+        let held = self.receiving.queue.len() + self.receiving.unreported as usize;
+        let is_closed = held >= self.settings.receive_buffer as usize;
+        let is_much = self.receiving.unreported >= self.settings.report_after;
+        if is_much || is_closed {
+            self.tell(Call::Consumed, out);
+        } else if self.receiving.report_at.is_none() {
+            self.receiving.report_at = Some(now + self.settings.report_delay);
+        }
+    }
+
+    /// Octets for the program, and whether the end is behind them.
+    #[cfg(test)]
+    pub(crate) fn holds(&self) -> (usize, bool) {
+        (self.receiving.queue.len(), self.receive_shut)
+    }
+}

@@ -1,0 +1,227 @@
+//! Calls that wait for the server's answer: one at a time for a socket, the others queue (6.1.3, I14, A10).
+//!
+//! A request is never sent again: the Last Hop Protocol delivers it, or ends. If its timer expires while the link is well, the server is asked whether it
+//! is still busy with it ([`Lsm::ask_after_request`]).
+
+use super::{Lsm, State};
+use crate::calls::{Action, CallId, Value};
+use crate::lhp::Statistics;
+use crate::message::{Body, Control, Message, Operation, Reply};
+use crate::settings::Timers;
+use crate::{Errno, Xid};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Requests of a socket.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub(super) struct Requests {
+    outstanding: Option<Outstanding>,
+    queue: VecDeque<(Purpose, Operation)>,
+    last: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Outstanding {
+    xid: Xid,
+    purpose: Purpose,
+    /// When the server is asked after it; none until the client has set the timer.
+    deadline: Option<Duration>,
+    timeout: Duration,
+    unanswered: u32,
+}
+
+/// What a request is for: what happens when its answer comes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Purpose {
+    Bind(CallId),
+    /// Those who wait for a connection do so in a line of their own.
+    Connect,
+    ConnectDatagram(CallId),
+    Disconnect(CallId),
+    Listen(CallId),
+    SetOption {
+        call: CallId,
+        level: i32,
+        name: i32,
+    },
+    GetOption {
+        call: CallId,
+        length: u32,
+    },
+    Ioctl(CallId),
+}
+
+impl Purpose {
+    fn call(&self) -> Option<CallId> {
+        match *self {
+            Self::Connect => None,
+            Self::Bind(call)
+            | Self::ConnectDatagram(call)
+            | Self::Disconnect(call)
+            | Self::Listen(call)
+            | Self::Ioctl(call)
+            | Self::SetOption { call, .. }
+            | Self::GetOption { call, .. } => Some(call),
+        }
+    }
+}
+
+impl Requests {
+    /// Gives up all; the calls that wait for them.
+    pub(super) fn abandon(&mut self) -> Vec<CallId> {
+        let outstanding = self.outstanding.take().map(|outstanding| outstanding.purpose);
+        let queued = self.queue.drain(..).map(|(purpose, _)| purpose);
+        outstanding.into_iter().chain(queued).filter_map(|purpose| purpose.call()).collect()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        self.outstanding.as_ref().and_then(|outstanding| outstanding.deadline)
+    }
+}
+
+/// What became of a request whose timer has expired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// The link is not well, or the server was asked.
+    Waiting,
+    /// It was asked often enough without an answer.
+    GivenUp,
+}
+
+impl Lsm {
+    pub(super) fn request(&mut self, purpose: Purpose, operation: Operation, out: &mut Vec<Action>) {
+        self.requests.queue.push_back((purpose, operation));
+        self.next_request(out);
+    }
+
+    fn next_request(&mut self, out: &mut Vec<Action>) {
+        if self.requests.outstanding.is_some() {
+            return;
+        }
+        let Some((purpose, operation)) = self.requests.queue.pop_front() else { return };
+        self.requests.last += 1;
+        let xid = Xid(self.requests.last);
+        self.requests.outstanding =
+            Some(Outstanding { xid, purpose, deadline: None, timeout: Duration::ZERO, unanswered: 0 });
+        let body = Body::Request { xid, create: self.creation(), operation };
+        out.push(Action::Send(Message { target: self.target, body }));
+    }
+
+    /// Starts the timer of a request that has none yet.
+    pub(crate) fn start_request_timer(&mut self, timeout: Duration, now: Duration) {
+        if let Some(outstanding) = &mut self.requests.outstanding
+            && outstanding.deadline.is_none()
+        {
+            outstanding.timeout = timeout;
+            outstanding.deadline = Some(now + timeout);
+        }
+    }
+
+    /// If a request's timer has expired: asks the server after it, or gives up (6.5.3).
+    pub(crate) fn ask_after_request(
+        &mut self,
+        link: &Statistics,
+        timers: &Timers,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Asked {
+        let Some(outstanding) = &mut self.requests.outstanding else { return Asked::Waiting };
+        if outstanding.deadline.is_none_or(|deadline| deadline > now) {
+            return Asked::Waiting;
+        }
+        outstanding.deadline = Some(now + outstanding.timeout);
+        if !link.healthy {
+            return Asked::Waiting;
+        }
+        if outstanding.unanswered == timers.expiries {
+            return Asked::GivenUp;
+        }
+        outstanding.unanswered += 1;
+        let control = Control::RequestPending(outstanding.xid);
+        out.push(Action::Send(Message { target: self.target, body: Body::Control(control) }));
+        Asked::Waiting
+    }
+
+    /// The server is still busy with a request, or knows nothing of it: then both halves are dropped (A4). Whether the socket failed.
+    pub(crate) fn request_pending(
+        &mut self,
+        xid: Xid,
+        pending: bool,
+        timers: &Timers,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let Some(outstanding) =
+            self.requests.outstanding.as_mut().filter(|outstanding| outstanding.xid == xid)
+        else {
+            return false;
+        };
+        if pending {
+            outstanding.unanswered = 0;
+            outstanding.timeout = (outstanding.timeout * 2).min(timers.request_longest);
+            outstanding.deadline = Some(now + outstanding.timeout);
+            return false;
+        }
+        self.lose(now, out);
+        true
+    }
+
+    /// The answer to a request.
+    pub(crate) fn response(
+        &mut self,
+        xid: Xid,
+        outcome: Result<Reply, Errno>,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) {
+        let Some(outstanding) = self.requests.outstanding.take_if(|outstanding| outstanding.xid == xid)
+        else {
+            return;
+        };
+        // The server has nothing of a socket that it could not make; the next use tries again (6.5.2).
+        if outcome == Err(Errno::ENOBUFS) && self.local.is_none() && self.peer.is_none() {
+            self.remote = false;
+        }
+        match outstanding.purpose {
+            Purpose::Connect => self.connected(outcome, out),
+            purpose => self.answered(purpose, outcome, out),
+        }
+        self.next_request(out);
+        self.progress(now, out);
+    }
+
+    fn answered(&mut self, purpose: Purpose, outcome: Result<Reply, Errno>, out: &mut Vec<Action>) {
+        let Some(call) = purpose.call() else { return };
+        let result = outcome.and_then(|reply| match (purpose, reply) {
+            (Purpose::Bind(_), Reply::Local(local)) => {
+                self.local = Some(local);
+                Ok(Value::Done)
+            }
+            (Purpose::Listen(_), Reply::Local(local)) => {
+                self.local = Some(local);
+                self.state = State::Listening;
+                Ok(Value::Done)
+            }
+            (Purpose::ConnectDatagram(_), Reply::Connected { local, peer }) => {
+                (self.local, self.peer) = (Some(local), Some(peer));
+                Ok(Value::Done)
+            }
+            (Purpose::Disconnect(_), Reply::Done) => {
+                self.peer = None;
+                Ok(Value::Done)
+            }
+            (Purpose::SetOption { level, name, .. }, Reply::Value(value)) => {
+                self.options.remember(level, name, value);
+                Ok(Value::Done)
+            }
+            (Purpose::GetOption { length, .. }, Reply::Value(mut value)) => {
+                value.truncate(length as usize);
+                Ok(Value::Option(value))
+            }
+            (Purpose::Ioctl(_), Reply::Value(value)) => Ok(Value::Option(value)),
+            (Purpose::SetOption { .. } | Purpose::Ioctl(_), Reply::Done) => Ok(Value::Done),
+            _ => Err(Errno::EPROTO),
+        });
+        self.give_back(call, result, out);
+    }
+}

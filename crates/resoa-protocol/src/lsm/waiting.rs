@@ -1,0 +1,160 @@
+//! Calls that wait: attempted again after each event, until they are over, their time is, or a signal comes.
+
+use super::receiving::Read;
+use super::sending::Write;
+use super::{Lsm, State};
+use crate::calls::{Action, CallId, Value};
+use crate::{Errno, message::Kind};
+use std::time::Duration;
+
+/// A call that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Waiting {
+    pub(super) call: CallId,
+    what: Wait,
+    /// SO_RCVTIMEO, SO_SNDTIMEO.
+    deadline: Option<Duration>,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Wait {
+    Accept,
+    Connect,
+    Read(Read),
+    Write(Write),
+}
+
+/// Why a wait ends without what it was for.
+#[derive(Clone, Copy)]
+enum Cut {
+    /// There is nothing, and the call does not wait, or no longer.
+    Time,
+    Signal,
+}
+
+impl Wait {
+    /// What the call returns instead: what it has done so far, or an error.
+    fn cut(self, why: Cut) -> Result<Value, Errno> {
+        let error = match (why, &self) {
+            (Cut::Signal, _) => Errno::EINTR,
+            (Cut::Time, Wait::Connect) => Errno::EINPROGRESS,
+            (Cut::Time, _) => Errno::EAGAIN,
+        };
+        match self {
+            Wait::Read(read) if !read.taken.is_empty() => Ok(Value::Bytes(read.taken)),
+            Wait::Write(write) if write.done > 0 => Ok(Value::Count(write.done)),
+            _ => Err(error),
+        }
+    }
+}
+
+impl Lsm {
+    /// Attempts a call; what it brings, or `None` if it waits.
+    pub(super) fn attempt_or_wait(
+        &mut self,
+        call: CallId,
+        mut what: Wait,
+        may_wait: bool,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<Value>, Errno> {
+        if let Some(result) = self.attempt(&mut what, now, out) {
+            return result.map(Some);
+        }
+        if !may_wait {
+            return what.cut(Cut::Time).map(Some);
+        }
+        let timeout = match what {
+            Wait::Accept | Wait::Read(_) => self.options.receive_timeout,
+            Wait::Connect | Wait::Write(_) => self.options.send_timeout,
+        };
+        self.waiting.push_back(Waiting { call, what, deadline: timeout.map(|timeout| now + timeout) });
+        Ok(None)
+    }
+
+    fn attempt(
+        &mut self,
+        what: &mut Wait,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Option<Result<Value, Errno>> {
+        match what {
+            Wait::Accept => self.attempt_accept(out),
+            Wait::Connect => self.attempt_connect(),
+            Wait::Read(read) => self.attempt_read(read, now, out),
+            Wait::Write(write) if self.create.kind == Kind::Stream => self.attempt_write(write, out),
+            Wait::Write(write) => self.attempt_datagram(write, out),
+        }
+    }
+
+    /// Attempts all that wait, and says what `poll` says now if that has changed.
+    pub(super) fn progress(&mut self, now: Duration, out: &mut Vec<Action>) {
+        for _ in 0..self.waiting.len() {
+            let Some(mut waiting) = self.waiting.pop_front() else { break };
+            match self.attempt(&mut waiting.what, now, out) {
+                Some(result) => self.give_back(waiting.call, result, out),
+                None => self.waiting.push_back(waiting),
+            }
+        }
+        let readiness = self.readiness();
+        if readiness != self.told && !self.is_closed() {
+            self.told = readiness;
+            out.push(Action::Ready { socket: self.id, readiness });
+        }
+    }
+
+    /// A signal ends the wait of a call. A connection that is being made goes on, and so does what a lingering `close` waited for; a call that waits for the
+    /// server's answer is not interrupted, as it would not be with a local stack (3.14 of the specification).
+    pub(crate) fn interrupt(&mut self, call: CallId, now: Duration, out: &mut Vec<Action>) {
+        if let Some(index) = self.waiting.iter().position(|waiting| waiting.call == call)
+            && let Some(waiting) = self.waiting.remove(index)
+        {
+            self.give_back(call, waiting.what.cut(Cut::Signal), out);
+        } else if let State::Lingering { call: lingering, .. } = self.state
+            && lingering == call
+        {
+            self.linger_no_longer(out);
+        }
+        self.progress(now, out);
+    }
+
+    /// All that wait, at the end of the socket.
+    pub(super) fn cut_off(&mut self, error: Errno, out: &mut Vec<Action>) {
+        while let Some(waiting) = self.waiting.pop_front() {
+            self.give_back(waiting.call, Err(error), out);
+        }
+        for call in self.requests.abandon() {
+            self.give_back(call, Err(error), out);
+        }
+    }
+
+    /// When [`expire`](Self::expire) has something to do.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        let waits = self.waiting.iter().filter_map(|waiting| waiting.deadline);
+        let lingering = match self.state {
+            State::Lingering { deadline, .. } => Some(deadline),
+            _ => None,
+        };
+        let report = self.receiving.report_at.filter(|_| self.remote);
+        waits.chain(lingering).chain(report).chain(self.requests.deadline()).min()
+    }
+
+    /// Ends what has waited long enough.
+    pub(crate) fn expire(&mut self, now: Duration, out: &mut Vec<Action>) {
+        let is_due = |waiting: &Waiting| waiting.deadline.is_some_and(|deadline| deadline <= now);
+        while let Some(index) = self.waiting.iter().position(is_due)
+            && let Some(waiting) = self.waiting.remove(index)
+        {
+            self.give_back(waiting.call, waiting.what.cut(Cut::Time), out);
+        }
+        if let State::Lingering { deadline, .. } = self.state
+            && deadline <= now
+        {
+            self.linger_expired(out);
+        }
+        if self.remote && self.receiving.report_at.is_some_and(|at| at <= now) {
+            self.tell(crate::message::Call::Consumed, out);
+        }
+    }
+}

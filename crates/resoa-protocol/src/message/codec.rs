@@ -1,0 +1,218 @@
+//! A message as octets and back: the header, and errors that name the field and its value.
+//!
+//! What can be read is written again as the same octets, so there is one way to write each message.
+
+use super::call::Call;
+use super::control::Control;
+use super::field::Reader;
+use super::operation::{Operation, Reply};
+use super::update::Update;
+use super::{Body, Create, Family, Kind, MESSAGE_OCTETS, Message, VERSION};
+use crate::{Errno, Incarnation, RsockId, Target, Xid};
+use thiserror::Error;
+
+/// Why octets are not a message.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DecodeError {
+    /// It cannot have come by a Last Hop Protocol.
+    #[error("message of {octets} octets: at most {MESSAGE_OCTETS} are allowed")]
+    TooLong {
+        /// Its length.
+        octets: usize,
+    },
+    /// Another version wrote it.
+    #[error("version {found}: this side speaks version {VERSION}; run the same release on both")]
+    Version {
+        /// What the message says.
+        found: u8,
+    },
+    /// It ends too early.
+    #[error("{field}: needs {needed} octets, {left} are left")]
+    Truncated {
+        /// What was to be read.
+        field: &'static str,
+        /// Octets that it takes.
+        needed: usize,
+        /// Octets that there are.
+        left: usize,
+    },
+    /// A field has a value without a meaning.
+    #[error("{field}: {value:#x} has no meaning")]
+    Value {
+        /// Which.
+        field: &'static str,
+        /// What it says.
+        value: u32,
+    },
+    /// A string is not UTF-8.
+    #[error("{field}: not UTF-8 from octet {at}")]
+    Text {
+        /// Which.
+        field: &'static str,
+        /// Octets of it that are right.
+        at: usize,
+    },
+    /// Something comes behind the last field.
+    #[error("{octets} octets behind the end")]
+    Trailing {
+        /// How many.
+        octets: usize,
+    },
+}
+
+impl DecodeError {
+    pub(super) fn value(field: &'static str, value: impl Into<u32>) -> Self {
+        Self::Value { field, value: value.into() }
+    }
+}
+
+pub(super) const REPLY: u8 = 1;
+const CREATE: u8 = 2;
+const CHILD: u8 = 4;
+const CONSUMED: u8 = 8;
+pub(super) const ABORT: u8 = 0x10;
+pub(super) const LINGER: u8 = 0x20;
+pub(super) const URGENT: u8 = 0x40;
+
+const REQUEST: u8 = 1;
+const RESPONSE: u8 = 2;
+const CALL: u8 = 3;
+const UPDATE: u8 = 4;
+const CONTROL: u8 = 5;
+
+impl Message {
+    /// As octets.
+    ///
+    /// # Panics
+    /// If a payload is longer than [`PAYLOAD_OCTETS`](super::PAYLOAD_OCTETS).
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let (kind, op, mut flags) = match &self.body {
+            Body::Request { operation, .. } => (REQUEST, operation.op(), 0),
+            Body::Response { outcome, .. } => (RESPONSE, outcome.as_ref().map_or(0, Reply::op), 0),
+            Body::Call { call, .. } => (CALL, call.op(), call.flags()),
+            Body::Update(update) => (UPDATE, update.op(), 0),
+            Body::Control(control) => (CONTROL, control.code(), control.flags()),
+        };
+        let mut fields = Vec::new();
+        if let Body::Request { xid, .. } | Body::Response { xid, .. } = &self.body {
+            fields.extend(xid.0.to_be_bytes());
+        }
+        let socket = match self.target {
+            Target::Socket(socket) => socket,
+            Target::Child { listener, incarnation } => {
+                flags |= CHILD;
+                fields.extend(incarnation.0.to_be_bytes());
+                listener
+            }
+        };
+        if let Body::Call { consumed: consumed @ 1.., .. } = &self.body {
+            flags |= CONSUMED;
+            fields.extend(consumed.to_be_bytes());
+        }
+        if let Body::Request { create: Some(create), .. } | Body::Call { create: Some(create), .. } =
+            &self.body
+        {
+            flags |= CREATE;
+            fields.extend(create.octets());
+        }
+        match &self.body {
+            Body::Request { operation, .. } => operation.write(&mut fields),
+            Body::Response { outcome: Ok(reply), .. } => reply.write(&mut fields),
+            Body::Response { outcome: Err(error), .. } => fields.push(error.code()),
+            Body::Call { call, .. } => call.write(&mut fields),
+            Body::Update(update) => update.write(&mut fields),
+            Body::Control(control) => control.write(&mut fields),
+        }
+        let mut octets = vec![VERSION << 4 | kind, op, flags];
+        octets.extend(socket.0.to_be_bytes());
+        octets.append(&mut fields);
+        assert!(octets.len() <= MESSAGE_OCTETS, "a message of {} octets", octets.len());
+        octets
+    }
+
+    /// What the octets say.
+    pub fn decode(octets: &[u8]) -> Result<Self, DecodeError> {
+        if octets.len() > MESSAGE_OCTETS {
+            return Err(DecodeError::TooLong { octets: octets.len() });
+        }
+        let mut reader = Reader::new(octets);
+        let (kind, op, mut flags) = (reader.u8("kind")?, reader.u8("op")?, reader.u8("flags")?);
+        if kind >> 4 != VERSION {
+            return Err(DecodeError::Version { found: kind >> 4 });
+        }
+        let mut flag = |bit: u8| {
+            let is_set = flags & bit != 0;
+            flags &= !bit;
+            is_set
+        };
+        let kind = kind & 0xf;
+        let socket = RsockId(reader.u32("rsockID")?);
+        let xid = if matches!(kind, REQUEST | RESPONSE) { reader.u32("xid")? } else { 0 };
+        let mut target = Target::Socket(socket);
+        if flag(CHILD) {
+            target = Target::Child { listener: socket, incarnation: Incarnation(reader.u32("incarnation")?) };
+        }
+        let has_consumed = kind == CALL && flag(CONSUMED);
+        let consumed = if has_consumed { reader.u32("consumed")? } else { 0 };
+        if has_consumed && consumed == 0 {
+            return Err(DecodeError::value("consumed", consumed));
+        }
+        let has_create = matches!(kind, REQUEST | CALL) && flag(CREATE);
+        let create = if has_create { Some(Create::read(&mut reader)?) } else { None };
+        let body = match kind {
+            REQUEST => Body::Request { xid: Xid(xid), create, operation: Operation::read(op, &mut reader)? },
+            RESPONSE => Body::Response { xid: Xid(xid), outcome: read_outcome(op, &mut reader)? },
+            CALL => Body::Call { create, consumed, call: Call::read(op, &mut flags, &mut reader)? },
+            UPDATE => Body::Update(Update::read(op, &mut reader)?),
+            CONTROL => Body::Control(Control::read(op, &mut flags, &mut reader)?),
+            _ => return Err(DecodeError::value("kind", kind)),
+        };
+        if flags != 0 {
+            return Err(DecodeError::value("flags", flags));
+        }
+        reader.end()?;
+        Ok(Self { target, body })
+    }
+}
+
+fn read_outcome(op: u8, reader: &mut Reader) -> Result<Result<Reply, Errno>, DecodeError> {
+    if op == 0 { Ok(Err(read_errno(reader)?)) } else { Reply::read(op, reader).map(Ok) }
+}
+
+pub(super) fn read_errno(reader: &mut Reader) -> Result<Errno, DecodeError> {
+    let code = reader.u8("error")?;
+    Errno::from_code(code).ok_or(DecodeError::value("error", code))
+}
+
+impl Create {
+    fn octets(self) -> [u8; 3] {
+        // Family, type, and the protocol by its number at IANA.
+        let family = match self.family {
+            Family::V4 => 4,
+            Family::V6 => 6,
+        };
+        match self.kind {
+            Kind::Stream => [family, 1, 6],
+            Kind::Datagram => [family, 2, 17],
+        }
+    }
+
+    fn read(reader: &mut Reader) -> Result<Self, DecodeError> {
+        let family = match reader.u8("family")? {
+            4 => Family::V4,
+            6 => Family::V6,
+            value => return Err(DecodeError::value("family", value)),
+        };
+        let kind = match reader.u8("type")? {
+            1 => Kind::Stream,
+            2 => Kind::Datagram,
+            value => return Err(DecodeError::value("type", value)),
+        };
+        let create = Self { family, kind };
+        match reader.u8("protocol")? {
+            value if value == create.octets()[2] => Ok(create),
+            value => Err(DecodeError::value("protocol", value)),
+        }
+    }
+}

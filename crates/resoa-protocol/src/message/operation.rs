@@ -1,0 +1,242 @@
+//! What a REQUEST asks for, and what its RESPONSE brings.
+
+use super::field::{Reader, put_address, put_text};
+use super::{DecodeError, Family};
+use std::net::SocketAddr;
+
+/// A call that the server executes while the program waits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// `bind` (6.2.3): only the server knows what is free.
+    Bind(SocketAddr),
+    /// `connect` (6.2.3, version 2), of a stream or a datagram socket.
+    Connect(SocketAddr),
+    /// `connect` to `AF_UNSPEC`: a datagram socket without a destination again.
+    Disconnect,
+    /// `listen` on a socket without an address of its own (A8).
+    Listen {
+        /// Connections that may wait.
+        backlog: u32,
+    },
+    /// `setsockopt` of what TCP or IP of the server does.
+    SetOption {
+        /// As in `setsockopt`, Linux's number.
+        level: i32,
+        /// As in `setsockopt`, Linux's number.
+        name: i32,
+        /// As in `setsockopt`.
+        value: Vec<u8>,
+    },
+    /// `getsockopt` of what TCP or IP of the server knows (`TCP_INFO`).
+    GetOption {
+        /// As in `getsockopt`, Linux's number.
+        level: i32,
+        /// As in `getsockopt`, Linux's number.
+        name: i32,
+        /// Octets that the program has room for.
+        length: u32,
+    },
+    /// `ioctl` that is not the client's business.
+    Ioctl {
+        /// As in `ioctl`, Linux's number.
+        command: u32,
+        /// What the program passed.
+        argument: Vec<u8>,
+    },
+    /// A look-up of hosts and services (6.2.6), of the client as a whole.
+    Resolve(Query),
+}
+
+/// What is looked up.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Query {
+    /// Addresses of a host, as `getaddrinfo` finds them.
+    Host {
+        /// Name or number, at most 255 octets; empty for none.
+        host: String,
+        /// Name or number of a port, at most 255 octets; empty for none.
+        service: String,
+        /// Only these addresses.
+        family: Option<Family>,
+    },
+    /// The name of an address, as `getnameinfo` finds it.
+    Address(SocketAddr),
+}
+
+/// What a request brought.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Reply {
+    /// It is done.
+    Done,
+    /// The address that the socket has now.
+    Local(SocketAddr),
+    /// Both addresses of a connection (5.4, A34).
+    Connected {
+        /// The server's side of it.
+        local: SocketAddr,
+        /// The far host's.
+        peer: SocketAddr,
+    },
+    /// The value of an option, after setting it as well (Linux doubles some); what an `ioctl` left.
+    Value(Vec<u8>),
+    /// Addresses of a host.
+    Hosts(Vec<SocketAddr>),
+    /// The name of an address.
+    Name {
+        /// Of the host, at most 255 octets.
+        host: String,
+        /// Of the port, at most 255 octets.
+        service: String,
+    },
+    /// There are none.
+    Unresolved(Unresolved),
+}
+
+/// Why a look-up brought nothing; the words of `getaddrinfo`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unresolved {
+    /// `EAI_NONAME`
+    NoName,
+    /// `EAI_AGAIN`
+    Again,
+    /// `EAI_FAIL`
+    Fail,
+    /// `EAI_SERVICE`
+    NoService,
+}
+
+const UNRESOLVED: [Unresolved; 4] =
+    [Unresolved::NoName, Unresolved::Again, Unresolved::Fail, Unresolved::NoService];
+
+impl Operation {
+    pub(super) fn op(&self) -> u8 {
+        match self {
+            Self::Bind(_) => 1,
+            Self::Connect(_) => 2,
+            Self::Disconnect => 3,
+            Self::Listen { .. } => 4,
+            Self::SetOption { .. } => 5,
+            Self::GetOption { .. } => 6,
+            Self::Ioctl { .. } => 7,
+            Self::Resolve(_) => 8,
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Bind(address) | Self::Connect(address) => put_address(address, out),
+            Self::Disconnect => {}
+            Self::Listen { backlog } => out.extend(backlog.to_be_bytes()),
+            Self::SetOption { level, name, value } => put_option(*level, *name, value, out),
+            Self::GetOption { level, name, length } => put_option(*level, *name, &length.to_be_bytes(), out),
+            Self::Ioctl { command, argument } => {
+                out.extend(command.to_be_bytes());
+                out.extend(argument);
+            }
+            Self::Resolve(Query::Host { host, service, family }) => {
+                out.push(match family {
+                    None => 0,
+                    Some(Family::V4) => 4,
+                    Some(Family::V6) => 6,
+                });
+                put_text(host, out);
+                put_text(service, out);
+            }
+            Self::Resolve(Query::Address(address)) => {
+                out.push(1);
+                put_address(address, out);
+            }
+        }
+    }
+
+    pub(super) fn read(op: u8, reader: &mut Reader) -> Result<Self, DecodeError> {
+        Ok(match op {
+            1 => Self::Bind(reader.address("address")?),
+            2 => Self::Connect(reader.address("peer")?),
+            3 => Self::Disconnect,
+            4 => Self::Listen { backlog: reader.u32("backlog")? },
+            5 => {
+                let (level, name) = (reader.i32("level")?, reader.i32("name")?);
+                Self::SetOption { level, name, value: reader.remainder() }
+            }
+            6 => Self::GetOption {
+                level: reader.i32("level")?,
+                name: reader.i32("name")?,
+                length: reader.u32("length")?,
+            },
+            7 => Self::Ioctl { command: reader.u32("command")?, argument: reader.remainder() },
+            8 => Self::Resolve(match reader.u8("query")? {
+                1 => Query::Address(reader.address("address")?),
+                family @ (0 | 4 | 6) => Query::Host {
+                    host: reader.text("host")?,
+                    service: reader.text("service")?,
+                    family: [Family::V4, Family::V6].get(usize::from(family / 2).wrapping_sub(2)).copied(),
+                },
+                value => return Err(DecodeError::value("query", value)),
+            }),
+            _ => return Err(DecodeError::value("request", op)),
+        })
+    }
+}
+
+/// Level, name and value, as SETOPT has them in REQUEST and CALL.
+pub(super) fn put_option(level: i32, name: i32, value: &[u8], out: &mut Vec<u8>) {
+    out.extend(level.to_be_bytes());
+    out.extend(name.to_be_bytes());
+    out.extend(value);
+}
+
+impl Reply {
+    pub(super) fn op(&self) -> u8 {
+        match self {
+            Self::Done => 1,
+            Self::Local(_) => 2,
+            Self::Connected { .. } => 3,
+            Self::Value(_) => 4,
+            Self::Hosts(_) => 5,
+            Self::Name { .. } => 6,
+            Self::Unresolved(_) => 7,
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Done => {}
+            Self::Local(address) => put_address(address, out),
+            Self::Connected { local, peer } => {
+                put_address(local, out);
+                put_address(peer, out);
+            }
+            Self::Value(value) => out.extend(value),
+            Self::Hosts(hosts) => hosts.iter().for_each(|host| put_address(host, out)),
+            Self::Name { host, service } => {
+                put_text(host, out);
+                put_text(service, out);
+            }
+            Self::Unresolved(why) => out.push(*why as u8),
+        }
+    }
+
+    pub(super) fn read(op: u8, reader: &mut Reader) -> Result<Self, DecodeError> {
+        Ok(match op {
+            1 => Self::Done,
+            2 => Self::Local(reader.address("local")?),
+            3 => Self::Connected { local: reader.address("local")?, peer: reader.address("peer")? },
+            4 => Self::Value(reader.remainder()),
+            5 => {
+                let mut hosts = Vec::new();
+                while !reader.is_empty() {
+                    hosts.push(reader.address("host")?);
+                }
+                Self::Hosts(hosts)
+            }
+            6 => Self::Name { host: reader.text("host")?, service: reader.text("service")? },
+            7 => {
+                let why = reader.u8("unresolved")?;
+                let known = UNRESOLVED.get(usize::from(why));
+                Self::Unresolved(*known.ok_or(DecodeError::value("unresolved", why))?)
+            }
+            _ => return Err(DecodeError::value("response", op)),
+        })
+    }
+}

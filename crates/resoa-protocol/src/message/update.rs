@@ -1,0 +1,96 @@
+//! What an UPDATE says: what happened at the server.
+
+use super::DecodeError;
+use super::codec::read_errno;
+use super::field::{Reader, put_address};
+use crate::Errno;
+use std::net::SocketAddr;
+
+/// News of a socket.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Update {
+    /// A connection arrived at the listener that the message names, and this is its incarnation (6.2.3).
+    NewConnection {
+        /// The server's side of it.
+        local: SocketAddr,
+        /// The far host's.
+        peer: SocketAddr,
+    },
+    /// So many octets more were acknowledged by the far host, and their room is free (SND_FREED).
+    SendFreed(u32),
+    /// What the far host sent; at least one octet.
+    Data(Vec<u8>),
+    /// A datagram that arrived.
+    Datagram {
+        /// Where from.
+        from: SocketAddr,
+        /// Its payload.
+        bytes: Vec<u8>,
+    },
+    /// The far host's urgent pointer: so many octets of data follow before the urgent one (A20).
+    Urgent {
+        /// Octets of later [`Data`](Self::Data) in front of the urgent one.
+        ahead: u32,
+    },
+    /// The far host sent FIN, and all that it sent before has been forwarded.
+    PeerClosed,
+    /// The far host has acknowledged everything, FIN included: a lingering `close` may return.
+    AllAcknowledged,
+    /// The server's half is gone after RST while the client's half was only sending the rest.
+    StateClosed,
+    /// The connection failed.
+    SocketError(Errno),
+    /// The address that the socket has been given.
+    LocalAddress(SocketAddr),
+}
+
+impl Update {
+    pub(super) fn op(&self) -> u8 {
+        match self {
+            Self::NewConnection { .. } => 1,
+            Self::SendFreed(_) => 2,
+            Self::Data(_) => 3,
+            Self::Datagram { .. } => 4,
+            Self::Urgent { .. } => 5,
+            Self::PeerClosed => 6,
+            Self::AllAcknowledged => 7,
+            Self::StateClosed => 8,
+            Self::SocketError(_) => 9,
+            Self::LocalAddress(_) => 10,
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::NewConnection { local, peer } => {
+                put_address(local, out);
+                put_address(peer, out);
+            }
+            Self::SendFreed(count) | Self::Urgent { ahead: count } => out.extend(count.to_be_bytes()),
+            Self::Data(bytes) => out.extend(bytes),
+            Self::Datagram { from, bytes } => {
+                put_address(from, out);
+                out.extend(bytes);
+            }
+            Self::PeerClosed | Self::AllAcknowledged | Self::StateClosed => {}
+            Self::SocketError(error) => out.push(error.code()),
+            Self::LocalAddress(address) => put_address(address, out),
+        }
+    }
+
+    pub(super) fn read(op: u8, reader: &mut Reader) -> Result<Self, DecodeError> {
+        Ok(match op {
+            1 => Self::NewConnection { local: reader.address("local")?, peer: reader.address("peer")? },
+            2 => Self::SendFreed(reader.u32("freed")?),
+            3 => Self::Data(reader.payload("data")?),
+            4 => Self::Datagram { from: reader.address("source")?, bytes: reader.remainder() },
+            5 => Self::Urgent { ahead: reader.u32("ahead")? },
+            6 => Self::PeerClosed,
+            7 => Self::AllAcknowledged,
+            8 => Self::StateClosed,
+            9 => Self::SocketError(read_errno(reader)?),
+            10 => Self::LocalAddress(reader.address("local")?),
+            _ => return Err(DecodeError::value("update", op)),
+        })
+    }
+}

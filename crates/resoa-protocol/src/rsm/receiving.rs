@@ -1,0 +1,157 @@
+//! From the far host to the client: pushed at once as far as the client has room, and the window opens only when the program has read (6.2.4, 6.3).
+
+use super::{Effects, Hold, Rsm, State};
+use crate::lsm::datagram_cost;
+use crate::message::Update;
+use crate::settings::mutant;
+use crate::tcp::TcpAction;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// What has arrived.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Receiving {
+    /// Octets that the client has not been sent.
+    queue: VecDeque<u8>,
+    /// Octets that the program has not read, wherever they are.
+    unread: u32,
+    /// Octets that the client takes.
+    space: u32,
+}
+
+impl Receiving {
+    pub(super) fn new(space: u32) -> Self {
+        Self { queue: VecDeque::new(), unread: 0, space }
+    }
+
+    /// The client has room for at least as much as the far host may send (A18).
+    pub(super) fn make_room(&mut self, buffer: u32) {
+        self.space = self.space.max(buffer);
+    }
+
+    /// Octets at the client, or on their way there.
+    fn forwarded(&self) -> u32 {
+        self.unread - self.queue.len() as u32
+    }
+}
+
+impl Rsm {
+    pub(super) fn received(&mut self, bytes: &[u8], out: &mut Effects) {
+        match self.state {
+            State::Open => {
+                self.receiving.unread += bytes.len() as u32;
+                self.receiving.queue.extend(bytes);
+                self.forward(out);
+            }
+            // Nobody will read it (6.2.3).
+            State::Finishing => self.reset_for_client(out),
+            State::Draining if self.linger => self.reset_for_client(out),
+            State::Draining => self.abort(out),
+            _ => {}
+        }
+    }
+
+    pub(super) fn received_datagram(&mut self, from: SocketAddr, bytes: Vec<u8>, out: &mut Effects) {
+        let cost = datagram_cost(&bytes);
+        // As at any full buffer, it is lost.
+        if self.state == State::Open && self.receiving.unread + cost <= self.receiving.space {
+            self.receiving.unread += cost;
+            self.tell(Update::Datagram { from, bytes }, out);
+        }
+    }
+
+    pub(super) fn urgent(&mut self, ahead: u32, out: &mut Effects) {
+        if self.state == State::Open {
+            let ahead = ahead + self.receiving.queue.len() as u32;
+            self.tell(Update::Urgent { ahead }, out);
+        }
+    }
+
+    /// Sends the client what it has room for, and behind the last of it that the far host has closed.
+    fn forward(&mut self, out: &mut Effects) {
+        loop {
+            let room = self.receiving.space.saturating_sub(self.receiving.forwarded());
+            let count = self.receiving.queue.len().min(room.min(self.sizes.chunk) as usize);
+            if count == 0 {
+                break;
+            }
+            let bytes: Vec<u8> = self.receiving.queue.drain(..count).collect();
+            self.tell(Update::Data(bytes), out);
+            if mutant!(self.sizes, WindowOnForward) {
+                out.tcp.push(TcpAction::Consume(count as u32));
+            }
+        }
+        self.tell_peer_closed(out);
+    }
+
+    /// Whatever room there is: nothing more will come.
+    pub(super) fn forward_all(&mut self, out: &mut Effects) {
+        self.receiving.space = u32::MAX;
+        self.forward(out);
+    }
+
+    fn tell_peer_closed(&mut self, out: &mut Effects) {
+        if self.hold == (Hold::Held { told: false }) && self.receiving.queue.is_empty() {
+            self.hold = Hold::Held { told: true };
+            self.tell(Update::PeerClosed, out);
+            if mutant!(self.sizes, NoFinHold) {
+                self.release(out);
+            }
+        }
+    }
+
+    pub(super) fn consumed(&mut self, count: u32, out: &mut Effects) {
+        // More than was ever forwarded cannot have been read.
+        let count = count.min(self.receiving.forwarded());
+        self.receiving.unread -= count;
+        if self.is_connected() && self.kind == crate::message::Kind::Stream {
+            if !mutant!(self.sizes, WindowOnForward) {
+                out.tcp.push(TcpAction::Consume(count));
+            }
+            self.forward(out);
+        }
+    }
+
+    pub(super) fn fin_received(&mut self, out: &mut Effects) {
+        match self.state {
+            State::Open | State::Finishing => {
+                self.hold = Hold::Held { told: false };
+                if mutant!(self.sizes, NoFinHold) {
+                    out.tcp.push(TcpAction::ReleaseFin);
+                }
+                self.tell_peer_closed(out);
+            }
+            // The program has read everything and closed.
+            State::Draining => {
+                self.hold = Hold::Released;
+                out.tcp.push(TcpAction::ReleaseFin);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn fin_delivered(&mut self, out: &mut Effects) {
+        if self.is_connected() {
+            self.release(out);
+            self.fin_now(out);
+        }
+    }
+
+    /// Whether there is anything that the program has not read (A7).
+    pub(super) fn has_unread(&self) -> bool {
+        if mutant!(self.sizes, UnreadForgotten) {
+            return !self.receiving.queue.is_empty();
+        }
+        self.receiving.unread > 0
+    }
+
+    /// The far host's FIN may be acknowledged.
+    pub(super) fn release(&mut self, out: &mut Effects) {
+        if matches!(self.hold, Hold::Held { .. }) {
+            self.hold = Hold::Released;
+            if !mutant!(self.sizes, NoFinHold) {
+                out.tcp.push(TcpAction::ReleaseFin);
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! From the client to the far host: what the far host has acknowledged makes room for more (6.2.4).
+
+use super::{Effects, Fin, Hold, Rsm, State};
+use crate::lsm::datagram_cost;
+use crate::message::{CloseState, Kind, Update};
+use crate::tcp::TcpAction;
+use std::net::SocketAddr;
+
+/// What is on its way to the far host.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub(super) struct Sending {
+    /// Octets that the client was not told to be free, acknowledged or not.
+    used: u32,
+    /// Octets of them that are.
+    freed: u32,
+}
+
+/// Octets of datagrams after which the client is told that they have gone, or a quarter of the server's buffer: less than the least SO_SNDBUF, so that
+/// no client waits for room that it has.
+const DATAGRAMS_FREED: u32 = 1024;
+
+impl Rsm {
+    pub(super) fn may_send(&self) -> bool {
+        self.fin == Fin::None && matches!(self.state, State::Open | State::Finishing)
+    }
+
+    pub(super) fn write(&mut self, bytes: Vec<u8>, urgent: bool, out: &mut Effects) {
+        self.sending.used += bytes.len() as u32;
+        if self.sending.used > self.sizes.send_space {
+            // The client knows the limit: one of the two has lost count, and the stream cannot be right.
+            self.reset_for_client(out);
+            return;
+        }
+        out.tcp.push(TcpAction::Send { bytes, urgent });
+    }
+
+    pub(super) fn datagram(&mut self, to: Option<SocketAddr>, bytes: Vec<u8>, out: &mut Effects) {
+        // It has gone as soon as the stack has it.
+        let cost = datagram_cost(&bytes);
+        out.tcp.push(TcpAction::SendTo { to, bytes });
+        self.sending.used += cost;
+        self.sending.freed += cost;
+        if self.sending.freed >= DATAGRAMS_FREED.min(self.sizes.send_space / 4) {
+            self.tell_freed(out);
+        }
+    }
+
+    pub(super) fn acknowledged(&mut self, count: u32, out: &mut Effects) {
+        self.sending.freed = (self.sending.freed + count).min(self.sending.used);
+        let is_everything = self.sending.freed == self.sending.used;
+        let is_much = self.sending.freed >= self.sizes.send_space / 4;
+        if (is_everything || is_much) && matches!(self.state, State::Open | State::Finishing) {
+            self.tell_freed(out);
+        }
+    }
+
+    fn tell_freed(&mut self, out: &mut Effects) {
+        let freed = std::mem::take(&mut self.sending.freed);
+        self.sending.used -= freed;
+        if freed > 0 {
+            self.tell(Update::SendFreed(freed), out);
+        }
+    }
+
+    /// The program sends no more; if `state` says so, after what follows.
+    pub(super) fn shutdown(&mut self, state: CloseState, out: &mut Effects) {
+        if self.kind == Kind::Stream && state == CloseState::Close && self.fin == Fin::None {
+            self.fin = Fin::Waiting;
+            self.fin_now(out);
+        }
+    }
+
+    /// Our FIN, unless the far host's is held.
+    pub(super) fn fin_now(&mut self, out: &mut Effects) {
+        if self.fin == Fin::Waiting && !matches!(self.hold, Hold::Held { .. }) {
+            self.fin = Fin::Sent;
+            out.tcp.push(TcpAction::ShutdownWrite);
+        }
+    }
+
+    pub(super) fn fin_acknowledged(&mut self, out: &mut Effects) {
+        self.fin = Fin::Acknowledged;
+        if self.state == State::Draining {
+            self.all_acknowledged(out);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! `socket`, `bind`, `connect`, names, and what `poll` says.
+
+use super::{DATAGRAM, Pair, STREAM, address, bytes, execute};
+use crate::calls::{SocketCall, Value};
+use crate::message::{Half, Operation, Reply};
+use crate::server::{Addresses, ServerSettings};
+use crate::settings::Settings;
+use crate::tcp::{TcpAction, TcpEvent};
+use crate::{Errno, RsockId};
+
+fn connect(port: u16) -> SocketCall {
+    SocketCall::Connect(address(port))
+}
+
+/// C17, C30, C35, C38: `socket` sends nothing; with `connect` it is 2 messages, and names need none.
+#[test]
+fn socket_and_connect_are_two_messages() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    assert_eq!(pair.messages, [0, 0]);
+    assert_eq!(pair.call(socket, SocketCall::PeerName), Err(Errno::ENOTCONN));
+    let nowhere = Value::Address("0.0.0.0:0".parse().expect("an address"));
+    assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(nowhere));
+    let call = pair.begin(socket, connect(80));
+    assert_eq!(pair.ended(call), None, "I12: waits for the server's TCP");
+    let source = address(0).ip();
+    let create = TcpAction::Create { create: STREAM, source, foreign: false };
+    assert_eq!(pair.asked(), [create, execute(Operation::Connect(address(80)))]);
+    assert_eq!(pair.poll(socket), "");
+    pair.done(1, Ok(Reply::Connected { local: address(4000), peer: address(80) }));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(4000))));
+    assert_eq!(pair.call(socket, SocketCall::PeerName), Ok(Value::Address(address(80))));
+    assert_eq!(pair.poll(socket), "O");
+    assert_eq!(pair.call(socket, connect(80)), Err(Errno::EISCONN));
+    assert_eq!(pair.messages, [1, 1]);
+}
+
+/// C30: the server's limit of open sockets.
+#[test]
+fn one_socket_more_than_the_limit() {
+    let server = ServerSettings { sockets: 2, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
+    let mut pair = Pair::with(Settings::default(), server);
+    let first = pair.socket(STREAM);
+    pair.socket(STREAM);
+    assert_eq!(pair.client.socket(STREAM), Err(Errno::ENFILE));
+    assert_eq!(pair.call(first, SocketCall::Close { may_wait: true }), Ok(Value::Done));
+    assert_eq!(pair.client.socket(STREAM), Ok(RsockId(3)), "numbers are not used again (A17)");
+    assert_eq!(pair.messages, [0, 0]);
+    // C57: what was closed is no descriptor.
+    assert_eq!(pair.call(first, SocketCall::LocalName), Err(Errno::EBADF));
+}
+
+/// C31: only the server knows what is free; what is wrong is said at once.
+#[test]
+fn bind_asks_the_server() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let other = SocketCall::Bind("[::1]:80".parse().expect("an address"));
+    assert_eq!(pair.call(socket, other), Err(Errno::EAFNOSUPPORT));
+    let call = pair.begin(socket, SocketCall::Bind(address(80)));
+    pair.done(1, Err(Errno::EADDRINUSE));
+    assert_eq!(pair.ended(call), Some(Err(Errno::EADDRINUSE)));
+    let call = pair.begin(socket, SocketCall::Bind(address(0)));
+    pair.done(1, Ok(Reply::Local(address(5000))));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(5000))));
+    assert_eq!(pair.call(socket, SocketCall::Bind(address(1))), Err(Errno::EINVAL));
+}
+
+/// C36, by measurement on Linux 6.18: EINPROGRESS, EALREADY, then 0 once, then EISCONN.
+#[test]
+fn connect_that_does_not_wait() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    assert_eq!(pair.call(socket, SocketCall::SetNonblocking(true)), Ok(Value::Done));
+    assert_eq!(pair.call(socket, connect(80)), Err(Errno::EINPROGRESS));
+    assert_eq!(pair.call(socket, connect(80)), Err(Errno::EALREADY));
+    assert_eq!(pair.read(socket, 1), Err(Errno::EAGAIN), "I1");
+    pair.done(1, Ok(Reply::Connected { local: address(4000), peer: address(80) }));
+    assert_eq!(pair.call(socket, connect(80)), Ok(Value::Done));
+    assert_eq!(pair.call(socket, connect(80)), Err(Errno::EISCONN));
+}
+
+/// C36, C66, by measurement on Linux 6.18: a refusal is told once, by whatever asks first; then the socket can connect again.
+#[test]
+fn connect_that_is_refused_while_nobody_waits() {
+    let mut pair = Pair::new();
+    for (first, then) in
+        [("connect", Errno::EINPROGRESS), ("read", Errno::ECONNABORTED), ("error", Errno::ECONNABORTED)]
+    {
+        let socket = pair.socket(STREAM);
+        assert_eq!(pair.call(socket, SocketCall::SetNonblocking(true)), Ok(Value::Done));
+        assert_eq!(pair.call(socket, connect(80)), Err(Errno::EINPROGRESS));
+        pair.done(socket.0.into(), Err(Errno::ECONNREFUSED));
+        assert_eq!(pair.poll(socket), "IOEHR");
+        match first {
+            "connect" => assert_eq!(pair.call(socket, connect(80)), Err(Errno::ECONNREFUSED)),
+            "error" => assert_eq!(pair.get(socket, 4), Errno::ECONNREFUSED.linux()),
+            _ => {
+                assert_eq!(pair.read(socket, 1), Err(Errno::ECONNREFUSED));
+                assert_eq!(pair.read(socket, 1), bytes(&[]));
+            }
+        }
+        assert_eq!(pair.call(socket, connect(80)), Err(then));
+    }
+}
+
+/// C35, by measurement: the error, no SO_ERROR, and a socket as new.
+#[test]
+fn connect_that_is_refused() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let call = pair.begin(socket, connect(80));
+    pair.done(1, Err(Errno::ECONNREFUSED));
+    assert_eq!(pair.ended(call), Some(Err(Errno::ECONNREFUSED)));
+    assert_eq!(pair.get(socket, 4), 0);
+    assert_eq!(pair.read(socket, 1), Err(Errno::ENOTCONN));
+    assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Write)), Err(Errno::ENOTCONN));
+    assert_eq!(pair.poll(socket), "OH");
+    let call = pair.begin(socket, connect(81));
+    pair.done(1, Ok(Reply::Connected { local: address(4000), peer: address(81) }));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+}
+
+/// C48: a signal ends the waiting, not the connecting.
+#[test]
+fn connect_that_is_interrupted() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let call = pair.begin(socket, connect(80));
+    pair.at_client(|client, now, out| client.interrupt(socket, call, now, out));
+    assert_eq!(pair.ended(call), Some(Err(Errno::EINTR)));
+    let call = pair.begin(socket, connect(80));
+    assert_eq!(pair.ended(call), None, "a second one waits again");
+    pair.done(1, Ok(Reply::Connected { local: address(4000), peer: address(80) }));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+}
+
+/// C13, C73, I14: one request of a socket at a time; and if the server has no room for its half, it is tried again at the next use.
+#[test]
+fn requests_follow_each_other() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let option = |name| SocketCall::GetOption { level: 6, name, length: 4 };
+    let calls = [pair.begin(socket, option(1)), pair.begin(socket, option(2))];
+    assert_eq!(pair.messages, [1, 0]);
+    pair.done(1, Ok(Reply::Value(vec![1])));
+    assert_eq!(pair.messages, [2, 1]);
+    pair.done(1, Ok(Reply::Value(vec![2])));
+    assert_eq!(calls.map(|call| pair.ended(call)), [1, 2].map(|value| Some(Ok(Value::Option(vec![value])))));
+
+    let socket = pair.socket(STREAM);
+    for endpoint in 2..4 {
+        let call = pair.begin(socket, connect(80));
+        pair.event(endpoint, TcpEvent::NotCreated);
+        assert_eq!(pair.ended(call), Some(Err(Errno::ENOBUFS)));
+    }
+    // A stack may say the same of a socket that it has: then the server is told of its end.
+    let call = pair.begin(socket, connect(80));
+    pair.done(4, Err(Errno::ENOBUFS));
+    assert_eq!(pair.ended(call), Some(Err(Errno::ENOBUFS)));
+    assert_eq!(pair.server.sockets(super::LINK), 2);
+    assert_eq!(pair.call(socket, SocketCall::Close { may_wait: true }), Ok(Value::Done));
+    assert_eq!(pair.server.sockets(super::LINK), 1);
+}
+
+/// C46: masks of Linux's `poll`, without a message.
+#[test]
+fn masks_of_poll() {
+    let mut pair = Pair::new();
+    let (fresh, datagram) = (pair.socket(STREAM), pair.socket(DATAGRAM));
+    assert_eq!((pair.poll(fresh).as_str(), pair.poll(datagram).as_str()), ("OH", "O"));
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    pair.event(1, TcpEvent::Received(vec![1]));
+    assert_eq!(pair.poll(socket), "IO");
+    pair.event(1, TcpEvent::FinReceived);
+    assert_eq!(pair.poll(socket), "IOR");
+    pair.event(1, TcpEvent::Failed(Errno::ECONNRESET));
+    assert_eq!(pair.poll(socket), "IOEHR");
+    // C66, by measurement: the error once, and what such a socket says later.
+    assert_eq!((pair.read(socket, 9), pair.read(socket, 9)), (bytes(&[1]), Err(Errno::ECONNRESET)));
+    assert_eq!(pair.read(socket, 9), bytes(&[]));
+    let call = pair.send(socket, b"x");
+    assert_eq!(pair.ended(call), Some(Err(Errno::EPIPE)));
+    assert_eq!(pair.signals, [crate::Signal::Pipe]);
+    assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Write)), Err(Errno::ENOTCONN));
+    assert_eq!(pair.call(socket, SocketCall::PeerName), Err(Errno::ENOTCONN));
+    assert_eq!(pair.call(socket, connect(80)), Err(Errno::EISCONN));
+}

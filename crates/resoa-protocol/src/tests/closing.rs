@@ -1,0 +1,286 @@
+//! `shutdown` and `close`: what the server's TCP is asked, and when the program goes on.
+
+use super::{Pair, bytes};
+use crate::calls::{CallId, SocketCall, Value};
+use crate::client::Client;
+use crate::message::Half;
+use crate::server::{Addresses, ServerSettings};
+use crate::settings::{LingerPolicy, Settings};
+use crate::tcp::{TcpAction, TcpEvent};
+use crate::{Errno, RsockId};
+use std::time::Duration;
+
+const SO_LINGER: i32 = 13;
+
+fn close(pair: &mut Pair, socket: RsockId) -> CallId {
+    pair.begin(socket, SocketCall::Close { may_wait: true })
+}
+
+fn policy(linger: LingerPolicy) -> Pair {
+    let server =
+        ServerSettings { send_space: 2, ..ServerSettings::new(Addresses::shared(super::address(0).ip())) };
+    Pair::with(Settings { linger, ..Settings::default() }, server)
+}
+
+/// C52: with nothing on the way it is one message, and FIN.
+#[test]
+fn empty_buffers_end_by_fin() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    let call = close(&mut pair, socket);
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    assert_eq!((pair.asked(), pair.messages), (vec![TcpAction::ShutdownWrite], [1, 0]));
+    assert_eq!((pair.client.sockets(), pair.server.sockets(super::LINK)), (0, 1));
+    pair.event(1, TcpEvent::FinAcknowledged);
+    assert_eq!((pair.asked(), pair.messages), (vec![TcpAction::Close], [1, 0]));
+    assert_eq!(pair.server.sockets(super::LINK), 0);
+}
+
+/// C51, A7: RST if something was not read, at the client or on its way there.
+#[test]
+fn unread_octets_end_by_rst() {
+    for on_the_way in [false, true] {
+        let mut pair = Pair::new();
+        let socket = pair.connected();
+        pair.flows = !on_the_way;
+        pair.event(1, TcpEvent::Received(b"x".to_vec()));
+        let call = close(&mut pair, socket);
+        assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+        pair.flows = true;
+        pair.exchange();
+        assert_eq!((pair.asked(), pair.server.sockets(super::LINK)), (vec![TcpAction::Abort], 0));
+    }
+}
+
+/// C51: a lingering `close` does not wait for a connection that it resets.
+#[test]
+fn linger_does_not_wait_for_rst() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    assert_eq!(pair.set(socket, SO_LINGER, &[1, 7]), Ok(Value::Done));
+    pair.event(1, TcpEvent::Received(b"x".to_vec()));
+    pair.flows = false;
+    let call = close(&mut pair, socket);
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    pair.flows = true;
+    pair.exchange();
+    assert_eq!(pair.asked(), [TcpAction::Abort]);
+}
+
+/// C58: a client that still sends the rest has everything before the far host's FIN, and says so.
+#[test]
+fn fin_while_the_rest_is_sent() {
+    let mut pair = policy(LingerPolicy::Linux);
+    let socket = pair.connected();
+    pair.send(socket, b"abcd");
+    close(&mut pair, socket);
+    pair.stack.clear();
+    pair.event(1, TcpEvent::FinReceived);
+    assert_eq!((pair.asked(), pair.client.sockets()), (vec![TcpAction::ReleaseFin], 1));
+}
+
+/// C53, C79: what was written goes on behind the program's back, and then the second CLOSE.
+#[test]
+fn what_was_written_is_still_sent() {
+    let mut pair = policy(LingerPolicy::Linux);
+    let socket = pair.connected();
+    pair.send(socket, b"abcd");
+    pair.stack.clear();
+    let call = close(&mut pair, socket);
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    assert_eq!((pair.asked(), pair.client.sockets()), (vec![], 1));
+    pair.event(1, TcpEvent::Acknowledged(2));
+    let rest = TcpAction::Send { bytes: b"cd".to_vec(), urgent: false };
+    assert_eq!((pair.asked(), pair.client.sockets()), (vec![rest, TcpAction::ShutdownWrite], 0));
+}
+
+/// C54: what comes for a socket that only sends the rest is answered by RST, and the client told.
+#[test]
+fn octets_after_close_are_reset() {
+    let mut pair = policy(LingerPolicy::Linux);
+    let socket = pair.connected();
+    pair.send(socket, b"abcd");
+    close(&mut pair, socket);
+    pair.stack.clear();
+    pair.event(1, TcpEvent::Received(b"x".to_vec()));
+    assert_eq!((pair.asked(), pair.client.sockets()), (vec![TcpAction::Abort], 0));
+    assert_eq!(pair.server.sockets(super::LINK), 0);
+}
+
+/// C55: a lingering `close` returns when the FIN is acknowledged, not before.
+#[test]
+fn linger_waits_for_the_far_host() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    assert_eq!(pair.set(socket, SO_LINGER, &[1, 7]), Ok(Value::Done));
+    pair.send(socket, b"ab");
+    let call = close(&mut pair, socket);
+    pair.event(1, TcpEvent::Acknowledged(2));
+    assert_eq!(pair.ended(call), None);
+    pair.event(1, TcpEvent::FinAcknowledged);
+    assert_eq!((pair.ended(call), pair.client.sockets()), (Some(Ok(Value::Done)), 0));
+}
+
+/// C56, A5: on Linux it returns 0 when its time is over or a signal comes, and delivery goes on; in BSD it fails, and what is left is thrown away.
+#[test]
+fn linger_that_takes_too_long() {
+    for (linger, by_signal) in
+        [(LingerPolicy::Linux, false), (LingerPolicy::Linux, true), (LingerPolicy::Bsd, false)]
+    {
+        let mut pair = policy(linger);
+        let socket = pair.connected();
+        assert_eq!(pair.set(socket, SO_LINGER, &[1, 7]), Ok(Value::Done));
+        pair.send(socket, b"abcd");
+        let call = close(&mut pair, socket);
+        pair.stack.clear();
+        assert_eq!(pair.client.deadline(), Some(Duration::from_secs(7)));
+        if by_signal {
+            pair.at_client(|client, now, out| client.interrupt(socket, call, now, out));
+        } else {
+            pair.now += Duration::from_secs(7);
+            pair.at_client(Client::expire);
+        }
+        if linger == LingerPolicy::Linux {
+            assert_eq!((pair.ended(call), pair.client.sockets()), (Some(Ok(Value::Done)), 1));
+            pair.event(1, TcpEvent::Acknowledged(2));
+            let rest = TcpAction::Send { bytes: b"cd".to_vec(), urgent: false };
+            assert_eq!(pair.asked(), [rest, TcpAction::ShutdownWrite]);
+        } else {
+            assert_eq!(pair.ended(call), Some(Err(Errno::EAGAIN)));
+            assert_eq!((pair.asked(), pair.client.sockets()), (vec![TcpAction::Abort], 0));
+        }
+    }
+}
+
+/// C39: SO_LINGER of no time means RST; at the exit of a process nothing waits.
+#[test]
+fn linger_of_no_time_and_at_exit() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    assert_eq!(pair.set(socket, SO_LINGER, &[1, 0]), Ok(Value::Done));
+    let call = close(&mut pair, socket);
+    assert_eq!((pair.ended(call), pair.asked()), (Some(Ok(Value::Done)), vec![TcpAction::Abort]));
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    assert_eq!(pair.set(socket, SO_LINGER, &[1, 7]), Ok(Value::Done));
+    assert_eq!(pair.call(socket, SocketCall::Close { may_wait: false }), Ok(Value::Done));
+}
+
+/// C58, C59: the far host's FIN is acknowledged when the client has everything before it, and not before.
+#[test]
+fn fin_is_acknowledged_when_delivered() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    pair.flows = false;
+    pair.event(1, TcpEvent::Received(b"ab".to_vec()));
+    pair.event(1, TcpEvent::FinReceived);
+    assert_eq!(pair.asked(), []);
+    pair.flows = true;
+    pair.exchange();
+    assert_eq!(pair.asked(), [TcpAction::ReleaseFin]);
+    assert_eq!((pair.read(socket, 9), pair.read(socket, 9)), (bytes(b"ab"), bytes(&[])));
+    // C63: the other half is still open.
+    let call = pair.send(socket, b"x");
+    assert_eq!(pair.ended(call), Some(Ok(Value::Count(1))));
+}
+
+/// C58, A18: what waits at the server comes before the end, and the FIN is held as long; an error comes behind it as well (A14).
+#[test]
+fn the_end_is_behind_what_waits_at_the_server() {
+    for fails in [false, true] {
+        let settings = Settings { receive_buffer: 2, report_after: 1, ..Settings::default() };
+        let mut pair = Pair::with(settings, ServerSettings::new(Addresses::shared(super::address(0).ip())));
+        let socket = pair.connected();
+        pair.event(1, TcpEvent::Received(b"abc".to_vec()));
+        let end = if fails { TcpEvent::Failed(Errno::ETIMEDOUT) } else { TcpEvent::FinReceived };
+        pair.event(1, end);
+        assert_eq!(pair.asked(), []);
+        assert_eq!(pair.client.holds(socket), Some(if fails { (3, true) } else { (2, false) }));
+        let read = [pair.read(socket, 2), pair.read(socket, 2), pair.read(socket, 2)];
+        let end = if fails { Err(Errno::ETIMEDOUT) } else { bytes(b"") };
+        assert_eq!(read, [bytes(b"ab"), bytes(b"c"), end]);
+        assert_eq!(pair.asked().contains(&TcpAction::ReleaseFin), !fails);
+    }
+}
+
+/// C67: our own FIN waits while the far host's is held.
+#[test]
+fn our_fin_waits_for_theirs() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Write)), Ok(Value::Done));
+    assert_eq!(pair.asked(), [TcpAction::ShutdownWrite]);
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    pair.flows = false;
+    pair.event(1, TcpEvent::FinReceived);
+    assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Write)), Ok(Value::Done));
+    let shutdown = pair.up.remove(0);
+    pair.at_server(|server, now, out| server.message(super::LINK, shutdown, now, out));
+    assert_eq!(pair.asked(), []);
+    pair.flows = true;
+    pair.exchange();
+    assert_eq!(pair.asked(), [TcpAction::ReleaseFin, TcpAction::ShutdownWrite]);
+}
+
+/// C62: after our own FIN theirs is held as well, until it is delivered; and if nobody reads any more, not at all.
+#[test]
+fn their_fin_after_ours() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Write)), Ok(Value::Done));
+    pair.event(1, TcpEvent::FinAcknowledged);
+    pair.stack.clear();
+    pair.flows = false;
+    pair.event(1, TcpEvent::FinReceived);
+    assert_eq!(pair.asked(), []);
+    pair.flows = true;
+    pair.exchange();
+    assert_eq!(pair.asked(), [TcpAction::ReleaseFin]);
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    close(&mut pair, socket);
+    pair.stack.clear();
+    pair.event(1, TcpEvent::FinReceived);
+    assert_eq!(pair.asked(), [TcpAction::ReleaseFin]);
+}
+
+/// C64, A6: the reading half is shut at the client alone; what comes can still be read, and then it ends.
+#[test]
+fn shutdown_of_the_reading_half() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Read)), Ok(Value::Done));
+    assert_eq!((pair.asked(), pair.messages[0]), (vec![], 0));
+    pair.event(1, TcpEvent::Received(b"x".to_vec()));
+    assert_eq!((pair.read(socket, 9), pair.read(socket, 9)), (bytes(b"x"), bytes(&[])));
+}
+
+/// C63: writing after `shutdown` is EPIPE; a second one succeeds.
+#[test]
+fn shutdown_of_the_writing_half() {
+    let mut pair = policy(LingerPolicy::Linux);
+    let socket = pair.connected();
+    pair.send(socket, b"abcd");
+    for _ in 0..2 {
+        assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Both)), Ok(Value::Done));
+    }
+    let call = pair.send(socket, b"x");
+    assert_eq!(pair.ended(call), Some(Err(Errno::EPIPE)));
+    pair.stack.clear();
+    pair.event(1, TcpEvent::Acknowledged(2));
+    let rest = TcpAction::Send { bytes: b"cd".to_vec(), urgent: false };
+    assert_eq!(pair.asked(), [rest, TcpAction::ShutdownWrite]);
+}
+
+/// C37: a connection that the program no longer wants is not left half made.
+#[test]
+fn close_while_connecting() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(super::STREAM);
+    let waits = pair.begin(socket, SocketCall::Connect(super::address(80)));
+    pair.stack.clear();
+    close(&mut pair, socket);
+    assert_eq!(pair.ended(waits), Some(Err(Errno::EBADF)));
+    assert_eq!((pair.asked(), pair.server.sockets(super::LINK)), (vec![TcpAction::Abort], 0));
+}

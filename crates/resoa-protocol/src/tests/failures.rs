@@ -1,0 +1,221 @@
+//! Lost links, lost servers, lost halves, and requests without an answer.
+
+use super::{LINK, Pair, STREAM, address, bytes};
+use crate::calls::{SocketCall, Value};
+use crate::client::{Client, Registration};
+use crate::lhp::{Connection, Ended, Identity, Indication, Statistics};
+use crate::message::{Body, Call, Control, Fault, Operation};
+use crate::tcp::{TcpAction, TcpEvent};
+use crate::{Errno, Incarnation, Message, RsockId, Target, Xid};
+use std::time::Duration;
+
+fn lose(pair: &mut Pair) {
+    let lost = Indication::Disconnected(Ended::Unreachable);
+    pair.at_client(|client, now, out| client.indication(lost, now, out));
+}
+
+/// C76, C80, A14: what has arrived is read first, then ECONNRESET once; nothing waits for ever; the descriptor stays until it is closed.
+#[test]
+fn the_link_is_lost() {
+    let mut pair = Pair::new();
+    let [reads, has] = [pair.connected(), pair.connected()];
+    let fresh = pair.socket(STREAM);
+    pair.event(2, TcpEvent::Received(b"x".to_vec()));
+    let waits = pair.receive(reads, 1);
+    let asks = pair.begin(has, SocketCall::GetOption { level: 6, name: 11, length: 9 });
+    lose(&mut pair);
+    assert_eq!(pair.registrations.pop(), Some(Registration::Lost(Ended::Unreachable)));
+    for call in [waits, asks] {
+        assert_eq!(pair.ended(call), Some(Err(Errno::ECONNRESET)));
+    }
+    assert_eq!((pair.read(has, 9), pair.read(has, 9)), (bytes(b"x"), Err(Errno::ECONNRESET)));
+    assert_eq!(pair.get(fresh, 4), Errno::ECONNRESET.linux());
+    assert_eq!(pair.poll(has), "IOHR");
+    pair.messages = [0; 2];
+    for socket in [reads, has, fresh] {
+        assert_eq!(pair.call(socket, SocketCall::Close { may_wait: true }), Ok(Value::Done));
+    }
+    assert_eq!((pair.messages, pair.client.sockets()), ([0, 0], 0));
+    assert_eq!(pair.client.socket(STREAM), Err(Errno::ENETDOWN), "C06");
+}
+
+/// C76, C68: the server resets all connections of that client, and of no other.
+#[test]
+fn the_server_loses_a_client() {
+    let mut pair = Pair::new();
+    pair.connected();
+    pair.connected();
+    pair.event(1, TcpEvent::FinReceived);
+    pair.stack.clear();
+    pair.at_server(|server, _, out| server.disconnected(LINK, out));
+    assert_eq!(pair.asked(), [TcpAction::Abort, TcpAction::Abort]);
+}
+
+/// C07, C72: who is not registered is not answered; an unknown socket is an ERROR; a late message for a known one is nothing.
+#[test]
+fn messages_for_nobody() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    let say = |socket, call| {
+        let body = Body::Call { create: None, consumed: 0, call };
+        Message { target: Target::Socket(socket), body }
+    };
+    let mut out = Vec::new();
+    pair.server.connected(Connection(2), Identity(vec![8]), pair.now);
+    pair.server.message(Connection(2), say(socket, Call::Consumed), pair.now, &mut out);
+    assert_eq!(out, [], "C05: another's socket, and unregistered");
+    pair.flows = false;
+    pair.at_server(|server, now, out| server.message(LINK, say(RsockId(9), Call::Consumed), now, out));
+    let fault = |socket, fault| Message::socket_control(socket, Control::Error(fault));
+    assert_eq!(pair.down, [fault(RsockId(9), Fault::InvalidRsockId)]);
+    pair.down.clear();
+    let accepted = Call::Listen { backlog: 1 };
+    pair.at_server(|server, now, out| server.message(LINK, say(socket, accepted), now, out));
+    assert_eq!(pair.down, [fault(socket, Fault::NotAllowed)]);
+    pair.down.clear();
+    pair.event(1, TcpEvent::Failed(Errno::ECONNRESET));
+    pair.begin(socket, SocketCall::Close { may_wait: true });
+    pair.flows = true;
+    pair.exchange();
+    pair.flows = false;
+    pair.at_server(|server, now, out| server.message(LINK, say(socket, Call::FinDelivered), now, out));
+    assert_eq!(pair.down, []);
+    // At the client: late, and never.
+    for (number, answers) in [(1, 0), (50, 1)] {
+        let news = Message::update(Target::Socket(RsockId(number)), crate::message::Update::PeerClosed);
+        pair.at_client(|client, now, out| client.message(news, now, out));
+        assert_eq!(pair.up.drain(..).count(), answers);
+    }
+    // An ERROR is not answered.
+    let fault = fault(RsockId(60), Fault::InvalidRsockId);
+    pair.at_client(|client, now, out| client.message(fault.clone(), now, out));
+    pair.at_server(|server, now, out| server.message(LINK, fault, now, out));
+    assert_eq!((pair.up.len(), pair.down.len()), (0, 0));
+}
+
+/// C05: two clients with the same numbers of sockets.
+#[test]
+fn two_clients() {
+    let mut pair = Pair::new();
+    pair.connected();
+    let other = Connection(2);
+    pair.server.connected(other, Identity(vec![8]), pair.now);
+    let mode = crate::message::AddressMode::Shared;
+    let register = Control::Register { version: 1, mode, receive_space: 100, resume: false };
+    let mut out = Vec::new();
+    pair.server.message(other, Message::control(register), pair.now, &mut out);
+    let operation = Operation::Connect(address(81));
+    let body = Body::Request { xid: Xid(1), create: Some(STREAM), operation };
+    let target = Target::Socket(RsockId(1));
+    pair.server.message(other, Message { target, body }, pair.now, &mut out);
+    assert_eq!((pair.server.sockets(LINK), pair.server.sockets(other)), (1, 1));
+    pair.event(1, TcpEvent::Received(b"x".to_vec()));
+    assert_eq!(pair.read(RsockId(1), 9), bytes(b"x"));
+    pair.at_server(|server, _, out| server.disconnected(other, out));
+    assert_eq!((pair.server.sockets(LINK), pair.server.sockets(other)), (1, 0));
+}
+
+/// C81: the server has lost its half; the client drops its own.
+#[test]
+fn a_half_without_the_other() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    let waits = pair.receive(socket, 1);
+    let error = Message::socket_control(socket, Control::Error(Fault::InvalidRsockId));
+    pair.at_client(|client, now, out| client.message(error, now, out));
+    assert_eq!(pair.ended(waits), Some(Err(Errno::ECONNRESET)));
+    // And the other way round: a connection that the client does not know.
+    let target = Target::Child { listener: socket, incarnation: Incarnation(4) };
+    let error = Message { target, body: Body::Control(Control::Error(Fault::InvalidRsockId)) };
+    pair.at_server(|server, now, out| server.message(LINK, error, now, out));
+    assert_eq!(pair.server.sockets(LINK), 1);
+}
+
+fn expire(pair: &mut Pair, healthy: bool) {
+    pair.client.statistics(Statistics { round_trip: None, healthy, retransmissions: 0 });
+    pair.now = pair.client.deadline().expect("a request is timed");
+    pair.at_client(Client::expire);
+}
+
+/// C74: a request is asked after, never repeated; while the link is bad nothing is; the answers double the time, up to a minute.
+#[test]
+fn requests_are_asked_after() {
+    let mut pair = Pair::new();
+    let round_trip = Some(Duration::from_millis(500));
+    pair.client.statistics(Statistics { round_trip, healthy: true, retransmissions: 0 });
+    let socket = pair.socket(STREAM);
+    let call = pair.begin(socket, SocketCall::Connect(address(80)));
+    assert_eq!((pair.client.deadline(), pair.messages), (Some(Duration::from_secs(5)), [1, 0]));
+    expire(&mut pair, false);
+    assert_eq!((pair.client.deadline(), pair.messages), (Some(Duration::from_secs(10)), [1, 0]));
+    for timeout in [10, 20, 40, 60, 60] {
+        expire(&mut pair, true);
+        assert_eq!(pair.client.deadline(), Some(pair.now + Duration::from_secs(timeout)));
+    }
+    assert_eq!(pair.messages, [6, 5]);
+    // However often, as long as it is answered (A2).
+    for _ in 0..20 {
+        expire(&mut pair, true);
+    }
+    assert_eq!(pair.ended(call), None);
+    pair.done(1, Err(Errno::ETIMEDOUT));
+    assert_eq!(pair.ended(call), Some(Err(Errno::ETIMEDOUT)));
+}
+
+/// C74: after 16 questions without an answer the server is given up.
+#[test]
+fn a_server_that_does_not_answer() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let call = pair.begin(socket, SocketCall::Connect(address(80)));
+    pair.flows = false;
+    for _ in 0..16 {
+        expire(&mut pair, true);
+        assert_eq!(pair.ended(call), None);
+    }
+    assert_eq!(pair.up.len(), 16);
+    expire(&mut pair, true);
+    assert_eq!((pair.ended(call), pair.resets[0]), (Some(Err(Errno::ECONNRESET)), true));
+}
+
+/// E1d: a server that has lost count of its room resets the connection, and the client hears of it.
+#[test]
+fn more_than_there_is_room_for() {
+    use crate::server::{Addresses, ServerSettings};
+    let server = ServerSettings { send_space: 2, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
+    let mut pair = Pair::with(crate::Settings::default(), server);
+    let socket = pair.connected();
+    let body =
+        Body::Call { create: None, consumed: 0, call: Call::Write { bytes: vec![1; 3], urgent: false } };
+    let write = Message { target: Target::Socket(socket), body };
+    pair.at_server(|server, now, out| server.message(LINK, write, now, out));
+    assert_eq!(pair.asked(), [TcpAction::Abort]);
+    assert_eq!(pair.read(socket, 1), Err(Errno::ECONNRESET));
+}
+
+/// C73, A21: a half that could not be made for a call without an answer: the next call tells, and the one after it tries again.
+#[test]
+fn no_room_for_a_call_without_an_answer() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    assert_eq!(pair.set(socket, 9, &[1]), Ok(Value::Done));
+    pair.event(1, TcpEvent::NotCreated);
+    assert_eq!(pair.get(socket, 4), Errno::ENOBUFS.linux());
+    pair.stack.clear();
+    pair.begin(socket, SocketCall::Connect(address(80)));
+    assert!(matches!(pair.asked()[0], TcpAction::Create { .. }));
+}
+
+/// A4: the server knows nothing of the request: the call fails, and both halves go.
+#[test]
+fn a_request_that_is_not_known() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    let call = pair.begin(socket, SocketCall::GetOption { level: 6, name: 11, length: 9 });
+    pair.stack.clear();
+    let answer = Control::Pending { xid: Xid(2), pending: false };
+    let answer = Message::socket_control(socket, answer);
+    pair.at_client(|client, now, out| client.message(answer, now, out));
+    assert_eq!(pair.ended(call), Some(Err(Errno::ECONNRESET)));
+    assert_eq!((pair.asked(), pair.server.sockets(LINK)), (vec![TcpAction::Abort], 0));
+}

@@ -1,0 +1,170 @@
+//! `listen` and `accept`.
+
+use super::{Pair, STREAM, address, bytes, execute};
+use crate::calls::{SocketCall, Value};
+use crate::message::{Half, Operation, Reply};
+use crate::server::{Addresses, ServerSettings};
+use crate::settings::Settings;
+use crate::tcp::{Endpoint, TcpAction, TcpEvent};
+use crate::{Errno, RsockId};
+
+impl Pair {
+    fn listener(&mut self, backlog: i32) -> RsockId {
+        let socket = self.socket(STREAM);
+        let call = self.begin(socket, SocketCall::Listen { backlog });
+        self.done(1, Ok(Reply::Local(address(7000))));
+        assert_eq!(self.ended(call), Some(Ok(Value::Done)));
+        self.stack.clear();
+        self.messages = [0; 2];
+        socket
+    }
+
+    fn arrival(&mut self, port: u16) -> Option<Endpoint> {
+        let mut endpoint = None;
+        self.at_server(|server, _, out| {
+            endpoint = server.incoming(Endpoint(1), address(7000), address(port), out);
+        });
+        endpoint
+    }
+}
+
+/// C32, A8: `listen` on a bound socket is one message and returns at once; on another it waits for an address.
+#[test]
+fn listen_by_call_and_by_request() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let call = pair.begin(socket, SocketCall::Bind(address(7000)));
+    pair.done(1, Ok(Reply::Local(address(7000))));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    pair.messages = [0; 2];
+    pair.stack.clear();
+    assert_eq!(pair.call(socket, SocketCall::Listen { backlog: 5 }), Ok(Value::Done));
+    assert_eq!(pair.messages, [1, 0]);
+    assert_eq!(pair.asked(), [execute(Operation::Listen { backlog: 5 })]);
+    // If it fails after all, the next call tells.
+    pair.done(1, Err(Errno::EADDRINUSE));
+    assert_eq!(pair.call(socket, SocketCall::Accept), Err(Errno::EADDRINUSE));
+
+    // With an address that others may share it can fail, and so waits.
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let call =
+        pair.begin(socket, SocketCall::SetOption { level: 1, name: 2, value: 1_i32.to_ne_bytes().to_vec() });
+    pair.done(1, Ok(Reply::Value(1_i32.to_ne_bytes().to_vec())));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    pair.begin(socket, SocketCall::Bind(address(7000)));
+    pair.done(1, Ok(Reply::Local(address(7000))));
+    let call = pair.begin(socket, SocketCall::Listen { backlog: 5 });
+    assert_eq!(pair.ended(call), None);
+    pair.done(1, Err(Errno::EADDRINUSE));
+    assert_eq!(pair.ended(call), Some(Err(Errno::EADDRINUSE)));
+
+    let mut pair = Pair::new();
+    let listener = pair.listener(5);
+    assert_eq!(pair.call(listener, SocketCall::LocalName), Ok(Value::Address(address(7000))));
+    assert_eq!(pair.get(listener, 30), 1, "SO_ACCEPTCONN");
+    assert_eq!(pair.call(listener, SocketCall::Connect(address(1))), Err(Errno::EISCONN));
+    assert_eq!(pair.read(listener, 1), Err(Errno::ENOTCONN));
+}
+
+/// C32: the stack takes connections as long as fewer than the backlog wait for the program, and its own queue gets shorter by those.
+#[test]
+fn backlog_counts_what_is_not_accepted() {
+    let mut pair = Pair::new();
+    let listener = pair.listener(2);
+    pair.arrival(1);
+    pair.arrival(2);
+    let admit = |accept, backlog| TcpAction::Admit { accept, backlog };
+    assert_eq!(pair.asked(), [admit(true, 1), admit(false, 0)]);
+    assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
+    assert_eq!(pair.asked(), [admit(true, 1)]);
+}
+
+/// C33, A9: 2 messages for `accept`; data and the end of a connection come before it was accepted.
+#[test]
+fn accept_returns_at_once() {
+    let mut pair = Pair::new();
+    let listener = pair.listener(5);
+    let waits = pair.begin(listener, SocketCall::Accept);
+    assert_eq!(pair.ended(waits), None);
+    pair.arrival(1);
+    let accepted = Ok(Value::Accepted { socket: RsockId(2), peer: address(1) });
+    assert_eq!((pair.ended(waits), pair.messages), (Some(accepted), [1, 1]));
+    let end = pair.arrival(2).expect("is taken").0;
+    pair.event(end, TcpEvent::Received(b"x".to_vec()));
+    pair.event(end, TcpEvent::FinReceived);
+    assert!(pair.asked().contains(&TcpAction::ReleaseFin));
+    assert_eq!(pair.poll(listener), "I");
+    let accepted = Value::Accepted { socket: RsockId(3), peer: address(2) };
+    assert_eq!(pair.call(listener, SocketCall::Accept), Ok(accepted));
+    let child = RsockId(3);
+    pair.stack.clear();
+    pair.send(child, b"z");
+    assert_eq!(pair.asked(), [TcpAction::Send { bytes: b"z".to_vec(), urgent: false }]);
+    assert_eq!((pair.read(child, 9), pair.read(child, 9)), (bytes(b"x"), bytes(&[])));
+    assert_eq!(pair.call(child, SocketCall::LocalName), Ok(Value::Address(address(7000))));
+    // Messages that the server has sent before it knew of the number find the socket as well.
+    pair.flows = false;
+    let end = pair.arrival(3).expect("is taken").0;
+    pair.event(end, TcpEvent::Received(b"y".to_vec()));
+    let early: Vec<_> = pair.down.drain(..).collect();
+    pair.at_client(|client, now, out| client.message(early[0].clone(), now, out));
+    assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
+    pair.at_client(|client, now, out| client.message(early[1].clone(), now, out));
+    assert_eq!(pair.read(RsockId(4), 9), bytes(b"y"));
+}
+
+/// C34: a listener that is closed or shut resets those that wait; a connection that was reset can still be accepted.
+#[test]
+fn listener_that_goes_away() {
+    for close in [true, false] {
+        let mut pair = Pair::new();
+        let listener = pair.listener(5);
+        pair.arrival(1);
+        pair.stack.clear();
+        let call =
+            if close { SocketCall::Close { may_wait: true } } else { SocketCall::Shutdown(Half::Read) };
+        assert_eq!(pair.call(listener, call), Ok(Value::Done));
+        let asked = pair.asked();
+        assert!(asked.contains(&TcpAction::Abort), "{asked:?}");
+        assert_eq!(asked[0], if close { TcpAction::Close } else { TcpAction::StopListening });
+        assert_eq!(pair.client.sockets(), usize::from(!close));
+        if !close {
+            assert_eq!(pair.call(listener, SocketCall::Accept), Err(Errno::EINVAL));
+            assert_eq!(pair.call(listener, SocketCall::Listen { backlog: 1 }), Ok(Value::Done));
+        }
+    }
+    let mut pair = Pair::new();
+    let listener = pair.listener(5);
+    let end = pair.arrival(1).expect("is taken").0;
+    pair.event(end, TcpEvent::Failed(Errno::ECONNRESET));
+    assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
+    assert_eq!(pair.read(RsockId(2), 1), Err(Errno::ECONNRESET));
+}
+
+/// C34: a client without room turns a connection away.
+#[test]
+fn no_room_for_a_connection() {
+    let server = ServerSettings { sockets: 1, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
+    let mut pair = Pair::with(Settings::default(), server);
+    pair.listener(5);
+    pair.arrival(1);
+    let admit = TcpAction::Admit { accept: true, backlog: 5 };
+    assert_eq!(pair.asked()[1..], [TcpAction::Abort, admit]);
+}
+
+/// C39: a connection has the options of its listener, but waits.
+#[test]
+fn options_are_inherited() {
+    let mut pair = Pair::new();
+    let listener = pair.listener(5);
+    assert_eq!(pair.set(listener, 7, &[9000]), Ok(Value::Done));
+    assert_eq!(pair.set(listener, 13, &[1, 3]), Ok(Value::Done));
+    assert_eq!(pair.call(listener, SocketCall::SetNonblocking(true)), Ok(Value::Done));
+    assert_eq!(pair.call(listener, SocketCall::Accept), Err(Errno::EAGAIN));
+    pair.arrival(1);
+    assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
+    assert_eq!((pair.get(RsockId(2), 7), pair.get(RsockId(2), 3)), (18_000, 1));
+    let waits = pair.receive(RsockId(2), 1);
+    assert_eq!(pair.ended(waits), None);
+}

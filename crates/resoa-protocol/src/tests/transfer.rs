@@ -1,0 +1,255 @@
+//! Reading and writing: flags, credits, urgent octets, flow control of the link.
+
+use super::{Pair, address, bytes};
+use crate::calls::{ReceiveFlags, SendFlags, Signal, SocketCall, Value};
+use crate::client::Client;
+use crate::lhp::Indication;
+use crate::server::{Addresses, ServerSettings};
+use crate::settings::Settings;
+use crate::tcp::{TcpAction, TcpEvent};
+use crate::{Errno, RsockId};
+use std::time::Duration;
+
+fn small(send_buffer: u32, send_space: u32) -> Pair {
+    let server = ServerSettings { send_space, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
+    Pair::with(Settings { send_buffer, chunk: 4, ..Settings::default() }, server)
+}
+
+fn sent(octets: &[u8]) -> TcpAction {
+    TcpAction::Send { bytes: octets.to_vec(), urgent: false }
+}
+
+/// C21, C22, C42, C43: taken at once and forwarded; kept here and merged; and when there is no room at all, waiting.
+#[test]
+fn writes_in_three_regimes() {
+    let mut pair = small(6, 3);
+    let socket = pair.connected();
+    let calls = [pair.send(socket, b"ab"), pair.send(socket, b"cd"), pair.send(socket, b"e")];
+    for (call, count) in calls.into_iter().zip([2, 2, 1]) {
+        assert_eq!(pair.ended(call), Some(Ok(Value::Count(count))));
+    }
+    assert_eq!(pair.asked(), [sent(b"ab"), sent(b"c")]);
+    assert_eq!(pair.poll(socket), "");
+    // C41: TIOCOUTQ counts both places.
+    let outq = SocketCall::Ioctl { command: 0x5411, argument: Vec::new() };
+    assert_eq!(pair.call(socket, outq), Ok(Value::Option(5_u32.to_ne_bytes().to_vec())));
+    let waits = pair.send(socket, b"fgh");
+    assert_eq!(pair.ended(waits), None);
+    let flags = SendFlags { dont_wait: true, ..SendFlags::default() };
+    let now = SocketCall::Send { bytes: b"x".to_vec(), to: None, flags };
+    assert_eq!(pair.call(socket, now), Err(Errno::EAGAIN));
+    // The far host acknowledges: what waited goes, in order and merged.
+    pair.event(1, TcpEvent::Acknowledged(3));
+    assert_eq!(pair.asked(), [sent(b"def")]);
+    assert_eq!(pair.ended(waits), Some(Ok(Value::Count(3))));
+    pair.event(1, TcpEvent::Acknowledged(3));
+    assert_eq!(pair.asked(), [sent(b"gh")]);
+    pair.event(1, TcpEvent::Acknowledged(2));
+    assert_eq!(pair.poll(socket), "O");
+}
+
+/// C42: what was not taken when the time is over, or a signal comes, is not written; what was is said.
+#[test]
+fn part_of_a_write() {
+    let mut pair = small(2, 2);
+    let socket = pair.connected();
+    let call = pair.send(socket, b"abc");
+    pair.at_client(|client, now, out| client.interrupt(socket, call, now, out));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Count(2))));
+    let call = pair.send(socket, b"d");
+    pair.at_client(|client, now, out| client.interrupt(socket, call, now, out));
+    assert_eq!(pair.ended(call), Some(Err(Errno::EINTR)));
+}
+
+/// C24, C25: the window opens by what was read, told in few messages; and what is to be said anyway takes it along.
+#[test]
+fn windows_follow_the_reader() {
+    let settings = Settings { report_after: 4, ..Settings::default() };
+    let mut pair = Pair::with(settings, ServerSettings::new(Addresses::shared(address(0).ip())));
+    let socket = pair.connected();
+    pair.event(1, TcpEvent::Received(b"abcdefgh".to_vec()));
+    assert_eq!(pair.asked(), []);
+    assert_eq!(pair.read(socket, 3), bytes(b"abc"));
+    assert_eq!(pair.asked(), [], "too little for a message");
+    assert_eq!(pair.read(socket, 1), bytes(b"d"));
+    assert_eq!(pair.asked(), [TcpAction::Consume(4)]);
+    assert_eq!(pair.read(socket, 1), bytes(b"e"));
+    let up = pair.messages[0];
+    pair.send(socket, b"x");
+    assert_eq!(pair.asked(), [TcpAction::Consume(1), sent(b"x")]);
+    assert_eq!(pair.messages[0], up + 1);
+    assert_eq!(pair.read(socket, 1), bytes(b"f"));
+    pair.now += Duration::from_millis(10);
+    assert_eq!(pair.client.deadline(), Some(pair.now));
+    pair.at_client(Client::expire);
+    assert_eq!(pair.asked(), [TcpAction::Consume(1)]);
+}
+
+/// C23, C27: a program that does not read stalls its own socket alone.
+#[test]
+fn a_stalled_socket_holds_up_no_other() {
+    let settings = Settings { receive_buffer: 4, report_after: 1, ..Settings::default() };
+    let mut pair = Pair::with(settings, ServerSettings::new(Addresses::shared(address(0).ip())));
+    let sockets = [pair.connected(), pair.connected()];
+    pair.event(1, TcpEvent::Received(b"0123456789".to_vec()));
+    assert_eq!(pair.client.holds(sockets[0]), Some((4, false)));
+    pair.event(2, TcpEvent::Received(b"ab".to_vec()));
+    assert_eq!(pair.read(sockets[1], 9), bytes(b"ab"));
+    assert_eq!(pair.read(sockets[0], 3), bytes(b"012"));
+    assert_eq!(pair.client.holds(sockets[0]), Some((4, false)));
+}
+
+fn flags(flags: ReceiveFlags, length: usize) -> SocketCall {
+    SocketCall::Receive { length, flags }
+}
+
+/// C44: MSG_PEEK, MSG_WAITALL, MSG_DONTWAIT, the end.
+#[test]
+fn reads_by_flag() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    let peek = ReceiveFlags { peek: true, ..ReceiveFlags::default() };
+    let all = ReceiveFlags { wait_all: true, ..ReceiveFlags::default() };
+    assert_eq!(pair.read(socket, 1), Err(Errno::EAGAIN));
+    let call = pair.begin(socket, flags(all, 4));
+    pair.event(1, TcpEvent::Received(b"abc".to_vec()));
+    assert_eq!(pair.ended(call), None);
+    pair.event(1, TcpEvent::Received(b"defg".to_vec()));
+    assert_eq!(pair.ended(call), Some(bytes(b"abcd")));
+    assert_eq!(pair.call(socket, flags(peek, 2)), bytes(b"ef"));
+    assert_eq!(pair.call(socket, flags(peek, 9)), bytes(b"efg"));
+    let call = pair.begin(socket, flags(all, 9));
+    pair.event(1, TcpEvent::FinReceived);
+    assert_eq!(pair.ended(call), Some(bytes(b"efg")));
+    assert_eq!(pair.read(socket, 9), bytes(&[]));
+    assert_eq!(pair.read(socket, 0), bytes(&[]));
+}
+
+/// C39: SO_RCVLOWAT and SO_RCVTIMEO are the client's affair.
+#[test]
+fn low_water_and_time_out() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    assert_eq!(pair.set(socket, 18, &[3]), Ok(Value::Done));
+    // A struct timeval of two seconds.
+    assert_eq!(pair.set(socket, 20, &[2, 0, 0, 0]), Ok(Value::Done));
+    let call = pair.receive(socket, 9);
+    pair.event(1, TcpEvent::Received(b"ab".to_vec()));
+    assert_eq!((pair.ended(call), pair.poll(socket).as_str()), (None, "O"));
+    pair.event(1, TcpEvent::Received(b"c".to_vec()));
+    assert_eq!(pair.ended(call), Some(bytes(b"abc")));
+    let call = pair.receive(socket, 9);
+    pair.now += Duration::from_secs(2);
+    pair.at_client(Client::expire);
+    assert_eq!(pair.ended(call), Some(Err(Errno::EAGAIN)));
+    assert_eq!(pair.set(socket, 20, &[2, 0, 1_000_000, 0]), Err(Errno::EDOM));
+}
+
+fn urgent(pair: &mut Pair, socket: RsockId) -> Result<Value, Errno> {
+    pair.call(socket, flags(ReceiveFlags { urgent: true, ..ReceiveFlags::default() }, 1))
+}
+
+/// C45, A20: an urgent octet is said ahead, read on its own, and left out of the stream, which stops before it.
+#[test]
+fn urgent_octets() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    assert_eq!(urgent(&mut pair, socket), Err(Errno::EINVAL));
+    pair.event(1, TcpEvent::Urgent { ahead: 2 });
+    assert_eq!(pair.signals, [Signal::Urgent]);
+    assert_eq!(urgent(&mut pair, socket), Err(Errno::EAGAIN), "it has not come");
+    let readable = SocketCall::Ioctl { command: 0x541b, argument: Vec::new() };
+    pair.event(1, TcpEvent::Received(b"abUcd".to_vec()));
+    assert_eq!(pair.poll(socket), "IOP");
+    assert_eq!(pair.call(socket, readable), Ok(Value::Option(2_u32.to_ne_bytes().to_vec())));
+    assert_eq!(pair.read(socket, 9), bytes(b"ab"));
+    let at_mark = SocketCall::Ioctl { command: 0x8905, argument: Vec::new() };
+    assert_eq!(pair.call(socket, at_mark), Ok(Value::Option(1_u32.to_ne_bytes().to_vec())));
+    assert_eq!(urgent(&mut pair, socket), bytes(b"U"));
+    assert_eq!((urgent(&mut pair, socket), pair.poll(socket).as_str()), (Err(Errno::EINVAL), "IO"));
+    assert_eq!(pair.read(socket, 9), bytes(b"cd"));
+    // On its own it makes nothing readable, and is skipped.
+    pair.event(1, TcpEvent::Urgent { ahead: 0 });
+    pair.event(1, TcpEvent::Received(b"W".to_vec()));
+    assert_eq!((pair.poll(socket).as_str(), pair.read(socket, 9)), ("OP", Err(Errno::EAGAIN)));
+    // In line it is an octet like others, and reading stops before it all the same.
+    assert_eq!(pair.set(socket, 10, &[1]), Ok(Value::Done));
+    pair.event(1, TcpEvent::Urgent { ahead: 1 });
+    pair.event(1, TcpEvent::Received(b"eVf".to_vec()));
+    assert_eq!((pair.read(socket, 9), pair.read(socket, 9)), (bytes(b"e"), bytes(b"Vf")));
+    pair.stack.clear();
+    let call = SocketCall::Send {
+        bytes: b"xyZ".to_vec(),
+        to: None,
+        flags: SendFlags { urgent: true, ..SendFlags::default() },
+    };
+    assert_eq!(pair.call(socket, call), Ok(Value::Count(3)));
+    assert!(pair.asked().contains(&TcpAction::Send { bytes: b"xyZ".to_vec(), urgent: true }));
+}
+
+/// C45: an urgent octet keeps its place behind what waits for room, and what is written after it is not urgent.
+#[test]
+fn an_urgent_octet_behind_others() {
+    let mut pair = small(9, 3);
+    let socket = pair.connected();
+    let flags = SendFlags { urgent: true, ..SendFlags::default() };
+    let call = SocketCall::Send { bytes: b"abcdU".to_vec(), to: None, flags };
+    assert_eq!(pair.call(socket, call), Ok(Value::Count(5)));
+    pair.send(socket, b"ef");
+    assert_eq!(pair.asked(), [sent(b"abc")]);
+    pair.event(1, TcpEvent::Acknowledged(3));
+    assert_eq!(pair.asked(), [TcpAction::Send { bytes: b"dU".to_vec(), urgent: true }, sent(b"e")]);
+    pair.event(1, TcpEvent::Acknowledged(3));
+    assert_eq!(pair.asked(), [sent(b"f")]);
+}
+
+/// C45, C51: an urgent octet that was passed over was read, and does not make an RST of the end.
+#[test]
+fn an_urgent_octet_that_was_passed_over() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    pair.event(1, TcpEvent::Urgent { ahead: 1 });
+    pair.event(1, TcpEvent::Received(b"aUb".to_vec()));
+    assert_eq!((pair.read(socket, 9), pair.read(socket, 9)), (bytes(b"a"), bytes(b"b")));
+    pair.stack.clear();
+    assert_eq!(pair.call(socket, SocketCall::Close { may_wait: true }), Ok(Value::Done));
+    assert_eq!(pair.asked(), [TcpAction::Consume(3), TcpAction::ShutdownWrite]);
+}
+
+/// C26: while the link takes nothing, nothing is lost and nothing overtakes.
+#[test]
+fn a_link_that_takes_nothing() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    pair.at_client(|client, now, out| client.indication(Indication::Off, now, out));
+    for octets in [b"ab", b"cd"] {
+        let call = pair.send(socket, octets);
+        assert_eq!(pair.ended(call), Some(Ok(Value::Count(2))));
+    }
+    assert_eq!(pair.asked(), []);
+    pair.at_client(|client, now, out| client.indication(Indication::On, now, out));
+    assert_eq!(pair.asked(), [sent(b"ab"), sent(b"cd")]);
+    pair.at_server(|server, _, out| server.flow(super::LINK, false, out));
+    pair.event(1, TcpEvent::Received(b"x".to_vec()));
+    pair.event(1, TcpEvent::FinReceived);
+    assert_eq!(pair.read(socket, 1), Err(Errno::EAGAIN));
+    pair.at_server(|server, _, out| server.flow(super::LINK, true, out));
+    assert_eq!((pair.read(socket, 1), pair.read(socket, 1)), (bytes(b"x"), bytes(&[])));
+}
+
+/// C47: SIGIO for those who want it.
+#[test]
+fn asynchronous_sockets() {
+    use crate::calls::Cause;
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    assert_eq!(pair.call(socket, SocketCall::SetAsynchronous(true)), Ok(Value::Done));
+    pair.event(1, TcpEvent::Received(b"x".to_vec()));
+    pair.send(socket, b"y");
+    pair.event(1, TcpEvent::Acknowledged(1));
+    pair.event(1, TcpEvent::FinReceived);
+    assert_eq!(pair.call(socket, SocketCall::Shutdown(crate::message::Half::Write)), Ok(Value::Done));
+    pair.event(1, TcpEvent::Failed(Errno::ETIMEDOUT));
+    let causes = [Cause::Data, Cause::Space, Cause::PeerClosed, Cause::HalfShut, Cause::Error];
+    assert_eq!(pair.signals, causes.map(Signal::Io));
+}
