@@ -82,8 +82,8 @@ DIRECTION is a list of parameters: rate=2mbit  delay=40ms  jitter=5ms  queue=50p
   outage=10s+2s  trace=FILE  counted=ip|ethernet|wire
 
 PROTOCOL of --arq: rlp[:n2=6,t1=480ms,t2=80ms,window=61,delay=100ms,reset|give-up|disconnect,go-back,throttle=960],
-  the data call of GSM with 1200 octets a second; or llp[:window=32,retries=255,reset|give-up|disconnect], at the rates
-  and over the delays of the link. Losses hit its frames, and the queue stands above it.
+  the data call of GSM with 1200 octets a second; or llp[:window=32,retries=255,reset|give-up|disconnect,out-of-order], at
+  the rates and over the delays of the link. Losses hit its frames, and the queue stands above it.
 
 Examples:
   lasthop link --profile umts --loss lite-4 --seed 7 --capture x.pcapng -- curl -O http://host.lasthop:8000/file

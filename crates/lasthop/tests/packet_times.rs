@@ -223,7 +223,6 @@ scripts! {
     gsm "gsm",
     listed_losses "listed-losses",
     llp "llp",
-    llp_fragments "llp-fragments",
     queue_burst "queue-burst",
     queue_codel "queue-codel",
     reorder "reorder",

@@ -20,7 +20,7 @@ mod rlp_hop;
 mod tests;
 
 use super::record::{Kind, Record, Way};
-use super::{Persistency, Then, rlp};
+use super::{Order, Persistency, Then, rlp};
 use crate::fate::Loss;
 use crate::packet::Packet;
 use crate::seed::{Direction, Seed};
@@ -108,6 +108,8 @@ pub struct LlpHopSpec {
     pub window: u16,
     /// When to stop, and how (Table 8.2: 255 retransmissions).
     pub persistency: Persistency,
+    /// In which order packets are delivered.
+    pub order: Order,
 }
 
 impl LlpHopSpec {
@@ -115,7 +117,8 @@ impl LlpHopSpec {
     #[must_use]
     pub const fn thesis(rate_up: BitRate, rate_down: BitRate, delay: Span) -> Self {
         let persistency = Persistency { retransmissions: Some(255), then: Then::Disconnect };
-        Self { rate_up, rate_down, delay_up: delay, delay_down: delay, window: 32, persistency }
+        let order = Order::InSequence;
+        Self { rate_up, rate_down, delay_up: delay, delay_down: delay, window: 32, persistency, order }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The link layer protocol of the ReSoA thesis (10.2.3 and Table 10.3; M9, M10), one end of it: exactly once, in order, very persistent.
+//! The link layer protocol of the ReSoA thesis (10.2.3 and Table 10.3; M9, M10), one end of it: exactly once, in order (or, as a link may do it,
+//! each packet as soon as it is complete), very persistent.
 //!
 //! * Frames have a header of 20 octets and at most 1500 octets of payload; larger packets go in fragments. A frame that carries no
 //!   data is a header.
@@ -17,16 +18,18 @@
 //! The connection is there when a run begins (the thesis models the data phase alone).
 
 mod feedback;
+mod reassembly;
 
 use super::record::{Kind, Record, Way};
 use super::{Arrival, Modulus, Order, Persistency, ReceiveWindow, SendWindow, Then};
 use crate::units::{BitRate, ByteCount, Span, Time};
+use reassembly::Reassembly;
 use std::collections::VecDeque;
 
 /// What one end is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Parameters {
-    /// Numbers of frames; at least twice the window.
+    /// Numbers of frames; at least twice the window, and twice what it is with all fragments of a packet that ends behind it.
     pub modulus: Modulus,
     /// Most frames that may be outstanding, at most 32: as many as the mask of a NAK tells of.
     pub window: u16,
@@ -36,6 +39,8 @@ pub struct Parameters {
     pub header: u16,
     /// When to stop, and how.
     pub persistency: Persistency,
+    /// In which order packets are delivered.
+    pub order: Order,
     /// What the timer is computed of.
     pub timing: Timing,
 }
@@ -61,6 +66,7 @@ impl Parameters {
             payload: 1500,
             header: 20,
             persistency: Persistency { retransmissions: Some(255), then: Then::Disconnect },
+            order: Order::InSequence,
             timing,
         }
     }
@@ -102,10 +108,10 @@ pub struct Fragment {
     pub packet: u64,
     /// Octets.
     pub octets: u16,
-    /// Whether the packet begins with it.
-    pub first: bool,
-    /// Whether the packet ends with it.
-    pub last: bool,
+    /// Which of the packet's fragments it is, from 0.
+    pub place: u16,
+    /// How many the packet has.
+    pub count: u16,
 }
 
 /// What an end says beside its frames.
@@ -137,10 +143,10 @@ pub struct Llp {
     send: SendWindow<Fragment>,
     /// Outstanding frames in the order in which they were last sent, and whether one sent later is known to have arrived.
     order: VecDeque<(u16, bool)>,
-    receive: ReceiveWindow<Fragment, ()>,
+    /// Fragments with the numbers of their frames.
+    receive: ReceiveWindow<(u16, Fragment), ()>,
     control: VecDeque<Frame>,
-    /// The packet that is being put together.
-    partial: Option<u64>,
+    reassembly: Reassembly,
     /// Expirations in a row, counted to 4.
     expirations: u8,
     /// When the timer expires.
@@ -170,9 +176,9 @@ impl Llp {
             queue: VecDeque::new(),
             send: SendWindow::new(parameters.modulus, window),
             order: VecDeque::new(),
-            receive: ReceiveWindow::new(parameters.modulus, window, Order::InSequence),
+            receive: ReceiveWindow::new(parameters.modulus, window, parameters.order),
             control: VecDeque::new(),
-            partial: None,
+            reassembly: Reassembly::new(parameters.modulus),
             expirations: 0,
             due: Time::NEVER,
             busy: Time::ZERO,
@@ -188,8 +194,8 @@ impl Llp {
         self.queue.extend((0..count).map(|place| Fragment {
             packet,
             octets: (octets - place * payload).min(payload) as u16,
-            first: place == 0,
-            last: place + 1 == count,
+            place: place as u16,
+            count: count as u16,
         }));
     }
 

@@ -13,6 +13,11 @@ fn in_order<N: Copy + Into<u64>>(delivered: &[N], lossless: bool) -> bool {
     numbers().is_sorted_by(|a, b| a < b) && (!lossless || numbers().eq(0..delivered.len() as u64))
 }
 
+/// Whether what an end delivered came once, in whatever order.
+fn once(delivered: &[u64]) -> bool {
+    delivered.iter().enumerate().all(|(place, number)| !delivered[..place].contains(number))
+}
+
 /// Whether each of so many packets of one end was delivered at the other, or abandoned.
 fn all_ended<N: Copy + Into<u64>>(packets: u64, delivered: &[N], abandoned: &[N]) -> bool {
     (0..packets).all(|number| delivered.iter().chain(abandoned).any(|&one| one.into() == number))

@@ -7,7 +7,7 @@
 
 use super::hop::{HopSpec, LlpHopSpec, Protocol, RlpHopSpec};
 use super::rlp::{Parameters, Recovery, Throttle};
-use super::{Persistency, Then};
+use super::{Order, Persistency, Then};
 use crate::seed::Direction;
 use crate::spec::{BuildError, DirectionSpec, StageSpec};
 use crate::stage::bottleneck::{BottleneckSpec, RateSpec};
@@ -55,6 +55,8 @@ pub struct LlpSpec {
     pub window: u16,
     /// When to stop, and how.
     pub persistency: Persistency,
+    /// In which order packets are delivered.
+    pub order: Order,
 }
 
 /// A link layer that cannot be had as it was written.
@@ -84,7 +86,7 @@ impl Default for LlpSpec {
     /// Tables 10.3 and 8.2 of the ReSoA thesis.
     fn default() -> Self {
         let persistency = Persistency { retransmissions: Some(255), then: Then::Disconnect };
-        Self { window: LLP_WINDOW, persistency }
+        Self { window: LLP_WINDOW, persistency, order: Order::InSequence }
     }
 }
 
@@ -110,13 +112,14 @@ impl ArqSpec {
                 let (throttle_down, throttle_up) = (throttle, throttle);
                 Protocol::Rlp(RlpHopSpec { parameters, delay, throttle_down, throttle_up })
             }
-            Self::Llp(LlpSpec { window, persistency }) => Protocol::Llp(LlpHopSpec {
+            Self::Llp(LlpSpec { window, persistency, order }) => Protocol::Llp(LlpHopSpec {
                 rate_up: air_up.rate,
                 rate_down: air_down.rate,
                 delay_up: air_up.delay,
                 delay_down: air_down.delay,
                 window,
                 persistency,
+                order,
             }),
         };
         let hop = HopSpec {
@@ -220,7 +223,7 @@ fn errors(spec: &DirectionSpec) -> Result<Option<ErrorSpec>, String> {
 }
 
 /// What all forms are, for errors.
-const FORMS: &str = "rlp[:n2=6,t1=480ms,t2=80ms,window=61,delay=100ms,reset|give-up|disconnect,go-back,throttle=960] or llp[:window=32,retries=255,reset|give-up|disconnect]";
+const FORMS: &str = "rlp[:n2=6,t1=480ms,t2=80ms,window=61,delay=100ms,reset|give-up|disconnect,go-back,throttle=960] or llp[:window=32,retries=255,reset|give-up|disconnect,out-of-order]";
 
 impl FromStr for ArqSpec {
     type Err = ArqError;
@@ -288,6 +291,8 @@ impl LlpSpec {
         match word.split_once('=') {
             Some(("window", value)) => self.window = window(value, LLP_WINDOW)?,
             Some(("retries", value)) => self.persistency.retransmissions = times("retries", value)?,
+            None if word == "out-of-order" => self.order = Order::AsReceived,
+            None if word == "in-order" => self.order = Order::InSequence,
             _ => self.persistency.then = then(word)?,
         }
         Ok(())
@@ -365,8 +370,9 @@ impl fmt::Display for ArqSpec {
                 }
                 Ok(())
             }
-            Self::Llp(LlpSpec { window, persistency }) => {
-                write!(f, "llp:window={window},retries={persistency}")
+            Self::Llp(LlpSpec { window, persistency, order }) => {
+                write!(f, "llp:window={window},retries={persistency}")?;
+                if *order == Order::AsReceived { f.write_str(",out-of-order") } else { Ok(()) }
             }
         }
     }

@@ -45,10 +45,10 @@ impl LlpHop {
         if spec.window == 0 || spec.window > 32 {
             return Err(HopError::Window { given: spec.window, most: 32 });
         }
-        let LlpHopSpec { rate_up, rate_down, delay_up, delay_down, window, persistency } = *spec;
+        let LlpHopSpec { rate_up, rate_down, delay_up, delay_down, window, persistency, order } = *spec;
         let end = |rate, return_rate| {
             let timing = Timing { rate, return_rate, propagation: delay_up + delay_down };
-            Llp::new(Parameters { window, persistency, ..Parameters::thesis(timing) })
+            Llp::new(Parameters { window, persistency, order, ..Parameters::thesis(timing) })
         };
         Ok(Self {
             ends: [end(rate_up, rate_down), end(rate_down, rate_up)],

@@ -28,7 +28,7 @@ impl Llp {
 
     fn data_arrived(&mut self, ns: u16, fragment: Fragment, now: Time, out: &mut Output) {
         let mut passed = Vec::new();
-        let arrival = self.receive.receive(ns, fragment, &mut passed);
+        let arrival = self.receive.receive(ns, (ns, fragment), &mut passed);
         self.put_together(passed, out);
         let next = self.receive.next();
         self.control.push_back(match arrival {
@@ -44,16 +44,11 @@ impl Llp {
         });
     }
 
-    /// Fragments in their order.
-    fn put_together(&mut self, fragments: Vec<Fragment>, out: &mut Output) {
-        for Fragment { packet, first, last, .. } in fragments {
-            if first {
-                self.partial = Some(packet);
-            }
-            if last && self.partial.take_if(|partial| *partial == packet).is_some() {
-                out.indications.push(Indication::Delivered(packet));
-            }
-        }
+    /// Fragments that the window passes on.
+    fn put_together(&mut self, fragments: Vec<(u16, Fragment)>, out: &mut Output) {
+        let complete = fragments.into_iter().filter_map(|(ns, fragment)| self.reassembly.add(ns, fragment));
+        out.indications.extend(complete.map(Indication::Delivered));
+        self.reassembly.passed(self.receive.next());
     }
 
     /// The other end has given up what is missing before `next`.
@@ -65,7 +60,6 @@ impl Llp {
             {
                 let mut passed = Vec::new();
                 self.receive.skip(&mut passed);
-                self.partial = None;
                 self.put_together(passed, out);
             }
         }

@@ -48,8 +48,8 @@ fn with(mut end: Llp, packets: u64) -> Llp {
     end
 }
 
-const fn fragment(packet: u64, first: bool, last: bool) -> Fragment {
-    Fragment { packet, octets: 1500, first, last }
+const fn fragment(packet: u64, place: u16, count: u16) -> Fragment {
+    Fragment { packet, octets: 1500, place, count }
 }
 
 fn expired(end: &mut Llp) -> Vec<Indication> {
@@ -137,7 +137,7 @@ fn what_goes_first() {
     let mut end = with(patient(), 2);
     hears(&mut end, Frame::Nak { next: 0, held: 0b1 });
     end.offer(2, 1500);
-    hears(&mut end, Frame::Data { ns: 0, fragment: fragment(0, true, true) });
+    hears(&mut end, Frame::Data { ns: 0, fragment: fragment(0, 0, 1) });
     let mut out = Output::default();
     let mut next = || end.next_frame(Time::ZERO, &mut out).expect("a frame");
     assert_eq!(next(), Frame::Ack { next: 1 });
@@ -150,7 +150,7 @@ fn what_goes_first() {
 fn answers() {
     let mut end = patient();
     let mut answer = |ns| {
-        hears(&mut end, Frame::Data { ns, fragment: fragment(u64::from(ns), true, true) });
+        hears(&mut end, Frame::Data { ns, fragment: fragment(u64::from(ns), 0, 1) });
         sent(&mut end, Time::ZERO).1
     };
     assert_eq!(answer(0), [Frame::Ack { next: 1 }]);
@@ -200,9 +200,9 @@ fn what_was_given_up_stays_so() {
 #[test]
 fn numbers_are_passed_over() {
     let mut end = patient();
-    hears(&mut end, Frame::Data { ns: 0, fragment: fragment(0, true, false) });
-    hears(&mut end, Frame::Data { ns: 2, fragment: fragment(0, false, true) });
-    hears(&mut end, Frame::Data { ns: 3, fragment: fragment(1, true, true) });
+    hears(&mut end, Frame::Data { ns: 0, fragment: fragment(0, 0, 3) });
+    hears(&mut end, Frame::Data { ns: 2, fragment: fragment(0, 2, 3) });
+    hears(&mut end, Frame::Data { ns: 3, fragment: fragment(1, 0, 1) });
     assert_eq!(hears(&mut end, Frame::Skip { next: 2 }), [Indication::Delivered(1)]);
     assert_eq!(sent(&mut end, Time::ZERO).1.last(), Some(&Frame::Ack { next: 4 }));
     // The same again, or one of long ago, passes over nothing.
@@ -215,6 +215,23 @@ fn numbers_are_passed_over() {
 #[test]
 fn parts_of_different_packets_make_none() {
     let mut end = patient();
-    hears(&mut end, Frame::Data { ns: 0, fragment: fragment(0, true, false) });
-    assert_eq!(hears(&mut end, Frame::Data { ns: 1, fragment: fragment(1, false, true) }), []);
+    hears(&mut end, Frame::Data { ns: 0, fragment: fragment(0, 0, 2) });
+    assert_eq!(hears(&mut end, Frame::Data { ns: 1, fragment: fragment(1, 1, 2) }), []);
+}
+
+/// Out of order, a packet is there with the last of its fragments, whatever is missing before it; each of them once.
+#[test]
+fn packets_overtake_each_other() {
+    let parameters = Parameters { order: Order::AsReceived, ..patient().parameters };
+    let mut end = Llp::new(parameters);
+    let mut data = |ns, fragment| hears(&mut end, Frame::Data { ns, fragment });
+    assert_eq!(data(1, fragment(1, 1, 2)), []);
+    assert_eq!(data(2, fragment(2, 0, 1)), [Indication::Delivered(2)]);
+    assert_eq!(data(2, fragment(2, 0, 1)), [], "it was there");
+    assert_eq!(data(0, fragment(1, 0, 2)), [Indication::Delivered(1)]);
+    assert_eq!(data(1, fragment(1, 1, 2)), [], "it was there");
+    // Number 4 is given up; what there is of its packet is forgotten, and the number comes again with another one.
+    assert_eq!(data(3, fragment(3, 0, 2)), []);
+    assert_eq!(hears(&mut end, Frame::Skip { next: 5 }), []);
+    assert_eq!(end.reassembly, Reassembly::new(parameters.modulus));
 }

@@ -1,17 +1,19 @@
 //! LLP with a window of 2 and 4 numbers. Frames on a channel that keeps their order are delivered, lost or delivered twice, at any time; a timer
 //! may expire at any time while there is room on the channel, however early that is.
 
-use super::{all_ended, in_order};
+use super::{all_ended, in_order, once};
 use crate::arq::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
-use crate::arq::{Modulus, Persistency, Then};
+use crate::arq::{Modulus, Order, Persistency, Then};
 use crate::units::{BitRate, ByteCount, Span, Time};
 use stateright::{Checker, Model, Property};
 use std::collections::VecDeque;
 
 struct Link {
     parameters: Parameters,
-    /// Packets that each end offers at the start; each fits a frame.
+    /// Packets that each end offers at the start.
     packets: [u64; 2],
+    /// Octets of the even packets and of the odd ones; a frame carries 100.
+    octets: [u32; 2],
     /// Most frames under way in a direction.
     room: usize,
     /// A receiver that acknowledges one frame too many: the checker has to find it.
@@ -84,7 +86,10 @@ impl Link {
 
     fn is_right(&self, state: &State) -> bool {
         let lossless = self.parameters.persistency.retransmissions.is_none();
-        state.delivered.iter().all(|delivered| in_order(delivered, lossless))
+        state.delivered.iter().all(|delivered| match self.parameters.order {
+            Order::InSequence => in_order(delivered, lossless),
+            Order::AsReceived => once(delivered),
+        })
     }
 
     fn is_done(&self, state: &State) -> bool {
@@ -121,7 +126,7 @@ impl Model for Link {
     fn init_states(&self) -> Vec<State> {
         let mut ends = [Llp::new(self.parameters), Llp::new(self.parameters)];
         for (end, llp) in ends.iter_mut().enumerate() {
-            (0..self.packets[end]).for_each(|number| llp.offer(number, 100));
+            (0..self.packets[end]).for_each(|number| llp.offer(number, self.octets[(number % 2) as usize]));
         }
         let (air, delivered, abandoned) = Default::default();
         vec![State { ends, air, delivered, abandoned }]
@@ -153,9 +158,12 @@ impl Model for Link {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always("once, in order", |link: &Self, state| link.is_right(state)),
+            Property::always("once, and in order if it is to be", |link: &Self, state| link.is_right(state)),
             Property::always("recovers when losses end", |link: &Self, state| link.recovers(state)),
             Property::sometimes("comes to its end", |link: &Self, state| link.is_done(state)),
+            Property::sometimes("packets overtake each other, if they may", |link: &Self, state: &State| {
+                link.parameters.order == Order::InSequence || !state.delivered[1].is_sorted()
+            }),
         ]
     }
 }
@@ -163,9 +171,14 @@ impl Model for Link {
 fn link(packets: [u64; 2], persistency: Persistency) -> Link {
     let rate = BitRate::from_bits_per_second(1_000_000).expect("not 0");
     let timing = Timing { rate, return_rate: rate, propagation: Span::ZERO };
-    let parameters =
-        Parameters { modulus: Modulus::new(4), window: 2, persistency, ..Parameters::thesis(timing) };
-    Link { parameters, packets, room: 2, eager: false }
+    let parameters = Parameters {
+        modulus: Modulus::new(4),
+        window: 2,
+        payload: 100,
+        persistency,
+        ..Parameters::thesis(timing)
+    };
+    Link { parameters, packets, octets: [100; 2], room: 2, eager: false }
 }
 
 fn check(name: &str, link: Link) -> impl Checker<Link> {
@@ -198,6 +211,27 @@ fn given_up() {
 fn reset() {
     let persistency = Persistency { retransmissions: Some(0), then: Then::Reset };
     check("LLP, resets", link([3, 0], persistency)).assert_properties();
+}
+
+/// The same where packets are delivered as they come, each in a frame, or every other one in two: then the window has to be one more, and there
+/// have to be as many numbers that one behind the window is not taken for one before it.
+#[test]
+fn out_of_order() {
+    let as_received = |packets, persistency| {
+        let mut link = link([packets, 0], persistency);
+        link.parameters.order = Order::AsReceived;
+        link
+    };
+    let fragments = |packets, persistency| {
+        let mut link = Link { octets: [200, 100], ..as_received(packets, persistency) };
+        (link.parameters.modulus, link.parameters.window) = (Modulus::new(8), 3);
+        link
+    };
+    check("LLP, out of order", as_received(6, Persistency::FOR_EVER)).assert_properties();
+    check("LLP, out of order, fragments", fragments(3, Persistency::FOR_EVER)).assert_properties();
+    let giving_up = Persistency { retransmissions: Some(1), then: Then::GiveUp };
+    check("LLP, out of order, giving up", as_received(3, giving_up)).assert_properties();
+    check("LLP, out of order, fragments, giving up", fragments(2, giving_up)).assert_properties();
 }
 
 /// A receiver that acknowledges what has not arrived is found.

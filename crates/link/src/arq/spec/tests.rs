@@ -45,6 +45,8 @@ fn each_parameter_is_taken() {
     let printed = "rlp:n2=inf,give-up,t1=1s,t2=40ms,window=20,delay=60ms,go-back,throttle=960";
     assert_eq!(arq(given).to_string(), printed);
     assert_eq!(arq(" llp: retries=3, reset,window=1").to_string(), "llp:window=1,retries=3,reset");
+    assert_eq!(arq("llp:out-of-order").to_string(), "llp:window=32,retries=255,disconnect,out-of-order");
+    assert_eq!(arq("llp:out-of-order,in-order"), arq("llp"));
 }
 
 #[test]
@@ -81,7 +83,8 @@ proptest! {
         };
         let rlp = ArqSpec::Rlp(RlpSpec { parameters, throttle, delay: Span::from_micros(delay) });
         prop_assert_eq!(arq(&rlp.to_string()), rlp);
-        let llp = ArqSpec::Llp(LlpSpec { window, persistency });
+        let order = if back { Order::AsReceived } else { Order::InSequence };
+        let llp = ArqSpec::Llp(LlpSpec { window, persistency, order });
         prop_assert_eq!(arq(&llp.to_string()), llp);
     }
 }

@@ -193,3 +193,21 @@ proptest! {
         prop_assert!(drive.losses(UP).iter().all(|why| *why == fate(then)));
     }
 }
+
+/// Out of order a packet is there as soon as its frames are, and waits for none that was sent before: only those that were lost are late. In order
+/// those behind them are late too.
+#[test]
+fn out_of_order_only_lost_packets_are_late() {
+    let late = |order| {
+        let mut drive = Drive::new(&hop(LlpHopSpec { order, ..link() }, Some(listed("10,11"))));
+        drive.run(secs(2), [Some(1500), None]);
+        drive.run(secs(4), [None, None]);
+        drive.check_once();
+        let delivered: Vec<_> = drive.ended.delivered[0].iter().map(|(number, _)| *number).collect();
+        let overtaken = (0..).zip(&delivered).filter(|(place, number)| **number < *place).count();
+        (delivered.len(), overtaken, delivered.is_sorted())
+    };
+    let (count, none, sorted) = late(crate::arq::Order::InSequence);
+    assert_eq!((none, sorted), (0, true));
+    assert_eq!(late(crate::arq::Order::AsReceived), (count, 2, false));
+}
