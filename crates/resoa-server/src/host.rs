@@ -1,12 +1,12 @@
 //! The loop of a server: one carrier, all sockets, and the timers of both.
 
 use crate::Capabilities;
-use crate::carrier::Carrier;
+use crate::carrier::{Carrier, Outbox};
 use crate::kernel::KernelTcp;
-use resoa_protocol::lhp::{Connection, Handed, Indication};
+use resoa_protocol::lhp::{Connection, Indication};
 use resoa_protocol::message::{Query, Reply, Unresolved};
 use resoa_protocol::{Endpoint, Message, Server, ServerAction, ServerSettings, TcpEvent};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ pub struct Host<C> {
     server: Server,
     tcp: KernelTcp,
     carrier: C,
+    outboxes: HashMap<Connection, Outbox>,
     origin: Instant,
     /// When acknowledgements are looked at, and how long after the last time.
     acknowledgements: (Duration, Duration),
@@ -34,7 +35,14 @@ impl<C: Carrier> Host<C> {
         let tcp = KernelTcp::new()?;
         tcp.wait_for(carrier.descriptor())?;
         let acknowledgements = (Duration::ZERO, SHORTEST);
-        Ok(Self { server: Server::new(settings), tcp, carrier, origin: Instant::now(), acknowledgements })
+        Ok(Self {
+            server: Server::new(settings),
+            tcp,
+            carrier,
+            outboxes: HashMap::new(),
+            origin: Instant::now(),
+            acknowledgements,
+        })
     }
 
     /// What is guaranteed on this machine.
@@ -86,6 +94,7 @@ impl<C: Carrier> Host<C> {
             match indication {
                 Indication::Connect { identity } => {
                     self.carrier.accept(connection);
+                    self.outboxes.insert(connection, Outbox::default());
                     self.server.connected(connection, identity, now);
                 }
                 Indication::Data(octets) => {
@@ -95,8 +104,16 @@ impl<C: Carrier> Host<C> {
                     }
                 }
                 Indication::Off => self.server.flow(connection, false, &mut actions),
-                Indication::On => self.server.flow(connection, true, &mut actions),
-                Indication::Disconnected(_) => self.server.disconnected(connection, &mut actions),
+                Indication::On => {
+                    let outbox = self.outboxes.get_mut(&connection);
+                    if outbox.is_none_or(|outbox| outbox.on(&mut self.carrier, connection)) {
+                        self.server.flow(connection, true, &mut actions);
+                    }
+                }
+                Indication::Disconnected(_) => {
+                    self.outboxes.remove(&connection);
+                    self.server.disconnected(connection, &mut actions);
+                }
                 Indication::Connected => {}
             }
             self.carry_out(actions);
@@ -163,14 +180,18 @@ impl<C: Carrier> Host<C> {
                 ServerAction::Resolve { connection, xid, query } => {
                     self.server.resolved(connection, xid, Ok(resolve(&query)), &mut more);
                 }
-                ServerAction::Reset(connection) => self.carrier.reset(connection),
+                ServerAction::Reset(connection) => {
+                    self.outboxes.remove(&connection);
+                    self.carrier.reset(connection);
+                }
             }
             queue.extend(more.drain(..));
         }
     }
 
     fn send(&mut self, connection: Connection, message: &Message, more: &mut Vec<ServerAction>) {
-        if self.carrier.send(connection, &message.encode()) == Handed::TakenLast {
+        let Some(outbox) = self.outboxes.get_mut(&connection) else { return };
+        if outbox.send(&mut self.carrier, connection, message.encode()) {
             self.server.flow(connection, false, more);
         }
     }

@@ -44,7 +44,8 @@ pub(crate) struct Socket {
 #[derive(Debug)]
 pub(crate) enum Phase {
     Fresh,
-    Connecting,
+    /// To whom.
+    Connecting(SocketAddr),
     /// Whether connections are taken at the moment.
     Listening {
         accepts: bool,
@@ -144,8 +145,9 @@ impl KernelTcp {
         match &mut socket.phase {
             Phase::Fresh | Phase::Listening { .. } => {}
             Phase::Datagrams => datagrams::receive(&socket.fd, &mut self.buffer, events),
-            Phase::Connecting => {
-                if let Some(outcome) = socket.connected() {
+            Phase::Connecting(peer) => {
+                let peer = *peer;
+                if let Some(outcome) = socket.connected(peer) {
                     if outcome.is_ok() {
                         // What has come with it is on no other edge.
                         self.due.insert(endpoint);
@@ -158,6 +160,9 @@ impl KernelTcp {
                 stream.progress(&socket.fd, &mut self.buffer, events);
                 if stream.awaits_acknowledgement() {
                     self.unacknowledged.insert(endpoint);
+                }
+                if stream.owes_fin() {
+                    self.due.insert(endpoint);
                 }
             }
         }
@@ -237,7 +242,7 @@ impl KernelTcp {
         match action {
             TcpAction::Create { .. } | TcpAction::ReleaseFin => {}
             TcpAction::Execute(operation) => {
-                let is_behind = matches!(socket.phase, Phase::Connecting);
+                let is_behind = matches!(socket.phase, Phase::Connecting(_));
                 match socket.execute(operation) {
                     Some(outcome) if is_behind => socket.behind.push(outcome),
                     Some(outcome) => events.push(TcpEvent::Done(outcome)),
@@ -341,18 +346,18 @@ pub(crate) fn name(fd: &OwnedFd) -> Option<SocketAddr> {
 }
 
 impl Socket {
-    /// How a `connect` has ended; `None` if it has not.
-    fn connected(&mut self) -> Option<Result<Reply, Errno>> {
-        match sockopt::socket_error(&self.fd).unwrap_or_else(Err) {
+    /// How a `connect` has ended; `None` if it has not. It is another `connect` that says so: SO_ERROR would leave a socket on which the next
+    /// attempt fails with ECONNABORTED.
+    fn connected(&mut self, peer: SocketAddr) -> Option<Result<Reply, Errno>> {
+        match net::connect(&self.fd, &peer) {
+            Ok(()) | Err(rustix::io::Errno::ISCONN) => {
+                self.phase = Phase::Open(Stream::new());
+                Some(name(&self.fd).ok_or(Errno::ENOTCONN).map(|local| Reply::Connected { local, peer }))
+            }
+            Err(rustix::io::Errno::ALREADY | rustix::io::Errno::INPROGRESS | rustix::io::Errno::INTR) => None,
             Err(error) => {
                 self.phase = Phase::Fresh;
                 Some(Err(errors::of(error)))
-            }
-            Ok(()) => {
-                let peer = net::getpeername(&self.fd).ok().flatten()?;
-                let (local, peer) = (name(&self.fd)?, SocketAddr::try_from(peer).ok()?);
-                self.phase = Phase::Open(Stream::new());
-                Some(Ok(Reply::Connected { local, peer }))
             }
         }
     }

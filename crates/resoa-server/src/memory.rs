@@ -195,6 +195,7 @@ impl LastHop for Memory {
             return Handed::Taken;
         };
         let inbox = &mut link.inboxes[other as usize];
+        assert!(!inbox.full, "a message was handed over after the last that was to be taken");
         inbox.octets += message.len();
         let is_full = inbox.octets >= capacity;
         inbox.full |= is_full;

@@ -59,7 +59,7 @@ impl Socket {
         match net::connect(&self.fd, &peer) {
             // Also if it is there at once, as on loopback: epoll says so.
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) if self.create.kind == Kind::Stream => {
-                self.phase = Phase::Connecting;
+                self.phase = Phase::Connecting(peer);
                 None
             }
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {

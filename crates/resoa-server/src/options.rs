@@ -1,8 +1,9 @@
 //! Options that a remote program may read and set on a socket of this server.
 //!
-//! What is not in the list is refused, for one of three reasons: the value holds a pointer or a descriptor, which would be this process's (`SO_ATTACH_FILTER`,
-//! `TCP_ZEROCOPY_RECEIVE`); it takes a privilege that this process has and the program has not (`SO_MARK`, `SO_RCVBUFFORCE`); or it would
-//! change what the server relies on (`SO_OOBINLINE`, `SO_PEEK_OFF`, `SO_RCVLOWAT`, `SO_LINGER`). The client keeps those of the last kind that it needs itself (C39).
+//! What is not in the list is refused, for one of three reasons: the value holds a pointer or a descriptor, which would be this process's
+//! (`SO_ATTACH_FILTER`, `TCP_ZEROCOPY_RECEIVE`); it takes a privilege that this process has and the program has not (`SO_MARK`, `SO_RCVBUFFORCE`);
+//! or it would change what the server relies on (`SO_OOBINLINE`, `SO_PEEK_OFF`, `SO_RCVLOWAT`, `SO_LINGER`). The client keeps those of the last
+//! kind that it needs itself (C39).
 
 use crate::{errors, sys};
 use resoa_protocol::Errno;

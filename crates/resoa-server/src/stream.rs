@@ -1,8 +1,8 @@
 //! A connection of the kernel's: what is to be sent, what was seen of what arrived, and what the far host has acknowledged.
 //!
-//! * *Receiving.* Each octet is peeked at once (SO_PEEK_OFF) and thrown away (MSG_TRUNC) when the program has read it. Until then it is in the socket's
-//!   buffer, and the kernel advertises the window that a program which does not read would cause (3.18). If it is still there when the socket
-//!   closes, the kernel sends RST, as it should.
+//! * *Receiving.* Each octet is peeked at once (SO_PEEK_OFF) and thrown away (MSG_TRUNC) when the program has read it. Until then it is in the
+//!   socket's buffer, and the kernel advertises the window that a program which does not read would cause (3.18). If it is still there
+//!   when the socket closes, the kernel sends RST, as it should.
 //! * *Acknowledgements.* They are read off SIOCOUTQ: whenever the socket has an event, and by the loop's timer, since an acknowledgement alone causes none.
 //!   Time stamps of acknowledgements (SO_TIMESTAMPING) would cause one, but they lie in the socket's receive buffer: they would take from the window,
 //!   and none come when the buffer is full, which is when one waits for them.
@@ -59,6 +59,11 @@ impl Stream {
         !self.failed && (self.unacknowledged > 0 || self.fin == Fin::Sent)
     }
 
+    /// Whether nothing but another look keeps FIN back.
+    pub(crate) fn owes_fin(&self) -> bool {
+        !self.failed && self.fin == Fin::Wanted && self.outgoing.is_empty()
+    }
+
     pub(crate) fn send(&mut self, bytes: Vec<u8>, urgent: bool) {
         self.outgoing.push_back(Waiting { bytes, sent: 0, urgent });
     }
@@ -75,8 +80,11 @@ impl Stream {
             return;
         }
         // A call that is told of an error clears it, and then the end of what can be read looks like a FIN: so nothing is read twice after one.
+        let seen = events.len();
         let received = self.receive(&fd, buffer, true, events);
-        let outcome = received.and_then(|()| match self.flush(&fd) {
+        // A program that has closed will read nothing more, and then RST is the answer: not FIN and then RST.
+        let may_end = events.len() == seen;
+        let outcome = received.and_then(|()| match self.flush(&fd, may_end) {
             Err(error) => {
                 let _ = self.receive(&fd, buffer, false, events);
                 Err(error)
@@ -121,7 +129,7 @@ impl Stream {
     }
 
     /// Hands the kernel what it takes, and behind everything FIN.
-    fn flush(&mut self, fd: impl AsFd) -> Attempt {
+    fn flush(&mut self, fd: impl AsFd, may_end: bool) -> Attempt {
         while let Some(waiting) = self.outgoing.front_mut() {
             let rest = &waiting.bytes[waiting.sent..];
             // The kernel marks the last octet that it takes, which need not be the last that it is given.
@@ -143,7 +151,7 @@ impl Stream {
                 Err(error) => return Err(errors::of(error)),
             }
         }
-        if self.fin == Fin::Wanted {
+        if self.fin == Fin::Wanted && may_end {
             net::shutdown(&fd, Shutdown::Write).map_err(errors::of)?;
             self.fin = Fin::Sent;
         }
