@@ -6,7 +6,7 @@
 use crate::capabilities::{self, Capabilities};
 use crate::datagrams;
 use crate::errors;
-use crate::stream::{self, Stream};
+use crate::stream::Stream;
 use resoa_protocol::message::{Create, Family, Kind, Reply};
 use resoa_protocol::{Endpoint, Errno, TcpAction, TcpEvent};
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -273,7 +273,11 @@ impl KernelTcp {
                 Ok(()) => datagrams::send(&socket.fd, to, &bytes, events),
                 Err(error) => events.push(TcpEvent::Failed(error)),
             },
-            TcpAction::Consume(count) => stream::consume(&socket.fd, count as usize, &mut self.buffer),
+            TcpAction::Consume(count) => {
+                if let Phase::Open(stream) = &mut socket.phase {
+                    stream.consume(&socket.fd, count as usize, &mut self.buffer);
+                }
+            }
             TcpAction::ShutdownWrite => {
                 if let Phase::Open(stream) = &mut socket.phase {
                     stream.finish();

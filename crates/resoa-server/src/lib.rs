@@ -27,6 +27,7 @@ mod options;
 mod own;
 mod stream;
 mod sys;
+mod urgent;
 
 pub use capabilities::Capabilities;
 pub use host::Host;

@@ -7,7 +7,7 @@
 //!   Time stamps of acknowledgements (SO_TIMESTAMPING) would cause one, but they lie in the socket's receive buffer: they would take from the window,
 //!   and none come when the buffer is full, which is when one waits for them.
 
-use crate::{errors, sys};
+use crate::{errors, sys, urgent};
 use resoa_protocol::{Errno, TcpEvent};
 use rustix::fd::AsFd;
 use rustix::net::{self, RecvFlags, SendFlags, Shutdown, sockopt};
@@ -40,6 +40,11 @@ pub(crate) struct Stream {
     fin: Fin,
     /// Octets that the kernel has taken and nobody was told to be acknowledged.
     unacknowledged: u64,
+    /// Octets that were told, and of those that the program has read.
+    seen: u64,
+    consumed: u64,
+    /// Where the urgent octet is that was told last.
+    mark: Option<u64>,
     /// The far host's FIN was told.
     ended: bool,
     /// The connection is lost, which was told.
@@ -51,7 +56,16 @@ type Attempt = Result<(), Errno>;
 
 impl Stream {
     pub(crate) fn new() -> Self {
-        Self { outgoing: VecDeque::new(), fin: Fin::None, unacknowledged: 0, ended: false, failed: false }
+        Self {
+            outgoing: VecDeque::new(),
+            fin: Fin::None,
+            unacknowledged: 0,
+            seen: 0,
+            consumed: 0,
+            mark: None,
+            ended: false,
+            failed: false,
+        }
     }
 
     /// Whether an acknowledgement will change something.
@@ -119,7 +133,7 @@ impl Stream {
                     }
                     break;
                 }
-                Ok((count, _)) => events.push(TcpEvent::Received(buffer[..count].to_vec())),
+                Ok((count, _)) => self.tell(&fd, &buffer[..count], events),
                 Err(rustix::io::Errno::AGAIN) => break,
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(errors::of(error)),
@@ -176,19 +190,45 @@ impl Stream {
             events.push(TcpEvent::FinAcknowledged);
         }
     }
-}
 
-/// The program has read so many octets: they leave the socket, and the window may open.
-pub(crate) fn consume(fd: impl AsFd, mut count: usize, buffer: &mut [u8]) {
-    while count > 0 {
-        let part = count.min(buffer.len());
-        // The octets themselves are not copied.
-        match net::recv(&fd, &mut buffer[..part], RecvFlags::TRUNC | RecvFlags::DONTWAIT) {
-            Ok((_, 0)) => break,
-            Ok((_, gone)) => count -= gone.min(count),
-            Err(rustix::io::Errno::INTR) => {}
-            // The connection is lost; that it is will be told by the next look at it.
-            Err(_) => break,
+    /// The program has read so many octets: they leave the socket, and the window may open.
+    pub(crate) fn consume(&mut self, fd: impl AsFd, mut count: usize, buffer: &mut [u8]) {
+        while count > 0 {
+            let part = count.min(buffer.len());
+            // The octets themselves are not copied.
+            match net::recv(&fd, &mut buffer[..part], RecvFlags::TRUNC | RecvFlags::DONTWAIT) {
+                Ok((_, 0)) => break,
+                Ok((_, gone)) => {
+                    count -= gone.min(count);
+                    self.consumed += gone as u64;
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                // The connection is lost; that it is will be told by the next look at it.
+                Err(_) => break,
+            }
+        }
+    }
+
+    /// Tells octets that were peeked at, and in front of the urgent one that it is. The kernel knows of it before it has it, so it is known by now even
+    /// if it is among them.
+    fn tell(&mut self, fd: impl AsFd, bytes: &[u8], events: &mut Vec<TcpEvent>) {
+        let begin = self.seen;
+        self.seen += bytes.len() as u64;
+        let mark = urgent::distance(fd).map(|distance| self.consumed + distance);
+        let mut rest = bytes;
+        if let Some(mark) = mark
+            && mark >= begin
+            && self.mark.replace(mark) != Some(mark)
+        {
+            let (front, behind) = bytes.split_at(bytes.len().min((mark - begin) as usize));
+            if !front.is_empty() {
+                events.push(TcpEvent::Received(front.to_vec()));
+            }
+            events.push(TcpEvent::Urgent { ahead: mark.saturating_sub(self.seen) as u32 });
+            rest = behind;
+        }
+        if !rest.is_empty() {
+            events.push(TcpEvent::Received(rest.to_vec()));
         }
     }
 }

@@ -121,6 +121,46 @@ fn urgent_octet_sent() {
     }
 }
 
+/// Sends with MSG_OOB: the last octet is urgent.
+fn send_urgent(far: &std::net::TcpStream, bytes: &[u8]) {
+    let sent = rustix::net::send(far, bytes, rustix::net::SendFlags::OOB).expect("is taken");
+    assert_eq!(sent, bytes.len());
+}
+
+/// C45: an urgent octet of the far host is urgent to the program, whether the server learns of it with those in front of it, behind them, or after the
+/// program has read; it is out of line, and everything else is in order.
+#[test]
+fn urgent_octet_received() {
+    for own in LOOPBACKS {
+        for turns in [false, true] {
+            let mut rig = Rig::new(own);
+            let (socket, mut far) = rig.connected();
+            let flags = resoa_protocol::ReceiveFlags { urgent: true, ..Default::default() };
+            let urgent = SocketCall::Receive { length: 1, flags };
+            for round in [b'0', b'1'] {
+                far.write_all(b"ab").expect("is taken");
+                if turns {
+                    assert_eq!(rig.read(socket, 1), bytes(b"a"));
+                }
+                send_urgent(&far, &[b'c', round]);
+                far.write_all(b"de").expect("is taken");
+                let found = rig.until(|rig| match rig.call(socket, urgent.clone()) {
+                    Ok(Value::Bytes(found)) => Some(found),
+                    Err(Errno::EINVAL | Errno::EAGAIN) => None,
+                    other => panic!("{other:?}"),
+                });
+                assert_eq!(found, [round]);
+                // A read stops in front of the mark, as with any stack.
+                let front: &[u8] = if turns { b"bc" } else { b"abc" };
+                assert_eq!(rig.read(socket, 100), bytes(front));
+                assert_eq!(rig.read(socket, 100), bytes(b"de"));
+            }
+            assert_eq!(rig.close(socket), Ok(Value::Done));
+            rig.nothing_is_left();
+        }
+    }
+}
+
 /// C44: MSG_PEEK of the program leaves what it has seen.
 #[test]
 fn peeking_program() {
