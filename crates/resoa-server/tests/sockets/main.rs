@@ -3,6 +3,7 @@
 //! A far host's calls block, so they run in a thread of their own while client and server run in the test's. Nothing is measured in time; what never comes
 //! ends a test after [`rig::PATIENCE`].
 
+mod carried;
 mod closing;
 mod listening;
 mod rig;

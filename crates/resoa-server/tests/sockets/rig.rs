@@ -1,6 +1,7 @@
 //! A client and a server in one thread, and far hosts beside them.
 
-use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop, Provider, Service};
+use crate::carried::{Carried, cut, pair};
+use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop};
 use resoa_protocol::message::{AddressMode, Create, Family, Kind};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
@@ -9,7 +10,6 @@ use resoa_protocol::{
 };
 use resoa_server::Host;
 use resoa_server::carrier::{Carrier, Outbox};
-use resoa_server::memory::Memory;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 /// After so long something will never come.
 pub const PATIENCE: Duration = Duration::from_mins(1);
-/// Octets that the carrier takes before it says stop.
-const CARRIER: usize = 1 << 20;
+/// Who the client is.
+pub const IDENTITY: Identity = Identity(Vec::new());
 
 pub type Returned = Result<Value, Errno>;
 
@@ -27,11 +27,12 @@ pub const LOOPBACKS: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(
 
 /// A registered client and its server.
 pub struct Rig {
-    pub host: Host<Memory>,
+    pub host: Host<Carried>,
     client: Client,
-    carrier: Memory,
+    carrier: Carried,
     outbox: Outbox,
     link: Connection,
+    address: Vec<u8>,
     origin: Instant,
     own: IpAddr,
     returned: BTreeMap<CallId, Returned>,
@@ -46,9 +47,7 @@ impl Rig {
     }
 
     pub fn with(own: IpAddr, settings: Settings) -> Self {
-        let server = Memory::server(CARRIER).expect("descriptors");
-        let mut carrier = server.client(Identity(vec![1])).expect("descriptors");
-        let link = carrier.register(Service::Reliable, Provider { id: 1, protocol: 0 }).expect("always");
+        let (server, carrier, link, address) = pair();
         let host = Host::new(ServerSettings::new(Addresses::shared(own)), server).expect("descriptors");
         let mut rig = Self {
             host,
@@ -56,6 +55,7 @@ impl Rig {
             carrier,
             outbox: Outbox::default(),
             link,
+            address,
             origin: Instant::now(),
             own,
             returned: BTreeMap::new(),
@@ -82,7 +82,7 @@ impl Rig {
                     assert!(self.returned.insert(call, result).is_none(), "{call:?} returns twice");
                 }
                 Action::Registration(registration) => self.registration = Some(registration),
-                Action::Connect => self.carrier.connect(self.link, b""),
+                Action::Connect => self.carrier.connect(self.link, &self.address),
                 Action::Close => self.carrier.close(self.link),
                 Action::Reset => self.carrier.reset(self.link),
                 Action::Signal { .. } | Action::Ready { .. } => {}
@@ -131,7 +131,9 @@ impl Rig {
 
     /// The link to the client ends as by an outage.
     pub fn cut(&mut self) {
-        self.carrier.cut(self.link);
+        if let Some(indication) = cut(&mut self.carrier, self.link) {
+            self.at_client(|client, now, out| client.indication(indication, now, out));
+        }
     }
 
     pub fn socket(&mut self) -> RsockId {
