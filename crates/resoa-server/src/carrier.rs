@@ -1,0 +1,48 @@
+//! What a [`LastHop`] needs beyond its primitives to be driven by a loop: something to wait for, a way to ask what has happened, and a place for messages
+//! that were decided on before it said stop.
+
+use resoa_protocol::lhp::{Connection, Handed, Indication, LastHop};
+use rustix::fd::BorrowedFd;
+use std::collections::VecDeque;
+
+/// A carrier that a loop can wait for.
+pub trait Carrier: LastHop {
+    /// Readable whenever [`poll`](Self::poll) has something to tell.
+    fn descriptor(&self) -> BorrowedFd<'_>;
+
+    /// What has happened since this was last asked, in order. Does not block.
+    fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>);
+}
+
+/// The messages of one connection that the carrier does not take at the moment. A machine is told to stop when one message was the last that is
+/// taken; those that it had written behind that one are here.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    off: bool,
+    waiting: VecDeque<Vec<u8>>,
+}
+
+impl Outbox {
+    /// Hands over a message, or keeps it. Whether the machine is to be told to stop.
+    #[must_use = "the machine would write messages that are kept here without a bound"]
+    pub fn send(&mut self, carrier: &mut impl LastHop, connection: Connection, message: Vec<u8>) -> bool {
+        if self.off {
+            self.waiting.push_back(message);
+            return false;
+        }
+        self.off = carrier.send(connection, &message) == Handed::TakenLast;
+        self.off
+    }
+
+    /// The carrier takes messages again. Whether the machine may go on: not if those that were kept have filled it.
+    #[must_use = "the machine is still stopped"]
+    pub fn on(&mut self, carrier: &mut impl LastHop, connection: Connection) -> bool {
+        self.off = false;
+        while !self.off
+            && let Some(message) = self.waiting.pop_front()
+        {
+            self.off = carrier.send(connection, &message) == Handed::TakenLast;
+        }
+        !self.off
+    }
+}

@@ -1,0 +1,368 @@
+//! The kernel's sockets, by the numbers that the server gives them: [`TcpAction`]s are carried out, and [`TcpEvent`]s are what comes of them.
+//!
+//! All sockets are non-blocking and in one edge-triggered epoll: what was peeked at stays in the socket, so a level would be there for ever. An edge is
+//! used up by looking, so whatever cannot be finished then is remembered here and looked at again.
+
+use crate::capabilities::{self, Capabilities};
+use crate::datagrams;
+use crate::errors;
+use crate::stream::Stream;
+use resoa_protocol::message::{Create, Family, Kind, Reply};
+use resoa_protocol::{Endpoint, Errno, TcpAction, TcpEvent};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
+use std::collections::{BTreeSet, HashMap};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+use std::{io, mem};
+
+/// Octets that are peeked at in one call.
+const PEEKED: usize = 256 << 10;
+/// Events that are taken from epoll at a time.
+const EVENTS: usize = 256;
+/// What epoll says of a descriptor that is not a socket's.
+const OUTSIDE: u64 = u64::MAX;
+
+/// One of the sockets.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    pub(crate) fd: OwnedFd,
+    pub(crate) create: Create,
+    /// The client's address.
+    pub(crate) source: IpAddr,
+    /// The program has named an address to `bind`.
+    pub(crate) named: bool,
+    /// It has an address, named or not.
+    pub(crate) bound: bool,
+    pub(crate) phase: Phase,
+    /// Outcomes that are told after that of a `connect` which was asked for before.
+    behind: Vec<Result<Reply, Errno>>,
+}
+
+/// What a socket is doing.
+#[derive(Debug)]
+pub(crate) enum Phase {
+    Fresh,
+    /// To whom.
+    Connecting(SocketAddr),
+    /// Whether connections are taken at the moment.
+    Listening {
+        accepts: bool,
+    },
+    Open(Stream),
+    Datagrams,
+}
+
+/// A connection that the kernel has accepted: to be [adopted](KernelTcp::adopt) or [reset](Self::reset).
+#[derive(Debug)]
+pub struct Arrived {
+    fd: OwnedFd,
+    create: Create,
+    source: IpAddr,
+    /// The server's side.
+    pub local: SocketAddr,
+    /// Who has connected.
+    pub peer: SocketAddr,
+}
+
+/// The sockets of a server; see the [module](self).
+#[derive(Debug)]
+pub struct KernelTcp {
+    epoll: OwnedFd,
+    capabilities: Capabilities,
+    sockets: HashMap<Endpoint, Socket>,
+    /// To be looked at without an edge.
+    due: BTreeSet<Endpoint>,
+    /// Listeners that found no descriptor left.
+    starved: BTreeSet<Endpoint>,
+    /// Those that wait for acknowledgements, which cause no edge.
+    unacknowledged: BTreeSet<Endpoint>,
+    buffer: Vec<u8>,
+}
+
+impl KernelTcp {
+    /// No sockets yet; what the kernel can do is tried out.
+    ///
+    /// # Errors
+    /// If the kernel has no descriptor left.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self {
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            capabilities: Capabilities::probe(),
+            sockets: HashMap::new(),
+            due: BTreeSet::new(),
+            starved: BTreeSet::new(),
+            unacknowledged: BTreeSet::new(),
+            buffer: vec![0; PEEKED],
+        })
+    }
+
+    /// What this kernel can do.
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    /// Sockets that the server has not given up.
+    #[must_use]
+    pub fn sockets(&self) -> usize {
+        self.sockets.len()
+    }
+
+    /// Lets [`wait`](Self::wait) end when this descriptor becomes readable, too.
+    ///
+    /// # Errors
+    /// If it cannot be waited for.
+    pub fn wait_for(&self, descriptor: BorrowedFd) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, descriptor, EventData::new_u64(OUTSIDE), EventFlags::IN)?)
+    }
+
+    /// Waits until something happens, at most for so long, and says at which end points. Each has to be [looked at](Self::look).
+    ///
+    /// # Errors
+    /// None that could be helped; epoll's.
+    pub fn wait(&mut self, longest: Option<Duration>) -> io::Result<Vec<Endpoint>> {
+        let longest = if self.due.is_empty() { longest } else { Some(Duration::ZERO) };
+        // An hour is as good as what does not fit.
+        let timeout = longest.map(|longest| {
+            rustix::event::Timespec::try_from(longest.min(Duration::from_hours(1))).unwrap_or_default()
+        });
+        let mut events = Vec::with_capacity(EVENTS);
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut happened = mem::take(&mut self.due);
+        let ids = events.iter().map(|event| event.data.u64()).filter(|&id| id != OUTSIDE);
+        happened.extend(ids.map(Endpoint));
+        Ok(happened.into_iter().collect())
+    }
+
+    /// What has happened at an end point. A listener says nothing here: ask [`accept`](Self::accept).
+    pub fn look(&mut self, endpoint: Endpoint, events: &mut Vec<TcpEvent>) {
+        let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
+        match &mut socket.phase {
+            Phase::Fresh | Phase::Listening { .. } => {}
+            Phase::Datagrams => datagrams::receive(&socket.fd, &mut self.buffer, events),
+            Phase::Connecting(peer) => {
+                let peer = *peer;
+                if let Some(outcome) = socket.connected(peer) {
+                    if outcome.is_ok() {
+                        // What has come with it is on no other edge.
+                        self.due.insert(endpoint);
+                    }
+                    let behind = socket.behind.drain(..);
+                    events.extend([outcome].into_iter().chain(behind).map(TcpEvent::Done));
+                }
+            }
+            Phase::Open(stream) => {
+                stream.progress(&socket.fd, &mut self.buffer, events);
+                if stream.awaits_acknowledgement() {
+                    self.unacknowledged.insert(endpoint);
+                }
+                if stream.owes_fin() {
+                    self.due.insert(endpoint);
+                }
+            }
+        }
+    }
+
+    /// A connection that waits at a listener, if one is to be taken now.
+    pub fn accept(&mut self, listener: Endpoint) -> Option<Arrived> {
+        let socket = self.sockets.get(&listener)?;
+        let Phase::Listening { accepts: true } = socket.phase else { return None };
+        loop {
+            let (fd, peer) =
+                match net::acceptfrom_with(&socket.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+                    Ok(arrived) => arrived,
+                    Err(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE | rustix::io::Errno::NOBUFS) => {
+                        self.starved.insert(listener);
+                        return None;
+                    }
+                    Err(rustix::io::Errno::INTR | rustix::io::Errno::CONNABORTED) => continue,
+                    Err(_) => return None,
+                };
+            let prepared =
+                prepare(&fd).ok().and_then(|()| Some((name(&fd)?, SocketAddr::try_from(peer?).ok()?)));
+            if let Some((local, peer)) = prepared {
+                return Some(Arrived { fd, create: socket.create, source: socket.source, local, peer });
+            }
+        }
+    }
+
+    /// Gives a connection its number.
+    ///
+    /// # Errors
+    /// If it cannot be waited for; it is reset then.
+    pub fn adopt(&mut self, endpoint: Endpoint, arrived: Arrived) -> io::Result<()> {
+        let Arrived { fd, create, source, .. } = arrived;
+        let phase = Phase::Open(Stream::new());
+        let socket = Socket { fd, create, source, named: true, bound: true, phase, behind: Vec::new() };
+        self.insert(endpoint, socket)
+    }
+
+    fn insert(&mut self, endpoint: Endpoint, socket: Socket) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::PRI | EventFlags::ET;
+        epoll::add(&self.epoll, &socket.fd, EventData::new_u64(endpoint.0), flags)?;
+        self.sockets.insert(endpoint, socket);
+        Ok(())
+    }
+
+    /// Whether anybody waits for acknowledgements.
+    #[must_use]
+    pub fn awaits_acknowledgements(&self) -> bool {
+        !self.unacknowledged.is_empty()
+    }
+
+    /// What was acknowledged since this was last asked.
+    pub fn acknowledgements(&mut self, events: &mut Vec<(Endpoint, TcpEvent)>) {
+        let mut told = Vec::new();
+        let sockets = &mut self.sockets;
+        self.unacknowledged.retain(|&endpoint| {
+            let Some(Socket { fd, phase: Phase::Open(stream), .. }) = sockets.get_mut(&endpoint) else {
+                return false;
+            };
+            stream.acknowledgements(fd, &mut told);
+            events.extend(told.drain(..).map(|event| (endpoint, event)));
+            stream.awaits_acknowledgement()
+        });
+    }
+
+    /// Carries out what is asked for an end point; what comes of it at once is told at once.
+    pub fn act(&mut self, endpoint: Endpoint, action: TcpAction, events: &mut Vec<TcpEvent>) {
+        if let TcpAction::Create { create, source, foreign } = action {
+            let made = self.create(create, source, foreign).and_then(|socket| self.insert(endpoint, socket));
+            if made.is_err() {
+                events.push(TcpEvent::NotCreated);
+            }
+            return;
+        }
+        let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
+        match action {
+            TcpAction::Create { .. } | TcpAction::ReleaseFin => {}
+            TcpAction::Execute(operation) => {
+                let is_behind = matches!(socket.phase, Phase::Connecting(_));
+                match socket.execute(operation) {
+                    Some(outcome) if is_behind => socket.behind.push(outcome),
+                    Some(outcome) => events.push(TcpEvent::Done(outcome)),
+                    None => {}
+                }
+                // Whatever became of it: an edge may have gone by while it did not matter.
+                self.due.insert(endpoint);
+            }
+            TcpAction::Admit { accept, backlog } => {
+                if let Phase::Listening { accepts } = &mut socket.phase {
+                    *accepts = accept;
+                    // The kernel's queue and ours are together as long as the program said.
+                    let _ = net::listen(&socket.fd, backlog.min(i32::MAX as u32).cast_signed());
+                    self.due.insert(endpoint);
+                }
+            }
+            TcpAction::StopListening => {
+                let _ = net::shutdown(&socket.fd, net::Shutdown::Read);
+                socket.phase = Phase::Fresh;
+            }
+            TcpAction::Send { bytes, urgent } => {
+                if let Phase::Open(stream) = &mut socket.phase {
+                    stream.send(bytes, urgent);
+                    self.look(endpoint, events);
+                }
+            }
+            TcpAction::SendTo { to, bytes } => match socket.bind_own() {
+                Ok(()) => datagrams::send(&socket.fd, to, &bytes, events),
+                Err(error) => events.push(TcpEvent::Failed(error)),
+            },
+            TcpAction::Consume(count) => {
+                if let Phase::Open(stream) = &mut socket.phase {
+                    stream.consume(&socket.fd, count as usize, &mut self.buffer);
+                }
+            }
+            TcpAction::ShutdownWrite => {
+                if let Phase::Open(stream) = &mut socket.phase {
+                    stream.finish();
+                    self.look(endpoint, events);
+                }
+            }
+            TcpAction::Close => self.forget(endpoint, false),
+            TcpAction::Abort => self.forget(endpoint, true),
+        }
+    }
+
+    fn create(&self, create: Create, source: IpAddr, foreign: bool) -> io::Result<Socket> {
+        let (family, peeks) = match create.family {
+            Family::V4 => (AddressFamily::INET, self.capabilities.peek_v4),
+            Family::V6 => (AddressFamily::INET6, self.capabilities.peek_v6),
+        };
+        let (kind, phase) = match create.kind {
+            Kind::Stream => (SocketType::STREAM, Phase::Fresh),
+            Kind::Datagram => (SocketType::DGRAM, Phase::Datagrams),
+        };
+        if !peeks && create.kind == Kind::Stream {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let fd = net::socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
+        if create.kind == Kind::Stream {
+            prepare(&fd)?;
+        }
+        if foreign {
+            let (level, name) = match create.family {
+                Family::V4 => (libc::IPPROTO_IP, libc::IP_TRANSPARENT),
+                Family::V6 => (libc::IPPROTO_IPV6, libc::IPV6_TRANSPARENT),
+            };
+            crate::sys::set_option(fd.as_fd(), level, name, &1_i32.to_ne_bytes())?;
+        }
+        Ok(Socket { fd, create, source, named: false, bound: false, phase, behind: Vec::new() })
+    }
+
+    fn forget(&mut self, endpoint: Endpoint, resets: bool) {
+        if let Some(socket) = self.sockets.remove(&endpoint) {
+            if resets {
+                reset(&socket.fd);
+            }
+            self.due.append(&mut self.starved);
+        }
+    }
+}
+
+impl Arrived {
+    /// Nobody wants it.
+    pub fn reset(self) {
+        reset(&self.fd);
+    }
+}
+
+/// What every stream has, accepted or not: urgent octets in line, or peeking would see one twice (8.2).
+fn prepare(fd: &OwnedFd) -> io::Result<()> {
+    sockopt::set_socket_oobinline(fd, true)?;
+    capabilities::peek_from_start(fd.as_fd())
+}
+
+/// The socket will end by RST.
+fn reset(fd: &OwnedFd) {
+    // Without effect on what has no connection.
+    let _ = sockopt::set_socket_linger(fd, Some(Duration::ZERO));
+}
+
+/// `getsockname`
+pub(crate) fn name(fd: &OwnedFd) -> Option<SocketAddr> {
+    SocketAddr::try_from(net::getsockname(fd).ok()?).ok()
+}
+
+impl Socket {
+    /// How a `connect` has ended; `None` if it has not. It is another `connect` that says so: SO_ERROR would leave a socket on which the next
+    /// attempt fails with ECONNABORTED.
+    fn connected(&mut self, peer: SocketAddr) -> Option<Result<Reply, Errno>> {
+        match net::connect(&self.fd, &peer) {
+            Ok(()) | Err(rustix::io::Errno::ISCONN) => {
+                self.phase = Phase::Open(Stream::new());
+                Some(name(&self.fd).ok_or(Errno::ENOTCONN).map(|local| Reply::Connected { local, peer }))
+            }
+            Err(rustix::io::Errno::ALREADY | rustix::io::Errno::INPROGRESS | rustix::io::Errno::INTR) => None,
+            Err(error) => {
+                self.phase = Phase::Fresh;
+                Some(Err(errors::of(error)))
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The server of remote sockets on the TCP of the kernel it runs on: what `resoa-protocol` decides is done here, and nothing is decided.
+//!
+//! ```text
+//!  client ◀─ Carrier ─▶ Host ─ messages ─▶ Server (resoa-protocol) ─ TcpAction ─▶ KernelTcp ─ sockets ─▶ far hosts
+//!                        └───────────────────── one loop of epoll ──────────────────┘
+//! ```
+//!
+//! * [`KernelTcp`] carries out what is asked of a TCP. Octets are handed over by `SO_PEEK_OFF` and stay in the socket until the far program has read
+//!   them, so that the kernel's own window follows that program.
+//! * [`Host`] is the loop: carriers, sockets, timers.
+//! * [`carrier`] says what a [`LastHop`](resoa_protocol::lhp::LastHop) needs beyond its primitives to be waited for; [`memory`] is one
+//!   within a process, and [`tcp`] the baseline between hosts.
+//!
+//! An ordinary kernel acknowledges a FIN when it arrives. [`Capabilities::fin_hold`] says that this is so here: a far host whose lingering `close` has
+//! returned knows that its data is at this server, not that it is at the client (I7; C58 to C62, C67 to C69 are not met).
+
+#![deny(unsafe_code)]
+
+mod capabilities;
+pub mod carrier;
+mod datagrams;
+mod errors;
+mod host;
+mod kernel;
+pub mod memory;
+mod operations;
+mod options;
+mod own;
+mod stream;
+mod sys;
+pub mod tcp;
+mod urgent;
+
+pub use capabilities::Capabilities;
+pub use host::Host;
+pub use kernel::{Arrived, KernelTcp};

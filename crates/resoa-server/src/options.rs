@@ -1,0 +1,107 @@
+//! Options that a remote program may read and set on a socket of this server.
+//!
+//! What is not in the list is refused, for one of three reasons: the value holds a pointer or a descriptor, which would be this process's
+//! (`SO_ATTACH_FILTER`, `TCP_ZEROCOPY_RECEIVE`); it takes a privilege that this process has and the program has not (`SO_MARK`, `SO_RCVBUFFORCE`);
+//! or it would change what the server relies on (`SO_OOBINLINE`, `SO_PEEK_OFF`, `SO_RCVLOWAT`, `SO_LINGER`). The client keeps those of the last
+//! kind that it needs itself (C39).
+
+use crate::{errors, sys};
+use resoa_protocol::Errno;
+use resoa_protocol::message::Reply;
+use rustix::fd::BorrowedFd;
+
+/// By level: what may be set and read.
+const SETTABLE: &[(i32, &[i32])] = &[
+    (
+        libc::SOL_SOCKET,
+        &[
+            libc::SO_REUSEADDR,
+            libc::SO_DONTROUTE,
+            libc::SO_BROADCAST,
+            libc::SO_RCVBUF,
+            libc::SO_KEEPALIVE,
+            libc::SO_REUSEPORT,
+        ],
+    ),
+    (
+        libc::IPPROTO_TCP,
+        &[
+            libc::TCP_NODELAY,
+            libc::TCP_MAXSEG,
+            libc::TCP_CORK,
+            libc::TCP_KEEPIDLE,
+            libc::TCP_KEEPINTVL,
+            libc::TCP_KEEPCNT,
+            libc::TCP_SYNCNT,
+            libc::TCP_LINGER2,
+            libc::TCP_DEFER_ACCEPT,
+            libc::TCP_WINDOW_CLAMP,
+            libc::TCP_QUICKACK,
+            libc::TCP_THIN_LINEAR_TIMEOUTS,
+            libc::TCP_USER_TIMEOUT,
+            libc::TCP_NOTSENT_LOWAT,
+        ],
+    ),
+    (
+        libc::IPPROTO_IP,
+        &[
+            libc::IP_TOS,
+            libc::IP_TTL,
+            libc::IP_MTU_DISCOVER,
+            libc::IP_MULTICAST_IF,
+            libc::IP_MULTICAST_TTL,
+            libc::IP_MULTICAST_LOOP,
+            libc::IP_ADD_MEMBERSHIP,
+            libc::IP_DROP_MEMBERSHIP,
+        ],
+    ),
+    (
+        libc::IPPROTO_IPV6,
+        &[
+            libc::IPV6_UNICAST_HOPS,
+            libc::IPV6_MULTICAST_IF,
+            libc::IPV6_MULTICAST_HOPS,
+            libc::IPV6_MULTICAST_LOOP,
+            libc::IPV6_MTU_DISCOVER,
+            libc::IPV6_V6ONLY,
+            libc::IPV6_TCLASS,
+        ],
+    ),
+];
+
+/// What may only be read.
+const READABLE: &[(i32, &[i32])] = &[
+    (libc::SOL_SOCKET, &[libc::SO_INCOMING_CPU]),
+    // TCP_CONGESTION: this process could set those that are restricted, too.
+    (libc::IPPROTO_TCP, &[libc::TCP_INFO, libc::TCP_CONGESTION]),
+    (libc::IPPROTO_IP, &[libc::IP_MTU]),
+    (libc::IPPROTO_IPV6, &[libc::IPV6_MTU]),
+];
+
+fn is_in(list: &[(i32, &[i32])], level: i32, name: i32) -> bool {
+    list.iter().any(|&(listed, names)| listed == level && names.contains(&name))
+}
+
+/// `setsockopt`; the value as it is then, which may be another (Linux doubles SO_RCVBUF).
+///
+/// # Errors
+/// ENOPROTOOPT for options that are not in the list; the kernel's.
+pub(crate) fn set(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> Result<Reply, Errno> {
+    if !is_in(SETTABLE, level, name) {
+        return Err(Errno::ENOPROTOOPT);
+    }
+    sys::set_option(fd, level, name, value).map_err(|error| errors::errno(&error))?;
+    // Memberships can be set and not read.
+    Ok(sys::option(fd, level, name, value.len().max(4)).map_or(Reply::Done, Reply::Value))
+}
+
+/// `getsockopt`, cut to the room that the program has.
+///
+/// # Errors
+/// ENOPROTOOPT for options that are not in the list; the kernel's.
+pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32, room: u32) -> Result<Reply, Errno> {
+    if !is_in(SETTABLE, level, name) && !is_in(READABLE, level, name) {
+        return Err(Errno::ENOPROTOOPT);
+    }
+    sys::option(fd, level, name, room as usize).map(Reply::Value).map_err(|error| errors::errno(&error))
+}

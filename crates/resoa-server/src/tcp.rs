@@ -1,0 +1,214 @@
+//! The baseline carrier: messages over a TCP connection, each behind its length (4 octets, network order).
+//!
+//! The client's first message is who it is, and the server's first is empty and says that it takes the client. Nothing of that is verified and nothing is
+//! encrypted: this carrier is what others are compared with, and for networks in which that does not matter.
+
+mod link;
+
+use crate::carrier::Carrier;
+use link::{Link, Stage};
+use resoa_protocol::lhp::{
+    Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
+};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+/// What epoll says of the listener.
+const LISTENER: u64 = 0;
+/// The same of the bell.
+const BELL: u64 = u64::MAX;
+/// Octets that wait to be sent before it says stop.
+const ROOM: usize = 1 << 20;
+
+/// How an outage is found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Silence after which the other side is asked whether it is there, and between two questions; whole seconds.
+    pub interval: Duration,
+    /// Questions without an answer, or as long without an acknowledgement of what was sent, after which it is not.
+    pub questions: u32,
+}
+
+impl Default for KeepAlive {
+    /// Half a minute.
+    fn default() -> Self {
+        Self { interval: Duration::from_secs(10), questions: 3 }
+    }
+}
+
+/// An end of the baseline carrier; see the [module](self).
+#[derive(Debug)]
+pub struct Tcp {
+    epoll: OwnedFd,
+    /// Ends a wait for what is no socket's doing.
+    bell: OwnedFd,
+    listener: Option<TcpListener>,
+    identity: Identity,
+    keep_alive: KeepAlive,
+    links: BTreeMap<Connection, Link>,
+    last: u64,
+}
+
+impl Tcp {
+    /// A server's end that takes clients at this address.
+    ///
+    /// # Errors
+    /// If it is not this host's, or in use.
+    pub fn server(address: SocketAddr, keep_alive: KeepAlive) -> io::Result<Self> {
+        let mut end = Self::client(Identity(Vec::new()), keep_alive)?;
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        epoll::add(&end.epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        end.listener = Some(listener);
+        Ok(end)
+    }
+
+    /// A client's end; the address to [connect](LastHop::connect) to is written as text, `192.0.2.1:4000` or `[2001:db8::1]:4000`.
+    ///
+    /// # Errors
+    /// If the kernel has no descriptor left.
+    pub fn client(identity: Identity, keep_alive: KeepAlive) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        epoll::add(&epoll, &bell, EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
+        Ok(Self { epoll, bell, listener: None, identity, keep_alive, links: BTreeMap::new(), last: 0 })
+    }
+
+    /// Where clients are taken.
+    #[must_use]
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listener.as_ref()?.local_addr().ok()
+    }
+
+    fn watch(&self, connection: Connection, fd: BorrowedFd) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
+        Ok(epoll::add(&self.epoll, fd, EventData::new_u64(connection.0), flags)?)
+    }
+
+    fn ring(&self) {
+        // If the counter is full it has rung.
+        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    }
+
+    fn next(&mut self) -> Connection {
+        self.last += 1;
+        Connection(self.last)
+    }
+
+    fn take_clients(&mut self) {
+        while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
+            let connection = self.next();
+            let link = Link::accepted(stream, self.keep_alive);
+            if let Ok(link) = link
+                && link.descriptor().is_some_and(|fd| self.watch(connection, fd).is_ok())
+            {
+                self.links.insert(connection, link);
+            }
+        }
+    }
+
+    fn connect_to(&mut self, connection: Connection, address: &[u8]) -> io::Result<()> {
+        let text = std::str::from_utf8(address).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let address: SocketAddr = text.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
+        let link = Link::connecting(address, &self.identity, self.keep_alive)?;
+        if let Some(fd) = link.descriptor() {
+            self.watch(connection, fd)?;
+        }
+        self.links.insert(connection, link);
+        Ok(())
+    }
+}
+
+impl LastHop for Tcp {
+    type Error = io::Error;
+
+    fn register(&mut self, _: Service, _: Provider) -> io::Result<Connection> {
+        Ok(self.next())
+    }
+
+    fn unregister(&mut self, connection: Connection) -> io::Result<()> {
+        self.reset(connection);
+        Ok(())
+    }
+
+    fn passive(&mut self, _: Connection) -> io::Result<()> {
+        if self.listener.is_some() { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
+    }
+
+    fn connect(&mut self, connection: Connection, address: &[u8]) {
+        if self.connect_to(connection, address).is_err() {
+            self.links.insert(connection, Link::ended(Ended::Unreachable));
+            self.ring();
+        }
+    }
+
+    fn accept(&mut self, connection: Connection) {
+        if let Some(link) = self.links.get_mut(&connection) {
+            link.stage = Stage::Up;
+            link.send(b"");
+        }
+    }
+
+    fn reject(&mut self, connection: Connection) {
+        self.reset(connection);
+    }
+
+    fn close(&mut self, connection: Connection) {
+        if let Some(link) = self.links.get_mut(&connection) {
+            link.close();
+        }
+    }
+
+    fn reset(&mut self, connection: Connection) {
+        if let Some(link) = self.links.remove(&connection) {
+            link.reset();
+        }
+    }
+
+    fn send(&mut self, connection: Connection, message: &[u8]) -> Handed {
+        match self.links.get_mut(&connection) {
+            Some(link) => {
+                link.send(message);
+                link.stop_at(ROOM)
+            }
+            None => Handed::Taken,
+        }
+    }
+
+    fn receive(&mut self, connection: Connection, wanted: bool) {
+        if let Some(link) = self.links.get_mut(&connection) {
+            link.wanted = wanted;
+        }
+        self.ring();
+    }
+
+    fn statistics(&self, connection: Connection) -> Statistics {
+        let none = Statistics { round_trip: None, healthy: false, retransmissions: 0 };
+        self.links.get(&connection).and_then(Link::statistics).unwrap_or(none)
+    }
+}
+
+impl Carrier for Tcp {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
+        // Edges are only what ends the wait: there are few links, and each is looked at.
+        let mut edges = Vec::with_capacity(64);
+        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
+        self.take_clients();
+        self.links.retain(|&connection, link| {
+            let mut indications = Vec::new();
+            let goes_on = link.progress(&mut indications);
+            happened.extend(indications.into_iter().map(|indication| (connection, indication)));
+            goes_on
+        });
+    }
+}

@@ -1,0 +1,23 @@
+//! Over TCP, on the loopback interface.
+
+use crate::rig::IDENTITY;
+use resoa_protocol::lhp::{Connection, Ended, Indication, LastHop, Provider, Service};
+use resoa_server::tcp::{KeepAlive, Tcp};
+use std::net::Ipv4Addr;
+
+pub type Carried = Tcp;
+
+/// A server's and a client's end, the connection that will be, and where it leads.
+pub fn pair() -> (Tcp, Tcp, Connection, Vec<u8>) {
+    let server = Tcp::server((Ipv4Addr::LOCALHOST, 0).into(), KeepAlive::default()).expect("loopback");
+    let mut client = Tcp::client(IDENTITY, KeepAlive::default()).expect("descriptors");
+    let link = client.register(Service::Reliable, Provider { id: 2, protocol: 0 }).expect("always");
+    let address = server.address().expect("listens").to_string();
+    (server, client, link, address.into_bytes())
+}
+
+/// The connection is lost; what the client will not be told by its end.
+pub fn cut(client: &mut Tcp, link: Connection) -> Option<Indication> {
+    client.reset(link);
+    Some(Indication::Disconnected(Ended::Closed))
+}

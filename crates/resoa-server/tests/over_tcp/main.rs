@@ -1,0 +1,14 @@
+//! The tests of `sockets` once more, over the baseline carrier.
+
+mod carried;
+mod carrier;
+#[path = "../sockets/closing.rs"]
+mod closing;
+#[path = "../sockets/listening.rs"]
+mod listening;
+#[path = "../sockets/rig.rs"]
+mod rig;
+#[path = "../sockets/transfer.rs"]
+mod transfer;
+#[path = "../sockets/window.rs"]
+mod window;

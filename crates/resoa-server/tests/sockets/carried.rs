@@ -1,0 +1,24 @@
+//! Over memory.
+
+use crate::rig::IDENTITY;
+use resoa_protocol::lhp::{Connection, Indication, LastHop, Provider, Service};
+use resoa_server::memory::Memory;
+
+pub type Carried = Memory;
+
+/// Octets that it takes before it says stop.
+const ROOM: usize = 1 << 20;
+
+/// A server's and a client's end, the connection that will be, and where it leads.
+pub fn pair() -> (Memory, Memory, Connection, Vec<u8>) {
+    let server = Memory::server(ROOM).expect("descriptors");
+    let mut client = server.client(IDENTITY).expect("descriptors");
+    let link = client.register(Service::Reliable, Provider { id: 1, protocol: 0 }).expect("always");
+    (server, client, link, Vec::new())
+}
+
+/// The connection is lost; what the client will not be told by its end.
+pub fn cut(client: &mut Memory, link: Connection) -> Option<Indication> {
+    client.cut(link);
+    None
+}

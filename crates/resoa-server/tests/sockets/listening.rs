@@ -1,0 +1,116 @@
+//! Listeners on the kernel's TCP: who is accepted, and how many may wait.
+
+use crate::rig::{LOOPBACKS, Rig, bytes};
+use resoa_protocol::message::Half;
+use resoa_protocol::{RsockId, SocketCall, Value};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+/// A listening socket, and where.
+fn listening(rig: &mut Rig, own: IpAddr, backlog: i32) -> (RsockId, SocketAddr) {
+    let socket = rig.socket();
+    assert_eq!(rig.call(socket, SocketCall::Bind(SocketAddr::new(own, 0))), Ok(Value::Done));
+    assert_eq!(rig.call(socket, SocketCall::Listen { backlog }), Ok(Value::Done));
+    match rig.call(socket, SocketCall::LocalName) {
+        Ok(Value::Address(address)) => {
+            assert_eq!(address.ip(), own);
+            // LISTEN is a call without an answer: it is there when the server has it.
+            rig.until(|_| TcpStream::connect(address).is_ok().then_some(()));
+            assert!(matches!(rig.call(socket, SocketCall::Accept), Ok(Value::Accepted { .. })));
+            (socket, address)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn accepted(rig: &mut Rig, listener: RsockId) -> (RsockId, SocketAddr) {
+    match rig.call(listener, SocketCall::Accept) {
+        Ok(Value::Accepted { socket, peer }) => (socket, peer),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// C33: two far hosts, each with its own connection; what one sent before it was accepted is not lost.
+#[test]
+fn two_far_hosts() {
+    for own in LOOPBACKS {
+        let mut rig = Rig::new(own);
+        let (listener, address) = listening(&mut rig, own, 8);
+        let mut far = [(); 2].map(|()| TcpStream::connect(address).expect("listens"));
+        for (far, octet) in far.iter_mut().zip(b"AB") {
+            far.write_all(&[*octet]).expect("is taken");
+        }
+        for (far, octet) in far.iter_mut().zip(b"AB") {
+            let (socket, peer) = accepted(&mut rig, listener);
+            assert_eq!(peer, far.local_addr().expect("is connected"));
+            assert_eq!(rig.read(socket, 100), bytes(&[*octet]));
+            assert_eq!(rig.send(socket, &[*octet + 1]), Ok(Value::Count(1)));
+            assert_eq!(rig.close(socket), Ok(Value::Done));
+            let mut all = Vec::new();
+            rig.far(|| far.read_to_end(&mut all).expect("FIN, not RST"));
+            assert_eq!(all, [*octet + 1]);
+        }
+    }
+}
+
+/// How many connections become established before one does not: a far host's `connect` that is not answered is in progress for ever.
+fn takes(address: SocketAddr, mut turn: impl FnMut()) -> Vec<TcpStream> {
+    let mut established = Vec::new();
+    loop {
+        // A SYN that finds no room is dropped, and sent again only after a second.
+        match TcpStream::connect_timeout(&address, Duration::from_millis(300)) {
+            Ok(far) => established.push(far),
+            Err(error) if error.kind() == ErrorKind::TimedOut => return established,
+            Err(error) => panic!("{error}"),
+        }
+        turn();
+    }
+}
+
+/// C32: the program accepts nothing. As many connections become established as with a native listener of the same backlog, however many of them the server
+/// has taken from the kernel; and those that wait are reset when the listener stops (C34).
+#[test]
+fn backlog_is_that_of_a_native_listener() {
+    for own in LOOPBACKS {
+        for backlog in [1, 2, 5] {
+            let native = TcpListener::bind(SocketAddr::new(own, 0)).expect("loopback");
+            rustix::net::listen(&native, backlog).expect("is bound");
+            let expected = takes(native.local_addr().expect("is bound"), || {}).len();
+
+            let mut rig = Rig::new(own);
+            let (listener, address) = listening(&mut rig, own, backlog);
+            rig.until(|rig| (rig.host.sockets() == 2).then_some(()));
+            let mut far = takes(address, || {
+                for _ in 0..20 {
+                    rig.turn();
+                }
+            });
+            assert_eq!(far.len(), expected, "backlog {backlog}");
+
+            assert_eq!(rig.call(listener, SocketCall::Shutdown(Half::Read)), Ok(Value::Done));
+            for far in &mut far {
+                let error = rig.far(|| far.read(&mut [0; 1])).expect_err("RST");
+                assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+            }
+        }
+    }
+}
+
+/// C10, C31: the address is taken: the kernel's error is the program's; and no address but its own.
+#[test]
+fn bind_fails_as_the_kernel_says() {
+    for own in LOOPBACKS {
+        let mut rig = Rig::new(own);
+        let native = TcpListener::bind(SocketAddr::new(own, 0)).expect("loopback");
+        let taken = native.local_addr().expect("is bound");
+        let socket = rig.socket();
+        let bind = rig.call(socket, SocketCall::Bind(taken));
+        assert_eq!(bind, Err(resoa_protocol::Errno::EADDRINUSE));
+        let other = SocketAddr::new(
+            if own.is_ipv4() { [127, 0, 0, 2].into() } else { "2001:db8::1".parse().unwrap() },
+            0,
+        );
+        assert_eq!(rig.call(socket, SocketCall::Bind(other)), Err(resoa_protocol::Errno::EADDRNOTAVAIL));
+    }
+}
