@@ -2,7 +2,7 @@
 //! gets away.
 //!
 //! ```text
-//! cargo run --release -p capture --example cost -- DIRECTORY [PACKETS]
+//! cargo run --release -p capture --example recording -- DIRECTORY [PACKETS]
 //! ```
 //!
 //! Packets of 1500 bytes, 100 inside the link at a time, come as fast as the recorder takes them; with `memory` for all of
