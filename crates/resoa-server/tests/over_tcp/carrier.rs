@@ -58,6 +58,26 @@ fn messages_and_their_end() {
     assert_eq!(told(&mut server, &mut client, &mut kept), (taken, Indication::Disconnected(Ended::Closed)));
 }
 
+/// C26: it says stop when much waits, and go on when that has gone.
+#[test]
+fn stop_and_go() {
+    let (mut server, mut client, link, address) = pair();
+    let mut kept = Vec::new();
+    client.connect(link, &address);
+    let (taken, _) = told(&mut server, &mut client, &mut kept);
+    server.accept(taken);
+    assert_eq!(told(&mut client, &mut server, &mut kept), (link, Indication::Connected));
+    while client.send(link, &[7; MESSAGE_OCTETS]) == Handed::Taken {}
+    let begin = Instant::now();
+    while kept.is_empty() {
+        assert!(begin.elapsed() < PATIENCE, "does not come");
+        server.poll(&mut Vec::new());
+        client.poll(&mut kept);
+    }
+    assert_eq!(kept, [(link, Indication::On)]);
+    assert_eq!(client.send(link, b"more"), Handed::Taken);
+}
+
 /// C88: a reset is told as such, and so is a server that is not there.
 #[test]
 fn reset_and_refused() {

@@ -106,7 +106,9 @@ fn options_of_the_real_socket() {
 fn acknowledgements_by_themselves() {
     for own in LOOPBACKS {
         let mut rig = Rig::new(own);
-        let (socket, _far) = rig.connected();
+        let (socket, far) = rig.connected();
+        // Not before the server has looked at the socket for the last time.
+        rustix::net::sockopt::set_tcp_quickack(&far, false).expect("is a socket");
         assert_eq!(rig.send(socket, b"abc"), Ok(Value::Count(3)));
         let inquiry = SocketCall::Ioctl { command: libc::TIOCOUTQ as u32, argument: Vec::new() };
         rig.until(|rig| match rig.call(socket, inquiry.clone()) {
