@@ -67,7 +67,8 @@ fn stop_and_go() {
     let (taken, _) = told(&mut server, &mut client, &mut kept);
     server.accept(taken);
     assert_eq!(told(&mut client, &mut server, &mut kept), (link, Indication::Connected));
-    while client.send(link, &[7; MESSAGE_OCTETS]) == Handed::Taken {}
+    let message = vec![7; MESSAGE_OCTETS];
+    while client.send(link, &message) == Handed::Taken {}
     let begin = Instant::now();
     while kept.is_empty() {
         assert!(begin.elapsed() < PATIENCE, "does not come");
