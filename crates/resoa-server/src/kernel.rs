@@ -161,9 +161,6 @@ impl KernelTcp {
                 if stream.awaits_acknowledgement() {
                     self.unacknowledged.insert(endpoint);
                 }
-                if stream.owes_fin() {
-                    self.due.insert(endpoint);
-                }
             }
         }
     }

@@ -73,11 +73,6 @@ impl Stream {
         !self.failed && (self.unacknowledged > 0 || self.fin == Fin::Sent)
     }
 
-    /// Whether nothing but another look keeps FIN back.
-    pub(crate) fn owes_fin(&self) -> bool {
-        !self.failed && self.fin == Fin::Wanted && self.outgoing.is_empty()
-    }
-
     pub(crate) fn send(&mut self, bytes: Vec<u8>, urgent: bool) {
         self.outgoing.push_back(Waiting { bytes, sent: 0, urgent });
     }
@@ -96,7 +91,8 @@ impl Stream {
         // A call that is told of an error clears it, and then the end of what can be read looks like a FIN: so nothing is read twice after one.
         let seen = events.len();
         let received = self.receive(&fd, buffer, true, events);
-        // A program that has closed will read nothing more, and then RST is the answer: not FIN and then RST.
+        // A program that has closed will read nothing more, and then RST is the answer: not FIN and then RST. What arrived has
+        // made an edge, too, so there will be another look, which sends FIN if it is to be sent.
         let may_end = events.len() == seen;
         let outcome = received.and_then(|()| match self.flush(&fd, may_end) {
             Err(error) => {

@@ -43,19 +43,40 @@ fn messages_and_their_end() {
 
     let message = |number: usize| vec![number as u8; number * 7919 % (MESSAGE_OCTETS + 1)];
     let longest = vec![9; MESSAGE_OCTETS];
+    let _ = client.send(link, &longest);
     let mut sent = 0;
     while client.send(link, &message(sent)) == Handed::Taken {
         sent += 1;
     }
+    client.close(link);
+    let found = told(&mut server, &mut client, &mut kept);
+    assert!(found == (taken, Indication::Data(longest)), "the longest");
     for number in 0..=sent {
         let (_, found) = told(&mut server, &mut client, &mut kept);
         assert!(found == Indication::Data(message(number)), "message {number}");
     }
-    let _ = client.send(link, &longest);
-    client.close(link);
-    let found = told(&mut server, &mut client, &mut kept);
-    assert!(found == (taken, Indication::Data(longest)), "the longest");
     assert_eq!(told(&mut server, &mut client, &mut kept), (taken, Indication::Disconnected(Ended::Closed)));
+}
+
+/// C26: it says stop when much waits, and go on when that has gone.
+#[test]
+fn stop_and_go() {
+    let (mut server, mut client, link, address) = pair();
+    let mut kept = Vec::new();
+    client.connect(link, &address);
+    let (taken, _) = told(&mut server, &mut client, &mut kept);
+    server.accept(taken);
+    assert_eq!(told(&mut client, &mut server, &mut kept), (link, Indication::Connected));
+    let message = vec![7; MESSAGE_OCTETS];
+    while client.send(link, &message) == Handed::Taken {}
+    let begin = Instant::now();
+    while kept.is_empty() {
+        assert!(begin.elapsed() < PATIENCE, "does not come");
+        server.poll(&mut Vec::new());
+        client.poll(&mut kept);
+    }
+    assert_eq!(kept, [(link, Indication::On)]);
+    assert_eq!(client.send(link, b"more"), Handed::Taken);
 }
 
 /// C88: a reset is told as such, and so is a server that is not there.

@@ -78,6 +78,13 @@ fn connect_without_an_answer() {
     assert_eq!(rig.call(second, SocketCall::Connect(far.1)), Err(Errno::EINPROGRESS));
     assert_eq!(rig.call(second, SocketCall::Connect(far.1)), Err(Errno::EALREADY));
     rig.until(|rig| (rig.host.sockets() == 2).then_some(()));
+    // What the server does meanwhile is not taken for the answer.
+    let (level, name, value) = (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1_i32.to_ne_bytes().to_vec());
+    assert_eq!(rig.call(second, SocketCall::SetOption { level, name, value }), Ok(Value::Done));
+    for _ in 0..20 {
+        rig.turn();
+    }
+    assert_eq!(rig.call(second, SocketCall::Connect(far.1)), Err(Errno::EALREADY));
     assert_eq!(rig.close(second), Ok(Value::Done));
     rig.until(|rig| (rig.host.sockets() == 1).then_some(()));
     assert_eq!(rig.close(first), Ok(Value::Done));
@@ -168,6 +175,51 @@ fn close_with_something_unread() {
             rig.nothing_is_left();
         }
     }
+}
+
+/// C63: the writing half is shut while something arrives that the program will read: FIN goes all the same.
+#[test]
+fn shutdown_while_something_arrives() {
+    for own in LOOPBACKS {
+        let mut rig = Rig::new(own);
+        let (socket, mut far) = rig.connected();
+        far.write_all(b"late").expect("is taken");
+        assert_eq!(rig.call(socket, SocketCall::Shutdown(Half::Write)), Ok(Value::Done));
+        assert_eq!(rig.far(|| far.read(&mut [0; 1])).expect("FIN, not RST"), 0);
+        assert_eq!(rig.read(socket, 100), bytes(b"late"));
+        drop(far);
+        assert_eq!(rig.close(socket), Ok(Value::Done));
+        rig.nothing_is_left();
+    }
+}
+
+/// C23: what the far host says at once is not overlooked, though it comes with the connection.
+#[test]
+fn the_far_host_speaks_first() {
+    for own in LOOPBACKS {
+        let mut rig = Rig::new(own);
+        let listener = listener(own);
+        let socket = rig.socket();
+        let connect = rig.begin(socket, SocketCall::Connect(listener.local_addr().expect("is bound")));
+        // The kernel connects while the server does not look.
+        rig.until(|rig| (rig.host.sockets() == 1).then_some(()));
+        let mut far = listener.accept().expect("has connected").0;
+        far.write_all(b"hello").expect("is taken");
+        assert_eq!(rig.until(|rig| rig.ended(connect)), Ok(Value::Done));
+        assert_eq!(rig.read(socket, 100), bytes(b"hello"));
+    }
+}
+
+/// C09: connections come from the client's address, which need not be the one that the server would choose.
+#[test]
+fn connections_come_from_the_clients_address() {
+    let own = [127, 0, 0, 2].into();
+    let mut rig = Rig::new(own);
+    let listener = listener(LOOPBACKS[0]);
+    let socket = rig.socket();
+    let connect = SocketCall::Connect(listener.local_addr().expect("is bound"));
+    assert_eq!(rig.call(socket, connect), Ok(Value::Done));
+    assert_eq!(listener.accept().expect("has connected").1.ip(), own);
 }
 
 /// C63: each half is shut by itself, and the other still carries.

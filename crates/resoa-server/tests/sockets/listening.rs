@@ -4,7 +4,7 @@ use crate::rig::{LOOPBACKS, Rig, bytes};
 use resoa_protocol::message::Half;
 use resoa_protocol::{RsockId, SocketCall, Value};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 /// A listening socket, and where.
@@ -54,6 +54,22 @@ fn two_far_hosts() {
     }
 }
 
+/// C32: with a backlog of 1 the second far host waits in the kernel's queue; it is taken when the program has accepted the first, with nothing else happening.
+#[test]
+fn the_queue_moves_up() {
+    for own in LOOPBACKS {
+        let mut rig = Rig::new(own);
+        let (listener, address) = listening(&mut rig, own, 1);
+        let far = [(); 2].map(|()| TcpStream::connect(address).expect("listens"));
+        for _ in 0..20 {
+            rig.turn();
+        }
+        for far in far {
+            assert_eq!(accepted(&mut rig, listener).1, far.local_addr().expect("is connected"));
+        }
+    }
+}
+
 /// How many connections become established before one does not: a far host's `connect` that is not answered is in progress for ever.
 fn takes(address: SocketAddr, mut turn: impl FnMut()) -> Vec<TcpStream> {
     let mut established = Vec::new();
@@ -97,7 +113,7 @@ fn backlog_is_that_of_a_native_listener() {
     }
 }
 
-/// C10, C31: the address is taken: the kernel's error is the program's; and no address but its own.
+/// C10, C31, C38: the address is taken: the kernel's error is the program's; no address but its own; any address stays any.
 #[test]
 fn bind_fails_as_the_kernel_says() {
     for own in LOOPBACKS {
@@ -107,6 +123,11 @@ fn bind_fails_as_the_kernel_says() {
         let socket = rig.socket();
         let bind = rig.call(socket, SocketCall::Bind(taken));
         assert_eq!(bind, Err(resoa_protocol::Errno::EADDRINUSE));
+        let any = if own.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let unnamed = rig.socket();
+        assert_eq!(rig.call(unnamed, SocketCall::Bind(SocketAddr::new(any, 0))), Ok(Value::Done));
+        let Ok(Value::Address(name)) = rig.call(unnamed, SocketCall::LocalName) else { panic!("is bound") };
+        assert!(name.ip() == any && name.port() != 0, "{name}");
         let other = SocketAddr::new(
             if own.is_ipv4() { [127, 0, 0, 2].into() } else { "2001:db8::1".parse().unwrap() },
             0,

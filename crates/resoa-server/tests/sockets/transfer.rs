@@ -101,6 +101,23 @@ fn options_of_the_real_socket() {
     }
 }
 
+/// C21, C41: acknowledgements are noticed though nothing else happens at the socket: SIOCOUTQ comes down to 0.
+#[test]
+fn acknowledgements_by_themselves() {
+    for own in LOOPBACKS {
+        let mut rig = Rig::new(own);
+        let (socket, far) = rig.connected();
+        // Not before the server has looked at the socket for the last time.
+        rustix::net::sockopt::set_tcp_quickack(&far, false).expect("is a socket");
+        assert_eq!(rig.send(socket, b"abc"), Ok(Value::Count(3)));
+        let inquiry = SocketCall::Ioctl { command: libc::TIOCOUTQ as u32, argument: Vec::new() };
+        rig.until(|rig| match rig.call(socket, inquiry.clone()) {
+            Ok(Value::Option(left)) => (left == 0_u32.to_ne_bytes()).then_some(()),
+            other => panic!("{other:?}"),
+        });
+    }
+}
+
 /// C45: an urgent octet that the program sends is urgent at the far host, and what is around it arrives.
 #[test]
 fn urgent_octet_sent() {
@@ -138,11 +155,15 @@ fn urgent_octet_received() {
             let flags = resoa_protocol::ReceiveFlags { urgent: true, ..Default::default() };
             let urgent = SocketCall::Receive { length: 1, flags };
             for round in [b'0', b'1'] {
-                far.write_all(b"ab").expect("is taken");
                 if turns {
+                    // The server has seen all that is in front of it.
+                    far.write_all(b"abc").expect("is taken");
                     assert_eq!(rig.read(socket, 1), bytes(b"a"));
+                    send_urgent(&far, &[round]);
+                } else {
+                    far.write_all(b"ab").expect("is taken");
+                    send_urgent(&far, &[b'c', round]);
                 }
-                send_urgent(&far, &[b'c', round]);
                 far.write_all(b"de").expect("is taken");
                 let found = rig.until(|rig| match rig.call(socket, urgent.clone()) {
                     Ok(Value::Bytes(found)) => Some(found),
