@@ -60,14 +60,22 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log", "Network"] {
             browser.call(&format!("{domain}.enable"), &json!({}));
         }
+        browser.call("Page.setLifecycleEventsEnabled", &json!({ "enabled": true }));
         Some(browser)
     }
 
-    /// Opens a file and waits until it has been loaded.
+    /// Opens a file and waits until it has been loaded: it, and not the page before, whose event may come as late as now.
     pub fn open(&mut self, file: &Path) {
         self.events.clear();
-        self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
-        while !self.events.iter().any(|(method, _)| method == "Page.loadEventFired") {
+        let navigation = self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
+        let loader = &navigation["loaderId"];
+        assert!(loader.is_string(), "{navigation}");
+        let loaded = |(method, parameters): &(String, Value)| {
+            method == "Page.lifecycleEvent"
+                && parameters["name"] == "load"
+                && parameters["loaderId"] == *loader
+        };
+        while !self.events.iter().any(loaded) {
             let message = self.read();
             self.events.extend(notification(&message));
         }
