@@ -70,12 +70,12 @@ impl Browser {
         let navigation = self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
         let loader = &navigation["loaderId"];
         assert!(loader.is_string(), "{navigation}");
-        let loaded = |(method, parameters): &(String, Value)| {
+        let is_there = |(method, parameters): &(String, Value)| {
             method == "Page.lifecycleEvent"
                 && parameters["name"] == "load"
                 && parameters["loaderId"] == *loader
         };
-        while !self.events.iter().any(loaded) {
+        while !self.events.iter().any(is_there) {
             let message = self.read();
             self.events.extend(notification(&message));
         }
