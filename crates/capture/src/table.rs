@@ -8,6 +8,7 @@
 //! The file appears under its name when it is complete, never before; the log is removed then.
 
 pub mod columns;
+pub(crate) mod metadata;
 mod read;
 mod write;
 
@@ -98,13 +99,30 @@ pub fn log_path(table: &Path) -> PathBuf {
 ///
 /// The run must have ended: of one that goes on, the rest would be lost.
 pub fn recover(path: &Path) -> Result<Converted, TableError> {
+    let (log, table) = left(path)?;
+    convert(&log, &table)
+}
+
+/// The log that a killed run left and the Parquet file to make of it; `path` is one of the two.
+pub(crate) fn left(path: &Path) -> Result<(PathBuf, PathBuf), TableError> {
     let is_log = path.extension().is_some_and(|extension| extension == "log");
     let (log, table) =
         if is_log { (path.to_owned(), path.with_extension("")) } else { (log_path(path), path.to_owned()) };
-    if !log.exists() {
-        return Err(TableError::NothingLeft(log));
-    }
-    convert(&log, &table)
+    if log.exists() { Ok((log, table)) } else { Err(TableError::NothingLeft(log)) }
+}
+
+/// Removes a log of which a table was made.
+pub(crate) fn remove(log: &Path) -> Result<(), TableError> {
+    fs::remove_file(log).map_err(|source| TableError::File {
+        doing: "cannot remove",
+        path: log.to_owned(),
+        source,
+    })
+}
+
+/// Opens a table; `doing` says what cannot be done if not.
+pub(crate) fn open(path: &Path, doing: &'static str) -> Result<File, TableError> {
+    File::open(path).map_err(|source| TableError::File { doing, path: path.to_owned(), source })
 }
 
 /// Makes the Parquet file `table` of `log` and removes the log.
@@ -124,8 +142,7 @@ pub(crate) fn convert(log: &Path, table: &Path) -> Result<Converted, TableError>
         let (fates, output) = writer.finish(reader.header(), &notes, tail)?;
         Ok(((fates, tail), output))
     })?;
-    let failed = |source| TableError::File { doing: "cannot remove", path: log.to_owned(), source };
-    fs::remove_file(log).map_err(failed)?;
+    remove(log)?;
     Ok(Converted { path: table.to_owned(), fates, tail })
 }
 

@@ -11,14 +11,28 @@ const SCRIPT: &str = include_str!("../assets/report.js");
 const STYLE: &str = include_str!("../assets/report.css");
 
 /// What the browser may load: what is in the file, and nothing else.
-pub(crate) const POLICY: &str =
+const POLICY: &str =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
 /// The text of `report.html`.
 pub fn file(page: &Page) -> serde_json::Result<String> {
-    let title = escaped(page.title());
     let data = data(page)?;
     Ok(format!(
+        "{}\
+         <main id=\"report\"><noscript><p>The figures of this report are drawn by a script in this file; \
+         please allow scripts.</p></noscript></main>\n\
+         <script type=\"application/json\" id=\"data\">{data}</script>\n\
+         <script>{SCRIPT}</script>\n\
+         </body>\n\
+         </html>\n",
+        head(page.title(), STYLE)
+    ))
+}
+
+/// A page up to the beginning of its body.
+pub(crate) fn head(title: &str, style: &str) -> String {
+    let title = escaped(title);
+    format!(
         "<!doctype html>\n\
          <html lang=\"en\">\n\
          <head>\n\
@@ -28,16 +42,10 @@ pub fn file(page: &Page) -> serde_json::Result<String> {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <link rel=\"icon\" href=\"data:,\">\n\
          <title>{title}</title>\n\
-         <style>{STYLE}</style>\n\
+         <style>{style}</style>\n\
          </head>\n\
-         <body>\n\
-         <main id=\"report\"><noscript><p>The figures of this report are drawn by a script in this file; \
-         please allow scripts.</p></noscript></main>\n\
-         <script type=\"application/json\" id=\"data\">{data}</script>\n\
-         <script>{SCRIPT}</script>\n\
-         </body>\n\
-         </html>\n"
-    ))
+         <body>\n"
+    )
 }
 
 /// Writes the page to `path`, whole or not at all.
@@ -54,6 +62,6 @@ pub(crate) fn data(page: &impl Serialize) -> serde_json::Result<String> {
 }
 
 /// As text of an element.
-pub(crate) fn escaped(text: &str) -> String {
+fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

@@ -11,11 +11,11 @@ use crate::event::{Direction, Header, LinkId};
 use crate::input::Tail;
 use crate::log::LogError;
 use crate::rows::{self, Rows};
-use crate::table::{TableError, key, log_path, whole};
-use parquet::file::metadata::KeyValue;
+use crate::table::metadata::{Run, describe};
+use crate::table::{TableError, key, left, open, remove, whole};
 use parquet::file::reader::{ChunkReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -45,12 +45,7 @@ pub fn read(path: &Path) -> Result<Reader<File>, TableError> {
 /// Makes the Parquet file that a killed run did not: `path` is that file, or the log beside it. A file of the same name
 /// is replaced. The run must have ended: of one that goes on, the rest would be lost.
 pub fn recover(path: &Path) -> Result<Converted, TableError> {
-    let is_log = path.extension().is_some_and(|extension| extension == "log");
-    let (log, table) =
-        if is_log { (path.to_owned(), path.with_extension("")) } else { (log_path(path), path.to_owned()) };
-    if !log.exists() {
-        return Err(TableError::NothingLeft(log));
-    }
+    let (log, table) = left(path)?;
     convert(&log, &table)
 }
 
@@ -67,8 +62,7 @@ pub fn convert(log: &Path, table: &Path) -> Result<Converted, TableError> {
         let (rows, output) = writer.finish(tail)?;
         Ok((Converted { path: table.to_owned(), rows, tail }, output))
     })?;
-    let failed = |source| TableError::File { doing: "cannot remove", path: log.to_owned(), source };
-    fs::remove_file(log).map_err(failed)?;
+    remove(log)?;
     Ok(converted)
 }
 
@@ -102,18 +96,14 @@ impl<W: Write + Send> Writer<W> {
             self.write_rows()?;
         }
         let header = &self.header;
-        let metadata = [
-            (key::SCHEMA, header.schema.to_string()),
-            (key::VERSION, header.lasthop.clone()),
-            (key::SEED, header.seed.to_string()),
-            (key::STARTED, header.started.as_nanos().to_string()),
-            (HEADER, json(header)?),
-            (key::COLUMNS, json(&rows::meanings(COLUMNS))?),
-            (key::TAIL, tail.to_string()),
-        ];
-        for (key, value) in metadata {
-            self.output.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
-        }
+        let metadata = [(HEADER, json(header)?)];
+        let run = Run {
+            schema: header.schema,
+            lasthop: &header.lasthop,
+            seed: header.seed,
+            started: header.started,
+        };
+        describe(&mut self.output, &run, COLUMNS, tail, metadata)?;
         Ok((self.written, self.output.into_inner()?))
     }
 
@@ -146,9 +136,7 @@ impl Reader<File> {
     /// Opens the table at `path`.
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let doing = "cannot open the link layer's records";
-        let file =
-            File::open(path).map_err(|source| TableError::File { doing, path: path.to_owned(), source })?;
-        Self::new(file)
+        Self::new(open(path, doing)?)
     }
 }
 

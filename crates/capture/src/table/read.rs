@@ -1,7 +1,7 @@
 //! The table's reader.
 
 use super::columns::{COLUMNS, blank};
-use super::{TableError, key};
+use super::{TableError, key, open};
 use crate::columnar::cells::metadata_value;
 use crate::event::{Fate, Header, Note, SCHEMA};
 use crate::rows::Rows;
@@ -23,9 +23,7 @@ impl Reader<File> {
     /// Opens the table at `path`.
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let doing = "cannot open the event log";
-        let file =
-            File::open(path).map_err(|source| TableError::File { doing, path: path.to_owned(), source })?;
-        Self::new(file)
+        Self::new(open(path, doing)?)
     }
 }
 

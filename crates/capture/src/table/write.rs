@@ -1,12 +1,12 @@
 //! The table's writer.
 
 use super::columns::COLUMNS;
+use super::metadata::{Run, describe};
 use super::{TableError, key};
 use crate::columnar::cells::json;
 use crate::event::{Fate, Header, Note};
 use crate::input::Tail;
 use crate::rows;
-use parquet::file::metadata::KeyValue;
 use parquet::file::writer::SerializedFileWriter;
 use std::io::Write;
 
@@ -35,19 +35,14 @@ impl<W: Write + Send> Writer<W> {
         if !self.rows.is_empty() {
             self.write_rows(header)?;
         }
-        let metadata = [
-            (key::SCHEMA, header.schema.to_string()),
-            (key::VERSION, header.lasthop.clone()),
-            (key::SEED, header.seed.to_string()),
-            (key::STARTED, header.started.as_nanos().to_string()),
-            (key::HEADER, json(header)?),
-            (key::NOTES, json(notes)?),
-            (key::COLUMNS, json(&rows::meanings(COLUMNS))?),
-            (key::TAIL, tail.to_string()),
-        ];
-        for (key, value) in metadata {
-            self.output.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
-        }
+        let metadata = [(key::HEADER, json(header)?), (key::NOTES, json(notes)?)];
+        let run = Run {
+            schema: header.schema,
+            lasthop: &header.lasthop,
+            seed: header.seed,
+            started: header.started,
+        };
+        describe(&mut self.output, &run, COLUMNS, tail, metadata)?;
         Ok((self.written, self.output.into_inner()?))
     }
 

@@ -4,7 +4,7 @@ use super::grid::Grid;
 use super::pyramid::{TILE, levels};
 use super::tile;
 use super::whole::{Extent, Points, Whole};
-use crate::html::{POLICY, data, escaped};
+use crate::html::{data, head};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -121,21 +121,10 @@ fn page(view: &View, file: &mut impl Write) -> io::Result<()> {
     let index = Index { schema: SCHEMA, title, notes, regressions, ratio: grid.ratio, graphs };
     write!(
         file,
-        "<!doctype html>\n\
-         <html lang=\"en\">\n\
-         <head>\n\
-         <meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n\
-         <title>{}</title>\n\
-         <style>{STYLE}</style>\n\
-         </head>\n\
-         <body>\n\
+        "{}\
          <main id=\"layers\"><noscript><p>The graphs are drawn by a script in this file; please allow scripts.</p></noscript></main>\n\
          <script type=\"application/json\" id=\"data\">{}</script>\n",
-        escaped(title),
+        head(title, STYLE),
         data(&index)?,
     )?;
     texts(file, overview.iter())?;
