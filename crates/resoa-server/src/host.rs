@@ -1,8 +1,8 @@
 //! The loop of a server: one carrier, all sockets, and the timers of both.
 
 use crate::Capabilities;
-use crate::carrier::{Carrier, Outbox};
 use crate::kernel::KernelTcp;
+use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Indication};
 use resoa_protocol::message::{Query, Reply, Unresolved};
 use resoa_protocol::{Endpoint, Message, Server, ServerAction, ServerSettings, TcpEvent};

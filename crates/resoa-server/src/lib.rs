@@ -8,8 +8,8 @@
 //! * [`KernelTcp`] carries out what is asked of a TCP. Octets are handed over by `SO_PEEK_OFF` and stay in the socket until the far program has read
 //!   them, so that the kernel's own window follows that program.
 //! * [`Host`] is the loop: carriers, sockets, timers.
-//! * [`carrier`] says what a [`LastHop`](resoa_protocol::lhp::LastHop) needs beyond its primitives to be waited for; [`memory`] is one
-//!   within a process, and [`tcp`] the baseline between hosts.
+//!
+//! What carries messages is `resoa-carrier`'s.
 //!
 //! An ordinary kernel acknowledges a FIN when it arrives. [`Capabilities::fin_hold`] says that this is so here: a far host whose lingering `close` has
 //! returned knows that its data is at this server, not that it is at the client (I7; C58 to C62, C67 to C69 are not met).
@@ -17,18 +17,15 @@
 #![deny(unsafe_code)]
 
 mod capabilities;
-pub mod carrier;
 mod datagrams;
 mod errors;
 mod host;
 mod kernel;
-pub mod memory;
 mod operations;
 mod options;
 mod own;
 mod stream;
 mod sys;
-pub mod tcp;
 mod urgent;
 
 pub use capabilities::Capabilities;

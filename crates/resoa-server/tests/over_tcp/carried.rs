@@ -1,8 +1,8 @@
 //! Over TCP, on the loopback interface.
 
 use crate::rig::IDENTITY;
+use resoa_carrier::tcp::{KeepAlive, Tcp};
 use resoa_protocol::lhp::{Connection, Ended, Indication, LastHop, Provider, Service};
-use resoa_server::tcp::{KeepAlive, Tcp};
 use std::net::Ipv4Addr;
 
 pub type Carried = Tcp;

@@ -1,7 +1,6 @@
 //! The tests of `sockets` once more, over the baseline carrier.
 
 mod carried;
-mod carrier;
 #[path = "../sockets/closing.rs"]
 mod closing;
 #[path = "../sockets/listening.rs"]

@@ -1,8 +1,8 @@
 //! Over memory.
 
 use crate::rig::IDENTITY;
+use resoa_carrier::memory::Memory;
 use resoa_protocol::lhp::{Connection, Indication, LastHop, Provider, Service};
-use resoa_server::memory::Memory;
 
 pub type Carried = Memory;
 

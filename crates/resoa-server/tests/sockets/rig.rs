@@ -1,6 +1,7 @@
 //! A client and a server in one thread, and far hosts beside them.
 
 use crate::carried::{Carried, cut, pair};
+use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop};
 use resoa_protocol::message::{AddressMode, Create, Family, Kind};
 use resoa_protocol::server::Addresses;
@@ -9,7 +10,6 @@ use resoa_protocol::{
     SocketCall, Timers, Value,
 };
 use resoa_server::Host;
-use resoa_server::carrier::{Carrier, Outbox};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;

@@ -1,6 +1,6 @@
 //! A carrier within one process: in order, bounded, and it can be cut. For tests, and for a client and a server on one host.
 
-use crate::carrier::Carrier;
+use crate::Carrier;
 use resoa_protocol::lhp::{
     Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
 };

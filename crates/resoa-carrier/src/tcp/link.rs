@@ -1,13 +1,12 @@
 //! One connection of the baseline carrier: messages are cut out of the stream, and ends told apart.
 
 use super::KeepAlive;
-use crate::sys;
+use super::info;
 use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, Statistics};
 use resoa_protocol::message::MESSAGE_OCTETS;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 use std::io::{self, ErrorKind, Read, Write};
-use std::mem::offset_of;
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -206,14 +205,11 @@ impl Link {
 
     pub(super) fn statistics(&self) -> Option<Statistics> {
         let stream = self.stream.as_ref()?;
-        let room = size_of::<libc::tcp_info>();
-        let info = sys::option(stream.as_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, room).ok()?;
-        let number = |at: usize| info.get(at..)?.first_chunk().map(|&octets| u32::from_ne_bytes(octets));
-        let round_trip = number(offset_of!(libc::tcp_info, tcpi_rtt))?;
+        let info = info::of(stream).ok()?;
         Some(Statistics {
-            round_trip: (round_trip > 0).then(|| Duration::from_micros(round_trip.into())),
-            healthy: *info.get(offset_of!(libc::tcp_info, tcpi_retransmits))? == 0,
-            retransmissions: number(offset_of!(libc::tcp_info, tcpi_total_retrans))?.into(),
+            round_trip: (info.tcpi_rtt > 0).then(|| Duration::from_micros(info.tcpi_rtt.into())),
+            healthy: info.tcpi_retransmits == 0,
+            retransmissions: info.tcpi_total_retrans.into(),
         })
     }
 }

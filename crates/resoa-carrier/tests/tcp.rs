@@ -1,14 +1,25 @@
 //! The baseline carrier alone.
 
-use crate::carried::pair;
-use crate::rig::{IDENTITY, PATIENCE};
-use resoa_protocol::lhp::{Connection, Ended, Handed, Indication, LastHop};
+use resoa_carrier::Carrier;
+use resoa_carrier::tcp::{KeepAlive, Tcp};
+use resoa_protocol::lhp::{Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service};
 use resoa_protocol::message::MESSAGE_OCTETS;
-use resoa_server::carrier::Carrier;
-use resoa_server::tcp::{KeepAlive, Tcp};
 use std::io::Write;
-use std::net::TcpStream;
-use std::time::Instant;
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// After so long something will never come.
+const PATIENCE: Duration = Duration::from_mins(1);
+const IDENTITY: Identity = Identity(Vec::new());
+
+/// A server's and a client's end, the connection that will be, and where it leads.
+fn pair() -> (Tcp, Tcp, Connection, Vec<u8>) {
+    let server = Tcp::server((Ipv4Addr::LOCALHOST, 0).into(), KeepAlive::default()).expect("loopback");
+    let mut client = Tcp::client(IDENTITY, KeepAlive::default()).expect("descriptors");
+    let link = client.register(Service::Reliable, Provider { id: 2, protocol: 0 }).expect("always");
+    let address = server.address().expect("listens").to_string();
+    (server, client, link, address.into_bytes())
+}
 
 /// What an end is told next.
 fn told(

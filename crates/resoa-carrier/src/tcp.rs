@@ -3,9 +3,10 @@
 //! The client's first message is who it is, and the server's first is empty and says that it takes the client. Nothing of that is verified and nothing is
 //! encrypted: this carrier is what others are compared with, and for networks in which that does not matter.
 
+mod info;
 mod link;
 
-use crate::carrier::Carrier;
+use crate::Carrier;
 use link::{Link, Stage};
 use resoa_protocol::lhp::{
     Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,

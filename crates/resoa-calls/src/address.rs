@@ -1,0 +1,93 @@
+//! `struct sockaddr` of IPv4 and IPv6, as programs give and take it.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+
+/// Octets of a `struct sockaddr_in`.
+const V4: usize = 16;
+/// Octets of a `struct sockaddr_in6`.
+const V6: usize = 28;
+/// The same without the scope, which Linux takes, too (RFC 2133).
+const V6_OLD: usize = 24;
+
+/// An address as a program gave it; `None` is `AF_UNSPEC`.
+///
+/// # Errors
+/// EINVAL if it is too short, EAFNOSUPPORT if it is of no family that is carried.
+pub fn read(octets: &[u8]) -> Result<Option<SocketAddr>, i32> {
+    let family = octets.first_chunk().map(|family| u16::from_ne_bytes(*family)).ok_or(libc::EINVAL)?;
+    match i32::from(family) {
+        libc::AF_UNSPEC => Ok(None),
+        libc::AF_INET if octets.len() < V4 => Err(libc::EINVAL),
+        libc::AF_INET => {
+            let address = Ipv4Addr::from(chunk::<4>(octets, 4)?);
+            Ok(Some(SocketAddrV4::new(address, port(octets)?).into()))
+        }
+        libc::AF_INET6 if octets.len() < V6_OLD => Err(libc::EINVAL),
+        libc::AF_INET6 => {
+            let flow = u32::from_be_bytes(chunk(octets, 4)?);
+            let address = Ipv6Addr::from(chunk::<16>(octets, 8)?);
+            let scope = if octets.len() < V6 { 0 } else { u32::from_ne_bytes(chunk(octets, 24)?) };
+            Ok(Some(SocketAddrV6::new(address, port(octets)?, flow, scope).into()))
+        }
+        _ => Err(libc::EAFNOSUPPORT),
+    }
+}
+
+fn port(octets: &[u8]) -> Result<u16, i32> {
+    chunk(octets, 2).map(u16::from_be_bytes)
+}
+
+fn chunk<const N: usize>(octets: &[u8], at: usize) -> Result<[u8; N], i32> {
+    octets.get(at..).and_then(<[u8]>::first_chunk).copied().ok_or(libc::EINVAL)
+}
+
+/// An address as a program takes it: a `struct sockaddr_in` or `sockaddr_in6`, to be cut to the program's room.
+#[must_use]
+pub fn written(address: SocketAddr) -> Vec<u8> {
+    let mut octets = match address {
+        SocketAddr::V4(_) => (libc::AF_INET as u16).to_ne_bytes().to_vec(),
+        SocketAddr::V6(_) => (libc::AF_INET6 as u16).to_ne_bytes().to_vec(),
+    };
+    octets.extend(address.port().to_be_bytes());
+    match address {
+        SocketAddr::V4(address) => {
+            octets.extend(address.ip().octets());
+            octets.resize(V4, 0);
+        }
+        SocketAddr::V6(address) => {
+            octets.extend(address.flowinfo().to_be_bytes());
+            octets.extend(address.ip().octets());
+            octets.extend(address.scope_id().to_ne_bytes());
+        }
+    }
+    octets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(address: &str) -> SocketAddr {
+        address.parse().expect("an address")
+    }
+
+    /// Addresses are read as they are written, and have the lengths that the kernel's have.
+    #[test]
+    fn addresses_lead_back() {
+        for (address, length) in [("192.0.2.1:80", V4), ("[2001:db8::1]:443", V6), ("[fe80::1%3]:1", V6)] {
+            let octets = written(at(address));
+            assert_eq!((octets.len(), read(&octets)), (length, Ok(Some(at(address)))));
+        }
+    }
+
+    /// C31: what the kernel says of addresses that are none.
+    #[test]
+    fn addresses_that_are_none() {
+        assert_eq!(read(&[]), Err(libc::EINVAL));
+        assert_eq!(read(&[0, 0]), Ok(None));
+        assert_eq!(read(&written(at("192.0.2.1:80"))[..15]), Err(libc::EINVAL));
+        assert_eq!(read(&written(at("[::1]:80"))[..23]), Err(libc::EINVAL));
+        assert_eq!(read(&written(at("[::1]:80"))[..24]), Ok(Some(at("[::1]:80"))));
+        assert_eq!(read(&[1, 0, b'/']), Err(libc::EAFNOSUPPORT));
+    }
+}

@@ -1,0 +1,173 @@
+//! The connection that a call is: SEQPACKET, so that a message is one packet, with a descriptor along if there is one.
+
+use crate::{Request, Response};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recvmsg, sendmsg,
+    socket_with,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::path::{Path, PathBuf};
+
+/// Octets of the longest message: an option or the addresses of a host.
+const LONGEST: usize = 64 << 10;
+
+/// An agent, by the path of its socket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    path: PathBuf,
+}
+
+/// Why a call had no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// A signal came first; the call is not interrupted before this process closes the connection, which it has.
+    #[error("interrupted by a signal")]
+    Interrupted,
+    /// No agent.
+    #[error("no agent answers at {path}: {error}")]
+    NoAgent {
+        /// Where.
+        path: PathBuf,
+        /// What the kernel says.
+        error: io::Error,
+    },
+}
+
+impl Agent {
+    /// The one at this path. Nothing is asked of it yet.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The one that the [environment](crate::AGENT) names.
+    #[must_use]
+    pub fn of_environment() -> Option<Self> {
+        std::env::var_os(crate::AGENT).map(|path| Self { path: path.into() })
+    }
+
+    /// Where its socket is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes a call and waits for what it comes to; `descriptor` is passed along.
+    ///
+    /// # Errors
+    /// If a signal came, or there is no agent. An error of the call itself is a [`Response`].
+    pub fn call(
+        &self,
+        request: &Request,
+        descriptor: Option<BorrowedFd>,
+    ) -> Result<(Response, Option<OwnedFd>), CallError> {
+        self.exchange(request, descriptor).map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => CallError::Interrupted,
+            _ => CallError::NoAgent { path: self.path.clone(), error },
+        })
+    }
+
+    fn exchange(
+        &self,
+        request: &Request,
+        descriptor: Option<BorrowedFd>,
+    ) -> io::Result<(Response, Option<OwnedFd>)> {
+        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        connect(&socket, &SocketAddrUnix::new(&self.path)?)?;
+        send(&socket, request, descriptor)?;
+        receive(&socket, RecvFlags::empty())?.ok_or_else(|| io::ErrorKind::ConnectionReset.into())
+    }
+}
+
+/// At the agent: the request of a connection, once it is there; `None` if the program has gone.
+///
+/// # Errors
+/// `WouldBlock` if it is not there yet; `InvalidData` if it is none.
+pub fn receive_request(connection: impl AsFd) -> io::Result<Option<(Request, Option<OwnedFd>)>> {
+    receive(connection, RecvFlags::DONTWAIT)
+}
+
+/// At the agent: answers a call.
+///
+/// # Errors
+/// If the program has gone.
+pub fn respond(connection: impl AsFd, response: &Response, descriptor: Option<BorrowedFd>) -> io::Result<()> {
+    send(connection, response, descriptor)
+}
+
+fn send(socket: impl AsFd, message: &impl Serialize, descriptor: Option<BorrowedFd>) -> io::Result<()> {
+    let octets = postcard::to_stdvec(message).map_err(io::Error::other)?;
+    let descriptors: Vec<_> = descriptor.into_iter().collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() {
+        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+    }
+    sendmsg(socket, &[IoSlice::new(&octets)], &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+/// A message; `None` at the end.
+fn receive<T: DeserializeOwned>(
+    socket: impl AsFd,
+    flags: RecvFlags,
+) -> io::Result<Option<(T, Option<OwnedFd>)>> {
+    let mut octets = vec![0; LONGEST];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let buffers = &mut [IoSliceMut::new(&mut octets)];
+    let received = recvmsg(socket, buffers, &mut ancillary, flags | RecvFlags::CMSG_CLOEXEC)?;
+    let descriptor = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    if received.bytes == 0 {
+        return Ok(None);
+    }
+    let message = postcard::from_bytes(&octets[..received.bytes])
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    Ok(Some((message, descriptor)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SocketId;
+    use rustix::net::{accept, bind, listen};
+    use std::thread;
+
+    /// A call and its answer, each with a descriptor; and what is said where nobody is.
+    #[test]
+    fn a_call_and_its_answer() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let agent = Agent::at(folder.path().join("agent"));
+        let request = Request::Listen { socket: SocketId(3), backlog: -1 };
+        assert!(matches!(agent.call(&request, None), Err(CallError::NoAgent { .. })));
+        let listener = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .expect("descriptors");
+        bind(&listener, &SocketAddrUnix::new(agent.path()).expect("short")).expect("free");
+        listen(&listener, 8).expect("bound");
+        let asked = request.clone();
+        let serving = thread::spawn(move || {
+            let connection = accept(&listener).expect("somebody calls");
+            let found = loop {
+                match receive_request(&connection) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::yield_now(),
+                    found => break found.expect("a request").expect("no end"),
+                }
+            };
+            assert_eq!(found.0, asked);
+            respond(&connection, &Response::Done, Some(found.1.expect("a descriptor").as_fd()))
+                .expect("it waits");
+        });
+        let (response, descriptor) =
+            agent.call(&request, Some(std::io::stdin().as_fd())).expect("it answers");
+        assert_eq!((response, descriptor.is_some()), (Response::Done, true));
+        serving.join().expect("as it should");
+    }
+}

@@ -1,0 +1,79 @@
+//! What a program's descriptor is called: the abstract name that the agent has bound it to. It stays with the socket over `dup`, `fork`, `exec` and the
+//! passing to other processes, unlike its number.
+
+use rustix::fd::AsFd;
+use rustix::net::{SocketAddrUnix, getsockname};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What all names begin with.
+const PREFIX: &str = "lasthop-resoa.";
+
+/// A socket of an agent's, by a number that is never given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SocketId(pub u64);
+
+/// A socket by its agent and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SocketName {
+    /// A random number that the agent took when it started: nobody else can know what its names will be.
+    pub agent: u64,
+    /// Its number.
+    pub socket: SocketId,
+}
+
+impl SocketName {
+    /// Whose socket a descriptor is; `None` if it is none of an agent's.
+    #[must_use]
+    pub fn of(descriptor: impl AsFd) -> Option<Self> {
+        let address = SocketAddrUnix::try_from(getsockname(descriptor).ok()?).ok()?;
+        Self::read(address.abstract_name()?)
+    }
+
+    fn read(name: &[u8]) -> Option<Self> {
+        let rest = std::str::from_utf8(name).ok()?.strip_prefix(PREFIX)?;
+        let (agent, socket) = rest.split_once('.')?;
+        let number = |text| u64::from_str_radix(text, 16).ok();
+        Some(Self { agent: number(agent)?, socket: SocketId(number(socket)?) })
+    }
+
+    /// The address to bind the socket to.
+    ///
+    /// # Panics
+    /// Never: the name fits.
+    #[must_use]
+    pub fn address(&self) -> SocketAddrUnix {
+        SocketAddrUnix::new_abstract_name(self.to_string().as_bytes()).expect("48 octets at most")
+    }
+}
+
+impl fmt::Display for SocketName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{:016x}.{:x}", self.agent, self.socket.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket, socketpair};
+    use std::net::TcpListener;
+
+    /// A descriptor is known by its name, also of one end of a pair and of a copy; others are not.
+    #[test]
+    fn descriptors_are_known_by_name() {
+        let name = |socket| SocketName { agent: 0xfeed_0000_0000_0001, socket: SocketId(socket) };
+        let fresh = socket(AddressFamily::UNIX, SocketType::STREAM, None).expect("descriptors");
+        assert_eq!(SocketName::of(&fresh), None);
+        bind(&fresh, &name(1).address()).expect("free");
+        assert_eq!(SocketName::of(&fresh), Some(name(1)));
+        let (program, agent) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                .expect("descriptors");
+        bind(&program, &name(u64::MAX).address()).expect("free");
+        let copy = program.try_clone().expect("descriptors");
+        assert_eq!(SocketName::of(&copy), Some(name(u64::MAX)));
+        assert_eq!(SocketName::of(&agent), None);
+        assert_eq!(SocketName::of(TcpListener::bind("127.0.0.1:0").expect("loopback")), None);
+    }
+}

@@ -1,0 +1,202 @@
+//! What is asked of the agent, and its answers.
+
+use crate::SocketId;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// A socket call. Numbers are Linux's, those of this host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request {
+    /// `socket`; answered by [`Response::Descriptor`] with it.
+    Socket {
+        /// `AF_INET`, `AF_INET6`.
+        family: i32,
+        /// `SOCK_…`, with `SOCK_NONBLOCK` and `SOCK_CLOEXEC` if the program said them.
+        kind: i32,
+        /// `IPPROTO_…`
+        protocol: i32,
+    },
+    /// `bind`
+    Bind {
+        /// Which socket.
+        socket: SocketId,
+        /// Where.
+        address: SocketAddr,
+    },
+    /// `connect`; of a stream with the program's descriptor. Answered when it is over, or at once with EINPROGRESS.
+    Connect {
+        /// Which socket.
+        socket: SocketId,
+        /// Where to; `None` is `AF_UNSPEC`.
+        address: Option<SocketAddr>,
+        /// The descriptor has O_NONBLOCK.
+        nonblocking: bool,
+    },
+    /// `listen`, with the program's descriptor.
+    Listen {
+        /// Which socket.
+        socket: SocketId,
+        /// As the program said it.
+        backlog: i32,
+    },
+    /// `accept`, after an octet was read from the listener; answered by [`Response::Accepted`] with a descriptor.
+    Accept {
+        /// The listener.
+        socket: SocketId,
+        /// `SOCK_NONBLOCK`, `SOCK_CLOEXEC`, as of `accept4`.
+        flags: i32,
+    },
+    /// `shutdown` of a listener or a datagram socket, and of the reading half of a stream. The writing half of a stream is shut on its descriptor, and nothing is asked.
+    Shutdown {
+        /// Which socket.
+        socket: SocketId,
+        /// `SHUT_…`
+        how: i32,
+    },
+    /// `setsockopt`
+    SetOption {
+        /// Which socket.
+        socket: SocketId,
+        /// `SOL_…`
+        level: i32,
+        /// `SO_…`, `TCP_…`
+        name: i32,
+        /// What.
+        value: Vec<u8>,
+    },
+    /// `getsockopt`; answered by [`Response::Value`].
+    GetOption {
+        /// Which socket.
+        socket: SocketId,
+        /// `SOL_…`
+        level: i32,
+        /// `SO_…`, `TCP_…`
+        name: i32,
+        /// Room that the program has.
+        length: u32,
+    },
+    /// `ioctl`; answered by [`Response::Value`] if it leaves one.
+    Ioctl {
+        /// Which socket.
+        socket: SocketId,
+        /// Which.
+        command: u32,
+        /// What.
+        argument: Vec<u8>,
+    },
+    /// `getsockname`; answered by [`Response::Address`].
+    LocalName(SocketId),
+    /// `getpeername`; answered by [`Response::Address`].
+    PeerName(SocketId),
+    /// A descriptor of a socket with SO_LINGER was closed just now: answered when `close` may return, at once if another descriptor is left.
+    Closed(SocketId),
+    /// A look-up; answered by [`Response::Hosts`], [`Response::Name`] or [`Response::Unresolved`].
+    Resolve(Query),
+    /// How the agent does; answered by [`Response::Status`].
+    Status,
+}
+
+/// A look-up of hosts and services, executed by the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Query {
+    /// As `getaddrinfo`.
+    Host {
+        /// Name or number; empty for none.
+        host: String,
+        /// Name or number; empty for none.
+        service: String,
+        /// `AF_UNSPEC`, `AF_INET`, `AF_INET6`.
+        family: i32,
+    },
+    /// As `getnameinfo`.
+    Address(SocketAddr),
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Response {
+    /// Failed, with this number.
+    Failed(i32),
+    /// 0.
+    Done,
+    /// The descriptor that comes with it is this socket's.
+    Descriptor(SocketId),
+    /// The descriptor that comes with it is of a new connection.
+    Accepted {
+        /// Its number.
+        socket: SocketId,
+        /// Who connected.
+        peer: SocketAddr,
+    },
+    /// An address.
+    Address(SocketAddr),
+    /// Of an option or an `ioctl`, cut to the program's room.
+    Value(Vec<u8>),
+    /// Of a host.
+    Hosts(Vec<SocketAddr>),
+    /// Of an address.
+    Name {
+        /// Of the host.
+        host: String,
+        /// Of the port.
+        service: String,
+    },
+    /// `EAI_…`
+    Unresolved(i32),
+    /// How the agent does.
+    Status(Status),
+}
+
+/// How an agent does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// What it has with its server.
+    pub connected: Connected,
+    /// Sockets that programs have made since it started.
+    pub made: u64,
+    /// Of those, the ones that the server was told of: `bind`, `connect`, `listen`, a datagram. A socket that a program made and never used is not among them.
+    pub carried: u64,
+    /// Connections that programs have accepted since it started.
+    pub accepted: u64,
+    /// Sockets that are open.
+    pub open: u64,
+    /// Octets that programs have sent, and received.
+    pub octets: (u64, u64),
+    /// Round trip of the last hop in microseconds, if it is known.
+    pub round_trip_us: Option<u64>,
+}
+
+/// What an agent has with its server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Connected {
+    /// Not yet, or not any more; what was said last of why.
+    No(String),
+    /// Its sockets have this address; it may have so many.
+    Yes {
+        /// Where connections of its programs come from, as the far hosts see it.
+        address: std::net::IpAddr,
+        /// Sockets at a time.
+        sockets: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is written is read again, as it was.
+    #[test]
+    fn requests_are_read_as_written() {
+        let socket = SocketId(7);
+        let requests = [
+            Request::Socket { family: 2, kind: 1, protocol: 0 },
+            Request::Connect { socket, address: Some(([192, 0, 2, 1], 80).into()), nonblocking: true },
+            Request::SetOption { socket, level: 1, name: 7, value: vec![0; 4] },
+            Request::Resolve(Query::Host { host: "a".into(), service: String::new(), family: 0 }),
+        ];
+        for request in requests {
+            let octets = postcard::to_stdvec(&request).expect("fits");
+            assert_eq!(postcard::from_bytes::<Request>(&octets).expect("a request"), request);
+        }
+    }
+}

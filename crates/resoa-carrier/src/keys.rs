@@ -1,0 +1,189 @@
+//! Who a client or a server is: an X25519 key, as WireGuard has it. The public half is 43 characters that people can pass on; the secret half is a file
+//! that its owner alone may read.
+//!
+//! ```text
+//! # lasthop resoa key; public: 3vYq...
+//! secret Zk0...
+//! ```
+
+use data_encoding::BASE64URL_NOPAD as TEXT;
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use x25519_dalek::StaticSecret;
+use zeroize::Zeroizing;
+
+/// Octets of either half.
+const OCTETS: usize = 32;
+/// What stands in front of the secret half in its file.
+const MARK: &str = "secret ";
+
+/// What others know a client or a server by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PublicKey(pub [u8; OCTETS]);
+
+/// What proves it. It is wiped from memory when it is dropped, and never printed.
+#[derive(Clone)]
+pub struct SecretKey(Zeroizing<[u8; OCTETS]>);
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file.
+    #[error("{path}: {error}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: io::Error,
+    },
+    /// Somebody else could have read it.
+    #[error(
+        "{path}: mode {mode:o} lets others read this secret key; chmod 600 {path}, and make a new one if anybody may have"
+    )]
+    Exposed {
+        /// Which file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// There is no key in it.
+    #[error(
+        "{path}: no line `secret` with 43 characters after it: not a key that `lasthop resoa key` has made"
+    )]
+    NoKey {
+        /// Which file.
+        path: PathBuf,
+    },
+}
+
+/// Not a public key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no public key: 43 characters of A-Z, a-z, 0-9, - and _ that `lasthop resoa key` prints")]
+pub struct NotAPublicKey(String);
+
+impl SecretKey {
+    /// A new one, of the kernel's random octets.
+    ///
+    /// # Errors
+    /// If the kernel has none.
+    pub fn generate() -> io::Result<Self> {
+        let mut octets = Zeroizing::new([0; OCTETS]);
+        let mut rest = &mut octets[..];
+        while !rest.is_empty() {
+            let count = rustix::rand::getrandom(&mut *rest, rustix::rand::GetRandomFlags::empty())?;
+            rest = &mut rest[count..];
+        }
+        Ok(Self(octets))
+    }
+
+    /// Reads one from a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, if others than its owner could, or if it is no key.
+    pub fn read(path: &Path) -> Result<Self, KeyError> {
+        let failed = |error| KeyError::File { path: path.into(), error };
+        let mode = fs::metadata(path).map_err(failed)?.mode() & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(KeyError::Exposed { path: path.into(), mode });
+        }
+        let text = Zeroizing::new(fs::read_to_string(path).map_err(failed)?);
+        let secret = text.lines().find_map(|line| line.strip_prefix(MARK));
+        let octets = secret.and_then(|secret| octets(secret.trim()));
+        Ok(Self(Zeroizing::new(octets.ok_or_else(|| KeyError::NoKey { path: path.into() })?)))
+    }
+
+    /// Writes it to a new file that its owner alone may read.
+    ///
+    /// # Errors
+    /// If there is a file already, which stays as it is.
+    pub fn write(&self, path: &Path) -> Result<(), KeyError> {
+        let failed = |error| KeyError::File { path: path.into(), error };
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+        let secret = Zeroizing::new(TEXT.encode(&self.0[..]));
+        writeln!(file, "# lasthop resoa key; public: {}", self.public()).map_err(failed)?;
+        writeln!(file, "{MARK}{}", *secret).map_err(failed)
+    }
+
+    /// What others know it by.
+    #[must_use]
+    pub fn public(&self) -> PublicKey {
+        PublicKey(x25519_dalek::PublicKey::from(&StaticSecret::from(*self.0)).to_bytes())
+    }
+
+    /// Its octets, for a handshake.
+    #[must_use]
+    pub fn octets(&self) -> &[u8; OCTETS] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretKey of {}", self.public())
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&TEXT.encode(&self.0))
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = NotAPublicKey;
+
+    fn from_str(text: &str) -> Result<Self, NotAPublicKey> {
+        octets(text).map(Self).ok_or_else(|| NotAPublicKey(text.to_owned()))
+    }
+}
+
+fn octets(text: &str) -> Option<[u8; OCTETS]> {
+    TEXT.decode(text.as_bytes()).ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key that was written is read again, by its owner alone, and is not written over.
+    #[test]
+    fn keys_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        let key = SecretKey::generate().expect("random octets");
+        key.write(&path).expect("a new file");
+        let again = SecretKey::read(&path).expect("a key");
+        assert_eq!(again.public(), key.public());
+        assert_eq!(key.public().to_string().parse(), Ok(key.public()));
+        assert!(
+            matches!(key.write(&path), Err(KeyError::File { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists)
+        );
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o640);
+        fs::set_permissions(&path, mode).expect("it is ours");
+        assert!(matches!(SecretKey::read(&path), Err(KeyError::Exposed { mode: 0o640, .. })));
+    }
+
+    /// What is no key says so, and says it back.
+    #[test]
+    fn what_is_no_key() {
+        for text in ["", "abc", &"A".repeat(44), &"!".repeat(43)] {
+            let error = text.parse::<PublicKey>().expect_err("no key");
+            assert!(error.to_string().starts_with(&format!("`{text}` is no public key")), "{error}");
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path).expect("a file");
+        assert!(matches!(SecretKey::read(&path), Err(KeyError::NoKey { .. })));
+    }
+}

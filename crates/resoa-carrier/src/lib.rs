@@ -1,0 +1,14 @@
+//! Last Hop Protocols: what carries the messages of remote sockets between a client and its server, each once and in order (6.6, C85 to C92).
+//!
+//! * [`Carrier`] is a [`LastHop`](resoa_protocol::lhp::LastHop) that a loop can wait for; client and server have the same loop around any of them.
+//! * [`memory`] is one within a process, [`tcp`] the baseline between hosts: it verifies and encrypts nothing.
+//! * [`keys`] are who clients and servers are, for the carriers that verify it.
+
+#![deny(unsafe_code)]
+
+pub mod keys;
+pub mod memory;
+pub mod tcp;
+mod waiting;
+
+pub use waiting::{Carrier, Outbox};

@@ -1,0 +1,28 @@
+//! TCP_INFO: what the kernel knows of a connection.
+#![expect(unsafe_code, reason = "the structure is in no safe library")]
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+
+/// What the kernel says; fields that it does not know are 0.
+pub(super) fn of(stream: &TcpStream) -> io::Result<libc::tcp_info> {
+    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` octets to `info`, which has as many.
+    let result = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is made of numbers, and was all zero before the kernel wrote to it.
+    Ok(unsafe { info.assume_init() })
+}
