@@ -242,6 +242,11 @@ impl Lsm {
         self.progress(now, out);
     }
 
+    /// Connections that were not accepted yet.
+    pub(crate) fn pending(&self) -> usize {
+        self.children.len()
+    }
+
     /// Whether nothing is left of it.
     pub(crate) fn is_closed(&self) -> bool {
         self.state == State::Closed
