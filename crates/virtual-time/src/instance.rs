@@ -202,6 +202,8 @@ impl Drop for Instance {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // The guest itself dies of its parent's death, a moment later. Nobody but it writes to the console: at its end it has gone.
+        let _ = self.console();
     }
 }
 
