@@ -3,6 +3,7 @@
 //! Numbers and layouts are Linux's (`asm-generic/socket.h`, `tcp.h`, `ioctls.h`), since programs speak those.
 
 use super::requests::Purpose;
+use super::told::Told;
 use super::{Lsm, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, Value};
@@ -77,6 +78,11 @@ impl Options {
         }
         self.remembered.insert((level, name), value);
     }
+
+    /// The server has another value than the one that was remembered.
+    fn forget(&mut self, level: i32, name: i32) {
+        self.remembered.remove(&(level, name));
+    }
 }
 
 /// An `int`, of which programs may pass more than four octets.
@@ -118,6 +124,10 @@ impl Lsm {
         value: Vec<u8>,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
+        if let Some(told) = self.told(level, name, &value) {
+            self.tell_option(told?, level, name, value, out);
+            return Ok(Some(Value::Done));
+        }
         match (level, name) {
             (SOL_SOCKET, SO_LINGER) => {
                 let on = int(&value)? != 0;
@@ -142,11 +152,6 @@ impl Lsm {
                 return Err(Errno::ENOPROTOOPT);
             }
             (SOL_SOCKET, SO_ATTACH_FILTER | SO_ATTACH_BPF | SO_ZEROCOPY) => return Err(Errno::ENOPROTOOPT),
-            (SOL_SOCKET, SO_KEEPALIVE) => {
-                let on = i32::from(int(&value)? != 0).to_ne_bytes().to_vec();
-                self.options.remember(level, name, on);
-                self.tell(Call::SetOption { level, name, value }, out);
-            }
             _ if self.state == State::Failed && !self.remote => return Err(Errno::ECONNRESET),
             _ => {
                 let purpose = Purpose::SetOption { call, level, name };
@@ -155,6 +160,17 @@ impl Lsm {
             }
         }
         Ok(Some(Value::Done))
+    }
+
+    fn tell_option(&mut self, told: Told, level: i32, name: i32, value: Vec<u8>, out: &mut Vec<Action>) {
+        match told.read_back {
+            Some(value) => self.options.remember(level, name, value),
+            None => self.options.forget(level, name),
+        }
+        // A server that is lost is told nothing.
+        if self.state != State::Failed || self.remote {
+            self.tell(Call::SetOption { level, name, value }, out);
+        }
     }
 
     pub(super) fn get_option(

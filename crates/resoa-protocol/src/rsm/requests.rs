@@ -60,7 +60,7 @@ impl Rsm {
     }
 
     pub(super) fn set_option(&mut self, level: i32, name: i32, value: Vec<u8>, out: &mut Effects) {
-        self.pending.push_back(Pending::Option(None, false));
+        self.pending.push_back(Pending::Option(None, (level, name) == (SOL_SOCKET, SO_RCVBUF)));
         out.tcp.push(TcpAction::Execute(Operation::SetOption { level, name, value }));
     }
 

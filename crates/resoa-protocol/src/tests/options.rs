@@ -42,18 +42,52 @@ fn keep_alive_is_told() {
     assert_eq!((pair.get(socket, 9), pair.messages), (1, [1, 0]));
 }
 
+/// C39: what the client knows everything of is told; values that the stack would refuse are refused here.
+#[test]
+fn options_that_are_told() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let set = |level, name, value| SocketCall::SetOption { level, name, value };
+    let get = |level, name| SocketCall::GetOption { level, name, length: 4 };
+    // TCP_NODELAY, TCP_KEEPIDLE, TCP_KEEPCNT, SO_REUSEADDR, IP_TTL: before the first use, in one message each and without an answer.
+    let valid = [(6, 1, 7, 1), (6, 4, 60, 60), (6, 6, 127, 127), (SOL_SOCKET, 2, 1, 1), (0, 2, 64, 64)];
+    for (told, (level, name, value, read_back)) in valid.into_iter().enumerate() {
+        assert_eq!(pair.call(socket, set(level, name, number(value))), Ok(Value::Done));
+        assert_eq!(pair.call(socket, get(level, name)), Ok(Value::Option(number(read_back))));
+        assert_eq!(pair.messages, [told + 1, 0]);
+    }
+    let refused = [(6, 4, 0), (6, 4, 32_768), (6, 6, 128), (6, 18, -1), (0, 2, 0), (0, 2, 256)];
+    for (level, name, value) in refused {
+        assert_eq!(
+            pair.call(socket, set(level, name, number(value))),
+            Err(Errno::EINVAL),
+            "{level} {name} {value}"
+        );
+    }
+    assert_eq!(pair.call(socket, set(6, 1, vec![1, 0])), Err(Errno::EINVAL), "not an int");
+    // -1 is the stack's default: what that is, the server knows.
+    assert_eq!(pair.call(socket, set(0, 2, number(-1))), Ok(Value::Done));
+    assert_eq!(pair.messages, [6, 0]);
+    let call = pair.begin(socket, get(0, 2));
+    assert_eq!((pair.ended(call), pair.messages), (None, [7, 0]));
+    // Of another family or type they are the server's affair, which refuses them as its kernel does.
+    let call = pair.begin(socket, set(41, 26, number(1)));
+    assert_eq!(pair.ended(call), None);
+}
+
 /// C39: the others are done by the server; what it has set is known here afterwards.
 #[test]
 fn options_of_the_server() {
     let mut pair = Pair::new();
     let socket = pair.connected();
-    let set = SocketCall::SetOption { level: 6, name: 1, value: number(1) };
+    // TCP_DEFER_ACCEPT, which the kernel rounds up.
+    let set = SocketCall::SetOption { level: 6, name: 9, value: number(2) };
     let call = pair.begin(socket, set);
     assert_eq!(pair.ended(call), None);
-    pair.done(1, Ok(Reply::Value(number(1))));
+    pair.done(1, Ok(Reply::Value(number(3))));
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
     let get = |name| SocketCall::GetOption { level: 6, name, length: 4 };
-    assert_eq!(pair.call(socket, get(1)), Ok(Value::Option(number(1))));
+    assert_eq!(pair.call(socket, get(9)), Ok(Value::Option(number(3))));
     assert_eq!(pair.messages, [1, 1]);
     // TCP_INFO, cut to the room for it.
     let call = pair.begin(socket, get(11));
