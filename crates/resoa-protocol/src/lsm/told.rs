@@ -34,12 +34,10 @@ pub(super) struct Told {
 fn known(level: i32, name: i32) -> Option<Known> {
     let number = Known::Number;
     Some(match (level, name) {
-        // SO_REUSEADDR, SO_DONTROUTE, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT
-        (SOL_SOCKET, 2 | 5 | 6 | 9 | 15) => Known::Switch,
-        // SO_RCVBUF: doubled, and cut to a limit of the server's.
-        (SOL_SOCKET, 8) => Known::Any,
-        // TCP_NODELAY, TCP_CORK; IPV6_V6ONLY
-        (SOL_TCP, 1 | 3) | (SOL_IPV6, 26) => Known::Switch,
+        // SO_REUSEADDR, SO_DONTROUTE, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT; TCP_NODELAY, TCP_CORK; IPV6_V6ONLY
+        (SOL_SOCKET, 2 | 5 | 6 | 9 | 15) | (SOL_TCP, 1 | 3) | (SOL_IPV6, 26) => Known::Switch,
+        // SO_RCVBUF, doubled and cut to a limit of the server's; TCP_QUICKACK, which does not last
+        (SOL_SOCKET, 8) | (SOL_TCP, 12) => Known::Any,
         // TCP_KEEPIDLE, TCP_KEEPINTVL
         (SOL_TCP, 4 | 5) => number(1..=32_767),
         // TCP_KEEPCNT, TCP_SYNCNT
@@ -48,8 +46,6 @@ fn known(level: i32, name: i32) -> Option<Known> {
         (SOL_TCP, 18) => number(0..=i32::MAX),
         // TCP_NOTSENT_LOWAT
         (SOL_TCP, 25) => number(i32::MIN..=i32::MAX),
-        // TCP_QUICKACK, which does not last
-        (SOL_TCP, 12) => Known::Any,
         // IP_TTL
         (SOL_IP, 2) => number(1..=255),
         // IPV6_UNICAST_HOPS, IPV6_TCLASS
