@@ -206,6 +206,12 @@ impl Server {
         }
     }
 
+    /// All connections of the Last Hop Protocol, of clients that have registered and of those that have not.
+    #[must_use]
+    pub fn connections(&self) -> Vec<Connection> {
+        self.peers.keys().copied().collect()
+    }
+
     /// Sockets of a client, those that only wait for the far host included.
     #[must_use]
     pub fn sockets(&self, connection: Connection) -> usize {
