@@ -1,0 +1,60 @@
+//! The far host. The first octet of a connection says what it is for.
+
+use crate::place::{Place, Stream};
+use std::io::{self, Read, Write};
+use std::thread;
+
+/// Octets of a message that goes back and forth.
+pub const MESSAGE: usize = 64;
+/// Octets of a read or write of bulk.
+pub const BULK: usize = 256 << 10;
+
+/// What a connection is for.
+#[derive(Debug, Clone, Copy)]
+pub enum Purpose {
+    /// Messages are sent back.
+    Echo = b'e' as isize,
+    /// Octets are counted, and their number told at the end.
+    Count = b'c' as isize,
+    /// Octets are sent until nobody reads them any more.
+    Source = b's' as isize,
+}
+
+pub fn run(address: &Place) -> io::Result<()> {
+    let listener = address.listen()?;
+    loop {
+        let stream = listener.accept(None)?;
+        // One that is cut off by its program has served its purpose.
+        thread::spawn(move || drop(serve(stream)));
+    }
+}
+
+fn serve(mut stream: Stream) -> io::Result<()> {
+    let mut purpose = [0];
+    stream.read_exact(&mut purpose)?;
+    match purpose[0] {
+        b'e' => {
+            let mut message = [0; MESSAGE];
+            loop {
+                stream.read_exact(&mut message)?;
+                stream.write_all(&message)?;
+            }
+        }
+        b'c' => {
+            let mut buffer = vec![0; BULK];
+            let mut count = 0_u64;
+            loop {
+                match stream.read(&mut buffer)? {
+                    0 => return stream.write_all(&count.to_be_bytes()),
+                    octets => count += octets as u64,
+                }
+            }
+        }
+        _ => {
+            let octets = vec![7; BULK];
+            loop {
+                stream.write_all(&octets)?;
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What a way of carrying sockets costs, seen by an ordinary program: round trips, short connections, bulk. `scripts/bench-resoa` runs it in many worlds.
+
+#![forbid(unsafe_code)]
+
+mod far;
+mod near;
+mod place;
+mod relay;
+mod table;
+
+use clap::Parser;
+use place::Place;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Measures sockets of whatever carries them.
+#[derive(Debug, Parser)]
+enum Task {
+    /// The far host: answers whoever connects
+    Far {
+        /// Where: 192.0.2.1:4000, or unix:PATH
+        address: Place,
+    },
+    /// The program: prints a line `metric value` for each measurement
+    Near {
+        /// Where the far host is
+        address: Place,
+        /// What to measure; everything if nothing is said
+        #[arg(long, value_enum)]
+        only: Vec<near::Metric>,
+        /// Seconds of each bulk transfer
+        #[arg(long, default_value_t = 2.0)]
+        seconds: f64,
+        /// Round trips, and a tenth of it short connections
+        #[arg(long, default_value_t = 2000)]
+        rounds: u32,
+        /// Congestion control of the program's sockets
+        #[arg(long)]
+        congestion: Option<String>,
+    },
+    /// A bare relay: the least that anything between two sockets can do
+    Relay {
+        /// Where it listens
+        from: Place,
+        /// Where it connects to for each connection
+        to: Place,
+        /// Congestion control of both sides
+        #[arg(long)]
+        congestion: Option<String>,
+    },
+    /// Lines `world metric value` as a table with medians, ranges, and ratios
+    Table {
+        /// The lines
+        file: PathBuf,
+        /// The world that the others are compared with
+        #[arg(long)]
+        against: String,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = match Task::parse() {
+        Task::Far { address } => far::run(&address),
+        Task::Near { address, only, seconds, rounds, congestion } => near::run(
+            &near::Near { address, length: Duration::from_secs_f64(seconds), rounds, congestion },
+            &only,
+        ),
+        Task::Relay { from, to, congestion } => relay::run(&from, &to, congestion.as_deref()),
+        Task::Table { file, against } => table::print(&file, &against),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads has enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("sockets: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
