@@ -21,6 +21,7 @@ mod readiness;
 mod receiving;
 mod requests;
 mod sending;
+mod streaming;
 mod told;
 mod waiting;
 
