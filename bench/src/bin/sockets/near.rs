@@ -1,11 +1,10 @@
 //! The program that is measured.
 
-use crate::far::{BULK, MESSAGE, Purpose};
+use crate::far::{BULK, END, MESSAGE, Purpose};
 use crate::place::{Place, Stream};
 use clap::ValueEnum;
 use std::fs;
 use std::io::{self, Read, Write};
-use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
 /// How to measure.
@@ -122,12 +121,13 @@ impl Near {
     /// What the far host has counted, and the time until the time until it has said so.
     fn up(&self) -> io::Result<(u64, Duration)> {
         let mut stream = self.connect(Purpose::Count)?;
-        let octets = vec![7; BULK];
+        let mut octets = vec![7; BULK];
         let begin = Instant::now();
         while begin.elapsed() < self.length {
             stream.write_all(&octets)?;
         }
-        stream.shutdown(Shutdown::Write)?;
+        octets[0] = END;
+        stream.write_all(&octets)?;
         let mut count = [0; 8];
         stream.read_exact(&mut count)?;
         Ok((u64::from_be_bytes(count), begin.elapsed()))
