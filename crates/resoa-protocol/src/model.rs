@@ -10,7 +10,9 @@
 mod accepting;
 mod connecting;
 mod far;
+mod inclusion;
 mod mutants;
 pub(crate) mod program;
+mod reference;
 mod stream;
 pub(crate) mod world;

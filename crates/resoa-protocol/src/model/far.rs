@@ -143,14 +143,17 @@ impl Connection {
                 self.near.fin = Fin::Wanted;
                 self.near.flush(&mut self.to_far);
             }
-            TcpAction::ReleaseFin => {
-                self.near.fin_released = true;
-                self.to_far.push_back(Segment::FinAcknowledgement);
-            }
+            TcpAction::ReleaseFin => self.acknowledge_fin(),
             TcpAction::Close => self.near.closed = true,
             TcpAction::Abort => self.near.abort(&mut self.to_far),
             other => panic!("{other:?} on a connection"),
         }
+    }
+
+    /// The near host's stack acknowledges the far host's FIN by itself.
+    pub(super) fn acknowledge_fin(&mut self) {
+        self.near.fin_released = true;
+        self.to_far.push_back(Segment::FinAcknowledgement);
     }
 
     /// Whether a segment is under way to the server, and to the far host.
@@ -176,8 +179,7 @@ impl Connection {
             Segment::Fin => {
                 self.near.fin_received = true;
                 if self.near.closed {
-                    self.near.fin_released = true;
-                    self.to_far.push_back(Segment::FinAcknowledgement);
+                    self.acknowledge_fin();
                 }
                 TcpEvent::FinReceived
             }

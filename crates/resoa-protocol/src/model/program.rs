@@ -44,6 +44,10 @@ impl Program {
         self.last = None;
     }
 
+    pub(super) fn doing(&self) -> Doing {
+        self.doing
+    }
+
     pub(super) fn is_free(&self) -> bool {
         self.doing == Doing::Nothing
     }

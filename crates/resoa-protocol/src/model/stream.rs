@@ -44,6 +44,8 @@ pub(super) enum Step {
     FarClose,
     LoseClient,
     LoseServer,
+    /// A call returns for which everything is there: a step of its own in the reference alone.
+    Wake,
 }
 
 const SOCKET: RsockId = RsockId(1);
@@ -51,7 +53,7 @@ const SOL_SOCKET: i32 = 1;
 const SO_LINGER: i32 = 13;
 
 impl Stream {
-    fn steps(&self, world: &World) -> Vec<Step> {
+    pub(super) fn steps(&self, world: &World) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut on = |is_possible: bool, step| {
             if is_possible {
@@ -123,6 +125,7 @@ impl Stream {
             Step::FarClose => world.connection_mut().1.close(),
             Step::LoseClient => world.lose_client(),
             Step::LoseServer => world.lose_server(),
+            Step::Wake => {}
         }
     }
 
