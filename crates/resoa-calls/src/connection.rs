@@ -92,6 +92,22 @@ pub fn receive_request(connection: impl AsFd) -> io::Result<Option<(Request, Opt
     receive(connection, RecvFlags::DONTWAIT)
 }
 
+/// At a program that does not wait for the answer, or in its own way: says the request on a connection that it has made.
+///
+/// # Errors
+/// If nobody is at the other end.
+pub fn request(connection: impl AsFd, request: &Request, descriptor: Option<BorrowedFd>) -> io::Result<()> {
+    send(connection, request, descriptor)
+}
+
+/// At such a program: the answer, once it is there; `None` if there is none and the connection has ended.
+///
+/// # Errors
+/// `WouldBlock` if it is not there yet; `InvalidData` if it is none.
+pub fn receive_response(connection: impl AsFd) -> io::Result<Option<(Response, Option<OwnedFd>)>> {
+    receive(connection, RecvFlags::DONTWAIT)
+}
+
 /// At the agent: answers a call.
 ///
 /// # Errors

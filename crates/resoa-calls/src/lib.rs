@@ -34,7 +34,7 @@ pub mod datagram;
 mod name;
 mod request;
 
-pub use connection::{Agent, CallError, receive_request, respond};
+pub use connection::{Agent, CallError, receive_request, receive_response, request, respond};
 pub use name::{SocketId, SocketName};
 pub use request::{Connected, Query, Request, Response, Status};
 
