@@ -78,6 +78,15 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         }
     }
 
+    /// Ends the carrier's connection at once, as a loss of the link does.
+    pub fn cut(&mut self) {
+        let now = self.now();
+        self.carrier.reset(self.association.link);
+        self.at_client(now, |client, out| {
+            client.indication(Indication::Disconnected(Ended::Unreachable), now, out);
+        });
+    }
+
     /// Whether nothing is left to be done after [`stop`](Self::stop).
     #[must_use]
     pub fn is_over(&self) -> bool {
