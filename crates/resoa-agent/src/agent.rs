@@ -12,7 +12,7 @@ use resoa_protocol::{Action, CallId, Client, RsockId, Settings, SocketCall, Time
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 const CARRIER: u64 = 0;
 /// The same of the socket that calls come to.
 const CALLS: u64 = 1;
+/// The same of what the owner waits for.
+const OWNER: u64 = 2;
 /// Of a call, with its number; of an end, with that of its socket.
 const CALL: u64 = 1 << 62;
 const END: u64 = 1 << 63;
@@ -198,6 +200,14 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         &self.calls_at.path
     }
 
+    /// Lets [`turn`](Self::turn) return when a descriptor of the owner's is readable.
+    ///
+    /// # Errors
+    /// If the kernel has no memory.
+    pub fn wait_for(&self, descriptor: BorrowedFd) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, descriptor, EventData::new_u64(OWNER), EventFlags::IN)?)
+    }
+
     /// Waits until something happens, at most for so long, and does what comes of it.
     ///
     /// # Errors
@@ -229,7 +239,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             match event.data.u64() {
                 CARRIER => self.hear(now),
                 CALLS => self.take_calls(now),
-                token if token & END == 0 => self.at_call(CallId(token & !CALL), now),
+                token if token & CALL != 0 && token & END == 0 => self.at_call(CallId(token & !CALL), now),
                 _ => {}
             }
         }
