@@ -107,10 +107,7 @@ fn connect_that_is_interrupted() {
 
 /// Makes a call and goes away before its answer.
 fn interrupted(rig: &Rig, request: &Request, program: &Program) {
-    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
-    let call = socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).expect("descriptors");
-    connect(&call, &SocketAddrUnix::new(rig.calls().path()).expect("short")).expect("listens");
-    resoa_calls::request(&call, request, Some(rustix::fd::AsFd::as_fd(&program.fd))).expect("is taken");
+    let call = rig.calls().start(request, Some(rustix::fd::AsFd::as_fd(&program.fd))).expect("is taken");
     // The agent has taken the request when it says how it does.
     rig.status();
     assert!(!polled(&call).contains(PollFlags::IN), "it waits");
