@@ -180,6 +180,39 @@ fn fins_cross() {
     });
 }
 
+/// A segment with a FIN that is not the connection's, from somebody who knows its ports alone: whether it comes before the FIN or behind it, that is held.
+#[test]
+fn fin_of_somebody_else() {
+    in_all_ways(|mut far, mut rig| {
+        let socket = far.connected(&mut rig);
+        rig.stalled = true;
+        let fin = far.next;
+        let elsewhere = fin.wrapping_add(1 << 29);
+        // The kernel says what it expects, or nothing if it has said so just now.
+        let no_matter = |far: &mut Far, rig: &mut Rig| {
+            for _ in 0..10 {
+                rig.turn();
+                while let Some(answer) = far.found() {
+                    assert_eq!((answer.tcp.flags, answer.tcp.acknowledgment), (Tcp::ACK, fin), "{answer:?}");
+                }
+            }
+        };
+        far.sends(Tcp::FIN | Tcp::ACK, elsewhere, b"", &[]);
+        no_matter(&mut far, &mut rig);
+        far.tells(Tcp::FIN, b"");
+        far.hears_ack(&mut rig, fin);
+        far.sends(Tcp::FIN | Tcp::ACK, elsewhere, b"", &[]);
+        no_matter(&mut far, &mut rig);
+        far.sends(Tcp::FIN | Tcp::ACK, fin, b"", &[]);
+        no_matter(&mut far, &mut rig);
+        rig.stalled = false;
+        far.hears_ack(&mut rig, fin.wrapping_add(1));
+        assert_eq!(rig.read(socket, 1), bytes(b""));
+        let counts = rig.host.fin_hold().expect("is there").counts().expect("can be read");
+        assert_eq!(counts.held, 1);
+    });
+}
+
 /// C100: without the hold the FIN is acknowledged while the client has nothing. These tests would see it.
 #[test]
 fn without_the_hold() {

@@ -182,7 +182,7 @@ impl Far {
     }
 
     /// A segment of the server's that is there, with the right checksum.
-    fn found(&mut self) -> Option<Segment> {
+    pub fn found(&mut self) -> Option<Segment> {
         loop {
             let mut octets = vec![0; 2000];
             let length = match rustix::io::read(self.tun.as_fd(), &mut octets) {
