@@ -1,7 +1,7 @@
 //! The loop of a server: one carrier, all sockets, and the timers of both.
 
-use crate::Capabilities;
 use crate::kernel::KernelTcp;
+use crate::{Capabilities, FinHold};
 use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Indication};
 use resoa_protocol::message::{Query, Reply, Unresolved};
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 const SHORTEST: Duration = Duration::from_millis(2);
 /// The same while nothing does.
 const LONGEST: Duration = Duration::from_millis(16);
+/// Between two looks for FINs that nobody asks for.
+const SWEEP: Duration = Duration::from_mins(1);
 
 /// A server that runs; see the [module](self).
 pub struct Host<C> {
@@ -25,6 +27,8 @@ pub struct Host<C> {
     origin: Instant,
     /// When acknowledgements are looked at, and how long after the last time.
     acknowledgements: (Duration, Duration),
+    /// When FINs are looked at that nobody asks for, if something happens then.
+    sweep: Duration,
 }
 
 impl<C: Carrier> Host<C> {
@@ -43,7 +47,21 @@ impl<C: Carrier> Host<C> {
             outboxes: HashMap::new(),
             origin: Instant::now(),
             acknowledgements,
+            sweep: SWEEP,
         })
+    }
+
+    /// The same, where FINs of far hosts are held. To be called before there are clients: their sockets would not be known to it.
+    #[must_use]
+    pub fn with_fin_hold(mut self, hold: FinHold) -> Self {
+        self.tcp = self.tcp.with_fin_hold(hold);
+        self
+    }
+
+    /// What holds FINs, and knows how many.
+    #[must_use]
+    pub fn fin_hold(&self) -> Option<&FinHold> {
+        self.tcp.fin_hold()
     }
 
     /// What is guaranteed on this machine.
@@ -96,6 +114,10 @@ impl<C: Carrier> Host<C> {
             self.accept(endpoint);
         }
         self.look_at_acknowledgements(now);
+        if self.sweep <= now {
+            self.sweep = now + SWEEP;
+            self.tcp.sweep();
+        }
         let mut actions = Vec::new();
         if self.server.deadline().is_some_and(|deadline| deadline <= now) {
             self.server.expire(now, &mut actions);

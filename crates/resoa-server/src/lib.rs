@@ -11,14 +11,16 @@
 //!
 //! What carries messages is `resoa-carrier`'s.
 //!
-//! An ordinary kernel acknowledges a FIN when it arrives. [`Capabilities::fin_hold`] says that this is so here: a far host whose lingering `close` has
-//! returned knows that its data is at this server, not that it is at the client (I7; C58 to C62, C67 to C69 are not met).
+//! * [`FinHold`] keeps a kernel's acknowledgement of a far host's FIN back, which it would send at once. Without it, which
+//!   [`Capabilities::fin_hold`] tells, a far host whose lingering `close` has returned knows that its data is at this server, not that it is at the
+//!   client (I7; C58 to C62, C67 to C69 are not met).
 
 #![deny(unsafe_code)]
 
 mod capabilities;
 mod datagrams;
 mod errors;
+mod fin_hold;
 mod host;
 mod kernel;
 mod operations;
@@ -29,5 +31,6 @@ mod sys;
 mod urgent;
 
 pub use capabilities::Capabilities;
+pub use fin_hold::{Counts, FinHold, FinHoldError};
 pub use host::Host;
 pub use kernel::{Arrived, KernelTcp};
