@@ -1,8 +1,11 @@
 //! `lasthop resoa`: remote sockets. A file a subcommand.
 
 pub mod arguments;
+pub mod config;
 mod key;
+mod pair;
 mod serve;
+mod status;
 
 use crate::link_command::Failure;
 use arguments::{ResoaArguments, ResoaVerb};
@@ -12,5 +15,7 @@ pub fn run(arguments: &ResoaArguments) -> Result<i32, Failure> {
     match &arguments.verb {
         ResoaVerb::Serve(arguments) => serve::run(arguments),
         ResoaVerb::Key { file } => key::make(file),
+        ResoaVerb::Pair(arguments) => pair::run(arguments),
+        ResoaVerb::Status(arguments) => status::run(arguments),
     }
 }

@@ -18,6 +18,7 @@
 #![deny(unsafe_code)]
 
 mod capabilities;
+pub mod confinement;
 mod datagrams;
 mod errors;
 mod gate;

@@ -74,6 +74,12 @@ impl Policy {
         key.and_then(|key| self.clients.get(&key)).or_else(|| self.open.then_some(&self.defaults))
     }
 
+    /// Whether whoever comes may.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// Whether the owner of a key may come.
     #[must_use]
     pub fn has(&self, key: &PublicKey) -> bool {
