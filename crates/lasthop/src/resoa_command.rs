@@ -2,8 +2,11 @@
 
 mod agent;
 pub mod arguments;
+pub mod config;
 mod key;
+mod pair;
 mod serve;
+mod status;
 
 use crate::link_command::Failure;
 use arguments::{ResoaArguments, ResoaVerb};
@@ -14,5 +17,7 @@ pub fn run(arguments: &ResoaArguments) -> Result<i32, Failure> {
         ResoaVerb::Serve(arguments) => serve::run(arguments),
         ResoaVerb::Agent(arguments) => agent::run(arguments),
         ResoaVerb::Key { file } => key::make(file),
+        ResoaVerb::Pair(arguments) => pair::run(arguments),
+        ResoaVerb::Status(arguments) => status::run(arguments),
     }
 }

@@ -1,14 +1,22 @@
-//! The loop of a server: one carrier, all sockets, and the timers of both.
+//! The loop of a server: one carrier, all sockets, look-ups, and the timers of all of them. What is done for a client is asked for at the [gate](crate::gate).
 
+use crate::gate::{Counts, Gate};
 use crate::kernel::KernelTcp;
+use crate::locals::Locals;
+use crate::names::{self, Asked, Names};
+use crate::policy::{Client, Policy, Refusal};
 use crate::{Capabilities, FinHold};
 use resoa_carrier::{Carrier, Outbox};
-use resoa_protocol::lhp::{Connection, Indication};
+use resoa_protocol::lhp::{Connection, Identity, Indication};
 use resoa_protocol::message::{Query, Reply, Unresolved};
-use resoa_protocol::{Endpoint, Message, Server, ServerAction, ServerSettings, TcpEvent};
+use resoa_protocol::{
+    Endpoint, Errno, Message, Server, ServerAction, ServerSettings, TcpAction, TcpEvent, Xid,
+};
 use rustix::fd::BorrowedFd;
 use std::collections::{HashMap, VecDeque};
 use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Between two looks at what was acknowledged, while something changes: small against a round trip across the backbone.
@@ -17,36 +25,75 @@ const SHORTEST: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_millis(16);
 /// Between two looks for FINs that nobody asks for.
 const SWEEP: Duration = Duration::from_mins(1);
+/// Messages to a client that its carrier does not take, at more of which nothing is read from it: who asks has to listen.
+const UNHEARD: usize = 1024;
+/// Look-ups of one client at a time.
+const LOOK_UPS: usize = 16;
 
 /// A server that runs; see the [module](self).
 pub struct Host<C> {
-    server: Server,
-    tcp: KernelTcp,
-    carrier: C,
+    pub(crate) server: Server,
+    pub(crate) tcp: KernelTcp,
+    pub(crate) carrier: C,
+    pub(crate) gate: Gate,
+    locals: Locals,
+    names: Names,
     outboxes: HashMap<Connection, Outbox>,
-    origin: Instant,
+    pub(crate) origin: Instant,
     /// When acknowledgements are looked at, and how long after the last time.
     acknowledgements: (Duration, Duration),
     /// When FINs are looked at that nobody asks for, if something happens then.
     sweep: Duration,
+    pub(crate) incidents: Incidents,
+}
+
+/// What should not happen, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Incidents {
+    /// Clients that were turned away.
+    pub turned_away: u64,
+    /// Connections that were reset because what came by them was no message.
+    pub malformed: u64,
+    /// Connections that were reset because nobody registered there.
+    pub unregistered: u64,
+    /// Times that a listener found no descriptor left.
+    pub starved: u64,
 }
 
 impl<C: Carrier> Host<C> {
-    /// A server without clients. `carrier` takes them already.
+    /// A server without clients, at which whoever comes may do what a program of this host may. `carrier` takes them already.
     ///
     /// # Errors
     /// If the kernel has no descriptor left.
     pub fn new(settings: ServerSettings, carrier: C) -> io::Result<Self> {
+        let mut anybody = Client::local("anybody");
+        anybody.grant = resoa_protocol::server::Grant::of(&settings);
+        anybody.buffers = u64::MAX;
+        Self::with_policy(settings, carrier, Arc::new(Policy::anybody(anybody)))
+    }
+
+    /// The same for those of a policy, who may do what it says.
+    ///
+    /// # Errors
+    /// If the kernel has no descriptor left.
+    pub fn with_policy(mut settings: ServerSettings, carrier: C, policy: Arc<Policy>) -> io::Result<Self> {
+        settings.clients = settings.clients.min(policy.most);
         let tcp = KernelTcp::new()?;
         tcp.wait_for(carrier.descriptor())?;
+        let names = Names::new()?;
+        tcp.wait_for(names.descriptor())?;
         let acknowledgements = (Duration::ZERO, SHORTEST);
         Ok(Self {
             server: Server::new(settings),
             tcp,
             carrier,
+            gate: Gate::new(policy),
+            locals: Locals::default(),
+            names,
             outboxes: HashMap::new(),
             origin: Instant::now(),
             acknowledgements,
+            incidents: Incidents::default(),
             sweep: SWEEP,
         })
     }
@@ -64,6 +111,16 @@ impl<C: Carrier> Host<C> {
         self.tcp.fin_hold()
     }
 
+    /// Another policy from now on. Clients that it does not have any more are reset; what others may do changes for what they do from now on.
+    pub fn reload(&mut self, policy: Arc<Policy>) {
+        for connection in self.gate.reload(policy) {
+            self.turn_out(connection);
+        }
+        for (connection, visitor) in self.gate.visitors() {
+            self.server.regrant(connection, visitor.client.grant.clone());
+        }
+    }
+
     /// What is guaranteed on this machine.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
@@ -74,6 +131,18 @@ impl<C: Carrier> Host<C> {
     #[must_use]
     pub fn sockets(&self) -> usize {
         self.tcp.sockets()
+    }
+
+    /// What all clients have done since the server began.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.gate.total()
+    }
+
+    /// What should not have happened.
+    #[must_use]
+    pub fn incidents(&self) -> Incidents {
+        Incidents { starved: self.tcp.starvations(), ..self.incidents }
     }
 
     /// Lets [`turn`](Self::turn) end when this descriptor becomes readable, too: whoever runs the loop reads it.
@@ -87,10 +156,7 @@ impl<C: Carrier> Host<C> {
     /// Resets every socket, and every client's connection, which tells it so (E5).
     pub fn stop(&mut self) {
         for connection in self.server.connections() {
-            let mut actions = Vec::new();
-            self.server.disconnected(connection, &mut actions);
-            actions.push(ServerAction::Reset(connection));
-            self.carry_out(actions);
+            self.turn_out(connection);
         }
     }
 
@@ -102,7 +168,8 @@ impl<C: Carrier> Host<C> {
         let now = self.origin.elapsed();
         let (look, _) = self.acknowledgements;
         let look = self.tcp.awaits_acknowledgements().then_some(look);
-        let next = self.server.deadline().into_iter().chain(look).min();
+        let deadlines = [look, self.server.deadline(), self.gate.deadline(), self.names.deadline()];
+        let next = deadlines.into_iter().flatten().min();
         let wait = next.map(|next| next.saturating_sub(now)).into_iter().chain(longest).min();
         let happened = self.tcp.wait(wait)?;
         let now = self.origin.elapsed();
@@ -117,6 +184,13 @@ impl<C: Carrier> Host<C> {
         if self.sweep <= now {
             self.sweep = now + SWEEP;
             self.tcp.sweep();
+        }
+        self.tell_what_was_found(now);
+        for connection in self.gate.overdue(now) {
+            if self.gate.visitor(connection).is_some() && !self.server.is_registered(connection) {
+                self.incidents.unregistered += 1;
+                self.turn_out(connection);
+            }
         }
         let mut actions = Vec::new();
         if self.server.deadline().is_some_and(|deadline| deadline <= now) {
@@ -133,17 +207,16 @@ impl<C: Carrier> Host<C> {
         for (connection, indication) in indications {
             let mut actions = Vec::new();
             match indication {
-                Indication::Connect { identity } => {
-                    self.carrier.accept(connection);
-                    self.outboxes.insert(connection, Outbox::default());
-                    self.server.connected(connection, identity, now);
-                }
-                Indication::Data(octets) => {
-                    // Octets that are no message come from no client of this version.
-                    if let Ok(message) = Message::decode(&octets) {
-                        self.server.message(connection, message, now, &mut actions);
+                Indication::Connect { identity } => self.come(connection, identity, now),
+                Indication::Data(octets) => match Message::decode(&octets) {
+                    _ if self.gate.visitor(connection).is_none() => {}
+                    Ok(message) => self.server.message(connection, message, now, &mut actions),
+                    // Whatever it is, it is no client of this version, and it has the client's key: nothing it says is worth the other clients' time.
+                    Err(_) => {
+                        self.incidents.malformed += 1;
+                        self.turn_out(connection);
                     }
-                }
+                },
                 Indication::Off => self.server.flow(connection, false, &mut actions),
                 Indication::On => {
                     let outbox = self.outboxes.get_mut(&connection);
@@ -154,18 +227,61 @@ impl<C: Carrier> Host<C> {
                 Indication::Disconnected(_) => {
                     self.outboxes.remove(&connection);
                     self.server.disconnected(connection, &mut actions);
+                    self.gate.gone(connection);
                 }
                 Indication::Connected => {}
             }
             self.carry_out(actions);
+            self.regulate(connection);
+        }
+    }
+
+    /// A client wants to come.
+    fn come(&mut self, connection: Connection, identity: Identity, now: Duration) {
+        if let Some(grant) = self.gate.come(connection, &identity, now) {
+            self.carrier.accept(connection);
+            self.outboxes.insert(connection, Outbox::default());
+            self.server.connected_with(connection, identity, grant, now);
+        } else {
+            self.incidents.turned_away += 1;
+            self.carrier.reject(connection);
+        }
+    }
+
+    /// A client has to go, with all that it has.
+    fn turn_out(&mut self, connection: Connection) {
+        let mut actions = Vec::new();
+        self.server.disconnected(connection, &mut actions);
+        actions.push(ServerAction::Reset(connection));
+        self.carry_out(actions);
+    }
+
+    /// A client that has too much under way, or does not listen, is not read from until that has changed. Others are.
+    fn regulate(&mut self, connection: Connection) {
+        let held = self.server.held(connection);
+        let Some(visitor) = self.gate.visitor(connection) else { return };
+        let most = visitor.client.buffers;
+        let share = if visitor.stopped { 2 } else { 1 };
+        let stop = visitor.outstanding > most / share || held > UNHEARD / share as usize;
+        if stop != visitor.stopped {
+            visitor.stopped = stop;
+            if stop {
+                self.gate.count(connection, Refusal::Buffers);
+            }
+            self.carrier.receive(connection, !stop);
         }
     }
 
     fn tell(&mut self, endpoint: Endpoint, events: Vec<TcpEvent>) {
+        let owner = self.gate.owner(endpoint);
         for event in events {
             let mut actions = Vec::new();
+            self.gate.happened(endpoint, &event);
             self.server.tcp(endpoint, event, &mut actions);
             self.carry_out(actions);
+        }
+        if let Some(connection) = owner {
+            self.regulate(connection);
         }
     }
 
@@ -175,12 +291,9 @@ impl<C: Carrier> Host<C> {
             let mut actions = Vec::new();
             match self.server.incoming(listener, arrived.local, arrived.peer, &mut actions) {
                 Some(endpoint) => {
+                    self.gate.adopted(listener, endpoint);
                     if self.tcp.adopt(endpoint, arrived).is_err() {
-                        self.server.tcp(
-                            endpoint,
-                            TcpEvent::Failed(resoa_protocol::Errno::ENOBUFS),
-                            &mut actions,
-                        );
+                        self.server.tcp(endpoint, TcpEvent::Failed(Errno::ENOBUFS), &mut actions);
                     }
                 }
                 None => arrived.reset(),
@@ -211,22 +324,94 @@ impl<C: Carrier> Host<C> {
         while let Some(action) = queue.pop_front() {
             match action {
                 ServerAction::Send { connection, message } => self.send(connection, &message, &mut more),
-                ServerAction::Tcp { endpoint, action } => {
-                    let mut events = Vec::new();
-                    self.tcp.act(endpoint, action, &mut events);
-                    for event in events {
-                        self.server.tcp(endpoint, event, &mut more);
-                    }
-                }
+                ServerAction::Tcp { endpoint, action } => self.act(endpoint, action, &mut more),
                 ServerAction::Resolve { connection, xid, query } => {
-                    self.server.resolved(connection, xid, Ok(resolve(&query)), &mut more);
+                    self.look_up(connection, xid, query, &mut more);
                 }
                 ServerAction::Reset(connection) => {
                     self.outboxes.remove(&connection);
+                    self.gate.gone(connection);
                     self.carrier.reset(connection);
                 }
             }
             queue.extend(more.drain(..));
+        }
+    }
+
+    /// Asks the stack, if the client's policy lets it.
+    fn act(&mut self, endpoint: Endpoint, action: TcpAction, more: &mut Vec<ServerAction>) {
+        let mut events = Vec::new();
+        if matches!(action, TcpAction::Close | TcpAction::Abort) {
+            self.gate.closed(endpoint);
+        } else if let Some(connection) = self.gate.owner(endpoint).or_else(|| self.server.owner(endpoint)) {
+            let (locals, now) = (&mut self.locals, self.origin.elapsed());
+            if let Err(refusal) =
+                self.gate.ask(connection, endpoint, &action, |address| locals.has(address, now))
+            {
+                self.tcp.refuse(endpoint, &action, refusal.errno(), &mut events);
+                return self.happened(endpoint, events, more);
+            }
+            self.gate.does(connection, endpoint, &action);
+        } else {
+            // It was never made.
+            return;
+        }
+        self.tcp.act(endpoint, action, &mut events);
+        self.happened(endpoint, events, more);
+    }
+
+    fn happened(&mut self, endpoint: Endpoint, events: Vec<TcpEvent>, more: &mut Vec<ServerAction>) {
+        for event in events {
+            self.gate.happened(endpoint, &event);
+            self.server.tcp(endpoint, event, more);
+        }
+    }
+
+    fn look_up(&mut self, connection: Connection, xid: Xid, query: Query, more: &mut Vec<ServerAction>) {
+        let now = self.origin.elapsed();
+        let Some(visitor) = self.gate.visitor(connection) else { return };
+        visitor.counts.look_ups += 1;
+        let rules = &visitor.client.rules;
+        let may_be_named = match &query {
+            Query::Address(address) => {
+                let to = SocketAddr::new(address.ip(), 0);
+                rules.destination(to, |address| self.locals.has(address, now)).is_ok()
+            }
+            Query::Host { .. } => true,
+        };
+        let answer = if let Some(found) = names::number(&query) {
+            found
+        } else if !may_be_named {
+            Reply::Unresolved(Unresolved::NoName)
+        } else if visitor.looking_up < LOOK_UPS && self.names.ask(Asked { connection, xid, query }, now) {
+            visitor.looking_up += 1;
+            return;
+        } else {
+            self.gate.count(connection, Refusal::LookUps);
+            Reply::Unresolved(Unresolved::Again)
+        };
+        self.server.resolved(connection, xid, Ok(answer), more);
+    }
+
+    /// Names that were found, as far as the client may go there.
+    fn tell_what_was_found(&mut self, now: Duration) {
+        for (Asked { connection, xid, query }, mut reply) in self.names.found(now) {
+            let Some(visitor) = self.gate.visitor(connection) else { continue };
+            visitor.looking_up = visitor.looking_up.saturating_sub(1);
+            // Without a host it is the service that was looked up.
+            let is_of_a_host = matches!(&query, Query::Host { host, .. } if !host.is_empty());
+            if let Reply::Hosts(addresses) = &mut reply
+                && is_of_a_host
+            {
+                let (rules, locals) = (&visitor.client.rules, &mut self.locals);
+                addresses.retain(|&to| rules.destination(to, |address| locals.has(address, now)).is_ok());
+                if addresses.is_empty() {
+                    reply = Reply::Unresolved(Unresolved::NoName);
+                }
+            }
+            let mut actions = Vec::new();
+            self.server.resolved(connection, xid, Ok(reply), &mut actions);
+            self.carry_out(actions);
         }
     }
 
@@ -235,19 +420,5 @@ impl<C: Carrier> Host<C> {
         if outbox.send(&mut self.carrier, connection, message.encode()) {
             self.server.flow(connection, false, more);
         }
-    }
-}
-
-/// Numbers are found here. Names would have to be asked for without stopping the loop, which is not built: the program may try again.
-fn resolve(query: &Query) -> Reply {
-    match query {
-        Query::Host { host, service, .. } => {
-            match (host.parse(), service.parse::<u16>().or(if service.is_empty() { Ok(0) } else { Err(()) }))
-            {
-                (Ok(host), Ok(port)) => Reply::Hosts(vec![std::net::SocketAddr::new(host, port)]),
-                _ => Reply::Unresolved(Unresolved::Again),
-            }
-        }
-        Query::Address(_) => Reply::Unresolved(Unresolved::Again),
     }
 }

@@ -78,8 +78,9 @@ pub struct KernelTcp {
     sockets: HashMap<Endpoint, Socket>,
     /// To be looked at without an edge.
     due: BTreeSet<Endpoint>,
-    /// Listeners that found no descriptor left.
+    /// Listeners that found no descriptor left, and how often one did.
     starved: BTreeSet<Endpoint>,
+    starvations: u64,
     /// Those that wait for acknowledgements, which cause no edge.
     unacknowledged: BTreeSet<Endpoint>,
     buffer: Vec<u8>,
@@ -98,6 +99,7 @@ impl KernelTcp {
             sockets: HashMap::new(),
             due: BTreeSet::new(),
             starved: BTreeSet::new(),
+            starvations: 0,
             unacknowledged: BTreeSet::new(),
             buffer: vec![0; PEEKED],
         })
@@ -201,6 +203,7 @@ impl KernelTcp {
                     Ok(arrived) => arrived,
                     Err(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE | rustix::io::Errno::NOBUFS) => {
                         self.starved.insert(listener);
+                        self.starvations += 1;
                         return None;
                     }
                     Err(rustix::io::Errno::INTR | rustix::io::Errno::CONNABORTED) => continue,
@@ -252,6 +255,31 @@ impl KernelTcp {
             events.extend(told.drain(..).map(|event| (endpoint, event)));
             stream.awaits_acknowledgement()
         });
+    }
+
+    /// Times that a listener found no descriptor left.
+    #[must_use]
+    pub fn starvations(&self) -> u64 {
+        self.starvations
+    }
+
+    /// What was asked for an end point is not done: the answer, in its place among the others.
+    pub fn refuse(
+        &mut self,
+        endpoint: Endpoint,
+        action: &TcpAction,
+        error: Errno,
+        events: &mut Vec<TcpEvent>,
+    ) {
+        match (action, self.sockets.get_mut(&endpoint)) {
+            (TcpAction::Create { .. }, _) => events.push(TcpEvent::NotCreated),
+            (TcpAction::Execute(_), Some(Socket { phase: Phase::Connecting(_), behind, .. })) => {
+                behind.push(Err(error));
+            }
+            (TcpAction::Execute(_), Some(_)) => events.push(TcpEvent::Done(Err(error))),
+            (TcpAction::SendTo { .. }, Some(_)) => events.push(TcpEvent::Failed(error)),
+            _ => {}
+        }
     }
 
     /// Carries out what is asked for an end point; what comes of it at once is told at once.

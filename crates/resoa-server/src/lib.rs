@@ -7,7 +7,8 @@
 //!
 //! * [`KernelTcp`] carries out what is asked of a TCP. Octets are handed over by `SO_PEEK_OFF` and stay in the socket until the far program has read
 //!   them, so that the kernel's own window follows that program.
-//! * [`Host`] is the loop: carriers, sockets, timers.
+//! * [`Host`] is the loop: carriers, sockets, look-ups, timers.
+//! * [`policy`] is who may come and what each may do; nothing is done for a client without being asked for there.
 //!
 //! What carries messages is `resoa-carrier`'s.
 //!
@@ -18,19 +19,27 @@
 #![deny(unsafe_code)]
 
 mod capabilities;
+pub mod confinement;
 mod datagrams;
 mod errors;
 mod fin_hold;
+mod gate;
 mod host;
 mod kernel;
+mod locals;
+mod names;
 mod operations;
 mod options;
 mod own;
+pub mod policy;
+mod report;
 mod stream;
 mod sys;
 mod urgent;
 
 pub use capabilities::Capabilities;
-pub use fin_hold::{Counts, FinHold, FinHoldError};
-pub use host::Host;
+pub use fin_hold::{Counts as FinHoldCounts, FinHold, FinHoldError};
+pub use gate::Counts;
+pub use host::{Host, Incidents};
 pub use kernel::{Arrived, KernelTcp};
+pub use report::{ClientReport, Report};

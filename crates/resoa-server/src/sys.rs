@@ -1,11 +1,14 @@
-//! The three system calls that no safe wrapper has in this generality: options by number, and the count of what is not acknowledged.
+//! The calls that no safe wrapper has in this generality: options by number, the count of what is not acknowledged, and the C library's resolver.
 #![expect(
     unsafe_code,
-    reason = "options by number, with octets that a remote program gave, are in no safe library"
+    reason = "options by number, with octets that a remote program gave, and the C library's resolver are in no safe library"
 )]
 
+use resoa_protocol::message::Family;
 use rustix::fd::{AsRawFd, BorrowedFd};
-use std::io;
+use std::ffi::{CStr, CString};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::{io, mem, ptr};
 
 /// Octets of the longest value of an option that is read.
 const LONGEST: usize = 4096;
@@ -39,4 +42,133 @@ pub(crate) fn unacknowledged(fd: BorrowedFd) -> io::Result<u32> {
     // SAFETY: the kernel writes one `int` to `count`.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCOUTQ, &raw mut count) };
     if result == 0 { Ok(count.cast_unsigned()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `getaddrinfo`, each address once. A service that streams do not have is looked for among those of datagrams.
+///
+/// # Errors
+/// `EAI_…`
+pub(crate) fn addresses(host: &str, service: &str, family: Option<Family>) -> Result<Vec<SocketAddr>, i32> {
+    match addresses_for(host, service, family, libc::SOCK_STREAM) {
+        Err(libc::EAI_SERVICE) => addresses_for(host, service, family, libc::SOCK_DGRAM),
+        outcome => outcome,
+    }
+}
+
+fn addresses_for(
+    host: &str,
+    service: &str,
+    family: Option<Family>,
+    kind: i32,
+) -> Result<Vec<SocketAddr>, i32> {
+    let text = |text: &str| CString::new(text).map_err(|_| libc::EAI_NONAME);
+    let (host_text, service_text) = (text(host)?, text(service)?);
+    let or_null = |text: &CStr| if text.is_empty() { ptr::null() } else { text.as_ptr() };
+    // SAFETY: all zeroes are a valid `addrinfo`: no flags, no pointers.
+    let mut hints: libc::addrinfo = unsafe { mem::zeroed() };
+    hints.ai_socktype = kind;
+    // Without a host: what a program would listen at.
+    hints.ai_flags = if host.is_empty() { libc::AI_PASSIVE } else { 0 };
+    hints.ai_family = match family {
+        None => libc::AF_UNSPEC,
+        Some(Family::V4) => libc::AF_INET,
+        Some(Family::V6) => libc::AF_INET6,
+    };
+    let mut list = ptr::null_mut();
+    // SAFETY: both texts end with a zero and outlive the call, and the list is written to `list` if there is one.
+    let code = unsafe {
+        libc::getaddrinfo(or_null(&host_text), or_null(&service_text), &raw const hints, &raw mut list)
+    };
+    if code != 0 {
+        return Err(code);
+    }
+    let mut found = Vec::new();
+    let mut next = list;
+    // SAFETY: the list is the resolver's, and ends with a null.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        // SAFETY: the address is as long and of the family as the entry says.
+        let address = unsafe { address(entry) };
+        found.extend(address.filter(|address| !found.contains(address)));
+        next = entry.ai_next;
+    }
+    // SAFETY: nothing of it is used any more.
+    unsafe { libc::freeaddrinfo(list) };
+    Ok(found)
+}
+
+/// # Safety
+/// `entry` has an address of its family.
+unsafe fn address(entry: &libc::addrinfo) -> Option<SocketAddr> {
+    match entry.ai_family {
+        libc::AF_INET => {
+            // SAFETY: by the family it is one; read without regard to how it is aligned.
+            let address = unsafe { entry.ai_addr.cast::<libc::sockaddr_in>().read_unaligned() };
+            let ip = Ipv4Addr::from(address.sin_addr.s_addr.to_ne_bytes());
+            Some((ip, u16::from_be(address.sin_port)).into())
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let address = unsafe { entry.ai_addr.cast::<libc::sockaddr_in6>().read_unaligned() };
+            let ip = Ipv6Addr::from(address.sin6_addr.s6_addr);
+            Some(SocketAddrV6::new(ip, u16::from_be(address.sin6_port), 0, address.sin6_scope_id).into())
+        }
+        _ => None,
+    }
+}
+
+/// `getnameinfo`: names of a host and of a service; the number of a service that has none.
+///
+/// # Errors
+/// `EAI_…`
+pub(crate) fn name(address: SocketAddr) -> Result<(String, String), i32> {
+    let (mut host, mut service) = ([0 as libc::c_char; 1025], [0 as libc::c_char; 256]);
+    let (storage, length) = match address {
+        SocketAddr::V4(address) => {
+            let sin = libc::sockaddr_in {
+                sin_family: libc::AF_INET as libc::sa_family_t,
+                sin_port: address.port().to_be(),
+                sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
+                sin_zero: [0; 8],
+            };
+            (Storage { sin }, size_of::<libc::sockaddr_in>())
+        }
+        SocketAddr::V6(address) => {
+            let sin6 = libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                sin6_port: address.port().to_be(),
+                sin6_flowinfo: 0,
+                sin6_addr: libc::in6_addr { s6_addr: address.ip().octets() },
+                sin6_scope_id: address.scope_id(),
+            };
+            (Storage { sin6 }, size_of::<libc::sockaddr_in6>())
+        }
+    };
+    // SAFETY: the address is as long as is said, and both buffers too.
+    let code = unsafe {
+        libc::getnameinfo(
+            (&raw const storage).cast(),
+            length as libc::socklen_t,
+            host.as_mut_ptr(),
+            host.len() as libc::socklen_t,
+            service.as_mut_ptr(),
+            service.len() as libc::socklen_t,
+            libc::NI_NAMEREQD,
+        )
+    };
+    if code != 0 {
+        return Err(code);
+    }
+    let text = |buffer: &[libc::c_char]| {
+        let octets: Vec<u8> =
+            buffer.iter().take_while(|&&octet| octet != 0).map(|octet| octet.cast_unsigned()).collect();
+        String::from_utf8(octets).map_err(|_| libc::EAI_FAIL)
+    };
+    Ok((text(&host)?, text(&service)?))
+}
+
+/// An address of either family.
+#[repr(C)]
+union Storage {
+    sin: libc::sockaddr_in,
+    sin6: libc::sockaddr_in6,
 }

@@ -3,7 +3,7 @@
 use super::agent::AgentArguments;
 use clap::{Args, Subcommand};
 use resoa_carrier::Place;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// `lasthop resoa`.
@@ -13,9 +13,11 @@ Programs stay as they are, and so do the hosts that they talk to: the TCP of the
 at the server, so that the last hop has no TCP on it and its losses are nobody's congestion.
 
 Examples:
-  lasthop resoa key /etc/lasthop/resoa/server.key
-  lasthop resoa serve --listen plain:127.0.0.1:4000
-  lasthop resoa agent --server plain:127.0.0.1:4000")]
+  lasthop resoa key server.key                                   at the server
+  lasthop resoa pair --policy policy.toml --key server.key --at tcp:192.0.2.1:4000 --name laptop
+  lasthop resoa serve --listen tcp:192.0.2.1:4000 --key server.key --policy policy.toml
+  lasthop resoa agent --server plain:127.0.0.1:4000              at a client
+  lasthop resoa status")]
 pub struct ResoaArguments {
     /// What to do
     #[command(subcommand)]
@@ -26,7 +28,7 @@ pub struct ResoaArguments {
 #[derive(Debug, Subcommand)]
 pub enum ResoaVerb {
     /// Be the server: the TCP of clients' sockets is here
-    Serve(ServeArguments),
+    Serve(Box<ServeArguments>),
     /// Be the agent on a host: its programs' sockets are at a server
     Agent(AgentArguments),
     /// Make a secret key in a new file, and print its public half
@@ -34,24 +36,106 @@ pub enum ResoaVerb {
         /// The file; there must be none yet
         file: PathBuf,
     },
+    /// Make a client and a server known to each other: one command at each side
+    Pair(PairArguments),
+    /// Show what the server of this host is doing
+    Status(StatusArguments),
 }
 
 /// `lasthop resoa serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It runs until Ctrl-C or SIGTERM; then every socket of every client is reset.
+Who may come, and what each may do, is in the policy. Without one the place has to be plain: on the
+loopback, and whoever comes may do what any program of this host may. A policy:
+
+  [defaults]                    what holds for clients that say nothing else
+  deny = [\"any 25\"]             NETWORK [PORTS]; `allow` is [\"any\"] unless it says otherwise
+  [clients.laptop]              `lasthop resoa pair` writes such entries
+  key = \"dyp61-B_y5vZTyi52gbHAeVJcSE6t_Ln7USRPmiYpRA\"
+
+The server's loopback, its other addresses, link-local addresses and multicast are not among `any`:
+an entry such as \"127.0.0.1 8080\" opens what it names. docs/resoa-security.md has all fields.
+
+It runs until Ctrl-C or SIGTERM; then every socket of every client is reset. SIGHUP reads the policy
+again; if there is a mistake in it, the old one stays.
 
 Examples:
   lasthop resoa serve --listen plain:127.0.0.1:4000
-  lasthop resoa serve --listen plain:127.0.0.1:0 --address 192.0.2.1")]
+  lasthop resoa serve --listen tcp:192.0.2.1:4000 --key server.key --policy policy.toml --user resoa
+  lasthop resoa serve --policy policy.toml --check")]
 pub struct ServeArguments {
     /// Where clients are taken, by which carrier; port 0 is one that is free
-    #[arg(long, value_name = "CARRIER:ADDRESS")]
-    pub listen: Place,
+    #[arg(long, value_name = "CARRIER:ADDRESS", required_unless_present = "check")]
+    pub listen: Option<Place>,
     /// The server's secret key (`lasthop resoa key`) [default: one that lasts as long as the command]
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// Address that the connections of all clients come from [default: any that this host has]
+    /// Who may come, and what each may do
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+    /// Only say whether the policy is one
+    #[arg(long, requires = "policy")]
+    pub check: bool,
+    /// Address that connections come from [default: the policy's, or any that this host has]
     #[arg(long, value_name = "IP")]
     pub address: Option<IpAddr>,
+    /// Take clients beyond the loopback though the carrier verifies nothing: whoever reaches it is a client
+    #[arg(long)]
+    pub insecure: bool,
+    /// Go on as this user once everything is open, with no more capabilities than the policy needs
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Do without the filters of system calls and files
+    #[arg(long)]
+    pub no_sandbox: bool,
+    /// Figures for Prometheus, at /metrics of this address
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub metrics: Option<SocketAddr>,
+    /// Where `lasthop resoa status` asks [default: /run/lasthop/resoa.sock, or below XDG_RUNTIME_DIR]
+    #[arg(long, value_name = "PATH")]
+    pub status: Option<PathBuf>,
+}
+
+/// `lasthop resoa status`.
+#[derive(Debug, Args)]
+pub struct StatusArguments {
+    /// Where the server answers [default: /run/lasthop/resoa.sock, or below XDG_RUNTIME_DIR]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+    /// As one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `lasthop resoa pair`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The server's side prints a line with what the client has to know, the client's side makes a key and
+a configuration, and prints a line with what the server has to know. Nothing in the lines is secret,
+but each has to arrive as it was printed: who can change them can be in between.
+
+Examples:
+  server$ lasthop resoa pair --policy policy.toml --key server.key --at tcp:192.0.2.1:4000 --name laptop
+  client$ lasthop resoa pair 'resoa-server ...' --out laptop.toml
+  server$ lasthop resoa pair --policy policy.toml 'resoa-client ...'
+  client$ lasthop resoa agent --config laptop.toml")]
+pub struct PairArguments {
+    /// The line that the other side has printed
+    #[arg(value_name = "LINE")]
+    pub line: Option<String>,
+    /// Server: the policy; it gets an entry, and is made if there is none
+    #[arg(long, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+    /// Server: its secret key; it is made if there is none
+    #[arg(long, value_name = "FILE", requires = "policy")]
+    pub key: Option<PathBuf>,
+    /// Server: where the client reaches it
+    #[arg(long, value_name = "CARRIER:ADDRESS", requires = "policy")]
+    pub at: Option<Place>,
+    /// Server: what the client is called
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Client: its configuration; there must be none yet
+    #[arg(long, value_name = "FILE", conflicts_with = "policy")]
+    pub out: Option<PathBuf>,
 }

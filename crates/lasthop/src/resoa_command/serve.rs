@@ -1,50 +1,181 @@
 //! `lasthop resoa serve`: the server of remote sockets, until a signal ends it.
 
+mod questions;
+
 use super::arguments::ServeArguments;
 use crate::link_command::Failure;
-use resoa_carrier::Allowed;
+use questions::Questions;
 use resoa_carrier::keys::SecretKey;
+use resoa_carrier::{Allowed, AnyCarrier, Place};
 use resoa_protocol::ServerSettings;
 use resoa_protocol::server::Addresses;
 use resoa_server::Host;
+use resoa_server::confinement::{Confinement, Needs};
+use resoa_server::policy::{Client, Policy};
 use rustix::fd::AsFd;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 use std::io::{self, Read};
-use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Serves until Ctrl-C or SIGTERM.
 pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
-    let (mut stop, signalled) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM] {
-        pipe::register(signal, signalled.try_clone()?)?;
+    if arguments.check {
+        return check(arguments);
     }
-    stop.set_nonblocking(true)?;
+    let Some(listen) = &arguments.listen else { return Err("--listen: where clients are taken".into()) };
+    let (stop, reload) = (Wire::of(&[SIGINT, SIGTERM])?, Wire::of(&[SIGHUP])?);
     let key = match &arguments.key {
         Some(file) => SecretKey::read(file)?,
         None => SecretKey::generate()?,
     };
-    let listen = &arguments.listen;
-    let (carrier, place) =
-        listen.serve(&key, &Allowed::anybody()).map_err(|error| format!("--listen {listen}: {error}"))?;
-    let address = arguments.address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-    let mut host = Host::new(ServerSettings::new(Addresses::shared(address)), carrier)?;
-    host.wait_for(stop.as_fd())?;
+    let policy = Arc::new(policy(arguments, listen)?);
+    let current = Arc::new(Mutex::new(Arc::clone(&policy)));
+    let (carrier, place) = open(listen, &key, &current)?;
+    let mut host =
+        Host::with_policy(ServerSettings::new(Addresses::default()), carrier, Arc::clone(&policy))?;
+    let mut questions = Questions::open(arguments)?;
+    for descriptor in [stop.0.as_fd(), reload.0.as_fd(), questions.descriptor()] {
+        host.wait_for(descriptor)?;
+    }
+    if policy.is_open() {
+        anstream::eprintln!("lasthop: nothing is verified at {place}: whoever reaches it is a client");
+    }
+    let confinement = Confinement::enter(
+        arguments.user.as_deref(),
+        !arguments.no_sandbox,
+        &needs(arguments, &policy, &questions),
+    )?;
+    anstream::eprintln!("lasthop: {confinement}");
+    questions.answer()?;
     anstream::eprintln!("lasthop: listening at {place}, key {}", key.public());
-    while !was_signalled(&mut stop)? {
+    while !stop.was_pulled()? {
         host.turn(None)?;
+        if reload.was_pulled()? {
+            reload_policy(arguments, listen, &mut host, &current);
+        }
+        questions.hear(|| host.report());
     }
     host.stop();
     anstream::eprintln!("lasthop: every socket is reset");
     Ok(0)
 }
 
-/// Whether a signal has come since this was last asked.
-fn was_signalled(stop: &mut UnixStream) -> io::Result<bool> {
-    match stop.read(&mut [0; 16]) {
-        Ok(count) => Ok(count > 0),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-        Err(error) => Err(error),
+/// What is not to be given up.
+fn needs(arguments: &ServeArguments, policy: &Policy, questions: &Questions) -> Needs {
+    // A policy that an editor writes anew is another file in the same folder.
+    let folder = |path: &Path| path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
+    Needs {
+        low_ports: policy.needs_low_ports(),
+        foreign_addresses: policy.needs_foreign_addresses(),
+        fin_hold: false,
+        readable: arguments.policy.as_deref().and_then(folder).into_iter().collect(),
+        removable_from: questions.path().and_then(folder).into_iter().collect(),
+    }
+}
+
+/// `--check`
+fn check(arguments: &ServeArguments) -> Result<i32, Failure> {
+    let file = arguments.policy.as_deref().unwrap_or(Path::new(""));
+    let policy = Policy::read(file)?;
+    let clients = policy.clients().len();
+    let are = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
+    anstream::println!("{}: a policy with {are}", file.display());
+    for (key, client) in policy.clients() {
+        let addresses = &client.grant.addresses;
+        let own: Vec<_> = addresses.pool.iter().chain(&addresses.brought).map(ToString::to_string).collect();
+        let at = if own.is_empty() { "the shared address".to_owned() } else { own.join(" ") };
+        anstream::println!("  {:<16} {key}  {at}, {} sockets", client.name, client.grant.sockets);
+    }
+    Ok(0)
+}
+
+/// Who may come, and what each may do.
+fn policy(arguments: &ServeArguments, listen: &Place) -> Result<Policy, Failure> {
+    let is_near = matches!(listen, Place::Plain(address) if address.ip().is_loopback());
+    if !listen.is_secure() && !is_near && !arguments.insecure {
+        return Err(format!(
+            "--listen {listen}: nothing is verified there, so that whoever reaches it is a client; use tcp:, or --insecure if only friends can"
+        )
+        .into());
+    }
+    let policy = match &arguments.policy {
+        Some(file) if listen.is_secure() => Policy::read(file)?,
+        // Keys are claimed there and not proven: an entry is as good as the claim, and without one the defaults hold.
+        Some(file) => Policy::read(file)?.open(),
+        None if listen.is_secure() => {
+            return Err(format!(
+                "--listen {listen}: --policy says who may come; `lasthop resoa pair --policy FILE` begins one"
+            )
+            .into());
+        }
+        None if is_near => Policy::anybody(Client::local("anybody")),
+        None => Policy::anybody(Client::named("anybody")),
+    };
+    Ok(match arguments.address {
+        Some(address) => policy.sharing(address),
+        None => policy,
+    })
+}
+
+/// Takes clients: those that the policy has at the time when they come.
+fn open(
+    listen: &Place,
+    key: &SecretKey,
+    current: &Arc<Mutex<Arc<Policy>>>,
+) -> Result<(AnyCarrier, Place), Failure> {
+    let allowed = if listen.is_secure() {
+        let current = Arc::clone(current);
+        Allowed::by(move |key| current.lock().unwrap_or_else(PoisonError::into_inner).has(key))
+    } else {
+        Allowed::anybody()
+    };
+    listen.serve(key, &allowed).map_err(|error| format!("--listen {listen}: {error}").into())
+}
+
+/// Reads the policy again. With a mistake in it, the old one stays.
+fn reload_policy(
+    arguments: &ServeArguments,
+    listen: &Place,
+    host: &mut Host<AnyCarrier>,
+    current: &Mutex<Arc<Policy>>,
+) {
+    match policy(arguments, listen) {
+        Ok(policy) => {
+            let policy = Arc::new(policy);
+            *current.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&policy);
+            host.reload(policy);
+            anstream::eprintln!("lasthop: the policy was read again");
+        }
+        Err(error) => {
+            let reader =
+                arguments.user.as_ref().map_or(String::new(), |user| format!(" (it is read as {user})"));
+            anstream::eprintln!("lasthop: {error}{reader}\nlasthop: the policy stays as it was");
+        }
+    }
+}
+
+/// A descriptor that becomes readable by a signal.
+struct Wire(UnixStream);
+
+impl Wire {
+    fn of(signals: &[i32]) -> io::Result<Self> {
+        let (end, signalled) = UnixStream::pair()?;
+        for &signal in signals {
+            pipe::register(signal, signalled.try_clone()?)?;
+        }
+        end.set_nonblocking(true)?;
+        Ok(Self(end))
+    }
+
+    /// Whether a signal has come since this was last asked.
+    fn was_pulled(&self) -> io::Result<bool> {
+        match (&self.0).read(&mut [0; 16]) {
+            Ok(count) => Ok(count > 0),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -25,6 +25,33 @@ pub enum SocketState {
     Datagram,
 }
 
+impl SocketState {
+    /// All there are.
+    pub const ALL: [Self; 7] = [
+        Self::Idle,
+        Self::Connecting,
+        Self::Listening,
+        Self::Open,
+        Self::Closing,
+        Self::Lost,
+        Self::Datagram,
+    ];
+
+    /// One word, for figures.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Connecting => "connecting",
+            Self::Listening => "listening",
+            Self::Open => "open",
+            Self::Closing => "closing",
+            Self::Lost => "lost",
+            Self::Datagram => "datagram",
+        }
+    }
+}
+
 /// A client's sockets and address.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Census {

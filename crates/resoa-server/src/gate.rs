@@ -1,0 +1,469 @@
+//! Asked before anything is done for a client: whether its policy lets it, and counted what it does.
+//!
+//! It knows each connection of the Last Hop Protocol as the client of the policy that it is, and each socket as that client's. Ports are kept apart by client
+//! here and not by the kernel: to the kernel all sockets are the same user's, so that SO_REUSEPORT would let one client share the port of another (C10).
+
+use crate::policy::{Client, Policy, Refusal};
+use resoa_protocol::lhp::{Connection, Identity};
+use resoa_protocol::message::{Kind, Operation, Reply};
+use resoa_protocol::server::Grant;
+use resoa_protocol::{Endpoint, TcpAction, TcpEvent};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A client has to have registered after so long.
+const UNREGISTERED: Duration = Duration::from_secs(30);
+/// Connections of a Last Hop Protocol without a registration that there may be beside those with one.
+const SPARE: usize = 64;
+
+/// What a client has done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Octets to far hosts.
+    pub sent: u64,
+    /// Octets from far hosts.
+    pub received: u64,
+    /// Sockets that were made, connections that arrived included.
+    pub sockets: u64,
+    /// Look-ups that were asked for.
+    pub look_ups: u64,
+    /// What was refused, and why.
+    pub refusals: BTreeMap<Refusal, u64>,
+}
+
+/// A client that is here.
+#[derive(Debug)]
+pub(crate) struct Visitor {
+    pub(crate) identity: Identity,
+    pub(crate) client: Arc<Client>,
+    pub(crate) since: Duration,
+    pub(crate) counts: Counts,
+    /// Octets that the far hosts have not acknowledged.
+    pub(crate) outstanding: u64,
+    /// Look-ups that have no answer yet.
+    pub(crate) looking_up: usize,
+    /// Nothing is read from it at the moment.
+    pub(crate) stopped: bool,
+}
+
+/// What there is to know of a socket.
+#[derive(Debug)]
+struct Held {
+    connection: Connection,
+    kind: Kind,
+    source: IpAddr,
+    bound: Option<SocketAddr>,
+    outstanding: u64,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Gate {
+    policy: Arc<Policy>,
+    visitors: BTreeMap<Connection, Visitor>,
+    sockets: HashMap<Endpoint, Held>,
+    /// By port.
+    bound: BTreeSet<(u16, Endpoint)>,
+    /// Who has to have registered when, in this order.
+    waiting: VecDeque<(Duration, Connection)>,
+    /// What those have done that are gone.
+    past: Counts,
+}
+
+impl Counts {
+    /// Adds what another has done.
+    pub fn add(&mut self, other: &Counts) {
+        self.sent += other.sent;
+        self.received += other.received;
+        self.sockets += other.sockets;
+        self.look_ups += other.look_ups;
+        for (refusal, count) in &other.refusals {
+            *self.refusals.entry(*refusal).or_default() += count;
+        }
+    }
+}
+
+impl Gate {
+    pub(crate) fn new(policy: Arc<Policy>) -> Self {
+        Self {
+            policy,
+            visitors: BTreeMap::new(),
+            sockets: HashMap::new(),
+            bound: BTreeSet::new(),
+            waiting: VecDeque::new(),
+            past: Counts::default(),
+        }
+    }
+
+    /// Another policy from now on. Connections of clients that it has no place for any more are given back: they have to go.
+    pub(crate) fn reload(&mut self, policy: Arc<Policy>) -> Vec<Connection> {
+        let mut gone = Vec::new();
+        for (&connection, visitor) in &mut self.visitors {
+            match policy.client(&visitor.identity) {
+                Some(client) => visitor.client = Arc::clone(client),
+                None => gone.push(connection),
+            }
+        }
+        self.policy = policy;
+        gone
+    }
+
+    /// A client wants to come: what it may have, or `None` if it may not.
+    pub(crate) fn come(
+        &mut self,
+        connection: Connection,
+        identity: &Identity,
+        now: Duration,
+    ) -> Option<Grant> {
+        let client = Arc::clone(self.policy.client(identity)?);
+        if self.visitors.len() >= self.policy.most + SPARE {
+            return None;
+        }
+        let grant = client.grant.clone();
+        let visitor = Visitor {
+            identity: identity.clone(),
+            client,
+            since: now,
+            counts: Counts::default(),
+            outstanding: 0,
+            looking_up: 0,
+            stopped: false,
+        };
+        self.visitors.insert(connection, visitor);
+        self.waiting.push_back((now + UNREGISTERED, connection));
+        Some(grant)
+    }
+
+    pub(crate) fn gone(&mut self, connection: Connection) {
+        if let Some(visitor) = self.visitors.remove(&connection) {
+            self.past.add(&visitor.counts);
+        }
+    }
+
+    pub(crate) fn visitor(&mut self, connection: Connection) -> Option<&mut Visitor> {
+        self.visitors.get_mut(&connection)
+    }
+
+    pub(crate) fn visitors(&self) -> impl Iterator<Item = (Connection, &Visitor)> {
+        self.visitors.iter().map(|(&connection, visitor)| (connection, visitor))
+    }
+
+    /// What all have done that ever were here.
+    pub(crate) fn total(&self) -> Counts {
+        let mut total = self.past.clone();
+        self.visitors.values().for_each(|visitor| total.add(&visitor.counts));
+        total
+    }
+
+    /// When [`overdue`](Self::overdue) has something to say.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.waiting.front().map(|&(deadline, _)| deadline)
+    }
+
+    /// Those that should have registered by now, whether they have or not.
+    pub(crate) fn overdue(&mut self, now: Duration) -> Vec<Connection> {
+        let count = self.waiting.iter().take_while(|(deadline, _)| *deadline <= now).count();
+        self.waiting.drain(..count).map(|(_, connection)| connection).collect()
+    }
+
+    /// Whether this may be done for a client. `is_own` says whether an address is the server's.
+    ///
+    /// # Errors
+    /// Why not; it is counted.
+    pub(crate) fn ask(
+        &mut self,
+        connection: Connection,
+        endpoint: Endpoint,
+        action: &TcpAction,
+        is_own: impl FnMut(IpAddr) -> bool,
+    ) -> Result<(), Refusal> {
+        let outcome = self.judge(connection, endpoint, action, is_own);
+        if let Err(refusal) = outcome {
+            self.count(connection, refusal);
+        }
+        outcome
+    }
+
+    /// Something was refused.
+    pub(crate) fn count(&mut self, connection: Connection, refusal: Refusal) {
+        if let Some(visitor) = self.visitors.get_mut(&connection) {
+            *visitor.counts.refusals.entry(refusal).or_default() += 1;
+        }
+    }
+
+    fn judge(
+        &mut self,
+        connection: Connection,
+        endpoint: Endpoint,
+        action: &TcpAction,
+        is_own: impl FnMut(IpAddr) -> bool,
+    ) -> Result<(), Refusal> {
+        // Nobody's: fail closed.
+        let rules = &self.visitors.get(&connection).ok_or(Refusal::Denied)?.client.rules;
+        match action {
+            TcpAction::Execute(Operation::Connect(to)) | TcpAction::SendTo { to: Some(to), .. } => {
+                rules.destination(*to, is_own)
+            }
+            TcpAction::Execute(Operation::Bind(wanted)) => {
+                rules.bound(*wanted)?;
+                self.port_is_free(connection, endpoint, *wanted)
+            }
+            TcpAction::Execute(Operation::Listen { .. }) if !rules.listen => Err(Refusal::Listen),
+            TcpAction::Execute(Operation::SetOption { level, name, value }) => {
+                match group(*level, *name, value) {
+                    Some(group) => rules.destination(SocketAddr::new(group, 0), is_own),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn port_is_free(
+        &self,
+        connection: Connection,
+        endpoint: Endpoint,
+        wanted: SocketAddr,
+    ) -> Result<(), Refusal> {
+        let Some(socket) = self.sockets.get(&endpoint) else { return Err(Refusal::Denied) };
+        if wanted.port() == 0 {
+            return Ok(());
+        }
+        let address = socket.address_of(wanted);
+        let port = wanted.port();
+        let others = self.bound.range((port, Endpoint(0))..=(port, Endpoint(u64::MAX)));
+        let mut others = others.filter_map(|(_, endpoint)| self.sockets.get(endpoint));
+        let is_taken = others.any(|other| {
+            other.connection != connection
+                && other.kind == socket.kind
+                && other.bound.is_some_and(|bound| overlap(other.address_of(bound), address))
+        });
+        if is_taken { Err(Refusal::Taken) } else { Ok(()) }
+    }
+
+    /// It will be done.
+    pub(crate) fn does(&mut self, connection: Connection, endpoint: Endpoint, action: &TcpAction) {
+        let Some(visitor) = self.visitors.get_mut(&connection) else { return };
+        match action {
+            TcpAction::Create { create, source, .. } => {
+                visitor.counts.sockets += 1;
+                let held =
+                    Held { connection, kind: create.kind, source: *source, bound: None, outstanding: 0 };
+                self.sockets.insert(endpoint, held);
+            }
+            TcpAction::Send { bytes, .. } => {
+                visitor.counts.sent += bytes.len() as u64;
+                visitor.outstanding += bytes.len() as u64;
+                if let Some(socket) = self.sockets.get_mut(&endpoint) {
+                    socket.outstanding += bytes.len() as u64;
+                }
+            }
+            TcpAction::SendTo { bytes, .. } => visitor.counts.sent += bytes.len() as u64,
+            _ => {}
+        }
+    }
+
+    /// Whose socket it is, until it is [closed](Self::closed): the protocol's server forgets it before what it has decided is done.
+    pub(crate) fn owner(&self, endpoint: Endpoint) -> Option<Connection> {
+        self.sockets.get(&endpoint).map(|socket| socket.connection)
+    }
+
+    /// A socket is gone, with the client or without.
+    pub(crate) fn closed(&mut self, endpoint: Endpoint) {
+        let Some(socket) = self.sockets.remove(&endpoint) else { return };
+        if let Some(bound) = socket.bound {
+            self.bound.remove(&(bound.port(), endpoint));
+        }
+        if let Some(visitor) = self.visitors.get_mut(&socket.connection) {
+            visitor.outstanding = visitor.outstanding.saturating_sub(socket.outstanding);
+        }
+    }
+
+    /// A connection has arrived at a listener.
+    pub(crate) fn adopted(&mut self, listener: Endpoint, endpoint: Endpoint) {
+        let Some(&Held { connection, kind, source, .. }) = self.sockets.get(&listener) else { return };
+        self.sockets.insert(endpoint, Held { connection, kind, source, bound: None, outstanding: 0 });
+        if let Some(visitor) = self.visitors.get_mut(&connection) {
+            visitor.counts.sockets += 1;
+        }
+    }
+
+    /// What the stack says.
+    pub(crate) fn happened(&mut self, endpoint: Endpoint, event: &TcpEvent) {
+        let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
+        let Some(visitor) = self.visitors.get_mut(&socket.connection) else { return };
+        match event {
+            TcpEvent::NotCreated => self.closed(endpoint),
+            TcpEvent::Done(Ok(Reply::Local(local))) => {
+                if let Some(before) = socket.bound.replace(*local) {
+                    self.bound.remove(&(before.port(), endpoint));
+                }
+                self.bound.insert((local.port(), endpoint));
+            }
+            TcpEvent::Received(bytes) | TcpEvent::Datagram { bytes, .. } => {
+                visitor.counts.received += bytes.len() as u64;
+            }
+            TcpEvent::Acknowledged(count) => {
+                let count = u64::from(*count).min(socket.outstanding);
+                socket.outstanding -= count;
+                visitor.outstanding = visitor.outstanding.saturating_sub(count);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Held {
+    /// What is bound if a program names this address: any address of the client's is its own.
+    fn address_of(&self, named: SocketAddr) -> IpAddr {
+        let named = named.ip().to_canonical();
+        if named.is_unspecified() { self.source.to_canonical() } else { named }
+    }
+}
+
+/// Whether one socket would get what is sent to the other.
+fn overlap(one: IpAddr, other: IpAddr) -> bool {
+    one == other || one.is_unspecified() || other.is_unspecified()
+}
+
+/// The multicast group that a program wants to join or to leave.
+fn group(level: i32, name: i32, value: &[u8]) -> Option<IpAddr> {
+    let is_membership =
+        level == libc::IPPROTO_IP && [libc::IP_ADD_MEMBERSHIP, libc::IP_DROP_MEMBERSHIP].contains(&name);
+    let octets = value.first_chunk::<4>().filter(|_| is_membership)?;
+    Some(IpAddr::from(*octets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Rules;
+    use resoa_protocol::message::{Create, Family};
+
+    const A: Connection = Connection(1);
+    const B: Connection = Connection(2);
+    const STREAM: Create = Create { family: Family::V4, kind: Kind::Stream };
+
+    fn gate(rules: Rules) -> Gate {
+        let client = Client { rules, ..Client::named("anybody") };
+        let mut gate = Gate::new(Arc::new(Policy::anybody(client)));
+        for connection in [A, B] {
+            assert!(gate.come(connection, &Identity(vec![connection.0 as u8]), Duration::ZERO).is_some());
+        }
+        gate
+    }
+
+    fn socket(gate: &mut Gate, connection: Connection, number: u64, source: [u8; 4]) -> Endpoint {
+        let endpoint = Endpoint(number);
+        let action = TcpAction::Create { create: STREAM, source: source.into(), foreign: false };
+        assert_eq!(gate.ask(connection, endpoint, &action, |_| false), Ok(()));
+        gate.does(connection, endpoint, &action);
+        endpoint
+    }
+
+    fn bind(
+        gate: &mut Gate,
+        connection: Connection,
+        endpoint: Endpoint,
+        address: &str,
+    ) -> Result<(), Refusal> {
+        let address: SocketAddr = address.parse().expect("an address with a port");
+        gate.ask(connection, endpoint, &TcpAction::Execute(Operation::Bind(address)), |_| false)?;
+        gate.happened(endpoint, &TcpEvent::Done(Ok(Reply::Local(address))));
+        Ok(())
+    }
+
+    /// C10: one client has a port at an address, also where the kernel would let both have it; at addresses of their own both do (C09).
+    #[test]
+    fn ports_are_one_clients() {
+        let mut gate = gate(Rules::default());
+        let shared = [192, 0, 2, 1];
+        let first = socket(&mut gate, A, 1, shared);
+        assert_eq!(bind(&mut gate, A, first, "0.0.0.0:8080"), Ok(()));
+        let second = socket(&mut gate, B, 2, shared);
+        for address in ["0.0.0.0:8080", "192.0.2.1:8080", "[::ffff:192.0.2.1]:8080"] {
+            assert_eq!(bind(&mut gate, B, second, address), Err(Refusal::Taken), "{address}");
+        }
+        assert_eq!(bind(&mut gate, B, second, "0.0.0.0:8081"), Ok(()));
+        let own = socket(&mut gate, B, 3, [192, 0, 2, 7]);
+        assert_eq!(bind(&mut gate, B, own, "0.0.0.0:8080"), Ok(()));
+        // Its own other sockets are the kernel's affair.
+        let third = socket(&mut gate, A, 4, shared);
+        assert_eq!(bind(&mut gate, A, third, "0.0.0.0:8080"), Ok(()));
+        gate.closed(first);
+        gate.closed(third);
+        let fourth = socket(&mut gate, B, 5, shared);
+        assert_eq!(bind(&mut gate, B, fourth, "0.0.0.0:8080"), Ok(()));
+        assert_eq!(gate.total().refusals, [(Refusal::Taken, 3)].into());
+    }
+
+    /// Octets are a client's from the moment that it sends them until the far host has acknowledged them, or the socket is gone.
+    #[test]
+    fn octets_are_counted() {
+        let mut gate = gate(Rules::default());
+        let endpoint = socket(&mut gate, A, 1, [192, 0, 2, 1]);
+        gate.does(A, endpoint, &TcpAction::Send { bytes: vec![0; 100], urgent: false });
+        gate.happened(endpoint, &TcpEvent::Acknowledged(30));
+        gate.happened(endpoint, &TcpEvent::Received(vec![0; 7]));
+        let visitor = gate.visitor(A).expect("is here");
+        assert_eq!((visitor.outstanding, visitor.counts.sent, visitor.counts.received), (70, 100, 7));
+        gate.closed(endpoint);
+        assert_eq!(gate.visitor(A).expect("is here").outstanding, 0);
+        gate.gone(A);
+        assert_eq!((gate.total().sent, gate.total().sockets), (100, 1));
+    }
+
+    /// Each way to send something somewhere is asked for.
+    #[test]
+    fn every_way_out_is_asked_for() {
+        let mut gate = gate(Rules { listen: false, ..Rules::default() });
+        let endpoint = socket(&mut gate, A, 1, [192, 0, 2, 1]);
+        let to: SocketAddr = "127.0.0.1:80".parse().expect("an address");
+        let membership = [[224, 0, 0, 251], [0; 4]].concat();
+        for action in [
+            TcpAction::Execute(Operation::Connect(to)),
+            TcpAction::SendTo { to: Some(to), bytes: Vec::new() },
+            TcpAction::Execute(Operation::Listen { backlog: 1 }),
+            TcpAction::Execute(Operation::Bind(to)),
+            TcpAction::Execute(Operation::SetOption {
+                level: libc::IPPROTO_IP,
+                name: libc::IP_ADD_MEMBERSHIP,
+                value: membership,
+            }),
+        ] {
+            assert!(gate.ask(A, endpoint, &action, |_| false).is_err(), "{action:?}");
+        }
+        // Of nobody, nothing is done.
+        let connect = TcpAction::Execute(Operation::Connect("192.0.2.9:80".parse().expect("an address")));
+        assert_eq!(gate.ask(A, endpoint, &connect, |_| false), Ok(()));
+        assert_eq!(gate.ask(Connection(9), endpoint, &connect, |_| false), Err(Refusal::Denied));
+        assert_eq!(gate.total().refusals.values().sum::<u64>(), 5);
+    }
+
+    /// A client that is taken out of the policy has to go; one that may do something else does that at once.
+    #[test]
+    fn another_policy() {
+        let mut gate = gate(Rules::default());
+        let closed = Policy::parse("p", "").expect("a policy without clients");
+        assert_eq!(gate.reload(Arc::new(closed)), [A, B]);
+        let strict = Client { rules: Rules { allow: Vec::new(), ..Rules::default() }, ..Client::named("x") };
+        assert_eq!(gate.reload(Arc::new(Policy::anybody(strict))), []);
+        let endpoint = socket(&mut gate, A, 1, [192, 0, 2, 1]);
+        let connect = TcpAction::Execute(Operation::Connect("192.0.2.9:80".parse().expect("an address")));
+        assert_eq!(gate.ask(A, endpoint, &connect, |_| false), Err(Refusal::NotAllowed));
+    }
+
+    /// Half a minute without a registration, in the order of coming.
+    #[test]
+    fn who_does_not_register() {
+        let mut gate = gate(Rules::default());
+        let later = Connection(3);
+        assert!(gate.come(later, &Identity(vec![3]), Duration::from_secs(5)).is_some());
+        assert_eq!((gate.deadline(), gate.overdue(Duration::from_secs(29))), (Some(UNREGISTERED), vec![]));
+        assert_eq!(gate.overdue(Duration::from_secs(30)), [A, B]);
+        assert_eq!(gate.overdue(Duration::from_secs(35)), [later]);
+        assert_eq!(gate.deadline(), None);
+    }
+}

@@ -1,0 +1,394 @@
+//! A policy as people write it.
+//!
+//! ```toml
+//! address = "192.0.2.1"           # where connections come from, unless a client has its own; without: any address of the server
+//! pool = ["192.0.2.16"]           # addresses for clients with address = "pool"
+//! clients-at-a-time = 100
+//!
+//! [defaults]                      # what holds for clients that say nothing else
+//! allow = ["any"]                 # NETWORK [PORTS]
+//! deny = ["any 25", "10.0.0.0/8"]
+//! bind = "1024-65535"             # ports that may be bound by number, or "none"
+//! listen = true
+//! sockets = 4096
+//! socket-buffer = "4MiB"          # octets of a socket that the far host has not acknowledged
+//! buffers = "256MiB"              # the same of all its sockets
+//!
+//! [clients.laptop]
+//! key = "dyp61-B_y5vZTyi52gbHAeVJcSE6t_Ln7USRPmiYpRA"     # lasthop resoa pair
+//! address = "192.0.2.7"           # its own; or "shared", "pool"
+//! brings = ["203.0.113.9"]        # addresses of its own that it may use here
+//! ```
+
+use super::network::{Ports, Unreadable};
+use super::{Client, Policy};
+use resoa_carrier::keys::PublicKey;
+use resoa_protocol::server::{Addresses, Grant};
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What is wrong with a policy, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyError {
+    file: String,
+    /// Line and column from 1, and the line, if it is about a place in the file.
+    at: Option<(usize, usize, String)>,
+    message: String,
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, at, message } = self;
+        match at {
+            None => write!(f, "{file}: {message}"),
+            Some((number, column, line)) => {
+                writeln!(f, "{file}:{number}:{column}: {message}")?;
+                let width = number.to_string().len();
+                write!(f, "  {number} | {line}\n  {:width$} | {:>column$}", "", "^")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct PolicyFile {
+    address: Option<Spanned<String>>,
+    #[serde(default)]
+    pool: Vec<Spanned<String>>,
+    clients_at_a_time: Option<Spanned<usize>>,
+    #[serde(default)]
+    defaults: ClientFile,
+    #[serde(default)]
+    clients: BTreeMap<String, Spanned<ClientFile>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ClientFile {
+    key: Option<Spanned<String>>,
+    address: Option<Spanned<String>>,
+    brings: Option<Vec<Spanned<String>>>,
+    allow: Option<Vec<Spanned<String>>>,
+    deny: Option<Vec<Spanned<String>>>,
+    bind: Option<Spanned<String>>,
+    listen: Option<bool>,
+    sockets: Option<Spanned<u32>>,
+    socket_buffer: Option<Spanned<String>>,
+    buffers: Option<Spanned<String>>,
+}
+
+/// The text, to say where in it something is.
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn error(&self, place: &Range<usize>, message: impl Into<String>) -> PolicyError {
+        let start = place.start.min(self.text.len());
+        let number = self.text.as_bytes()[..start].split(|&byte| byte == b'\n').count();
+        let begin =
+            self.text.as_bytes()[..start].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let line = self.text[begin..].lines().next().unwrap_or_default().to_owned();
+        let column = self.text.get(begin..start).map_or(1, |before| before.chars().count() + 1);
+        PolicyError { file: self.file.to_owned(), at: Some((number, column, line)), message: message.into() }
+    }
+
+    fn toml(&self, error: &toml::de::Error) -> PolicyError {
+        match error.span() {
+            Some(place) => self.error(&place, error.message()),
+            None => PolicyError { file: self.file.to_owned(), at: None, message: error.message().to_owned() },
+        }
+    }
+
+    fn read<T>(&self, field: &str, text: &Spanned<String>) -> Result<T, PolicyError>
+    where
+        T: std::str::FromStr,
+        T::Err: fmt::Display,
+    {
+        let read = text.get_ref().parse::<T>();
+        read.map_err(|error| self.error(&text.span(), format!("{field}: {error}")))
+    }
+
+    fn read_all<T>(&self, field: &str, texts: &[Spanned<String>]) -> Result<Vec<T>, PolicyError>
+    where
+        T: std::str::FromStr,
+        T::Err: fmt::Display,
+    {
+        texts.iter().map(|text| self.read(field, text)).collect()
+    }
+}
+
+/// An IP address, with an error that shows what one is.
+struct Address(IpAddr);
+
+impl std::str::FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse()
+            .map(Self)
+            .map_err(|_| format!("`{text}` is no IP address such as 192.0.2.1 or 2001:db8::1"))
+    }
+}
+
+/// Octets, as `4096`, `64KiB`, `4MiB` or `1GiB`.
+struct Octets(u64);
+
+impl std::str::FromStr for Octets {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+        let shift = match &text[digits.len()..] {
+            "" | "B" => Some(0),
+            "KiB" => Some(10),
+            "MiB" => Some(20),
+            "GiB" => Some(30),
+            _ => None,
+        };
+        let octets = digits
+            .trim()
+            .parse::<u64>()
+            .ok()
+            .zip(shift)
+            .and_then(|(count, shift)| count.checked_mul(1 << shift));
+        octets
+            .map(Self)
+            .ok_or_else(|| format!("`{text}` is no number of octets such as 65536, 64KiB, 4MiB or 1GiB"))
+    }
+}
+
+/// Ports, or `none`.
+struct Bind(Ports);
+
+impl std::str::FromStr for Bind {
+    type Err = Unreadable;
+
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        if text == "none" { Ok(Self(Ports::none())) } else { text.parse().map(Self) }
+    }
+}
+
+impl Policy {
+    /// Reads a policy.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no policy: what is wrong, where, and what would be right.
+    pub fn read(path: &Path) -> Result<Self, PolicyError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| PolicyError {
+            file: file.clone(),
+            at: None,
+            message: error.to_string(),
+        })?;
+        Self::parse(&file, &text)
+    }
+
+    /// The same of its text; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// If it is no policy.
+    pub fn parse(file: &str, text: &str) -> Result<Self, PolicyError> {
+        let source = Source { file, text };
+        let written: PolicyFile = toml::from_str(text).map_err(|error| source.toml(&error))?;
+        let mut base = Client::named("anybody");
+        if let Some(address) = &written.address {
+            base.grant.addresses.shared = Some(source.read::<Address>("address", address)?.0);
+        } else {
+            base.grant.addresses.shared = Some(Ipv4Addr::UNSPECIFIED.into());
+        }
+        let pool = source
+            .read_all::<Address>("pool", &written.pool)?
+            .into_iter()
+            .map(|Address(ip)| ip)
+            .collect::<Vec<_>>();
+        if let Some(key) = &written.defaults.key {
+            return Err(
+                source.error(&key.span(), "key: belongs to one client, [clients.NAME], not to [defaults]")
+            );
+        }
+        let defaults = written.defaults.client(&source, &base, &pool, "anybody")?;
+        let mut clients = BTreeMap::new();
+        for (name, entry) in &written.clients {
+            let Some(key) = &entry.get_ref().key else {
+                let message = format!(
+                    "client `{name}` has no key: 43 characters that `lasthop resoa pair` shows there"
+                );
+                return Err(source.error(&entry.span(), message));
+            };
+            let public: PublicKey = source.read("key", key)?;
+            let client = entry.get_ref().client(&source, &defaults, &pool, name)?;
+            if let Some(other) = clients.insert(public, Arc::new(client)) {
+                let message =
+                    format!("key: clients `{}` and `{name}` have the same, and would be one", other.name);
+                return Err(source.error(&key.span(), message));
+            }
+        }
+        let most = written.clients_at_a_time.map_or(1 << 10, Spanned::into_inner);
+        Ok(Self { clients, defaults: Arc::new(defaults), open: false, most })
+    }
+}
+
+impl ClientFile {
+    /// What it says, on top of what holds without.
+    fn client(
+        &self,
+        source: &Source,
+        base: &Client,
+        pool: &[IpAddr],
+        name: &str,
+    ) -> Result<Client, PolicyError> {
+        let mut client = Client { name: name.to_owned(), ..base.clone() };
+        let Client { grant: Grant { addresses, sockets, send_space }, buffers, rules, .. } = &mut client;
+        if let Some(address) = &self.address {
+            let own =
+                |pool: Vec<IpAddr>| Addresses { shared: None, pool, brought: addresses.brought.clone() };
+            *addresses = match address.get_ref().as_str() {
+                "shared" => Addresses { shared: base.grant.addresses.shared, ..Addresses::default() },
+                "pool" if pool.is_empty() => {
+                    return Err(source.error(
+                        &address.span(),
+                        "address: there is no pool: write pool = [\"192.0.2.16\", ...] at the top",
+                    ));
+                }
+                "pool" => own(pool.to_vec()),
+                _ => match source.read::<Address>("address", address) {
+                    Ok(Address(ip)) => own(vec![ip]),
+                    Err(error) => {
+                        let message =
+                            format!("{}; \"shared\" and \"pool\" would be right, too", error.message);
+                        return Err(PolicyError { message, ..error });
+                    }
+                },
+            };
+        }
+        if let Some(brings) = &self.brings {
+            addresses.brought =
+                source.read_all::<Address>("brings", brings)?.into_iter().map(|Address(ip)| ip).collect();
+        }
+        if let Some(allow) = &self.allow {
+            rules.allow = source.read_all("allow", allow)?;
+        }
+        if let Some(deny) = &self.deny {
+            rules.deny = source.read_all("deny", deny)?;
+        }
+        if let Some(bind) = &self.bind {
+            rules.bind = source.read::<Bind>("bind", bind)?.0;
+        }
+        rules.listen = self.listen.unwrap_or(rules.listen);
+        if let Some(count) = &self.sockets {
+            *sockets = *count.get_ref();
+        }
+        if let Some(octets) = &self.socket_buffer {
+            let Octets(count) = source.read("socket-buffer", octets)?;
+            let count = u32::try_from(count).ok().filter(|count| (4096..=1 << 30).contains(count));
+            let count = count.ok_or_else(|| {
+                source.error(
+                    &octets.span(),
+                    format!("socket-buffer: {} is not from 4KiB to 1GiB", octets.get_ref()),
+                )
+            });
+            *send_space = count?;
+        }
+        if let Some(octets) = &self.buffers {
+            *buffers = source.read::<Octets>("buffers", octets)?.0;
+        }
+        if *buffers < u64::from(*send_space) {
+            let place =
+                self.buffers.as_ref().or(self.socket_buffer.as_ref()).map(Spanned::span).unwrap_or_default();
+            let message = format!(
+                "buffers: {buffers} octets are fewer than the socket-buffer, {send_space}: one socket could never fill its own"
+            );
+            return Err(source.error(&place, message));
+        }
+        Ok(client)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use resoa_protocol::lhp::Identity;
+
+    const KEY: &str = "dyp61-B_y5vZTyi52gbHAeVJcSE6t_Ln7USRPmiYpRA";
+
+    fn identity() -> Identity {
+        Identity(KEY.parse::<PublicKey>().expect("a key").0.to_vec())
+    }
+
+    /// What a client does not say holds from the defaults, and what those do not say is what is built in.
+    #[test]
+    fn clients_on_top_of_defaults() {
+        let text = format!(
+            "address = \"192.0.2.1\"\npool = [\"192.0.2.16\"]\n[defaults]\nsockets = 10\ndeny = [\"any 25\"]\nbind = \"none\"\n\
+             [clients.laptop]\nkey = \"{KEY}\"\naddress = \"pool\"\nbrings = [\"203.0.113.9\"]\nbuffers = \"8MiB\"\n"
+        );
+        let policy = Policy::parse("p.toml", &text).expect("a policy");
+        let client = policy.client(&identity()).expect("may come");
+        assert_eq!((client.name.as_str(), client.grant.sockets, client.buffers), ("laptop", 10, 8 << 20));
+        assert_eq!(client.rules.deny.len(), 1);
+        assert!(!client.rules.bind.contain(8080));
+        let [pool, brought]: [IpAddr; 2] = [[192, 0, 2, 16].into(), [203, 0, 113, 9].into()];
+        assert_eq!(
+            client.grant.addresses,
+            Addresses { shared: None, pool: vec![pool], brought: vec![brought] }
+        );
+        assert_eq!(policy.client(&Identity(vec![0; 32])), None, "it is not open");
+        assert!(policy.needs_foreign_addresses() && !policy.needs_low_ports());
+        let open = policy.open();
+        let other = open.client(&Identity(Vec::new())).expect("whoever comes");
+        assert_eq!(other.grant.addresses, Addresses::shared([192, 0, 2, 1].into()));
+    }
+
+    /// The example above is one.
+    #[test]
+    fn the_example_is_a_policy() {
+        let documentation = include_str!("file.rs").lines().take_while(|line| line.starts_with("//!"));
+        let text = documentation.skip_while(|line| !line.contains("```toml")).skip(1);
+        let text: String = text
+            .take_while(|line| !line.contains("```"))
+            .map(|line| line.trim_start_matches("//!").to_owned() + "\n")
+            .collect();
+        let policy = Policy::parse("example", &text).unwrap_or_else(|error| panic!("{error}"));
+        let client = policy.client(&identity()).expect("may come");
+        assert_eq!(client.grant.addresses.pool, [IpAddr::from([192, 0, 2, 7])]);
+    }
+
+    /// What is wrong says where, what, and what would be right.
+    #[test]
+    fn errors_name_their_place() {
+        let client = |rest: &str| format!("[clients.a]\nkey = \"{KEY}\"\n{rest}");
+        for (text, place, reason) in [
+            ("adress = \"192.0.2.1\"".to_owned(), "p:1:1", "expected one of"),
+            ("address = \"192.0.2\"".to_owned(), "p:1:11", "`192.0.2` is no IP address"),
+            ("[clients.a]\nsockets = 3".to_owned(), "p:1:", "client `a` has no key"),
+            ("[clients.a]\nkey = \"abc\"".to_owned(), "p:2:7", "`abc` is no public key"),
+            (format!("[defaults]\nkey = \"{KEY}\""), "p:2:7", "belongs to one client"),
+            (client("allow = [\"any\", \"10.0.0.1/8\"]"), "p:3:17", "10.0.0.0/8 is the network"),
+            (client("bind = \"80-\""), "p:3:8", "is no port"),
+            (client("address = \"mine\""), "p:3:11", "\"shared\" and \"pool\""),
+            (client("address = \"pool\""), "p:3:11", "there is no pool"),
+            (client("sockets = -1"), "p:3:11", "-1"),
+            (client("buffers = \"64MB\""), "p:3:11", "4MiB"),
+            (client("buffers = \"1KiB\""), "p:3:11", "fewer than the socket-buffer"),
+            (client("socket-buffer = \"2GiB\""), "p:3:17", "4KiB to 1GiB"),
+            (client(&format!("[clients.b]\nkey = \"{KEY}\"")), "p:4:7", "`a` and `b`"),
+            (client("key = \"x\""), "p:3:1", "duplicate"),
+        ] {
+            let error = Policy::parse("p", &text).expect_err(&text).to_string();
+            assert!(error.starts_with(place) && error.contains(reason), "{text}\n{error}");
+        }
+        let error = Policy::read(Path::new("/nowhere/policy.toml")).expect_err("no file").to_string();
+        assert!(error.starts_with("/nowhere/policy.toml: No such file"), "{error}");
+    }
+}

@@ -1,0 +1,269 @@
+//! Networks with ports as a policy names them: `any`, `192.0.2.0/24`, `2001:db8::1 22,8000-8999`.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// All addresses with the same first bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    /// How many bits.
+    length: u8,
+}
+
+/// Ports, as ranges.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ports(Vec<RangeInclusive<u16>>);
+
+/// Where connections go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// `None` for any, of both families.
+    pub network: Option<Network>,
+    /// `None` for any.
+    pub ports: Option<Ports>,
+}
+
+/// What is no network, no port or no list of either.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreadable(String);
+
+fn wrong<T>(reason: impl Into<String>) -> Result<T, Unreadable> {
+    Err(Unreadable(reason.into()))
+}
+
+impl Network {
+    /// A network by its first bits.
+    #[must_use]
+    pub const fn new(address: IpAddr, length: u8) -> Self {
+        Self { address, length }
+    }
+
+    /// Whether an address is in it. Those of the other family never are.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                let differ = u32::from(own) ^ u32::from(other);
+                differ.checked_shr(32 - u32::from(self.length)).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                let differ = u128::from(own) ^ u128::from(other);
+                differ.checked_shr(128 - u32::from(self.length)).unwrap_or(0) == 0
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether all of another is in it.
+    #[must_use]
+    pub fn covers(&self, other: &Network) -> bool {
+        self.length <= other.length && self.contains(other.address)
+    }
+
+    /// Whether it is one address.
+    #[must_use]
+    pub fn is_one(&self) -> bool {
+        self.length == bits(self.address)
+    }
+}
+
+fn bits(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+impl FromStr for Network {
+    type Err = Unreadable;
+
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let (address, length) =
+            text.split_once('/').map_or((text, None), |(address, length)| (address, Some(length)));
+        let Ok(address) = address.parse::<IpAddr>() else {
+            return wrong(format!(
+                "`{text}` is no network: an address such as 192.0.2.1, or one with a length such as 192.0.2.0/24"
+            ));
+        };
+        if let IpAddr::V6(mapped) = address
+            && let Some(address) = mapped.to_ipv4_mapped()
+        {
+            return wrong(format!(
+                "`{text}` is {address} written as version 6: write the address of version 4, which stands for both"
+            ));
+        }
+        let most = bits(address);
+        let Some(length) =
+            length.map_or(Some(most), |length| length.parse().ok().filter(|&length| length <= most))
+        else {
+            return wrong(format!("`{text}` has no length from 0 to {most} behind the `/`"));
+        };
+        let network = Self { address, length };
+        let first = network.first();
+        if first != address {
+            return wrong(format!(
+                "`{text}` has bits behind its length: {first}/{length} is the network, {address} the host"
+            ));
+        }
+        Ok(network)
+    }
+}
+
+impl Network {
+    fn first(&self) -> IpAddr {
+        let kept = |width: u32| width - u32::from(self.length);
+        match self.address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(kept(32)).unwrap_or(0);
+                Ipv4Addr::from(u32::from(address) & mask).into()
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(kept(128)).unwrap_or(0);
+                Ipv6Addr::from(u128::from(address) & mask).into()
+            }
+        }
+    }
+}
+
+impl Ports {
+    /// Those from `first` to `last`.
+    #[must_use]
+    pub fn from_to(first: u16, last: u16) -> Self {
+        Self(vec![first..=last])
+    }
+
+    /// None.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Whether one is among them.
+    #[must_use]
+    pub fn contain(&self, port: u16) -> bool {
+        self.0.iter().any(|range| range.contains(&port))
+    }
+
+    /// Whether one below 1024 is: to bind it takes a privilege.
+    #[must_use]
+    pub fn are_privileged(&self) -> bool {
+        self.0.iter().any(|range| *range.start() < 1024)
+    }
+}
+
+impl FromStr for Ports {
+    type Err = Unreadable;
+
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let ranges = text.split(',').map(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let port = |text: &str| text.trim().parse::<u16>().ok().filter(|&port| port > 0);
+            match (port(first), port(last)) {
+                (Some(first), Some(last)) if first <= last => Ok(first..=last),
+                _ => wrong(format!("`{range}` is no port from 1 to 65535 and no range such as 8000-8999")),
+            }
+        });
+        ranges.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl Destination {
+    /// Everything.
+    pub const ANY: Self = Self { network: None, ports: None };
+
+    /// Whether this is one. Port 0 stands for whichever may be reached.
+    #[must_use]
+    pub fn has(&self, address: IpAddr, port: u16) -> bool {
+        self.network.is_none_or(|network| network.contains(address))
+            && self.ports.as_ref().is_none_or(|ports| port == 0 || ports.contain(port))
+    }
+}
+
+impl FromStr for Destination {
+    type Err = Unreadable;
+
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        let mut words = text.split_whitespace();
+        let Some(network) = words.next() else {
+            return wrong("nothing is no destination; `any` is everything");
+        };
+        let network = if network == "any" { None } else { Some(network.parse()?) };
+        let ports = words.next().map(str::parse).transpose()?;
+        match words.next() {
+            Some(_) => wrong(format!(
+                "`{text}` has something behind its ports: one network and one list such as 22,8000-8999"
+            )),
+            None => Ok(Self { network, ports }),
+        }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_one() {
+            write!(f, "{}", self.address)
+        } else {
+            write!(f, "{}/{}", self.address, self.length)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    /// A network has what begins as it does, of its own family.
+    #[test]
+    fn networks_have_addresses() {
+        let has =
+            |network: &str, address: &str| network.parse::<Network>().expect(network).contains(ip(address));
+        assert!(has("192.0.2.0/24", "192.0.2.255") && !has("192.0.2.0/24", "192.0.3.0"));
+        assert!(has("0.0.0.0/0", "255.0.0.1") && !has("0.0.0.0/0", "::1"));
+        assert!(has("192.0.2.1", "192.0.2.1") && !has("192.0.2.1", "192.0.2.0"));
+        assert!(has("2001:db8::/33", "2001:db8:7fff::1") && !has("2001:db8::/33", "2001:db8:8000::"));
+        assert!(has("::/0", "ff02::1") && has("::1", "::1") && !has("::1", "::"));
+        let network = |text: &str| text.parse::<Network>().expect(text);
+        assert!(network("10.0.0.0/8").covers(&network("10.1.0.0/16")));
+        assert!(!network("10.1.0.0/16").covers(&network("10.0.0.0/8")));
+    }
+
+    /// Destinations are read as people write them.
+    #[test]
+    fn destinations_are_read() {
+        let to = |text: &str| text.parse::<Destination>().expect(text);
+        assert_eq!(to("any"), Destination::ANY);
+        let web = to("any 80,443");
+        assert!(web.has(ip("::1"), 443) && web.has(ip("192.0.2.1"), 0) && !web.has(ip("192.0.2.1"), 81));
+        let high = to("192.0.2.0/24  8000-8999,22");
+        assert!(
+            high.has(ip("192.0.2.7"), 8999)
+                && high.has(ip("192.0.2.7"), 22)
+                && !high.has(ip("192.0.2.7"), 9000)
+        );
+        assert!("1023".parse::<Ports>().is_ok_and(|ports| ports.are_privileged()));
+        assert!("1024-2000".parse::<Ports>().is_ok_and(|ports| !ports.are_privileged()));
+    }
+
+    /// What is none says what it is and what would be one.
+    #[test]
+    fn what_is_none_says_so() {
+        for (text, reason) in [
+            ("", "nothing is no destination"),
+            ("example.com", "`example.com` is no network"),
+            ("192.0.2.1/33", "no length from 0 to 32"),
+            ("192.0.2.1/24", "192.0.2.0/24 is the network"),
+            ("::ffff:192.0.2.1", "write the address of version 4"),
+            ("any 0", "`0` is no port"),
+            ("any 9-8", "`9-8` is no port"),
+            ("any 80 443", "behind its ports"),
+        ] {
+            let error = text.parse::<Destination>().expect_err(text).to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+}

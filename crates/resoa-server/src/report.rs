@@ -1,0 +1,268 @@
+//! What a server says of itself: who is here since when, what they have and have done; as a value, and as the text that Prometheus reads (exposition format 0.0.4).
+
+use crate::Host;
+use crate::gate::Counts;
+use resoa_carrier::Carrier;
+use resoa_carrier::keys::PublicKey;
+use resoa_protocol::server::SocketState;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::net::IpAddr;
+
+/// A server at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// How long it has been running.
+    pub uptime_s: f64,
+    /// Whether FIN is held (`Capabilities::fin_hold`).
+    pub fin_hold: bool,
+    /// Who is here.
+    pub clients: Vec<ClientReport>,
+    /// Octets to far hosts since the beginning.
+    pub octets_sent: u64,
+    /// Octets from far hosts.
+    pub octets_received: u64,
+    /// Sockets that were made, connections that arrived included.
+    pub sockets_made: u64,
+    /// Look-ups that were asked for.
+    pub look_ups: u64,
+    /// What was refused, by reason.
+    pub refusals: BTreeMap<String, u64>,
+    /// Clients that were turned away.
+    pub turned_away: u64,
+    /// Connections of the last hop that were reset because what came was no message.
+    pub malformed: u64,
+    /// The same because nobody registered.
+    pub unregistered: u64,
+    /// Times that a listener found no descriptor left.
+    pub starved: u64,
+}
+
+/// A client at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientReport {
+    /// As the policy calls it.
+    pub name: String,
+    /// Its public key, or what it says who it is.
+    pub key: String,
+    /// Where its connections come from; none before it has registered.
+    pub address: Option<IpAddr>,
+    /// Since it has come.
+    pub connected_s: f64,
+    /// How many it has in which state.
+    pub sockets: BTreeMap<String, usize>,
+    /// Octets to far hosts.
+    pub octets_sent: u64,
+    /// Octets from far hosts.
+    pub octets_received: u64,
+    /// Octets that far hosts have not acknowledged.
+    pub octets_outstanding: u64,
+    /// Nothing is read from it: it has too much under way.
+    pub stopped: bool,
+    /// What was refused, by reason.
+    pub refusals: BTreeMap<String, u64>,
+    /// Of the last hop.
+    pub round_trip_us: Option<u64>,
+    /// Whether what is sent to it arrives.
+    pub healthy: bool,
+    /// Parts of messages that were sent again.
+    pub retransmissions: u64,
+}
+
+impl<C: Carrier> Host<C> {
+    /// What there is to say.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let now = self.origin.elapsed();
+        let clients = self.gate.visitors().map(|(connection, visitor)| {
+            let census = self.server.census(connection).unwrap_or_default();
+            let last_hop = self.carrier.statistics(connection);
+            let octets = visitor.identity.0.as_slice();
+            ClientReport {
+                name: visitor.client.name.clone(),
+                key: octets.try_into().map(|octets| PublicKey(octets).to_string()).unwrap_or_default(),
+                address: census.address,
+                connected_s: now.saturating_sub(visitor.since).as_secs_f64(),
+                sockets: census
+                    .sockets
+                    .iter()
+                    .map(|(state, &count)| (state.word().to_owned(), count))
+                    .collect(),
+                octets_sent: visitor.counts.sent,
+                octets_received: visitor.counts.received,
+                octets_outstanding: visitor.outstanding,
+                stopped: visitor.stopped,
+                refusals: refusals(&visitor.counts),
+                round_trip_us: last_hop.round_trip.map(|time| time.as_micros() as u64),
+                healthy: last_hop.healthy,
+                retransmissions: last_hop.retransmissions,
+            }
+        });
+        let (counts, incidents) = (self.counts(), self.incidents());
+        Report {
+            uptime_s: now.as_secs_f64(),
+            fin_hold: self.capabilities().fin_hold,
+            clients: clients.collect(),
+            octets_sent: counts.sent,
+            octets_received: counts.received,
+            sockets_made: counts.sockets,
+            look_ups: counts.look_ups,
+            refusals: refusals(&counts),
+            turned_away: incidents.turned_away,
+            malformed: incidents.malformed,
+            unregistered: incidents.unregistered,
+            starved: incidents.starved,
+        }
+    }
+}
+
+fn refusals(counts: &Counts) -> BTreeMap<String, u64> {
+    counts.refusals.iter().map(|(refusal, &count)| (refusal.word().to_owned(), count)).collect()
+}
+
+/// The text for Prometheus, line by line.
+struct Exposition(String);
+
+impl Exposition {
+    fn metric(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "# HELP lasthop_resoa_{name} {help}\n# TYPE lasthop_resoa_{name} {kind}\n");
+    }
+
+    fn value(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        let labels: Vec<_> =
+            labels.iter().map(|(label, text)| format!("{label}=\"{}\"", escaped(text))).collect();
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let _ = writeln!(self.0, "lasthop_resoa_{name}{labels} {value}");
+    }
+
+    fn single(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
+        self.metric(name, kind, help);
+        self.value(name, &[], value);
+    }
+}
+
+fn escaped(label: &str) -> String {
+    label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+impl Report {
+    /// As Prometheus reads it.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        let mut out = Exposition(String::new());
+        out.single("uptime_seconds", "gauge", "Time that the server has been running.", self.uptime_s);
+        out.single("fin_hold", "gauge", "Whether the FIN of a far host is held.", u8::from(self.fin_hold));
+        let registered = self.clients.iter().filter(|client| client.address.is_some()).count();
+        out.single("clients", "gauge", "Clients that have registered.", registered);
+        out.metric("sockets", "gauge", "Sockets of all clients, by state.");
+        for state in SocketState::ALL {
+            let count = |client: &ClientReport| client.sockets.get(state.word()).copied().unwrap_or(0);
+            out.value("sockets", &[("state", state.word())], self.clients.iter().map(count).sum::<usize>());
+        }
+        out.single(
+            "sockets_made_total",
+            "counter",
+            "Sockets that were made, arrivals included.",
+            self.sockets_made,
+        );
+        out.metric("octets_total", "counter", "Octets between clients and far hosts.");
+        out.value("octets_total", &[("to", "far_hosts")], self.octets_sent);
+        out.value("octets_total", &[("to", "clients")], self.octets_received);
+        out.single("look_ups_total", "counter", "Look-ups that were asked for.", self.look_ups);
+        out.metric("refusals_total", "counter", "What clients were refused, by reason.");
+        for (reason, count) in &self.refusals {
+            out.value("refusals_total", &[("reason", reason)], count);
+        }
+        out.metric(
+            "resets_total",
+            "counter",
+            "Connections of the last hop that the server has ended, by reason.",
+        );
+        for (reason, count) in [
+            ("turned_away", self.turned_away),
+            ("malformed", self.malformed),
+            ("unregistered", self.unregistered),
+        ] {
+            out.value("resets_total", &[("reason", reason)], count);
+        }
+        out.single(
+            "starved_total",
+            "counter",
+            "Times that a listener found no descriptor left.",
+            self.starved,
+        );
+        out.metric("last_hop_round_trip_seconds", "gauge", "Round trip of the last hop.");
+        for client in &self.clients {
+            if let Some(time) = client.round_trip_us {
+                let labels = [("client", client.name.as_str()), ("key", client.key.as_str())];
+                out.value("last_hop_round_trip_seconds", &labels, time as f64 / 1e6);
+            }
+        }
+        out.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each metric has its help and type in front, and names that people have given are quoted.
+    #[test]
+    fn metrics_are_an_exposition() {
+        let client = ClientReport {
+            name: "a \"b\"\\".to_owned(),
+            key: "k".to_owned(),
+            address: Some([192, 0, 2, 1].into()),
+            connected_s: 1.0,
+            sockets: [("open".to_owned(), 3)].into(),
+            octets_sent: 1,
+            octets_received: 2,
+            octets_outstanding: 0,
+            stopped: false,
+            refusals: BTreeMap::new(),
+            round_trip_us: Some(20_500),
+            healthy: true,
+            retransmissions: 0,
+        };
+        let report = Report {
+            uptime_s: 2.5,
+            fin_hold: false,
+            clients: vec![client],
+            octets_sent: 10,
+            octets_received: 20,
+            sockets_made: 4,
+            look_ups: 5,
+            refusals: [("loopback".to_owned(), 6)].into(),
+            turned_away: 7,
+            malformed: 8,
+            unregistered: 9,
+            starved: 0,
+        };
+        let text = report.metrics();
+        for line in [
+            "lasthop_resoa_uptime_seconds 2.5",
+            "lasthop_resoa_clients 1",
+            "lasthop_resoa_sockets{state=\"open\"} 3",
+            "lasthop_resoa_sockets{state=\"listening\"} 0",
+            "lasthop_resoa_octets_total{to=\"far_hosts\"} 10",
+            "lasthop_resoa_refusals_total{reason=\"loopback\"} 6",
+            "lasthop_resoa_resets_total{reason=\"malformed\"} 8",
+            "lasthop_resoa_last_hop_round_trip_seconds{client=\"a \\\"b\\\"\\\\\",key=\"k\"} 0.0205",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+        }
+        let mut typed = "";
+        for line in text.lines() {
+            match line.strip_prefix("# TYPE ") {
+                Some(rest) => typed = rest.split_once(' ').expect("a name and a type").0,
+                None if line.starts_with('#') => {}
+                None => assert!(line.starts_with(typed), "{line} is behind {typed}"),
+            }
+        }
+        let again: Report =
+            serde_json::from_str(&serde_json::to_string(&report).expect("JSON")).expect("the same");
+        assert_eq!(again, report);
+    }
+}
