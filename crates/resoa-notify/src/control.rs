@@ -4,11 +4,12 @@ use crate::call::{Call, Room};
 use crate::caller::{Answer, Caller, Ended, Failure, Patience};
 use crate::filter::{FIONREAD, TIOCOUTQ};
 use crate::held::{Held, Kind};
-use crate::kernel::set_socket_option;
-use resoa_calls::{Request, Response, address, datagram};
+use crate::kernel::{set_socket_option, socket_option};
+use resoa_calls::{Request, Response, address, datagram, option};
 use rustix::event::PollFlags;
 use rustix::fd::AsFd;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use std::net::SocketAddr;
@@ -73,14 +74,19 @@ fn unexpected(response: &Response) -> Failure {
     }
 }
 
-/// An address as a program gives it.
-pub(crate) fn read_address(caller: &Caller, at: u64, length: i32) -> Result<Option<SocketAddr>, Failure> {
+/// The octets of an address as a program gives it.
+fn given_address(caller: &Caller, at: u64, length: i32) -> Result<Vec<u8>, Failure> {
     if !(0..=LONGEST_ADDRESS).contains(&length) {
         return Err(Failure::Errno(libc::EINVAL));
     }
     let octets = caller.target.read(at, length as usize)?;
     caller.confirm()?;
-    Ok(address::read(&octets)?)
+    Ok(octets)
+}
+
+/// An address as a program gives it.
+pub(crate) fn read_address(caller: &Caller, at: u64, length: i32) -> Result<Option<SocketAddr>, Failure> {
+    Ok(address::read(&given_address(caller, at, length)?)?)
 }
 
 /// Writes a value that may be cut, and its length. Nowhere, if the program wants none.
@@ -98,7 +104,7 @@ pub(crate) fn write_address(caller: &Caller, room: Room, address: SocketAddr) ->
 }
 
 fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
-    let address = read_address(caller, at, length)?.ok_or(libc::EAFNOSUPPORT)?;
+    let address = address::to_bind(&given_address(caller, at, length)?)?;
     caller.ask(&Request::Bind { socket: held.socket, address })?;
     Ok(Answer::Value(0))
 }
@@ -160,23 +166,37 @@ fn accept(caller: &Caller, held: &Held, room: Room, flags: i32) -> Result<Answer
     let until = held.until(Timeout::Recv);
     loop {
         match recv(held, &mut [0; 1], RecvFlags::DONTWAIT) {
-            Ok((_, 0)) => return Err(Failure::Errno(libc::EINVAL)),
-            Ok(_) => break,
-            Err(rustix::io::Errno::AGAIN) if !held.is_nonblocking() => {
+            // The end: `shutdown`, or the agent has lost its server.
+            Ok((_, 0)) | Err(Errno::CONNRESET) => return Err(Failure::Errno(libc::EINVAL)),
+            Ok(_) => {}
+            Err(Errno::AGAIN) if !held.is_nonblocking() => {
                 caller.wait(held.as_fd(), PollFlags::IN, until, Patience::Interruptible)?;
+                continue;
             }
             Err(error) => return Err(error.into()),
         }
-    }
-    // The octet stands for this connection: it has to be taken now, and is closed again if the caller has gone.
-    let request = Request::Accept { socket: held.socket, flags };
-    match caller.ask_until(&request, None, None, Patience::Endless)?? {
-        (Response::Accepted { peer, .. }, Some(descriptor)) => {
-            write_address(caller, room, peer)?;
-            set_nonblocking(&descriptor, flags)?;
-            Ok(Answer::Descriptor(descriptor, flags & libc::SOCK_CLOEXEC != 0))
+        // The octet stands for this connection: it has to be taken now, and is closed again if the caller has gone.
+        let request = Request::Accept { socket: held.socket, flags };
+        match caller.ask_until(&request, None, None, Patience::Endless)?? {
+            (Response::Accepted { peer, .. }, Some(descriptor)) => {
+                write_address(caller, room, peer)?;
+                set_nonblocking(&descriptor, flags)?;
+                inherit(held, &descriptor);
+                return Ok(Answer::Descriptor(descriptor, flags & libc::SOCK_CLOEXEC != 0));
+            }
+            // It has gone again: the next one.
+            (Response::Failed(libc::EAGAIN), _) => {}
+            (response, _) => return Err(unexpected(&response)),
         }
-        (response, _) => Err(unexpected(&response)),
+    }
+}
+
+/// Options that are kept with the descriptor itself, and that a connection has from its listener.
+fn inherit(listener: &Held, connection: impl AsFd) {
+    for name in option::OF_BOTH {
+        // Both are sockets of AF_UNIX, which have them all.
+        let _ = socket_option(listener.as_fd(), name)
+            .and_then(|value| set_socket_option(connection.as_fd(), name, &value));
     }
 }
 
@@ -192,6 +212,9 @@ fn name(caller: &Caller, request: &Request, room: Room) -> Result<Answer, Failur
 }
 
 fn get_option(caller: &Caller, held: &Held, level: i32, name: i32, room: Room) -> Result<Answer, Failure> {
+    if option::is_of_the_descriptor(level, name) {
+        return Ok(Answer::Continue);
+    }
     let length = u32::try_from(caller.target.number(room.length)?).map_err(|_| libc::EINVAL)?;
     caller.confirm()?;
     let value = match caller.ask(&Request::GetOption { socket: held.socket, level, name, length })? {
@@ -209,12 +232,6 @@ fn get_option(caller: &Caller, held: &Held, level: i32, name: i32, room: Room) -
     Ok(Answer::Value(0))
 }
 
-/// Options that the descriptor itself has to know, since the kernel waits and delivers by them.
-fn is_mirrored(level: i32, name: i32) -> bool {
-    level == libc::SOL_SOCKET
-        && matches!(name, libc::SO_RCVTIMEO | libc::SO_SNDTIMEO | libc::SO_RCVLOWAT | libc::SO_OOBINLINE)
-}
-
 fn set_option(
     caller: &Caller,
     held: &Held,
@@ -222,13 +239,16 @@ fn set_option(
     at: u64,
     length: i32,
 ) -> Result<Answer, Failure> {
+    if option::is_of_the_descriptor(level, name) {
+        return Ok(Answer::Continue);
+    }
     if !(0..=LONGEST_OPTION).contains(&length) {
         return Err(Failure::Errno(libc::EINVAL));
     }
     let value = caller.target.read(at, length as usize)?;
     caller.confirm()?;
     caller.ask(&Request::SetOption { socket: held.socket, level, name, value: value.clone() })?;
-    if is_mirrored(level, name) {
+    if option::is_of_both(level, name) {
         // The agent has found it valid.
         let _ = set_socket_option(held.as_fd(), name, &value);
     }
@@ -258,7 +278,9 @@ fn shut(caller: &Caller, held: &Held, how: i32) -> Result<Answer, Failure> {
 
 fn ioctl(caller: &Caller, held: &Held, command: u32, at: u64) -> Result<Answer, Failure> {
     let octets = match command {
-        FIONREAD if held.kind == Kind::Stream => return Ok(Answer::Continue),
+        FIONREAD | TIOCOUTQ if held.is_listening() => return Err(Failure::Errno(libc::EINVAL)),
+        // What lies in the descriptor is what can be read, and where its mark is only its kernel knows.
+        FIONREAD | SIOCATMARK if held.kind == Kind::Stream => return Ok(Answer::Continue),
         FIONREAD => {
             let flags = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
             let waiting = recv(held, &mut [0; 1], flags).map_or(0, |(_, length)| length);

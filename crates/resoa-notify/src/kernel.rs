@@ -3,7 +3,11 @@
 
 use libc::{seccomp_notif, seccomp_notif_addfd, seccomp_notif_resp, sock_filter, sock_fprog};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use rustix::process::Signal;
 use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` of `linux/seccomp.h` (Linux 6.6): who waits for the other side is woken on the same processor.
 const SYNC_WAKE_UP: u64 = 1;
@@ -112,17 +116,31 @@ impl Listener {
 
 /// `setsockopt` of an option of SOL_SOCKET whose value holds no pointer.
 pub(crate) fn set_socket_option(socket: BorrowedFd, name: i32, value: &[u8]) -> io::Result<()> {
+    let length = value.len() as libc::socklen_t;
     // SAFETY: the kernel reads at most as many octets as there are.
     let result = unsafe {
-        libc::setsockopt(
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, name, value.as_ptr().cast(), length)
+    };
+    checked(result.into()).map(drop)
+}
+
+/// `getsockopt` of an option of SOL_SOCKET of 16 octets at most.
+pub(crate) fn socket_option(socket: BorrowedFd, name: i32) -> io::Result<Vec<u8>> {
+    let mut value = vec![0; 16];
+    let mut length = value.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` octets to `value`, which has as many, and the number of them to `length`.
+    let result = unsafe {
+        libc::getsockopt(
             socket.as_raw_fd(),
             libc::SOL_SOCKET,
             name,
-            value.as_ptr().cast(),
-            value.len() as libc::socklen_t,
+            value.as_mut_ptr().cast(),
+            &raw mut length,
         )
     };
-    checked(result.into()).map(drop)
+    checked(result.into())?;
+    value.truncate(length as usize);
+    Ok(value)
 }
 
 /// Reads the memory of another process, as far as it is there; how many octets.
@@ -141,4 +159,91 @@ pub(crate) fn write_memory(process: i32, address: u64, octets: &[u8]) -> usize {
     // SAFETY: the kernel reads `octets`. What is written is no memory of this process's: a process that is notified is never this one.
     let written = unsafe { libc::process_vm_writev(process, &raw const local, 1, &raw const remote, 1, 0) };
     usize::try_from(written).unwrap_or(0)
+}
+
+fn set_of(signals: &[Signal]) -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: it is initialised by the first call, and the others add valid numbers.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), signal.as_raw());
+        }
+        set.assume_init()
+    }
+}
+
+/// Keeps signals from this thread and those that it starts; what was kept before.
+pub(crate) fn block(signals: &[Signal]) -> io::Result<libc::sigset_t> {
+    let mut before = set_of(&[]);
+    // SAFETY: the kernel reads one set and writes another.
+    let result = unsafe {
+        libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::from_ref(&set_of(signals)), &raw mut before)
+    };
+    if result == 0 { Ok(before) } else { Err(io::Error::from_raw_os_error(result)) }
+}
+
+/// Starts the command with these signals kept, and no others.
+pub(crate) fn restore_in(command: &mut Command, kept: libc::sigset_t) {
+    // SAFETY: between fork and exec it makes one system call.
+    unsafe {
+        command.pre_exec(move || {
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const kept, std::ptr::null_mut());
+            Ok(())
+        });
+    }
+}
+
+/// Where signals arrive that are kept from all threads.
+#[derive(Debug)]
+pub(crate) struct SignalDescriptor(OwnedFd);
+
+/// A signal that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Received {
+    pub(crate) signal: Signal,
+    /// The kernel sent it to the whole group, for what was typed at the terminal or for its end.
+    pub(crate) of_the_terminal: bool,
+}
+
+impl AsFd for SignalDescriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl SignalDescriptor {
+    pub(crate) fn of(signals: &[Signal]) -> io::Result<Self> {
+        // SAFETY: the kernel reads a set and gives back a descriptor that nobody else has.
+        let descriptor = unsafe {
+            let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+            let descriptor = libc::signalfd(-1, std::ptr::from_ref(&set_of(signals)), flags);
+            OwnedFd::from_raw_fd(checked(descriptor.into())? as RawFd)
+        };
+        Ok(Self(descriptor))
+    }
+
+    /// The next one, if there is one.
+    pub(crate) fn next(&self) -> Option<Received> {
+        let mut octets = [0; size_of::<libc::signalfd_siginfo>()];
+        rustix::io::read(&self.0, &mut octets).ok()?;
+        // SAFETY: it is of numbers alone, and the kernel has written one.
+        let info: libc::signalfd_siginfo = unsafe { std::mem::transmute(octets) };
+        let signal = Signal::from_named_raw(info.ssi_signo.cast_signed())?;
+        Some(Received { signal, of_the_terminal: info.ssi_code == libc::SI_KERNEL })
+    }
+}
+
+/// Ends this process by a signal, without a core of its own. Returns if it does not end it.
+pub(crate) fn end_by(signal: i32) {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: no memory is touched but the set and the limit, which are there.
+    unsafe {
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+        libc::signal(signal, libc::SIG_DFL);
+        let mut set = set_of(&[]);
+        libc::sigaddset(&raw mut set, signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+        libc::raise(signal);
+    }
 }

@@ -5,8 +5,10 @@ use crate::kernel::{Listener, filter_this_thread};
 use crate::notifier::Notifier;
 use resoa_calls::Agent;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::AsFd;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::io;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::thread;
 
@@ -77,17 +79,45 @@ pub fn launch(agent: Agent, command: &mut Command) -> Result<Running, LaunchErro
 }
 
 impl Running {
-    /// Waits until nobody is left who has the filter: the program and whatever it started.
+    /// Waits until nobody is left who has the filter: the program and whatever it started. How the program ended.
     ///
     /// # Errors
     /// If the kernel does not say.
-    pub fn wait_for_last(&self) -> io::Result<()> {
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        let (never, _other) = std::io::pipe()?;
+        self.wait_and(&never, |_| true)
+    }
+
+    /// As [`Running::wait`]; whenever `also` is readable `act` is called, with whether the program has ended. If it has, and `act` says `false`, the wait is over.
+    pub(crate) fn wait_and(
+        &mut self,
+        also: &impl AsFd,
+        mut act: impl FnMut(bool) -> bool,
+    ) -> io::Result<ExitStatus> {
+        let program = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;
+        let mut ended = None;
         loop {
-            let mut descriptors = [PollFd::new(&self.notifier.listener, PollFlags::empty())];
-            match poll(&mut descriptors, None) {
-                Ok(_) if descriptors[0].revents().contains(PollFlags::HUP) => return Ok(()),
+            let mut descriptors = [
+                PollFd::new(&self.notifier.listener, PollFlags::empty()),
+                PollFd::new(also, PollFlags::IN),
+                PollFd::new(&program, PollFlags::IN),
+            ];
+            // One that has ended and was waited for is always readable.
+            let looked_at = if ended.is_none() { 3 } else { 2 };
+            match poll(&mut descriptors[..looked_at], None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
+            }
+            let has = |at: usize, event| descriptors[at].revents().contains(event);
+            let (deserted, more) = (has(0, PollFlags::HUP), has(1, PollFlags::IN));
+            // Before Linux 6.11 it keeps its filter until it is waited for.
+            if ended.is_none() && (deserted || has(2, PollFlags::IN)) {
+                ended = Some(self.child.wait()?);
+            }
+            match ended {
+                Some(status) if deserted || more && !act(true) => return Ok(status),
+                None if more => drop(act(false)),
+                _ => {}
             }
         }
     }

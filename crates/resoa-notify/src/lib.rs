@@ -20,6 +20,7 @@ mod control;
 mod data;
 mod datagrams;
 mod filter;
+mod foreground;
 mod held;
 mod kernel;
 mod launch;
@@ -30,4 +31,5 @@ mod streams;
 mod target;
 
 pub use filter::filter;
+pub use foreground::{RunError, end_as, run};
 pub use launch::{LaunchError, Running, launch};

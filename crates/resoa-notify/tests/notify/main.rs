@@ -6,6 +6,7 @@ use agent::FakeAgent;
 use resoa_calls::Request;
 use resoa_notify::launch;
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -33,9 +34,11 @@ fn program() -> PathBuf {
 /// Runs a command, and waits for the last of its processes.
 fn run(agent: &FakeAgent, command: &mut Command) -> Output {
     command.stdout(Stdio::piped());
-    let running = launch(agent.agent(), command).expect("the kernel has filters");
-    running.wait_for_last().expect("it says so");
-    running.child.wait_with_output().expect("it was started")
+    let mut running = launch(agent.agent(), command).expect("the kernel has filters");
+    let mut stdout = Vec::new();
+    let mut said = running.child.stdout.take().expect("it is piped");
+    said.read_to_end(&mut stdout).expect("it can be read");
+    Output { status: running.wait().expect("it was started"), stdout, stderr: Vec::new() }
 }
 
 /// Plays a scene, which must end well.
@@ -134,8 +137,7 @@ fn killed_while_it_waits() {
     }
     let child = Pid::from_child(&running.child);
     kill_process(child, Signal::KILL).expect("it waits");
-    assert_eq!(running.child.wait().expect("it was started").signal(), Some(libc::SIGKILL));
-    running.wait_for_last().expect("it says so");
+    assert_eq!(running.wait().expect("it was started").signal(), Some(libc::SIGKILL));
     while agent.interrupted().is_empty() {
         thread::sleep(Duration::from_millis(1));
     }
