@@ -1,5 +1,6 @@
 //! `lasthop resoa`: remote sockets. A file a subcommand.
 
+mod agent;
 pub mod arguments;
 mod key;
 mod serve;
@@ -11,6 +12,7 @@ use arguments::{ResoaArguments, ResoaVerb};
 pub fn run(arguments: &ResoaArguments) -> Result<i32, Failure> {
     match &arguments.verb {
         ResoaVerb::Serve(arguments) => serve::run(arguments),
+        ResoaVerb::Agent(arguments) => agent::run(arguments),
         ResoaVerb::Key { file } => key::make(file),
     }
 }

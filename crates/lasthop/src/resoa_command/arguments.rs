@@ -1,5 +1,6 @@
 //! Arguments of `lasthop resoa`.
 
+use super::agent::AgentArguments;
 use clap::{Args, Subcommand};
 use resoa_carrier::Place;
 use std::net::IpAddr;
@@ -13,7 +14,8 @@ at the server, so that the last hop has no TCP on it and its losses are nobody's
 
 Examples:
   lasthop resoa key /etc/lasthop/resoa/server.key
-  lasthop resoa serve --listen plain:127.0.0.1:4000")]
+  lasthop resoa serve --listen plain:127.0.0.1:4000
+  lasthop resoa agent --server plain:127.0.0.1:4000")]
 pub struct ResoaArguments {
     /// What to do
     #[command(subcommand)]
@@ -25,6 +27,8 @@ pub struct ResoaArguments {
 pub enum ResoaVerb {
     /// Be the server: the TCP of clients' sockets is here
     Serve(ServeArguments),
+    /// Be the agent on a host: its programs' sockets are at a server
+    Agent(AgentArguments),
     /// Make a secret key in a new file, and print its public half
     Key {
         /// The file; there must be none yet

@@ -2,6 +2,7 @@
 
 use super::arguments::ServeArguments;
 use crate::link_command::Failure;
+use resoa_carrier::Allowed;
 use resoa_carrier::keys::SecretKey;
 use resoa_protocol::ServerSettings;
 use resoa_protocol::server::Addresses;
@@ -25,7 +26,8 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
         None => SecretKey::generate()?,
     };
     let listen = &arguments.listen;
-    let (carrier, place) = listen.serve(&key).map_err(|error| format!("--listen {listen}: {error}"))?;
+    let (carrier, place) =
+        listen.serve(&key, &Allowed::anybody()).map_err(|error| format!("--listen {listen}: {error}"))?;
     let address = arguments.address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     let mut host = Host::new(ServerSettings::new(Addresses::shared(address)), carrier)?;
     host.wait_for(stop.as_fd())?;
