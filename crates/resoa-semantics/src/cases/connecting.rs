@@ -170,7 +170,7 @@ fn unreachable_there(n: &mut Near) {
         n.say("connect without waiting", answer);
         return;
     }
-    n.until("poll", fd, ALL);
+    n.until("poll", fd, libc::POLLHUP);
     n.pending_error("SO_ERROR", fd);
 }
 
