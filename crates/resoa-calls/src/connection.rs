@@ -66,21 +66,55 @@ impl Agent {
         request: &Request,
         descriptor: Option<BorrowedFd>,
     ) -> Result<(Response, Option<OwnedFd>), CallError> {
-        self.exchange(request, descriptor).map_err(|error| match error.kind() {
-            io::ErrorKind::Interrupted => CallError::Interrupted,
-            _ => CallError::NoAgent { path: self.path.clone(), error },
-        })
+        self.start(request, descriptor)?.answer()
     }
 
-    fn exchange(
-        &self,
-        request: &Request,
-        descriptor: Option<BorrowedFd>,
-    ) -> io::Result<(Response, Option<OwnedFd>)> {
-        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        connect(&socket, &SocketAddrUnix::new(&self.path)?)?;
-        send(&socket, request, descriptor)?;
-        receive(&socket, RecvFlags::empty())?.ok_or_else(|| io::ErrorKind::ConnectionReset.into())
+    /// Makes a call and does not wait. Who has to wait for something else, too, polls the [call](Started) and takes its answer then.
+    ///
+    /// # Errors
+    /// As [`Agent::call`].
+    pub fn start(&self, request: &Request, descriptor: Option<BorrowedFd>) -> Result<Started<'_>, CallError> {
+        let begin = || {
+            let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+            connect(&socket, &SocketAddrUnix::new(&self.path)?)?;
+            send(&socket, request, descriptor)?;
+            Ok(socket)
+        };
+        let connection = begin().map_err(|error| self.no_answer(error))?;
+        Ok(Started { agent: self, connection })
+    }
+
+    fn no_answer(&self, error: io::Error) -> CallError {
+        match error.kind() {
+            io::ErrorKind::Interrupted => CallError::Interrupted,
+            _ => CallError::NoAgent { path: self.path.clone(), error },
+        }
+    }
+}
+
+/// A call that was made: readable when there is an answer. To drop it interrupts the call.
+#[derive(Debug)]
+#[must_use = "dropped, it interrupts the call"]
+pub struct Started<'a> {
+    agent: &'a Agent,
+    connection: OwnedFd,
+}
+
+impl Started<'_> {
+    /// Waits for what the call comes to.
+    ///
+    /// # Errors
+    /// As [`Agent::call`].
+    pub fn answer(self) -> Result<(Response, Option<OwnedFd>), CallError> {
+        receive(&self.connection, RecvFlags::empty())
+            .and_then(|answer| answer.ok_or_else(|| io::ErrorKind::ConnectionReset.into()))
+            .map_err(|error| self.agent.no_answer(error))
+    }
+}
+
+impl AsFd for Started<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.connection.as_fd()
     }
 }
 
@@ -165,8 +199,8 @@ mod tests {
             respond(&connection, &Response::Done, Some(found.1.expect("a descriptor").as_fd()))
                 .expect("it waits");
         });
-        let (response, descriptor) =
-            agent.call(&request, Some(std::io::stdin().as_fd())).expect("it answers");
+        let started = agent.start(&request, Some(std::io::stdin().as_fd())).expect("it is there");
+        let (response, descriptor) = started.answer().expect("it answers");
         assert_eq!((response, descriptor.is_some()), (Response::Done, true));
         serving.join().expect("as it should");
     }

@@ -34,9 +34,13 @@ pub mod datagram;
 mod name;
 mod request;
 
-pub use connection::{Agent, CallError, receive_request, respond};
+pub use connection::{Agent, CallError, Started, receive_request, respond};
 pub use name::{SocketId, SocketName};
 pub use request::{Connected, Query, Request, Response, Status};
+
+/// SO_PRIORITY of a listener's descriptor. It has no meaning for AF_UNIX and is the same for everybody who holds the descriptor: interposers set it when
+/// `listen` has succeeded, and look at it before `accept` reads an octet, which on a connected stream would be one of data (`accept` is EINVAL there).
+pub const LISTENING: i32 = 2;
 
 /// The environment variable that holds the path of the agent's socket.
 pub const AGENT: &str = "LASTHOP_RESOA";

@@ -1,0 +1,18 @@
+//! `lasthop resoa`: remote sockets. A file a subcommand.
+
+mod agent;
+pub mod arguments;
+mod key;
+mod serve;
+
+use crate::link_command::Failure;
+use arguments::{ResoaArguments, ResoaVerb};
+
+/// Does what is asked.
+pub fn run(arguments: &ResoaArguments) -> Result<i32, Failure> {
+    match &arguments.verb {
+        ResoaVerb::Serve(arguments) => serve::run(arguments),
+        ResoaVerb::Agent(arguments) => agent::run(arguments),
+        ResoaVerb::Key { file } => key::make(file),
+    }
+}
