@@ -33,6 +33,20 @@ pub fn read(octets: &[u8]) -> Result<Option<SocketAddr>, i32> {
     }
 }
 
+/// An address as a program gave it to `bind`. Linux takes AF_UNSPEC with no address for one of IPv4 (`inet_bind`).
+///
+/// # Errors
+/// As [`read`]; EAFNOSUPPORT for any other AF_UNSPEC.
+pub fn to_bind(octets: &[u8]) -> Result<SocketAddr, i32> {
+    match (read(octets)?, octets.first_chunk::<8>()) {
+        (Some(address), _) => Ok(address),
+        (None, Some([_, _, high, low, 0, 0, 0, 0])) if octets.len() >= V4 => {
+            Ok((Ipv4Addr::UNSPECIFIED, u16::from_be_bytes([*high, *low])).into())
+        }
+        (None, _) => Err(libc::EAFNOSUPPORT),
+    }
+}
+
 fn port(octets: &[u8]) -> Result<u16, i32> {
     chunk(octets, 2).map(u16::from_be_bytes)
 }
@@ -78,6 +92,18 @@ mod tests {
             let octets = written(at(address));
             assert_eq!((octets.len(), read(&octets)), (length, Ok(Some(at(address)))));
         }
+    }
+
+    /// C31: AF_UNSPEC is the wildcard of IPv4 to `bind` if nothing else is in it.
+    #[test]
+    fn wildcards_of_no_family() {
+        let mut octets = [0; V4];
+        octets[2..4].copy_from_slice(&80_u16.to_be_bytes());
+        assert_eq!(to_bind(&octets), Ok(at("0.0.0.0:80")));
+        assert_eq!(to_bind(&octets[..15]), Err(libc::EAFNOSUPPORT));
+        octets[7] = 1;
+        assert_eq!(to_bind(&octets), Err(libc::EAFNOSUPPORT));
+        assert_eq!(to_bind(&written(at("[::1]:80"))), Ok(at("[::1]:80")));
     }
 
     /// C31: what the kernel says of addresses that are none.

@@ -32,6 +32,7 @@ pub mod address;
 mod connection;
 pub mod datagram;
 mod name;
+pub mod option;
 mod request;
 
 pub use connection::{Agent, CallError, Started, receive_request, respond};

@@ -171,9 +171,6 @@ impl Hosts {
         }
         let mut server = Command::new(lasthop);
         server.args(["resoa", "serve", "--listen", "plain:127.0.0.1:4000"]);
-        for address in NEAR {
-            server.arg("--address").arg(address.to_string());
-        }
         self.start("server", self.near.try_clone().map_err(io::Error::other)?, server)?;
         self.until_said("server", "serving", Duration::from_secs(5))?;
         let mut agent = Command::new(lasthop);
@@ -214,15 +211,21 @@ impl Hosts {
     /// # Panics
     /// If remote sockets are wanted and [`Hosts::serve`] was not called.
     pub fn command(&self, world: World, program: &Path) -> Command {
-        if world == World::Native {
-            return Command::new(program);
+        let build = self.lasthop.as_ref().and_then(|lasthop| lasthop.parent());
+        let mut command = match (world, build) {
+            (World::Seccomp, Some(build)) => {
+                let mut command = Command::new(build.join("examples/run"));
+                command.arg(program);
+                command
+            }
+            _ => Command::new(program),
+        };
+        if let (World::Preload, Some(build)) = (world, build) {
+            command.env("LD_PRELOAD", build.join("libresoa_preload.so"));
         }
-        let mut command = Command::new(self.lasthop.as_ref().expect("served"));
-        command.args(["resoa", "run", "--agent"]).arg(self.agent_path());
-        if world == World::Seccomp {
-            command.arg("--seccomp");
+        if world != World::Native {
+            command.env(resoa_calls::AGENT, self.agent_path());
         }
-        command.arg("--").arg(program);
         command
     }
 

@@ -1,0 +1,33 @@
+//! Which options live where. Most are the agent's; waiting and reading are done by the kernel on the program's descriptor.
+
+/// Those that an interposer sets on the descriptor as well, once the agent has taken them; and that a connection has from its listener, where the descriptor's are to be
+/// copied. SO_LINGER means nothing to AF_UNIX, but stays with the descriptor over `fork` and `exec`, so that `close` can look.
+pub const OF_BOTH: [i32; 5] =
+    [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO, libc::SO_RCVLOWAT, libc::SO_OOBINLINE, libc::SO_LINGER];
+
+/// An option is one of [`OF_BOTH`].
+#[must_use]
+pub fn is_of_both(level: i32, name: i32) -> bool {
+    level == libc::SOL_SOCKET && OF_BOTH.contains(&name)
+}
+
+/// An option is the descriptor's alone: it is about what `recv` does with the octets that lie there.
+#[must_use]
+pub fn is_of_the_descriptor(level: i32, name: i32) -> bool {
+    (level, name) == (libc::SOL_SOCKET, libc::SO_PEEK_OFF)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C39: numbers mean an option only at their level.
+    #[test]
+    fn options_have_a_level() {
+        assert!(is_of_both(libc::SOL_SOCKET, libc::SO_RCVTIMEO));
+        assert!(!is_of_both(libc::IPPROTO_TCP, libc::SO_RCVTIMEO));
+        assert!(!is_of_both(libc::SOL_SOCKET, libc::SO_SNDBUF));
+        assert!(is_of_the_descriptor(libc::SOL_SOCKET, libc::SO_PEEK_OFF));
+        assert!(!is_of_the_descriptor(libc::IPPROTO_TCP, libc::SO_PEEK_OFF));
+    }
+}

@@ -1,0 +1,210 @@
+//! A call that is being answered: what it waits for, and how the wait ends early.
+
+use crate::notifier::Notifier;
+use crate::signals::{Pending, RESTART, pending};
+use crate::target::Target;
+use resoa_calls::{CallError, Request, Response};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often a call that waits looks whether a signal does, too.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a call that is answered within this host keeps the turn.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
+/// What a call came to.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The kernel executes it.
+    Continue,
+    /// It returns this.
+    Value(i64),
+    /// It returns a copy of this descriptor, with FD_CLOEXEC if it is so.
+    Descriptor(OwnedFd, bool),
+}
+
+impl Answer {
+    /// It returns so many.
+    pub(crate) fn count(octets: usize) -> Self {
+        Self::Value(i64::try_from(octets).unwrap_or(i64::MAX))
+    }
+}
+
+/// Why a call did not come to what it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// It fails with this number.
+    Errno(i32),
+    /// Nobody waits for it any more.
+    Gone,
+}
+
+impl From<i32> for Failure {
+    fn from(error: i32) -> Self {
+        Self::Errno(error)
+    }
+}
+
+impl From<rustix::io::Errno> for Failure {
+    fn from(error: rustix::io::Errno) -> Self {
+        Self::Errno(error.raw_os_error())
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Interrupted => Self::Errno(libc::EINTR),
+            CallError::NoAgent { .. } => Self::Errno(libc::ENETDOWN),
+        }
+    }
+}
+
+/// What ends a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// A signal, or the end of the caller.
+    Interruptible,
+    /// The end of the caller alone.
+    Killable,
+    /// Nothing: what was begun must be finished.
+    Endless,
+}
+
+/// A wait that was over before what was waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Its time was.
+    Time,
+    /// A signal waits for the caller: the call fails with this number.
+    Signal(i32),
+    /// The caller has ended.
+    Gone,
+}
+
+impl From<Ended> for Failure {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Time => Self::Errno(libc::EAGAIN),
+            Ended::Signal(error) => Self::Errno(error),
+            Ended::Gone => Self::Gone,
+        }
+    }
+}
+
+/// Who called.
+pub(crate) struct Caller<'a> {
+    pub(crate) notifier: &'a Arc<Notifier>,
+    pub(crate) id: u64,
+    pub(crate) target: Target,
+    /// Whether this thread has the turn to wait for the next call.
+    pub(crate) turn: &'a Cell<bool>,
+}
+
+impl Caller<'_> {
+    /// What was read of the caller is the caller's, since it still waits.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub(crate) fn confirm(&self) -> Result<(), Failure> {
+        if self.notifier.listener.is_valid(self.id) { Ok(()) } else { Err(Failure::Gone) }
+    }
+
+    /// Lets another thread wait for the next call.
+    pub(crate) fn pass_turn(&self) {
+        if self.turn.replace(false) {
+            self.notifier.pass();
+        }
+    }
+
+    /// Waits for events of `descriptor`; errors and hang-ups are among them.
+    pub(crate) fn wait(
+        &self,
+        descriptor: BorrowedFd,
+        events: PollFlags,
+        until: Option<Instant>,
+        patience: Patience,
+    ) -> Result<(), Ended> {
+        self.pass_turn();
+        let mut shared = false;
+        loop {
+            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Err(Ended::Time);
+            }
+            let mut descriptors =
+                [PollFd::new(&descriptor, events), PollFd::new(self.target.end(), PollFlags::IN)];
+            let looked_at = if patience == Patience::Endless { 1 } else { 2 };
+            // A signal to this process changes nothing.
+            let _ = poll(&mut descriptors[..looked_at], Some(&span(left.min(LOOK))));
+            if !descriptors[0].revents().is_empty() {
+                return Ok(());
+            }
+            if patience == Patience::Endless {
+                continue;
+            }
+            if !descriptors[1].revents().is_empty() || self.confirm().is_err() {
+                return Err(Ended::Gone);
+            }
+            if patience == Patience::Killable {
+                continue;
+            }
+            match pending(&self.target.status()) {
+                Pending::Own if until.is_none() => return Err(Ended::Signal(RESTART)),
+                // As the kernel: a call with a time limit does not start again, since the limit would, too.
+                Pending::Own => return Err(Ended::Signal(libc::EINTR)),
+                // Nobody has taken it since the last look. Another thread still may, so that the kernel would not replace the number of a restart.
+                Pending::Shared if shared => return Err(Ended::Signal(libc::EINTR)),
+                found => shared = found == Pending::Shared,
+            }
+        }
+    }
+
+    /// Asks the agent; `until` and `patience` end the call there, too.
+    pub(crate) fn ask_until(
+        &self,
+        request: &Request,
+        descriptor: Option<BorrowedFd>,
+        until: Option<Instant>,
+        patience: Patience,
+    ) -> Result<Result<(Response, Option<OwnedFd>), Ended>, Failure> {
+        if !at_once(request) {
+            self.pass_turn();
+        }
+        let started = self.notifier.agent.start(request, descriptor)?;
+        if self.turn.get() {
+            let mut answer = [PollFd::new(&started, PollFlags::IN)];
+            if poll(&mut answer, Some(&span(AT_ONCE))).is_ok_and(|ready| ready > 0) {
+                return Ok(Ok(started.answer()?));
+            }
+        }
+        match self.wait(started.as_fd(), PollFlags::IN, until, patience) {
+            Ok(()) => Ok(Ok(started.answer()?)),
+            Err(ended) => Ok(Err(ended)),
+        }
+    }
+
+    /// Asks the agent. A failure that it answers is one.
+    pub(crate) fn ask(&self, request: &Request) -> Result<Response, Failure> {
+        let (response, _) = self.ask_until(request, None, None, Patience::Killable)??;
+        match response {
+            Response::Failed(error) => Err(Failure::Errno(error)),
+            response => Ok(response),
+        }
+    }
+}
+
+/// Whether the agent answers without asking its server.
+fn at_once(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Socket { .. } | Request::Accept { .. } | Request::LocalName(_) | Request::PeerName(_)
+    )
+}
+
+fn span(duration: Duration) -> Timespec {
+    Timespec::try_from(duration).expect("less than a second")
+}

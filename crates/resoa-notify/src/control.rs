@@ -1,0 +1,307 @@
+//! Calls that an agent answers: everything but data.
+
+use crate::call::{Call, Room};
+use crate::caller::{Answer, Caller, Ended, Failure, Patience};
+use crate::filter::{FIONREAD, TIOCOUTQ};
+use crate::held::{Held, Kind};
+use crate::kernel::{set_socket_option, socket_option};
+use resoa_calls::{Request, Response, address, datagram, option};
+use rustix::event::PollFlags;
+use rustix::fd::AsFd;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::net::sockopt::Timeout;
+use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
+use std::net::SocketAddr;
+
+/// Octets of the longest address, `struct sockaddr_storage`.
+const LONGEST_ADDRESS: i32 = 128;
+/// Octets of the longest value of an option.
+const LONGEST_OPTION: i32 = 16 << 10;
+/// SIOCATMARK of `asm-generic/sockios.h`.
+const SIOCATMARK: u32 = 0x8905;
+/// Who gets signals of the descriptor: FIOSETOWN to SIOCGPGRP.
+const OWNER: std::ops::RangeInclusive<u32> = 0x8901..=0x8904;
+/// SIOCGIFCONF: its argument has a pointer.
+const SIOCGIFCONF: u32 = 0x8912;
+/// Octets of `struct ifreq`.
+const INTERFACE_REQUEST: usize = 40;
+
+/// `None`: a call of data.
+pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Option<Result<Answer, Failure>> {
+    Some(match *call {
+        Call::Bind { address, length } => bind(caller, held, address, length),
+        Call::Connect { address, length } => connect(caller, held, address, length),
+        Call::Listen { backlog } => listen(caller, held, backlog),
+        Call::Accept { peer, flags } => accept(caller, held, peer, flags),
+        Call::LocalName(room) => name(caller, &Request::LocalName(held.socket), room),
+        Call::PeerName(room) => name(caller, &Request::PeerName(held.socket), room),
+        Call::GetOption { level, name, value } => get_option(caller, held, level, name, value),
+        Call::SetOption { level, name, value, length } => {
+            set_option(caller, held, (level, name), value, length)
+        }
+        Call::Shutdown { how } => shut(caller, held, how),
+        Call::Ioctl { command, argument } => ioctl(caller, held, command, argument),
+        _ => return None,
+    })
+}
+
+/// `socket`
+pub(crate) fn socket(caller: &Caller, family: i32, kind: i32, protocol: i32) -> Result<Answer, Failure> {
+    let request = Request::Socket { family, kind, protocol };
+    match caller.ask_until(&request, None, None, Patience::Killable)?? {
+        (Response::Descriptor(_), Some(descriptor)) => {
+            set_nonblocking(&descriptor, kind)?;
+            Ok(Answer::Descriptor(descriptor, kind & libc::SOCK_CLOEXEC != 0))
+        }
+        (response, _) => Err(unexpected(&response)),
+    }
+}
+
+fn set_nonblocking(descriptor: impl AsFd, flags: i32) -> Result<(), Failure> {
+    if flags & libc::SOCK_NONBLOCK != 0 {
+        let present = fcntl_getfl(&descriptor)?;
+        fcntl_setfl(descriptor, present | OFlags::NONBLOCK)?;
+    }
+    Ok(())
+}
+
+/// What an answer that is none of those that a call has makes of it.
+fn unexpected(response: &Response) -> Failure {
+    match response {
+        Response::Failed(error) => Failure::Errno(*error),
+        _ => Failure::Errno(libc::EPROTO),
+    }
+}
+
+/// The octets of an address as a program gives it.
+fn given_address(caller: &Caller, at: u64, length: i32) -> Result<Vec<u8>, Failure> {
+    if !(0..=LONGEST_ADDRESS).contains(&length) {
+        return Err(Failure::Errno(libc::EINVAL));
+    }
+    let octets = caller.target.read(at, length as usize)?;
+    caller.confirm()?;
+    Ok(octets)
+}
+
+/// An address as a program gives it.
+pub(crate) fn read_address(caller: &Caller, at: u64, length: i32) -> Result<Option<SocketAddr>, Failure> {
+    Ok(address::read(&given_address(caller, at, length)?)?)
+}
+
+/// Writes a value that may be cut, and its length. Nowhere, if the program wants none.
+pub(crate) fn write_address(caller: &Caller, room: Room, address: SocketAddr) -> Result<(), Failure> {
+    if room.value == 0 {
+        return Ok(());
+    }
+    let octets = address::written(address);
+    let given = caller.target.number(room.length)?;
+    let kept = usize::try_from(given).map_err(|_| libc::EINVAL)?.min(octets.len());
+    caller.confirm()?;
+    caller.target.write(room.value, &octets[..kept])?;
+    caller.target.write(room.length, &(octets.len() as u32).to_ne_bytes())?;
+    Ok(())
+}
+
+fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
+    let address = address::to_bind(&given_address(caller, at, length)?)?;
+    caller.ask(&Request::Bind { socket: held.socket, address })?;
+    Ok(Answer::Value(0))
+}
+
+fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
+    let address = read_address(caller, at, length)?;
+    let nonblocking = held.is_nonblocking();
+    let request = Request::Connect { socket: held.socket, address, nonblocking };
+    let until = held.until(Timeout::Send);
+    let asked = caller.ask_until(&request, Some(held.as_fd()), until, Patience::Interruptible)?;
+    match asked {
+        Ok((Response::Done, _)) => Ok(Answer::Value(0)),
+        // It began before, and was interrupted: a blocking call waits for the same connection.
+        Ok((Response::Failed(libc::EALREADY), _)) if !nonblocking => {
+            caller.wait(held.as_fd(), PollFlags::OUT, until, Patience::Interruptible).map_err(|ended| {
+                if ended == Ended::Time { Failure::Errno(libc::EALREADY) } else { ended.into() }
+            })?;
+            match pending_error(caller, held)? {
+                0 => Ok(Answer::Value(0)),
+                error => Err(Failure::Errno(error)),
+            }
+        }
+        Ok((response, _)) => Err(unexpected(&response)),
+        // SO_SNDTIMEO: it goes on without the caller.
+        Err(Ended::Time) => Err(Failure::Errno(libc::EINPROGRESS)),
+        Err(ended) => Err(ended.into()),
+    }
+}
+
+/// SO_ERROR, which is cleared.
+pub(crate) fn pending_error(caller: &Caller, held: &Held) -> Result<i32, Failure> {
+    let request =
+        Request::GetOption { socket: held.socket, level: libc::SOL_SOCKET, name: libc::SO_ERROR, length: 4 };
+    match caller.ask(&request)? {
+        Response::Value(value) => Ok(value.first_chunk().map_or(0, |octets| i32::from_ne_bytes(*octets))),
+        response => Err(unexpected(&response)),
+    }
+}
+
+fn listen(caller: &Caller, held: &Held, backlog: i32) -> Result<Answer, Failure> {
+    let request = Request::Listen { socket: held.socket, backlog };
+    match caller.ask_until(&request, Some(held.as_fd()), None, Patience::Killable)?? {
+        (Response::Done, _) => {
+            held.set_listening();
+            Ok(Answer::Value(0))
+        }
+        (response, _) => Err(unexpected(&response)),
+    }
+}
+
+fn accept(caller: &Caller, held: &Held, room: Room, flags: i32) -> Result<Answer, Failure> {
+    if flags & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) != 0 {
+        return Err(Failure::Errno(libc::EINVAL));
+    }
+    if !held.is_listening() {
+        let error = if held.kind == Kind::Datagram { libc::EOPNOTSUPP } else { libc::EINVAL };
+        return Err(Failure::Errno(error));
+    }
+    let until = held.until(Timeout::Recv);
+    loop {
+        match recv(held, &mut [0; 1], RecvFlags::DONTWAIT) {
+            // The end: `shutdown`, or the agent has lost its server.
+            Ok((_, 0)) | Err(Errno::CONNRESET) => return Err(Failure::Errno(libc::EINVAL)),
+            Ok(_) => {}
+            Err(Errno::AGAIN) if !held.is_nonblocking() => {
+                caller.wait(held.as_fd(), PollFlags::IN, until, Patience::Interruptible)?;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        // The octet stands for this connection: it has to be taken now, and is closed again if the caller has gone.
+        let request = Request::Accept { socket: held.socket, flags };
+        match caller.ask_until(&request, None, None, Patience::Endless)?? {
+            (Response::Accepted { peer, .. }, Some(descriptor)) => {
+                write_address(caller, room, peer)?;
+                set_nonblocking(&descriptor, flags)?;
+                inherit(held, &descriptor);
+                return Ok(Answer::Descriptor(descriptor, flags & libc::SOCK_CLOEXEC != 0));
+            }
+            // It has gone again: the next one.
+            (Response::Failed(libc::EAGAIN), _) => {}
+            (response, _) => return Err(unexpected(&response)),
+        }
+    }
+}
+
+/// Options that are kept with the descriptor itself, and that a connection has from its listener.
+fn inherit(listener: &Held, connection: impl AsFd) {
+    for name in option::OF_BOTH {
+        // Both are sockets of AF_UNIX, which have them all.
+        let _ = socket_option(listener.as_fd(), name)
+            .and_then(|value| set_socket_option(connection.as_fd(), name, &value));
+    }
+}
+
+fn name(caller: &Caller, request: &Request, room: Room) -> Result<Answer, Failure> {
+    match caller.ask(request)? {
+        Response::Address(_) if room.value == 0 => Err(Failure::Errno(libc::EFAULT)),
+        Response::Address(address) => {
+            write_address(caller, room, address)?;
+            Ok(Answer::Value(0))
+        }
+        response => Err(unexpected(&response)),
+    }
+}
+
+fn get_option(caller: &Caller, held: &Held, level: i32, name: i32, room: Room) -> Result<Answer, Failure> {
+    if option::is_of_the_descriptor(level, name) {
+        return Ok(Answer::Continue);
+    }
+    let length = u32::try_from(caller.target.number(room.length)?).map_err(|_| libc::EINVAL)?;
+    caller.confirm()?;
+    let value = match caller.ask(&Request::GetOption { socket: held.socket, level, name, length })? {
+        Response::Value(value) => value,
+        response => return Err(unexpected(&response)),
+    };
+    if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
+        // What the kernel has to say of the descriptor is the same error, and told by this.
+        let _ = rustix::net::sockopt::socket_error(held);
+    }
+    let kept = &value[..value.len().min(length as usize)];
+    caller.confirm()?;
+    caller.target.write(room.value, kept)?;
+    caller.target.write(room.length, &(kept.len() as u32).to_ne_bytes())?;
+    Ok(Answer::Value(0))
+}
+
+fn set_option(
+    caller: &Caller,
+    held: &Held,
+    (level, name): (i32, i32),
+    at: u64,
+    length: i32,
+) -> Result<Answer, Failure> {
+    if option::is_of_the_descriptor(level, name) {
+        return Ok(Answer::Continue);
+    }
+    if !(0..=LONGEST_OPTION).contains(&length) {
+        return Err(Failure::Errno(libc::EINVAL));
+    }
+    let value = caller.target.read(at, length as usize)?;
+    caller.confirm()?;
+    caller.ask(&Request::SetOption { socket: held.socket, level, name, value: value.clone() })?;
+    if option::is_of_both(level, name) {
+        // The agent has found it valid.
+        let _ = set_socket_option(held.as_fd(), name, &value);
+    }
+    Ok(Answer::Value(0))
+}
+
+fn shut(caller: &Caller, held: &Held, how: i32) -> Result<Answer, Failure> {
+    if !(libc::SHUT_RD..=libc::SHUT_RDWR).contains(&how) {
+        return Err(Failure::Errno(libc::EINVAL));
+    }
+    let asked = Request::Shutdown { socket: held.socket, how };
+    if held.kind == Kind::Datagram || held.is_listening() {
+        caller.ask(&asked)?;
+        return Ok(Answer::Value(0));
+    }
+    if held.is_fresh() {
+        return Err(Failure::Errno(libc::ENOTCONN));
+    }
+    if how != libc::SHUT_WR {
+        caller.ask(&Request::Shutdown { socket: held.socket, how: libc::SHUT_RD })?;
+    }
+    if how != libc::SHUT_RD {
+        shutdown(held, Shutdown::Write)?;
+    }
+    Ok(Answer::Value(0))
+}
+
+fn ioctl(caller: &Caller, held: &Held, command: u32, at: u64) -> Result<Answer, Failure> {
+    let octets = match command {
+        FIONREAD | TIOCOUTQ if held.is_listening() => return Err(Failure::Errno(libc::EINVAL)),
+        // What lies in the descriptor is what can be read, and where its mark is only its kernel knows.
+        FIONREAD | SIOCATMARK if held.kind == Kind::Stream => return Ok(Answer::Continue),
+        FIONREAD => {
+            let flags = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
+            let waiting = recv(held, &mut [0; 1], flags).map_or(0, |(_, length)| length);
+            let header = if held.is_connected_datagram() { 0 } else { datagram::HEADER };
+            (waiting.saturating_sub(header) as u32).to_ne_bytes().to_vec()
+        }
+        _ if OWNER.contains(&command) || command == SIOCGIFCONF => return Ok(Answer::Continue),
+        _ => {
+            let argument = match command {
+                TIOCOUTQ | SIOCATMARK => vec![0; 4],
+                _ => caller.target.read(at, INTERFACE_REQUEST)?,
+            };
+            caller.confirm()?;
+            match caller.ask(&Request::Ioctl { socket: held.socket, command, argument })? {
+                Response::Value(value) => value,
+                Response::Done => Vec::new(),
+                response => return Err(unexpected(&response)),
+            }
+        }
+    };
+    caller.confirm()?;
+    caller.target.write(at, &octets)?;
+    Ok(Answer::Value(0))
+}

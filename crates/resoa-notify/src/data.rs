@@ -1,0 +1,155 @@
+//! Data with an address, and messages: the calls of data that do not mean the same on the program's descriptor.
+//!
+//! A message on a stream without an address does, and passes. What is left is done here on a copy of the descriptor, with the program's memory read or written.
+
+use crate::call::Call;
+use crate::caller::{Answer, Caller, Failure};
+use crate::control::{read_address, write_address};
+use crate::datagrams::{self, Received};
+use crate::held::{Held, Kind};
+use crate::message::{LENGTH, Message, WITH_LENGTH};
+use crate::streams;
+use resoa_calls::address;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+/// Messages of one call at most, as in the kernel.
+const MESSAGES: u32 = 1024;
+
+/// Answers a call of data.
+pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer, Failure> {
+    let stream = held.kind == Kind::Stream;
+    match *call {
+        Call::Send { transfer, address, length } => {
+            let data = [transfer.data];
+            let sent = if stream {
+                streams::send(caller, held, &data, transfer.flags)?
+            } else {
+                let destination = read_address(caller, address, length)?;
+                datagrams::send(caller, held, &data, destination, transfer.flags)?
+            };
+            Ok(Answer::count(sent))
+        }
+        Call::Receive { transfer, from } => {
+            let data = [transfer.data];
+            if stream {
+                let received = streams::receive(caller, held, &data, transfer.flags)?;
+                if from.value != 0 && from.length != 0 {
+                    caller.target.write(from.length, &0_u32.to_ne_bytes())?;
+                }
+                return Ok(Answer::count(received));
+            }
+            let received = datagrams::receive(caller, held, &data, transfer.flags)?;
+            if from.value != 0
+                && let Some(address) = sender(caller, held, &received)?
+            {
+                write_address(caller, from, address)?;
+            }
+            Ok(Answer::count(received.reported(transfer.flags)))
+        }
+        Call::SendMessage { message, flags } => {
+            let message = Message::read(&caller.target, message)?;
+            if stream && message.name == 0 {
+                return Ok(Answer::Continue);
+            }
+            Ok(Answer::count(send(caller, held, &message, flags)?))
+        }
+        Call::ReceiveMessage { message, flags } => {
+            let message = Message::read(&caller.target, message)?;
+            if stream && message.name == 0 {
+                return Ok(Answer::Continue);
+            }
+            Ok(Answer::count(receive(caller, held, &message, flags)?))
+        }
+        Call::SendMessages { .. } | Call::ReceiveMessages { .. } if stream => Ok(Answer::Continue),
+        Call::SendMessages { messages, count, flags } => {
+            let one = |message: &Message, flags| send(caller, held, message, flags);
+            several(caller, (messages, count), flags, None, one)
+        }
+        Call::ReceiveMessages { messages, count, flags, timeout } => {
+            let until = if timeout == 0 { None } else { Some(deadline(caller, timeout)?) };
+            let one = |message: &Message, flags| receive(caller, held, message, flags);
+            several(caller, (messages, count), flags, until, one)
+        }
+        _ => Ok(Answer::Continue),
+    }
+}
+
+/// Who a datagram came from.
+fn sender(caller: &Caller, held: &Held, received: &Received) -> Result<Option<SocketAddr>, Failure> {
+    use resoa_calls::{Request, Response};
+    if received.from.is_some() || !held.is_connected_datagram() {
+        return Ok(received.from);
+    }
+    Ok(match caller.ask(&Request::PeerName(held.socket))? {
+        Response::Address(address) => Some(address),
+        _ => None,
+    })
+}
+
+fn send(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Result<usize, Failure> {
+    if held.kind == Kind::Stream {
+        return streams::send(caller, held, &message.data, flags);
+    }
+    let destination = match message.name {
+        0 => None,
+        at => read_address(caller, at, message.name_length)?,
+    };
+    datagrams::send(caller, held, &message.data, destination, flags)
+}
+
+fn receive(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Result<usize, Failure> {
+    if held.kind == Kind::Stream {
+        let received = streams::receive(caller, held, &message.data, flags)?;
+        message.tell(&caller.target, 0, 0)?;
+        return Ok(received);
+    }
+    let received = datagrams::receive(caller, held, &message.data, flags)?;
+    let mut written = Vec::new();
+    if message.name != 0 {
+        written = sender(caller, held, &received)?.map(address::written).unwrap_or_default();
+        let room = usize::try_from(message.name_length).map_err(|_| libc::EINVAL)?;
+        caller.target.write(message.name, &written[..written.len().min(room)])?;
+    }
+    let truncated = if received.is_cut() { libc::MSG_TRUNC } else { 0 };
+    message.tell(&caller.target, written.len(), truncated)?;
+    Ok(received.reported(flags))
+}
+
+/// One message after the other; the first that fails ends it, and is told of only if nothing was done before.
+fn several(
+    caller: &Caller,
+    (messages, count): (u64, u32),
+    mut flags: i32,
+    until: Option<Instant>,
+    one: impl Fn(&Message, i32) -> Result<usize, Failure>,
+) -> Result<Answer, Failure> {
+    let mut done = 0;
+    while done < count.min(MESSAGES) {
+        let at = messages + u64::from(done) * WITH_LENGTH;
+        let step = Message::read(&caller.target, at).map_err(Failure::from).and_then(|message| {
+            let length = one(&message, flags & !libc::MSG_WAITFORONE)?;
+            Ok(caller.target.write(at + LENGTH, &(length as u32).to_ne_bytes())?)
+        });
+        match step {
+            Ok(()) => done += 1,
+            Err(Failure::Errno(_)) if done > 0 => break,
+            Err(failure) => return Err(failure),
+        }
+        if flags & libc::MSG_WAITFORONE != 0 {
+            flags |= libc::MSG_DONTWAIT;
+        }
+        if until.is_some_and(|until| Instant::now() >= until) {
+            break;
+        }
+    }
+    Ok(Answer::Value(done.into()))
+}
+
+/// When the time of `recvmmsg` is over, which the kernel looks at after each datagram.
+fn deadline(caller: &Caller, at: u64) -> Result<Instant, Failure> {
+    let octets = caller.target.read(at, 16)?;
+    let word = |at: usize| octets[at..].first_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
+    let span = Duration::new(word(0), u32::try_from(word(8)).map_err(|_| libc::EINVAL)?);
+    Ok(Instant::now().checked_add(span).ok_or(libc::EINVAL)?)
+}

@@ -1,0 +1,125 @@
+//! Datagrams, each with an address in front while the socket has no destination of its own ([`resoa_calls::datagram`]).
+
+use crate::caller::{Caller, Failure, Patience};
+use crate::held::Held;
+use crate::message::total;
+use crate::target::Piece;
+use resoa_calls::{Request, Response, datagram};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+use rustix::net::sockopt::Timeout;
+use rustix::net::{RecvFlags, SendFlags};
+use std::net::SocketAddr;
+
+/// Octets of the longest datagram of IPv4.
+const LONGEST: usize = 65_507;
+/// Room for any that is received.
+const ROOM: usize = 64 << 10;
+
+/// Sends one; to the socket's own destination if there is none.
+pub(crate) fn send(
+    caller: &Caller,
+    held: &Held,
+    data: &[Piece],
+    destination: Option<SocketAddr>,
+    flags: i32,
+) -> Result<usize, Failure> {
+    let length = total(data);
+    if length > LONGEST {
+        return Err(Failure::Errno(libc::EMSGSIZE));
+    }
+    let connected = held.is_connected_datagram();
+    let mut octets = match destination {
+        None if !connected => return Err(Failure::Errno(libc::EDESTADDRREQ)),
+        Some(there) if connected => {
+            // There is no way to say another destination on such a descriptor.
+            match caller.ask(&Request::PeerName(held.socket))? {
+                Response::Address(peer) if peer == there => Vec::new(),
+                _ => return Err(Failure::Errno(libc::EISCONN)),
+            }
+        }
+        Some(_) => datagram::header(destination).to_vec(),
+        None => Vec::new(),
+    };
+    octets.extend(caller.target.gather(data)?);
+    caller.confirm()?;
+    let patient = flags & libc::MSG_DONTWAIT == 0 && !held.is_nonblocking();
+    let until = held.until(Timeout::Send);
+    loop {
+        match rustix::net::send(held, &octets, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            Ok(_) => return Ok(length),
+            Err(Errno::AGAIN) if patient => {
+                caller.wait(held.as_fd(), PollFlags::OUT, until, Patience::Interruptible)?;
+            }
+            Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => return Err(no_agent()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The other end of the pair is gone.
+fn no_agent() -> Failure {
+    Failure::Errno(libc::ENETDOWN)
+}
+
+/// A datagram that was received.
+#[derive(Debug)]
+pub(crate) struct Received {
+    /// Who sent it, where that stood in front.
+    pub(crate) from: Option<SocketAddr>,
+    kept: usize,
+    whole: usize,
+}
+
+impl Received {
+    /// It was longer than the program's room.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.kept < self.whole
+    }
+
+    /// What the call returns.
+    pub(crate) fn reported(&self, flags: i32) -> usize {
+        if flags & libc::MSG_TRUNC != 0 { self.whole } else { self.kept }
+    }
+}
+
+/// Receives one.
+pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) -> Result<Received, Failure> {
+    if flags & libc::MSG_ERRQUEUE != 0 {
+        return Err(Failure::Errno(libc::EAGAIN));
+    }
+    let patient = flags & libc::MSG_DONTWAIT == 0 && !held.is_nonblocking();
+    let until = held.until(Timeout::Recv);
+    let mut how = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
+    how.set(RecvFlags::PEEK, flags & libc::MSG_PEEK != 0);
+    let mut octets = vec![0; datagram::HEADER + total(data).min(ROOM)];
+    let (stored, whole) = loop {
+        match rustix::net::recv(held, &mut octets[..], how) {
+            Ok(lengths) => break lengths,
+            Err(Errno::AGAIN) if patient => {
+                caller.wait(held.as_fd(), PollFlags::IN, until, Patience::Interruptible)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    if whole == 0 && has_hung_up(held) {
+        return Err(no_agent());
+    }
+    let room = octets.len() - datagram::HEADER;
+    let (from, payload, header) = if held.is_connected_datagram() {
+        (None, &octets[..stored.min(room)], 0)
+    } else {
+        let (from, payload) = datagram::split(&octets[..stored]).ok_or(libc::EPROTO)?;
+        (from, payload, datagram::HEADER)
+    };
+    caller.confirm()?;
+    caller.target.scatter(data, payload)?;
+    Ok(Received { from, kept: payload.len(), whole: whole - header })
+}
+
+fn has_hung_up(held: &Held) -> bool {
+    let mut descriptors = [PollFd::new(held, PollFlags::IN)];
+    poll(&mut descriptors, Some(&Timespec::default())).is_ok()
+        && descriptors[0].revents().contains(PollFlags::HUP)
+}

@@ -1,0 +1,360 @@
+//! Which system calls of a program are notified: the filter, from a table of rules, as the kernel takes it (classic BPF).
+//!
+//! Calls that mean the same on every descriptor pass in the filter. Where an argument tells that a call is no affair of ours, the filter looks at it: the family of a
+//! socket, the number of an `ioctl`, whether there is an address. The kernel remembers of calls that no argument decides that they pass, and does not run the filter for them.
+
+use libc::{
+    AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_UNIX, EAFNOSUPPORT, ENOSYS, EPERM, MSG_TRUNC, SOCK_RAW,
+    sock_filter,
+};
+
+/// SOCK_PACKET of `linux/net.h`: frames by way of AF_INET, as before Linux 2.2.
+const SOCK_PACKET: i32 = 10;
+/// What of a socket's type is its type (`SOCK_TYPE_MASK` of the kernel): the rest are flags.
+const SOCKET_TYPE: u32 = 0xf;
+/// FIONREAD of `asm-generic/ioctls.h`, which SIOCINQ is, too.
+pub(crate) const FIONREAD: u32 = 0x541b;
+/// TIOCOUTQ, which SIOCOUTQ is, too.
+pub(crate) const TIOCOUTQ: u32 = 0x5411;
+/// The upper three octets of the requests of sockets (`linux/sockios.h`).
+const SOCKET_REQUESTS: u32 = 0x8900;
+
+/// The ABI that this program is built for, as `seccomp_data` names it (`linux/audit.h`).
+#[cfg(target_arch = "x86_64")]
+const NATIVE: u32 = 0xc000_003e;
+/// The ABI that this program is built for, as `seccomp_data` names it (`linux/audit.h`).
+#[cfg(target_arch = "aarch64")]
+const NATIVE: u32 = 0xc000_00b7;
+/// The bit of calls by the ABI x32, which has the same name in `seccomp_data` (`__X32_SYSCALL_BIT`).
+#[cfg(target_arch = "x86_64")]
+const X32: Option<u32> = Some(0x4000_0000);
+/// There is no such ABI.
+#[cfg(not(target_arch = "x86_64"))]
+const X32: Option<u32> = None;
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// The kernel executes it, unseen.
+    Pass,
+    /// Asked of the notifier.
+    Notify,
+    /// Fails with this number.
+    Fail(i32),
+    /// Ends the process by SIGSYS.
+    Kill,
+}
+
+/// A look at an argument: if any of its values is there, the verdict stands.
+struct Check {
+    argument: u8,
+    of: Of,
+    verdict: Verdict,
+}
+
+/// What of an argument is compared.
+enum Of {
+    /// The lower half, after a mask, is one of these.
+    Word(u32, &'static [u32]),
+    /// All 64 bits: a pointer that is not null.
+    Pointer,
+}
+
+/// A system call: the first check that holds decides, or `otherwise`.
+struct Rule {
+    call: libc::c_long,
+    checks: Vec<Check>,
+    otherwise: Verdict,
+}
+
+const ALL: u32 = u32::MAX;
+
+fn rules() -> Vec<Rule> {
+    let always = |call| Rule { call, checks: Vec::new(), otherwise: Verdict::Notify };
+    let denied = |call| Rule { call, checks: Vec::new(), otherwise: Verdict::Fail(ENOSYS) };
+    let word = |argument, mask, values, verdict| Check { argument, of: Of::Word(mask, values), verdict };
+    let pointer = |argument| Check { argument, of: Of::Pointer, verdict: Verdict::Notify };
+    let socket = Rule {
+        call: libc::SYS_socket,
+        checks: vec![
+            word(0, ALL, &[AF_UNIX as u32, AF_NETLINK as u32], Verdict::Pass),
+            word(0, ALL, &[AF_PACKET as u32], Verdict::Fail(EPERM)),
+            word(1, SOCKET_TYPE, &[SOCK_RAW as u32, SOCK_PACKET as u32], Verdict::Fail(EPERM)),
+            word(0, ALL, &[AF_INET as u32, AF_INET6 as u32], Verdict::Notify),
+        ],
+        otherwise: Verdict::Fail(EAFNOSUPPORT),
+    };
+    let ioctl = Rule {
+        call: libc::SYS_ioctl,
+        checks: vec![
+            word(1, ALL, &[FIONREAD, TIOCOUTQ], Verdict::Notify),
+            word(1, !0xff, &[SOCKET_REQUESTS], Verdict::Notify),
+        ],
+        otherwise: Verdict::Pass,
+    };
+    let sendto = Rule { call: libc::SYS_sendto, checks: vec![pointer(4)], otherwise: Verdict::Pass };
+    let recvfrom = Rule {
+        call: libc::SYS_recvfrom,
+        checks: vec![pointer(4), word(3, MSG_TRUNC as u32, &[MSG_TRUNC as u32], Verdict::Notify)],
+        otherwise: Verdict::Pass,
+    };
+    let mut rules = vec![sendto, recvfrom, ioctl, socket];
+    rules.extend(
+        [
+            libc::SYS_getsockopt,
+            libc::SYS_setsockopt,
+            libc::SYS_sendmsg,
+            libc::SYS_recvmsg,
+            libc::SYS_sendmmsg,
+            libc::SYS_recvmmsg,
+            libc::SYS_accept4,
+            libc::SYS_accept,
+            libc::SYS_connect,
+            libc::SYS_bind,
+            libc::SYS_listen,
+            libc::SYS_getsockname,
+            libc::SYS_getpeername,
+            libc::SYS_shutdown,
+        ]
+        .map(always),
+    );
+    // Operations of a ring do not pass by any filter. ENOSYS is what kernels without rings say, and libraries fall back as they do there.
+    rules.extend(
+        [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register].map(denied),
+    );
+    rules
+}
+
+/// Codes of instructions (`linux/bpf_common.h`).
+mod code {
+    /// A = word of `seccomp_data` at k.
+    pub(super) const LOAD: u16 = 0x20;
+    /// A &= k.
+    pub(super) const AND: u16 = 0x54;
+    /// A == k?
+    pub(super) const EQUAL: u16 = 0x15;
+    /// A & k?
+    pub(super) const ANY: u16 = 0x45;
+    /// The verdict is k.
+    pub(super) const RETURN: u16 = 0x06;
+}
+
+/// Offsets in `seccomp_data`.
+mod offset {
+    pub(super) const CALL: u32 = 0;
+    pub(super) const ABI: u32 = 4;
+    /// The lower half of an argument; both architectures are little-endian.
+    pub(super) const fn argument(number: u8) -> u32 {
+        16 + 8 * number as u32
+    }
+}
+
+fn plain(code: u16, k: u32) -> sock_filter {
+    sock_filter { code, jt: 0, jf: 0, k }
+}
+
+/// Goes on with the next instruction if it holds, else after so many.
+fn unless(code: u16, k: u32, skip: usize) -> sock_filter {
+    sock_filter { code, jt: 0, jf: u8::try_from(skip).expect("rules are short"), k }
+}
+
+fn verdict(verdict: Verdict) -> sock_filter {
+    let data = |error: i32| error.cast_unsigned() & libc::SECCOMP_RET_DATA;
+    plain(
+        code::RETURN,
+        match verdict {
+            Verdict::Pass => libc::SECCOMP_RET_ALLOW,
+            Verdict::Notify => libc::SECCOMP_RET_USER_NOTIF,
+            Verdict::Fail(error) => libc::SECCOMP_RET_ERRNO | data(error),
+            Verdict::Kill => libc::SECCOMP_RET_KILL_PROCESS,
+        },
+    )
+}
+
+fn check(check: &Check) -> Vec<sock_filter> {
+    let at = offset::argument(check.argument);
+    let mut code = Vec::new();
+    match check.of {
+        Of::Word(mask, values) => {
+            for value in values {
+                code.push(plain(code::LOAD, at));
+                if mask != ALL {
+                    code.push(plain(code::AND, mask));
+                }
+                code.push(unless(code::EQUAL, *value, 1));
+                code.push(verdict(check.verdict));
+            }
+        }
+        Of::Pointer => {
+            for half in [at, at + 4] {
+                code.push(plain(code::LOAD, half));
+                code.push(unless(code::ANY, ALL, 1));
+                code.push(verdict(check.verdict));
+            }
+        }
+    }
+    code
+}
+
+/// The filter. Calls by another ABI never pass: a process that makes one by that of i386 is ended, and x32 is not there, as on most kernels.
+#[must_use]
+pub fn filter() -> Vec<sock_filter> {
+    let mut code = vec![
+        plain(code::LOAD, offset::ABI),
+        sock_filter { code: code::EQUAL, jt: 1, jf: 0, k: NATIVE },
+        verdict(Verdict::Kill),
+        plain(code::LOAD, offset::CALL),
+    ];
+    if let Some(bit) = X32 {
+        code.push(unless(code::ANY, bit, 1));
+        code.push(verdict(Verdict::Fail(ENOSYS)));
+    }
+    for rule in rules() {
+        let mut body: Vec<_> = rule.checks.iter().flat_map(check).collect();
+        body.push(verdict(rule.otherwise));
+        code.push(unless(code::EQUAL, rule.call as u32, body.len()));
+        code.extend(body);
+    }
+    code.push(verdict(Verdict::Pass));
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel would do with the program: the instructions as `linux/filter.h` describes them.
+    fn run(abi: u32, call: i64, arguments: &[u64]) -> u32 {
+        let program = filter();
+        let mut words = vec![call as u32, abi, 0, 0];
+        for number in 0..6 {
+            let argument = arguments.get(number).copied().unwrap_or(0);
+            words.extend([argument as u32, (argument >> 32) as u32]);
+        }
+        let (mut a, mut at) = (0, 0);
+        loop {
+            let instruction = program[at];
+            let jump = |holds| usize::from(if holds { instruction.jt } else { instruction.jf });
+            at += 1;
+            match instruction.code {
+                code::LOAD => a = words[instruction.k as usize / 4],
+                code::AND => a &= instruction.k,
+                code::EQUAL => at += jump(a == instruction.k),
+                code::ANY => at += jump(a & instruction.k != 0),
+                code::RETURN => return instruction.k,
+                other => panic!("no instruction: {other:x}"),
+            }
+        }
+    }
+
+    fn native(call: i64, arguments: &[u64]) -> u32 {
+        run(NATIVE, call, arguments)
+    }
+
+    const PASS: u32 = libc::SECCOMP_RET_ALLOW;
+    const NOTIFY: u32 = libc::SECCOMP_RET_USER_NOTIF;
+
+    fn fails(error: i32) -> u32 {
+        libc::SECCOMP_RET_ERRNO | error as u32
+    }
+
+    /// Data over the descriptor, waiting, copies and everything that is no socket's never leaves the kernel.
+    #[test]
+    fn data_passes() {
+        for call in [
+            libc::SYS_read,
+            libc::SYS_write,
+            libc::SYS_readv,
+            libc::SYS_writev,
+            libc::SYS_sendfile,
+            libc::SYS_splice,
+            libc::SYS_close,
+            libc::SYS_dup,
+            libc::SYS_fcntl,
+            libc::SYS_epoll_ctl,
+            libc::SYS_socketpair,
+            libc::SYS_clone,
+            libc::SYS_execve,
+        ] {
+            assert_eq!(native(call, &[1, 2, 3, 4, 5, 6]), PASS, "{call}");
+        }
+    }
+
+    /// The calls of `connect` and its family are notified whatever they say.
+    #[test]
+    fn calls_are_notified() {
+        for call in [
+            libc::SYS_bind,
+            libc::SYS_connect,
+            libc::SYS_listen,
+            libc::SYS_accept,
+            libc::SYS_accept4,
+            libc::SYS_getsockname,
+            libc::SYS_getpeername,
+            libc::SYS_getsockopt,
+            libc::SYS_setsockopt,
+            libc::SYS_shutdown,
+            libc::SYS_sendmsg,
+            libc::SYS_recvmsg,
+            libc::SYS_sendmmsg,
+            libc::SYS_recvmmsg,
+        ] {
+            assert_eq!(native(call, &[]), NOTIFY, "{call}");
+        }
+    }
+
+    /// Of sockets those of IP are ours; nothing gets by them, raw or by frames, and local ones are left alone.
+    #[test]
+    fn families() {
+        let socket = |family: i32, kind: i32| native(libc::SYS_socket, &[family as u64, kind as u64]);
+        let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM | flags, libc::SOCK_SEQPACKET, 7] {
+            assert_eq!((socket(AF_INET, kind), socket(AF_INET6, kind)), (NOTIFY, NOTIFY));
+        }
+        assert_eq!(socket(AF_INET, SOCK_RAW | flags), fails(EPERM));
+        assert_eq!(socket(AF_INET6, SOCK_RAW), fails(EPERM));
+        assert_eq!(socket(AF_INET, SOCK_PACKET), fails(EPERM));
+        assert_eq!(socket(AF_PACKET, libc::SOCK_DGRAM), fails(EPERM));
+        assert_eq!(socket(libc::AF_VSOCK, libc::SOCK_STREAM), fails(EAFNOSUPPORT));
+        assert_eq!(socket(-1, libc::SOCK_STREAM), fails(EAFNOSUPPORT));
+        assert_eq!(socket(AF_UNIX, libc::SOCK_STREAM | flags), PASS);
+        assert_eq!(socket(AF_NETLINK, SOCK_RAW), PASS);
+        // The kernel looks at the lower half of an `int` alone.
+        assert_eq!(native(libc::SYS_socket, &[(1 << 32) | AF_INET as u64, 1]), NOTIFY);
+    }
+
+    /// Data with an address, in whichever half of the pointer a bit is, and data that is to be thrown away.
+    #[test]
+    fn data_with_an_address() {
+        for call in [libc::SYS_sendto, libc::SYS_recvfrom] {
+            assert_eq!(native(call, &[3, 0x1000, 5, 0, 0, 0]), PASS);
+            assert_eq!(native(call, &[3, 0x1000, 5, 0, 8, 0]), NOTIFY);
+            assert_eq!(native(call, &[3, 0x1000, 5, 0, 8 << 32, 0]), NOTIFY);
+        }
+        let flags = (libc::MSG_TRUNC | libc::MSG_DONTWAIT) as u64;
+        assert_eq!(native(libc::SYS_recvfrom, &[3, 0, 5, flags, 0, 0]), NOTIFY);
+        assert_eq!(native(libc::SYS_recvfrom, &[3, 0, 5, libc::MSG_PEEK as u64, 0, 0]), PASS);
+    }
+
+    /// Requests of sockets alone; those of terminals pass.
+    #[test]
+    fn requests() {
+        let ioctl = |request: u64| native(libc::SYS_ioctl, &[3, request, 0]);
+        assert_eq!((ioctl(libc::TCGETS), ioctl(libc::FIONBIO), ioctl(libc::TIOCGWINSZ)), (PASS, PASS, PASS));
+        assert_eq!((ioctl(libc::FIONREAD), ioctl(libc::TIOCOUTQ)), (NOTIFY, NOTIFY));
+        for (request, expected) in [(0x88ff, PASS), (0x8900, NOTIFY), (0x89ff, NOTIFY), (0x8a00, PASS)] {
+            assert_eq!(ioctl(request), expected, "{request:x}");
+        }
+    }
+
+    /// Rings, and ABIs that are not ours.
+    #[test]
+    fn ways_round() {
+        for call in [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register] {
+            assert_eq!(native(call, &[]), fails(ENOSYS));
+        }
+        assert_eq!(run(0x4000_0003, 102, &[1]), libc::SECCOMP_RET_KILL_PROCESS);
+        #[cfg(target_arch = "x86_64")]
+        assert_eq!(native(0x4000_0000 | libc::SYS_socket, &[2, 1]), fails(ENOSYS));
+    }
+}

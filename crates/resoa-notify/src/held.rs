@@ -1,0 +1,77 @@
+//! A copy of a program's descriptor, held while a call on it is answered, as the kernel holds the file of a call.
+
+use nix::sys::socket::{getsockopt, setsockopt, sockopt::Priority};
+use resoa_calls::{LISTENING, SocketId, SocketName, datagram};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{OFlags, fcntl_getfl};
+use rustix::net::SocketType;
+use rustix::net::sockopt::{Timeout, socket_timeout, socket_type};
+use std::time::Instant;
+
+/// The two kinds of sockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Stream,
+    Datagram,
+}
+
+/// A program's remote socket.
+#[derive(Debug)]
+pub(crate) struct Held {
+    descriptor: OwnedFd,
+    pub(crate) socket: SocketId,
+    pub(crate) kind: Kind,
+}
+
+impl AsFd for Held {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl Held {
+    /// If it is a socket of an agent's.
+    pub(crate) fn of(descriptor: OwnedFd) -> Option<Self> {
+        let socket = SocketName::of(&descriptor)?.socket;
+        let kind = match socket_type(&descriptor).ok()? {
+            SocketType::STREAM => Kind::Stream,
+            _ => Kind::Datagram,
+        };
+        Some(Self { descriptor, socket, kind })
+    }
+
+    /// It has O_NONBLOCK.
+    pub(crate) fn is_nonblocking(&self) -> bool {
+        fcntl_getfl(self).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK))
+    }
+
+    /// When a call that begins now has waited for long enough.
+    pub(crate) fn until(&self, timeout: Timeout) -> Option<Instant> {
+        Some(Instant::now() + socket_timeout(self, timeout).ok()??)
+    }
+
+    /// Nothing is at its other end: neither `connect` nor `listen` was called.
+    pub(crate) fn is_fresh(&self) -> bool {
+        rustix::net::getpeername(self).is_err()
+    }
+
+    fn mark(&self) -> i32 {
+        getsockopt(self, Priority).unwrap_or(0)
+    }
+
+    /// `listen` has succeeded.
+    pub(crate) fn is_listening(&self) -> bool {
+        self.kind == Kind::Stream && self.mark() == LISTENING
+    }
+
+    /// Says so.
+    pub(crate) fn set_listening(&self) {
+        // A priority below 7 takes no privilege.
+        let _ = setsockopt(self, Priority, &LISTENING);
+    }
+
+    /// A datagram socket with a destination of its own.
+    pub(crate) fn is_connected_datagram(&self) -> bool {
+        self.kind == Kind::Datagram && self.mark() == datagram::CONNECTED
+    }
+}

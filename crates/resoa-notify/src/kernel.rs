@@ -1,0 +1,249 @@
+//! The kernel's calls that have no safe wrapper: seccomp, the requests of its listener, another process's memory, options by number.
+#![expect(unsafe_code, reason = "seccomp, options by number and the memory of others are in no safe library")]
+
+use libc::{seccomp_notif, seccomp_notif_addfd, seccomp_notif_resp, sock_filter, sock_fprog};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use rustix::process::Signal;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` of `linux/seccomp.h` (Linux 6.6): who waits for the other side is woken on the same processor.
+const SYNC_WAKE_UP: u64 = 1;
+
+/// Where notifications of filtered programs arrive.
+#[derive(Debug)]
+pub(crate) struct Listener(OwnedFd);
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Filters this thread, and what it starts from now on, for ever.
+///
+/// # Errors
+/// EBUSY if it has a filter with a listener already; EINVAL before Linux 5.19.
+pub(crate) fn filter_this_thread(filter: &[sock_filter]) -> io::Result<Listener> {
+    let program =
+        sock_fprog { len: u16::try_from(filter.len()).expect("short"), filter: filter.as_ptr().cast_mut() };
+    // A signal that comes after the notifier has acted must not make the call start again: Go sends itself signals all the time.
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    // SAFETY: no memory is touched.
+    checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
+    // SAFETY: the kernel copies `len` instructions, which are there, and gives back a descriptor that nobody else has.
+    let listener = unsafe {
+        let listener = libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            flags,
+            std::ptr::from_ref(&program),
+        );
+        OwnedFd::from_raw_fd(checked(listener)? as RawFd)
+    };
+    Ok(Listener(listener))
+}
+
+impl Listener {
+    /// Asks for the wake-up that spares a notification most of its time; kernels before 6.6 do without.
+    pub(crate) fn wake_synchronously(&self) {
+        // SAFETY: the value is taken as a number.
+        unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) };
+    }
+
+    /// Waits for a call. `None`: nobody is left who could make one (from Linux 6.11 on; before that it waits for ever).
+    pub(crate) fn receive(&self) -> io::Result<Option<seccomp_notif>> {
+        loop {
+            // SAFETY: it is of numbers alone, and the kernel demands zeroes.
+            let mut notification: seccomp_notif = unsafe { std::mem::zeroed() };
+            // SAFETY: the kernel writes one notification to it.
+            let result = unsafe {
+                libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut notification)
+            };
+            let Err(error) = checked(result.into()) else { return Ok(Some(notification)) };
+            match error.raw_os_error() {
+                // Either all have gone, or the one that called has, and others go on.
+                Some(libc::ENOENT) if self.is_deserted() => return Ok(None),
+                Some(libc::EINTR | libc::ENOENT) => {}
+                _ => return Err(error),
+            }
+        }
+    }
+
+    /// Nobody who is filtered is left.
+    fn is_deserted(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut descriptors = [PollFd::new(&self.0, PollFlags::empty())];
+        poll(&mut descriptors, Some(&Timespec::default())).is_ok()
+            && descriptors[0].revents().contains(PollFlags::HUP)
+    }
+
+    /// The caller still waits, so that what is known of it by its number is known of it.
+    pub(crate) fn is_valid(&self, id: u64) -> bool {
+        // SAFETY: the kernel reads one number.
+        unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
+    }
+
+    /// Lets the call return. ENOENT if the caller has gone.
+    pub(crate) fn send(&self, mut answer: seccomp_notif_resp) -> io::Result<()> {
+        // SAFETY: the kernel reads one answer.
+        let result =
+            unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer) };
+        checked(result.into()).map(drop)
+    }
+
+    /// Lets the call return a copy of `descriptor`, by the lowest number that is free.
+    pub(crate) fn send_descriptor(&self, id: u64, descriptor: BorrowedFd, cloexec: bool) -> io::Result<()> {
+        let order = seccomp_notif_addfd {
+            id,
+            flags: libc::SECCOMP_ADDFD_FLAG_SEND as u32,
+            srcfd: descriptor.as_raw_fd().cast_unsigned(),
+            newfd: 0,
+            newfd_flags: if cloexec { libc::O_CLOEXEC.cast_unsigned() } else { 0 },
+        };
+        // SAFETY: the kernel reads one order.
+        let result =
+            unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const order) };
+        checked(result.into()).map(drop)
+    }
+}
+
+/// `setsockopt` of an option of SOL_SOCKET whose value holds no pointer.
+pub(crate) fn set_socket_option(socket: BorrowedFd, name: i32, value: &[u8]) -> io::Result<()> {
+    let length = value.len() as libc::socklen_t;
+    // SAFETY: the kernel reads at most as many octets as there are.
+    let result = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, name, value.as_ptr().cast(), length)
+    };
+    checked(result.into()).map(drop)
+}
+
+/// `getsockopt` of an option of SOL_SOCKET of 16 octets at most.
+pub(crate) fn socket_option(socket: BorrowedFd, name: i32) -> io::Result<Vec<u8>> {
+    let mut value = vec![0; 16];
+    let mut length = value.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` octets to `value`, which has as many, and the number of them to `length`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            name,
+            value.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    checked(result.into())?;
+    value.truncate(length as usize);
+    Ok(value)
+}
+
+/// Reads the memory of another process, as far as it is there; how many octets.
+pub(crate) fn read_memory(process: i32, address: u64, octets: &mut [u8]) -> usize {
+    let local = libc::iovec { iov_base: octets.as_mut_ptr().cast(), iov_len: octets.len() };
+    let remote = libc::iovec { iov_base: address as *mut _, iov_len: octets.len() };
+    // SAFETY: the kernel writes at most `iov_len` octets to `octets`, which has as many. What is read is no memory of this process's.
+    let read = unsafe { libc::process_vm_readv(process, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(read).unwrap_or(0)
+}
+
+/// Writes to the memory of another process, as far as it is there; how many octets.
+pub(crate) fn write_memory(process: i32, address: u64, octets: &[u8]) -> usize {
+    let local = libc::iovec { iov_base: octets.as_ptr().cast_mut().cast(), iov_len: octets.len() };
+    let remote = libc::iovec { iov_base: address as *mut _, iov_len: octets.len() };
+    // SAFETY: the kernel reads `octets`. What is written is no memory of this process's: a process that is notified is never this one.
+    let written = unsafe { libc::process_vm_writev(process, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(written).unwrap_or(0)
+}
+
+fn set_of(signals: &[Signal]) -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: it is initialised by the first call, and the others add valid numbers.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), signal.as_raw());
+        }
+        set.assume_init()
+    }
+}
+
+/// Keeps signals from this thread and those that it starts; what was kept before.
+pub(crate) fn block(signals: &[Signal]) -> io::Result<libc::sigset_t> {
+    let mut before = set_of(&[]);
+    // SAFETY: the kernel reads one set and writes another.
+    let result = unsafe {
+        libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::from_ref(&set_of(signals)), &raw mut before)
+    };
+    if result == 0 { Ok(before) } else { Err(io::Error::from_raw_os_error(result)) }
+}
+
+/// Starts the command with these signals kept, and no others.
+pub(crate) fn restore_in(command: &mut Command, kept: libc::sigset_t) {
+    // SAFETY: between fork and exec it makes one system call.
+    unsafe {
+        command.pre_exec(move || {
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const kept, std::ptr::null_mut());
+            Ok(())
+        });
+    }
+}
+
+/// Where signals arrive that are kept from all threads.
+#[derive(Debug)]
+pub(crate) struct SignalDescriptor(OwnedFd);
+
+/// A signal that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Received {
+    pub(crate) signal: Signal,
+    /// The kernel sent it to the whole group, for what was typed at the terminal or for its end.
+    pub(crate) of_the_terminal: bool,
+}
+
+impl AsFd for SignalDescriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl SignalDescriptor {
+    pub(crate) fn of(signals: &[Signal]) -> io::Result<Self> {
+        // SAFETY: the kernel reads a set and gives back a descriptor that nobody else has.
+        let descriptor = unsafe {
+            let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+            let descriptor = libc::signalfd(-1, std::ptr::from_ref(&set_of(signals)), flags);
+            OwnedFd::from_raw_fd(checked(descriptor.into())? as RawFd)
+        };
+        Ok(Self(descriptor))
+    }
+
+    /// The next one, if there is one.
+    pub(crate) fn next(&self) -> Option<Received> {
+        let mut octets = [0; size_of::<libc::signalfd_siginfo>()];
+        rustix::io::read(&self.0, &mut octets).ok()?;
+        // SAFETY: it is of numbers alone, and the kernel has written one.
+        let info: libc::signalfd_siginfo = unsafe { std::mem::transmute(octets) };
+        let signal = Signal::from_named_raw(info.ssi_signo.cast_signed())?;
+        Some(Received { signal, of_the_terminal: info.ssi_code == libc::SI_KERNEL })
+    }
+}
+
+/// Ends this process by a signal, without a core of its own. Returns if it does not end it.
+pub(crate) fn end_by(signal: i32) {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: no memory is touched but the set and the limit, which are there.
+    unsafe {
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+        libc::signal(signal, libc::SIG_DFL);
+        let mut set = set_of(&[]);
+        libc::sigaddset(&raw mut set, signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+        libc::raise(signal);
+    }
+}

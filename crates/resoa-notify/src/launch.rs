@@ -1,0 +1,124 @@
+//! Starts a program under the filter and answers for it, and for all that it starts, until the last has ended.
+
+use crate::filter::filter;
+use crate::kernel::{Listener, filter_this_thread};
+use crate::notifier::Notifier;
+use resoa_calls::Agent;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::AsFd;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::io;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::thread;
+
+/// Why a program was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The kernel takes no filter.
+    #[error("the kernel takes no filter with a listener: {0}{hint}", hint = hint(.0))]
+    Filter(io::Error),
+    /// The program does not start.
+    #[error("cannot start {program}: {error}")]
+    Program {
+        /// Its name.
+        program: String,
+        /// What the kernel says.
+        error: io::Error,
+    },
+    /// No threads are left.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EBUSY) => {
+            "; this process is under such a filter already, of a container or of another `resoa run --seccomp`: run it outside, or use the preload library"
+        }
+        Some(libc::EINVAL | libc::ENOSYS) => "; it needs Linux 5.19 with CONFIG_SECCOMP_FILTER",
+        _ => "",
+    }
+}
+
+/// A program under the filter, and the threads that answer for it.
+#[derive(Debug)]
+pub struct Running {
+    /// The program. Its exit is its own; what it started may live longer.
+    pub child: Child,
+    notifier: Arc<Notifier>,
+}
+
+/// Starts `command`, with its calls answered by `agent`.
+///
+/// The filter is that of one thread, which starts the program and ends: so it comes to the program, and to this process never.
+///
+/// # Errors
+/// If there is no filter, or no program.
+///
+/// # Panics
+/// If the thread does, which it does not.
+pub fn launch(agent: Agent, command: &mut Command) -> Result<Running, LaunchError> {
+    let filter = filter();
+    let started = thread::scope(|scope| {
+        let start = || -> Result<(Listener, Child), LaunchError> {
+            let listener = filter_this_thread(&filter).map_err(LaunchError::Filter)?;
+            let child = command.spawn().map_err(|error| LaunchError::Program {
+                program: command.get_program().to_string_lossy().into_owned(),
+                error,
+            })?;
+            Ok((listener, child))
+        };
+        let thread = thread::Builder::new().name("launcher".into()).spawn_scoped(scope, start);
+        Ok(thread.map_err(LaunchError::Thread)?.join().expect("it does not panic"))
+    })?;
+    let (listener, child) = started?;
+    let notifier = Notifier::new(listener, agent);
+    notifier.start().map_err(LaunchError::Thread)?;
+    Ok(Running { child, notifier })
+}
+
+impl Running {
+    /// Waits until nobody is left who has the filter: the program and whatever it started. How the program ended.
+    ///
+    /// # Errors
+    /// If the kernel does not say.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        let (never, _other) = std::io::pipe()?;
+        self.wait_and(&never, |_| true)
+    }
+
+    /// As [`Running::wait`]; whenever `also` is readable `act` is called, with whether the program has ended. If it has, and `act` says `false`, the wait is over.
+    pub(crate) fn wait_and(
+        &mut self,
+        also: &impl AsFd,
+        mut act: impl FnMut(bool) -> bool,
+    ) -> io::Result<ExitStatus> {
+        let program = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;
+        let mut ended = None;
+        loop {
+            let mut descriptors = [
+                PollFd::new(&self.notifier.listener, PollFlags::empty()),
+                PollFd::new(also, PollFlags::IN),
+                PollFd::new(&program, PollFlags::IN),
+            ];
+            // One that has ended and was waited for is always readable.
+            let looked_at = if ended.is_none() { 3 } else { 2 };
+            match poll(&mut descriptors[..looked_at], None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let has = |at: usize, event| descriptors[at].revents().contains(event);
+            let (deserted, more) = (has(0, PollFlags::HUP), has(1, PollFlags::IN));
+            // Before Linux 6.11 it keeps its filter until it is waited for.
+            if ended.is_none() && (deserted || has(2, PollFlags::IN)) {
+                ended = Some(self.child.wait()?);
+            }
+            match ended {
+                Some(status) if deserted || more && !act(true) => return Ok(status),
+                None if more => drop(act(false)),
+                _ => {}
+            }
+        }
+    }
+}

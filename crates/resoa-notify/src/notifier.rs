@@ -1,0 +1,116 @@
+//! Receives notifications and answers each, on as many threads as there are calls that wait.
+
+use crate::baton::{Baton, Next};
+use crate::call::Notified;
+use crate::caller::{Answer, Caller, Failure};
+use crate::held::Held;
+use crate::kernel::Listener;
+use crate::target::Threads;
+use crate::{control, data};
+use libc::{seccomp_notif, seccomp_notif_resp};
+use resoa_calls::Agent;
+use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+
+/// What all threads share.
+#[derive(Debug)]
+pub(crate) struct Notifier {
+    pub(crate) listener: Listener,
+    pub(crate) agent: Agent,
+    baton: Baton,
+}
+
+impl Notifier {
+    pub(crate) fn new(listener: Listener, agent: Agent) -> Arc<Self> {
+        listener.wake_synchronously();
+        Arc::new(Self { listener, agent, baton: Baton::default() })
+    }
+
+    /// Starts a thread that answers calls.
+    ///
+    /// # Errors
+    /// If there are no threads left.
+    pub(crate) fn start(self: &Arc<Self>) -> io::Result<()> {
+        let notifier = Arc::clone(self);
+        thread::Builder::new().name("notifier".into()).spawn(move || notifier.answer_calls()).map(drop)
+    }
+
+    /// Passes the turn on, to a new thread if nobody waits for it.
+    pub(crate) fn pass(self: &Arc<Self>) {
+        if self.baton.pass() == Next::Nobody {
+            // Without it the turn is taken up by the first thread that has answered its call.
+            let _ = self.start();
+        }
+    }
+
+    fn answer_calls(self: &Arc<Self>) {
+        let mut threads = Threads::default();
+        let turn = Cell::new(false);
+        loop {
+            if !turn.get() {
+                if !self.baton.take() {
+                    return;
+                }
+                turn.set(true);
+            }
+            let Ok(Some(notification)) = self.listener.receive() else {
+                // Nobody is left. The next one is told so, too.
+                self.baton.pass();
+                return;
+            };
+            self.answer(&notification, &mut threads, &turn);
+        }
+    }
+
+    fn answer(self: &Arc<Self>, notification: &seccomp_notif, threads: &mut Threads, turn: &Cell<bool>) {
+        let outcome = self.outcome(notification, threads, turn);
+        let id = notification.id;
+        let sent = match outcome {
+            Ok(Answer::Descriptor(descriptor, cloexec)) => {
+                use rustix::fd::AsFd;
+                self.listener
+                    .send_descriptor(id, descriptor.as_fd(), cloexec)
+                    .or_else(|error| self.send(id, 0, error.raw_os_error().unwrap_or(libc::EMFILE), 0))
+            }
+            Ok(Answer::Continue) => self.send(id, 0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+            Ok(Answer::Value(value)) => self.send(id, value, 0, 0),
+            Err(Failure::Errno(error)) => self.send(id, 0, error, 0),
+            Err(Failure::Gone) => Ok(()),
+        };
+        // The caller has gone meanwhile: there is nobody to tell.
+        drop(sent);
+    }
+
+    fn send(&self, id: u64, val: i64, error: i32, flags: u32) -> io::Result<()> {
+        self.listener.send(seccomp_notif_resp { id, val, error: -error, flags })
+    }
+
+    fn outcome(
+        self: &Arc<Self>,
+        notification: &seccomp_notif,
+        threads: &mut Threads,
+        turn: &Cell<bool>,
+    ) -> Result<Answer, Failure> {
+        let number = notification.pid.cast_signed();
+        let id = notification.id;
+        match Notified::of(&notification.data) {
+            Notified::Socket { family, kind, protocol } => {
+                let target = threads.target(number).ok_or(Failure::Gone)?;
+                let caller = Caller { notifier: self, id, target, turn };
+                control::socket(&caller, family, kind, protocol)
+            }
+            Notified::On(descriptor, call) => {
+                // What cannot be looked at is left to the kernel: at worst the call is one on AF_UNIX, and reaches nobody.
+                let Some((target, copy)) = threads.descriptor(number, descriptor) else {
+                    return Ok(Answer::Continue);
+                };
+                let Some(held) = Held::of(copy) else { return Ok(Answer::Continue) };
+                let caller = Caller { notifier: self, id, target, turn };
+                control::answer(&caller, &held, &call).unwrap_or_else(|| data::answer(&caller, &held, &call))
+            }
+            Notified::Other => Ok(Answer::Continue),
+        }
+    }
+}

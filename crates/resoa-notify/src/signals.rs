@@ -1,0 +1,69 @@
+//! Whether a signal waits for a thread that a notifier keeps: read off `/proc/…/status`.
+//!
+//! A thread whose call is being answered sleeps so that only a fatal signal wakes it. What would interrupt the call in a kernel's TCP, a handler or a stop, is looked for
+//! here while a call waits, and the call is then ended as the kernel would end it.
+
+/// ERESTARTSYS of the kernel: with it a call starts again after a handler with SA_RESTART or a stop, and is EINTR after another handler. It may only be
+/// answered if a signal is certain to be there; a program would see the number otherwise.
+pub(crate) const RESTART: i32 = 512;
+
+/// What waits for a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pending {
+    /// No signal that it lets through.
+    Nothing,
+    /// One that this thread will take.
+    Own,
+    /// One of a process with several threads: another may take it.
+    Shared,
+}
+
+/// From the `status` of a thread. A signal that is blocked or ignored interrupts nothing.
+pub(crate) fn pending(status: &str) -> Pending {
+    let mask = |name| {
+        let digits = field(status, name).unwrap_or("0");
+        u64::from_str_radix(digits, 16).unwrap_or(0)
+    };
+    let passes = !(mask("SigBlk") | mask("SigIgn"));
+    let alone = field(status, "Threads") == Some("1");
+    match (mask("SigPnd") & passes != 0, mask("ShdPnd") & passes != 0) {
+        (true, _) => Pending::Own,
+        (false, true) if alone => Pending::Own,
+        (false, true) => Pending::Shared,
+        (false, false) => Pending::Nothing,
+    }
+}
+
+/// A field of a `status`.
+pub(crate) fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(threads: u32, own: u64, shared: u64, blocked: u64, ignored: u64) -> String {
+        format!(
+            "Name:\tgo\nTgid:\t7\nThreads:\t{threads}\nSigQ:\t0/63\nSigPnd:\t{own:016x}\nShdPnd:\t{shared:016x}\n\
+             SigBlk:\t{blocked:016x}\nSigIgn:\t{ignored:016x}\nSigCgt:\t0000000000000000\n"
+        )
+    }
+
+    /// Section 3.14: local waits end with a signal; one that nobody would take ends nothing.
+    #[test]
+    fn what_interrupts() {
+        let interrupt = 1 << (libc::SIGINT - 1);
+        for (status, expected) in [
+            (status(1, 0, 0, 0, 0), Pending::Nothing),
+            (status(9, interrupt, 0, 0, 0), Pending::Own),
+            (status(1, 0, interrupt, 0, 0), Pending::Own),
+            (status(2, 0, interrupt, 0, 0), Pending::Shared),
+            (status(1, interrupt, interrupt, interrupt, 0), Pending::Nothing),
+            (status(1, 0, interrupt, 0, interrupt), Pending::Nothing),
+            (String::new(), Pending::Nothing),
+        ] {
+            assert_eq!(pending(&status), expected, "{status}");
+        }
+    }
+}

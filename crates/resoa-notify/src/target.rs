@@ -1,0 +1,151 @@
+//! The thread whose call is notified: its descriptors and its memory.
+
+use crate::kernel::{read_memory, write_memory};
+use crate::signals::field;
+use rustix::fd::{OwnedFd, RawFd};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pidfd_open, pidfd_send_signal};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Threads that are remembered. The descriptor of one that has ended leads to nobody, so that its number may come again.
+const REMEMBERED: usize = 64;
+
+/// Descriptors of threads that have called before.
+#[derive(Debug, Default)]
+pub(crate) struct Threads(HashMap<i32, Rc<OwnedFd>>);
+
+/// A thread. What is found by its number holds only if the notification is valid after it was looked for.
+#[derive(Debug)]
+pub(crate) struct Target {
+    number: i32,
+    descriptor: Rc<OwnedFd>,
+}
+
+/// A descriptor of one thread, and not of its process, which has been there since Linux 6.9; before that its process will do, unless it unshared its descriptors.
+fn open(number: i32) -> Result<OwnedFd, Errno> {
+    let thread = PidfdFlags::from_bits_retain(libc::PIDFD_THREAD);
+    let pid = |number| Pid::from_raw(number).ok_or(Errno::SRCH);
+    pidfd_open(pid(number)?, thread).or_else(|error| {
+        let leader = || field(&status(number)?, "Tgid")?.parse().ok();
+        match error {
+            Errno::INVAL => pidfd_open(pid(leader().ok_or(Errno::SRCH)?)?, PidfdFlags::empty()),
+            other => Err(other),
+        }
+    })
+}
+
+fn status(number: i32) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/{number}/status")).ok()
+}
+
+impl Threads {
+    /// The thread with this number, and its descriptor `wanted`; `None` if it is not open, or nobody may look at it.
+    pub(crate) fn descriptor(&mut self, number: i32, wanted: RawFd) -> Option<(Target, OwnedFd)> {
+        let known = self.0.get(&number).cloned();
+        let get = |descriptor: &Rc<OwnedFd>| pidfd_getfd(&**descriptor, wanted, PidfdGetfdFlags::empty());
+        if let Some(descriptor) = known {
+            match get(&descriptor) {
+                Ok(copy) => return Some((Target { number, descriptor }, copy)),
+                Err(Errno::SRCH) => drop(self.0.remove(&number)),
+                Err(_) => return None,
+            }
+        }
+        let target = self.target(number)?;
+        let copy = get(&target.descriptor).ok()?;
+        Some((target, copy))
+    }
+
+    /// The thread with this number.
+    pub(crate) fn target(&mut self, number: i32) -> Option<Target> {
+        let descriptor = Rc::new(open(number).ok()?);
+        if self.0.len() >= REMEMBERED {
+            self.0.clear();
+        }
+        self.0.insert(number, Rc::clone(&descriptor));
+        Some(Target { number, descriptor })
+    }
+}
+
+impl Target {
+    /// Readable when it has ended.
+    pub(crate) fn end(&self) -> &OwnedFd {
+        &self.descriptor
+    }
+
+    /// Its `status`.
+    pub(crate) fn status(&self) -> String {
+        status(self.number).unwrap_or_default()
+    }
+
+    /// Sends it a signal, as the kernel does with SIGPIPE.
+    pub(crate) fn signal(&self, signal: Signal) {
+        // Gone already: nobody to tell.
+        let _ = pidfd_send_signal(&*self.descriptor, signal);
+    }
+
+    /// Octets of its memory.
+    ///
+    /// # Errors
+    /// EFAULT.
+    pub(crate) fn read(&self, address: u64, length: usize) -> Result<Vec<u8>, i32> {
+        let mut octets = vec![0; length];
+        if length > 0 && read_memory(self.number, address, &mut octets) != length {
+            return Err(libc::EFAULT);
+        }
+        Ok(octets)
+    }
+
+    /// A number of its memory.
+    ///
+    /// # Errors
+    /// EFAULT.
+    pub(crate) fn number(&self, address: u64) -> Result<i32, i32> {
+        let octets = self.read(address, 4)?;
+        octets.first_chunk().map(|octets| i32::from_ne_bytes(*octets)).ok_or(libc::EFAULT)
+    }
+
+    /// Puts octets into its memory.
+    ///
+    /// # Errors
+    /// EFAULT.
+    pub(crate) fn write(&self, address: u64, octets: &[u8]) -> Result<(), i32> {
+        self.scatter(&[Piece { address, length: octets.len() }], octets)
+    }
+
+    /// What is in pieces of its memory.
+    ///
+    /// # Errors
+    /// EFAULT.
+    pub(crate) fn gather(&self, pieces: &[Piece]) -> Result<Vec<u8>, i32> {
+        let mut octets = Vec::new();
+        for piece in pieces {
+            octets.extend(self.read(piece.address, piece.length)?);
+        }
+        Ok(octets)
+    }
+
+    /// Puts octets into pieces of its memory, in order, as far as they reach.
+    ///
+    /// # Errors
+    /// EFAULT.
+    pub(crate) fn scatter(&self, pieces: &[Piece], mut octets: &[u8]) -> Result<(), i32> {
+        for piece in pieces {
+            let (here, rest) = octets.split_at(piece.length.min(octets.len()));
+            octets = rest;
+            if !here.is_empty() && write_memory(self.number, piece.address, here) != here.len() {
+                return Err(libc::EFAULT);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A stretch of a program's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Where.
+    pub(crate) address: u64,
+    /// Octets.
+    pub(crate) length: usize,
+}

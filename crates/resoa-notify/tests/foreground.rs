@@ -1,0 +1,67 @@
+//! A program in the foreground, as if it had been started directly: by the example `run`, which this crate's tests build.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+/// `run` with a shell in it. No agent is there, and none is asked.
+fn shell(script: &str) -> Command {
+    let tests = std::env::current_exe().expect("this is one");
+    let run = tests.parent().and_then(std::path::Path::parent).expect("a folder").join("examples/run");
+    let mut command = Command::new(run);
+    command.args(["sh", "-c", script]).env(resoa_calls::AGENT, "/nowhere");
+    command
+}
+
+/// The exit status is the program's, and what it left behind is waited for.
+#[test]
+fn status() {
+    let output = shell("(sleep 0.2; echo later) & echo now; exit 7").output().expect("it is built");
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(7), &b"now\nlater\n"[..]));
+}
+
+/// It ends by the signal that ended the program.
+#[test]
+fn ends_by_the_signal() {
+    let status = shell("kill -TERM $$").status().expect("it is built");
+    assert_eq!(status.signal(), Some(libc::SIGTERM));
+}
+
+/// What a shell finds blocked, ignored and caught; the C library's own signals, 32 and 33, left out.
+fn signals(shell: &mut Command) -> Vec<u64> {
+    let output = shell.output().expect("it is there");
+    let masks = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mask = |digits| u64::from_str_radix(digits, 16).expect("hexadecimal") & !(0b11 << 31);
+    masks.split_whitespace().map(mask).collect()
+}
+
+/// The program has no more signals blocked, ignored or caught than if it had been started directly.
+#[test]
+fn signals_are_as_before() {
+    let script = "sed -nE 's/^Sig(Blk|Ign|Cgt)://p' /proc/self/status";
+    let direct = signals(Command::new("sh").args(["-c", script]));
+    assert_eq!((direct.len(), signals(&mut shell(script))), (3, direct));
+}
+
+/// Section 3.14: what is sent to it is passed on.
+#[test]
+fn signals_are_passed_on() {
+    for (signal, name) in [(Signal::TERM, "TERM"), (Signal::INT, "INT"), (Signal::USR1, "USR1")] {
+        let script = format!("trap 'echo caught; exit 5' {name}; echo ready; while :; do sleep 0.05; done");
+        let mut running = shell(&script).stdout(Stdio::piped()).spawn().expect("it is built");
+        let mut lines = BufReader::new(running.stdout.take().expect("it is piped")).lines();
+        assert_eq!(lines.next().expect("a line").expect("text"), "ready");
+        kill_process(Pid::from_child(&running), signal).expect("it runs");
+        assert_eq!(lines.next().expect("a line").expect("text"), "caught");
+        assert_eq!(running.wait().expect("it was started").code(), Some(5));
+    }
+}
+
+/// Fail closed: without an agent there is no network, and it is said so.
+#[test]
+fn no_agent() {
+    let script = "python3 -c 'import socket; socket.socket()' 2>&1 | tail -n 1";
+    let output = shell(script).output().expect("it is built");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "OSError: [Errno 100] Network is down\n");
+}

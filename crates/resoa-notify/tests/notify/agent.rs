@@ -1,0 +1,196 @@
+//! An agent that plays the far hosts itself and remembers what it was asked.
+//!
+//! Port 7 echoes; 9 refuses; 19 is never answered. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
+
+use resoa_calls::{Agent, LISTENING, Request, Response, SocketId, SocketName, receive_request, respond};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
+    listen, recv, send, socket_with, socketpair,
+};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// How long a connection takes to arrive.
+const ARRIVAL: Duration = Duration::from_millis(100);
+
+#[derive(Default)]
+struct State {
+    asked: Vec<Request>,
+    interrupted: Vec<Request>,
+    local: HashMap<SocketId, SocketAddr>,
+    peer: HashMap<SocketId, SocketAddr>,
+    listeners: Vec<OwnedFd>,
+}
+
+/// The agent.
+#[derive(Clone)]
+pub struct FakeAgent {
+    folder: Arc<tempfile::TempDir>,
+    inner: Arc<OwnedFd>,
+    state: Arc<Mutex<State>>,
+    number: Arc<AtomicU64>,
+}
+
+fn unix(kind: SocketType) -> OwnedFd {
+    socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("descriptors")
+}
+
+fn pair(kind: SocketType) -> (OwnedFd, OwnedFd) {
+    socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("descriptors")
+}
+
+impl FakeAgent {
+    pub fn start() -> Self {
+        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
+        let at = |name: &str| SocketAddrUnix::new(folder.path().join(name)).expect("short");
+        let (calls, inner) = (unix(SocketType::SEQPACKET), unix(SocketType::STREAM));
+        for (socket, name) in [(&calls, "agent"), (&inner, "inner")] {
+            bind(socket, &at(name)).expect("free");
+            listen(socket, 128).expect("bound");
+        }
+        let agent = Self { folder, inner: Arc::new(inner), state: Arc::default(), number: Arc::default() };
+        let serving = agent.clone();
+        thread::spawn(move || {
+            loop {
+                let connection = accept_with(&calls, SocketFlags::CLOEXEC).expect("it listens");
+                let serving = serving.clone();
+                thread::spawn(move || serving.serve(&connection));
+            }
+        });
+        agent
+    }
+
+    /// How it is reached.
+    pub fn agent(&self) -> Agent {
+        Agent::at(self.folder.path().join("agent"))
+    }
+
+    pub fn asked(&self) -> Vec<Request> {
+        self.state.lock().expect("no panic").asked.clone()
+    }
+
+    /// Calls that were dropped before their answer.
+    pub fn interrupted(&self) -> Vec<Request> {
+        self.state.lock().expect("no panic").interrupted.clone()
+    }
+
+    fn serve(&self, connection: &OwnedFd) {
+        let mut descriptors = [PollFd::new(connection, PollFlags::IN)];
+        poll(&mut descriptors, None).expect("it polls");
+        let Ok(Some((request, descriptor))) = receive_request(connection) else { return };
+        self.state.lock().expect("no panic").asked.push(request.clone());
+        if let Some((response, descriptor)) = self.answer(&request, descriptor) {
+            // The caller may have gone.
+            let _ = respond(connection, &response, descriptor.as_ref().map(AsFd::as_fd));
+        } else {
+            poll(&mut descriptors, None).expect("it polls");
+            self.state.lock().expect("no panic").interrupted.push(request);
+        }
+    }
+
+    fn named(&self, descriptor: &OwnedFd) -> SocketId {
+        let socket = SocketId(self.number.fetch_add(1, Ordering::Relaxed));
+        let agent = u64::from(std::process::id()) << 32 | self.folder.path().as_os_str().len() as u64;
+        let unique = agent ^ (Arc::as_ptr(&self.inner) as u64).rotate_left(17);
+        bind(descriptor, &SocketName { agent: unique, socket }.address()).expect("free");
+        socket
+    }
+
+    /// `None`: never.
+    fn answer(&self, request: &Request, descriptor: Option<OwnedFd>) -> Option<(Response, Option<OwnedFd>)> {
+        let plain = |response| Some((response, None));
+        let failed = |error| plain(Response::Failed(error));
+        match *request {
+            Request::Socket { protocol: libc::IPPROTO_MPTCP, .. } => failed(libc::EPROTONOSUPPORT),
+            Request::Socket { kind, .. } if kind & 0xf == libc::SOCK_DGRAM => {
+                let (theirs, ours) = pair(SocketType::SEQPACKET);
+                let socket = self.named(&theirs);
+                thread::spawn(move || echo(&ours));
+                Some((Response::Descriptor(socket), Some(theirs)))
+            }
+            Request::Socket { .. } => {
+                let theirs = unix(SocketType::STREAM);
+                let socket = self.named(&theirs);
+                Some((Response::Descriptor(socket), Some(theirs)))
+            }
+            Request::Bind { address, .. } if address.port() == 1 => failed(libc::EADDRINUSE),
+            Request::Bind { socket, address } => {
+                self.state.lock().expect("no panic").local.insert(socket, address);
+                plain(Response::Done)
+            }
+            Request::Connect { address: Some(address), .. } if address.port() == 9 => {
+                failed(libc::ECONNREFUSED)
+            }
+            Request::Connect { address: Some(address), .. } if address.port() == 19 => None,
+            Request::Connect { socket, address, nonblocking } => {
+                let ours = self.join(&descriptor?);
+                thread::spawn(move || echo(&ours));
+                self.state.lock().expect("no panic").peer.extend(address.map(|address| (socket, address)));
+                if nonblocking { failed(libc::EINPROGRESS) } else { plain(Response::Done) }
+            }
+            Request::Listen { .. } => {
+                let ours = self.join(&descriptor?);
+                let waking = ours.try_clone().expect("descriptors");
+                thread::spawn(move || {
+                    thread::sleep(ARRIVAL);
+                    send(&waking, &[0], SendFlags::NOSIGNAL).map(drop)
+                });
+                self.state.lock().expect("no panic").listeners.push(ours);
+                plain(Response::Done)
+            }
+            Request::Accept { .. } => {
+                let (theirs, ours) = pair(SocketType::STREAM);
+                let socket = self.named(&theirs);
+                send(&ours, b"hello", SendFlags::empty()).expect("room");
+                thread::spawn(move || echo(&ours));
+                let peer = ([192, 0, 2, 9], 4242).into();
+                Some((Response::Accepted { socket, peer }, Some(theirs)))
+            }
+            Request::LocalName(socket) => {
+                let bound = self.state.lock().expect("no panic").local.get(&socket).copied();
+                plain(Response::Address(bound.unwrap_or(([0, 0, 0, 0], 0).into())))
+            }
+            Request::PeerName(socket) => {
+                let peer = self.state.lock().expect("no panic").peer.get(&socket).copied();
+                plain(peer.map_or(Response::Failed(libc::ENOTCONN), Response::Address))
+            }
+            Request::GetOption { name: libc::SO_ERROR, .. } => plain(Response::Value(vec![0; 4])),
+            Request::GetOption { name: libc::SO_PRIORITY, .. } => {
+                plain(Response::Value(LISTENING.to_ne_bytes().to_vec()))
+            }
+            Request::GetOption { level, name, length, .. } => {
+                let mut value = (level * 100 + name).to_ne_bytes().to_vec();
+                value.truncate(length as usize);
+                plain(Response::Value(value))
+            }
+            Request::SetOption { name: 77, .. } => failed(libc::ENOPROTOOPT),
+            Request::Ioctl { .. } => plain(Response::Value(42_i32.to_ne_bytes().to_vec())),
+            Request::SetOption { .. } | Request::Shutdown { .. } => plain(Response::Done),
+            _ => failed(libc::ENOSYS),
+        }
+    }
+
+    /// Connects a program's descriptor; our end of it.
+    fn join(&self, theirs: &OwnedFd) -> OwnedFd {
+        let at = SocketAddrUnix::new(self.folder.path().join("inner")).expect("short");
+        // One at a time, so that what is accepted is what connected.
+        let _state = self.state.lock().expect("no panic");
+        connect(theirs, &at).expect("it is fresh");
+        accept_with(&*self.inner, SocketFlags::CLOEXEC).expect("it has connected")
+    }
+}
+
+fn echo(end: &OwnedFd) {
+    let mut octets = vec![0; 70_000];
+    while let Ok((_, length)) = recv(end, &mut octets[..], RecvFlags::empty()) {
+        if length == 0 || send(end, &octets[..length], SendFlags::NOSIGNAL).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Static programs under the filter, against an agent that plays the far hosts: what each scene of `program.c` says has to hold.
+
+mod agent;
+
+use agent::FakeAgent;
+use resoa_calls::Request;
+use resoa_notify::launch;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::Read as _;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+
+/// The program, compiled once.
+fn program() -> PathBuf {
+    static PROGRAM: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let folder = PROGRAM.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/notify/program.c");
+        let compiled = Command::new("cc")
+            .args(["-static", "-O1", "-Wall", "-Werror", "-pthread", "-o"])
+            .arg(folder.path().join("program"))
+            .arg(source)
+            .status();
+        assert!(compiled.expect("a C compiler").success(), "{source} does not compile");
+        folder
+    });
+    folder.path().join("program")
+}
+
+/// Runs a command, and waits for the last of its processes.
+fn run(agent: &FakeAgent, command: &mut Command) -> Output {
+    command.stdout(Stdio::piped());
+    let mut running = launch(agent.agent(), command).expect("the kernel has filters");
+    let mut stdout = Vec::new();
+    let mut said = running.child.stdout.take().expect("it is piped");
+    said.read_to_end(&mut stdout).expect("it can be read");
+    Output { status: running.wait().expect("it was started"), stdout, stderr: Vec::new() }
+}
+
+/// Plays a scene, which must end well.
+fn play(scene: &str) -> FakeAgent {
+    let agent = FakeAgent::start();
+    let output = run(&agent, Command::new(program()).arg(scene));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{scene}: {}: {said}", output.status);
+    agent
+}
+
+/// Local sockets are left alone, ways round are closed.
+#[test]
+fn the_filter() {
+    let agent = play("filter");
+    let asked = agent.asked();
+    assert!(matches!(asked[..], [Request::Socket { protocol: libc::IPPROTO_MPTCP, .. }]), "{asked:?}");
+}
+
+/// The ABI of i386 ends the process.
+#[test]
+fn foreign_calls() {
+    let output = run(&FakeAgent::start(), Command::new(program()).arg("foreign"));
+    assert_eq!(output.status.signal(), Some(libc::SIGSYS));
+}
+
+/// C31, C35, C36, C38, C39: the calls of a client.
+#[test]
+fn calls_of_a_client() {
+    let agent = play("client");
+    let asked = agent.asked();
+    let found = |wanted: fn(&Request) -> bool| asked.iter().filter(|asked| wanted(asked)).count();
+    assert_eq!(found(|asked| matches!(asked, Request::Socket { .. })), 2);
+    assert_eq!(found(|asked| matches!(asked, Request::Connect { .. })), 3);
+    assert_eq!(found(|asked| matches!(asked, Request::Shutdown { .. })), 0);
+    assert_eq!(
+        found(
+            |asked| matches!(asked, Request::SetOption { name: libc::SO_RCVTIMEO, value, .. } if value.len() == 16)
+        ),
+        1
+    );
+}
+
+/// C109: what AF_UNIX would refuse of an address.
+#[test]
+fn data_with_an_address() {
+    play("addressed");
+}
+
+/// C109: SIGPIPE.
+#[test]
+fn a_broken_pipe() {
+    let output = run(&FakeAgent::start(), Command::new(program()).arg("broken"));
+    assert_eq!(output.status.signal(), Some(libc::SIGPIPE));
+}
+
+/// C91: boundaries and addresses are kept.
+#[test]
+fn datagrams() {
+    play("datagrams");
+}
+
+/// C33: accept waits, does not wait, and gives a descriptor by the lowest number.
+#[test]
+fn accept() {
+    play("accepts");
+}
+
+/// Calls that wait hold up no others.
+#[test]
+fn meanwhile() {
+    play("meanwhile");
+}
+
+/// Section 3.15: fork, exec and dup.
+#[test]
+fn forks() {
+    play("forks");
+}
+
+/// Section 3.14: signals, and the time limits of a socket.
+#[test]
+fn interrupts() {
+    let agent = play("interrupts");
+    assert_eq!(agent.interrupted().len(), 2, "both connects were dropped");
+}
+
+/// A program that is killed while it waits: its call is interrupted, nothing hangs.
+#[test]
+fn killed_while_it_waits() {
+    let agent = FakeAgent::start();
+    let mut running =
+        launch(agent.agent(), Command::new(program()).arg("stuck")).expect("the kernel has filters");
+    while !agent.asked().iter().any(|asked| matches!(asked, Request::Connect { .. })) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let child = Pid::from_child(&running.child);
+    kill_process(child, Signal::KILL).expect("it waits");
+    assert_eq!(running.wait().expect("it was started").signal(), Some(libc::SIGKILL));
+    while agent.interrupted().is_empty() {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The notifier lives as long as the last process; the exit status is that of the first.
+#[test]
+fn those_left_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = run(&FakeAgent::start(), Command::new(program()).arg("leaves").current_dir(folder.path()));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(folder.path().join("left").exists());
+}
+
+/// Programs that have no remote sockets run as ever: a build with many processes, an interpreter.
+#[test]
+fn others_are_unharmed() {
+    let agent = FakeAgent::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let rules = "all: $(foreach n,$(shell seq 40),f$n)\nf%:\n\t@echo $* > $@ && cat $@ >> /dev/null\n";
+    std::fs::write(folder.path().join("Makefile"), rules).expect("room");
+    let output = run(&agent, Command::new("make").arg("-j8").current_dir(folder.path()));
+    assert!(output.status.success());
+    assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 41);
+    let script = "import subprocess, socket\n\
+                  a, b = socket.socketpair(); a.sendall(b'x' * 10); assert b.recv(99) == b'x' * 10\n\
+                  assert subprocess.check_output(['echo', 'hi']) == b'hi\\n'";
+    assert!(run(&agent, Command::new("python3").args(["-c", script])).status.success());
+    assert_eq!(agent.asked(), []);
+}
+
+/// A program that is not there is said to be missing, and nothing is left.
+#[test]
+fn no_such_program() {
+    let error =
+        launch(FakeAgent::start().agent(), &mut Command::new("/nowhere/program")).expect_err("it is not");
+    assert_eq!(error.to_string(), "cannot start /nowhere/program: No such file or directory (os error 2)");
+}
+
+/// What a call costs: `cargo test -p resoa-notify --test notify -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints times"]
+fn cost() {
+    let output = run(&FakeAgent::start(), Command::new(program()).arg("cost"));
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success());
+}
