@@ -1,0 +1,110 @@
+//! The cases. Each is a function that makes socket calls and notes what they returned; what is right is what the same function notes on the host's own sockets.
+
+mod binding;
+mod closing;
+mod connecting;
+mod datagrams;
+pub mod descriptors;
+mod listening;
+mod lookups;
+mod options;
+mod polling;
+mod resets;
+mod signals;
+mod transfer;
+mod urgent;
+
+use crate::near::Near;
+use crate::sys::call;
+
+/// For which versions of IP a case is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Families {
+    /// Version 4: the case is not about addresses.
+    One,
+    /// Version 6: the case is about what only it has.
+    Six,
+    /// Both.
+    Both,
+}
+
+/// A case, as it is written.
+pub struct Case {
+    pub name: &'static str,
+    /// Rows of the specification.
+    pub rows: &'static str,
+    pub families: Families,
+    pub run: fn(&mut Near),
+}
+
+/// A case for one version of IP, and what it is called: `closing/unread.6`.
+pub struct Named {
+    pub name: String,
+    pub rows: &'static str,
+    /// `AF_INET`, `AF_INET6`
+    pub family: i32,
+    pub run: fn(&mut Near),
+}
+
+macro_rules! cases {
+    ($($rows:literal $families:ident: $($name:ident),+;)*) => {
+        /// The cases of this file.
+        pub const CASES: &[super::Case] = &[$($(
+            super::Case { name: stringify!($name), rows: $rows, families: super::Families::$families, run: $name },
+        )+)*];
+    };
+}
+use cases;
+
+/// All cases, in the order of the files.
+pub fn all() -> Vec<Named> {
+    let files: [(&str, &[Case]); 13] = [
+        ("connecting", connecting::CASES),
+        ("binding", binding::CASES),
+        ("listening", listening::CASES),
+        ("transfer", transfer::CASES),
+        ("polling", polling::CASES),
+        ("closing", closing::CASES),
+        ("resets", resets::CASES),
+        ("urgent", urgent::CASES),
+        ("options", options::CASES),
+        ("descriptors", descriptors::CASES),
+        ("signals", signals::CASES),
+        ("datagrams", datagrams::CASES),
+        ("lookups", lookups::CASES),
+    ];
+    let mut all = Vec::new();
+    for (file, cases) in files {
+        for case in cases {
+            let families: &[(i32, u8)] = match case.families {
+                Families::One => &[(libc::AF_INET, 4)],
+                Families::Six => &[(libc::AF_INET6, 6)],
+                Families::Both => &[(libc::AF_INET, 4), (libc::AF_INET6, 6)],
+            };
+            for (family, version) in families {
+                all.push(Named {
+                    name: format!("{file}/{}.{version}", case.name),
+                    rows: case.rows,
+                    family: *family,
+                    run: case.run,
+                });
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Names are what results are joined by.
+    #[test]
+    fn names_are_given_once() {
+        let all = all();
+        let names: BTreeSet<_> = all.iter().map(|case| &case.name).collect();
+        assert_eq!(names.len(), all.len());
+        assert!(all.len() > 120, "{}", all.len());
+    }
+}

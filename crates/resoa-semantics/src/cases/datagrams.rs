@@ -1,0 +1,449 @@
+//! UDP: boundaries, addresses, errors.
+
+use super::{call, cases};
+use crate::far::Handle;
+use crate::near::Near;
+use crate::sys;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+cases! {
+    "C91" Both: to_and_from, connected, boundaries, empty, too_long, long, refused, refused_told_by_option, peek, truncated, many_sources, filtered, disconnected;
+    "C91" Both: no_destination, destination_of_connected, names, masks, waiting_octets, do_not_wait, time_limit, shut, vectors, many_at_once, read_and_write, reconnected;
+    "C91" Both: sent_before_bound, answered_by_bound, bad_length, message_flags, edges, closed_while_unread, options;
+    "C91" One: broadcast;
+    "C91" Six: mapped;
+}
+
+/// A datagram socket of the far host's, and its address.
+fn far(n: &mut Near) -> (Handle, SocketAddr) {
+    let handle = n.far.open(&format!("datagram {}", crate::far::version(n.family)));
+    let port = n.far.port(handle);
+    (handle, n.far.address(n.family, port))
+}
+
+/// A bound datagram socket, and where the far host reaches it.
+fn bound(n: &mut Near) -> (i32, SocketAddr) {
+    let fd = n.datagram();
+    assert_eq!(sys::bind(fd, n.any(0)).0, Ok(0), "bind");
+    let port = sys::getsockname(fd).ok().flatten().expect("a name").port();
+    (fd, n.own(port))
+}
+
+fn receive(n: &mut Near, what: &str, fd: i32, room: usize, flags: i32, known: u16) {
+    let mut octets = vec![0; room];
+    let (answer, from) = sys::receive_from(fd, &mut octets, flags);
+    let text = match answer.0 {
+        Ok(count) => {
+            let from = from.map_or("nobody".into(), |from| n.show(from, known));
+            format!(
+                "{count} {:?} from {from}",
+                String::from_utf8_lossy(&octets[..(count as usize).min(room)])
+            )
+        }
+        Err(_) => answer.to_string(),
+    };
+    n.say(what, text);
+}
+
+fn to_and_from(n: &mut Near) {
+    let ((far, to), fd) = (far(n), n.datagram());
+    n.say("sendto", sys::send_to(fd, b"hello", 0, to));
+    let heard = n.far.ask(&format!("recv_from {}", far.0));
+    let port = sys::getsockname(fd).ok().flatten().map_or(0, |name| name.port());
+    let own = n.own(port);
+    n.say("far", heard.replace(&own.to_string(), "near"));
+    n.hear("send_to", &format!("send_to {} {own} answer", far.0));
+    receive(n, "recvfrom", fd, 20, 0, to.port());
+}
+
+fn connected(n: &mut Near) {
+    let ((far, to), fd) = (far(n), n.datagram());
+    n.say("connect", sys::connect(fd, to));
+    n.name("getpeername", sys::getpeername(fd), to.port());
+    n.say("send", sys::send(fd, b"hello", 0));
+    let heard = n.far.ask(&format!("recv_from {}", far.0));
+    let own = sys::getsockname(fd).ok().flatten().expect("a name");
+    n.say("far", heard.replace(&own.to_string(), "near"));
+    n.hear("send_to", &format!("send_to {} {own} answer", far.0));
+    n.receive("recv", fd, 20, 0);
+    n.hear("send_to", &format!("send_to {} {own} again", far.0));
+    receive(n, "recvfrom", fd, 20, 0, to.port());
+}
+
+fn boundaries(n: &mut Near) {
+    let ((far, _), (fd, own)) = (far(n), bound(n));
+    for text in ["one", "two", "three"] {
+        n.hear("send_to", &format!("send_to {} {own} {text}", far.0));
+    }
+    for _ in 0..3 {
+        receive(n, "recvfrom", fd, 20, 0, 0);
+    }
+}
+
+fn empty(n: &mut Near) {
+    let ((far, to), (fd, own)) = (far(n), bound(n));
+    n.say("sendto", sys::send_to(fd, b"", 0, to));
+    let heard = n.far.ask(&format!("recv_from {}", far.0));
+    n.say("far", heard.replace(&own.to_string(), "near"));
+    n.hear("send_to", &format!("send_to {} {own} ", far.0));
+    n.until("poll", fd, libc::POLLIN);
+    receive(n, "recvfrom", fd, 20, 0, 0);
+    n.say("connect", sys::connect(fd, to));
+    n.hear("send_to", &format!("send_to {} {own} ", far.0));
+    n.say("recv", sys::recv(fd, &mut [0; 4], 0));
+}
+
+fn too_long(n: &mut Near) {
+    let ((_, to), fd) = (far(n), n.datagram());
+    n.say("65 508", sys::send_to(fd, &vec![0; 65_508], 0, to));
+    n.say("65 536", sys::send_to(fd, &vec![0; 65_536], 0, to));
+    n.say("100 000", sys::send_to(fd, &vec![0; 100_000], 0, to));
+    n.say("connect", sys::connect(fd, to));
+    n.say("send of 65 536", sys::send(fd, &vec![0; 65_536], 0));
+}
+
+/// The longest that there are.
+fn long(n: &mut Near) {
+    let ((far, to), (fd, own)) = (far(n), bound(n));
+    for count in [1472, 1473, 9000, 65_507] {
+        let text = vec![b'x'; count];
+        n.say("sendto", sys::send_to(fd, &text, 0, to));
+        let heard = n.far.ask(&format!("recv_from {}", far.0));
+        n.say("octets there", heard.matches('x').count());
+    }
+    n.hear("send_to", &format!("send_to {} {own} {}", far.0, "y".repeat(20_000)));
+    let mut room = vec![0; 65_536];
+    n.say("recvfrom", sys::receive_from(fd, &mut room, 0).0);
+}
+
+fn refused(n: &mut Near) {
+    let (to, fd) = (n.closed_port(), n.datagram());
+    n.say("connect", sys::connect(fd, to));
+    n.say("send", sys::send(fd, b"x", 0));
+    n.until("poll", fd, libc::POLLERR);
+    n.receive("recv", fd, 10, libc::MSG_DONTWAIT);
+    n.receive("recv again", fd, 10, libc::MSG_DONTWAIT);
+    n.say("send", sys::send(fd, b"x", 0));
+    Near::settle();
+    n.say("send after the answer", sys::send(fd, b"x", 0));
+}
+
+fn refused_told_by_option(n: &mut Near) {
+    let (to, fd) = (n.closed_port(), n.datagram());
+    n.say("connect", sys::connect(fd, to));
+    n.say("send", sys::send(fd, b"x", 0));
+    Near::settle();
+    n.pending_error("SO_ERROR", fd);
+    n.mask("poll", fd);
+    let unconnected = n.datagram();
+    n.say("sendto", sys::send_to(unconnected, b"x", 0, to));
+    Near::settle();
+    n.mask("poll of one that is not connected", unconnected);
+}
+
+fn peek(n: &mut Near) {
+    let ((far, to), (fd, own)) = (far(n), bound(n));
+    n.hear("send_to", &format!("send_to {} {own} hello", far.0));
+    n.until("poll", fd, libc::POLLIN);
+    receive(n, "peek", fd, 3, libc::MSG_PEEK, to.port());
+    receive(n, "peek", fd, 20, libc::MSG_PEEK, to.port());
+    receive(n, "recvfrom", fd, 20, 0, to.port());
+    receive(n, "recvfrom", fd, 20, libc::MSG_DONTWAIT, to.port());
+}
+
+fn truncated(n: &mut Near) {
+    let ((far, to), (fd, own)) = (far(n), bound(n));
+    for _ in 0..3 {
+        n.hear("send_to", &format!("send_to {} {own} hello", far.0));
+    }
+    n.until("poll", fd, libc::POLLIN);
+    receive(n, "recvfrom", fd, 3, 0, to.port());
+    receive(n, "recvfrom with MSG_TRUNC", fd, 3, libc::MSG_TRUNC, to.port());
+    n.say("recv of nothing", sys::recv(fd, &mut [], libc::MSG_TRUNC));
+    receive(n, "nothing left", fd, 3, libc::MSG_DONTWAIT, to.port());
+}
+
+fn message_flags(n: &mut Near) {
+    let ((far, _), (fd, own)) = (far(n), bound(n));
+    for _ in 0..2 {
+        n.hear("send_to", &format!("send_to {} {own} hello", far.0));
+    }
+    n.until("poll", fd, libc::POLLIN);
+    for (room, flags) in [(3, 0), (10, libc::MSG_TRUNC)] {
+        let mut octets = vec![0; room];
+        let mut parts = [super::transfer::part(&mut octets)];
+        let mut message = super::transfer::message(&mut parts);
+        let mut address = sys::Address::empty();
+        (message.msg_name, message.msg_namelen) = (address.room().0.cast(), address.length);
+        n.say("recvmsg", call!(recvmsg(fd, &raw mut message, flags)));
+        n.say("flags", message.msg_flags);
+        n.say("octets of the name", message.msg_namelen);
+        let from = address.read().map_or("nobody".into(), |from| n.show(from, 0));
+        n.say("from", from);
+    }
+}
+
+fn many_sources(n: &mut Near) {
+    let ((one, address_one), (two, address_two), (fd, own)) = (far(n), far(n), bound(n));
+    n.hear("send_to", &format!("send_to {} {own} one", one.0));
+    n.until("poll", fd, libc::POLLIN);
+    n.hear("send_to", &format!("send_to {} {own} two", two.0));
+    receive(n, "recvfrom", fd, 20, 0, address_one.port());
+    receive(n, "recvfrom", fd, 20, 0, address_two.port());
+}
+
+/// A connected one hears its peer alone.
+fn filtered(n: &mut Near) {
+    let ((one, to), (two, _), (fd, own)) = (far(n), far(n), bound(n));
+    n.say("connect", sys::connect(fd, to));
+    n.hear("send_to", &format!("send_to {} {own} stranger", two.0));
+    n.hear("send_to", &format!("send_to {} {own} friend", one.0));
+    n.receive("recv", fd, 20, 0);
+    n.receive("recv", fd, 20, libc::MSG_DONTWAIT);
+}
+
+fn disconnected(n: &mut Near) {
+    let ((_, to), (two, _), fd) = (far(n), far(n), n.datagram());
+    // A port that was asked for is kept; one that the kernel chose is not.
+    let port = 20_000 + (std::process::id() % 10_000) as u16;
+    n.say("bind", sys::bind(fd, n.any(port)));
+    n.say("connect", sys::connect(fd, to));
+    n.say("connect to nobody", sys::disconnect(fd));
+    n.name("getpeername", sys::getpeername(fd), 0);
+    n.name("getsockname", sys::getsockname(fd), port);
+    n.say("send", sys::send(fd, b"x", 0));
+    let own = n.own(port);
+    n.hear("send_to", &format!("send_to {} {own} hello", two.0));
+    receive(n, "recvfrom", fd, 20, 0, 0);
+}
+
+fn reconnected(n: &mut Near) {
+    let ((one, to_one), (two, to_two), fd) = (far(n), far(n), n.datagram());
+    n.say("connect", sys::connect(fd, to_one));
+    n.say("send", sys::send(fd, b"first", 0));
+    n.say("connect", sys::connect(fd, to_two));
+    n.name("getpeername", sys::getpeername(fd), to_two.port());
+    n.say("send", sys::send(fd, b"second", 0));
+    for far in [one, two] {
+        let heard = n.far.ask(&format!("recv_from {}", far.0));
+        n.say("far", heard.split(' ').nth(1).unwrap_or(&heard).to_owned());
+    }
+}
+
+fn no_destination(n: &mut Near) {
+    let fd = n.datagram();
+    n.say("send", sys::send(fd, b"x", 0));
+    n.say("write", sys::write(fd, b"x"));
+    n.name("getpeername", sys::getpeername(fd), 0);
+    let to = n.far.address(n.family, 0);
+    n.say("sendto port 0", sys::send_to(fd, b"x", 0, to));
+}
+
+fn destination_of_connected(n: &mut Near) {
+    let ((_, to), (other, to_other), fd) = (far(n), far(n), n.datagram());
+    n.say("connect", sys::connect(fd, to));
+    n.say("sendto", sys::send_to(fd, b"elsewhere", 0, to_other));
+    let heard = n.far.ask(&format!("recv_from {}", other.0));
+    n.say("far", heard.split(' ').nth(1).unwrap_or(&heard).to_owned());
+}
+
+fn names(n: &mut Near) {
+    let ((_, to), fd) = (far(n), n.datagram());
+    n.name("fresh", sys::getsockname(fd), 0);
+    n.say("sendto", sys::send_to(fd, b"x", 0, to));
+    n.name("after sendto", sys::getsockname(fd), 0);
+    n.say("connect", sys::connect(fd, to));
+    n.name("after connect", sys::getsockname(fd), 0);
+    n.name("getpeername", sys::getpeername(fd), to.port());
+}
+
+fn masks(n: &mut Near) {
+    let ((far, _), (fd, own)) = (far(n), bound(n));
+    n.mask("poll", fd);
+    n.hear("send_to", &format!("send_to {} {own} hello", far.0));
+    n.until("poll with one", fd, libc::POLLIN);
+    receive(n, "recvfrom", fd, 20, 0, 0);
+    n.mask("poll after", fd);
+    let text = super::polling::select(fd, 0, [true; 3]);
+    n.say("select", text);
+}
+
+fn edges(n: &mut Near) {
+    let ((far, _), (fd, own)) = (far(n), bound(n));
+    let epoll = sys::epoll(fd, (libc::EPOLLIN | libc::EPOLLET) as u32);
+    n.say("nothing yet", sys::epoll_wait(epoll, 50).0);
+    for _ in 0..3 {
+        n.hear("send_to", &format!("send_to {} {own} x", far.0));
+        n.say("edge", sys::epoll_wait(epoll, 3000).0);
+    }
+}
+
+fn waiting_octets(n: &mut Near) {
+    let ((far, _), (fd, own)) = (far(n), bound(n));
+    let mut count = -1;
+    n.say("FIONREAD", sys::ioctl(fd, libc::FIONREAD, &mut count));
+    n.say("is", count);
+    n.hear("send_to", &format!("send_to {} {own} hello", far.0));
+    n.until("poll", fd, libc::POLLIN);
+    n.hear("send_to", &format!("send_to {} {own} hello-again", far.0));
+    n.say("FIONREAD", sys::ioctl(fd, libc::FIONREAD, &mut count));
+    n.say("is", count);
+}
+
+fn do_not_wait(n: &mut Near) {
+    let (fd, _) = bound(n);
+    receive(n, "recvfrom", fd, 10, libc::MSG_DONTWAIT, 0);
+    sys::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK);
+    n.receive("recv", fd, 10, 0);
+}
+
+fn time_limit(n: &mut Near) {
+    let (fd, _) = bound(n);
+    n.say("SO_RCVTIMEO", sys::set_time_limit(fd, libc::SO_RCVTIMEO, 300));
+    let begin = Instant::now();
+    receive(n, "recvfrom", fd, 10, 0, 0);
+    n.took("it took", begin, 300);
+}
+
+fn shut(n: &mut Near) {
+    let ((_, to), fd) = (far(n), n.datagram());
+    n.say("shutdown", sys::shutdown(fd, libc::SHUT_RDWR));
+    n.say("connect", sys::connect(fd, to));
+    n.say("shutdown", sys::shutdown(fd, libc::SHUT_WR));
+    n.say("send", sys::send(fd, b"x", libc::MSG_NOSIGNAL));
+    n.say("shutdown", sys::shutdown(fd, libc::SHUT_RD));
+    n.receive("recv", fd, 10, 0);
+    n.mask("poll", fd);
+}
+
+fn vectors(n: &mut Near) {
+    let ((far, to), fd) = (far(n), n.datagram());
+    n.say("connect", sys::connect(fd, to));
+    let (mut one, mut two) = (*b"one ", *b"two");
+    let mut parts = [super::transfer::part(&mut one), super::transfer::part(&mut two)];
+    n.say("writev", call!(writev(fd, parts.as_ptr(), 2)));
+    let heard = n.far.ask(&format!("recv_from {}", far.0));
+    let own = sys::getsockname(fd).ok().flatten().expect("a name");
+    n.say("far", heard.replace(&own.to_string(), "near"));
+    n.hear("send_to", &format!("send_to {} {own} abcdef", far.0));
+    let message = super::transfer::message(&mut parts);
+    n.say("sendmsg", call!(sendmsg(fd, &raw const message, 0)));
+    let (mut first, mut second) = ([0_u8; 2], [0_u8; 10]);
+    let parts = [super::transfer::part(&mut first), super::transfer::part(&mut second)];
+    n.say("readv", call!(readv(fd, parts.as_ptr(), 2)));
+    n.say("parts", format!("{} {}", String::from_utf8_lossy(&first), String::from_utf8_lossy(&second[..4])));
+}
+
+fn many_at_once(n: &mut Near) {
+    let ((far, to), (fd, own)) = (far(n), bound(n));
+    let (mut one, mut two) = (*b"one", *b"two!");
+    let (mut first, mut second) = ([super::transfer::part(&mut one)], [super::transfer::part(&mut two)]);
+    let mut address = sys::Address::from(to);
+    let mut list = [&mut first, &mut second].map(|parts| {
+        let mut message = super::transfer::message(parts);
+        (message.msg_name, message.msg_namelen) = (address.room().0.cast(), address.length);
+        libc::mmsghdr { msg_hdr: message, msg_len: 0 }
+    });
+    n.say("sendmmsg", call!(sendmmsg(fd, list.as_mut_ptr(), 2, 0)));
+    n.say("lengths", format!("{} {}", list[0].msg_len, list[1].msg_len));
+    for _ in 0..2 {
+        let heard = n.far.ask(&format!("recv_from {}", far.0));
+        n.say("far", heard.replace(&own.to_string(), "near"));
+    }
+    for text in ["abc", "defg"] {
+        n.hear("send_to", &format!("send_to {} {own} {text}", far.0));
+    }
+    Near::settle();
+    n.say("recvmmsg", call!(recvmmsg(fd, list.as_mut_ptr(), 2, libc::MSG_DONTWAIT, std::ptr::null_mut())));
+    n.say("lengths", format!("{} {}", list[0].msg_len, list[1].msg_len));
+    n.say("texts", format!("{} {}", String::from_utf8_lossy(&one), String::from_utf8_lossy(&two)));
+}
+
+fn read_and_write(n: &mut Near) {
+    let ((far, to), fd) = (far(n), n.datagram());
+    n.say("connect", sys::connect(fd, to));
+    n.say("write", sys::write(fd, b"hello"));
+    let heard = n.far.ask(&format!("recv_from {}", far.0));
+    let own = sys::getsockname(fd).ok().flatten().expect("a name");
+    n.say("far", heard.replace(&own.to_string(), "near"));
+    n.hear("send_to", &format!("send_to {} {own} hello", far.0));
+    n.say("read", sys::read(fd, &mut [0; 3]));
+    n.receive("the rest is gone", fd, 10, libc::MSG_DONTWAIT);
+}
+
+fn sent_before_bound(n: &mut Near) {
+    let ((_, to), fd) = (far(n), n.datagram());
+    n.say("sendto", sys::send_to(fd, b"x", 0, to));
+    n.say("bind", sys::bind(fd, n.any(0)));
+}
+
+fn answered_by_bound(n: &mut Near) {
+    let ((far, _), (fd, own)) = (far(n), bound(n));
+    n.hear("send_to", &format!("send_to {} {own} question", far.0));
+    let (answer, from) = sys::receive_from(fd, &mut [0; 20], 0);
+    n.say("recvfrom", answer);
+    n.say("sendto", sys::send_to(fd, b"answer", 0, from.expect("somebody")));
+    let heard = n.far.ask(&format!("recv_from {}", far.0));
+    n.say("far", heard.replace(&own.to_string(), "near"));
+}
+
+fn bad_length(n: &mut Near) {
+    let ((_, to), fd) = (far(n), n.datagram());
+    let address = sys::Address::from(to);
+    n.say("sendto with 2 octets", call!(sendto(fd, b"x".as_ptr().cast(), 1, 0, address.pointer(), 2)));
+    n.say(
+        "sendto from nowhere",
+        call!(sendto(fd, b"x".as_ptr().cast(), 1, 0, std::ptr::without_provenance(8), 16)),
+    );
+    n.say("connect with 2 octets", call!(connect(fd, address.pointer(), 2)));
+}
+
+fn closed_while_unread(n: &mut Near) {
+    let ((far, _), (fd, own)) = (far(n), bound(n));
+    n.hear("send_to", &format!("send_to {} {own} hello", far.0));
+    n.until("poll", fd, libc::POLLIN);
+    n.say("close", sys::close(fd));
+    let fd = n.datagram();
+    n.say("bind", sys::bind(fd, n.any(own.port())));
+    receive(n, "recvfrom", fd, 10, libc::MSG_DONTWAIT, 0);
+}
+
+fn options(n: &mut Near) {
+    let fd = n.datagram();
+    for name in [
+        libc::SO_TYPE,
+        libc::SO_PROTOCOL,
+        libc::SO_BROADCAST,
+        libc::SO_REUSEADDR,
+        libc::SO_ERROR,
+        libc::SO_KEEPALIVE,
+    ] {
+        n.say(&format!("option {name}"), sys::get(fd, libc::SOL_SOCKET, name));
+    }
+    n.say("SO_BROADCAST", sys::set(fd, libc::SOL_SOCKET, libc::SO_BROADCAST, 1));
+    n.say("is", sys::get(fd, libc::SOL_SOCKET, libc::SO_BROADCAST));
+    n.say("SO_RCVBUF", sys::set(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, 30_000));
+    n.say("is", sys::get(fd, libc::SOL_SOCKET, libc::SO_RCVBUF));
+}
+
+fn broadcast(n: &mut Near) {
+    let fd = n.datagram();
+    n.say("sendto", sys::send_to(fd, b"x", 0, ([10, 99, 0, 255], 9).into()));
+    n.say("connect", sys::connect(fd, ([10, 99, 0, 255], 9).into()));
+}
+
+fn mapped(n: &mut Near) {
+    let fd = n.datagram();
+    n.family = libc::AF_INET;
+    let (far, to) = far(n);
+    let std::net::IpAddr::V4(ip) = to.ip() else { unreachable!("version 4") };
+    let mapped = SocketAddr::from((ip.to_ipv6_mapped(), to.port()));
+    n.say("sendto", sys::send_to(fd, b"hello", 0, mapped));
+    let port = sys::getsockname(fd).ok().flatten().map_or(0, |name| name.port());
+    let own = n.own(port);
+    let heard = n.far.ask(&format!("recv_from {}", far.0));
+    n.say("far", heard.replace(&own.to_string(), "near"));
+    n.hear("send_to", &format!("send_to {} {own} answer", far.0));
+    receive(n, "recvfrom", fd, 20, 0, to.port());
+}

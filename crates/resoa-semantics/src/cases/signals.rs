@@ -1,0 +1,297 @@
+//! Calls that a signal interrupts, signals that sockets send, and threads that share a socket.
+
+use super::cases;
+use crate::near::{Near, count_signals, received, stuff};
+use crate::sys::{self, Answer};
+use std::os::unix::thread::JoinHandleExt;
+use std::time::Instant;
+
+cases! {
+    "C48" Both: recv_interrupted, recv_restarted, recv_with_time_limit, accept_interrupted, accept_restarted, connect_interrupted, connect_restarted, send_interrupted,
+        send_partly_interrupted, poll_interrupted, close_interrupted, recvfrom_interrupted;
+    "C47" Both: input, input_once_each, output_of_connect, end, broken_pipe, nobody_asked;
+    "C50" Both: two_readers, reader_and_writer, closed_while_reading, shut_while_reading, shut_while_writing, two_writers, option_while_reading;
+}
+
+/// Does `work` on a thread of its own and sends it a signal after it had time to wait; what it returned, and whether it came back before `release`.
+fn interrupted(
+    n: &mut Near,
+    restart: bool,
+    work: impl FnOnce() -> Answer + Send + 'static,
+    release: impl FnOnce(&mut Near),
+) {
+    count_signals(libc::SIGUSR1, restart);
+    let thread = std::thread::spawn(work);
+    Near::settle();
+    // SAFETY: the thread has not been joined.
+    unsafe { libc::pthread_kill(thread.as_pthread_t(), libc::SIGUSR1) };
+    Near::settle();
+    n.say("came back", thread.is_finished());
+    release(n);
+    n.say("returned", thread.join().expect("an answer"));
+    n.signals("signals", &[libc::SIGUSR1]);
+}
+
+fn recv_interrupted(n: &mut Near) {
+    let (fd, far) = n.connected();
+    interrupted(n, false, move || sys::recv(fd, &mut [0; 10], 0), |_| {});
+    n.hear("send", &format!("send {} hello", far.0));
+    n.receive("recv", fd, 10, 0);
+}
+
+fn recv_restarted(n: &mut Near) {
+    let (fd, far) = n.connected();
+    interrupted(
+        n,
+        true,
+        move || sys::recv(fd, &mut [0; 10], 0),
+        |n| n.hear("send", &format!("send {} hello", far.0)),
+    );
+}
+
+/// With a time limit nothing is restarted.
+fn recv_with_time_limit(n: &mut Near) {
+    let (fd, _far) = n.connected();
+    sys::set_time_limit(fd, libc::SO_RCVTIMEO, 5000);
+    interrupted(n, true, move || sys::recv(fd, &mut [0; 10], 0), |_| {});
+}
+
+fn accept_interrupted(n: &mut Near) {
+    let (fd, address) = n.listener(1);
+    interrupted(n, false, move || sys::accept(fd), |_| {});
+    n.called(address);
+    n.say("accept", sys::accept(fd).0.is_ok());
+}
+
+fn accept_restarted(n: &mut Near) {
+    let (fd, address) = n.listener(1);
+    interrupted(
+        n,
+        true,
+        move || Answer(sys::accept(fd).0.map(|_| 0)),
+        |n| {
+            n.called(address);
+        },
+    );
+}
+
+/// It goes on without the program, and the next call says so.
+fn connect_interrupted(n: &mut Near) {
+    let (to, fd) = (n.elsewhere(crate::worlds::SILENT), n.stream());
+    interrupted(n, false, move || sys::connect(fd, to), |_| {});
+    n.mask("poll", fd);
+    sys::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK);
+    n.say("connect again", sys::connect(fd, to));
+}
+
+fn connect_restarted(n: &mut Near) {
+    let (to, fd) = (n.elsewhere(crate::worlds::SILENT), n.stream());
+    sys::set_time_limit(fd, libc::SO_SNDTIMEO, 1000);
+    interrupted(n, true, move || sys::connect(fd, to), |_| {});
+}
+
+fn send_interrupted(n: &mut Near) {
+    let (fd, _far) = n.connected();
+    stuff(fd);
+    interrupted(n, false, move || sys::send(fd, b"x", 0), |_| {});
+}
+
+fn send_partly_interrupted(n: &mut Near) {
+    let (fd, _far) = n.connected();
+    interrupted(
+        n,
+        false,
+        move || {
+            let answer = sys::send(fd, &vec![b'x'; 32 << 20], 0);
+            Answer(answer.0.map(|count| i64::from(count > 0 && count < 32 << 20)))
+        },
+        |_| {},
+    );
+}
+
+fn poll_interrupted(n: &mut Near) {
+    let (fd, _far) = n.connected();
+    interrupted(n, true, move || sys::poll(fd, libc::POLLIN, 5000).0, |_| {});
+}
+
+/// A lingering close comes back, and the socket is closed.
+fn close_interrupted(n: &mut Near) {
+    let (fd, _far) = n.connected();
+    stuff(fd);
+    sys::set_linger(fd, true, 5);
+    let begin = Instant::now();
+    interrupted(n, false, move || sys::close(fd), |_| {});
+    n.say("before its time", begin.elapsed().as_millis() < 4000);
+    n.say("close again", sys::close(fd));
+}
+
+fn recvfrom_interrupted(n: &mut Near) {
+    let fd = n.datagram();
+    sys::bind(fd, n.any(0));
+    interrupted(n, false, move || sys::receive_from(fd, &mut [0; 10], 0).0, |_| {});
+}
+
+fn ask_for_signals(n: &mut Near, fd: i32) {
+    n.say("F_SETOWN", sys::fcntl(fd, libc::F_SETOWN, std::process::id() as i32));
+    n.say("O_ASYNC", sys::fcntl(fd, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK));
+    n.signals("so far", &[libc::SIGIO]);
+}
+
+/// Whether SIGIO has come at least once; how often a kernel says the same is not a promise.
+fn sigio(n: &mut Near, what: &str) {
+    Near::settle();
+    let came = n.count(libc::SIGIO) > 0;
+    n.say(what, came);
+}
+
+fn input(n: &mut Near) {
+    let (fd, far) = n.connected();
+    ask_for_signals(n, fd);
+    n.hear("send", &format!("send {} hello", far.0));
+    sigio(n, "SIGIO");
+    n.receive("recv", fd, 10, 0);
+}
+
+fn input_once_each(n: &mut Near) {
+    let (fd, far) = n.connected();
+    ask_for_signals(n, fd);
+    for _ in 0..3 {
+        n.hear("send", &format!("send {} x", far.0));
+        sigio(n, "SIGIO");
+    }
+}
+
+fn output_of_connect(n: &mut Near) {
+    let fd = n.nonblocking();
+    let (_, address) = n.far.listen(n.family, 1);
+    ask_for_signals(n, fd);
+    n.say("connect", sys::connect(fd, address));
+    n.until("poll", fd, libc::POLLOUT);
+    sigio(n, "SIGIO");
+}
+
+fn end(n: &mut Near) {
+    let (fd, far) = n.connected();
+    ask_for_signals(n, fd);
+    n.hear("shutdown", &format!("shutdown {} 1", far.0));
+    sigio(n, "SIGIO of the end");
+    let (fd, far) = n.connected();
+    n.count(libc::SIGIO);
+    ask_for_signals(n, fd);
+    n.hear("reset", &format!("reset {}", far.0));
+    sigio(n, "SIGIO of a reset");
+}
+
+/// What it does when nobody has said otherwise: it ends the program.
+fn broken_pipe(n: &mut Near) {
+    let (fd, far) = n.connected();
+    n.hear("reset", &format!("reset {}", far.0));
+    n.until("poll", fd, libc::POLLIN);
+    let child = super::descriptors::fork(move || {
+        // SAFETY: the default action.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+        sys::send(fd, b"x", 0);
+        sys::write(fd, b"x");
+        7
+    });
+    n.say("ended by", child.wait());
+    let (fd, _far) = n.connected();
+    sys::shutdown(fd, libc::SHUT_WR);
+    let child = super::descriptors::fork(move || {
+        // SAFETY: a signal that is ignored.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+        i32::from(sys::write(fd, b"x").failed(libc::EPIPE))
+    });
+    n.say("EPIPE where it is ignored", child.wait());
+}
+
+fn nobody_asked(n: &mut Near) {
+    let (fd, far) = n.connected();
+    n.hear("send", &format!("send {} hello", far.0));
+    n.hear("oob", &format!("oob {} !", far.0));
+    n.until("poll", fd, libc::POLLIN);
+    n.signals("signals", &[libc::SIGIO, libc::SIGURG]);
+}
+
+fn two_readers(n: &mut Near) {
+    let (fd, far) = n.connected();
+    let readers: Vec<_> = (0..2).map(|_| std::thread::spawn(move || received(fd, 1, 0))).collect();
+    Near::settle();
+    n.hear("send", &format!("send {} aa", far.0));
+    for reader in readers {
+        n.say("recv", reader.join().expect("a text"));
+    }
+}
+
+fn reader_and_writer(n: &mut Near) {
+    let (fd, far) = n.connected();
+    let reader = std::thread::spawn(move || received(fd, 10, 0));
+    Near::settle();
+    n.say("send", sys::send(fd, b"question", 0));
+    n.hear("recv", &format!("recv {} 10", far.0));
+    n.hear("send", &format!("send {} answer", far.0));
+    n.say("recv", reader.join().expect("a text"));
+}
+
+/// The reader keeps the socket until it has what it waits for.
+fn closed_while_reading(n: &mut Near) {
+    let (fd, far) = n.connected();
+    let reader = std::thread::spawn(move || received(fd, 10, 0));
+    Near::settle();
+    n.say("close", sys::close(fd));
+    Near::settle();
+    n.say("the reader waits", !reader.is_finished());
+    n.hear("mask", &format!("mask {}", far.0));
+    n.hear("send", &format!("send {} hello", far.0));
+    n.say("recv", reader.join().expect("a text"));
+    n.hear("recv", &format!("recv {} 10", far.0));
+}
+
+fn shut_while_reading(n: &mut Near) {
+    let (fd, _far) = n.connected();
+    let reader = std::thread::spawn(move || received(fd, 10, 0));
+    Near::settle();
+    n.say("shutdown", sys::shutdown(fd, libc::SHUT_RD));
+    n.say("recv", reader.join().expect("a text"));
+}
+
+fn shut_while_writing(n: &mut Near) {
+    let (fd, _far) = n.connected();
+    stuff(fd);
+    let writer = std::thread::spawn(move || sys::send(fd, b"x", libc::MSG_NOSIGNAL));
+    Near::settle();
+    n.say("shutdown", sys::shutdown(fd, libc::SHUT_WR));
+    n.say("send", writer.join().expect("an answer"));
+}
+
+fn two_writers(n: &mut Near) {
+    let (fd, far) = n.connected();
+    let writers: Vec<_> = (0..2)
+        .map(|_| {
+            std::thread::spawn(move || {
+                let mut count = 0;
+                for _ in 0..100 {
+                    count += sys::send(fd, &[b'x'; 1000], 0).count();
+                }
+                count
+            })
+        })
+        .collect();
+    n.far.start(&format!("count {}", far.0));
+    for writer in writers {
+        n.say("sent", writer.join().expect("a number"));
+    }
+    sys::shutdown(fd, libc::SHUT_WR);
+    let answer = n.far.finish();
+    n.say("far", answer);
+}
+
+fn option_while_reading(n: &mut Near) {
+    let (fd, far) = n.connected();
+    let reader = std::thread::spawn(move || received(fd, 10, 0));
+    Near::settle();
+    n.say("set", sys::set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1));
+    n.say("get", sys::get(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY));
+    n.hear("send", &format!("send {} hello", far.0));
+    n.say("recv", reader.join().expect("a text"));
+}

@@ -1,0 +1,184 @@
+//! The same cases in several worlds, and the differences: a table, every observation that differs, and waivers, which must be exactly those that are needed.
+
+use crate::outcome::Outcome;
+use crate::worlds::World;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// A difference that is known, why it is there, and which row says so.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waiver {
+    /// Cases, each by its name; `.*` at the end stands for both versions.
+    pub cases: Vec<String>,
+    /// Where they differ.
+    pub worlds: Vec<World>,
+    /// Why that is so, and stays so.
+    pub why: String,
+    /// Rows of the specification.
+    pub rows: String,
+}
+
+/// A file of waivers.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waivers {
+    #[serde(default)]
+    pub waiver: Vec<Waiver>,
+}
+
+impl Waivers {
+    /// Which one is for this difference.
+    fn of(&self, case: &str, world: World) -> Option<usize> {
+        let names = |pattern: &String| {
+            pattern == case
+                || pattern
+                    .strip_suffix(".*")
+                    .is_some_and(|stem| case.rsplit_once('.').is_some_and(|(name, _)| name == stem))
+        };
+        self.waiver.iter().position(|waiver| waiver.worlds.contains(&world) && waiver.cases.iter().any(names))
+    }
+
+    /// Those that name a case or a world which does not differ, as text.
+    fn unneeded(&self, differing: &[(String, World)], worlds: &[World], cases: &[String]) -> Vec<String> {
+        let mut unneeded = Vec::new();
+        for waiver in &self.waiver {
+            for pattern in &waiver.cases {
+                for world in waiver.worlds.iter().filter(|world| worlds.contains(world)) {
+                    let one = Self {
+                        waiver: vec![Waiver {
+                            cases: vec![pattern.clone()],
+                            worlds: vec![*world],
+                            ..waiver.clone()
+                        }],
+                    };
+                    let tried = cases.iter().any(|case| one.of(case, *world).is_some());
+                    if tried && !differing.iter().any(|(case, differing)| one.of(case, *differing).is_some())
+                    {
+                        unneeded.push(format!(
+                            "{pattern} in {} is the same as natively, and waived",
+                            world.name()
+                        ));
+                    }
+                }
+            }
+        }
+        unneeded
+    }
+}
+
+/// What came of a comparison.
+pub struct Verdict {
+    /// To print.
+    pub text: String,
+    /// Differences that nothing waives, and waivers that nothing needs.
+    pub faults: usize,
+}
+
+/// Compares outcomes with the native ones.
+pub fn compare(outcomes: &BTreeMap<World, Vec<Outcome>>, waivers: &Waivers) -> Verdict {
+    let (mut text, mut faults) = (String::new(), 0);
+    let Some(native) = outcomes.get(&World::Native) else {
+        return Verdict { text: "there are no native outcomes\n".into(), faults: 1 };
+    };
+    let worlds: Vec<World> = outcomes.keys().copied().filter(|world| *world != World::Native).collect();
+    let mut table = comfy_table::Table::new();
+    table.set_header(["case", "rows", "native"].into_iter().chain(worlds.iter().map(|world| world.name())));
+    let (mut differing, mut details) = (Vec::new(), String::new());
+    let mut counts: BTreeMap<World, [usize; 3]> = BTreeMap::new();
+    for outcome in native {
+        let mut row =
+            vec![outcome.case.clone(), outcome.rows.clone(), format!("{}", outcome.observations.len())];
+        for world in &worlds {
+            let other = outcomes[world].iter().find(|other| other.case == outcome.case);
+            let count = counts.entry(*world).or_default();
+            let same = other.is_some_and(|other| outcome.agrees(other));
+            if same {
+                count[0] += 1;
+                row.push("same".into());
+                continue;
+            }
+            differing.push((outcome.case.clone(), *world));
+            let waived = waivers.of(&outcome.case, *world);
+            count[if waived.is_some() { 1 } else { 2 }] += 1;
+            row.push(if waived.is_some() { "waived".into() } else { "DIFFERS".into() });
+            let reason = waived.map_or(String::new(), |number| {
+                format!(" (waived, {}: {})", waivers.waiver[number].rows, waivers.waiver[number].why)
+            });
+            let _ = writeln!(details, "{} in {}{reason}", outcome.case, world.name());
+            side_by_side(&mut details, &outcome.observations, other.map_or(&[], |other| &other.observations));
+        }
+        table.add_row(row);
+    }
+    let _ = writeln!(text, "{table}\n\n{details}");
+    let unneeded = waivers.unneeded(
+        &differing,
+        &worlds,
+        &native.iter().map(|outcome| outcome.case.clone()).collect::<Vec<_>>(),
+    );
+    for line in &unneeded {
+        let _ = writeln!(text, "{line}");
+    }
+    faults += unneeded.len();
+    for (world, [same, waived, differ]) in counts {
+        let _ = writeln!(
+            text,
+            "{}: {} cases, {same} as natively, {waived} waived, {differ} differ",
+            world.name(),
+            native.len()
+        );
+        faults += differ;
+    }
+    Verdict { text, faults }
+}
+
+/// Lines that differ, native ones with `-` and the other's with `+`.
+fn side_by_side(text: &mut String, native: &[String], other: &[String]) {
+    for place in 0..native.len().max(other.len()) {
+        match (native.get(place), other.get(place)) {
+            (Some(one), Some(other)) if one == other => {}
+            (one, other) => {
+                for (sign, line) in [('-', one), ('+', other)] {
+                    if let Some(line) = line {
+                        let _ = writeln!(text, "    {sign} {line}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcomes(native: &str, preload: &str) -> BTreeMap<World, Vec<Outcome>> {
+        let outcome = |line: &str| {
+            vec![Outcome { case: "a/b.4".into(), rows: "C1".into(), observations: vec![line.into()] }]
+        };
+        BTreeMap::from([(World::Native, outcome(native)), (World::Preload, outcome(preload))])
+    }
+
+    fn waiver(case: &str) -> Waivers {
+        Waivers {
+            waiver: vec![Waiver {
+                cases: vec![case.into()],
+                worlds: vec![World::Preload],
+                why: "because".into(),
+                rows: "C109".into(),
+            }],
+        }
+    }
+
+    /// A difference fails unless it is waived, and a waiver fails unless something differs.
+    #[test]
+    fn waivers_are_exactly_those_that_are_needed() {
+        assert_eq!(compare(&outcomes("x: 1", "x: 1"), &Waivers::default()).faults, 0);
+        assert_eq!(compare(&outcomes("x: 1", "x: 2"), &Waivers::default()).faults, 1);
+        assert_eq!(compare(&outcomes("x: 1", "x: 2"), &waiver("a/b.4")).faults, 0);
+        assert_eq!(compare(&outcomes("x: 1", "x: 2"), &waiver("a/b.*")).faults, 0);
+        assert_eq!(compare(&outcomes("x: 1", "x: 1"), &waiver("a/b.*")).faults, 1);
+        assert_eq!(compare(&outcomes("x: 1", "x: 2"), &waiver("a/c.*")).faults, 1);
+    }
+}

@@ -1,0 +1,231 @@
+//! Socket calls and what they return, case by case: on the host's own sockets, and on remote ones.
+//!
+//! `resoa-semantics run` runs the cases where it is, `compare` in several worlds beside each other; `far` is the other host of both. See `docs/resoa-semantics.md`.
+
+mod cases;
+mod compare;
+mod far;
+mod names;
+mod near;
+mod outcome;
+mod runner;
+mod sys;
+mod worlds;
+
+use clap::{Parser, Subcommand};
+use outcome::Outcome;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::Write as _;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
+use worlds::{Hosts, World};
+
+#[derive(Parser)]
+#[command(about = "What socket calls return, on the host's own sockets and on remote ones")]
+struct Arguments {
+    #[command(subcommand)]
+    command: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Names of the cases, and the rows of the specification that they are about
+    List,
+    /// Run cases where this program is
+    Run {
+        /// Where the far host's process takes commands
+        #[arg(long)]
+        far: PathBuf,
+        /// Only cases whose names contain this; can be repeated
+        #[arg(long)]
+        case: Vec<String>,
+        /// So many cases at a time
+        #[arg(long, default_value_t = 4)]
+        jobs: usize,
+        /// Print the outcomes as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run cases in several worlds, and compare them with the native one
+    Compare {
+        /// Worlds besides the native one
+        #[arg(long, value_delimiter = ',')]
+        worlds: Vec<World>,
+        /// Only cases whose names contain this; can be repeated
+        #[arg(long)]
+        case: Vec<String>,
+        /// So many cases at a time
+        #[arg(long, default_value_t = 4)]
+        jobs: usize,
+        /// So many times natively, to see that nothing differs from itself
+        #[arg(long, default_value_t = 1)]
+        repeat: usize,
+        /// The command `lasthop`
+        #[arg(long, default_value = "lasthop")]
+        lasthop: PathBuf,
+        /// Differences that are known, as TOML
+        #[arg(long)]
+        waivers: Option<PathBuf>,
+        /// Write all outcomes here, as JSON
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// Be the far host
+    #[command(hide = true)]
+    Far { path: PathBuf, four: IpAddr, six: IpAddr },
+    /// Run one case in this process
+    #[command(hide = true)]
+    Case {
+        name: String,
+        #[arg(long)]
+        far: PathBuf,
+    },
+    /// Be what a socket is handed to
+    #[command(hide = true)]
+    Heir { word: String, descriptor: i32 },
+}
+
+fn main() -> ExitCode {
+    match carry_out(Arguments::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("resoa-semantics: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn carry_out(command: What) -> Result<ExitCode, Box<dyn Error>> {
+    match command {
+        What::List => {
+            let mut out = std::io::stdout().lock();
+            for case in cases::all() {
+                writeln!(out, "{:44} {}", case.name, case.rows)?;
+            }
+        }
+        What::Run { far, case, jobs, json } => {
+            let outcomes = runner::run(&chosen(&case), &far, jobs)?;
+            if json {
+                println!("{}", serde_json::to_string(&outcomes)?);
+            } else {
+                print(&outcomes);
+            }
+        }
+        What::Compare { worlds, case, jobs, repeat, lasthop, waivers, json } => {
+            let waivers = match waivers {
+                Some(path) => toml::from_str(&std::fs::read_to_string(path)?)?,
+                None => compare::Waivers::default(),
+            };
+            return compare_worlds(&worlds, &case, jobs, repeat, &lasthop, &waivers, json.as_deref());
+        }
+        What::Far { path, four, six } => far::host::run(&path, [four, six])?,
+        What::Case { name, far } => {
+            let case =
+                cases::all().into_iter().find(|case| case.name == name).ok_or("there is no such case")?;
+            let far = far::Far::reach(&far)?;
+            (case.run)(&mut near::Near::new(far, case.family, worlds::NEAR));
+        }
+        What::Heir { word, descriptor } => {
+            return Ok(ExitCode::from(cases::descriptors::heir(&word, descriptor) as u8));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn chosen(patterns: &[String]) -> Vec<cases::Named> {
+    cases::all()
+        .into_iter()
+        .filter(|case| patterns.is_empty() || patterns.iter().any(|pattern| case.name.contains(pattern)))
+        .collect()
+}
+
+fn print(outcomes: &[Outcome]) {
+    for outcome in outcomes {
+        println!("{} ({})", outcome.case, outcome.rows);
+        for line in &outcome.observations {
+            println!("    {line}");
+        }
+    }
+}
+
+fn compare_worlds(
+    worlds: &[World],
+    patterns: &[String],
+    jobs: usize,
+    repeat: usize,
+    lasthop: &Path,
+    waivers: &compare::Waivers,
+    json: Option<&Path>,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let mut hosts = Hosts::new()?;
+    let mut outcomes = BTreeMap::new();
+    let mut faults = 0;
+    for round in 1..=repeat {
+        let native = run_in(&hosts, World::Native, patterns, jobs)?;
+        if let Some(first) = outcomes.insert(World::Native, native.clone()) {
+            for (one, other) in first.iter().zip(&native) {
+                if !one.agrees(other) {
+                    faults += 1;
+                    println!(
+                        "{} differs from itself in round {round}:\n  {:?}\n  {:?}",
+                        one.case, one.observations, other.observations
+                    );
+                }
+            }
+        }
+    }
+    if repeat > 1 {
+        println!(
+            "native: {} cases, {repeat} times, {faults} differ from the time before",
+            outcomes[&World::Native].len()
+        );
+    }
+    if worlds.iter().any(|world| *world != World::Native) {
+        hosts.serve(lasthop)?;
+        let mut before = hosts.status()?;
+        for world in worlds.iter().filter(|world| **world != World::Native) {
+            outcomes.insert(*world, run_in(&hosts, *world, patterns, jobs)?);
+            let now = hosts.status()?;
+            println!(
+                "{}: {} sockets made by programs, {} told to the server, {} connections accepted; {} open",
+                world.name(),
+                now.made - before.made,
+                now.carried - before.carried,
+                now.accepted - before.accepted,
+                now.open
+            );
+            before = now;
+        }
+        for fallen in hosts.fallen() {
+            println!("{fallen}");
+            faults += 1;
+        }
+    }
+    if let Some(path) = json {
+        std::fs::write(path, serde_json::to_string_pretty(&outcomes)?)?;
+    }
+    let verdict = compare::compare(&outcomes, waivers);
+    print!("{}", verdict.text);
+    Ok(if faults + verdict.faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// This program in a world: what its cases came to.
+fn run_in(
+    hosts: &Hosts,
+    world: World,
+    patterns: &[String],
+    jobs: usize,
+) -> Result<Vec<Outcome>, Box<dyn Error>> {
+    let mut command = hosts.command(world, &std::env::current_exe()?);
+    command.args(["run", "--json", "--jobs", &jobs.to_string(), "--far"]).arg(hosts.far_path());
+    for pattern in patterns {
+        command.args(["--case", pattern]);
+    }
+    let child = hosts.spawn(world, command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
+    let output = child.wait_with_output()?;
+    serde_json::from_slice(&output.stdout).map_err(|error| {
+        format!("in the world {} there are no outcomes ({}): {error}", world.name(), output.status).into()
+    })
+}

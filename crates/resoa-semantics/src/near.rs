@@ -1,0 +1,296 @@
+//! What a case has: the far host, the family that it is about, and the list of what it observed.
+
+use crate::far::{Far, Handle};
+use crate::names;
+use crate::sys::{self, Answer};
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Everything that `poll` can be asked for.
+pub const ALL: i16 = libc::POLLIN | libc::POLLPRI | libc::POLLOUT | libc::POLLRDHUP;
+
+/// So long something that is expected may take. What takes longer is said not to have happened.
+const PATIENCE_MS: i32 = 3000;
+
+/// So long it may take until something that will not be waited for has happened: a segment and what carries it.
+const SETTLED: Duration = Duration::from_millis(150);
+
+static SIGNALS: [AtomicUsize; 65] = [const { AtomicUsize::new(0) }; 65];
+
+extern "C" fn count_signal(number: i32) {
+    SIGNALS[number as usize].fetch_add(1, Ordering::Relaxed);
+}
+
+/// Lets a signal be counted in place of what it does; with `restart`, calls that it interrupts go on.
+pub fn count_signals(number: i32, restart: bool) {
+    let mut action = libc::sigaction {
+        sa_sigaction: count_signal as extern "C" fn(i32) as usize,
+        // SAFETY: all bits 0 is the empty set.
+        sa_mask: unsafe { std::mem::zeroed() },
+        sa_flags: if restart { libc::SA_RESTART } else { 0 },
+        sa_restorer: None,
+    };
+    // SAFETY: the handler adds to an atomic number.
+    unsafe { libc::sigaction(number, &raw mut action, std::ptr::null_mut()) };
+}
+
+/// What a case works with.
+pub struct Near {
+    pub far: Far,
+    /// `AF_INET`, `AF_INET6`
+    pub family: i32,
+    /// Addresses of this host, as the far one sees them.
+    own: [IpAddr; 2],
+}
+
+impl Near {
+    pub fn new(far: Far, family: i32, own: [IpAddr; 2]) -> Self {
+        for number in [libc::SIGPIPE, libc::SIGIO, libc::SIGURG] {
+            count_signals(number, true);
+        }
+        Self { far, family, own }
+    }
+
+    /// Notes an observation.
+    pub fn say(&mut self, what: &str, value: impl Display) {
+        self.line(&format!("{what}: {value}"));
+    }
+
+    /// Notes a size or a time, which need not be the same in two worlds; it may be less or more by this factor.
+    pub fn measure(&mut self, what: &str, value: u64, factor: f64) {
+        self.line(&format!("{what} (within {factor}): {value}"));
+    }
+
+    #[expect(clippy::unused_self, reason = "observations belong to the case")]
+    fn line(&self, text: &str) {
+        let mut out = io::stdout().lock();
+        let _ = writeln!(out, "{text}");
+        let _ = out.flush();
+    }
+
+    /// Asks the far host and notes what it says.
+    pub fn hear(&mut self, what: &str, command: &str) {
+        let answer = self.far.ask(command);
+        self.say(&format!("far {what}"), answer);
+    }
+
+    pub fn stream(&self) -> i32 {
+        sys::socket(self.family, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0).descriptor()
+    }
+
+    pub fn nonblocking(&self) -> i32 {
+        sys::socket(self.family, libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0).descriptor()
+    }
+
+    pub fn datagram(&self) -> i32 {
+        sys::socket(self.family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0).descriptor()
+    }
+
+    /// This host's address, and a port.
+    pub fn own(&self, port: u16) -> SocketAddr {
+        SocketAddr::new(self.own[usize::from(self.family == libc::AF_INET6)], port)
+    }
+
+    /// Any address of this host.
+    pub fn any(&self, port: u16) -> SocketAddr {
+        if self.family == libc::AF_INET6 { ([0_u16; 8], port).into() } else { ([0_u8; 4], port).into() }
+    }
+
+    /// A port of the far host's at which nobody listens.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn closed_port(&mut self) -> SocketAddr {
+        let answer = self.far.ask(&format!("closed {}", crate::far::version(self.family)));
+        self.far.address(self.family, answer.parse().expect("a port"))
+    }
+
+    /// A stream that is connected to the far host, both ends.
+    ///
+    /// # Panics
+    /// If that cannot be.
+    pub fn connected(&mut self) -> (i32, Handle) {
+        let fd = self.stream();
+        (fd, self.connect(fd))
+    }
+
+    /// Connects a socket to the far host: its end there.
+    ///
+    /// # Panics
+    /// If that cannot be.
+    pub fn connect(&mut self, fd: i32) -> Handle {
+        let (listener, address) = self.far.listen(self.family, 8);
+        let answer = sys::connect(fd, address);
+        assert_eq!(answer.0, Ok(0), "connect: {answer}");
+        self.far.accept(listener)
+    }
+
+    /// A listener of this host, and where the far host reaches it.
+    ///
+    /// # Panics
+    /// If that cannot be.
+    pub fn listener(&mut self, backlog: i32) -> (i32, SocketAddr) {
+        let fd = self.stream();
+        assert_eq!(sys::listen(fd, backlog).0, Ok(0), "listen");
+        let port = sys::getsockname(fd).ok().flatten().expect("a name").port();
+        (fd, self.own(port))
+    }
+
+    /// The far host connects to this one: its end there.
+    pub fn called(&mut self, address: SocketAddr) -> Handle {
+        let version = crate::far::version(self.family);
+        self.far.open(&format!("connect {version} {address}"))
+    }
+
+    /// A connection that a listener here has accepted, both ends.
+    pub fn accepted(&mut self) -> (i32, Handle) {
+        let (listener, address) = self.listener(8);
+        let far = self.called(address);
+        let fd = sys::accept(listener).descriptor();
+        sys::close(listener);
+        (fd, far)
+    }
+
+    /// Connects a socket that does not wait.
+    ///
+    /// # Panics
+    /// If that cannot be.
+    pub fn connect_nonblocking(&mut self, fd: i32) -> Handle {
+        let (listener, address) = self.far.listen(self.family, 8);
+        let answer = sys::connect(fd, address);
+        assert_eq!(answer.0, Err(libc::EINPROGRESS), "connect: {answer}");
+        sys::poll(fd, libc::POLLOUT, PATIENCE_MS);
+        self.far.accept(listener)
+    }
+
+    /// Where no far host is: see [`crate::worlds`].
+    pub fn elsewhere(&self, networks: [IpAddr; 2]) -> SocketAddr {
+        SocketAddr::new(networks[usize::from(self.family == libc::AF_INET6)], 80)
+    }
+
+    /// How often a signal has come since it was asked last.
+    pub fn count(&mut self, number: i32) -> usize {
+        SIGNALS[number as usize].swap(0, Ordering::Relaxed)
+    }
+
+    /// What `poll` says now.
+    pub fn mask(&mut self, what: &str, fd: i32) {
+        let (_, events) = sys::poll(fd, ALL, 0);
+        self.say(what, names::mask(events));
+    }
+
+    /// What `poll` says after one of `bits` has come; or `never` and what there is.
+    pub fn until(&mut self, what: &str, fd: i32, bits: i16) {
+        let (answer, _) = sys::poll(fd, bits, PATIENCE_MS);
+        Self::settle();
+        let (_, events) = sys::poll(fd, ALL, 0);
+        let text = names::mask(events);
+        self.say(what, if answer.0 == Ok(0) { format!("never, but {text}") } else { text });
+    }
+
+    /// Time for whatever is under way to arrive.
+    pub fn settle() {
+        std::thread::sleep(SETTLED);
+    }
+
+    /// Receives, and notes the text or how it went.
+    pub fn receive(&mut self, what: &str, fd: i32, room: usize, flags: i32) {
+        let text = received(fd, room, flags);
+        self.say(what, text);
+    }
+
+    /// `SO_ERROR`.
+    pub fn pending_error(&mut self, what: &str, fd: i32) {
+        let answer = sys::get(fd, libc::SOL_SOCKET, libc::SO_ERROR);
+        let text = match answer.0 {
+            Ok(number) if number != 0 => names::errno(number as i32),
+            _ => answer.to_string(),
+        };
+        self.say(what, text);
+    }
+
+    /// Notes a name, with words for what differs from run to run: whose address it is, and the port unless it is 0 or `known`.
+    pub fn name(&mut self, what: &str, name: Result<Option<SocketAddr>, Answer>, known: u16) {
+        let text = match name {
+            Err(answer) => answer.to_string(),
+            Ok(None) => "of no family".into(),
+            Ok(Some(address)) => self.show(address, known),
+        };
+        self.say(what, text);
+    }
+
+    /// See [`Near::name`].
+    pub fn show(&self, address: SocketAddr, known: u16) -> String {
+        let mapped = if let IpAddr::V6(v6) = address.ip() { v6.to_ipv4_mapped() } else { None };
+        let plain = mapped.map_or(address.ip(), IpAddr::V4);
+        let whose = if self.own.contains(&plain) {
+            "near".to_owned()
+        } else if self.far.addresses.contains(&plain) {
+            "far".to_owned()
+        } else {
+            plain.to_string()
+        };
+        let port = match address.port() {
+            0 => "0",
+            port if port == known => "known",
+            _ => "some",
+        };
+        format!("{}{whose}, port {port}", if mapped.is_some() { "mapped " } else { "" })
+    }
+
+    /// How often each of these signals has come since it was asked last.
+    pub fn signals(&mut self, what: &str, numbers: &[i32]) {
+        let counts: Vec<String> = numbers
+            .iter()
+            .map(|number| {
+                format!("{} {}", names::signal(*number), SIGNALS[*number as usize].swap(0, Ordering::Relaxed))
+            })
+            .collect();
+        self.say(what, counts.join(", "));
+    }
+
+    /// Whether a call took about as long as it should: 0.8 to 2.5 times that, and 200 ms for what is beside it.
+    pub fn took(&mut self, what: &str, begin: Instant, expected_ms: u64) {
+        let took = begin.elapsed().as_millis() as u64;
+        let right = took >= expected_ms * 8 / 10 && took <= expected_ms * 5 / 2 + 200;
+        self.say(
+            what,
+            if right {
+                format!("about {expected_ms} ms")
+            } else {
+                format!("{took} ms and not {expected_ms}")
+            },
+        );
+    }
+}
+
+/// Receives: the text, `EOF`, or why not.
+pub fn received(fd: i32, room: usize, flags: i32) -> String {
+    let mut room = vec![0; room];
+    match sys::recv(fd, &mut room, flags).0 {
+        Ok(0) => "EOF".into(),
+        Ok(count) => format!("{:?}", String::from_utf8_lossy(&room[..(count as usize).min(room.len())])),
+        Err(number) => names::errno(number),
+    }
+}
+
+/// How many octets a stream takes while nobody reads: until it has taken none for 300 ms.
+pub fn stuff(fd: i32) -> u64 {
+    let chunk = vec![b'x'; 16 * 1024];
+    let mut taken = 0;
+    let mut last = Instant::now();
+    while last.elapsed() < Duration::from_millis(300) {
+        match sys::send(fd, &chunk, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL).0 {
+            Ok(count) => {
+                taken += count as u64;
+                last = Instant::now();
+            }
+            Err(libc::EAGAIN) => std::thread::sleep(Duration::from_millis(5)),
+            Err(_) => break,
+        }
+    }
+    taken
+}

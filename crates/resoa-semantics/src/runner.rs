@@ -1,0 +1,93 @@
+//! Runs cases, each in a process of its own with a time limit: what hangs or crashes is an observation like any other.
+
+use crate::cases::Named;
+use crate::outcome::Outcome;
+use std::io::{self, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// After so long a case is ended.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Runs cases, `jobs` at a time, and gives their outcomes in the order of the cases. Children are this program, in whatever world it is.
+///
+/// # Errors
+/// If this program cannot be started again.
+pub fn run(cases: &[Named], far: &Path, jobs: usize) -> io::Result<Vec<Outcome>> {
+    let program = std::env::current_exe()?;
+    let next = Mutex::new(0..cases.len());
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                loop {
+                    let Some(number) = next.lock().ok().and_then(|mut next| next.next()) else { return };
+                    let case = &cases[number];
+                    let mut command = Command::new(&program);
+                    command.arg("case").arg(&case.name).arg("--far").arg(far);
+                    let observations = observe(&mut command)
+                        .unwrap_or_else(|error| vec![format!("does not start: {error}")]);
+                    let outcome =
+                        Outcome { case: case.name.clone(), rows: case.rows.to_owned(), observations };
+                    if let Ok(mut done) = done.lock() {
+                        done.push((number, outcome));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(number, _)| *number);
+    Ok(done.into_iter().map(|(_, outcome)| outcome).collect())
+}
+
+fn observe(command: &mut Command) -> io::Result<Vec<String>> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let output = child.stdout.take().map(|pipe| reader(pipe));
+    let errors = child.stderr.take().map(|pipe| reader(pipe));
+    let ended = wait(&mut child)?;
+    let text = |thread: Option<std::thread::JoinHandle<String>>| {
+        thread.and_then(|thread| thread.join().ok()).unwrap_or_default()
+    };
+    let mut observations: Vec<String> = text(output).lines().map(str::to_owned).collect();
+    let errors = text(errors);
+    if let Some(panic) = errors.lines().skip_while(|line| !line.contains("panicked at")).nth(1) {
+        observations.push(format!("gives up: {panic}"));
+    }
+    match ended {
+        None => observations.push("does not end".into()),
+        Some(status) => match (status.signal(), status.code()) {
+            (Some(number), _) => observations.push(format!("ended by {}", crate::names::signal(number))),
+            (None, Some(0 | 101)) => {}
+            (None, code) => observations.push(format!("status {code:?}: {}", errors.trim())),
+        },
+    }
+    Ok(observations)
+}
+
+/// Reads to the end on a thread. A child of the case that lives on and holds the pipe is left alone after the case's end.
+fn reader(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut octets = Vec::new();
+        let _ = pipe.read_to_end(&mut octets);
+        String::from_utf8_lossy(&octets).into_owned()
+    })
+}
+
+fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let begin = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if begin.elapsed() > LIMIT {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,320 @@
+//! The hosts: the far one and the near one, two namespaces with a cable between them, and for remote sockets a third one, of the program, in which no interface is up.
+//!
+//! ```text
+//!  program ──▶ agent ══ last hop ══▶ server │ near: 10.99.0.1, fd99::1 ──────── far: 10.99.0.2, fd99::2
+//!  (no interface)        (loopback of near)  │ natively the program is here
+//! ```
+//!
+//! The server has the near host's addresses, so that names are the same in all worlds.
+
+use netlab::Namespace;
+use netlab::route::{self, Metrics, Prefix, Route};
+use std::fs::File;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Addresses of the near host, or of its server.
+pub const NEAR: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(10, 99, 0, 1)), IpAddr::V6(Ipv6Addr::new(0xfd99, 0, 0, 0, 0, 0, 0, 1))];
+/// Addresses of the far host.
+pub const FAR: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(10, 99, 0, 2)), IpAddr::V6(Ipv6Addr::new(0xfd99, 0, 0, 0, 0, 0, 0, 2))];
+/// Behind the far host, which throws away what goes there.
+pub const SILENT: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(10, 97, 0, 1)), IpAddr::V6(Ipv6Addr::new(0xfd97, 0, 0, 0, 0, 0, 0, 1))];
+/// The near host's routes say that it cannot be reached.
+pub const UNREACHABLE_HERE: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(10, 95, 0, 1)), IpAddr::V6(Ipv6Addr::new(0xfd95, 0, 0, 0, 0, 0, 0, 1))];
+/// The far host says by ICMP that it cannot be reached.
+pub const UNREACHABLE_THERE: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(10, 96, 0, 1)), IpAddr::V6(Ipv6Addr::new(0xfd96, 0, 0, 0, 0, 0, 0, 1))];
+
+/// Which sockets the program has.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum World {
+    /// The kernel's.
+    Native,
+    /// Remote ones, by the preload library.
+    Preload,
+    /// Remote ones, by seccomp notification.
+    Seccomp,
+}
+
+impl World {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Preload => "preload",
+            Self::Seccomp => "seccomp",
+        }
+    }
+}
+
+/// Ends a process when it goes.
+struct Kept(Child);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The hosts, the far host's process, and what remote sockets need.
+pub struct Hosts {
+    /// In the order in which they are taken down.
+    processes: Vec<(&'static str, Kept)>,
+    near: Namespace,
+    far: Namespace,
+    /// Of programs with remote sockets.
+    bare: Namespace,
+    folder: tempfile::TempDir,
+    lasthop: Option<PathBuf>,
+}
+
+impl Hosts {
+    /// Both hosts, and the far one's process.
+    ///
+    /// # Errors
+    /// Without the right to make namespaces.
+    pub fn new() -> io::Result<Self> {
+        let [near, far, bare] =
+            [Namespace::new(), Namespace::new(), Namespace::new()].map(|new| new.map_err(io::Error::other));
+        let mut this = Self {
+            processes: Vec::new(),
+            near: near?,
+            far: far?,
+            bare: bare?,
+            folder: tempfile::tempdir()?,
+            lasthop: None,
+        };
+        this.cable().map_err(io::Error::other)?;
+        let path = this.far_path();
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("far").arg(&path).args(FAR.map(|address| address.to_string()));
+        this.start("far", this.far.try_clone().map_err(io::Error::other)?, command)?;
+        wait_for(&path)?;
+        Ok(this)
+    }
+
+    /// Where the far host's process takes commands.
+    pub fn far_path(&self) -> PathBuf {
+        self.folder.path().join("far")
+    }
+
+    fn agent_path(&self) -> PathBuf {
+        self.folder.path().join("agent")
+    }
+
+    fn cable(&self) -> netlab::Result<()> {
+        let end = |namespace, name, last| netlab::veth::End {
+            namespace,
+            name,
+            hardware_address: [2, 0, 0, 99, 0, last],
+        };
+        netlab::veth::pair(end(&self.near, "near0", 1), end(&self.far, "far0", 2))?;
+        for (namespace, name, addresses) in [(&self.near, "near0", NEAR), (&self.far, "far0", FAR)] {
+            netlab::interface::loopback_up(namespace)?;
+            let index = netlab::interface::find(namespace, name)?.index;
+            netlab::interface::change(namespace, index, &netlab::interface::Change::up())?;
+            for address in addresses {
+                let prefix_length = if address.is_ipv4() { 24 } else { 64 };
+                netlab::address::add(namespace, netlab::address::Address { index, address, prefix_length })?;
+                route::add(namespace, &Route::on_link(prefix(address), index, metrics()))?;
+            }
+        }
+        let index = netlab::interface::find(&self.near, "near0")?.index;
+        for places in [SILENT, UNREACHABLE_THERE] {
+            for (place, router) in places.into_iter().zip(FAR) {
+                route::add(&self.near, &Route::by_way_of(prefix(place), router, index, metrics()))?;
+            }
+        }
+        netlab::sysctl::write(&self.far, "net.ipv4.ip_forward", "1")?;
+        netlab::sysctl::write(&self.far, "net.ipv6.conf.all.forwarding", "1")?;
+        // As often as it is asked.
+        netlab::sysctl::write(&self.far, "net.ipv4.icmp_ratelimit", "0")?;
+        netlab::sysctl::write(&self.far, "net.ipv6.icmp.ratelimit", "0")?;
+        for (namespace, kind, places) in [
+            (&self.near, "unreachable", UNREACHABLE_HERE),
+            (&self.far, "unreachable", UNREACHABLE_THERE),
+            (&self.far, "blackhole", SILENT),
+        ] {
+            for place in places {
+                let bits = if place.is_ipv4() { 24 } else { 64 };
+                let text = format!("{place}/{bits}");
+                let text = text.replace(".1/", ".0/").replace("::1/", "::/");
+                ip(namespace, &["route", "add", kind, &text])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The server, on the near host, and an agent that is its client.
+    ///
+    /// # Errors
+    /// If they do not start, with what they said.
+    pub fn serve(&mut self, lasthop: &Path) -> io::Result<()> {
+        let folder = self.folder.path();
+        let key = folder.join("client.key");
+        let made = Command::new(lasthop).args(["resoa", "key"]).arg(&key).output()?;
+        if !made.status.success() {
+            return Err(io::Error::other(format!(
+                "lasthop resoa key: {}",
+                String::from_utf8_lossy(&made.stderr)
+            )));
+        }
+        let mut server = Command::new(lasthop);
+        server.args(["resoa", "serve", "--listen", "plain:127.0.0.1:4000"]);
+        self.start("server", self.near.try_clone().map_err(io::Error::other)?, server)?;
+        self.until_said("server", "serving", Duration::from_secs(5))?;
+        let mut agent = Command::new(lasthop);
+        agent.args(["resoa", "agent", "--server", "plain:127.0.0.1:4000"]);
+        agent.arg("--key").arg(&key).arg("--listen").arg(self.agent_path());
+        self.start("agent", self.near.try_clone().map_err(io::Error::other)?, agent)?;
+        wait_for(&self.agent_path())
+            .map_err(|error| io::Error::other(format!("{error}; the agent said: {}", self.said("agent"))))?;
+        // It registers.
+        let begin = Instant::now();
+        while !matches!(self.status()?.connected, resoa_calls::Connected::Yes { .. }) {
+            if begin.elapsed() > Duration::from_secs(5) {
+                return Err(io::Error::other(format!(
+                    "the agent is not registered: {}; the server said: {}",
+                    self.said("agent"),
+                    self.said("server")
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.lasthop = Some(lasthop.to_owned());
+        Ok(())
+    }
+
+    /// How the agent does.
+    ///
+    /// # Errors
+    /// If it is gone.
+    pub fn status(&self) -> io::Result<resoa_calls::Status> {
+        match resoa_calls::Agent::at(self.agent_path()).call(&resoa_calls::Request::Status, None) {
+            Ok((resoa_calls::Response::Status(status), _)) => Ok(status),
+            other => Err(io::Error::other(format!("the agent says {other:?}"))),
+        }
+    }
+
+    /// A command that runs a program in a world, and where.
+    ///
+    /// # Panics
+    /// If remote sockets are wanted and [`Hosts::serve`] was not called.
+    pub fn command(&self, world: World, program: &Path) -> Command {
+        let build = self.lasthop.as_ref().and_then(|lasthop| lasthop.parent());
+        let mut command = match (world, build) {
+            (World::Seccomp, Some(build)) => {
+                let mut command = Command::new(build.join("examples/run"));
+                command.arg(program);
+                command
+            }
+            _ => Command::new(program),
+        };
+        if let (World::Preload, Some(build)) = (world, build) {
+            command.env("LD_PRELOAD", build.join("libresoa_preload.so"));
+        }
+        if world != World::Native {
+            command.env(resoa_calls::AGENT, self.agent_path());
+        }
+        command
+    }
+
+    /// Starts a command where programs of that world are.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub fn spawn(&self, world: World, command: &mut Command) -> io::Result<Child> {
+        let namespace = if world == World::Native { &self.near } else { &self.bare };
+        namespace.enter(|| Ok(command.spawn())).map_err(io::Error::other)?
+    }
+
+    /// Starts a command on the far host.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub fn spawn_far(&self, command: &mut Command) -> io::Result<Child> {
+        self.far.enter(|| Ok(command.spawn())).map_err(io::Error::other)?
+    }
+
+    fn start(&mut self, name: &'static str, place: Namespace, mut command: Command) -> io::Result<()> {
+        let log = File::create(self.folder.path().join(format!("{name}.log")))?;
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let child = place.enter(|| Ok(command.spawn())).map_err(io::Error::other)??;
+        self.processes.insert(0, (name, Kept(child)));
+        Ok(())
+    }
+
+    /// What a process has said.
+    pub fn said(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(format!("{name}.log"))).unwrap_or_default()
+    }
+
+    /// Until a process has said anything.
+    fn until_said(&self, name: &str, word: &str, limit: Duration) -> io::Result<()> {
+        let begin = Instant::now();
+        while self.said(name).trim().is_empty() {
+            if begin.elapsed() > limit {
+                return Err(io::Error::other(format!("the {name} is not {word}")));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// Processes that are not there any more.
+    pub fn fallen(&mut self) -> Vec<String> {
+        let mut fallen = Vec::new();
+        for (name, process) in &mut self.processes {
+            if let Ok(Some(status)) = process.0.try_wait() {
+                fallen.push(format!("{name}: {status}"));
+            }
+        }
+        fallen
+    }
+}
+
+/// The network of an address.
+fn prefix(address: IpAddr) -> Prefix {
+    match address {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            Prefix { address: IpAddr::from([a, b, c, 0]), length: 24 }
+        }
+        IpAddr::V6(address) => {
+            let mut parts = address.segments();
+            parts[4..].fill(0);
+            Prefix { address: IpAddr::from(parts), length: 64 }
+        }
+    }
+}
+
+fn metrics() -> Metrics {
+    Metrics::default()
+}
+
+fn ip(namespace: &Namespace, arguments: &[&str]) -> netlab::Result<()> {
+    let output = namespace.enter(|| Ok(Command::new("ip").args(arguments).output()))?;
+    assert!(output.is_ok_and(|output| output.status.success()), "ip {}", arguments.join(" "));
+    Ok(())
+}
+
+fn wait_for(path: &Path) -> io::Result<()> {
+    let begin = Instant::now();
+    while !path.exists() {
+        if begin.elapsed() > Duration::from_secs(5) {
+            return Err(io::Error::other(format!("{} does not come to be", path.display())));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
