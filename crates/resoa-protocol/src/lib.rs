@@ -28,6 +28,7 @@ mod lsm;
 pub mod message;
 #[cfg(test)]
 mod model;
+mod octets;
 mod rsm;
 pub mod server;
 mod settings;

@@ -173,16 +173,19 @@ impl Link {
     fn flush(&mut self) -> io::Result<()> {
         let Some(mut stream) = self.stream.as_ref() else { return Ok(()) };
         self.cover.seal(&mut self.outbound, &mut self.unsent);
-        let outcome = loop {
+        let mut outcome = Ok(());
+        while !self.unsent.is_empty() {
             match stream.write(self.unsent.waiting()) {
-                Ok(_) if self.unsent.is_empty() => break Ok(()),
                 Ok(count) => self.unsent.gone(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // Not connected yet looks the same.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break Ok(()),
-                Err(error) => break Err(error),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
             }
-        };
+        }
         if self.stage == Stage::Closing && self.waiting() == 0 {
             // The other side has it, or has gone.
             let _ = stream.shutdown(Shutdown::Write);

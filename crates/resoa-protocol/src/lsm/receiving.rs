@@ -9,6 +9,7 @@ use super::{Lsm, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, ReceiveFlags, Value};
 use crate::message::{Call, Kind};
+use crate::octets::take_front;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -130,7 +131,7 @@ impl Receiving {
             *mark -= count;
         }
         self.unreported += count as u32;
-        self.queue.drain(..count).collect()
+        take_front(&mut self.queue, count)
     }
 
     fn peek(&self, most: usize, is_inline: bool) -> Vec<u8> {

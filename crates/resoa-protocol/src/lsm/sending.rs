@@ -8,6 +8,7 @@ use super::{Lsm, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, SendFlags, Signal, Value};
 use crate::message::{Call, Kind, PAYLOAD_OCTETS};
+use crate::octets::take_front;
 use crate::settings::mutant;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -110,7 +111,7 @@ impl Sending {
             *end -= count;
         }
         self.remote_used += count as u32;
-        (count > 0).then(|| (self.queue.drain(..count).collect(), is_urgent))
+        (count > 0).then(|| (take_front(&mut self.queue, count), is_urgent))
     }
 
     fn next_datagram(&mut self) -> Option<(Option<SocketAddr>, Vec<u8>)> {

@@ -3,6 +3,7 @@
 use super::{Effects, Hold, Rsm, State};
 use crate::lsm::datagram_cost;
 use crate::message::Update;
+use crate::octets::take_front;
 use crate::settings::mutant;
 use crate::tcp::TcpAction;
 use std::collections::VecDeque;
@@ -75,7 +76,7 @@ impl Rsm {
             if count == 0 {
                 break;
             }
-            let bytes: Vec<u8> = self.receiving.queue.drain(..count).collect();
+            let bytes = take_front(&mut self.receiving.queue, count);
             self.tell(Update::Data(bytes), out);
             if mutant!(self.sizes, WindowOnForward) {
                 out.tcp.push(TcpAction::Consume(count as u32));
