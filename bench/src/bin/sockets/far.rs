@@ -24,11 +24,13 @@ pub enum Purpose {
 }
 
 pub fn run(address: &Place) -> io::Result<()> {
+    crate::many::raise_limit();
     let listener = address.listen()?;
     loop {
         let stream = listener.accept(None)?;
         // One that is cut off by its program has served its purpose.
-        thread::spawn(move || drop(serve(stream)));
+        // There may be many at once, and none needs much.
+        thread::Builder::new().stack_size(128 << 10).spawn(move || drop(serve(stream)))?;
     }
 }
 

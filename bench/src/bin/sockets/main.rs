@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod far;
+mod many;
 mod near;
 mod place;
 mod relay;
@@ -40,6 +41,21 @@ enum Task {
         #[arg(long)]
         congestion: Option<String>,
     },
+    /// Opens many connections, uses each once, says so and keeps them until its input ends
+    Hold {
+        /// Where the far host is
+        address: Place,
+        /// How many
+        count: usize,
+    },
+    /// Connects, exchanges 64 octets and closes, over and over: prints how often
+    Churn {
+        /// Where the far host is
+        address: Place,
+        /// For how long
+        #[arg(long, default_value_t = 10.0)]
+        seconds: f64,
+    },
     /// A bare relay: the least that anything between two sockets can do
     Relay {
         /// Where it listens
@@ -67,6 +83,8 @@ fn main() -> ExitCode {
             &near::Near { address, length: Duration::from_secs_f64(seconds), rounds, congestion },
             &only,
         ),
+        Task::Hold { address, count } => many::hold(&address, count),
+        Task::Churn { address, seconds } => many::churn(&address, Duration::from_secs_f64(seconds)),
         Task::Relay { from, to, congestion } => relay::run(&from, &to, congestion.as_deref()),
         Task::Table { file, against } => table::print(&file, &against),
     };

@@ -71,7 +71,7 @@ fn median_us(mut times: Vec<Duration>) -> f64 {
     times.get(times.len() / 2).map_or(f64::NAN, |time| time.as_secs_f64() * 1e6)
 }
 
-fn back_and_forth(stream: &mut Stream) -> io::Result<()> {
+pub fn back_and_forth(stream: &mut Stream) -> io::Result<()> {
     let mut message = [1; MESSAGE];
     stream.write_all(&message)?;
     stream.read_exact(&mut message)

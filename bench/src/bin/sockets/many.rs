@@ -1,0 +1,53 @@
+//! Many connections: at once, and one after the other.
+
+use crate::far::Purpose;
+use crate::near::back_and_forth;
+use crate::place::{Place, Stream};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
+
+/// As many descriptors as this process may have.
+pub fn raise_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // It is as it was otherwise, and what does not fit says so.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+fn used_once(address: &Place) -> io::Result<Stream> {
+    let mut stream = address.connect(None)?;
+    stream.write_all(&[Purpose::Echo as u8])?;
+    back_and_forth(&mut stream)?;
+    Ok(stream)
+}
+
+pub fn hold(address: &Place, count: usize) -> io::Result<()> {
+    raise_limit();
+    let begin = Instant::now();
+    let mut held = Vec::with_capacity(count);
+    for number in 0..count {
+        let stream = used_once(address)
+            .map_err(|error| io::Error::new(error.kind(), format!("connection {}: {error}", number + 1)))?;
+        held.push(stream);
+    }
+    println!("held {count} after {:.1} s", begin.elapsed().as_secs_f64());
+    io::stdout().flush()?;
+    io::stdin().read_to_end(&mut Vec::new())?;
+    // Each is still there.
+    for stream in &mut held {
+        back_and_forth(stream)?;
+    }
+    println!("used {count} again");
+    Ok(())
+}
+
+pub fn churn(address: &Place, length: Duration) -> io::Result<()> {
+    let (begin, mut count) = (Instant::now(), 0_u64);
+    while begin.elapsed() < length {
+        drop(used_once(address)?);
+        count += 1;
+    }
+    println!("{count} connections in {:.1} s", begin.elapsed().as_secs_f64());
+    Ok(())
+}
