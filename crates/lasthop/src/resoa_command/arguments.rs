@@ -1,6 +1,7 @@
 //! Arguments of `lasthop resoa`.
 
 use super::agent::AgentArguments;
+use super::run::RunArguments;
 use clap::{Args, Subcommand};
 use resoa_carrier::Place;
 use std::net::{IpAddr, SocketAddr};
@@ -17,6 +18,7 @@ Examples:
   lasthop resoa pair --policy policy.toml --key server.key --at tcp:192.0.2.1:4000 --name laptop
   lasthop resoa serve --listen tcp:192.0.2.1:4000 --key server.key --policy policy.toml
   lasthop resoa agent --server plain:127.0.0.1:4000              at a client
+  lasthop resoa run -- curl http://192.0.2.7/
   lasthop resoa status")]
 pub struct ResoaArguments {
     /// What to do
@@ -31,6 +33,8 @@ pub enum ResoaVerb {
     Serve(Box<ServeArguments>),
     /// Be the agent on a host: its programs' sockets are at a server
     Agent(AgentArguments),
+    /// Run a command whose sockets are the agent's
+    Run(RunArguments),
     /// Make a secret key in a new file, and print its public half
     Key {
         /// The file; there must be none yet
@@ -38,7 +42,7 @@ pub enum ResoaVerb {
     },
     /// Make a client and a server known to each other: one command at each side
     Pair(PairArguments),
-    /// Show what the server of this host is doing
+    /// Say how the agent and the server of this host do
     Status(StatusArguments),
 }
 
@@ -98,11 +102,17 @@ pub struct ServeArguments {
 
 /// `lasthop resoa status`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Without --agent and --server it asks both where they are by default, and says what those do that answer.
+The exit status is 1 if an agent has no server.")]
 pub struct StatusArguments {
+    /// The agent's socket [default: LASTHOP_RESOA, or where `lasthop resoa agent` listens by itself]
+    #[arg(long, value_name = "PATH")]
+    pub agent: Option<PathBuf>,
     /// Where the server answers [default: /run/lasthop/resoa.sock, or below XDG_RUNTIME_DIR]
     #[arg(long, value_name = "PATH")]
-    pub socket: Option<PathBuf>,
-    /// As one JSON object
+    pub server: Option<PathBuf>,
+    /// As one JSON object, with `agent` and `server`
     #[arg(long)]
     pub json: bool,
 }

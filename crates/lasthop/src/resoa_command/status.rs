@@ -1,165 +1,41 @@
-//! `lasthop resoa status`: what the server of this host is doing.
+//! `lasthop resoa status`: how the agent and the server of this host do, whichever there are.
 
 use super::arguments::StatusArguments;
+use super::run::place;
+use super::server_status::DefaultPath;
+use super::{agent_status, server_status};
 use crate::link_command::Failure;
 use crate::pipe;
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
-use resoa_server::{ClientReport, Report};
-use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::time::Duration;
-
-/// Whether the folder of the default path is to be made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum DefaultPath {
-    /// It is, by the server.
-    Made,
-    /// Who asks makes nothing.
-    Asked,
-}
-
-/// Where a server answers if nobody says otherwise.
-pub fn default_path(folder: DefaultPath) -> Option<PathBuf> {
-    let base = match std::env::var_os("XDG_RUNTIME_DIR") {
-        _ if rustix::process::geteuid().is_root() => PathBuf::from("/run"),
-        runtime => PathBuf::from(runtime?),
-    };
-    let base = base.join("lasthop");
-    if folder == DefaultPath::Made {
-        std::fs::create_dir_all(&base).ok()?;
-    }
-    Some(base.join("resoa.sock"))
-}
+use resoa_calls::{Agent, Connected};
+use serde_json::json;
+use std::io::{self, Write};
 
 /// Asks and prints.
 pub fn run(arguments: &StatusArguments) -> Result<i32, Failure> {
-    let path = arguments.socket.clone().or_else(|| default_path(DefaultPath::Asked));
-    let path = path.ok_or("--socket PATH: XDG_RUNTIME_DIR does not say where the server answers")?;
-    let mut text = String::new();
-    let asked = UnixStream::connect(&path).and_then(|mut stream| {
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-        stream.read_to_string(&mut text)
-    });
-    asked.map_err(|error| {
-        let path = path.display();
-        format!("{path}: {error}; no server answers there (`lasthop resoa serve --status {path}` would)")
-    })?;
-    let mut output = io::BufWriter::new(io::stdout().lock());
-    if arguments.json {
-        return pipe::status(writeln!(output, "{text}").and_then(|()| output.flush()).map_err(Into::into));
-    }
-    let report: Report = serde_json::from_str(&text)
-        .map_err(|error| format!("{}: the server is of another version: {error}", path.display()))?;
-    pipe::status(write!(output, "{}", shown(&report)).and_then(|()| output.flush()).map_err(Into::into))
-}
-
-/// A table of clients, and what is to be said of all of them.
-fn shown(report: &Report) -> String {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    table.set_header([
-        "client",
-        "address",
-        "since",
-        "sockets",
-        "listening",
-        "sent",
-        "received",
-        "round trip",
-        "refused",
-    ]);
-    for client in &report.clients {
-        table.add_row(row(client));
-    }
-    for column in 2..9 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let mut text = match report.clients.len() {
-        0 => "nobody is connected\n".to_owned(),
-        _ => format!("{table}\n"),
+    let is_any = arguments.agent.is_none() && arguments.server.is_none();
+    let agent = (is_any || arguments.agent.is_some())
+        .then(|| agent_status::of(&Agent::at(place(arguments.agent.as_deref()))));
+    let path = arguments
+        .server
+        .clone()
+        .or_else(|| server_status::default_path(DefaultPath::Asked).filter(|_| is_any));
+    let server = path.map(|path| server_status::of(&path));
+    let (agent, server) = match (agent.transpose(), server.transpose()) {
+        // Who asks for nobody by name is content with one.
+        (Err(agent), Err(server)) => return Err(format!("{agent}\n{server}").into()),
+        (Err(error), _) | (_, Err(error)) if !is_any => return Err(error),
+        (agent, server) => (agent.ok().flatten(), server.ok().flatten()),
     };
-    let total = format!(
-        "\nup {}; {} sockets made, {} sent, {} received, {} look-ups\n",
-        time(report.uptime_s),
-        report.sockets_made,
-        octets(report.octets_sent),
-        octets(report.octets_received),
-        report.look_ups
-    );
-    text.push_str(&total);
-    let refused: Vec<_> = report.refusals.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
-    if !refused.is_empty() {
-        text.push_str(&format!("refused: {}\n", refused.join(", ")));
-    }
-    let incidents = [
-        ("turned away", report.turned_away),
-        ("no message", report.malformed),
-        ("not registered", report.unregistered),
-        ("no descriptor", report.starved),
-    ];
-    let incidents: Vec<_> = incidents
-        .iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(what, count)| format!("{what} {count}"))
-        .collect();
-    if !incidents.is_empty() {
-        text.push_str(&format!("incidents: {}\n", incidents.join(", ")));
-    }
-    text
-}
-
-fn row(client: &ClientReport) -> [String; 9] {
-    let listening = client.sockets.get("listening").copied().unwrap_or(0);
-    let stopped = if client.stopped { " (stopped)" } else { "" };
-    [
-        format!("{}{stopped}", client.name),
-        client.address.map_or("not registered".to_owned(), |address| {
-            if address.is_unspecified() { "any".to_owned() } else { address.to_string() }
-        }),
-        time(client.connected_s),
-        client.sockets.values().sum::<usize>().to_string(),
-        listening.to_string(),
-        octets(client.octets_sent),
-        octets(client.octets_received),
-        client.round_trip_us.map_or("?".to_owned(), |time| format!("{:.1} ms", time as f64 / 1e3)),
-        client.refusals.values().sum::<u64>().to_string(),
-    ]
-}
-
-fn time(seconds: f64) -> String {
-    let seconds = seconds as u64;
-    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, _) => format!("{minutes} min"),
-        (0, ..) => format!("{hours} h {minutes} min"),
-        _ => format!("{days} d {hours} h"),
-    }
-}
-
-fn octets(count: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let power =
-        (0..units.len() - 1).find(|&power| count >> (10 * (power + 1)) == 0).unwrap_or(units.len() - 1);
-    match power {
-        0 => format!("{count} B"),
-        _ => format!("{:.1} {}", count as f64 / (1_u64 << (10 * power)) as f64, units[power]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Numbers as people read them.
-    #[test]
-    fn numbers() {
-        assert_eq!([0, 1023, 1024, 3 << 29].map(octets), ["0 B", "1023 B", "1.0 KiB", "1.5 GiB"]);
-        assert_eq!(octets(u64::MAX), "16777216.0 TiB");
-        assert_eq!([59.9, 60.0, 3700.0, 90_000.0].map(time), ["59 s", "1 min", "1 h 1 min", "1 d 1 h"]);
-    }
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    let written = if arguments.json {
+        let both = json!({ "agent": agent, "server": server });
+        writeln!(output, "{}", serde_json::to_string_pretty(&both)?)
+    } else {
+        let shown = [agent.as_ref().map(agent_status::shown), server.as_ref().map(server_status::shown)];
+        let shown: Vec<_> = shown.iter().flatten().map(|text| text.trim_end()).collect();
+        writeln!(output, "{}", shown.join("\n\n"))
+    };
+    let status = pipe::status(written.and_then(|()| output.flush()).map_err(Into::into))?;
+    let is_lost = agent.is_some_and(|agent| matches!(agent.connected, Connected::No(_)));
+    Ok(if is_lost { 1 } else { status })
 }

@@ -2,7 +2,7 @@
 //! answers between two turns.
 
 use super::super::arguments::ServeArguments;
-use super::super::status::{self, DefaultPath};
+use super::super::server_status::{self, DefaultPath};
 use crate::link_command::Failure;
 use resoa_server::Report;
 use rustix::event::{EventfdFlags, eventfd};
@@ -59,9 +59,8 @@ impl Questions {
                 path.clone(),
             )),
             // Not asked for: it need not be.
-            None => {
-                status::default_path(DefaultPath::Made).and_then(|path| Some((listen(&path).ok()?, path)))
-            }
+            None => server_status::default_path(DefaultPath::Made)
+                .and_then(|path| Some((listen(&path).ok()?, path))),
         };
         let (status, path) = status.unzip();
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
