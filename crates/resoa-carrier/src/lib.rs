@@ -9,6 +9,8 @@
 
 mod allowed;
 pub mod keys;
+#[allow(dead_code, unused_imports, reason = "its carriers come next")]
+mod llp;
 pub mod memory;
 mod noise;
 mod place;
