@@ -51,11 +51,6 @@ impl Incoming {
         Some(message)
     }
 
-    /// Whether a message is ready.
-    pub(super) fn has_ready(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
     /// Whether the user has so many messages, which are all.
     pub(super) fn is_through(&self, messages: u64) -> bool {
         self.ready.is_empty() && self.passed.first_missing() >= messages

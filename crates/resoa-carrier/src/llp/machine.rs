@@ -208,6 +208,11 @@ impl Machine {
         self.stage == Stage::Over && !self.resets && self.events.is_empty()
     }
 
+    /// Whether our user has closed it, and the other side does not know everything yet.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.stage == Stage::Closing
+    }
+
     /// What the user is to be told next; messages, and an end behind them, only if they are `wanted`.
     pub(crate) fn take(&mut self, wanted: bool, now: Duration) -> Option<Event> {
         // A loss of the connection loses what is here as well.
@@ -232,12 +237,6 @@ impl Machine {
             return closed.then_some(Event::Ended(Ended::Closed));
         }
         None
-    }
-
-    /// Whether [`Self::take`] has something for a user who wants messages.
-    pub(crate) fn has_news(&self) -> bool {
-        let through = self.end.is_some_and(|messages| self.incoming.is_through(messages));
-        !self.events.is_empty() || (self.stage != Stage::Over && (self.incoming.has_ready() || through))
     }
 
     /// Whether a packet with this number may still be taken.

@@ -17,6 +17,8 @@ pub enum Kind {
     memory,
     plain,
     tcp,
+    udp,
+    ether,
 }
 
 /// Both ends of a connection that is not there yet.
@@ -48,6 +50,8 @@ impl Ends {
             }
             Kind::plain => at("plain:127.0.0.1:0", &key, &Allowed::anybody()),
             Kind::tcp => at("tcp:127.0.0.1:0", &key, &Allowed::keys([key.public()].into())),
+            Kind::udp => at("udp:127.0.0.1:0", &key, &Allowed::keys([key.public()].into())),
+            Kind::ether => at("ether:lo", &key, &Allowed::keys([key.public()].into())),
         };
         Self::of(server, client, address, identity)
     }
@@ -105,6 +109,12 @@ fn at(place: &str, client: &SecretKey, allowed: &Allowed) -> (AnyCarrier, AnyCar
     let key = SecretKey::generate().expect("random octets");
     let place: Place = place.parse().expect("a place");
     let (server, place) = place.serve(&key, allowed).expect("this host's");
+    let place = match place {
+        Place::Ether { interface, .. } => {
+            Place::Ether { interface, server: Some(resoa_carrier::MacAddress([0; 6])) }
+        }
+        place => place,
+    };
     let (client, address) = place.reach(client, Some(key.public())).expect("descriptors");
     (server, client, address)
 }
@@ -116,6 +126,8 @@ pub fn strangers(kind: Kind) -> Option<Ends> {
     let (server, client, address) = match kind {
         Kind::memory | Kind::plain => return None,
         Kind::tcp => at("tcp:127.0.0.1:0", &key, &allowed),
+        Kind::udp => at("udp:127.0.0.1:0", &key, &allowed),
+        Kind::ether => at("ether:lo", &key, &allowed),
     };
     Some(Ends::of(server, client, address, Identity(Vec::new())))
 }

@@ -37,3 +37,5 @@ macro_rules! carrier {
 carrier!(memory);
 carrier!(plain);
 carrier!(tcp);
+carrier!(udp);
+carrier!(ether);
