@@ -296,7 +296,7 @@ impl Datagrams {
         let Role::Client { server } = self.role else { return None };
         let address = self.port.read_address(std::str::from_utf8(address).ok()?)?;
         let ours = self.number().ok()?;
-        let peer = Peer::asking(ours, address, &self.key, server, now)?;
+        let peer = Peer::asking(ours, address, &self.key, server, self.silence, now)?;
         self.numbers.insert(ours, connection);
         self.peers.insert(connection, peer);
         Some(())

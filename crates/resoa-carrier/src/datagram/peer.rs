@@ -28,7 +28,7 @@ struct Asking {
     initiator: Initiator,
     first: [u8; FIRST],
     cookie: [u8; 16],
-    since: Duration,
+    until: Duration,
     /// When the message is sent next, and how long it is waited for then.
     next: Duration,
     patience: Duration,
@@ -85,10 +85,18 @@ impl Peer {
         address: Address,
         key: &SecretKey,
         server: PublicKey,
+        silence: Silence,
         now: Duration,
     ) -> Option<Self> {
         let (initiator, first) = Initiator::new(key, server, Carried::Llp).ok()?;
-        let asking = Asking { initiator, first, cookie: [0; 16], since: now, next: now, patience: PATIENCE };
+        let asking = Asking {
+            initiator,
+            first,
+            cookie: [0; 16],
+            until: now + INTRODUCTION.min(silence.end),
+            next: now,
+            patience: PATIENCE,
+        };
         Some(Self::new(ours, Some(address), Phase::Asking(asking)))
     }
 
@@ -194,8 +202,10 @@ impl Peer {
                 }
             }
             (Phase::Asking(asking), Packet::Cookie { cookie, .. }) => {
-                asking.cookie = *cookie;
-                asking.next = now;
+                if asking.cookie != *cookie {
+                    asking.cookie = *cookie;
+                    asking.next = now;
+                }
             }
             (Phase::Keyed(keyed), Packet::Sealed { number, sealed, .. }) => {
                 let expected = keyed.machine.expected();
@@ -260,7 +270,7 @@ impl Peer {
                 tell(Indication::Disconnected(*why));
                 return Poll::Over;
             }
-            Phase::Asking(asking) if asking.since + INTRODUCTION <= now => {
+            Phase::Asking(asking) if asking.until <= now => {
                 tell(Indication::Disconnected(Ended::Unreachable));
                 return Poll::Over;
             }
@@ -304,7 +314,7 @@ impl Peer {
     pub(super) fn deadline(&self) -> Option<Duration> {
         match &self.phase {
             Phase::Over(_) => None,
-            Phase::Asking(asking) => Some(asking.next.min(asking.since + INTRODUCTION)),
+            Phase::Asking(asking) => Some(asking.next.min(asking.until)),
             Phase::Keyed(keyed) if !keyed.proved => Some(keyed.since + INTRODUCTION),
             Phase::Keyed(keyed) => keyed.machine.deadline().into_iter().chain(keyed.gone).min(),
         }

@@ -4,6 +4,7 @@ use resoa_carrier::keys::SecretKey;
 use resoa_carrier::memory::Memory;
 use resoa_carrier::{Allowed, AnyCarrier, Carrier, Place};
 use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop, Provider, Service};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::{Duration, Instant};
 
 /// After so long something will never come.
@@ -56,7 +57,7 @@ impl Ends {
         Self::of(server, client, address, identity)
     }
 
-    fn of(server: AnyCarrier, mut client: AnyCarrier, address: Vec<u8>, identity: Identity) -> Self {
+    pub fn of(server: AnyCarrier, mut client: AnyCarrier, address: Vec<u8>, identity: Identity) -> Self {
         let link = client.register(Service::Reliable, PROVIDER).expect("always");
         let end = |carrier| End { carrier, kept: Vec::new() };
         Self { server: end(server), client: end(client), link, address, identity }
@@ -84,6 +85,18 @@ impl Ends {
         self.client.carrier.poll(&mut self.client.kept);
     }
 
+    /// Both look, and wait until there is something to look at, at most for a moment.
+    pub fn wait(&mut self) {
+        self.turn();
+        if self.server.kept.is_empty() && self.client.kept.is_empty() {
+            let descriptors = [&self.server, &self.client].map(|end| end.carrier.descriptor());
+            let mut waiting =
+                descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
+            let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
+            let _ = poll(&mut waiting, Some(&moment));
+        }
+    }
+
     pub fn until<T>(&mut self, mut there: impl FnMut(&mut Self) -> Option<T>) -> T {
         let begin = Instant::now();
         loop {
@@ -91,7 +104,7 @@ impl Ends {
                 return found;
             }
             assert!(begin.elapsed() < PATIENCE, "does not come");
-            self.turn();
+            self.wait();
         }
     }
 
