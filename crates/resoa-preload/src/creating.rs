@@ -44,8 +44,14 @@ fn install(descriptor: OwnedFd, hint: Hint, flags: c_int) -> usize {
     let keeps = flags & libc::SOCK_CLOEXEC == 0;
     let copy = if keeps { dup(&descriptor) } else { fcntl_dupfd_cloexec(&descriptor, 0) };
     let descriptor = match copy {
-        Ok(copy) if copy.as_raw_fd() < descriptor.as_raw_fd() => copy,
-        _ => {
+        Ok(copy) if copy.as_raw_fd() < descriptor.as_raw_fd() => {
+            release(descriptor);
+            copy
+        }
+        copy => {
+            if let Ok(copy) = copy {
+                release(copy);
+            }
             if keeps && let Ok(flags) = fcntl_getfd(&descriptor) {
                 let _ = fcntl_setfd(&descriptor, flags - FdFlags::CLOEXEC);
             }
@@ -161,8 +167,15 @@ fn two_numbers(number: c_int) -> Result<(), c_int> {
     // SAFETY: it was just recognised as a socket.
     let listener = unsafe { BorrowedFd::borrow_raw(number) };
     let one = fcntl_dupfd_cloexec(listener, 0).map_err(rustix::io::Errno::raw_os_error)?;
-    fcntl_dupfd_cloexec(one, 0).map_err(rustix::io::Errno::raw_os_error)?;
-    Ok(())
+    let other = fcntl_dupfd_cloexec(listener, 0).map_err(rustix::io::Errno::raw_os_error);
+    release(one);
+    other.map(release)
+}
+
+/// Closes a copy of a program's socket. To drop it would call our own `close`, which lingers.
+fn release(copy: OwnedFd) {
+    // SAFETY: it is nobody else's.
+    unsafe { rustix::io::close(copy.into_raw_fd()) };
 }
 
 /// Options that are kept with the descriptor itself, and that a connection has from its listener.
