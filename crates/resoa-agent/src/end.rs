@@ -234,6 +234,12 @@ impl End {
         send(&self.fd, &[1], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) == Ok(1)
     }
 
+    /// Octets of [`announce`](Self::announce) that the program has not read.
+    pub(crate) fn announcements(&self, weights: &mut Weights) -> usize {
+        let left = sys::outstanding(&self.fd).unwrap_or(0);
+        weights.of(1).map_or(0, |weight| left / weight)
+    }
+
     /// Nothing comes any more: the program reads to the end, and then nothing.
     pub(crate) fn shut(&mut self) {
         if !self.is_shut {

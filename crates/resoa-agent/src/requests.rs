@@ -132,7 +132,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         match self.half(socket, &what) {
             Ok(half) => {
                 if let Waiting::Accept { .. } = waiting {
-                    self.claim(socket);
+                    self.claim(socket, now);
                 }
                 self.wait(call, connection, waiting, is_new);
                 if let Err(error) = self.may(socket, half, &what) {

@@ -96,7 +96,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             else {
                 return;
             };
-            if room == 0 || (end.hung_up && end.was_reset()) {
+            if room == 0 || end.hung_up {
                 return;
             }
             let bytes = end.take(room);
@@ -145,6 +145,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             && at <= now
         {
             self.slow.pop_front();
+            self.announce_again(id, now);
             if let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
                 if end.read_at + PATIENCE > now {
                     self.slow.push_back((now + PATIENCE, id));
@@ -166,11 +167,17 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             return;
         };
         if end.hung_up {
-            let has_unread = end.was_reset() || stream.waiting > 0;
-            let has_rest = end.waiting() > 0 && stream.stage == Stage::Connected && !stream.send_shut;
-            if has_unread || !has_rest || stream.linger == Some(Duration::ZERO) {
-                self.close(id, now);
+            // Unread octets and SO_LINGER without a time are resets, which nothing that was written survives.
+            let is_reset = end.was_reset() || stream.waiting > 0 || stream.linger == Some(Duration::ZERO);
+            if !is_reset {
+                let mut rest = Vec::new();
+                while let bytes @ [_, ..] = &end.take(usize::MAX)[..] {
+                    rest.extend(bytes);
+                }
+                self.counts.octets.0 += rest.len() as u64;
+                self.at_client(now, |client, out| client.give_last(half, &rest, now, out));
             }
+            self.close(id, now);
             return;
         }
         let is_written = stream.waiting == 0 && end.is_written();

@@ -44,4 +44,9 @@ impl Client {
         self.at(socket, now, out, |socket, actions| taken = socket.give(bytes, urgent, now, actions));
         taken
     }
+
+    /// The last octets of a program that has closed, before the [call](Self::call) that says so: they are taken whether there is room or not.
+    pub fn give_last(&mut self, socket: RsockId, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
+        self.at(socket, now, out, |socket, actions| socket.give_last(bytes, now, actions));
+    }
 }

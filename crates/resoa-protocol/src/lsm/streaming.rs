@@ -17,12 +17,11 @@ impl Lsm {
             State::Failed => Stage::Failed,
             State::Lingering { .. } | State::Orphan | State::Closed => Stage::Closed,
         };
-        let may_write = self.state == State::Connected && !self.send_shut && self.error.is_none();
         Stream {
             stage,
             untold: self.untold,
             waiting: self.receiving.in_queue(),
-            room: if may_write { self.sending.room(&self.settings) } else { 0 },
+            room: if self.may_write() { self.sending.room(&self.settings) } else { 0 },
             receive_shut: self.receive_shut,
             send_shut: self.send_shut,
             pending: self.pending(),
@@ -48,10 +47,25 @@ impl Lsm {
     pub(crate) fn give(&mut self, bytes: &[u8], urgent: bool, now: Duration, out: &mut Vec<Action>) -> usize {
         let taken = bytes.len().min(self.stream().room);
         if taken > 0 {
-            self.sending.put(&bytes[..taken], urgent && taken == bytes.len());
-            self.forward(out);
-            self.progress(now, out);
+            self.put(&bytes[..taken], urgent && taken == bytes.len(), now, out);
         }
         taken
+    }
+
+    /// The last octets of a program that has closed: the descriptor has taken them, so they are delivered whether there is room or not.
+    pub(crate) fn give_last(&mut self, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
+        if self.may_write() {
+            self.put(bytes, false, now, out);
+        }
+    }
+
+    fn may_write(&self) -> bool {
+        self.state == State::Connected && !self.send_shut && self.error.is_none()
+    }
+
+    fn put(&mut self, bytes: &[u8], urgent: bool, now: Duration, out: &mut Vec<Action>) {
+        self.sending.put(bytes, urgent);
+        self.forward(out);
+        self.progress(now, out);
     }
 }

@@ -298,4 +298,15 @@ fn a_driver_gives_what_there_is_room_for() {
     assert_eq!((stream.stage, stream.room), (crate::Stage::Connected, 0));
     pair.event(1, TcpEvent::Acknowledged(5000));
     assert_eq!(pair.client.stream(socket).map(|stream| stream.room), Some(5000));
+    pair.at_client(|client, now, out| client.give_last(socket, &[4; 6000], now, out));
+    pair.call(socket, SocketCall::Close { may_wait: true }).expect("closes");
+    let sent: usize = pair
+        .asked()
+        .iter()
+        .filter_map(|asked| match asked {
+            TcpAction::Send { bytes, .. } => Some(bytes.len()),
+            _ => None,
+        })
+        .sum();
+    assert_eq!(sent, 5000 + 6000);
 }
