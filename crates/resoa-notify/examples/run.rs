@@ -9,7 +9,7 @@ fn main() {
         eprintln!("usage: {}=SOCKET run COMMAND ARGUMENTS...", resoa_calls::AGENT);
         std::process::exit(2)
     };
-    match resoa_notify::run(agent, Command::new(program).args(words)) {
+    match resoa_notify::run(agent, Command::new(program).args(words), resoa_notify::Closing::Passes) {
         Ok(status) => resoa_notify::end_as(status),
         Err(error) => {
             eprintln!("error: {error}");

@@ -69,7 +69,17 @@ struct Rule {
 
 const ALL: u32 = u32::MAX;
 
-fn rules() -> Vec<Rule> {
+/// What is done about `close`, which every program calls all the time and which waits only of a socket with SO_LINGER.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Closing {
+    /// It passes, and never waits: what was sent is delivered without the program.
+    #[default]
+    Passes,
+    /// It is notified, and waits as SO_LINGER says. Each `close` of any descriptor costs a notification.
+    Lingers,
+}
+
+fn rules(closing: Closing) -> Vec<Rule> {
     let always = |call| Rule { call, checks: Vec::new(), otherwise: Verdict::Notify };
     let denied = |call| Rule { call, checks: Vec::new(), otherwise: Verdict::Fail(ENOSYS) };
     let word = |argument, mask, values, verdict| Check { argument, of: Of::Word(mask, values), verdict };
@@ -99,6 +109,9 @@ fn rules() -> Vec<Rule> {
         otherwise: Verdict::Pass,
     };
     let mut rules = vec![sendto, recvfrom, ioctl, socket];
+    if closing == Closing::Lingers {
+        rules.push(always(libc::SYS_close));
+    }
     rules.extend(
         [
             libc::SYS_getsockopt,
@@ -198,7 +211,7 @@ fn check(check: &Check) -> Vec<sock_filter> {
 
 /// The filter. Calls by another ABI never pass: a process that makes one by that of i386 is ended, and x32 is not there, as on most kernels.
 #[must_use]
-pub fn filter() -> Vec<sock_filter> {
+pub fn filter(closing: Closing) -> Vec<sock_filter> {
     let mut code = vec![
         plain(code::LOAD, offset::ABI),
         sock_filter { code: code::EQUAL, jt: 1, jf: 0, k: NATIVE },
@@ -209,7 +222,7 @@ pub fn filter() -> Vec<sock_filter> {
         code.push(unless(code::ANY, bit, 1));
         code.push(verdict(Verdict::Fail(ENOSYS)));
     }
-    for rule in rules() {
+    for rule in rules(closing) {
         let mut body: Vec<_> = rule.checks.iter().flat_map(check).collect();
         body.push(verdict(rule.otherwise));
         code.push(unless(code::EQUAL, rule.call as u32, body.len()));
@@ -225,7 +238,10 @@ mod tests {
 
     /// What the kernel would do with the program: the instructions as `linux/filter.h` describes them.
     fn run(abi: u32, call: i64, arguments: &[u64]) -> u32 {
-        let program = filter();
+        interpret(&filter(Closing::Passes), abi, call, arguments)
+    }
+
+    fn interpret(program: &[sock_filter], abi: u32, call: i64, arguments: &[u64]) -> u32 {
         let mut words = vec![call as u32, abi, 0, 0];
         for number in 0..6 {
             let argument = arguments.get(number).copied().unwrap_or(0);
@@ -278,6 +294,15 @@ mod tests {
         ] {
             assert_eq!(native(call, &[1, 2, 3, 4, 5, 6]), PASS, "{call}");
         }
+    }
+
+    /// `close` is notified only where it is asked for.
+    #[test]
+    fn closing() {
+        assert_eq!(native(libc::SYS_close, &[3]), PASS);
+        let lingering = filter(Closing::Lingers);
+        assert_eq!(interpret(&lingering, NATIVE, libc::SYS_close, &[3]), NOTIFY);
+        assert_eq!(interpret(&lingering, NATIVE, libc::SYS_read, &[3]), PASS);
     }
 
     /// The calls of `connect` and its family are notified whatever they say.

@@ -2,6 +2,7 @@
 //!
 //! The program stays in this process's group, so that it has the terminal, and what is typed there (Ctrl-C, Ctrl-Z) reaches it by itself. What others send to this process is passed on.
 
+use crate::filter::Closing;
 use crate::kernel::{SignalDescriptor, block, restore_in};
 use crate::launch::{LaunchError, launch};
 use resoa_calls::Agent;
@@ -31,11 +32,11 @@ pub enum RunError {
 ///
 /// # Errors
 /// If it was not started.
-pub fn run(agent: Agent, command: &mut Command) -> Result<ExitStatus, RunError> {
+pub fn run(agent: Agent, command: &mut Command, closing: Closing) -> Result<ExitStatus, RunError> {
     let before = block(&PASSED_ON)?;
     let signals = SignalDescriptor::of(&PASSED_ON)?;
     restore_in(command, before);
-    let mut running = launch(agent, command)?;
+    let mut running = launch(agent, command, closing)?;
     let program = Pid::from_child(&running.child);
     let status = running.wait_and(&signals, |ended| {
         let Some(received) = signals.next() else { return true };

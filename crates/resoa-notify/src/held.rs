@@ -5,7 +5,7 @@ use resoa_calls::{LISTENING, SocketId, SocketName, datagram};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::net::SocketType;
-use rustix::net::sockopt::{Timeout, socket_timeout, socket_type};
+use rustix::net::sockopt::{Timeout, socket_linger, socket_timeout, socket_type};
 use std::time::Instant;
 
 /// The two kinds of sockets.
@@ -48,6 +48,11 @@ impl Held {
     /// When a call that begins now has waited for long enough.
     pub(crate) fn until(&self, timeout: Timeout) -> Option<Instant> {
         Some(Instant::now() + socket_timeout(self, timeout).ok()??)
+    }
+
+    /// SO_LINGER lets `close` wait; with a time of nothing it aborts and does not.
+    pub(crate) fn lingers(&self) -> bool {
+        matches!(socket_linger(self), Ok(Some(time)) if !time.is_zero())
     }
 
     /// Nothing is at its other end: neither `connect` nor `listen` was called.

@@ -100,13 +100,25 @@ impl Listener {
 
     /// Lets the call return a copy of `descriptor`, by the lowest number that is free.
     pub(crate) fn send_descriptor(&self, id: u64, descriptor: BorrowedFd, cloexec: bool) -> io::Result<()> {
-        let order = seccomp_notif_addfd {
-            id,
-            flags: libc::SECCOMP_ADDFD_FLAG_SEND as u32,
-            srcfd: descriptor.as_raw_fd().cast_unsigned(),
-            newfd: 0,
-            newfd_flags: if cloexec { libc::O_CLOEXEC.cast_unsigned() } else { 0 },
-        };
+        let flags = if cloexec { libc::O_CLOEXEC.cast_unsigned() } else { 0 };
+        self.add(id, descriptor, libc::SECCOMP_ADDFD_FLAG_SEND, 0, flags)
+    }
+
+    /// Closes a descriptor of the caller's and puts a copy of another in its place. The call goes on waiting.
+    pub(crate) fn replace(&self, id: u64, descriptor: BorrowedFd, number: RawFd) -> io::Result<()> {
+        self.add(id, descriptor, libc::SECCOMP_ADDFD_FLAG_SETFD, number.cast_unsigned(), 0)
+    }
+
+    fn add(
+        &self,
+        id: u64,
+        descriptor: BorrowedFd,
+        flags: libc::c_ulong,
+        newfd: u32,
+        newfd_flags: u32,
+    ) -> io::Result<()> {
+        let srcfd = descriptor.as_raw_fd().cast_unsigned();
+        let order = seccomp_notif_addfd { id, flags: flags as u32, srcfd, newfd, newfd_flags };
         // SAFETY: the kernel reads one order.
         let result =
             unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const order) };
@@ -156,7 +168,7 @@ pub(crate) fn read_memory(process: i32, address: u64, octets: &mut [u8]) -> usiz
 pub(crate) fn write_memory(process: i32, address: u64, octets: &[u8]) -> usize {
     let local = libc::iovec { iov_base: octets.as_ptr().cast_mut().cast(), iov_len: octets.len() };
     let remote = libc::iovec { iov_base: address as *mut _, iov_len: octets.len() };
-    // SAFETY: the kernel reads `octets`. What is written is no memory of this process's: a process that is notified is never this one.
+    // SAFETY: the kernel reads `octets`. What is written is no memory of this process's: of its own calls at most `close` is notified, for which nothing is written.
     let written = unsafe { libc::process_vm_writev(process, &raw const local, 1, &raw const remote, 1, 0) };
     usize::try_from(written).unwrap_or(0)
 }

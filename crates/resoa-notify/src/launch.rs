@@ -1,7 +1,7 @@
 //! Starts a program under the filter and answers for it, and for all that it starts, until the last has ended.
 
-use crate::filter::filter;
-use crate::kernel::{Listener, filter_this_thread};
+use crate::filter::{Closing, filter};
+use crate::kernel::filter_this_thread;
 use crate::notifier::Notifier;
 use resoa_calls::Agent;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -9,7 +9,7 @@ use rustix::fd::AsFd;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::io;
 use std::process::{Child, Command, ExitStatus};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 /// Why a program was not started.
@@ -58,24 +58,34 @@ pub struct Running {
 ///
 /// # Panics
 /// If the thread does, which it does not.
-pub fn launch(agent: Agent, command: &mut Command) -> Result<Running, LaunchError> {
-    let filter = filter();
-    let started = thread::scope(|scope| {
-        let start = || -> Result<(Listener, Child), LaunchError> {
+pub fn launch(agent: Agent, command: &mut Command, closing: Closing) -> Result<Running, LaunchError> {
+    let filter = filter(closing);
+    thread::scope(|scope| {
+        let (filtered, listeners) = mpsc::channel();
+        let (ready, answered) = mpsc::channel();
+        let start = move || -> Result<Child, LaunchError> {
             let listener = filter_this_thread(&filter).map_err(LaunchError::Filter)?;
-            let child = command.spawn().map_err(|error| LaunchError::Program {
+            // From here on this thread may be notified, too.
+            if filtered.send(listener).is_ok() {
+                let _ = answered.recv();
+            }
+            command.spawn().map_err(|error| LaunchError::Program {
                 program: command.get_program().to_string_lossy().into_owned(),
                 error,
-            })?;
-            Ok((listener, child))
+            })
         };
         let thread = thread::Builder::new().name("launcher".into()).spawn_scoped(scope, start);
-        Ok(thread.map_err(LaunchError::Thread)?.join().expect("it does not panic"))
-    })?;
-    let (listener, child) = started?;
-    let notifier = Notifier::new(listener, agent);
-    notifier.start().map_err(LaunchError::Thread)?;
-    Ok(Running { child, notifier })
+        let thread = thread.map_err(LaunchError::Thread)?;
+        let mut notifier = None;
+        if let Ok(listener) = listeners.recv() {
+            let answering = Notifier::new(listener, agent);
+            answering.start().map_err(LaunchError::Thread)?;
+            notifier = Some(answering);
+            let _ = ready.send(());
+        }
+        let child = thread.join().expect("it does not panic")?;
+        Ok(Running { child, notifier: notifier.expect("there is a filter where a program was started") })
+    })
 }
 
 impl Running {

@@ -16,6 +16,7 @@
 mod baton;
 mod call;
 mod caller;
+mod closing;
 mod control;
 mod data;
 mod datagrams;
@@ -30,6 +31,6 @@ mod signals;
 mod streams;
 mod target;
 
-pub use filter::filter;
+pub use filter::{Closing, filter};
 pub use foreground::{RunError, end_as, run};
 pub use launch::{LaunchError, Running, launch};

@@ -1,12 +1,12 @@
 //! Receives notifications and answers each, on as many threads as there are calls that wait.
 
 use crate::baton::{Baton, Next};
-use crate::call::Notified;
+use crate::call::{Call, Notified};
 use crate::caller::{Answer, Caller, Failure};
 use crate::held::Held;
 use crate::kernel::Listener;
 use crate::target::Threads;
-use crate::{control, data};
+use crate::{closing, control, data};
 use libc::{seccomp_notif, seccomp_notif_resp};
 use resoa_calls::Agent;
 use std::cell::Cell;
@@ -108,6 +108,9 @@ impl Notifier {
                 };
                 let Some(held) = Held::of(copy) else { return Ok(Answer::Continue) };
                 let caller = Caller { notifier: self, id, target, turn };
+                if call == Call::Close {
+                    return closing::close(&caller, held, descriptor);
+                }
                 control::answer(&caller, &held, &call).unwrap_or_else(|| data::answer(&caller, &held, &call))
             }
             Notified::Other => Ok(Answer::Continue),

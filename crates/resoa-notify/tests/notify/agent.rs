@@ -25,6 +25,7 @@ struct State {
     interrupted: Vec<Request>,
     local: HashMap<SocketId, SocketAddr>,
     peer: HashMap<SocketId, SocketAddr>,
+    ended: Vec<SocketId>,
     listeners: Vec<OwnedFd>,
 }
 
@@ -130,7 +131,11 @@ impl FakeAgent {
             Request::Connect { address: Some(address), .. } if address.port() == 19 => None,
             Request::Connect { socket, address, nonblocking } => {
                 let ours = self.join(&descriptor?);
-                thread::spawn(move || echo(&ours));
+                let state = Arc::clone(&self.state);
+                thread::spawn(move || {
+                    echo(&ours);
+                    state.lock().expect("no panic").ended.push(socket);
+                });
                 self.state.lock().expect("no panic").peer.extend(address.map(|address| (socket, address)));
                 if nonblocking { failed(libc::EINPROGRESS) } else { plain(Response::Done) }
             }
@@ -151,6 +156,13 @@ impl FakeAgent {
                 thread::spawn(move || echo(&ours));
                 let peer = ([192, 0, 2, 9], 4242).into();
                 Some((Response::Accepted { socket, peer }, Some(theirs)))
+            }
+            Request::Closed(socket) => {
+                // What is here of it has been told that the program's end is gone.
+                while !self.state.lock().expect("no panic").ended.contains(&socket) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                plain(Response::Done)
             }
             Request::LocalName(socket) => {
                 let bound = self.state.lock().expect("no panic").local.get(&socket).copied();

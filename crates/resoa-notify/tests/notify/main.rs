@@ -4,7 +4,7 @@ mod agent;
 
 use agent::FakeAgent;
 use resoa_calls::Request;
-use resoa_notify::launch;
+use resoa_notify::{Closing, launch};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt;
@@ -33,8 +33,12 @@ fn program() -> PathBuf {
 
 /// Runs a command, and waits for the last of its processes.
 fn run(agent: &FakeAgent, command: &mut Command) -> Output {
+    run_and(agent, command, Closing::Passes)
+}
+
+fn run_and(agent: &FakeAgent, command: &mut Command, closing: Closing) -> Output {
     command.stdout(Stdio::piped());
-    let mut running = launch(agent.agent(), command).expect("the kernel has filters");
+    let mut running = launch(agent.agent(), command, closing).expect("the kernel has filters");
     let mut stdout = Vec::new();
     let mut said = running.child.stdout.take().expect("it is piped");
     said.read_to_end(&mut stdout).expect("it can be read");
@@ -80,6 +84,19 @@ fn calls_of_a_client() {
         ),
         1
     );
+}
+
+/// Section 3.9, case B: where `close` is notified it asks how a lingering socket ends; otherwise nobody does.
+#[test]
+fn close_that_lingers() {
+    for (closing, questions) in [(Closing::Lingers, 1), (Closing::Passes, 0)] {
+        let agent = FakeAgent::start();
+        let output = run_and(&agent, Command::new(program()).arg("lingers"), closing);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        let asked = agent.asked();
+        let closed = asked.iter().filter(|asked| matches!(asked, Request::Closed(_)));
+        assert_eq!(closed.count(), questions);
+    }
 }
 
 /// C109: what AF_UNIX would refuse of an address.
@@ -130,8 +147,8 @@ fn interrupts() {
 #[test]
 fn killed_while_it_waits() {
     let agent = FakeAgent::start();
-    let mut running =
-        launch(agent.agent(), Command::new(program()).arg("stuck")).expect("the kernel has filters");
+    let mut running = launch(agent.agent(), Command::new(program()).arg("stuck"), Closing::Passes)
+        .expect("the kernel has filters");
     while !agent.asked().iter().any(|asked| matches!(asked, Request::Connect { .. })) {
         thread::sleep(Duration::from_millis(1));
     }
@@ -172,8 +189,8 @@ fn others_are_unharmed() {
 /// A program that is not there is said to be missing, and nothing is left.
 #[test]
 fn no_such_program() {
-    let error =
-        launch(FakeAgent::start().agent(), &mut Command::new("/nowhere/program")).expect_err("it is not");
+    let error = launch(FakeAgent::start().agent(), &mut Command::new("/nowhere/program"), Closing::Passes)
+        .expect_err("it is not");
     assert_eq!(error.to_string(), "cannot start /nowhere/program: No such file or directory (os error 2)");
 }
 

@@ -100,6 +100,18 @@ static void foreign(void) {
 #endif
 }
 
+// close of a socket that lingers: it is closed and has its number free when it returns. Others are as ever.
+static void lingers(void) {
+    int fd = connected(7), other = open("/dev/null", O_RDONLY);
+    struct linger linger = {.l_onoff = 1, .l_linger = 30};
+    CHECK(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) == 0);
+    CHECK(close(other) == 0);
+    CHECK(close(fd) == 0);
+    FAILS(fcntl(fd, F_GETFD), EBADF);
+    FAILS(close(fd), EBADF);
+    CHECK(close(connected(7)) == 0);
+}
+
 // Every call of a client.
 static void client(void) {
     int fd = stream();
@@ -376,7 +388,7 @@ static int ascending(const void *one, const void *other) {
 static void cost(void) {
     enum { TIMES = 20000 };
     static double spans[TIMES];
-    int local = socket(AF_UNIX, SOCK_STREAM, 0), remote = connected(7);
+    int local = socket(AF_UNIX, SOCK_STREAM, 0), remote = stream();
     struct sockaddr_storage name;
     for (int kind = 0; kind < 3; kind++) {
         for (int i = 0; i < TIMES; i++) {
@@ -398,7 +410,7 @@ int main(int count, char **arguments) {
     struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client},         {"addressed", addressed}, {"broken", broken},
+    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"lingers", lingers},         {"addressed", addressed}, {"broken", broken},
                   {"datagrams", datagrams}, {"accepts", accepts},     {"meanwhile", meanwhile},   {"forks", forks},         {"inherited", inherited},
                   {"interrupts", interrupts}, {"stuck", stuck},       {"leaves", leaves},         {"cost", cost}};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
