@@ -69,6 +69,8 @@ pub(crate) struct Lsm {
     receive_shut: bool,
     /// Nothing more may be sent.
     send_shut: bool,
+    /// The far host has ended its half.
+    peer_ended: bool,
     /// Told by the next call.
     error: Option<Errno>,
     nonblocking: bool,
@@ -122,6 +124,7 @@ impl Lsm {
             peer: None,
             receive_shut: false,
             send_shut: false,
+            peer_ended: false,
             error: None,
             nonblocking: false,
             asynchronous: false,
@@ -194,7 +197,7 @@ impl Lsm {
             }
             // All data came before it, and messages keep their order: it is all here.
             Update::PeerClosed => {
-                self.receive_shut = true;
+                (self.receive_shut, self.peer_ended) = (true, true);
                 self.tell(Call::FinDelivered, out);
                 self.io(if self.send_shut { Cause::Disconnected } else { Cause::PeerClosed }, out);
             }
@@ -264,8 +267,14 @@ impl Lsm {
     }
 
     fn peer_name(&self) -> Result<Value, Errno> {
-        let is_connected = self.create.kind == Kind::Datagram || self.state == State::Connected;
+        let is_connected =
+            self.create.kind == Kind::Datagram || self.state == State::Connected && !self.is_over();
         self.peer.filter(|_| is_connected).map(Value::Address).ok_or(Errno::ENOTCONN)
+    }
+
+    /// Both halves of a connection are at their end: to Linux it is none any more as soon as that is acknowledged.
+    fn is_over(&self) -> bool {
+        self.peer_ended && self.send_shut
     }
 
     /// Says something to the server, with the creation of its half if it is the first thing, and what was read.

@@ -20,7 +20,11 @@ use std::io::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
+use std::time::Duration;
 use worlds::{Hosts, World};
+
+/// After so long all cases together have come to nothing.
+const LIMIT: Duration = Duration::from_mins(15);
 
 #[derive(Parser)]
 #[command(about = "What socket calls return, on the host's own sockets and on remote ones")]
@@ -72,6 +76,16 @@ enum What {
         #[arg(long)]
         json: Option<PathBuf>,
     },
+    /// Run a command beside these hosts, a server and an agent; it finds them by the environment: FAR, NEAR and BARE are the namespaces of the far host, of the server and of
+    /// programs with remote sockets (for `nsenter --net=`), LASTHOP_RESOA is the agent
+    Hosts {
+        /// The command `lasthop`
+        #[arg(long, default_value = "lasthop")]
+        lasthop: PathBuf,
+        /// The command and its arguments
+        #[arg(required = true, last = true)]
+        command: Vec<std::ffi::OsString>,
+    },
     /// Be the far host
     #[command(hide = true)]
     Far { path: PathBuf, four: IpAddr, six: IpAddr },
@@ -119,6 +133,15 @@ fn carry_out(command: What) -> Result<ExitCode, Box<dyn Error>> {
                 None => compare::Waivers::default(),
             };
             return compare_worlds(&worlds, &case, jobs, repeat, &lasthop, &waivers, json.as_deref());
+        }
+        What::Hosts { lasthop, command } => {
+            let mut hosts = Hosts::new()?;
+            hosts.serve(&lasthop)?;
+            let status = std::process::Command::new(&command[0])
+                .args(&command[1..])
+                .envs(hosts.environment())
+                .status()?;
+            return Ok(status.code().map_or(ExitCode::FAILURE, |code| ExitCode::from(code as u8)));
         }
         What::Far { path, four, six } => far::host::run(&path, [four, six])?,
         What::Case { name, far } => {
@@ -223,9 +246,12 @@ fn run_in(
     for pattern in patterns {
         command.args(["--case", pattern]);
     }
-    let child = hosts.spawn(world, command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
-    let output = child.wait_with_output()?;
-    serde_json::from_slice(&output.stdout).map_err(|error| {
-        format!("in the world {} there are no outcomes ({}): {error}", world.name(), output.status).into()
+    let mut child = hosts.spawn(world, command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
+    let output = child.stdout.take().map(runner::reader);
+    let ended = runner::wait(&mut child, LIMIT)?;
+    let text = output.and_then(|output| output.join().ok()).unwrap_or_default();
+    let said = ended.map_or("it did not end".to_owned(), |status| status.to_string());
+    serde_json::from_str(&text).map_err(|error| {
+        format!("in the world {} there are no outcomes ({said}): {error}", world.name()).into()
     })
 }

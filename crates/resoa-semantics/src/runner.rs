@@ -48,7 +48,7 @@ fn observe(command: &mut Command) -> io::Result<Vec<String>> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let output = child.stdout.take().map(|pipe| reader(pipe));
     let errors = child.stderr.take().map(|pipe| reader(pipe));
-    let ended = wait(&mut child)?;
+    let ended = wait(&mut child, LIMIT)?;
     let text = |thread: Option<std::thread::JoinHandle<String>>| {
         thread.and_then(|thread| thread.join().ok()).unwrap_or_default()
     };
@@ -69,7 +69,7 @@ fn observe(command: &mut Command) -> io::Result<Vec<String>> {
 }
 
 /// Reads to the end on a thread. A child of the case that lives on and holds the pipe is left alone after the case's end.
-fn reader(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
+pub fn reader(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let mut octets = Vec::new();
         let _ = pipe.read_to_end(&mut octets);
@@ -77,13 +77,17 @@ fn reader(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<Strin
     })
 }
 
-fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+/// Waits for a process, and ends it after `limit`; `None` then.
+///
+/// # Errors
+/// The kernel's.
+pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let begin = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if begin.elapsed() > LIMIT {
+        if begin.elapsed() > limit {
             child.kill()?;
             child.wait()?;
             return Ok(None);

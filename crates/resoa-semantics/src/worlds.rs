@@ -206,27 +206,33 @@ impl Hosts {
         }
     }
 
-    /// A command that runs a program in a world, and where.
+    /// A command that runs a program in a world.
     ///
     /// # Panics
     /// If remote sockets are wanted and [`Hosts::serve`] was not called.
     pub fn command(&self, world: World, program: &Path) -> Command {
-        let build = self.lasthop.as_ref().and_then(|lasthop| lasthop.parent());
-        let mut command = match (world, build) {
-            (World::Seccomp, Some(build)) => {
-                let mut command = Command::new(build.join("examples/run"));
-                command.arg(program);
-                command
-            }
-            _ => Command::new(program),
-        };
-        if let (World::Preload, Some(build)) = (world, build) {
-            command.env("LD_PRELOAD", build.join("libresoa_preload.so"));
+        if world == World::Native {
+            return Command::new(program);
         }
-        if world != World::Native {
-            command.env(resoa_calls::AGENT, self.agent_path());
+        let mut command = Command::new(self.lasthop.as_ref().expect("served"));
+        command.args(["resoa", "run", "--agent"]).arg(self.agent_path());
+        if world == World::Seccomp {
+            command.arg("--seccomp");
         }
+        command.arg("--").arg(program);
         command
+    }
+
+    /// Where everything is, for a script.
+    pub fn environment(&self) -> Vec<(&'static str, std::ffi::OsString)> {
+        let path =
+            |namespace: &Namespace| namespace.path().replace("self", &std::process::id().to_string()).into();
+        vec![
+            ("FAR", path(&self.far)),
+            ("NEAR", path(&self.near)),
+            ("BARE", path(&self.bare)),
+            (resoa_calls::AGENT, self.agent_path().into_os_string()),
+        ]
     }
 
     /// Starts a command where programs of that world are.
@@ -236,14 +242,6 @@ impl Hosts {
     pub fn spawn(&self, world: World, command: &mut Command) -> io::Result<Child> {
         let namespace = if world == World::Native { &self.near } else { &self.bare };
         namespace.enter(|| Ok(command.spawn())).map_err(io::Error::other)?
-    }
-
-    /// Starts a command on the far host.
-    ///
-    /// # Errors
-    /// If it does not start.
-    pub fn spawn_far(&self, command: &mut Command) -> io::Result<Child> {
-        self.far.enter(|| Ok(command.spawn())).map_err(io::Error::other)?
     }
 
     fn start(&mut self, name: &'static str, place: Namespace, mut command: Command) -> io::Result<()> {

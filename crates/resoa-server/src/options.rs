@@ -1,7 +1,7 @@
 //! Options that a remote program may read and set on a socket of this server.
 //!
 //! What is not in the list is refused, for one of three reasons: the value holds a pointer or a descriptor, which would be this process's
-//! (`SO_ATTACH_FILTER`, `TCP_ZEROCOPY_RECEIVE`); it takes a privilege that this process has and the program has not (`SO_MARK`, `SO_RCVBUFFORCE`);
+//! (`SO_ATTACH_FILTER`, `TCP_ZEROCOPY_RECEIVE`); it takes a privilege that this process has and the program has not (`SO_MARK`, `SO_RCVBUFFORCE`, some values of others);
 //! or it would change what the server relies on (`SO_OOBINLINE`, `SO_PEEK_OFF`, `SO_RCVLOWAT`, `SO_LINGER`). The client keeps those of the last
 //! kind that it needs itself (C39).
 
@@ -21,6 +21,8 @@ const SETTABLE: &[(i32, &[i32])] = &[
             libc::SO_RCVBUF,
             libc::SO_KEEPALIVE,
             libc::SO_REUSEPORT,
+            libc::SO_PRIORITY,
+            libc::SO_DEBUG,
         ],
     ),
     (
@@ -40,6 +42,7 @@ const SETTABLE: &[(i32, &[i32])] = &[
             libc::TCP_THIN_LINEAR_TIMEOUTS,
             libc::TCP_USER_TIMEOUT,
             libc::TCP_NOTSENT_LOWAT,
+            libc::TCP_CONGESTION,
         ],
     ),
     (
@@ -72,14 +75,46 @@ const SETTABLE: &[(i32, &[i32])] = &[
 /// What may only be read.
 const READABLE: &[(i32, &[i32])] = &[
     (libc::SOL_SOCKET, &[libc::SO_INCOMING_CPU]),
-    // TCP_CONGESTION: this process could set those that are restricted, too.
-    (libc::IPPROTO_TCP, &[libc::TCP_INFO, libc::TCP_CONGESTION]),
+    (libc::IPPROTO_TCP, &[libc::TCP_INFO]),
     (libc::IPPROTO_IP, &[libc::IP_MTU]),
     (libc::IPPROTO_IPV6, &[libc::IPV6_MTU]),
 ];
 
 fn is_in(list: &[(i32, &[i32])], level: i32, name: i32) -> bool {
     list.iter().any(|&(listed, names)| listed == level && names.contains(&name))
+}
+
+/// What any program may set of an option that this process, with its privileges, could set otherwise.
+fn is_permitted(level: i32, name: i32, value: &[u8]) -> Result<(), Errno> {
+    let number = || value.first_chunk().map(|octets| i32::from_ne_bytes(*octets));
+    match (level, name) {
+        (libc::SOL_SOCKET, libc::SO_PRIORITY)
+            if number().is_some_and(|number| !(0..=6).contains(&number)) =>
+        {
+            Err(Errno::EPERM)
+        }
+        (libc::SOL_SOCKET, libc::SO_DEBUG) if number().is_some_and(|number| number != 0) => {
+            Err(Errno::EACCES)
+        }
+        (libc::IPPROTO_TCP, libc::TCP_CONGESTION) => congestion_control(value),
+        _ => Ok(()),
+    }
+}
+
+/// A congestion control that every program may choose, as this kernel says.
+fn congestion_control(value: &[u8]) -> Result<(), Errno> {
+    let name = value.split(|octet| *octet == 0).next().unwrap_or_default();
+    let is_listed = |file: &str| {
+        std::fs::read(format!("/proc/sys/net/ipv4/{file}"))
+            .is_ok_and(|list| list.split(u8::is_ascii_whitespace).any(|listed| listed == name))
+    };
+    if is_listed("tcp_allowed_congestion_control") {
+        Ok(())
+    } else if is_listed("tcp_available_congestion_control") {
+        Err(Errno::EPERM)
+    } else {
+        Err(Errno::ENOENT)
+    }
 }
 
 /// `setsockopt`; the value as it is then, which may be another (Linux doubles SO_RCVBUF).
@@ -90,6 +125,7 @@ pub(crate) fn set(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> Result
     if !is_in(SETTABLE, level, name) {
         return Err(Errno::ENOPROTOOPT);
     }
+    is_permitted(level, name, value)?;
     sys::set_option(fd, level, name, value).map_err(|error| errors::errno(&error))?;
     // Memberships can be set and not read.
     Ok(sys::option(fd, level, name, value.len().max(4)).map_or(Reply::Done, Reply::Value))
@@ -98,10 +134,11 @@ pub(crate) fn set(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> Result
 /// `getsockopt`, cut to the room that the program has.
 ///
 /// # Errors
-/// ENOPROTOOPT for options that are not in the list; the kernel's.
+/// ENOPROTOOPT for options that are not in the list, EOPNOTSUPP for levels of which none is; the kernel's.
 pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32, room: u32) -> Result<Reply, Errno> {
     if !is_in(SETTABLE, level, name) && !is_in(READABLE, level, name) {
-        return Err(Errno::ENOPROTOOPT);
+        let is_known = SETTABLE.iter().any(|&(listed, _)| listed == level);
+        return Err(if is_known { Errno::ENOPROTOOPT } else { Errno::EOPNOTSUPP });
     }
     sys::option(fd, level, name, room as usize).map(Reply::Value).map_err(|error| errors::errno(&error))
 }

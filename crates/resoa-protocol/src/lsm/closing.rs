@@ -20,6 +20,7 @@ impl Lsm {
         match self.state {
             State::Listening if half.reads() => self.stop_listening(out),
             State::Listening => {}
+            State::Connected if self.is_over() => return Err(Errno::ENOTCONN),
             State::Connected | State::Connecting => self.shut(half, out),
             State::Unconnected if self.create.kind == Kind::Datagram && self.peer.is_some() => {
                 self.receive_shut |= half.reads();

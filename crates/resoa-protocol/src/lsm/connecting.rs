@@ -44,6 +44,7 @@ impl Lsm {
             self.request(Purpose::ConnectDatagram(call), Operation::Connect(peer), out);
             return Ok(None);
         }
+        let again = self.state == State::Connecting;
         match self.state {
             State::Unconnected if !self.untold => {
                 self.request(Purpose::Connect, Operation::Connect(peer), out);
@@ -55,7 +56,7 @@ impl Lsm {
             State::Connected if self.untold => {}
             _ => return Err(Errno::EISCONN),
         }
-        self.attempt_or_wait(call, Wait::Connect, !self.nonblocking, now, out)
+        self.attempt_or_wait(call, Wait::Connect { again }, !self.nonblocking, now, out)
     }
 
     pub(super) fn attempt_connect(&mut self) -> Option<Result<Value, Errno>> {
@@ -96,6 +97,9 @@ impl Lsm {
 
     pub(super) fn disconnect(&mut self, call: CallId, out: &mut Vec<Action>) -> Result<Option<Value>, Errno> {
         if self.create.kind == Kind::Stream {
+            if self.state == State::Unconnected {
+                return Ok(Some(Value::Done));
+            }
             // Aborting a connection this way and using the socket again is not offered.
             return Err(Errno::EOPNOTSUPP);
         }

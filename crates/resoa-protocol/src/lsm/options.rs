@@ -38,14 +38,23 @@ const TIOCOUTQ: u32 = 0x5411;
 const FIONBIO: u32 = 0x5421;
 const FIOASYNC: u32 = 0x5452;
 const SIOCATMARK: u32 = 0x8905;
+const TCP_MAXSEG: i32 = 2;
 /// The least that Linux takes for SO_SNDBUF.
 const LEAST_BUFFER: u32 = 4608;
+/// The most: `net.core.wmem_max` as Linux has it by default. Negative numbers are as large as any.
+const LARGEST_BUFFER: u32 = 4 << 20;
+/// What Linux says of SO_SNDBUF before it has grown by itself (`net.ipv4.tcp_wmem`); ours need not grow.
+const FIRST_BUFFER: i32 = 16 << 10;
 
 /// What `setsockopt` has set here, and what it has set at the server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Options {
     /// `None` if off.
     pub(super) linger: Option<Duration>,
+    /// As it was set last while it was on: switching it off leaves the time.
+    linger_seconds: i32,
+    /// SO_SNDBUF was set.
+    has_send_buffer: bool,
     pub(super) receive_timeout: Option<Duration>,
     pub(super) send_timeout: Option<Duration>,
     pub(super) receive_low_water: u32,
@@ -60,6 +69,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             linger: None,
+            linger_seconds: 0,
+            has_send_buffer: false,
             receive_timeout: None,
             send_timeout: None,
             receive_low_water: 1,
@@ -76,7 +87,10 @@ impl Options {
         if level == SOL_SOCKET && matches!(name, SO_REUSEADDR | SO_REUSEPORT) {
             self.shares_address |= int(&value) != Ok(0);
         }
-        self.remembered.insert((level, name), value);
+        // What a connection makes of this one is the server's to know.
+        if (level, name) != (SOL_TCP, TCP_MAXSEG) {
+            self.remembered.insert((level, name), value);
+        }
     }
 
     /// The server has another value than the one that was remembered.
@@ -131,12 +145,17 @@ impl Lsm {
         match (level, name) {
             (SOL_SOCKET, SO_LINGER) => {
                 let on = int(&value)? != 0;
-                let seconds = int(value.get(4..).ok_or(Errno::EINVAL)?)?.cast_unsigned();
-                self.options.linger = on.then(|| Duration::from_secs(seconds.into()));
+                let seconds = int(value.get(4..).ok_or(Errno::EINVAL)?)?;
+                self.options.linger = on.then(|| Duration::from_secs(seconds.cast_unsigned().into()));
+                if on {
+                    self.options.linger_seconds = seconds;
+                }
             }
             // Linux doubles it for its own book-keeping and says so; of data it holds what was asked for.
             (SOL_SOCKET, SO_SNDBUF) => {
-                self.sending.buffer_size = int(&value)?.cast_unsigned().clamp(LEAST_BUFFER / 2, 1 << 30);
+                self.sending.buffer_size =
+                    int(&value)?.cast_unsigned().clamp(LEAST_BUFFER / 2, LARGEST_BUFFER);
+                self.options.has_send_buffer = true;
             }
             (SOL_SOCKET, SO_RCVTIMEO) => self.options.receive_timeout = timeout(&value)?,
             (SOL_SOCKET, SO_SNDTIMEO) => self.options.send_timeout = timeout(&value)?,
@@ -222,12 +241,13 @@ impl Lsm {
                 }
             }
             (SOL_SOCKET, SO_ACCEPTCONN) => i32::from(self.state == State::Listening),
+            (SOL_SOCKET, SO_SNDBUF) if !self.options.has_send_buffer => FIRST_BUFFER,
             (SOL_SOCKET, SO_SNDBUF) => (self.sending.buffer_size * 2).cast_signed(),
             (SOL_SOCKET, SO_SNDLOWAT) => 1,
             (SOL_SOCKET, SO_RCVLOWAT) => self.options.receive_low_water.cast_signed(),
             (SOL_SOCKET, SO_OOBINLINE) => i32::from(self.options.urgent_inline),
             (SOL_SOCKET, SO_LINGER) => {
-                let seconds = self.options.linger.map_or(0, |linger| linger.as_secs() as i32);
+                let seconds = self.options.linger_seconds;
                 let on = i32::from(self.options.linger.is_some());
                 return Some([on.to_ne_bytes(), seconds.to_ne_bytes()].concat());
             }

@@ -20,7 +20,10 @@ pub(super) struct Waiting {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Wait {
     Accept,
-    Connect,
+    /// `again`: another call has begun it.
+    Connect {
+        again: bool,
+    },
     Read(Read),
     Write(Write),
 }
@@ -38,7 +41,8 @@ impl Wait {
     fn cut(self, why: Cut) -> Result<Value, Errno> {
         let error = match (why, &self) {
             (Cut::Signal, _) => Errno::EINTR,
-            (Cut::Time, Wait::Connect) => Errno::EINPROGRESS,
+            (Cut::Time, Wait::Connect { again: false }) => Errno::EINPROGRESS,
+            (Cut::Time, Wait::Connect { again: true }) => Errno::EALREADY,
             (Cut::Time, _) => Errno::EAGAIN,
         };
         match self {
@@ -67,7 +71,7 @@ impl Lsm {
         }
         let timeout = match what {
             Wait::Accept | Wait::Read(_) => self.options.receive_timeout,
-            Wait::Connect | Wait::Write(_) => self.options.send_timeout,
+            Wait::Connect { .. } | Wait::Write(_) => self.options.send_timeout,
         };
         self.waiting.push_back(Waiting { call, what, deadline: timeout.map(|timeout| now + timeout) });
         Ok(None)
@@ -81,7 +85,7 @@ impl Lsm {
     ) -> Option<Result<Value, Errno>> {
         match what {
             Wait::Accept => self.attempt_accept(out),
-            Wait::Connect => self.attempt_connect(),
+            Wait::Connect { .. } => self.attempt_connect(),
             Wait::Read(read) => self.attempt_read(read, now, out),
             Wait::Write(write) if self.create.kind == Kind::Stream => self.attempt_write(write, out),
             Wait::Write(write) => self.attempt_datagram(write, out),

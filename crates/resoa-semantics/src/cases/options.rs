@@ -6,7 +6,7 @@ use crate::sys;
 
 cases! {
     "C39" Both: keepalive, reuse_address, reuse_port, broadcast, do_not_route, inline_urgent, send_buffer, receive_buffer, receive_low_water, send_low_water, priority,
-        kind, linger, receive_time_limit, send_time_limit, debug_off, time_stamps, use_loopback;
+        kind, linger, receive_time_limit, send_time_limit, debug_off, time_stamps;
     "C39" Both: no_delay, segment, cork, keep_idle, keep_interval, keep_count, syn_count, linger2, defer_accept, window_clamp, quick_ack, congestion, user_timeout,
         unsent_low_water, upper_layer, information, maximum_segment_connected;
     "C39" One: type_of_service, time_to_live, path_mtu, receive_error;
@@ -78,12 +78,6 @@ fn debug_off(n: &mut Near) {
     let fd = n.stream();
     n.say("at first", sys::get(fd, SOCKET, libc::SO_DEBUG));
     n.say("set 0", sys::set(fd, SOCKET, libc::SO_DEBUG, 0));
-}
-
-fn use_loopback(n: &mut Near) {
-    let fd = n.stream();
-    // SO_USELOOPBACK of the BSDs has no number on Linux; 0x40 is theirs.
-    n.say("set", sys::set(fd, SOCKET, 0x40, 1));
 }
 
 /// Linux doubles what is asked for. What is there at first depends on the host.
