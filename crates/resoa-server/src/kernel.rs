@@ -385,8 +385,8 @@ impl KernelTcp {
     fn forget(&mut self, endpoint: Endpoint, resets: bool) {
         let Some(socket) = self.sockets.remove(&endpoint) else { return };
         let Socket { fd, phase, connection, .. } = socket;
-        if resets {
-            reset(&fd);
+        if !resets {
+            let _ = sockopt::set_socket_linger(&fd, None);
         }
         match (&self.hold, connection, phase) {
             (Some(hold), Some(connection), Phase::Open(stream)) if stream.has_failed() => {
@@ -412,9 +412,11 @@ impl Arrived {
     }
 }
 
-/// What every stream has, accepted or not: urgent octets in line, or peeking would see one twice (8.2).
+/// What every stream has, accepted or not: urgent octets in line, or peeking would see one twice (8.2); and an end by RST unless it is closed. If this
+/// process dies, its kernel closes what it has, and FIN would say of half a transfer that it is the whole.
 fn prepare(fd: &OwnedFd) -> io::Result<()> {
     sockopt::set_socket_oobinline(fd, true)?;
+    sockopt::set_socket_linger(fd, Some(Duration::ZERO))?;
     capabilities::peek_from_start(fd.as_fd())
 }
 

@@ -289,3 +289,18 @@ fn the_client_is_lost() {
         assert_eq!(rig.host.sockets(), 0);
     }
 }
+
+/// E8: a server that ends without a word ends its connections by RST: what far hosts have is not all there was to be.
+#[test]
+fn a_server_that_dies() {
+    for own in LOOPBACKS {
+        let mut rig = Rig::new(own);
+        let (socket, mut far) = rig.connected();
+        assert_eq!(rig.send(socket, b"half"), Ok(Value::Count(4)));
+        let mut octets = [0; 4];
+        rig.far(|| far.read_exact(&mut octets)).expect("has arrived");
+        drop(rig);
+        let error = far.read(&mut octets).expect_err("no end");
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    }
+}
