@@ -28,7 +28,7 @@ pub(crate) enum Waiting {
     /// `bind`, `listen`: descriptors that are gone may have had the address.
     Address { socket: SocketId, again: Option<(resoa_protocol::SocketCall, Option<OwnedFd>)> },
     /// `connect`, with the program's descriptor.
-    Connect { socket: SocketId, descriptor: Option<OwnedFd> },
+    Connect { socket: SocketId, address: Option<std::net::SocketAddr>, descriptor: Option<OwnedFd> },
     /// `listen`, with the program's descriptor.
     Listen { socket: SocketId, descriptor: Option<OwnedFd> },
     /// `accept`, with what the program says of the new descriptor.
