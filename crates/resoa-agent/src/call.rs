@@ -33,6 +33,8 @@ pub(crate) enum Waiting {
     Listen { socket: SocketId, descriptor: Option<OwnedFd> },
     /// `accept`, with what the program says of the new descriptor.
     Accept { socket: SocketId, flags: i32 },
+    /// `shutdown`: the descriptor has to be so before it returns.
+    Shut { socket: SocketId },
     /// SIOCOUTQ: what is in the pair counts, too.
     Outstanding { socket: SocketId },
     /// A look-up.
@@ -87,6 +89,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         let Some(Call::Waiting { what, .. }) = self.calls.get(&call) else { return };
         let socket = match what {
             Waiting::Plain { socket }
+            | Waiting::Shut { socket }
             | Waiting::Address { socket, .. }
             | Waiting::Connect { socket, .. }
             | Waiting::Listen { socket, .. }

@@ -111,7 +111,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                         return;
                     }
                 };
-                (socket, SocketCall::Shutdown(half), Waiting::Plain { socket })
+                (socket, SocketCall::Shutdown(half), Waiting::Shut { socket })
             }
             Request::SetOption { socket, level, name, value } => {
                 (socket, SocketCall::SetOption { level, name, value }, Waiting::Plain { socket })
@@ -297,6 +297,11 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                     other => other,
                 };
                 self.respond(call, &answer, None);
+            }
+            Waiting::Shut { socket } => {
+                keep(self, Waiting::Plain { socket });
+                self.progress(socket, now);
+                self.respond(call, &response(result), None);
             }
             what => {
                 keep(self, what);
