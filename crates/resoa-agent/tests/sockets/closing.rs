@@ -84,6 +84,8 @@ fn the_server_is_lost() {
     let waits = rig.stream();
     let request = Request::Connect { socket: waits.id, address: Some(at(&full)), nonblocking: false };
     let call = rig.calls().start(&request, Some(rustix::fd::AsFd::as_fd(&waits.fd))).expect("is taken");
+    // It has heard of the call when it says how it does.
+    rig.status();
     rig.cut();
     assert_eq!(call.answer().expect("it answers").0, Response::Failed(libc::ECONNRESET));
     let masks = PollFlags::IN | PollFlags::OUT | PollFlags::ERR | PollFlags::HUP | PollFlags::RDHUP;
