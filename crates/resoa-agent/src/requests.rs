@@ -129,12 +129,18 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             Request::PeerName(socket) => (socket, SocketCall::PeerName, Waiting::Plain { socket }),
             Request::Socket { .. } | Request::Status | Request::Resolve(_) | Request::Closed(_) => return,
         };
+        let is_asking = matches!(what, SocketCall::LocalName);
         match self.half(socket, &what) {
             Ok(half) => {
+                // What the program has sent was before this.
+                self.progress_datagrams_first(socket, &what, now);
                 if let Waiting::Accept { .. } = waiting {
                     self.claim(socket, now);
                 }
                 self.wait(call, connection, waiting, is_new);
+                if is_asking && self.asks_for_name(socket, call) {
+                    return;
+                }
                 if let Err(error) = self.may(socket, half, &what) {
                     self.respond(call, &Response::Failed(error.linux()), None);
                 } else {
