@@ -104,10 +104,11 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     pub(crate) fn progress_datagrams_first(&mut self, id: SocketId, what: &SocketCall, now: Duration) {
         let Some(Form::Datagram(_)) = self.sockets.get(&id).map(|socket| &socket.form) else { return };
         self.progress(id, now);
-        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
-            if packets.name == Name::None && matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_)) {
-                packets.name = Name::Given;
-            }
+        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
+            && packets.name == Name::None
+            && matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_))
+        {
+            packets.name = Name::Given;
         }
     }
 
