@@ -23,10 +23,7 @@ pub unsafe extern "C-unwind" fn getsockopt(
         return unsafe { real::getsockopt(number, level, name, value, length) };
     }
     errno::settled_int(|| {
-        if length.is_null() {
-            return Err(libc::EFAULT);
-        }
-        let room = unsafe { *length };
+        let room = values::length(length)?;
         if room.cast_signed() < 0 {
             return Err(libc::EINVAL);
         }
@@ -35,14 +32,9 @@ pub unsafe extern "C-unwind" fn getsockopt(
         } else {
             asked(socket, level, name, room)?
         };
-        let copied = octets.len().min(room as usize);
-        if copied > 0 && value.is_null() {
-            return Err(libc::EFAULT);
-        }
-        unsafe {
-            value.cast::<u8>().copy_from_nonoverlapping(octets.as_ptr(), copied);
-            *length = copied as socklen_t;
-        }
+        let octets = &octets[..octets.len().min(room as usize)];
+        values::put(value.cast(), octets)?;
+        values::put(length.cast(), &(octets.len() as socklen_t).to_ne_bytes())?;
         Ok(0)
     })
 }
@@ -89,7 +81,7 @@ pub unsafe extern "C-unwind" fn setsockopt(
         return unsafe { real::setsockopt(number, level, name, value, length) };
     }
     errno::settled_int(|| {
-        let octets = unsafe { values::given(value.cast(), length, LONGEST) }?.to_vec();
+        let octets = values::given(value.cast(), length, LONGEST)?;
         agent::ask(&Request::SetOption { socket, level, name, value: octets }, None)?;
         if level == libc::SOL_SOCKET && is_the_descriptors_too(name) {
             // The agent has found it right.
