@@ -56,12 +56,13 @@ pub fn number(socket: SocketId, level: c_int, name: c_int) -> Result<c_int, c_in
 /// agent knows which.
 pub fn pending_error(number: c_int, socket: SocketId, seen: c_int) -> c_int {
     let of_descriptor = sockets::option(number, libc::SO_ERROR).unwrap_or(0);
-    match self::number(socket, libc::SOL_SOCKET, libc::SO_ERROR) {
-        Ok(error) => error,
-        // Nobody to ask any more.
-        Err(_) if seen != 0 => seen,
-        Err(_) => of_descriptor,
-    }
+    // Nobody to ask any more: what the kernel says.
+    told_error(socket).unwrap_or(if seen == 0 { of_descriptor } else { seen })
+}
+
+/// The same without the kernel's; fails without an agent.
+pub fn told_error(socket: SocketId) -> Result<c_int, c_int> {
+    number(socket, libc::SOL_SOCKET, libc::SO_ERROR)
 }
 
 /// `setsockopt(2)`
