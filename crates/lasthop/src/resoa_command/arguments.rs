@@ -1,6 +1,8 @@
 //! Arguments of `lasthop resoa`.
 
 use super::agent::AgentArguments;
+use super::agent_status::StatusArguments;
+use super::run::RunArguments;
 use clap::{Args, Subcommand};
 use resoa_carrier::Place;
 use std::net::IpAddr;
@@ -15,7 +17,8 @@ at the server, so that the last hop has no TCP on it and its losses are nobody's
 Examples:
   lasthop resoa key /etc/lasthop/resoa/server.key
   lasthop resoa serve --listen plain:127.0.0.1:4000
-  lasthop resoa agent --server plain:127.0.0.1:4000")]
+  lasthop resoa agent --server plain:127.0.0.1:4000
+  lasthop resoa run -- curl http://192.0.2.1/")]
 pub struct ResoaArguments {
     /// What to do
     #[command(subcommand)]
@@ -29,6 +32,10 @@ pub enum ResoaVerb {
     Serve(ServeArguments),
     /// Be the agent on a host: its programs' sockets are at a server
     Agent(AgentArguments),
+    /// Run a command whose sockets are the agent's
+    Run(RunArguments),
+    /// Say how the agent does
+    Status(StatusArguments),
     /// Make a secret key in a new file, and print its public half
     Key {
         /// The file; there must be none yet
