@@ -166,7 +166,7 @@ fn urgent_octets() {
 #[test]
 fn writing_ends_at_the_send_buffer() {
     use std::os::fd::{AsFd, BorrowedFd};
-    const BUFFER: usize = 1 << 20;
+    const BUFFER: i32 = 1 << 20;
     fn places(fd: BorrowedFd) -> usize {
         rustix::io::ioctl_fionbio(fd, true).expect("is a socket");
         let (octets, mut placed, mut refused) = (vec![1; 10_000], 0, 0);
@@ -189,10 +189,11 @@ fn writing_ends_at_the_send_buffer() {
     let taken = places(near.as_fd());
     let rig = Rig::new();
     let (program, other) = rig.connected();
-    rig.set_option(&program, libc::SOL_SOCKET, libc::SO_SNDBUF, &[BUFFER as i32]);
+    rig.set_option(&program, libc::SOL_SOCKET, libc::SO_SNDBUF, &[BUFFER]);
     let placed = places(program.fd.as_fd());
     println!("{placed} octets with SO_SNDBUF {BUFFER}, of which a far host takes {taken}");
-    assert!(placed <= taken + BUFFER + (200 << 10) && 2 * placed > BUFFER, "{placed} octets");
+    let buffer = BUFFER as usize;
+    assert!(placed <= taken + buffer + (200 << 10) && 2 * placed > buffer, "{placed} octets");
     drop((far, other, program));
     rig.nothing_is_left();
 }
