@@ -16,6 +16,8 @@ pub(crate) enum Call {
     Asking { connection: OwnedFd },
     /// It waits for what comes of it.
     Waiting { connection: OwnedFd, what: Waiting },
+    /// The agent's own: an address for a datagram socket that has sent something.
+    Naming { socket: SocketId },
     /// The agent's own: a socket whose descriptors are gone.
     Closing { socket: SocketId },
 }
@@ -28,11 +30,13 @@ pub(crate) enum Waiting {
     /// `bind`, `listen`: descriptors that are gone may have had the address.
     Address { socket: SocketId, again: Option<(resoa_protocol::SocketCall, Option<OwnedFd>)> },
     /// `connect`, with the program's descriptor.
-    Connect { socket: SocketId, descriptor: Option<OwnedFd> },
+    Connect { socket: SocketId, address: Option<std::net::SocketAddr>, descriptor: Option<OwnedFd> },
     /// `listen`, with the program's descriptor.
     Listen { socket: SocketId, descriptor: Option<OwnedFd> },
     /// `accept`, with what the program says of the new descriptor.
     Accept { socket: SocketId, flags: i32 },
+    /// `shutdown`: the descriptor has to be so before it returns.
+    Shut { socket: SocketId },
     /// SIOCOUTQ: what is in the pair counts, too.
     Outstanding { socket: SocketId },
     /// A look-up.
@@ -62,7 +66,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         match self.calls.get(&call) {
             Some(Call::Asking { .. }) => self.hear_call(call, false, now),
             Some(Call::Waiting { .. }) => self.interrupt(call, now),
-            Some(Call::Closing { .. }) | None => {}
+            Some(Call::Closing { .. } | Call::Naming { .. }) | None => {}
         }
     }
 
@@ -87,6 +91,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         let Some(Call::Waiting { what, .. }) = self.calls.get(&call) else { return };
         let socket = match what {
             Waiting::Plain { socket }
+            | Waiting::Shut { socket }
             | Waiting::Address { socket, .. }
             | Waiting::Connect { socket, .. }
             | Waiting::Listen { socket, .. }
@@ -118,6 +123,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     pub(crate) fn returned(&mut self, call: CallId, result: Result<Value, Errno>, now: Duration) {
         match self.calls.remove(&call) {
             Some(Call::Closing { socket }) => self.forget(socket),
+            Some(Call::Naming { socket }) => self.named(socket, now),
             Some(Call::Waiting { connection, what }) => {
                 self.finish(call, connection, what, result, now);
             }

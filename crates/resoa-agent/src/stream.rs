@@ -1,6 +1,7 @@
 //! Octets between a program's descriptor and the client's half, both ways, and the ends of both.
 
 use crate::agent::Agent;
+use crate::end::IN_PAIR;
 use crate::flight::CHUNK;
 use crate::socket::{Form, Socket};
 use resoa_calls::SocketId;
@@ -19,6 +20,7 @@ impl Socket {
         match &self.form {
             Form::Closing => true,
             Form::Stream { end, .. } | Form::Listener { end, .. } => end.hung_up,
+            Form::Datagram(packets) => packets.hung_up,
             Form::Loose { .. } => false,
         }
     }
@@ -65,7 +67,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// Our end is closed with octets unread: the program sees a reset.
-    fn cut_loose(&mut self, id: SocketId, now: Duration) {
+    pub(crate) fn cut_loose(&mut self, id: SocketId, now: Duration) {
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.form = Form::Loose { is_spent: true };
             if self.loose.is_empty() {
@@ -91,7 +93,9 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     /// What the program has written, as far as SO_SNDBUF goes.
     fn up(&mut self, id: SocketId, half: RsockId, now: Duration) {
         loop {
-            let room = self.client.stream(half).map_or(0, |stream| stream.room);
+            let Some(stream) = self.client.stream(half) else { return };
+            // What the program has written and is not taken waits in the pair, and counts for SO_SNDBUF.
+            let room = stream.room.saturating_sub(IN_PAIR.min(stream.send_buffer / 4 * 3));
             let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
             else {
                 return;
@@ -99,13 +103,13 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             if room == 0 || end.hung_up {
                 return;
             }
-            let bytes = end.take(room);
+            let (bytes, urgent) = end.take(room);
             if bytes.is_empty() {
                 return;
             }
             self.counts.octets.0 += bytes.len() as u64;
             self.at_client(now, |client, out| {
-                client.give(half, &bytes, false, now, out);
+                client.give(half, &bytes, urgent, now, out);
             });
         }
     }
@@ -133,7 +137,18 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             else {
                 return;
             };
-            if bytes.is_empty() || end.write(bytes, &mut self.weights).is_err() {
+            let written = if bytes.is_empty() {
+                let mut urgent = None;
+                self.at_client(now, |client, out| urgent = client.take_urgent(half, now, out));
+                let Some(octet) = urgent else { return };
+                match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+                    Some(Form::Stream { end, .. }) => end.write_urgent(octet, &mut self.weights),
+                    _ => return,
+                }
+            } else {
+                end.write(bytes, &mut self.weights)
+            };
+            if written.is_err() {
                 return;
             }
         }
@@ -171,7 +186,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             let is_reset = end.was_reset() || stream.waiting > 0 || stream.linger == Some(Duration::ZERO);
             if !is_reset {
                 let mut rest = Vec::new();
-                while let bytes @ [_, ..] = &end.take(usize::MAX)[..] {
+                while let bytes @ [_, ..] = &end.take(usize::MAX).0[..] {
                     rest.extend(bytes);
                 }
                 self.counts.octets.0 += rest.len() as u64;

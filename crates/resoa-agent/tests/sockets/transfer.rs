@@ -1,6 +1,6 @@
 //! Octets both ways, and their ends.
 
-use crate::rig::{Rig, read_exactly, until_polled};
+use crate::rig::{Rig, read_exactly, until_polled, until_polled_has};
 use rustix::event::PollFlags;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -123,5 +123,77 @@ fn resets_are_seen() {
         assert_eq!(rig.error(&program), libc::ECONNRESET);
         drop(program);
     }
+    rig.nothing_is_left();
+}
+
+/// C45: urgent octets both ways, each in its place: the descriptor says PRI, the octet is read on its own, and a reset behind it is still seen as one.
+#[test]
+fn urgent_octets() {
+    use rustix::net::{RecvFlags, SendFlags, recv, send};
+    let rig = Rig::new();
+    let (program, mut far) = rig.connected();
+    program.write(b"before");
+    assert_eq!(send(&program.fd, b"xy!", SendFlags::OOB), Ok(3));
+    program.write(b"after");
+    assert_eq!(read_exactly(&mut far, 6), b"before");
+    let mut octet = [0];
+    until_polled_has(&far, PollFlags::PRI);
+    assert_eq!(recv(&far, &mut octet[..], RecvFlags::OOB).map(|read| read.0), Ok(1));
+    assert_eq!(octet, *b"!");
+    assert_eq!(read_exactly(&mut far, 7), b"xyafter");
+
+    far.write_all(b"down").expect("is connected");
+    assert_eq!(send(&far, b"zz?", SendFlags::OOB), Ok(3));
+    until_polled_has(&program.fd, PollFlags::PRI);
+    assert_eq!(recv(&program.fd, &mut octet[..], RecvFlags::OOB).map(|read| read.0), Ok(1));
+    assert_eq!(octet, *b"?");
+    assert_eq!(program.read(6), b"downzz");
+    far.write_all(b"more").expect("is connected");
+    assert_eq!(program.read(4), b"more");
+
+    assert_eq!(send(&program.fd, b"!", SendFlags::OOB), Ok(1));
+    until_polled_has(&far, PollFlags::PRI);
+    assert_eq!(recv(&far, &mut octet[..], RecvFlags::OOB).map(|read| read.0), Ok(1));
+    rustix::net::sockopt::set_socket_linger(&far, Some(std::time::Duration::ZERO)).expect("is a socket");
+    drop(far);
+    until_polled_has(&program.fd, PollFlags::ERR);
+    assert_eq!(program.read_to_end(), Err(rustix::io::Errno::CONNRESET));
+    drop(program);
+    rig.nothing_is_left();
+}
+
+/// C22, C42: a program whose far host reads nothing writes about as much as SO_SNDBUF says and the far host's window takes: natively, and here.
+#[test]
+fn writing_ends_at_the_send_buffer() {
+    use std::os::fd::{AsFd, BorrowedFd};
+    const BUFFER: i32 = 1 << 20;
+    fn places(fd: BorrowedFd) -> usize {
+        rustix::io::ioctl_fionbio(fd, true).expect("is a socket");
+        let (octets, mut placed, mut refused) = (vec![1; 10_000], 0, 0);
+        while refused < 100 {
+            match rustix::io::write(fd, &octets) {
+                Ok(count) => (placed, refused) = (placed + count, 0),
+                Err(_) => refused += 1,
+            }
+            if refused > 0 {
+                thread::sleep(std::time::Duration::from_millis(2));
+            }
+        }
+        placed
+    }
+    let listener = std::net::TcpListener::bind((crate::rig::HERE, 0)).expect("loopback");
+    let near = std::net::TcpStream::connect(crate::rig::at(&listener)).expect("listens");
+    let far = listener.accept().expect("has connected");
+    // What the far host's kernel takes without its program.
+    rustix::net::sockopt::set_socket_send_buffer_size(&near, 1).expect("is a socket");
+    let taken = places(near.as_fd());
+    let rig = Rig::new();
+    let (program, other) = rig.connected();
+    rig.set_option(&program, libc::SOL_SOCKET, libc::SO_SNDBUF, &[BUFFER]);
+    let placed = places(program.fd.as_fd());
+    println!("{placed} octets with SO_SNDBUF {BUFFER}, of which a far host takes {taken}");
+    let buffer = BUFFER as usize;
+    assert!(placed <= taken + buffer + (200 << 10) && 2 * placed > buffer, "{placed} octets");
+    drop((far, other, program));
     rig.nothing_is_left();
 }

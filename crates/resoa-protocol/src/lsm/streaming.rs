@@ -4,6 +4,8 @@
 
 use super::{Lsm, State};
 use crate::calls::{Action, Stage, Stream};
+use crate::message::Kind;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Lsm {
@@ -22,6 +24,7 @@ impl Lsm {
             untold: self.untold,
             waiting: self.receiving.in_queue(),
             room: if self.may_write() { self.sending.room(&self.settings) } else { 0 },
+            send_buffer: self.sending.buffer_size as usize,
             receive_shut: self.receive_shut,
             send_shut: self.send_shut,
             pending: self.pending(),
@@ -32,9 +35,19 @@ impl Lsm {
 
     /// Octets for the program, at most so many and up to an urgent one; nothing if there are none. The server is not told that they were read.
     pub(crate) fn take(&mut self, most: usize, now: Duration, out: &mut Vec<Action>) -> Vec<u8> {
-        let bytes = self.receiving.take_held(most, self.options.urgent_inline);
+        if self.receiving.is_at_mark() {
+            return Vec::new();
+        }
+        let bytes = self.receiving.take_held(most);
         self.progress(now, out);
         bytes
+    }
+
+    /// The urgent octet, if it is the next one.
+    pub(crate) fn take_urgent(&mut self, now: Duration, out: &mut Vec<Action>) -> Option<u8> {
+        let octet = self.receiving.take_urgent();
+        self.progress(now, out);
+        octet
     }
 
     /// The program has read so many of the octets that were taken.
@@ -59,8 +72,40 @@ impl Lsm {
         }
     }
 
+    /// A datagram for the program and where it came from, if there is one; it counts as read. An error that waits is told by SO_ERROR alone.
+    pub(crate) fn take_datagram(
+        &mut self,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Option<(SocketAddr, Vec<u8>)> {
+        let datagram = self.receiving.next_datagram();
+        self.report_consumption(now, out);
+        self.progress(now, out);
+        datagram
+    }
+
+    /// A datagram of the program, which goes beyond the room if there was any. Whether it was taken.
+    pub(crate) fn give_datagram(
+        &mut self,
+        to: Option<SocketAddr>,
+        bytes: Vec<u8>,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let is_taken = self.stream().room > 0 && to.or(self.peer).is_some();
+        if is_taken {
+            self.sending.put_datagram(to, bytes);
+            self.forward(out);
+            self.progress(now, out);
+        }
+        is_taken
+    }
+
     fn may_write(&self) -> bool {
-        self.state == State::Connected && !self.send_shut && self.error.is_none()
+        match self.create.kind {
+            Kind::Stream => self.state == State::Connected && !self.send_shut && self.error.is_none(),
+            Kind::Datagram => self.state != State::Failed && !self.send_shut,
+        }
     }
 
     fn put(&mut self, bytes: &[u8], urgent: bool, now: Duration, out: &mut Vec<Action>) {

@@ -1,0 +1,158 @@
+//! Datagrams between a program's descriptor and the client's half, both ways.
+
+use crate::agent::Agent;
+use crate::call::Call;
+use crate::packets::{Name, Packets, ROOM};
+use crate::socket::Form;
+use crate::sys;
+use resoa_calls::SocketId;
+use resoa_carrier::Carrier;
+use resoa_protocol::message::Family;
+use resoa_protocol::{CallId, Errno, RsockId, SocketCall, Stage};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+impl<C: Carrier<Error = io::Error>> Agent<C> {
+    /// A pair for a new datagram socket: the program's end, and its form here.
+    pub(crate) fn datagram_pair(&self, id: SocketId, flags: SocketFlags) -> io::Result<(OwnedFd, Form)> {
+        let both = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (program, ours) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, both, None)?;
+        rustix::io::ioctl_fionbio(&program, flags.contains(SocketFlags::NONBLOCK))?;
+        bind(&program, &self.name(id).address())?;
+        sys::set_send_buffer(&program, ROOM);
+        let packets = Packets::new(ours);
+        self.watch(id, &packets)?;
+        Ok((program, Form::Datagram(packets)))
+    }
+
+    /// A `connect` of a datagram socket has come to its end.
+    pub(crate) fn datagrams_connected(
+        &mut self,
+        id: SocketId,
+        peer: Option<SocketAddr>,
+        descriptor: Option<OwnedFd>,
+        now: Duration,
+    ) -> Result<(), Errno> {
+        let descriptor = descriptor.filter(|descriptor| self.is_of(descriptor, id)).ok_or(Errno::EBADF)?;
+        // What was sent before it goes where it was to.
+        self.progress(id, now);
+        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+            packets.connect(peer, descriptor.as_fd());
+        }
+        Ok(())
+    }
+
+    /// All that can be done for a datagram socket.
+    pub(crate) fn progress_datagrams(&mut self, id: SocketId, now: Duration) {
+        if self.progressing.replace(id) == Some(id) {
+            return;
+        }
+        self.datagrams_up(id, now);
+        self.datagrams_down(id, now);
+        self.progressing = None;
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        let Form::Datagram(packets) = &mut socket.form else { return };
+        if packets.hung_up {
+            self.close(id, now);
+        } else if let Some(stream) = socket.half.and_then(|half| self.client.stream(half)) {
+            packets.shut(stream.receive_shut && stream.waiting == 0, stream.send_shut);
+            if stream.stage == Stage::Failed {
+                self.cut_loose(id, now);
+            }
+        }
+    }
+
+    fn datagrams_up(&mut self, id: SocketId, now: Duration) {
+        loop {
+            let Some(half) = self.first_use(id) else { return };
+            let room = self.client.stream(half).map_or(0, |stream| stream.room);
+            let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
+            else {
+                return;
+            };
+            if room == 0 {
+                return;
+            }
+            let Some((to, bytes)) = packets.take() else { return };
+            if packets.name == Name::None {
+                packets.name = Name::Asked;
+                self.give_name(id, half, now);
+            }
+            self.counts.octets.0 += bytes.len() as u64;
+            self.at_client(now, |client, out| {
+                client.give_datagram(half, to, bytes, now, out);
+            });
+        }
+    }
+
+    /// The first datagram of a socket gives it an address, as natively; the datagram does not wait for the answer.
+    fn give_name(&mut self, id: SocketId, half: RsockId, now: Duration) {
+        let Some(family) = self.sockets.get(&id).map(|socket| socket.create.family) else { return };
+        let any = match family {
+            Family::V4 => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            Family::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let call = self.next_call();
+        self.calls.insert(call, Call::Naming { socket: id });
+        self.call_half(half, call, SocketCall::Bind(any), now);
+    }
+
+    /// Before a call: what the program has sent is seen to, and whether the call gives an address.
+    pub(crate) fn progress_datagrams_first(&mut self, id: SocketId, what: &SocketCall, now: Duration) {
+        let Some(Form::Datagram(_)) = self.sockets.get(&id).map(|socket| &socket.form) else { return };
+        self.progress(id, now);
+        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
+            && packets.name == Name::None
+            && matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_))
+        {
+            packets.name = Name::Given;
+        }
+    }
+
+    /// Whether a call that asks for the address has to wait for it.
+    pub(crate) fn asks_for_name(&mut self, id: SocketId, call: CallId) -> bool {
+        match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+            Some(Form::Datagram(packets)) if packets.name == Name::Asked => {
+                packets.askers.push(call);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// It has one, or will not have one.
+    pub(crate) fn named(&mut self, id: SocketId, now: Duration) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
+        packets.name = Name::Given;
+        for call in std::mem::take(&mut packets.askers) {
+            self.call_half(half, call, SocketCall::LocalName, now);
+        }
+    }
+
+    fn datagrams_down(&mut self, id: SocketId, now: Duration) {
+        loop {
+            let Some(socket) = self.sockets.get_mut(&id) else { return };
+            let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
+            if packets.hung_up || !packets.has_room() {
+                return;
+            }
+            let mut datagram = None;
+            self.at_client(now, |client, out| datagram = client.take_datagram(half, now, out));
+            let Some((from, bytes)) = datagram else { return };
+            self.counts.octets.1 += bytes.len() as u64;
+            if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+                packets.write(from, bytes);
+            }
+        }
+    }
+
+    /// The client's half of a socket whose program may have sent something.
+    fn first_use(&mut self, id: SocketId) -> Option<RsockId> {
+        let what = SocketCall::LocalName;
+        self.half(id, &what).ok()
+    }
+}
