@@ -113,6 +113,20 @@ fn backlog_is_that_of_a_native_listener() {
     }
 }
 
+/// C32: nothing is accepted, and the program lets more wait: they are taken at once.
+#[test]
+fn a_larger_backlog_while_nothing_is_accepted() {
+    for own in LOOPBACKS {
+        let mut rig = Rig::new(own);
+        let (listener, address) = listening(&mut rig, own, 1);
+        let _first = TcpStream::connect(address).expect("there is room");
+        rig.until(|rig| (rig.host.sockets() == 3).then_some(()));
+        assert_eq!(rig.call(listener, SocketCall::Listen { backlog: 3 }), Ok(Value::Done));
+        let _more = [(); 2].map(|()| TcpStream::connect(address).expect("there is room"));
+        rig.until(|rig| (rig.host.sockets() == 5).then_some(()));
+    }
+}
+
 /// C10, C31, C38: the address is taken: the kernel's error is the program's; no address but its own; any address stays any.
 #[test]
 fn bind_fails_as_the_kernel_says() {
