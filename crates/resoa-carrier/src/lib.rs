@@ -1,17 +1,22 @@
 //! Last Hop Protocols: what carries the messages of remote sockets between a client and its server, each once and in order (6.6, C85 to C92).
 //!
 //! * [`Carrier`] is a [`LastHop`](resoa_protocol::lhp::LastHop) that a loop can wait for; client and server have the same loop around any of them.
-//! * [`memory`] is one within a process, [`tcp`] the baseline between hosts: it verifies and encrypts nothing.
+//! * [`memory`] is one within a process, [`tcp`] goes between hosts: verified and encrypted, or, as the baseline, neither.
+//! * [`datagram`] is the Link Layer Protocol over UDP or Ethernet, verified and encrypted: for hops that lose what is on them.
 //! * [`Place`] is where a server takes clients, by which carrier.
 //! * [`keys`] are who clients and servers are, for the carriers that verify it, and [`Allowed`] whom a server takes.
 
 #![deny(unsafe_code)]
 
 mod allowed;
+pub mod datagram;
 pub mod keys;
+mod llp;
 pub mod memory;
+mod noise;
 mod place;
 pub mod tcp;
+mod timer;
 mod waiting;
 
 pub use allowed::Allowed;

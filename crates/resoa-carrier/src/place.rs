@@ -8,6 +8,7 @@
 //! | `ether:eth0` (server), `ether:eth0/02:00:00:00:00:01` (client) | the same in frames of Ethernet, without IP |
 
 use crate::allowed::Allowed;
+use crate::datagram::{self, Datagrams};
 use crate::keys::{PublicKey, SecretKey};
 use crate::tcp::{KeepAlive, Tcp};
 use crate::waiting::Carrier;
@@ -97,7 +98,7 @@ impl fmt::Display for Place {
 }
 
 impl MacAddress {
-    fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         let mut octets = [0; 6];
         let mut parts = text.split(':');
         for octet in &mut octets {
@@ -132,7 +133,7 @@ impl Place {
     ///
     /// # Errors
     /// If the address is not this host's, or in use; and if clients are to be told from each other where nothing is verified.
-    pub fn serve(&self, _key: &SecretKey, allowed: &Allowed) -> io::Result<(AnyCarrier, Self)> {
+    pub fn serve(&self, key: &SecretKey, allowed: &Allowed) -> io::Result<(AnyCarrier, Self)> {
         match *self {
             Self::Plain(_) if !allowed.is_anybody() => Err(refused(
                 io::ErrorKind::InvalidInput,
@@ -145,7 +146,22 @@ impl Place {
                 let bound = end.address().unwrap_or(address);
                 Ok((Box::new(end), Self::Plain(bound)))
             }
-            Self::Tcp(_) | Self::Udp(_) | Self::Ether { .. } => Err(io::ErrorKind::Unsupported.into()),
+            Self::Tcp(address) => {
+                let end = Tcp::secure_server(address, key, allowed.clone(), KeepAlive::default())?;
+                let bound = end.address().unwrap_or(address);
+                Ok((Box::new(end), Self::Tcp(bound)))
+            }
+            Self::Udp(address) => {
+                let end =
+                    Datagrams::udp_server(address, key, allowed.clone(), datagram::KeepAlive::default())?;
+                let bound = end.address().unwrap_or(address);
+                Ok((Box::new(end), Self::Udp(bound)))
+            }
+            Self::Ether { ref interface, .. } => {
+                let end =
+                    Datagrams::ether_server(interface, key, allowed.clone(), datagram::KeepAlive::default())?;
+                Ok((Box::new(end), Self::Ether { interface: interface.clone(), server: None }))
+            }
         }
     }
 
@@ -154,19 +170,34 @@ impl Place {
     /// # Errors
     /// If the kernel has no descriptor left; and if the place is secure and the server's key is not given.
     pub fn reach(&self, key: &SecretKey, server: Option<PublicKey>) -> io::Result<(AnyCarrier, Vec<u8>)> {
-        if self.is_secure() && server.is_none() {
+        let server = server.ok_or_else(|| {
             let reason = format!(
                 "the public key of the server at {self} is needed to know it: 43 characters that the server prints when it starts"
             );
-            return Err(refused(io::ErrorKind::InvalidInput, reason));
-        }
+            refused(io::ErrorKind::InvalidInput, reason)
+        });
         match self {
             Self::Plain(address) => {
                 let identity = Identity(key.public().0.to_vec());
                 let end = Tcp::client(identity, KeepAlive::default())?;
                 Ok((Box::new(end), address.to_string().into_bytes()))
             }
-            Self::Tcp(_) | Self::Udp(_) | Self::Ether { .. } => Err(io::ErrorKind::Unsupported.into()),
+            Self::Tcp(address) => {
+                let end = Tcp::secure_client(key, server?, KeepAlive::default())?;
+                Ok((Box::new(end), address.to_string().into_bytes()))
+            }
+            Self::Udp(address) => {
+                let end = Datagrams::udp_client(*address, key, server?, datagram::KeepAlive::default())?;
+                Ok((Box::new(end), address.to_string().into_bytes()))
+            }
+            Self::Ether { server: None, .. } => Err(refused(
+                io::ErrorKind::InvalidInput,
+                format!("{self} names no server; such as {self}/02:00:00:00:00:01"),
+            )),
+            Self::Ether { interface, server: Some(address) } => {
+                let end = Datagrams::ether_client(interface, key, server?, datagram::KeepAlive::default())?;
+                Ok((Box::new(end), address.to_string().into_bytes()))
+            }
         }
     }
 }

@@ -1,13 +1,21 @@
-//! The baseline carrier: messages over a TCP connection, each behind its length (4 octets, network order).
+//! Messages over a TCP connection, each behind its length (4 octets, network order): verified and encrypted (`tcp:`), or as they are (`plain:`).
 //!
-//! The client's first message is who it is, and the server's first is empty and says that it takes the client. Nothing of that is verified and nothing is
-//! encrypted: this carrier is what others are compared with, and for networks in which that does not matter.
+//! The client's first message is who it is, and the server's first is empty and says that it takes the client. `plain:` verifies nothing of that and
+//! encrypts nothing: it is what others are compared with, and for networks in which that does not matter. With `tcp:` a Noise handshake comes before, who
+//! the client is comes of that, and all behind it is in sealed records.
+//!
+//! A server keeps at most [`STRANGERS`] connections of which it does not know yet who they are, each for at most [`INTRODUCTION`]; the oldest make room for
+//! new ones.
 
+mod backlog;
+mod cover;
 mod info;
 mod link;
 
-use crate::Carrier;
-use link::{Link, Stage};
+use crate::keys::{PublicKey, SecretKey};
+use crate::{Allowed, Carrier, timer};
+use cover::Proof;
+use link::{Link, Progress, Stage};
 use resoa_protocol::lhp::{
     Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
 };
@@ -17,6 +25,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What epoll says of the listener.
@@ -25,6 +34,10 @@ const LISTENER: u64 = 0;
 const BELL: u64 = u64::MAX;
 /// Octets that wait to be sent before it says stop.
 const ROOM: usize = 1 << 20;
+/// Connections whose clients have not said yet who they are.
+pub const STRANGERS: usize = 64;
+/// Time in which they say it.
+pub const INTRODUCTION: Duration = Duration::from_secs(10);
 
 /// How an outage is found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +55,7 @@ impl Default for KeepAlive {
     }
 }
 
-/// An end of the baseline carrier; see the [module](self).
+/// An end; see the [module](self).
 #[derive(Debug)]
 pub struct Tcp {
     epoll: OwnedFd,
@@ -50,18 +63,38 @@ pub struct Tcp {
     bell: OwnedFd,
     listener: Option<TcpListener>,
     identity: Identity,
+    proof: Proof,
     keep_alive: KeepAlive,
+    /// Ends a wait when a stranger's time is over.
+    clock: OwnedFd,
     links: BTreeMap<Connection, Link>,
     last: u64,
 }
 
 impl Tcp {
-    /// A server's end that takes clients at this address.
+    /// A server's end that takes anybody at this address, and verifies nothing.
     ///
     /// # Errors
     /// If it is not this host's, or in use.
     pub fn server(address: SocketAddr, keep_alive: KeepAlive) -> io::Result<Self> {
-        let mut end = Self::client(Identity(Vec::new()), keep_alive)?;
+        Self::listening(address, Proof::None, keep_alive)
+    }
+
+    /// A server's end that takes these clients at this address, and proves that it has this key.
+    ///
+    /// # Errors
+    /// If the address is not this host's, or in use.
+    pub fn secure_server(
+        address: SocketAddr,
+        key: &SecretKey,
+        allowed: Allowed,
+        keep_alive: KeepAlive,
+    ) -> io::Result<Self> {
+        Self::listening(address, Proof::Server { key: Arc::new(key.clone()), allowed }, keep_alive)
+    }
+
+    fn listening(address: SocketAddr, proof: Proof, keep_alive: KeepAlive) -> io::Result<Self> {
+        let mut end = Self::new(Identity(Vec::new()), proof, keep_alive)?;
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         epoll::add(&end.epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
@@ -69,15 +102,32 @@ impl Tcp {
         Ok(end)
     }
 
-    /// A client's end; the address to [connect](LastHop::connect) to is written as text, `192.0.2.1:4000` or `[2001:db8::1]:4000`.
+    /// A client's end that says who it is and proves nothing; the address to [connect](LastHop::connect) to is written as text, `192.0.2.1:4000` or
+    /// `[2001:db8::1]:4000`.
     ///
     /// # Errors
     /// If the kernel has no descriptor left.
     pub fn client(identity: Identity, keep_alive: KeepAlive) -> io::Result<Self> {
+        Self::new(identity, Proof::None, keep_alive)
+    }
+
+    /// A client's end that proves to have this key, to the server that has that one.
+    ///
+    /// # Errors
+    /// If the kernel has no descriptor left.
+    pub fn secure_client(key: &SecretKey, server: PublicKey, keep_alive: KeepAlive) -> io::Result<Self> {
+        let proof = Proof::Client { key: Arc::new(key.clone()), server };
+        Self::new(Identity(Vec::new()), proof, keep_alive)
+    }
+
+    fn new(identity: Identity, proof: Proof, keep_alive: KeepAlive) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&epoll, &bell, EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
-        Ok(Self { epoll, bell, listener: None, identity, keep_alive, links: BTreeMap::new(), last: 0 })
+        let clock = timer::new()?;
+        epoll::add(&epoll, &clock, EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
+        let links = BTreeMap::new();
+        Ok(Self { epoll, bell, listener: None, identity, proof, keep_alive, clock, links, last: 0 })
     }
 
     /// Where clients are taken.
@@ -104,19 +154,36 @@ impl Tcp {
     fn take_clients(&mut self) {
         while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
             let connection = self.next();
-            let link = Link::accepted(stream, self.keep_alive);
+            let link = Link::accepted(stream, &self.proof, self.keep_alive);
             if let Ok(link) = link
                 && link.descriptor().is_some_and(|fd| self.watch(connection, fd).is_ok())
             {
                 self.links.insert(connection, link);
+                self.bound_strangers();
             }
+        }
+    }
+
+    /// Sends away those who have had their time, and the oldest if there are too many.
+    fn bound_strangers(&mut self) {
+        let strangers = self.links.iter().filter(|(_, link)| link.stage == Stage::Unknown);
+        // In the order in which they came.
+        let strangers: Vec<_> = strangers.map(|(&connection, link)| (connection, link.since)).collect();
+        let too_many = strangers.len().saturating_sub(STRANGERS);
+        let overdue = strangers.iter().take_while(|(_, since)| since.elapsed() >= INTRODUCTION).count();
+        let (leave, stay) = strangers.split_at(too_many.max(overdue));
+        for (connection, _) in leave {
+            self.reset(*connection);
+        }
+        if let Some((_, since)) = stay.first() {
+            timer::set(&self.clock, INTRODUCTION.saturating_sub(since.elapsed()));
         }
     }
 
     fn connect_to(&mut self, connection: Connection, address: &[u8]) -> io::Result<()> {
         let text = std::str::from_utf8(address).map_err(|_| io::ErrorKind::InvalidInput)?;
         let address: SocketAddr = text.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
-        let link = Link::connecting(address, &self.identity, self.keep_alive)?;
+        let link = Link::connecting(address, &self.identity, &self.proof, self.keep_alive)?;
         if let Some(fd) = link.descriptor() {
             self.watch(connection, fd)?;
         }
@@ -205,11 +272,17 @@ impl Carrier for Tcp {
         let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
         self.take_clients();
+        let mut hurries = false;
         self.links.retain(|&connection, link| {
             let mut indications = Vec::new();
-            let goes_on = link.progress(&mut indications);
+            let progress = link.progress(&mut indications);
             happened.extend(indications.into_iter().map(|indication| (connection, indication)));
-            goes_on
+            hurries |= progress == Progress::Hurries;
+            progress != Progress::Over
         });
+        self.bound_strangers();
+        if hurries {
+            self.ring();
+        }
     }
 }

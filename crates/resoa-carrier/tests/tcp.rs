@@ -1,125 +1,212 @@
-//! The baseline carrier alone.
+//! What a carrier over TCP makes of strangers, and of octets that no client sends.
 
-use resoa_carrier::Carrier;
-use resoa_carrier::tcp::{KeepAlive, Tcp};
-use resoa_protocol::lhp::{Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service};
+use resoa_carrier::keys::SecretKey;
+use resoa_carrier::tcp::{KeepAlive, STRANGERS, Tcp};
+use resoa_carrier::{Allowed, Carrier};
+use resoa_protocol::lhp::{Connection, Ended, Identity, Indication, LastHop, Provider, Service};
 use resoa_protocol::message::MESSAGE_OCTETS;
-use std::io::Write;
-use std::net::{Ipv4Addr, TcpStream};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// After so long something will never come.
 const PATIENCE: Duration = Duration::from_mins(1);
-const IDENTITY: Identity = Identity(Vec::new());
+const PROVIDER: Provider = Provider { id: 2, protocol: 0 };
+/// Messages of a fast sender.
+const MESSAGES: usize = 100;
+const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 
-/// A server's and a client's end, the connection that will be, and where it leads.
-fn pair() -> (Tcp, Tcp, Connection, Vec<u8>) {
-    let server = Tcp::server((Ipv4Addr::LOCALHOST, 0).into(), KeepAlive::default()).expect("loopback");
-    let mut client = Tcp::client(IDENTITY, KeepAlive::default()).expect("descriptors");
-    let link = client.register(Service::Reliable, Provider { id: 2, protocol: 0 }).expect("always");
-    let address = server.address().expect("listens").to_string();
-    (server, client, link, address.into_bytes())
-}
-
-/// What an end is told next.
+/// What an end is told next, while others work.
 fn told(
     end: &mut Tcp,
-    other: &mut Tcp,
+    others: &mut [&mut Tcp],
     kept: &mut Vec<(Connection, Indication)>,
 ) -> (Connection, Indication) {
     let begin = Instant::now();
     while kept.is_empty() {
         assert!(begin.elapsed() < PATIENCE, "does not come");
         end.poll(kept);
-        // It may have something to send.
-        let mut nothing = Vec::new();
-        other.poll(&mut nothing);
-        assert!(nothing.iter().all(|(_, indication)| *indication == Indication::On), "{nothing:?}");
+        for other in &mut *others {
+            other.poll(&mut Vec::new());
+        }
     }
     kept.remove(0)
 }
 
-/// C85 to C88: who it is; messages of any length up to the longest, in order, more than fit at once; and then the end.
-#[test]
-fn messages_and_their_end() {
-    let (mut server, mut client, link, address) = pair();
-    let mut kept = Vec::new();
-    client.connect(link, &address);
-    let (taken, offer) = told(&mut server, &mut client, &mut kept);
-    assert_eq!(offer, Indication::Connect { identity: IDENTITY });
-    server.accept(taken);
-    assert_eq!(told(&mut client, &mut server, &mut kept), (link, Indication::Connected));
-    let statistics = client.statistics(link);
-    assert!(statistics.healthy && statistics.round_trip.is_some(), "{statistics:?}");
-
-    let message = |number: usize| vec![number as u8; number * 7919 % (MESSAGE_OCTETS + 1)];
-    let longest = vec![9; MESSAGE_OCTETS];
-    let _ = client.send(link, &longest);
-    let mut sent = 0;
-    while client.send(link, &message(sent)) == Handed::Taken {
-        sent += 1;
-    }
-    client.close(link);
-    let found = told(&mut server, &mut client, &mut kept);
-    assert!(found == (taken, Indication::Data(longest)), "the longest");
-    for number in 0..=sent {
-        let (_, found) = told(&mut server, &mut client, &mut kept);
-        assert!(found == Indication::Data(message(number)), "message {number}");
-    }
-    assert_eq!(told(&mut server, &mut client, &mut kept), (taken, Indication::Disconnected(Ended::Closed)));
+fn key() -> SecretKey {
+    SecretKey::generate().expect("random octets")
 }
 
-/// C26: it says stop when much waits, and go on when that has gone.
-#[test]
-fn stop_and_go() {
-    let (mut server, mut client, link, address) = pair();
-    let mut kept = Vec::new();
-    client.connect(link, &address);
-    let (taken, _) = told(&mut server, &mut client, &mut kept);
-    server.accept(taken);
-    assert_eq!(told(&mut client, &mut server, &mut kept), (link, Indication::Connected));
-    let message = vec![7; MESSAGE_OCTETS];
-    while client.send(link, &message) == Handed::Taken {}
-    let begin = Instant::now();
-    while kept.is_empty() {
-        assert!(begin.elapsed() < PATIENCE, "does not come");
-        server.poll(&mut Vec::new());
-        client.poll(&mut kept);
-    }
-    assert_eq!(kept, [(link, Indication::On)]);
-    assert_eq!(client.send(link, b"more"), Handed::Taken);
+fn secure_server(key: &SecretKey) -> (Tcp, SocketAddr) {
+    let server = Tcp::secure_server(ANY_PORT.into(), key, Allowed::anybody(), KeepAlive::default());
+    let server = server.expect("loopback");
+    let address = server.address().expect("listens");
+    (server, address)
 }
 
-/// C88: a reset is told as such, and so is a server that is not there.
+fn secure_client(server: &SecretKey, at: SocketAddr) -> (Tcp, Connection) {
+    let mut client = Tcp::secure_client(&key(), server.public(), KeepAlive::default()).expect("descriptors");
+    let link = client.register(Service::Reliable, PROVIDER).expect("always");
+    client.connect(link, at.to_string().as_bytes());
+    (client, link)
+}
+
+/// C88: a server that is not there, and an address that is none.
 #[test]
-fn reset_and_refused() {
-    let (mut server, mut client, link, address) = pair();
-    let mut kept = Vec::new();
-    client.connect(link, &address);
-    let (taken, _) = told(&mut server, &mut client, &mut kept);
-    server.reject(taken);
-    let refused = (link, Indication::Disconnected(Ended::Reset));
-    assert_eq!(told(&mut client, &mut server, &mut kept), refused);
+fn nobody_there() {
+    let mut client = Tcp::client(Identity(Vec::new()), KeepAlive::default()).expect("descriptors");
+    let link = client.register(Service::Reliable, PROVIDER).expect("always");
+    let server = TcpListener::bind(ANY_PORT).expect("loopback");
+    let address = server.local_addr().expect("listens").to_string();
     drop(server);
-    let (mut other, ..) = pair();
-    client.connect(link, &address);
-    assert_eq!(told(&mut client, &mut other, &mut kept), refused);
+    let mut kept = Vec::new();
+    client.connect(link, address.as_bytes());
+    assert_eq!(told(&mut client, &mut [], &mut kept), (link, Indication::Disconnected(Ended::Reset)));
     client.connect(link, b"nowhere");
     let unreachable = (link, Indication::Disconnected(Ended::Unreachable));
-    assert_eq!(told(&mut client, &mut other, &mut kept), unreachable);
+    assert_eq!(told(&mut client, &mut [], &mut kept), unreachable);
 }
 
 /// C20: a length that no message has ends the connection, and the memory of it is never taken.
 #[test]
 fn a_length_that_no_message_has() {
-    let mut server = Tcp::server(([127, 0, 0, 1], 0).into(), KeepAlive::default()).expect("loopback");
-    let (mut other, ..) = pair();
+    let mut server = Tcp::server(ANY_PORT.into(), KeepAlive::default()).expect("loopback");
     let mut stream = TcpStream::connect(server.address().expect("listens")).expect("listens");
     stream.write_all(&[0, 0, 0, 1, 7]).expect("is taken");
     let mut kept = Vec::new();
-    let (taken, _) = told(&mut server, &mut other, &mut kept);
+    let (taken, _) = told(&mut server, &mut [], &mut kept);
     server.accept(taken);
     stream.write_all(&u32::MAX.to_be_bytes()).expect("is taken");
     let end = (taken, Indication::Disconnected(Ended::Reset));
-    assert_eq!(told(&mut server, &mut other, &mut kept), end);
+    assert_eq!(told(&mut server, &mut [], &mut kept), end);
+}
+
+/// A sender that is faster than our user fills at most what is read in one look.
+#[test]
+fn a_look_has_a_bound() {
+    let mut server = Tcp::server(ANY_PORT.into(), KeepAlive::default()).expect("loopback");
+    let mut stream = TcpStream::connect(server.address().expect("listens")).expect("listens");
+    stream.write_all(&[0, 0, 0, 1, 7]).expect("is taken");
+    let mut kept = Vec::new();
+    let (taken, _) = told(&mut server, &mut [], &mut kept);
+    server.accept(taken);
+    let mut message = (MESSAGE_OCTETS as u32).to_be_bytes().to_vec();
+    message.resize(4 + MESSAGE_OCTETS, 7);
+    let fast = thread::spawn(move || {
+        for _ in 0..MESSAGES {
+            stream.write_all(&message).expect("is taken");
+        }
+        stream
+    });
+    let (mut most, mut all) = (0, 0);
+    let begin = Instant::now();
+    while all < MESSAGES {
+        assert!(begin.elapsed() < PATIENCE, "does not come");
+        // As a user who is slow: the socket is full at each look.
+        thread::sleep(Duration::from_millis(1));
+        server.poll(&mut kept);
+        most = most.max(kept.len());
+        all += kept.drain(..).count();
+    }
+    drop(fast.join());
+    assert!(most <= 6, "{most} messages at once");
+}
+
+/// Those who say nothing do not keep others out: the oldest of them make room, and are not told to our user.
+#[test]
+fn strangers_make_room() {
+    let key = key();
+    let (mut server, address) = secure_server(&key);
+    let mut silent: Vec<_> = (0..=STRANGERS).map(|_| TcpStream::connect(address).expect("listens")).collect();
+    let begin = Instant::now();
+    silent[0].set_nonblocking(true).expect("it is ours");
+    let mut octet = [0];
+    while silent[0].read(&mut octet).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock) {
+        assert!(begin.elapsed() < PATIENCE, "stays");
+        server.poll(&mut Vec::new());
+    }
+    let (mut client, link) = secure_client(&key, address);
+    let mut kept = Vec::new();
+    let (taken, _) = told(&mut server, &mut [&mut client], &mut kept);
+    server.accept(taken);
+    let mut kept = Vec::new();
+    assert_eq!(told(&mut client, &mut [&mut server], &mut kept), (link, Indication::Connected));
+    silent[STRANGERS].set_nonblocking(true).expect("it is ours");
+    assert!(
+        silent[STRANGERS].read(&mut octet).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+    );
+}
+
+/// A server without the key that the client knows is none, and nothing is told to its user.
+#[test]
+fn another_server() {
+    let (mut server, address) = secure_server(&key());
+    let (mut client, link) = secure_client(&key(), address);
+    let mut kept = Vec::new();
+    let end = (link, Indication::Disconnected(Ended::Reset));
+    assert_eq!(told(&mut client, &mut [&mut server], &mut kept), end);
+}
+
+/// Somebody in between changes an octet, or cuts the connection off: it ends, what came before is right, and it does not look like a close.
+#[test]
+fn somebody_in_between() {
+    for changes in [true, false] {
+        let key = key();
+        let (mut server, address) = secure_server(&key);
+        let between = TcpListener::bind(ANY_PORT).expect("loopback");
+        let (mut client, link) = secure_client(&key, between.local_addr().expect("listens"));
+        client.poll(&mut Vec::new());
+        let (mut near, _) = between.accept().expect("connects");
+        let mut far = TcpStream::connect(address).expect("listens");
+        let (mut back_from, mut back_to) = (far.try_clone().expect("ours"), near.try_clone().expect("ours"));
+        let back = thread::spawn(move || std::io::copy(&mut back_from, &mut back_to));
+        let forth = thread::spawn(move || {
+            // The handshake, and, when the server has answered, the client's first record.
+            for length in [96, 22] {
+                let mut octets = vec![0; length];
+                near.read_exact(&mut octets).expect("the client's");
+                far.write_all(&octets).expect("is taken");
+            }
+            // And each of the messages is of 5 octets.
+            let mut octets = vec![0; 2 * 27];
+            near.read_exact(&mut octets).expect("the client's");
+            if changes {
+                octets[27 + 10] ^= 1;
+            } else {
+                octets.truncate(27 + 10);
+            }
+            far.write_all(&octets).expect("is taken");
+            if !changes {
+                far.shutdown(Shutdown::Write).expect("connected");
+            }
+            (near, far)
+        });
+        let mut kept = Vec::new();
+        let mut server_told = Vec::new();
+        let begin = Instant::now();
+        let mut end = None;
+        while end.is_none() {
+            assert!(begin.elapsed() < PATIENCE, "does not come");
+            client.poll(&mut kept);
+            for (_, told) in kept.drain(..) {
+                if told == Indication::Connected {
+                    let _ = client.send(link, b"first");
+                    let _ = client.send(link, b"other");
+                }
+            }
+            let mut happened = Vec::new();
+            server.poll(&mut happened);
+            for (taken, told) in happened {
+                match told {
+                    Indication::Connect { .. } => server.accept(taken),
+                    Indication::Disconnected(why) => end = Some(why),
+                    told => server_told.push(told),
+                }
+            }
+        }
+        assert_eq!(server_told, [Indication::Data(b"first".to_vec())]);
+        assert_eq!(end, Some(if changes { Ended::Unreachable } else { Ended::Reset }));
+        drop((forth, back));
+    }
 }

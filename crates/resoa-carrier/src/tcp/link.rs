@@ -1,17 +1,23 @@
-//! One connection of the baseline carrier: messages are cut out of the stream, and ends told apart.
+//! One connection over TCP: messages are cut out of the stream, and ends told apart.
 
-use super::KeepAlive;
-use super::info;
+use super::backlog::Backlog;
+use super::cover::{Cover, Proof};
+use super::{KeepAlive, info};
+use crate::noise::Failed;
 use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, Statistics};
 use resoa_protocol::message::MESSAGE_OCTETS;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Octets of the length in front of a message.
 const LENGTH: usize = 4;
+/// Octets that are read before the user is told of what is in them: what a fast sender can make us keep.
+const READ: usize = 256 << 10;
+/// Octets of each look at the socket.
+const GULP: usize = 64 << 10;
 
 /// How far a connection has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +35,40 @@ pub(super) enum Stage {
     Over(Ended),
 }
 
+/// What comes of a look at a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Something will happen to its socket, or its user.
+    Waits,
+    /// There may be more to read already.
+    Hurries,
+    Over,
+}
+
+/// What comes of reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Filled {
+    /// There is no more.
+    All,
+    /// There may be more.
+    More,
+    /// There will be no more.
+    End,
+}
+
 /// A connection; see the [module](self).
 #[derive(Debug)]
 pub(super) struct Link {
     stream: Option<TcpStream>,
     pub(super) stage: Stage,
-    inbound: Vec<u8>,
-    outbound: Vec<u8>,
+    cover: Cover,
+    /// Messages, and what they are on the wire.
+    inbound: Backlog,
+    read: Backlog,
+    outbound: Backlog,
+    unsent: Backlog,
+    /// When it began.
+    pub(super) since: Instant,
     /// Our user was told to stop.
     full: bool,
     /// Our user wants messages at the moment.
@@ -44,22 +77,39 @@ pub(super) struct Link {
 
 impl Link {
     fn new(stream: Option<TcpStream>, stage: Stage) -> Self {
-        Self { stream, stage, inbound: Vec::new(), outbound: Vec::new(), full: false, wanted: true }
+        Self {
+            stream,
+            stage,
+            cover: Cover::Plain,
+            inbound: Backlog::default(),
+            read: Backlog::default(),
+            outbound: Backlog::default(),
+            unsent: Backlog::default(),
+            since: Instant::now(),
+            full: false,
+            wanted: true,
+        }
     }
 
     pub(super) fn ended(why: Ended) -> Self {
         Self::new(None, Stage::Over(why))
     }
 
-    pub(super) fn accepted(stream: TcpStream, keep_alive: KeepAlive) -> io::Result<Self> {
+    fn covered(mut self, proof: &Proof) -> io::Result<Self> {
+        self.cover = Cover::new(proof, self.unsent.behind()).map_err(io::Error::other)?;
+        Ok(self)
+    }
+
+    pub(super) fn accepted(stream: TcpStream, proof: &Proof, keep_alive: KeepAlive) -> io::Result<Self> {
         prepare(&stream, keep_alive)?;
         stream.set_nonblocking(true)?;
-        Ok(Self::new(Some(stream), Stage::Unknown))
+        Self::new(Some(stream), Stage::Unknown).covered(proof)
     }
 
     pub(super) fn connecting(
         address: SocketAddr,
         identity: &Identity,
+        proof: &Proof,
         keep_alive: KeepAlive,
     ) -> io::Result<Self> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -70,7 +120,7 @@ impl Link {
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
         }
-        let mut link = Self::new(Some(stream), Stage::Asking);
+        let mut link = Self::new(Some(stream), Stage::Asking).covered(proof)?;
         link.write(&identity.0);
         Ok(link)
     }
@@ -80,8 +130,8 @@ impl Link {
     }
 
     fn write(&mut self, message: &[u8]) {
-        self.outbound.extend((message.len() as u32).to_be_bytes());
-        self.outbound.extend(message);
+        self.outbound.behind().extend((message.len() as u32).to_be_bytes());
+        self.outbound.behind().extend(message);
     }
 
     /// Sends a message, now or when there is room for it. If that shows the connection to be over, the next look at it does, too.
@@ -94,12 +144,22 @@ impl Link {
 
     /// Whether more is taken, if so much may wait.
     pub(super) fn stop_at(&mut self, room: usize) -> Handed {
-        self.full = self.outbound.len() >= room;
+        self.full = self.waiting() >= room;
         if self.full { Handed::TakenLast } else { Handed::Taken }
     }
 
+    /// Octets that the kernel has not taken yet.
+    fn waiting(&self) -> usize {
+        self.outbound.len() + self.unsent.len()
+    }
+
     pub(super) fn close(&mut self) {
+        if self.stage == Stage::Closing {
+            return;
+        }
         self.stage = Stage::Closing;
+        self.cover.seal(&mut self.outbound, &mut self.unsent);
+        self.cover.finish(&mut self.unsent);
         let _ = self.flush();
     }
 
@@ -112,84 +172,105 @@ impl Link {
 
     fn flush(&mut self) -> io::Result<()> {
         let Some(mut stream) = self.stream.as_ref() else { return Ok(()) };
-        let mut sent = 0;
+        self.cover.seal(&mut self.outbound, &mut self.unsent);
         let outcome = loop {
-            match stream.write(&self.outbound[sent..]) {
-                Ok(_) if sent == self.outbound.len() => break Ok(()),
-                Ok(count) => sent += count,
+            match stream.write(self.unsent.waiting()) {
+                Ok(_) if self.unsent.is_empty() => break Ok(()),
+                Ok(count) => self.unsent.gone(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // Not connected yet looks the same.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break Ok(()),
                 Err(error) => break Err(error),
             }
         };
-        self.outbound.drain(..sent);
-        if self.stage == Stage::Closing && self.outbound.is_empty() {
+        if self.stage == Stage::Closing && self.waiting() == 0 {
             // The other side has it, or has gone.
             let _ = stream.shutdown(Shutdown::Write);
         }
         outcome
     }
 
-    /// Sends and takes what there is; whether the connection goes on.
-    pub(super) fn progress(&mut self, happened: &mut Vec<Indication>) -> bool {
+    /// Sends and takes what there is. Whether the connection goes on, and if so, whether there may be more to read at once.
+    pub(super) fn progress(&mut self, happened: &mut Vec<Indication>) -> Progress {
         if let Stage::Over(why) = self.stage {
             happened.push(Indication::Disconnected(why));
-            return false;
+            return Progress::Over;
         }
         let sent = self.flush();
-        if self.full && self.outbound.is_empty() {
+        if self.full && self.waiting() == 0 {
             self.full = false;
             happened.push(Indication::On);
         }
         if !self.wanted {
-            return true;
+            return Progress::Waits;
         }
         // What came before the end is told before it.
-        let end = self.fill().and_then(|end| sent.map(|()| end)).unwrap_or_else(|error| Some(reason(&error)));
+        let filled = self.fill().and_then(|filled| sent.map(|()| filled));
+        let uncovered = self.uncover();
+        let end = match (&filled, uncovered) {
+            // Nothing behind it can be trusted, but for the server's word that it takes no such client.
+            (_, Err(Failed::Forged)) => Some(Ended::Unreachable),
+            (_, Err(Failed::TurnedAway)) => Some(Ended::Reset),
+            (Ok(Filled::End), Ok(())) => Some(self.cover.end_of_stream()),
+            (Ok(_), Ok(())) => None,
+            (Err(error), Ok(())) => Some(reason(error)),
+        };
         let end = self.messages(happened).or(end);
         match end {
-            Some(_) if self.stage == Stage::Closing || self.stage == Stage::Unknown => false,
+            Some(_) if self.stage == Stage::Closing || self.stage == Stage::Unknown => Progress::Over,
             Some(why) => {
                 happened.push(Indication::Disconnected(why));
-                false
+                Progress::Over
             }
-            None => true,
+            None if matches!(filled, Ok(Filled::More)) => Progress::Hurries,
+            None => Progress::Waits,
         }
     }
 
-    /// Reads what there is; how it ended, if it did.
-    fn fill(&mut self) -> io::Result<Option<Ended>> {
-        let Some(mut stream) = self.stream.as_ref() else { return Ok(None) };
-        let mut buffer = [0; 16 << 10];
-        loop {
-            match stream.read(&mut buffer) {
-                Ok(0) => return Ok(Some(Ended::Closed)),
-                Ok(count) => self.inbound.extend(&buffer[..count]),
+    fn uncover(&mut self) -> Result<(), Failed> {
+        let mut said = Vec::new();
+        self.cover.open(&mut self.read, &mut self.inbound, &mut said)?;
+        self.unsent.behind().extend(said);
+        // The answer of a handshake goes first, and what waited for it behind.
+        let _ = self.flush();
+        Ok(())
+    }
+
+    /// Reads what there is, as far as it is to be kept.
+    fn fill(&mut self) -> io::Result<Filled> {
+        let Some(mut stream) = self.stream.as_ref() else { return Ok(Filled::All) };
+        while self.read.len() < READ {
+            let buffer = self.read.behind();
+            let begin = buffer.len();
+            buffer.resize(begin + GULP, 0);
+            let outcome = stream.read(&mut buffer[begin..]);
+            buffer.truncate(begin + outcome.as_ref().map_or(0, |count| *count));
+            match outcome {
+                Ok(0) => return Ok(Filled::End),
+                Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Filled::All),
                 Err(error) => return Err(error),
             }
         }
+        Ok(Filled::More)
     }
 
     /// Tells the messages that are whole. One that is too long is the end: nothing behind it can be trusted.
     fn messages(&mut self, happened: &mut Vec<Indication>) -> Option<Ended> {
-        let mut begin = 0;
-        let mut end = None;
-        while let Some(length) = self.inbound[begin..].first_chunk::<LENGTH>() {
+        while let Some(length) = self.inbound.waiting().first_chunk::<LENGTH>() {
             let length = u32::from_be_bytes(*length) as usize;
             if length > MESSAGE_OCTETS {
-                end = Some(Ended::Reset);
-                break;
+                return Some(Ended::Reset);
             }
-            let Some(message) = self.inbound.get(begin + LENGTH..begin + LENGTH + length) else { break };
+            let Some(message) = self.inbound.waiting().get(LENGTH..LENGTH + length) else { break };
             let message = message.to_vec();
-            begin += LENGTH + length;
+            self.inbound.gone(LENGTH + length);
             match self.stage {
                 Stage::Unknown => {
                     self.stage = Stage::Offered;
-                    happened.push(Indication::Connect { identity: Identity(message) });
+                    let proved = self.cover.client().map(|key| key.0.to_vec());
+                    happened.push(Indication::Connect { identity: Identity(proved.unwrap_or(message)) });
                 }
                 Stage::Asking => {
                     self.stage = Stage::Up;
@@ -199,8 +280,7 @@ impl Link {
                 Stage::Closing | Stage::Over(_) => {}
             }
         }
-        self.inbound.drain(..begin);
-        end
+        None
     }
 
     pub(super) fn statistics(&self) -> Option<Statistics> {

@@ -1,11 +1,13 @@
 //! Over TCP, on the loopback interface.
 
-use crate::rig::IDENTITY;
 use resoa_carrier::tcp::{KeepAlive, Tcp};
-use resoa_protocol::lhp::{Connection, Ended, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{Connection, Ended, Identity, Indication, LastHop, Provider, Service};
 use std::net::Ipv4Addr;
 
 pub type Carried = Tcp;
+
+/// Who the client is.
+const IDENTITY: Identity = Identity(Vec::new());
 
 /// A server's and a client's end, the connection that will be, and where it leads.
 pub fn pair() -> (Tcp, Tcp, Connection, Vec<u8>) {

@@ -1,13 +1,15 @@
 //! Over memory.
 
-use crate::rig::IDENTITY;
 use resoa_carrier::memory::Memory;
-use resoa_protocol::lhp::{Connection, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop, Provider, Service};
 
 pub type Carried = Memory;
 
 /// Octets that it takes before it says stop.
 const ROOM: usize = 1 << 20;
+
+/// Who the client is.
+const IDENTITY: Identity = Identity(Vec::new());
 
 /// A server's and a client's end, the connection that will be, and where it leads.
 pub fn pair() -> (Memory, Memory, Connection, Vec<u8>) {

@@ -2,7 +2,7 @@
 
 use crate::carried::{Carried, cut, pair};
 use resoa_carrier::{Carrier, Outbox};
-use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop};
+use resoa_protocol::lhp::{Connection, Indication, LastHop};
 use resoa_protocol::message::{AddressMode, Create, Family, Kind};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
@@ -17,8 +17,6 @@ use std::time::{Duration, Instant};
 
 /// After so long something will never come.
 pub const PATIENCE: Duration = Duration::from_mins(1);
-/// Who the client is.
-pub const IDENTITY: Identity = Identity(Vec::new());
 
 pub type Returned = Result<Value, Errno>;
 

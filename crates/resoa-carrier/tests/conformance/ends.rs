@@ -1,0 +1,146 @@
+//! A server's and a client's end of any carrier.
+
+use resoa_carrier::keys::SecretKey;
+use resoa_carrier::memory::Memory;
+use resoa_carrier::{Allowed, AnyCarrier, Carrier, Place};
+use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop, Provider, Service};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::time::{Duration, Instant};
+
+/// After so long something will never come.
+pub const PATIENCE: Duration = Duration::from_mins(1);
+const PROVIDER: Provider = Provider { id: 1, protocol: 0 };
+
+/// Which carrier.
+#[expect(non_camel_case_types, reason = "they are the names of modules as well")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    memory,
+    plain,
+    tcp,
+    udp,
+    ether,
+}
+
+/// Both ends of a connection that is not there yet.
+pub struct Ends {
+    pub server: End,
+    pub client: End,
+    /// The client's.
+    pub link: Connection,
+    pub address: Vec<u8>,
+    /// As the server will be told.
+    pub identity: Identity,
+}
+
+/// An end, and what it was told and nobody has looked at.
+pub struct End {
+    pub carrier: AnyCarrier,
+    pub kept: Vec<(Connection, Indication)>,
+}
+
+impl Ends {
+    pub fn new(kind: Kind) -> Self {
+        let key = SecretKey::generate().expect("random octets");
+        let identity = Identity(key.public().0.to_vec());
+        let (server, client, address): (AnyCarrier, AnyCarrier, _) = match kind {
+            Kind::memory => {
+                let server = Memory::server(1 << 20).expect("descriptors");
+                let client = server.client(identity.clone()).expect("descriptors");
+                (Box::new(server), Box::new(client), Vec::new())
+            }
+            Kind::plain => at("plain:127.0.0.1:0", &key, &Allowed::anybody()),
+            Kind::tcp => at("tcp:127.0.0.1:0", &key, &Allowed::keys([key.public()].into())),
+            Kind::udp => at("udp:127.0.0.1:0", &key, &Allowed::keys([key.public()].into())),
+            Kind::ether => at("ether:lo", &key, &Allowed::keys([key.public()].into())),
+        };
+        Self::of(server, client, address, identity)
+    }
+
+    pub fn of(server: AnyCarrier, mut client: AnyCarrier, address: Vec<u8>, identity: Identity) -> Self {
+        let link = client.register(Service::Reliable, PROVIDER).expect("always");
+        let end = |carrier| End { carrier, kept: Vec::new() };
+        Self { server: end(server), client: end(client), link, address, identity }
+    }
+
+    /// Connected, and the server's name for it.
+    pub fn connected(kind: Kind) -> (Self, Connection) {
+        let mut ends = Self::new(kind);
+        let taken = ends.connect();
+        (ends, taken)
+    }
+
+    pub fn connect(&mut self) -> Connection {
+        self.client.carrier.connect(self.link, &self.address);
+        let (taken, offer) = self.server_told();
+        assert_eq!(offer, Indication::Connect { identity: self.identity.clone() });
+        self.server.carrier.accept(taken);
+        assert_eq!(self.client_told(), (self.link, Indication::Connected));
+        taken
+    }
+
+    /// Both look at what has happened.
+    pub fn turn(&mut self) {
+        self.server.carrier.poll(&mut self.server.kept);
+        self.client.carrier.poll(&mut self.client.kept);
+    }
+
+    /// Both look, and wait until there is something to look at, at most for a moment.
+    pub fn wait(&mut self) {
+        self.turn();
+        if self.server.kept.is_empty() && self.client.kept.is_empty() {
+            let descriptors = [&self.server, &self.client].map(|end| end.carrier.descriptor());
+            let mut waiting =
+                descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
+            let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
+            let _ = poll(&mut waiting, Some(&moment));
+        }
+    }
+
+    pub fn until<T>(&mut self, mut there: impl FnMut(&mut Self) -> Option<T>) -> T {
+        let begin = Instant::now();
+        loop {
+            if let Some(found) = there(self) {
+                return found;
+            }
+            assert!(begin.elapsed() < PATIENCE, "does not come");
+            self.wait();
+        }
+    }
+
+    pub fn server_told(&mut self) -> (Connection, Indication) {
+        self.until(|ends| (!ends.server.kept.is_empty()).then(|| ends.server.kept.remove(0)))
+    }
+
+    pub fn client_told(&mut self) -> (Connection, Indication) {
+        self.until(|ends| (!ends.client.kept.is_empty()).then(|| ends.client.kept.remove(0)))
+    }
+}
+
+/// Ends at a place of this host; the server has a key of its own.
+fn at(place: &str, client: &SecretKey, allowed: &Allowed) -> (AnyCarrier, AnyCarrier, Vec<u8>) {
+    let key = SecretKey::generate().expect("random octets");
+    let place: Place = place.parse().expect("a place");
+    let (server, place) = place.serve(&key, allowed).expect("this host's");
+    let place = match place {
+        Place::Ether { interface, .. } => {
+            Place::Ether { interface, server: Some(resoa_carrier::MacAddress([0; 6])) }
+        }
+        place => place,
+    };
+    let (client, address) = place.reach(client, Some(key.public())).expect("descriptors");
+    (server, client, address)
+}
+
+/// Ends of which the server does not take the client.
+pub fn strangers(kind: Kind) -> Option<Ends> {
+    let key = SecretKey::generate().expect("random octets");
+    let allowed = Allowed::keys([SecretKey::generate().expect("random octets").public()].into());
+    let (server, client, address) = match kind {
+        Kind::memory | Kind::plain => return None,
+        Kind::tcp => at("tcp:127.0.0.1:0", &key, &allowed),
+        Kind::udp => at("udp:127.0.0.1:0", &key, &allowed),
+        Kind::ether => at("ether:lo", &key, &allowed),
+    };
+    Some(Ends::of(server, client, address, Identity(Vec::new())))
+}

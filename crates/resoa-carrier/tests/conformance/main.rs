@@ -1,0 +1,43 @@
+//! What every carrier promises (C85 to C90), by the same tests over each of them.
+
+mod datagrams;
+mod ends;
+mod primitives;
+mod wire;
+
+/// The tests over one carrier, a test each, so that what fails names its carrier.
+macro_rules! carrier {
+    ($name:ident) => {
+        mod $name {
+            use crate::ends::Kind;
+            use crate::primitives;
+
+            #[test]
+            fn messages_and_their_end() {
+                primitives::messages_and_their_end(Kind::$name);
+            }
+            #[test]
+            fn stop_and_go() {
+                primitives::stop_and_go(Kind::$name);
+            }
+            #[test]
+            fn not_wanted() {
+                primitives::not_wanted(Kind::$name);
+            }
+            #[test]
+            fn three_ends() {
+                primitives::three_ends(Kind::$name);
+            }
+            #[test]
+            fn turned_away() {
+                primitives::turned_away(Kind::$name);
+            }
+        }
+    };
+}
+
+carrier!(memory);
+carrier!(plain);
+carrier!(tcp);
+carrier!(udp);
+carrier!(ether);

@@ -1,0 +1,124 @@
+//! Each primitive of appendix C.
+
+use crate::ends::{Ends, Kind, strangers};
+use resoa_protocol::lhp::{Ended, Handed, Indication, LastHop};
+use resoa_protocol::message::MESSAGE_OCTETS;
+
+/// Messages of a socket's data are in order; so much of each says whose they are.
+const HEADER: [u8; 7] = [0x13, 3, 0, 0, 0, 0, 1];
+
+/// A message of data of some length, which differs from those beside it.
+fn message(number: usize) -> Vec<u8> {
+    let octets = number * 7919 % (MESSAGE_OCTETS + 1 - HEADER.len());
+    HEADER.into_iter().chain(std::iter::repeat_n(number as u8, octets)).collect()
+}
+
+/// C85 to C88: who it is; messages of any length up to the longest, in order, more than fit at once; and then the end.
+pub fn messages_and_their_end(kind: Kind) {
+    let (mut ends, taken) = Ends::connected(kind);
+    let longest: Vec<_> = HEADER.into_iter().chain(std::iter::repeat(9)).take(MESSAGE_OCTETS).collect();
+    let _ = ends.client.carrier.send(ends.link, &longest);
+    let mut sent = 0;
+    while ends.client.carrier.send(ends.link, &message(sent)) == Handed::Taken {
+        sent += 1;
+    }
+    assert!(sent > 1, "hardly anything is taken");
+    ends.client.carrier.close(ends.link);
+    let found = ends.server_told();
+    assert!(found == (taken, Indication::Data(longest)), "the longest");
+    for number in 0..=sent {
+        let (_, found) = ends.server_told();
+        assert!(found == Indication::Data(message(number)), "message {number}");
+    }
+    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
+    for _ in 0..100 {
+        ends.turn();
+    }
+    assert!(ends.server.kept.is_empty(), "{:?}", ends.server.kept);
+    assert!(ends.client.kept.iter().all(|(_, told)| *told == Indication::On), "{:?}", ends.client.kept);
+}
+
+/// C26: it says stop when much waits, and go on when that has gone.
+pub fn stop_and_go(kind: Kind) {
+    let (mut ends, taken) = Ends::connected(kind);
+    let long = vec![7; MESSAGE_OCTETS];
+    let mut sent = 1;
+    while ends.client.carrier.send(ends.link, &long) == Handed::Taken {
+        sent += 1;
+    }
+    assert_eq!(ends.client_told(), (ends.link, Indication::On));
+    assert_eq!(ends.client.carrier.send(ends.link, b"more"), Handed::Taken);
+    for _ in 0..sent {
+        assert!(ends.server_told() == (taken, Indication::Data(long.clone())));
+    }
+    assert_eq!(ends.server_told(), (taken, Indication::Data(b"more".to_vec())));
+}
+
+/// C26, C85: what is not wanted stays in the carrier, as much as it has room for, and comes when it is; the other direction goes on.
+pub fn not_wanted(kind: Kind) {
+    let (mut ends, taken) = Ends::connected(kind);
+    ends.server.carrier.receive(taken, false);
+    let long = vec![7; MESSAGE_OCTETS];
+    let mut sent = 0;
+    let mut open = true;
+    for round in 0..2000 {
+        while open {
+            sent += 1;
+            open = ends.client.carrier.send(ends.link, &long) == Handed::Taken;
+        }
+        if round == 0 {
+            let _ = ends.server.carrier.send(taken, b"back");
+        }
+        ends.turn();
+        if let Some(place) = ends.client.kept.iter().position(|(_, told)| *told == Indication::On) {
+            ends.client.kept.remove(place);
+            open = true;
+        }
+        // As a program that looks now and then.
+        std::thread::sleep(std::time::Duration::from_micros(100));
+    }
+    assert!(!open, "{sent} messages of {MESSAGE_OCTETS} octets were taken, and nobody wants them");
+    assert_eq!(ends.client.kept, [(ends.link, Indication::Data(b"back".to_vec()))]);
+    ends.client.kept.clear();
+    assert_eq!(ends.server.kept, []);
+    ends.server.carrier.receive(taken, true);
+    for _ in 0..sent {
+        assert!(ends.server_told() == (taken, Indication::Data(long.clone())));
+    }
+}
+
+/// C88: `reset` is told as such to the other side, by either; and what comes for an end that has gone is taken.
+pub fn three_ends(kind: Kind) {
+    let (mut ends, taken) = Ends::connected(kind);
+    let _ = ends.client.carrier.send(ends.link, b"lost or not");
+    ends.client.carrier.reset(ends.link);
+    let told = loop {
+        match ends.server_told() {
+            (_, Indication::Data(_)) => {}
+            (_, told) => break told,
+        }
+    };
+    assert_eq!(told, Indication::Disconnected(Ended::Reset));
+    assert_eq!(ends.server.carrier.send(taken, b"late"), Handed::Taken);
+    let (mut ends, taken) = Ends::connected(kind);
+    ends.server.carrier.reset(taken);
+    assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Reset)));
+    let (mut ends, taken) = Ends::connected(kind);
+    ends.server.carrier.close(taken);
+    assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Closed)));
+}
+
+/// C85: a client that the server's user does not want is told so, one whose key is not allowed as well, and the server's user nothing of the latter.
+pub fn turned_away(kind: Kind) {
+    let mut ends = Ends::new(kind);
+    ends.client.carrier.connect(ends.link, &ends.address);
+    let (taken, _) = ends.server_told();
+    ends.server.carrier.reject(taken);
+    let refused = (ends.link, Indication::Disconnected(Ended::Reset));
+    assert_eq!(ends.client_told(), refused);
+    if let Some(mut ends) = strangers(kind) {
+        ends.client.carrier.connect(ends.link, &ends.address);
+        assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Reset)));
+        assert_eq!(ends.server.kept, []);
+    }
+}
