@@ -110,7 +110,10 @@ fn bulk_down(far: &Namespace, holds: bool) -> f64 {
 }
 
 fn down(rig: &mut Rig, socket: RsockId, mut end: TcpStream) -> f64 {
-    let sender = thread::spawn(move || while end.write_all(&[7; CHUNK]).is_ok() {});
+    let sender = thread::spawn(move || {
+        let chunk = vec![7; CHUNK];
+        while end.write_all(&chunk).is_ok() {}
+    });
     let (begin, mut total) = (Instant::now(), 0);
     while begin.elapsed() < TURN {
         let read = rig.begin(socket, reading(CHUNK));
