@@ -11,7 +11,8 @@ pub struct Capabilities {
     pub peek_v4: bool,
     /// The same of version 6.
     pub peek_v6: bool,
-    /// A far host's FIN is acknowledged when told, and not before. An ordinary kernel cannot (3.18 of the specification).
+    /// A far host's FIN is acknowledged when told, and not before (3.18 of the specification). An ordinary kernel cannot; with
+    /// [`FinHold`](crate::FinHold) it can.
     pub fin_hold: bool,
 }
 

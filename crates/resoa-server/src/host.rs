@@ -1,11 +1,11 @@
 //! The loop of a server: one carrier, all sockets, look-ups, and the timers of all of them. What is done for a client is asked for at the [gate](crate::gate).
 
-use crate::Capabilities;
-use crate::gate::{Counts, Gate};
+use crate::gate::{Gate, Usage};
 use crate::kernel::KernelTcp;
 use crate::locals::Locals;
 use crate::names::{self, Asked, Names};
 use crate::policy::{Client, Policy, Refusal};
+use crate::{Capabilities, FinHold};
 use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Identity, Indication};
 use resoa_protocol::message::{Query, Reply, Unresolved};
@@ -27,6 +27,8 @@ const LONGEST: Duration = Duration::from_millis(16);
 const UNHEARD: usize = 1024;
 /// Look-ups of one client at a time.
 const LOOK_UPS: usize = 16;
+/// Between two looks for FINs that nobody asks for.
+const SWEEP: Duration = Duration::from_mins(1);
 
 /// A server that runs; see the [module](self).
 pub struct Host<C> {
@@ -41,6 +43,8 @@ pub struct Host<C> {
     /// When acknowledgements are looked at, and how long after the last time.
     acknowledgements: (Duration, Duration),
     pub(crate) incidents: Incidents,
+    /// When FINs are looked at that nobody asks for, if something happens then.
+    sweep: Duration,
 }
 
 /// What should not happen, counted.
@@ -90,6 +94,7 @@ impl<C: Carrier> Host<C> {
             origin: Instant::now(),
             acknowledgements,
             incidents: Incidents::default(),
+            sweep: SWEEP,
         })
     }
 
@@ -101,6 +106,19 @@ impl<C: Carrier> Host<C> {
         for (connection, visitor) in self.gate.visitors() {
             self.server.regrant(connection, visitor.client.grant.clone());
         }
+    }
+
+    /// The same, where FINs of far hosts are held. To be called before there are clients: their sockets would not be known to it.
+    #[must_use]
+    pub fn with_fin_hold(mut self, hold: FinHold) -> Self {
+        self.tcp = self.tcp.with_fin_hold(hold);
+        self
+    }
+
+    /// What holds FINs, and knows how many.
+    #[must_use]
+    pub fn fin_hold(&self) -> Option<&FinHold> {
+        self.tcp.fin_hold()
     }
 
     /// What is guaranteed on this machine.
@@ -117,7 +135,7 @@ impl<C: Carrier> Host<C> {
 
     /// What all clients have done since the server began.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Usage {
         self.gate.total()
     }
 
@@ -169,6 +187,10 @@ impl<C: Carrier> Host<C> {
                 self.incidents.unregistered += 1;
                 self.turn_out(connection);
             }
+        }
+        if self.sweep <= now {
+            self.sweep = now + SWEEP;
+            self.tcp.sweep();
         }
         let mut actions = Vec::new();
         if self.server.deadline().is_some_and(|deadline| deadline <= now) {

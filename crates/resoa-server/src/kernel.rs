@@ -6,6 +6,7 @@
 use crate::capabilities::{self, Capabilities};
 use crate::datagrams;
 use crate::errors;
+use crate::fin_hold::{Connection, FinHold};
 use crate::stream::Stream;
 use resoa_protocol::message::{Create, Family, Kind, Reply};
 use resoa_protocol::{Endpoint, Errno, TcpAction, TcpEvent};
@@ -36,6 +37,8 @@ pub(crate) struct Socket {
     /// It has an address, named or not.
     pub(crate) bound: bool,
     pub(crate) phase: Phase,
+    /// Its ends, once it has both.
+    connection: Option<Connection>,
     /// Outcomes that are told after that of a `connect` which was asked for before.
     behind: Vec<Result<Reply, Errno>>,
 }
@@ -71,6 +74,7 @@ pub struct Arrived {
 pub struct KernelTcp {
     epoll: OwnedFd,
     capabilities: Capabilities,
+    hold: Option<FinHold>,
     sockets: HashMap<Endpoint, Socket>,
     /// To be looked at without an edge.
     due: BTreeSet<Endpoint>,
@@ -91,6 +95,7 @@ impl KernelTcp {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             capabilities: Capabilities::probe(),
+            hold: None,
             sockets: HashMap::new(),
             due: BTreeSet::new(),
             starved: BTreeSet::new(),
@@ -98,6 +103,27 @@ impl KernelTcp {
             unacknowledged: BTreeSet::new(),
             buffer: vec![0; PEEKED],
         })
+    }
+
+    /// The same, where FINs of far hosts are held.
+    #[must_use]
+    pub fn with_fin_hold(mut self, hold: FinHold) -> Self {
+        self.hold = Some(hold);
+        self.capabilities.fin_hold = true;
+        self
+    }
+
+    /// What holds FINs.
+    #[must_use]
+    pub fn fin_hold(&self) -> Option<&FinHold> {
+        self.hold.as_ref()
+    }
+
+    /// Forgets FINs that nobody will ask for; to be called now and then.
+    pub(crate) fn sweep(&self) {
+        if let Some(hold) = &self.hold {
+            hold.sweep(self.sockets.values().filter_map(|socket| socket.connection));
+        }
     }
 
     /// What this kernel can do.
@@ -149,7 +175,7 @@ impl KernelTcp {
             Phase::Datagrams => datagrams::receive(&socket.fd, &mut self.buffer, events),
             Phase::Connecting(peer) => {
                 let peer = *peer;
-                if let Some(outcome) = socket.connected(peer) {
+                if let Some(outcome) = socket.connected(peer, self.hold.is_some()) {
                     if outcome.is_ok() {
                         // What has come with it is on no other edge.
                         self.due.insert(endpoint);
@@ -196,9 +222,11 @@ impl KernelTcp {
     /// # Errors
     /// If it cannot be waited for; it is reset then.
     pub fn adopt(&mut self, endpoint: Endpoint, arrived: Arrived) -> io::Result<()> {
-        let Arrived { fd, create, source, .. } = arrived;
-        let phase = Phase::Open(Stream::new());
-        let socket = Socket { fd, create, source, named: true, bound: true, phase, behind: Vec::new() };
+        let Arrived { fd, create, source, local, peer } = arrived;
+        let phase = Phase::Open(Stream::new(self.hold.is_some()));
+        let connection = Some(Connection { local, peer });
+        let socket =
+            Socket { fd, create, source, named: true, bound: true, phase, connection, behind: Vec::new() };
         self.insert(endpoint, socket)
     }
 
@@ -265,7 +293,7 @@ impl KernelTcp {
         }
         let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
         match action {
-            TcpAction::Create { .. } | TcpAction::ReleaseFin => {}
+            TcpAction::Create { .. } => {}
             TcpAction::Execute(operation) => {
                 let is_behind = matches!(socket.phase, Phase::Connecting(_));
                 match socket.execute(operation) {
@@ -309,6 +337,16 @@ impl KernelTcp {
                     self.look(endpoint, events);
                 }
             }
+            TcpAction::ReleaseFin => {
+                if let (Some(hold), Some(connection), Phase::Open(stream)) =
+                    (&self.hold, &socket.connection, &mut socket.phase)
+                {
+                    hold.release(socket.fd.as_fd(), connection);
+                    stream.release();
+                    // Our own FIN may have waited.
+                    self.look(endpoint, events);
+                }
+            }
             TcpAction::Close => self.forget(endpoint, false),
             TcpAction::Abort => self.forget(endpoint, true),
         }
@@ -329,6 +367,9 @@ impl KernelTcp {
         let fd = net::socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
         if create.kind == Kind::Stream {
             prepare(&fd)?;
+            if let Some(hold) = &self.hold {
+                hold.mark(fd.as_fd())?;
+            }
         }
         if foreign {
             let (level, name) = match create.family {
@@ -337,16 +378,30 @@ impl KernelTcp {
             };
             crate::sys::set_option(fd.as_fd(), level, name, &1_i32.to_ne_bytes())?;
         }
-        Ok(Socket { fd, create, source, named: false, bound: false, phase, behind: Vec::new() })
+        let (named, bound) = (false, false);
+        Ok(Socket { fd, create, source, named, bound, phase, connection: None, behind: Vec::new() })
     }
 
     fn forget(&mut self, endpoint: Endpoint, resets: bool) {
-        if let Some(socket) = self.sockets.remove(&endpoint) {
-            if resets {
-                reset(&socket.fd);
-            }
-            self.due.append(&mut self.starved);
+        let Some(socket) = self.sockets.remove(&endpoint) else { return };
+        let Socket { fd, phase, connection, .. } = socket;
+        if resets {
+            reset(&fd);
         }
+        match (&self.hold, connection, phase) {
+            (Some(hold), Some(connection), Phase::Open(stream)) if stream.has_failed() => {
+                hold.forget(&connection);
+            }
+            (Some(hold), Some(connection), _) if resets => {
+                hold.abort(&connection);
+                drop(fd);
+                hold.aborted(&connection);
+            }
+            // Nobody will say any more when it may be acknowledged.
+            (Some(hold), Some(connection), _) => hold.release(fd.as_fd(), &connection),
+            _ => {}
+        }
+        self.due.append(&mut self.starved);
     }
 }
 
@@ -377,11 +432,17 @@ pub(crate) fn name(fd: &OwnedFd) -> Option<SocketAddr> {
 impl Socket {
     /// How a `connect` has ended; `None` if it has not. It is another `connect` that says so: SO_ERROR would leave a socket on which the next
     /// attempt fails with ECONNABORTED.
-    fn connected(&mut self, peer: SocketAddr) -> Option<Result<Reply, Errno>> {
+    fn connected(&mut self, peer: SocketAddr, holds: bool) -> Option<Result<Reply, Errno>> {
         match net::connect(&self.fd, &peer) {
             Ok(()) | Err(rustix::io::Errno::ISCONN) => {
-                self.phase = Phase::Open(Stream::new());
-                Some(name(&self.fd).ok_or(Errno::ENOTCONN).map(|local| Reply::Connected { local, peer }))
+                self.phase = Phase::Open(Stream::new(holds));
+                let local = name(&self.fd);
+                // Who has answered: nobody has the address that stands for any.
+                let answered =
+                    net::getpeername(&self.fd).ok().and_then(|peer| SocketAddr::try_from(peer?).ok());
+                let peer_on_wire = answered.unwrap_or(peer);
+                self.connection = local.map(|local| Connection { local, peer: peer_on_wire });
+                Some(local.ok_or(Errno::ENOTCONN).map(|local| Reply::Connected { local, peer }))
             }
             Err(rustix::io::Errno::ALREADY | rustix::io::Errno::INPROGRESS | rustix::io::Errno::INTR) => None,
             Err(error) => {

@@ -12,8 +12,9 @@
 //!
 //! What carries messages is `resoa-carrier`'s.
 //!
-//! An ordinary kernel acknowledges a FIN when it arrives. [`Capabilities::fin_hold`] says that this is so here: a far host whose lingering `close` has
-//! returned knows that its data is at this server, not that it is at the client (I7; C58 to C62, C67 to C69 are not met).
+//! * [`FinHold`] keeps a kernel's acknowledgement of a far host's FIN back, which it would send at once. Without it, which
+//!   [`Capabilities::fin_hold`] tells, a far host whose lingering `close` has returned knows that its data is at this server, not that it is at the
+//!   client (I7; C58 to C62, C67 to C69 are not met).
 
 #![deny(unsafe_code)]
 
@@ -21,6 +22,7 @@ mod capabilities;
 pub mod confinement;
 mod datagrams;
 mod errors;
+mod fin_hold;
 mod gate;
 mod host;
 mod kernel;
@@ -36,7 +38,8 @@ mod sys;
 mod urgent;
 
 pub use capabilities::Capabilities;
-pub use gate::Counts;
+pub use fin_hold::{Counts, FinHold, FinHoldError};
+pub use gate::Usage;
 pub use host::{Host, Incidents};
 pub use kernel::{Arrived, KernelTcp};
 pub use report::{ClientReport, Report};

@@ -47,6 +47,9 @@ pub(crate) struct Stream {
     mark: Option<u64>,
     /// The far host's FIN was told.
     ended: bool,
+    /// It is not acknowledged before it is released: while it is held, our own FIN waits (rule b of 8.3). The kernel believes it acknowledged, and would
+    /// end the connection when ours is, and refuse the far host's when that comes again.
+    holds: bool,
     /// The connection is lost, which was told.
     failed: bool,
 }
@@ -55,8 +58,10 @@ pub(crate) struct Stream {
 type Attempt = Result<(), Errno>;
 
 impl Stream {
-    pub(crate) fn new() -> Self {
+    /// `holds`: the far host's FIN is acknowledged when it is [released](Self::release), and not when it comes.
+    pub(crate) fn new(holds: bool) -> Self {
         Self {
+            holds,
             outgoing: VecDeque::new(),
             fin: Fin::None,
             unacknowledged: 0,
@@ -66,6 +71,16 @@ impl Stream {
             ended: false,
             failed: false,
         }
+    }
+
+    /// The far host's FIN is acknowledged, or will be as soon as it comes.
+    pub(crate) fn release(&mut self) {
+        self.holds = false;
+    }
+
+    /// Whether the connection was lost.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed
     }
 
     /// Whether an acknowledgement will change something.
@@ -161,7 +176,7 @@ impl Stream {
                 Err(error) => return Err(errors::of(error)),
             }
         }
-        if self.fin == Fin::Wanted && may_end {
+        if self.fin == Fin::Wanted && may_end && !(self.ended && self.holds) {
             net::shutdown(&fd, Shutdown::Write).map_err(errors::of)?;
             self.fin = Fin::Sent;
         }

@@ -44,10 +44,8 @@ fn octets_that_are_no_message() {
 fn a_client_that_does_not_listen() {
     let mut site = Site::new(policy(BOTH));
     let (bad, good) = (site.guest(1), site.guest(2));
-    let (link, mut carrier) = (site.guests[bad].link, None);
     // From now on nobody takes what comes for it.
-    std::mem::swap(&mut carrier, &mut Some(site.guests.remove(bad).carrier));
-    let mut carrier = carrier.expect("it was there");
+    let crate::site::Guest { link, mut carrier, .. } = site.guests.remove(bad);
     let good = good - 1;
     // Each answer is some octets; the carrier has room for 1 MiB of them, and the server keeps so many more messages and then reads no more.
     let mut full = false;

@@ -46,11 +46,8 @@ fn datagrams_are_asked_for() {
         SocketCall::Send { bytes, flags, .. } => SocketCall::Send { bytes, to: Some(at(to)), flags },
         other => other,
     };
-    assert!(matches!(site.call(guest, socket, send(&format!("127.0.0.1:{port}"))), Ok(_)));
-    assert!(
-        matches!(site.call(guest, socket, send("127.0.0.2:9")), Ok(_)),
-        "the error comes with the next call"
-    );
+    site.call(guest, socket, send(&format!("127.0.0.1:{port}"))).expect("is taken");
+    site.call(guest, socket, send("127.0.0.2:9")).expect("the error comes with the next call");
     let receive = SocketCall::Receive { length: 10, flags: ReceiveFlags::default() };
     assert_eq!(site.call(guest, socket, receive), Err(Errno::ENETUNREACH));
     let mut buffer = [0; 8];

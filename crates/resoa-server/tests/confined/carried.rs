@@ -1,13 +1,16 @@
 //! Over TCP on the loopback interface, confined.
 
-use crate::rig::IDENTITY;
 use resoa_carrier::tcp::{KeepAlive, Tcp};
-use resoa_protocol::lhp::{Connection, Ended, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{Connection, Ended, Identity, Indication, LastHop, Provider, Service};
+use resoa_server::FinHold;
 use resoa_server::confinement::{Confinement, Needs};
 use std::cell::Cell;
 use std::net::Ipv4Addr;
 
 pub type Carried = Tcp;
+
+/// Who the client is.
+const IDENTITY: Identity = Identity(Vec::new());
 
 thread_local! {
     static CONFINED: Cell<bool> = const { Cell::new(false) };
@@ -24,6 +27,11 @@ pub fn pair() -> (Tcp, Tcp, Connection, Vec<u8>) {
         assert!(std::fs::read("/etc/passwd").is_err(), "it is in force");
     }
     (server, client, link, address.into_bytes())
+}
+
+/// FINs are not held.
+pub fn hold() -> Option<FinHold> {
+    None
 }
 
 /// The connection is lost; what the client will not be told by its end.

@@ -2,6 +2,7 @@
 
 use resoa_carrier::tcp::{KeepAlive, Tcp};
 use resoa_protocol::lhp::{Connection, Ended, Identity, Indication, LastHop, Provider, Service};
+use resoa_server::FinHold;
 use std::net::Ipv4Addr;
 
 pub type Carried = Tcp;
@@ -16,6 +17,11 @@ pub fn pair() -> (Tcp, Tcp, Connection, Vec<u8>) {
     let link = client.register(Service::Reliable, Provider { id: 2, protocol: 0 }).expect("always");
     let address = server.address().expect("listens").to_string();
     (server, client, link, address.into_bytes())
+}
+
+/// FINs are not held.
+pub fn hold() -> Option<FinHold> {
+    None
 }
 
 /// The connection is lost; what the client will not be told by its end.

@@ -2,6 +2,7 @@
 
 use resoa_carrier::memory::Memory;
 use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop, Provider, Service};
+use resoa_server::FinHold;
 
 pub type Carried = Memory;
 
@@ -17,6 +18,11 @@ pub fn pair() -> (Memory, Memory, Connection, Vec<u8>) {
     let mut client = server.client(IDENTITY).expect("descriptors");
     let link = client.register(Service::Reliable, Provider { id: 1, protocol: 0 }).expect("always");
     (server, client, link, Vec::new())
+}
+
+/// FINs are not held.
+pub fn hold() -> Option<FinHold> {
+    None
 }
 
 /// The connection is lost; what the client will not be told by its end.

@@ -1,6 +1,6 @@
 //! A client and a server in one thread, and far hosts beside them.
 
-use crate::carried::{Carried, cut, pair};
+use crate::carried::{Carried, cut, hold, pair};
 use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Indication, LastHop};
 use resoa_protocol::message::{AddressMode, Create, Family, Kind};
@@ -9,7 +9,7 @@ use resoa_protocol::{
     Action, CallId, Client, Errno, ReceiveFlags, Registration, RsockId, SendFlags, ServerSettings, Settings,
     SocketCall, Timers, Value,
 };
-use resoa_server::Host;
+use resoa_server::{FinHold, Host};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -36,6 +36,8 @@ pub struct Rig {
     returned: BTreeMap<CallId, Returned>,
     registration: Option<Registration>,
     last_call: u64,
+    /// The client hears nothing, and says what it is asked alone.
+    pub stalled: bool,
 }
 
 impl Rig {
@@ -45,8 +47,16 @@ impl Rig {
     }
 
     pub fn with(own: IpAddr, settings: Settings) -> Self {
+        Self::holding(own, settings, hold())
+    }
+
+    /// FINs are held, or not.
+    pub fn holding(own: IpAddr, settings: Settings, hold: Option<FinHold>) -> Self {
         let (server, carrier, link, address) = pair();
-        let host = Host::new(ServerSettings::new(Addresses::shared(own)), server).expect("descriptors");
+        let mut host = Host::new(ServerSettings::new(Addresses::shared(own)), server).expect("descriptors");
+        if let Some(hold) = hold {
+            host = host.with_fin_hold(hold);
+        }
         let mut rig = Self {
             host,
             client: Client::new(AddressMode::Any, settings, Timers::default()),
@@ -59,6 +69,7 @@ impl Rig {
             returned: BTreeMap::new(),
             registration: None,
             last_call: 0,
+            stalled: false,
         };
         rig.at_client(|client, _, out| client.start(out));
         rig.until(|rig| rig.registration.is_some().then_some(()));
@@ -91,7 +102,9 @@ impl Rig {
     /// A turn of both.
     pub fn turn(&mut self) {
         let mut happened = Vec::new();
-        self.carrier.poll(&mut happened);
+        if !self.stalled {
+            self.carrier.poll(&mut happened);
+        }
         let wait = if happened.is_empty() { Duration::from_millis(2) } else { Duration::ZERO };
         for (_, indication) in happened {
             if indication == Indication::On && !self.outbox.on(&mut self.carrier, self.link) {

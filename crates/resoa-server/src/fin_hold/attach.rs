@@ -1,0 +1,315 @@
+//! The programs loaded and attached, and what the server asks of them.
+
+use super::connection::{Connection, Key};
+use super::error::FinHoldError;
+use super::records::{Counts, Hold, State};
+use super::segment;
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{AsRawLibbpf, ErrorKind, Link, MapCore, MapFlags, ProgramImpl};
+use netlab::{Namespace, interface};
+use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use rustix::net::{AddressFamily, Protocol, SendFlags, SocketFlags, SocketType};
+use rustix::time::ClockId;
+use std::collections::HashSet;
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::IpAddr;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    clippy::allow_attributes_without_reason,
+    reason = "written by libbpf-cargo"
+)]
+#[allow(
+    unsafe_code,
+    clippy::undocumented_unsafe_blocks,
+    missing_docs,
+    dead_code,
+    reason = "written by libbpf-cargo"
+)]
+mod skeleton {
+    include!(concat!(env!("OUT_DIR"), "/fin_hold.skel.rs"));
+}
+
+pub(super) use skeleton::types;
+use skeleton::{FinHoldSkel, FinHoldSkelBuilder};
+
+/// FINs that can be held at a time, unless another number is wanted: more than a server has ends of connections on a last hop at a time.
+const ROOM: u32 = 65_536;
+
+/// After so long without a FIN its sender has given up: between two of the same host no more than 120 s go by (RFC 6298 section 2.5 lets an upper
+/// bound be 60 s or more; Linux's is 120 s).
+const FORGOTTEN: Duration = Duration::from_mins(5);
+
+/// Programs that hold the FINs of far hosts, attached to interfaces; detached when dropped, or when the process ends in whatever way.
+pub struct FinHold {
+    // Links first: they are dropped before what they are of.
+    links: Vec<Link>,
+    skeleton: FinHoldSkel<'static>,
+    raw: [OwnedFd; 2],
+}
+
+impl std::fmt::Debug for FinHold {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("FinHold").field("links", &self.links.len()).finish_non_exhaustive()
+    }
+}
+
+impl FinHold {
+    /// The names of interfaces by which far hosts may be reached: all of the calling thread's network namespace that are up, but the loopback interface.
+    /// Those that come later are not among them.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub fn interfaces() -> Result<Vec<String>, FinHoldError> {
+        let listed = Namespace::current().and_then(|namespace| interface::list(&namespace));
+        let listed = listed
+            .map_err(|error| FinHoldError::Interface { name: "any".to_owned(), reason: error.to_string() })?;
+        let wanted = listed.into_iter().filter(|interface| {
+            interface.up && !interface.loopback && header_of(interface.link_layer).is_ok()
+        });
+        Ok(wanted.map(|interface| interface.name).collect())
+    }
+
+    /// Loads the programs and attaches them to these interfaces of the calling thread's network namespace, which has to be that of the server's sockets.
+    /// A connection whose segments go by another interface has its FIN acknowledged at once.
+    ///
+    /// # Errors
+    /// If this user may not, if the kernel refuses the programs, or if an interface does not exist or is of a kind whose packets are not known.
+    pub fn attach<N: AsRef<str>>(interfaces: &[N]) -> Result<Self, FinHoldError> {
+        Self::with_room(interfaces, ROOM)
+    }
+
+    /// The same, with room for so many FINs at a time. One that comes when there is none is acknowledged at once, and [counted](Counts::full).
+    ///
+    /// # Errors
+    /// As for [`attach`](Self::attach).
+    pub fn with_room<N: AsRef<str>>(interfaces: &[N], room: u32) -> Result<Self, FinHoldError> {
+        if interfaces.is_empty() {
+            return Err(FinHoldError::NoInterface);
+        }
+        // Where libbpf keeps its pointer to the object. It must outlive the skeleton, which is not to be tied to a stack: one pointer is left
+        // behind for each that is attached.
+        let object = Box::leak(Box::new(MaybeUninit::uninit()));
+        let open = FinHoldSkelBuilder::default().open(object).and_then(|mut open| {
+            open.maps.holds.set_max_entries(room.max(1))?;
+            Ok(open)
+        });
+        let skeleton = open.and_then(OpenSkel::load).map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => FinHoldError::Rights(error.to_string()),
+            _ => FinHoldError::Load(format!("{error:#}")),
+        })?;
+        let raw = [raw(AddressFamily::INET), raw(AddressFamily::INET6)];
+        let [v4, v6] = raw.map(|made| made.map_err(FinHoldError::RawSocket));
+        let mut hold = Self { links: Vec::new(), skeleton, raw: [v4?, v6?] };
+        for name in interfaces {
+            hold.add_interface(name.as_ref())?;
+        }
+        Ok(hold)
+    }
+
+    fn add_interface(&mut self, name: &str) -> Result<(), FinHoldError> {
+        let refused = |reason: String| FinHoldError::Interface { name: name.to_owned(), reason };
+        let found = Namespace::current().and_then(|namespace| interface::find(&namespace, name));
+        let interface = found.map_err(|error| refused(error.to_string()))?;
+        let programs = &self.skeleton.progs;
+        let programs = match header_of(interface.link_layer).map_err(refused)? {
+            Header::Ethernet => [&programs.hold_ingress_ethernet, &programs.hold_egress_ethernet],
+            Header::None => [&programs.hold_ingress_ip, &programs.hold_egress_ip],
+        };
+        for program in programs {
+            let link = attach(program, interface.index).map_err(|error| refused(error.to_string()))?;
+            self.links.push(link);
+        }
+        Ok(())
+    }
+
+    /// What became of FINs up to now.
+    ///
+    /// # Errors
+    /// None as long as the kernel lets its maps be read.
+    pub fn counts(&self) -> Result<Counts, FinHoldError> {
+        let read = self.skeleton.maps.bss.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
+        let bytes = read.map_err(|error| FinHoldError::Read(error.to_string()))?.unwrap_or_default();
+        Counts::read(&bytes).ok_or_else(|| FinHoldError::Read(format!("{} octets are too few", bytes.len())))
+    }
+
+    /// FINs that are held now, or may be.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.skeleton.maps.holds.keys().count()
+    }
+
+    /// From now on FINs of this socket are held, and of the connections that it accepts.
+    pub(crate) fn mark(&self, fd: BorrowedFd) -> io::Result<()> {
+        self.set_mark(fd, false)
+    }
+
+    fn set_mark(&self, fd: BorrowedFd, released: bool) -> io::Result<()> {
+        let value = u32::from(released).to_ne_bytes();
+        let marks = &self.skeleton.maps.marks;
+        marks.update(&fd.as_raw_fd().to_ne_bytes(), &value, MapFlags::ANY).map_err(as_io)
+    }
+
+    /// The FIN may be acknowledged: it is, if it has come, and will be when it comes.
+    pub(crate) fn release(&self, fd: BorrowedFd, connection: &Connection) {
+        // The mark is first: a FIN that comes meanwhile finds an entry, or that it is not to make one.
+        let _ = self.set_mark(fd, true);
+        let Some(hold) = self.take(&connection.key()) else { return };
+        // What the kernel has not acknowledged it will.
+        if hold.state == State::Held {
+            self.send(connection, &segment::acknowledgement(connection, &hold));
+        }
+    }
+
+    /// The connection is about to be reset. What the kernel says from now on is held no more, but not taken for an acknowledgement either.
+    pub(crate) fn abort(&self, connection: &Connection) {
+        let holds = &self.skeleton.maps.holds;
+        let key = connection.key();
+        if let Ok(Some(mut bytes)) = holds.lookup(&key, MapFlags::ANY) {
+            Hold::aborted(&mut bytes);
+            let _ = holds.update(&key, &bytes, MapFlags::EXIST);
+        }
+    }
+
+    /// It was, as far as the kernel does it: if no RST has left, this sends one (rule c).
+    pub(crate) fn aborted(&self, connection: &Connection) {
+        if let Some(hold) = self.read(&connection.key()).filter(Hold::was_held) {
+            self.send(connection, &segment::reset(connection, &hold));
+        }
+    }
+
+    /// The connection was lost.
+    pub(crate) fn forget(&self, connection: &Connection) {
+        let _ = self.skeleton.maps.holds.delete(&connection.key());
+    }
+
+    /// Forgets what nobody will ask for: connections that ended before the server had them, and resets that were heard.
+    pub(crate) fn sweep(&self, known: impl Iterator<Item = Connection>) {
+        let now = rustix::time::clock_gettime(ClockId::Monotonic);
+        let now_ns = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
+        self.sweep_at(now_ns, known);
+    }
+
+    fn sweep_at(&self, now_ns: u64, known: impl Iterator<Item = Connection>) {
+        let holds = &self.skeleton.maps.holds;
+        let keys: Vec<_> = holds.keys().collect();
+        if keys.is_empty() {
+            return;
+        }
+        let known: HashSet<Key> = known.map(|connection| connection.key()).collect();
+        for key in keys {
+            let is_known = <&Key>::try_from(key.as_slice()).is_ok_and(|key| known.contains(key));
+            let is_old = |hold: Hold| Duration::from_nanos(now_ns.saturating_sub(hold.seen_ns)) > FORGOTTEN;
+            if !is_known && self.read(&key).is_some_and(is_old) {
+                let _ = holds.delete(&key);
+            }
+        }
+    }
+
+    fn read(&self, key: &[u8]) -> Option<Hold> {
+        Hold::read(&self.skeleton.maps.holds.lookup(key, MapFlags::ANY).ok()??)
+    }
+
+    fn take(&self, key: &Key) -> Option<Hold> {
+        Hold::read(&self.skeleton.maps.holds.lookup_and_delete(key).ok()??)
+    }
+
+    /// Without effect if it cannot be sent: as if it were lost.
+    fn send(&self, connection: &Connection, packet: &[u8]) {
+        let mut to = connection.peer;
+        if let IpAddr::V4(address) = to.ip().to_canonical() {
+            to.set_ip(address.into());
+        }
+        // Raw sockets have no ports.
+        to.set_port(0);
+        let raw = &self.raw[usize::from(to.is_ipv6())];
+        let _ = rustix::net::sendto(raw, packet, SendFlags::DONTWAIT, &to);
+    }
+}
+
+fn as_io(error: libbpf_rs::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::OutOfMemory, error)
+}
+
+/// A socket whose packets have their IP headers already.
+fn raw(family: AddressFamily) -> io::Result<OwnedFd> {
+    let protocol = Protocol::from_raw(core::num::NonZeroU32::new(libc::IPPROTO_RAW as u32).expect("255"));
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(rustix::net::socket_with(family, SocketType::RAW, flags, Some(protocol))?)
+}
+
+/// What stands before the IP header of a packet that an interface hands up.
+enum Header {
+    None,
+    Ethernet,
+}
+
+/// Types of link layers (`linux/if_arp.h`).
+const ETHER: u16 = 1;
+const LOOPBACK: u16 = 772;
+const NONE: u16 = 65534;
+const RAW_IP: u16 = 519;
+const PPP: u16 = 512;
+
+fn header_of(link_layer: u16) -> Result<Header, String> {
+    match link_layer {
+        ETHER | LOOPBACK => Ok(Header::Ethernet),
+        NONE | RAW_IP | PPP => Ok(Header::None),
+        other => Err(format!(
+            "its link layer (ARPHRD {other}) is not known here; Ethernet, Wi-Fi, TUN, PPP and raw IP are"
+        )),
+    }
+}
+
+/// The hook in front of tc's filters (tcx, Linux 6.6), behind those programs that are at it already; the program stays as long as the link.
+#[expect(unsafe_code, reason = "libbpf-rs does not wrap tcx")]
+fn attach(program: &ProgramImpl<'_, libbpf_rs::Mut>, index: u32) -> io::Result<Link> {
+    // SAFETY: the program is loaded and lives as long as `self` of the caller, and no options means the defaults.
+    let link = unsafe {
+        libbpf_sys::bpf_program__attach_tcx(
+            program.as_libbpf_object().as_ptr(),
+            index.cast_signed(),
+            std::ptr::null(),
+        )
+    };
+    let Some(link) = NonNull::new(link) else { return Err(io::Error::last_os_error()) };
+    // SAFETY: libbpf made it, and nobody else has it.
+    Ok(unsafe { Link::from_ptr(link) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The map of FINs that are held is bounded: what the server never heard of, and its sender has given up, leaves it.
+    #[test]
+    fn what_is_forgotten_goes() {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: eBPF programs need root");
+            return;
+        }
+        let attach = || Ok(FinHold::attach(&["lo"]).expect("every host has it"));
+        let hold = Namespace::new().and_then(|namespace| namespace.enter(attach)).expect("a namespace");
+        let holds = &hold.skeleton.maps.holds;
+        let at = |port| Connection { local: ([127, 0, 0, 1], 1).into(), peer: ([127, 0, 0, 2], port).into() };
+        let begin = 1_000_000_000_000;
+        for (port, age) in [(1, Duration::ZERO), (2, FORGOTTEN), (3, FORGOTTEN * 2)] {
+            let mut bytes = vec![0; size_of::<types::hold>()];
+            let seen: u64 = begin - age.as_nanos() as u64;
+            let place = std::mem::offset_of!(types::hold, seen_ns);
+            bytes[place..place + 8].copy_from_slice(&seen.to_ne_bytes());
+            holds.update(&at(port).key(), &bytes, MapFlags::ANY).expect("there is room");
+        }
+        let left = || [1, 2, 3].map(|port| hold.read(&at(port).key()).is_some());
+        hold.sweep_at(begin, [at(3)].into_iter());
+        assert_eq!(left(), [true, true, true]);
+        hold.sweep_at(begin, std::iter::empty());
+        assert_eq!(left(), [true, true, false]);
+        hold.sweep_at(begin + 1, [at(1)].into_iter());
+        assert_eq!((left(), hold.waiting()), ([true, false, false], 1));
+    }
+}

@@ -1,0 +1,238 @@
+//! A far host that is written out: it sends the segments that a test wants over a TUN device, and none by itself, so that each answer has one reason.
+
+use crate::ground::{Way, join};
+use crate::rig::{PATIENCE, Rig};
+use netlab::Namespace;
+use netlab::tun::{self, Tun};
+use packet::checksum::{self, Verdict};
+use packet::segment::Content;
+use packet::{Headers, Layer, Segment, Tcp};
+use resoa_protocol::{RsockId, Settings, SocketCall, Value};
+use resoa_server::FinHold;
+use rustix::io::Errno;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::{Deref, DerefMut};
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+/// Name of the device.
+const DEVICE: &str = "far0";
+/// The far host's port, and where its numbers begin: so that they go past their end soon.
+pub const PORT: u16 = 7000;
+const FIRST: u32 = u32::MAX - 5;
+/// Turns in which whatever the server would say is said.
+const QUIET: usize = 60;
+
+/// The far host; see the [module](self).
+pub struct Far {
+    tun: Tun,
+    way: Way,
+    here: IpAddr,
+    there: IpAddr,
+    connection: Connection,
+}
+
+/// One of its connections.
+#[derive(Debug, Clone, Copy)]
+pub struct Connection {
+    /// The server's port.
+    port: u16,
+    /// Its own next number, and the one that it expects.
+    pub next: u32,
+    pub expected: u32,
+    /// The server's last time stamp.
+    echo: u32,
+    clock: u32,
+}
+
+impl Connection {
+    const NONE: Self = Self { port: 0, next: FIRST, expected: 0, echo: 0, clock: 1000 };
+}
+
+impl Deref for Far {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Far {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}
+
+/// The far host, and a server whose FINs are held at its device.
+pub fn far(way: Way, holds: bool) -> (Far, Rig) {
+    far_with(way, |device| holds.then(|| FinHold::attach(&[device]).expect("FINs are held")))
+}
+
+/// The same, held by this.
+pub fn far_with(way: Way, hold: impl FnOnce(&str) -> Option<FinHold>) -> (Far, Rig) {
+    let namespace = Namespace::current().expect("a namespace");
+    let [here, there] = way.addresses();
+    let options = tun::Options { name: DEVICE.into(), ..tun::Options::default() };
+    let tun = Tun::open(&namespace, &options).expect("a TUN device");
+    join(&namespace, tun.index(), here, there);
+    rustix::io::ioctl_fionbio(&tun, true).expect("a descriptor");
+    let rig = Rig::holding(here, Settings::default(), hold(DEVICE));
+    (Far { tun, way, here, there, connection: Connection::NONE }, rig)
+}
+
+impl Far {
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::new(self.there, PORT)
+    }
+
+    pub fn way(&self) -> Way {
+        self.way
+    }
+
+    /// The connection that it talks by.
+    pub fn talks_by(&self) -> Connection {
+        self.connection
+    }
+
+    /// Talks by another connection.
+    pub fn resumes(&mut self, connection: Connection) {
+        self.connection = connection;
+    }
+
+    /// A socket that is connected to it; it talks by this connection from now on.
+    pub fn connected(&mut self, rig: &mut Rig) -> RsockId {
+        self.connection = Connection::NONE;
+        let socket = rig.socket();
+        let connect = rig.begin(socket, SocketCall::Connect(self.address()));
+        let syn = self.hears(rig);
+        assert_eq!(syn.tcp.flags & (Tcp::SYN | Tcp::ACK), Tcp::SYN);
+        self.port = syn.source_port;
+        self.expected = syn.tcp.sequence.wrapping_add(1);
+        let (next, agreed) = (self.next, self.agreed());
+        self.sends(Tcp::SYN | Tcp::ACK, next, b"", &agreed);
+        self.next = self.next.wrapping_add(1);
+        let ack = self.hears(rig);
+        assert_eq!((ack.tcp.flags, ack.tcp.acknowledgment), (Tcp::ACK, self.next));
+        assert_eq!(rig.until(|rig| rig.ended(connect)), Ok(Value::Done));
+        socket
+    }
+
+    /// It connects to a port of the server's.
+    pub fn connects(&mut self, rig: &mut Rig, port: u16) {
+        self.connection = Connection { port, ..Connection::NONE };
+        let (next, agreed) = (self.next, self.agreed());
+        self.sends(Tcp::SYN, next, b"", &agreed);
+        self.next = self.next.wrapping_add(1);
+        let syn = self.hears(rig);
+        assert_eq!(syn.tcp.flags & (Tcp::SYN | Tcp::ACK), Tcp::SYN | Tcp::ACK);
+        self.expected = syn.tcp.sequence.wrapping_add(1);
+    }
+
+    /// The options of its SYN.
+    fn agreed(&self) -> Vec<u8> {
+        let sack: &[u8] = if self.way.sack { &[1, 1, 4, 2] } else { &[] };
+        [&[2, 4, 5, 0xb4], sack].concat()
+    }
+
+    /// Sends octets that were not sent before.
+    pub fn tells(&mut self, flags: u8, octets: &[u8]) {
+        self.sends(flags | Tcp::ACK, self.next, octets, &[]);
+        let fin = u32::from(flags & Tcp::FIN != 0);
+        self.next = self.next.wrapping_add(octets.len() as u32 + fin);
+    }
+
+    /// Sends a segment from anywhere in its stream.
+    pub fn sends(&mut self, flags: u8, sequence: u32, octets: &[u8], options: &[u8]) {
+        let mut options = options.to_vec();
+        if self.way.stamps {
+            self.clock += 10;
+            options.extend([1, 1, 8, 10]);
+            options.extend(self.clock.to_be_bytes());
+            options.extend(self.echo.to_be_bytes());
+        }
+        let length = 20 + options.len() + octets.len();
+        let mut packet = match (self.there, self.here) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => {
+                let mut packet = vec![0x45, 0];
+                packet.extend((20 + length as u16).to_be_bytes());
+                packet.extend([0, 0, 0x40, 0, 64, 6, 0, 0]);
+                packet.extend(from.octets().into_iter().chain(to.octets()));
+                checksum::recompute_ipv4(&mut packet);
+                packet
+            }
+            (IpAddr::V6(from), IpAddr::V6(to)) => {
+                let mut packet = vec![0x60, 0, 0, 0];
+                packet.extend((length as u16).to_be_bytes());
+                packet.extend([6, 64]);
+                packet.extend(from.octets().into_iter().chain(to.octets()));
+                packet
+            }
+            _ => unreachable!("both are of one version"),
+        };
+        let start = packet.len();
+        packet.extend(PORT.to_be_bytes().into_iter().chain(self.port.to_be_bytes()));
+        packet.extend(sequence.to_be_bytes().into_iter().chain(self.expected.to_be_bytes()));
+        packet.extend([((20 + options.len()) as u8 / 4) << 4, flags, 0xff, 0xff, 0, 0, 0, 0]);
+        packet.extend(options.iter().chain(octets));
+        let headers = Headers::parse(Layer::Ip, &packet).expect("IP");
+        let pseudo = checksum::pseudo_header(&packet, &headers, length);
+        packet[start + 16..start + 18].copy_from_slice(&pseudo.to_be_bytes());
+        assert!(checksum::complete(&mut packet, start, 16));
+        assert_eq!(rustix::io::write(&self.tun, &packet), Ok(packet.len()));
+    }
+
+    /// A segment of the server's that is there, with the right checksum.
+    pub fn found(&mut self) -> Option<Segment> {
+        loop {
+            let mut octets = vec![0; 2000];
+            let length = match rustix::io::read(self.tun.as_fd(), &mut octets) {
+                Ok(length) => length,
+                Err(Errno::AGAIN) => return None,
+                Err(error) => panic!("{error}"),
+            };
+            octets.truncate(length);
+            let Ok(Content::Tcp(segment)) = Segment::read(&octets) else { continue };
+            let headers = Headers::parse(Layer::Ip, &octets).expect("IP");
+            assert_eq!(checksum::verify(&octets, &headers), Verdict::Right, "{segment:?}");
+            assert_eq!((segment.source, segment.destination), (self.here, self.there));
+            let is_reset = segment.tcp.has(Tcp::RST);
+            assert!(is_reset || segment.options.timestamps.is_some() == self.way.stamps, "{segment:?}");
+            if let Some((value, _)) = segment.options.timestamps {
+                assert!(value.wrapping_sub(self.echo) < 1 << 31 || self.echo == 0, "goes back: {segment:?}");
+                self.echo = value;
+            }
+            return Some(segment);
+        }
+    }
+
+    /// The next segment of the server's.
+    pub fn hears(&mut self, rig: &mut Rig) -> Segment {
+        let begin = Instant::now();
+        loop {
+            if let Some(segment) = self.found() {
+                return segment;
+            }
+            assert!(begin.elapsed() < PATIENCE, "the server says nothing");
+            rig.turn();
+        }
+    }
+
+    /// An acknowledgement of everything before this number, and of nothing else, without data.
+    pub fn hears_ack(&mut self, rig: &mut Rig, number: u32) -> Segment {
+        let segment = self.hears(rig);
+        let seen = (segment.tcp.flags & !Tcp::PSH, segment.tcp.acknowledgment, segment.payload);
+        assert_eq!(seen, (Tcp::ACK, number, 0), "{segment:?}");
+        assert_eq!(segment.tcp.sequence, self.expected, "{segment:?}");
+        segment
+    }
+
+    /// The server says nothing.
+    pub fn hears_nothing(&mut self, rig: &mut Rig) {
+        for _ in 0..QUIET {
+            rig.turn();
+            if let Some(segment) = self.found() {
+                panic!("nobody asked for {segment:?}");
+            }
+        }
+    }
+}

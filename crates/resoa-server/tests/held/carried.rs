@@ -1,0 +1,24 @@
+//! Over memory, in a network namespace of the test's own with a loopback interface at which FINs are held.
+
+use netlab::{Namespace, interface, sysctl};
+use resoa_server::FinHold;
+use rustix::thread::UnshareFlags;
+
+#[allow(dead_code, reason = "another hold is ours")]
+#[path = "../sockets/carried.rs"]
+mod memory;
+pub use memory::{Carried, cut, pair};
+
+/// FINs are held, if this user may; otherwise these tests are those of `sockets`.
+pub fn hold() -> Option<FinHold> {
+    if !rustix::process::geteuid().is_root() {
+        println!("not held: eBPF programs and namespaces need root");
+        return None;
+    }
+    // SAFETY: the descriptor table stays shared; the thread is the test's own.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.expect("a namespace");
+    let here = Namespace::current().expect("a namespace");
+    interface::loopback_up(&here).expect("loopback");
+    sysctl::write(&here, "net.ipv4.tcp_congestion_control", "reno").expect("every kernel has it");
+    Some(FinHold::attach(&["lo"]).expect("FINs are held"))
+}
