@@ -20,7 +20,7 @@ const SPARE: usize = 64;
 
 /// What a client has done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct Usage {
     /// Octets to far hosts.
     pub sent: u64,
     /// Octets from far hosts.
@@ -39,7 +39,7 @@ pub(crate) struct Visitor {
     pub(crate) identity: Identity,
     pub(crate) client: Arc<Client>,
     pub(crate) since: Duration,
-    pub(crate) counts: Counts,
+    pub(crate) counts: Usage,
     /// Octets that the far hosts have not acknowledged.
     pub(crate) outstanding: u64,
     /// Look-ups that have no answer yet.
@@ -69,12 +69,12 @@ pub(crate) struct Gate {
     /// Who has to have registered when, in this order.
     waiting: VecDeque<(Duration, Connection)>,
     /// What those have done that are gone.
-    past: Counts,
+    past: Usage,
 }
 
-impl Counts {
+impl Usage {
     /// Adds what another has done.
-    pub fn add(&mut self, other: &Counts) {
+    pub fn add(&mut self, other: &Usage) {
         self.sent += other.sent;
         self.received += other.received;
         self.sockets += other.sockets;
@@ -93,7 +93,7 @@ impl Gate {
             sockets: HashMap::new(),
             bound: BTreeSet::new(),
             waiting: VecDeque::new(),
-            past: Counts::default(),
+            past: Usage::default(),
         }
     }
 
@@ -126,7 +126,7 @@ impl Gate {
             identity: identity.clone(),
             client,
             since: now,
-            counts: Counts::default(),
+            counts: Usage::default(),
             outstanding: 0,
             looking_up: 0,
             stopped: false,
@@ -151,7 +151,7 @@ impl Gate {
     }
 
     /// What all have done that ever were here.
-    pub(crate) fn total(&self) -> Counts {
+    pub(crate) fn total(&self) -> Usage {
         let mut total = self.past.clone();
         self.visitors.values().for_each(|visitor| total.add(&visitor.counts));
         total

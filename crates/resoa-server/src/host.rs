@@ -1,6 +1,6 @@
 //! The loop of a server: one carrier, all sockets, look-ups, and the timers of all of them. What is done for a client is asked for at the [gate](crate::gate).
 
-use crate::gate::{Counts, Gate};
+use crate::gate::{Gate, Usage};
 use crate::kernel::KernelTcp;
 use crate::locals::Locals;
 use crate::names::{self, Asked, Names};
@@ -23,12 +23,12 @@ use std::time::{Duration, Instant};
 const SHORTEST: Duration = Duration::from_millis(2);
 /// The same while nothing does.
 const LONGEST: Duration = Duration::from_millis(16);
-/// Between two looks for FINs that nobody asks for.
-const SWEEP: Duration = Duration::from_mins(1);
 /// Messages to a client that its carrier does not take, at more of which nothing is read from it: who asks has to listen.
 const UNHEARD: usize = 1024;
 /// Look-ups of one client at a time.
 const LOOK_UPS: usize = 16;
+/// Between two looks for FINs that nobody asks for.
+const SWEEP: Duration = Duration::from_mins(1);
 
 /// A server that runs; see the [module](self).
 pub struct Host<C> {
@@ -42,9 +42,9 @@ pub struct Host<C> {
     pub(crate) origin: Instant,
     /// When acknowledgements are looked at, and how long after the last time.
     acknowledgements: (Duration, Duration),
+    pub(crate) incidents: Incidents,
     /// When FINs are looked at that nobody asks for, if something happens then.
     sweep: Duration,
-    pub(crate) incidents: Incidents,
 }
 
 /// What should not happen, counted.
@@ -98,6 +98,16 @@ impl<C: Carrier> Host<C> {
         })
     }
 
+    /// Another policy from now on. Clients that it does not have any more are reset; what others may do changes for what they do from now on.
+    pub fn reload(&mut self, policy: Arc<Policy>) {
+        for connection in self.gate.reload(policy) {
+            self.turn_out(connection);
+        }
+        for (connection, visitor) in self.gate.visitors() {
+            self.server.regrant(connection, visitor.client.grant.clone());
+        }
+    }
+
     /// The same, where FINs of far hosts are held. To be called before there are clients: their sockets would not be known to it.
     #[must_use]
     pub fn with_fin_hold(mut self, hold: FinHold) -> Self {
@@ -109,16 +119,6 @@ impl<C: Carrier> Host<C> {
     #[must_use]
     pub fn fin_hold(&self) -> Option<&FinHold> {
         self.tcp.fin_hold()
-    }
-
-    /// Another policy from now on. Clients that it does not have any more are reset; what others may do changes for what they do from now on.
-    pub fn reload(&mut self, policy: Arc<Policy>) {
-        for connection in self.gate.reload(policy) {
-            self.turn_out(connection);
-        }
-        for (connection, visitor) in self.gate.visitors() {
-            self.server.regrant(connection, visitor.client.grant.clone());
-        }
     }
 
     /// What is guaranteed on this machine.
@@ -135,7 +135,7 @@ impl<C: Carrier> Host<C> {
 
     /// What all clients have done since the server began.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Usage {
         self.gate.total()
     }
 
@@ -181,16 +181,16 @@ impl<C: Carrier> Host<C> {
             self.accept(endpoint);
         }
         self.look_at_acknowledgements(now);
-        if self.sweep <= now {
-            self.sweep = now + SWEEP;
-            self.tcp.sweep();
-        }
         self.tell_what_was_found(now);
         for connection in self.gate.overdue(now) {
             if self.gate.visitor(connection).is_some() && !self.server.is_registered(connection) {
                 self.incidents.unregistered += 1;
                 self.turn_out(connection);
             }
+        }
+        if self.sweep <= now {
+            self.sweep = now + SWEEP;
+            self.tcp.sweep();
         }
         let mut actions = Vec::new();
         if self.server.deadline().is_some_and(|deadline| deadline <= now) {

@@ -38,8 +38,8 @@ mod sys;
 mod urgent;
 
 pub use capabilities::Capabilities;
-pub use fin_hold::{Counts as FinHoldCounts, FinHold, FinHoldError};
-pub use gate::Counts;
+pub use fin_hold::{Counts, FinHold, FinHoldError};
+pub use gate::Usage;
 pub use host::{Host, Incidents};
 pub use kernel::{Arrived, KernelTcp};
 pub use report::{ClientReport, Report};

@@ -1,7 +1,7 @@
 //! What a server says of itself: who is here since when, what they have and have done; as a value, and as the text that Prometheus reads (exposition format 0.0.4).
 
 use crate::Host;
-use crate::gate::Counts;
+use crate::gate::Usage;
 use resoa_carrier::Carrier;
 use resoa_carrier::keys::PublicKey;
 use resoa_protocol::server::SocketState;
@@ -117,7 +117,7 @@ impl<C: Carrier> Host<C> {
     }
 }
 
-fn refusals(counts: &Counts) -> BTreeMap<String, u64> {
+fn refusals(counts: &Usage) -> BTreeMap<String, u64> {
     counts.refusals.iter().map(|(refusal, &count)| (refusal.word().to_owned(), count)).collect()
 }
 

@@ -86,6 +86,9 @@ pub struct ServeArguments {
     /// Take clients beyond the loopback though the carrier verifies nothing: whoever reaches it is a client
     #[arg(long)]
     pub insecure: bool,
+    /// Interfaces where the far host's FIN is held (repeatable) [default: all but the loopback, if root]
+    #[arg(long, value_name = "NAME")]
+    pub interface: Vec<String>,
     /// Go on as this user once everything is open, with no more capabilities than the policy needs
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,

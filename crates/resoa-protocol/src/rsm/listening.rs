@@ -35,6 +35,13 @@ impl Rsm {
         out.tcp.push(TcpAction::Admit { accept: held < most.max(1), backlog: most.saturating_sub(held) });
     }
 
+    /// If connections wait at the client, the stack learns anew whether to take more.
+    pub(super) fn admit_waiting(&self, out: &mut Effects) {
+        if self.backlog.held > 0 && self.state == State::Listening {
+            self.admit(out);
+        }
+    }
+
     /// A half for a connection that the stack has accepted; `None` if it came too late.
     pub(crate) fn incoming(
         &mut self,

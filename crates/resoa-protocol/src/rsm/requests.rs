@@ -71,7 +71,13 @@ impl Rsm {
             (Pending::Connect(_), outcome) if self.state == State::Connecting => {
                 self.state = if outcome.is_ok() { State::Open } else { State::Created };
             }
-            (Pending::Listen(Some(_)), Ok(_)) => self.state = State::Listening,
+            (Pending::Listen(xid), Ok(_)) => {
+                if xid.is_some() {
+                    self.state = State::Listening;
+                }
+                // A backlog that is larger than before may have room for connections that wait, while nothing is accepted.
+                self.admit_waiting(out);
+            }
             // Nobody waits for this answer; the next call tells (A8).
             (Pending::Listen(None), Err(error)) => {
                 self.state = State::Created;

@@ -187,3 +187,20 @@ fn a_quota_of_sockets() {
     assert_eq!(census, [(SocketState::Listening, 1), (SocketState::Open, 2)].into());
     assert_eq!((pair.server.owner(Endpoint(3)), pair.server.owner(Endpoint(4))), (Some(LINK), None));
 }
+
+/// C32: a larger backlog has room at once, though nothing is accepted; a smaller one takes none back.
+#[test]
+fn another_backlog() {
+    let mut pair = Pair::new();
+    let listener = pair.listener(1);
+    pair.arrival(1);
+    assert_eq!(pair.asked().last(), Some(&TcpAction::Admit { accept: false, backlog: 0 }));
+    for (backlog, admit) in [
+        (3, TcpAction::Admit { accept: true, backlog: 2 }),
+        (1, TcpAction::Admit { accept: false, backlog: 0 }),
+    ] {
+        pair.begin(listener, SocketCall::Listen { backlog });
+        pair.event(1, TcpEvent::Done(Ok(Reply::Local(address(7000)))));
+        assert_eq!(pair.asked().last(), Some(&admit), "{backlog}");
+    }
+}

@@ -7,6 +7,7 @@
 mod carried;
 mod ground;
 mod hosts;
+mod lossy;
 mod ours;
 #[allow(dead_code, reason = "all test files use a part of it")]
 #[path = "../sockets/rig.rs"]

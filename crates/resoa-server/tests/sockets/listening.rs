@@ -60,7 +60,8 @@ fn the_queue_moves_up() {
     for own in LOOPBACKS {
         let mut rig = Rig::new(own);
         let (listener, address) = listening(&mut rig, own, 1);
-        let far = [(); 2].map(|()| TcpStream::connect(address).expect("listens"));
+        // The server may not know yet that the one before them was accepted: a carrier takes its time.
+        let far = [(); 2].map(|()| rig.far(|| TcpStream::connect(address).expect("listens")));
         for _ in 0..20 {
             rig.turn();
         }
@@ -110,6 +111,20 @@ fn backlog_is_that_of_a_native_listener() {
                 assert_eq!(error.kind(), ErrorKind::ConnectionReset);
             }
         }
+    }
+}
+
+/// C32: nothing is accepted, and the program lets more wait: they are taken at once.
+#[test]
+fn a_larger_backlog_while_nothing_is_accepted() {
+    for own in LOOPBACKS {
+        let mut rig = Rig::new(own);
+        let (listener, address) = listening(&mut rig, own, 1);
+        let _first = TcpStream::connect(address).expect("there is room");
+        rig.until(|rig| (rig.host.sockets() == 3).then_some(()));
+        assert_eq!(rig.call(listener, SocketCall::Listen { backlog: 3 }), Ok(Value::Done));
+        let _more = rig.far(|| [(); 2].map(|()| TcpStream::connect(address).expect("there is room")));
+        rig.until(|rig| (rig.host.sockets() == 5).then_some(()));
     }
 }
 

@@ -1,0 +1,154 @@
+//! What one client does that means no good, and that the others do not notice.
+
+use crate::site::{Site, policy, sending};
+use resoa_protocol::lhp::LastHop;
+use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Kind, Operation};
+use resoa_protocol::{Message, RsockId, SocketCall, Target, Value, Xid};
+use std::io::Read;
+use std::net::TcpListener;
+
+const BOTH: &str =
+    "[defaults]\nallow = [\"127.0.0.1\"]\n[clients.a]\nkey = \"KEY1\"\n[clients.b]\nkey = \"KEY2\"\n";
+
+/// Another client goes on: it connects, and its octets arrive.
+fn goes_on(site: &mut Site, guest: usize) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let socket = site.stream(guest);
+    let connect = SocketCall::Connect(listener.local_addr().expect("is bound"));
+    assert_eq!(site.call(guest, socket, connect), Ok(Value::Done));
+    let mut far = listener.accept().expect("has connected").0;
+    assert_eq!(site.call(guest, socket, sending(b"x".to_vec())), Ok(Value::Count(1)));
+    site.far(|| far.read_exact(&mut [0]).expect("it arrives"));
+}
+
+/// C07: octets that are no message end the connection, with all of its sockets; they are counted.
+#[test]
+fn octets_that_are_no_message() {
+    let mut site = Site::new(policy(BOTH));
+    let (bad, good) = (site.guest(1), site.guest(2));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    assert_eq!(site.connect(bad, listener.local_addr().expect("is bound")), Ok(Value::Done));
+    let mut far = listener.accept().expect("has connected").0;
+    for octets in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 70], &[0x13]] {
+        let link = site.guests[bad].link;
+        let _ = site.guests[bad].carrier.send(link, octets);
+    }
+    site.until(|site| (site.host.report().clients.len() == 1).then_some(()));
+    assert_eq!(far.read(&mut [0; 1]).expect_err("RST").kind(), std::io::ErrorKind::ConnectionReset);
+    assert_eq!(site.host.incidents().malformed, 1, "the rest is nobody's");
+    goes_on(&mut site, good);
+}
+
+/// A client that asks and does not listen is not read from any more, so that its answers do not fill the server.
+#[test]
+fn a_client_that_does_not_listen() {
+    let mut site = Site::new(policy(BOTH));
+    let (bad, good) = (site.guest(1), site.guest(2));
+    // From now on nobody takes what comes for it.
+    let crate::site::Guest { link, mut carrier, .. } = site.guests.remove(bad);
+    let good = good - 1;
+    // Each answer is some octets; the carrier has room for 1 MiB of them, and the server keeps so many more messages and then reads no more.
+    let mut full = false;
+    for number in 0..200_000 {
+        let create = Some(Create { family: Family::V4, kind: Kind::Stream });
+        let operation = Operation::GetOption { level: libc::IPPROTO_TCP, name: libc::TCP_INFO, length: 256 };
+        let body = Body::Request { xid: Xid(number), create, operation };
+        let message = Message { target: Target::Socket(RsockId(1)), body };
+        if carrier.send(link, &message.encode()) == resoa_protocol::lhp::Handed::TakenLast {
+            full = true;
+            break;
+        }
+        if number % 500 == 0 {
+            site.turn();
+        }
+    }
+    assert!(full, "the server has read everything");
+    let report = site.host.report();
+    assert!(report.clients.iter().any(|client| client.stopped), "{report:?}");
+    goes_on(&mut site, good);
+}
+
+/// More than a client may have under way is not read from it; when the far host reads, all of it arrives.
+#[test]
+fn more_than_it_may_have_under_way() {
+    let text = BOTH.replace("[defaults]\n", "[defaults]\nbuffers = \"256KiB\"\nsocket-buffer = \"128KiB\"\n");
+    let mut site = Site::new(policy(&text));
+    let (bad, good) = (site.guest(1), site.guest(2));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let to = listener.local_addr().expect("is bound");
+    let mut far = Vec::new();
+    let mut sockets = Vec::new();
+    // The kernel's buffers are part of what is under way: what the far host's has acknowledged is not.
+    rustix::net::sockopt::set_socket_recv_buffer_size(&listener, 32 << 10).expect("small");
+    for _ in 0..32 {
+        let socket = site.stream(bad);
+        assert_eq!(site.call(bad, socket, SocketCall::Connect(to)), Ok(Value::Done));
+        far.push(listener.accept().expect("has connected").0);
+        sockets.push(socket);
+    }
+    for socket in sockets {
+        site.begin(bad, socket, sending(vec![7; 128 << 10]));
+    }
+    site.until(|site| site.host.report().clients.iter().any(|client| client.stopped).then_some(()));
+    let most = |site: &Site| site.host.report().clients.iter().map(|client| client.octets_outstanding).max();
+    for _ in 0..100 {
+        site.turn();
+    }
+    // What the carrier had taken when it was stopped is read.
+    assert!(most(&site) <= Some((256 << 10) + (1 << 20)), "{:?}", most(&site));
+    goes_on(&mut site, good);
+    let readers: Vec<_> = far
+        .into_iter()
+        .map(|mut far| std::thread::spawn(move || far.read_exact(&mut vec![0; 128 << 10])))
+        .collect();
+    site.until(|_| readers.iter().all(std::thread::JoinHandle::is_finished).then_some(()));
+    for reader in readers {
+        reader.join().expect("reads").expect("all of it");
+    }
+    site.until(|site| site.host.report().clients.iter().all(|client| !client.stopped).then_some(()));
+}
+
+/// Somebody who is a client and says nothing sensible, before registering and after: no answer brings the server down, and nothing is left.
+#[test]
+fn messages_that_nobody_would_send() {
+    let mut site = Site::new(policy(BOTH));
+    let good = site.guest(2);
+    let bad = site.comes(1, AddressMode::Any);
+    let (link, create) = (site.guests[bad].link, Some(Create { family: Family::V6, kind: Kind::Stream }));
+    site.guests[bad].carrier.connect(link, &[]);
+    site.turn();
+    let register =
+        Control::Register { version: 1, mode: AddressMode::Any, receive_space: u32::MAX, resume: false };
+    let bodies = [
+        Body::Request { xid: Xid(1), create, operation: Operation::Listen { backlog: u32::MAX } },
+        Body::Control(register),
+        Body::Request { xid: Xid(1), create, operation: Operation::Listen { backlog: u32::MAX } },
+        Body::Request {
+            xid: Xid(1),
+            create,
+            operation: Operation::SetOption { level: -1, name: -1, value: vec![0; 60_000] },
+        },
+        Body::Request {
+            xid: Xid(1),
+            create,
+            operation: Operation::Ioctl { command: u32::MAX, argument: vec![1; 100] },
+        },
+        Body::Request {
+            xid: Xid(1),
+            create,
+            operation: Operation::GetOption { level: 6, name: 11, length: u32::MAX },
+        },
+        Body::Control(Control::Deregister { graceful: false }),
+    ];
+    for _ in 0..3 {
+        for body in bodies.clone() {
+            for socket in [0, 1, u32::MAX] {
+                let message = Message { target: Target::Socket(RsockId(socket)), body: body.clone() };
+                let _ = site.guests[bad].carrier.send(link, &message.encode());
+                site.turn();
+            }
+        }
+    }
+    assert_eq!(site.host.sockets(), 0);
+    goes_on(&mut site, good);
+}

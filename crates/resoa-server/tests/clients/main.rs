@@ -1,0 +1,9 @@
+//! Several clients at one server, with policies: what each may reach and bind, how many and how much, and what one can do to the others.
+//!
+//! Clients are in the test's thread with the server, over memory; far hosts are sockets of the standard library on loopback.
+
+mod hostile;
+mod names;
+mod policies;
+mod shortage;
+mod site;

@@ -1,0 +1,45 @@
+//! Over TCP on the loopback interface, confined.
+
+use resoa_carrier::tcp::{KeepAlive, Tcp};
+use resoa_protocol::lhp::{Connection, Ended, Identity, Indication, LastHop, Provider, Service};
+use resoa_server::FinHold;
+use resoa_server::confinement::{Confinement, Needs};
+use std::cell::Cell;
+use std::net::Ipv4Addr;
+
+pub type Carried = Tcp;
+
+/// Who the client is.
+const IDENTITY: Identity = Identity(Vec::new());
+
+thread_local! {
+    static CONFINED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A server's and a client's end, the connection that will be, and where it leads. The thread is confined from its first one on.
+pub fn pair() -> (Tcp, Tcp, Connection, Vec<u8>) {
+    let server = Tcp::server((Ipv4Addr::LOCALHOST, 0).into(), KeepAlive::default()).expect("loopback");
+    let mut client = Tcp::client(IDENTITY, KeepAlive::default()).expect("descriptors");
+    let link = client.register(Service::Reliable, Provider { id: 2, protocol: 0 }).expect("always");
+    let address = server.address().expect("listens").to_string();
+    if !CONFINED.replace(true) {
+        Confinement::enter_here(&Needs::default(), true).expect("the kernel can");
+        assert!(std::fs::read("/etc/passwd").is_err(), "it is in force");
+    }
+    (server, client, link, address.into_bytes())
+}
+
+/// FINs are not held.
+pub fn hold() -> Option<FinHold> {
+    None
+}
+
+/// The connection is lost; what the client will not be told by its end.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "a carrier within a process tells its end itself, and the tests are the same"
+)]
+pub fn cut(client: &mut Tcp, link: Connection) -> Option<Indication> {
+    client.reset(link);
+    Some(Indication::Disconnected(Ended::Closed))
+}
