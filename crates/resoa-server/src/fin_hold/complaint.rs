@@ -18,8 +18,6 @@ pub(super) fn listen() {
 pub(super) fn of(error: &libbpf_rs::Error) -> FinHoldError {
     let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).concat();
     match verdict(&said) {
-        // Without CAP_PERFMON it forbids what a speculating processor could be made to tell of the kernel.
-        Some(verdict) if verdict.contains("!root") => FinHoldError::Rights(verdict),
         Some(verdict) => FinHoldError::Load(verdict),
         None if error.kind() == ErrorKind::PermissionDenied => FinHoldError::Rights(error.to_string()),
         None => FinHoldError::Load(format!("{error:#}")),

@@ -10,7 +10,7 @@ pub enum FinHoldError {
     Load(String),
     /// This user may not.
     #[error(
-        "this user may not load the eBPF programs that hold a far host's FIN ({0}): run as root or with CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW and CAP_PERFMON, \
+        "this user may not load the eBPF programs that hold a far host's FIN ({0}): run as root or with CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW, \
          or go without the hold"
     )]
     Rights(String),

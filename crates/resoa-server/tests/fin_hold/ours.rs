@@ -310,17 +310,23 @@ fn interfaces_are_named() {
     assert_eq!(FinHold::interfaces().expect("can be listed"), ["far0"]);
 }
 
-/// A server that gives its rights up when it has begun holds FINs all the same: for that it has descriptors.
+/// Three rights are needed to begin with, and none later: a server that gives them up holds FINs all the same, for which it has descriptors.
 #[test]
 fn rights_are_needed_at_the_start_alone() {
     if !enter(WAYS[0]) {
         return;
     }
-    let (mut far, mut rig) = far(WAYS[0], true);
-    let none = CapabilitySet::empty();
-    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
     // Of this thread alone.
-    rustix::thread::set_capabilities(None, sets).expect("rights can be given up");
+    let keep = |rights| {
+        let sets =
+            CapabilitySets { effective: rights, permitted: rights, inheritable: CapabilitySet::empty() };
+        rustix::thread::set_capabilities(None, sets).expect("rights can be given up");
+    };
+    let (mut far, mut rig) = far_with(WAYS[0], |device| {
+        keep(CapabilitySet::BPF | CapabilitySet::NET_ADMIN | CapabilitySet::NET_RAW);
+        Some(FinHold::attach(&[device]).expect("FINs are held"))
+    });
+    keep(CapabilitySet::empty());
     assert!(FinHold::attach(&["lo"]).is_err_and(|error| matches!(error, FinHoldError::Rights(_))));
     let (socket, fin) = ended(&mut far, &mut rig);
     rig.stalled = false;
