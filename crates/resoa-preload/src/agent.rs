@@ -4,8 +4,13 @@ use libc::c_int;
 use resoa_calls::{Agent, CallError, Request, Response};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::time::Duration;
+
+/// Longer than any call waits.
+const FOR_EVER: Duration = Duration::from_hours(24 * 365);
 
 /// Null: not looked for yet; [`absent`]: there is none.
 static AGENT: AtomicPtr<Agent> = AtomicPtr::new(ptr::null_mut());
@@ -61,6 +66,10 @@ fn asked(
             Ok(started) => break started,
         }
     };
+    if interruptible && descriptor.is_some_and(has_time_limit) {
+        // Such a call is not restarted after a signal, and neither is one that waits with a time limit of its own.
+        let _ = set_socket_timeout(&started, Timeout::Recv, Some(FOR_EVER));
+    }
     if !interruptible {
         let is_interrupted =
             || poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR);
@@ -70,6 +79,11 @@ fn asked(
         (Response::Failed(number), _) => Err(number),
         answer => Ok(answer),
     }
+}
+
+/// Whether SO_SNDTIMEO bounds what a descriptor's `connect` waits.
+fn has_time_limit(descriptor: BorrowedFd) -> bool {
+    socket_timeout(descriptor, Timeout::Send).is_ok_and(|limit| limit.is_some())
 }
 
 fn number(error: &CallError) -> c_int {

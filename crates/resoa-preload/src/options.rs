@@ -23,25 +23,16 @@ pub unsafe extern "C-unwind" fn getsockopt(
         return unsafe { real::getsockopt(number, level, name, value, length) };
     }
     errno::settled_int(|| {
-        if length.is_null() {
-            return Err(libc::EFAULT);
-        }
-        let room = unsafe { *length };
-        if room.cast_signed() < 0 {
-            return Err(libc::EINVAL);
-        }
+        let room = unsafe { values::room(length) }?;
         let octets = if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
             pending_error(number, socket, 0).to_ne_bytes().to_vec()
         } else {
-            asked(socket, level, name, room)?
+            asked(socket, level, name, room as u32)?
         };
-        let copied = octets.len().min(room as usize);
-        if copied > 0 && value.is_null() {
-            return Err(libc::EFAULT);
-        }
+        let copied = octets.len().min(room);
         unsafe {
-            value.cast::<u8>().copy_from_nonoverlapping(octets.as_ptr(), copied);
-            *length = copied as socklen_t;
+            values::put(&octets[..copied], value.cast())?;
+            values::put(&(copied as socklen_t).to_ne_bytes(), length.cast())?;
         }
         Ok(0)
     })

@@ -29,7 +29,8 @@ pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
     };
     // A descriptor that was not connected has not failed.
     match if error == libc::EPIPE { pending_error(number, socket, 0) } else { 0 } {
-        0 => broken(flags),
+        // A reset behind the far host's end is EPIPE, and that has its signal.
+        0 | libc::EPIPE => broken(flags),
         pending => {
             errno::set(pending);
             -1
