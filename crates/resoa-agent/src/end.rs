@@ -7,7 +7,7 @@ use rustix::event::epoll::EventFlags;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, ioctl_fionread};
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType, recv, send, shutdown};
 use std::io;
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ impl End {
     /// See [`look`](Self::look), after [`heard`](Self::heard).
     pub(crate) fn settle_hang_up(&mut self, name: &SocketName) {
         if self.hung_up && self.is_shut {
-            self.hung_up = !crate::sweep::is_held(name);
+            self.hung_up = !crate::sweep::is_held(name, SocketType::STREAM);
         }
     }
 

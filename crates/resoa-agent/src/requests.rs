@@ -92,7 +92,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             Request::Connect { socket, address, nonblocking } => {
                 let what = address.map_or(SocketCall::Disconnect, SocketCall::Connect);
                 self.set_nonblocking(socket, nonblocking, now);
-                (socket, what, Waiting::Connect { socket, descriptor })
+                (socket, what, Waiting::Connect { socket, address, descriptor })
             }
             Request::Listen { socket, backlog } => {
                 (socket, SocketCall::Listen { backlog }, Waiting::Listen { socket, descriptor })
@@ -111,7 +111,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                         return;
                     }
                 };
-                (socket, SocketCall::Shutdown(half), Waiting::Plain { socket })
+                (socket, SocketCall::Shutdown(half), Waiting::Shut { socket })
             }
             Request::SetOption { socket, level, name, value } => {
                 (socket, SocketCall::SetOption { level, name, value }, Waiting::Plain { socket })
@@ -183,32 +183,35 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         if !self.association.is_registered() {
             return Err(libc::ENETDOWN);
         }
-        if create.kind == Kind::Datagram {
-            return Err(libc::EPROTONOSUPPORT);
-        }
         let id = self.next_socket();
         let name = self.name(id);
-        let made = || -> io::Result<OwnedFd> {
+        let made = || -> io::Result<(OwnedFd, Form)> {
+            if create.kind == Kind::Datagram {
+                return self.datagram_pair(id, flags);
+            }
             let flags = flags | SocketFlags::CLOEXEC;
             let descriptor = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
             bind(&descriptor, &name.address())?;
             end::prepare(descriptor.as_fd());
-            Ok(descriptor)
+            Ok((descriptor, Form::Loose { is_spent: false }))
         };
-        let descriptor = made().map_err(|error| error.raw_os_error().unwrap_or(libc::ENOBUFS))?;
-        let form = Form::Loose { is_spent: false };
-        let socket = Socket { create, half: None, form, is_carried: false, closers: Vec::new() };
-        self.sockets.insert(id, socket);
-        if self.loose.is_empty() {
-            self.swept = self.now();
+        let (descriptor, form) = made().map_err(|error| error.raw_os_error().unwrap_or(libc::ENOBUFS))?;
+        if matches!(form, Form::Loose { .. }) {
+            if self.loose.is_empty() {
+                self.swept = self.now();
+            }
+            self.loose.insert(id);
         }
-        self.loose.insert(id);
+        let is_carried = create.kind == Kind::Datagram;
+        self.counts.carried += u64::from(is_carried);
+        let socket = Socket { create, half: None, form, is_carried, closers: Vec::new() };
+        self.sockets.insert(id, socket);
         self.counts.made += 1;
         Ok((id, descriptor))
     }
 
     /// The client's half of a socket, which is made when it is needed.
-    fn half(&mut self, id: SocketId, what: &SocketCall) -> Result<RsockId, Errno> {
+    pub(crate) fn half(&mut self, id: SocketId, what: &SocketCall) -> Result<RsockId, Errno> {
         let socket = self.sockets.get_mut(&id).ok_or(Errno::EBADF)?;
         if matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_) | SocketCall::Listen { .. })
             && !std::mem::replace(&mut socket.is_carried, true)
@@ -253,8 +256,14 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                     self.call_half(half, call, what, now);
                 }
             }
-            Waiting::Connect { socket, descriptor } => {
-                let attached = self.attach_connecting(socket, descriptor, now);
+            Waiting::Connect { socket, address, descriptor } => {
+                let is_datagram =
+                    matches!(self.sockets.get(&socket).map(|socket| &socket.form), Some(Form::Datagram(_)));
+                let attached = match (is_datagram, &result) {
+                    (true, Ok(_)) => self.datagrams_connected(socket, address, descriptor, now),
+                    (true, Err(_)) => Ok(()),
+                    (false, _) => self.attach_connecting(socket, descriptor, now),
+                };
                 keep(self, Waiting::Plain { socket });
                 let answer =
                     attached.map_or_else(|error| Response::Failed(error.linux()), |()| response(result));
@@ -288,6 +297,11 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                     other => other,
                 };
                 self.respond(call, &answer, None);
+            }
+            Waiting::Shut { socket } => {
+                keep(self, Waiting::Plain { socket });
+                self.progress(socket, now);
+                self.respond(call, &response(result), None);
             }
             what => {
                 keep(self, what);

@@ -19,6 +19,7 @@ impl Socket {
         match &self.form {
             Form::Closing => true,
             Form::Stream { end, .. } | Form::Listener { end, .. } => end.hung_up,
+            Form::Datagram(packets) => packets.hung_up,
             Form::Loose { .. } => false,
         }
     }
@@ -65,7 +66,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// Our end is closed with octets unread: the program sees a reset.
-    fn cut_loose(&mut self, id: SocketId, now: Duration) {
+    pub(crate) fn cut_loose(&mut self, id: SocketId, now: Duration) {
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.form = Form::Loose { is_spent: true };
             if self.loose.is_empty() {

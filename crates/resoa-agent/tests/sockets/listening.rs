@@ -2,7 +2,7 @@
 
 use crate::rig::{HERE, Program, Rig, polled, read_exactly, until, until_polled};
 use resoa_calls::{Request, Response};
-use rustix::event::PollFlags;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -78,9 +78,17 @@ fn connections_are_accepted() {
 #[test]
 fn backlog_is_a_native_one() {
     let placed = |address: SocketAddr| {
-        let fars: Vec<OwnedFd> = (0..8).map(|_| started(address)).collect();
-        std::thread::sleep(std::time::Duration::from_millis(200));
-        fars.iter().filter(|far| polled(far) == PollFlags::OUT).count()
+        let mut fars: Vec<OwnedFd> = Vec::new();
+        loop {
+            let far = started(address);
+            let wait = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+            if poll(&mut [PollFd::new(&far, PollFlags::OUT)], Some(&wait)) == Ok(0) {
+                return fars.len();
+            }
+            // The server has to hear of it before the next one.
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            fars.push(far);
+        }
     };
     let native = TcpListener::bind((HERE, 0)).expect("loopback");
     rustix::net::listen(&native, 2).expect("listens");
@@ -125,7 +133,8 @@ fn listener_that_is_shut() {
     let shut = Request::Shutdown { socket: listener.id, how: libc::SHUT_RD };
     assert_eq!(rig.call(&shut, None), Response::Done);
     assert_eq!(rig.accept(&listener).err(), Some(libc::EINVAL));
-    assert!(TcpStream::connect(address).is_err());
+    // The server hears of it later than the program.
+    until(|| TcpStream::connect(address).err());
     drop(listener);
     rig.nothing_is_left();
 }

@@ -4,6 +4,7 @@
 
 mod closing;
 mod connecting;
+mod datagrams;
 mod listening;
 mod rig;
 mod transfer;

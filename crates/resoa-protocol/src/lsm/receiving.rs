@@ -57,9 +57,16 @@ impl Receiving {
         self.queue.is_empty() && self.datagrams.is_empty() && self.held == 0
     }
 
-    /// Octets that can be taken.
+    /// Octets that can be taken, or datagrams.
     pub(super) fn in_queue(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + self.datagrams.len()
+    }
+
+    /// The oldest datagram, which is read now.
+    pub(super) fn next_datagram(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
+        let datagram = self.datagrams.pop_front()?;
+        self.unreported += datagram_cost(&datagram.1);
+        Some(datagram)
     }
 
     /// As [`take`](Self::take), of octets that the program has not read yet.
@@ -215,8 +222,7 @@ impl Lsm {
         let cut = bytes[..bytes.len().min(read.length)].to_vec();
         let datagram = Value::Datagram { bytes: cut, from: *from, length: bytes.len() };
         if !read.flags.peek {
-            self.receiving.unreported += datagram_cost(bytes);
-            self.receiving.datagrams.pop_front();
+            self.receiving.next_datagram();
             self.report_consumption(now, out);
         }
         Some(Ok(datagram))

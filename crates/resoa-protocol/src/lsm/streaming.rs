@@ -4,6 +4,8 @@
 
 use super::{Lsm, State};
 use crate::calls::{Action, Stage, Stream};
+use crate::message::Kind;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Lsm {
@@ -59,8 +61,40 @@ impl Lsm {
         }
     }
 
+    /// A datagram for the program and where it came from, if there is one; it counts as read. An error that waits is told by SO_ERROR alone.
+    pub(crate) fn take_datagram(
+        &mut self,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Option<(SocketAddr, Vec<u8>)> {
+        let datagram = self.receiving.next_datagram();
+        self.report_consumption(now, out);
+        self.progress(now, out);
+        datagram
+    }
+
+    /// A datagram of the program, which goes beyond the room if there was any. Whether it was taken.
+    pub(crate) fn give_datagram(
+        &mut self,
+        to: Option<SocketAddr>,
+        bytes: Vec<u8>,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let is_taken = self.stream().room > 0 && to.or(self.peer).is_some();
+        if is_taken {
+            self.sending.put_datagram(to, bytes);
+            self.forward(out);
+            self.progress(now, out);
+        }
+        is_taken
+    }
+
     fn may_write(&self) -> bool {
-        self.state == State::Connected && !self.send_shut && self.error.is_none()
+        match self.create.kind {
+            Kind::Stream => self.state == State::Connected && !self.send_shut && self.error.is_none(),
+            Kind::Datagram => self.state != State::Failed && !self.send_shut,
+        }
     }
 
     fn put(&mut self, bytes: &[u8], urgent: bool, now: Duration, out: &mut Vec<Action>) {
