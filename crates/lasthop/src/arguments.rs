@@ -39,6 +39,8 @@ pub enum Command {
     Lite(Box<crate::lite_command::arguments::LiteArguments>),
     /// Congestion controls for this machine: NewZag and others, loaded and unloaded
     Cc(crate::cc_command::arguments::CcArguments),
+    /// Remote sockets: programs here, their TCP at a server beside the last hop
+    Resoa(Box<crate::resoa_command::arguments::ResoaArguments>),
     /// List the link and loss profiles, or show one
     Profiles(ProfilesArguments),
     /// Derive a loss profile from a trace of what was lost

@@ -17,6 +17,7 @@ mod profiles_command;
 mod recover_command;
 mod remote;
 mod report_command;
+mod resoa_command;
 mod retrace_command;
 mod rto_command;
 mod run_command;
@@ -103,6 +104,7 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
         Command::Trace(arguments) => trace_command::run(&arguments),
         Command::Lite(arguments) => lite_command::run(&arguments),
         Command::Cc(arguments) => cc_command::run(&arguments),
+        Command::Resoa(arguments) => resoa_command::run(&arguments),
         Command::Kernel(arguments) => kernel_command::run(&arguments),
         Command::Clean => clean(),
         Command::Recover(arguments) => recover_command::run(&arguments),

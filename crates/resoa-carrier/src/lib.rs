@@ -3,15 +3,17 @@
 //! * [`Carrier`] is a [`LastHop`](resoa_protocol::lhp::LastHop) that a loop can wait for; client and server have the same loop around any of them.
 //! * [`memory`] is one within a process, [`tcp`] the baseline between hosts: it verifies and encrypts nothing.
 //! * [`Place`] is where a server takes clients, by which carrier.
-//! * [`keys`] are who clients and servers are, for the carriers that verify it.
+//! * [`keys`] are who clients and servers are, for the carriers that verify it, and [`Allowed`] whom a server takes.
 
 #![deny(unsafe_code)]
 
+mod allowed;
 pub mod keys;
 pub mod memory;
 mod place;
 pub mod tcp;
 mod waiting;
 
-pub use place::{AnyCarrier, NotAPlace, Place};
+pub use allowed::Allowed;
+pub use place::{AnyCarrier, MacAddress, NotAPlace, Place};
 pub use waiting::{Carrier, Outbox};

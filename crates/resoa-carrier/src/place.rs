@@ -1,6 +1,14 @@
-//! Where a server takes clients, and by what carrier, as people write it: `plain:192.0.2.1:4000`.
+//! Where a server takes clients, and by what carrier, as people write it.
+//!
+//! | place | carrier |
+//! |---|---|
+//! | `plain:192.0.2.1:4000` | TCP; nothing is verified or encrypted |
+//! | `tcp:192.0.2.1:4000` | TCP, verified and encrypted |
+//! | `udp:192.0.2.1:4000` | the Link Layer Protocol in datagrams, verified and encrypted |
+//! | `ether:eth0` (server), `ether:eth0/02:00:00:00:00:01` (client) | the same in frames of Ethernet, without IP |
 
-use crate::keys::SecretKey;
+use crate::allowed::Allowed;
+use crate::keys::{PublicKey, SecretKey};
 use crate::tcp::{KeepAlive, Tcp};
 use crate::waiting::Carrier;
 use resoa_protocol::lhp::{Connection, Handed, Identity, LastHop, Provider, Service, Statistics};
@@ -18,11 +26,29 @@ pub type AnyCarrier = Box<dyn Carrier<Error = io::Error> + Send>;
 pub enum Place {
     /// The baseline: TCP, nothing is verified or encrypted.
     Plain(SocketAddr),
+    /// TCP, verified and encrypted.
+    Tcp(SocketAddr),
+    /// Datagrams, verified and encrypted, sent again and put in order by the carrier itself.
+    Udp(SocketAddr),
+    /// The same in frames of Ethernet, without IP.
+    Ether {
+        /// Name of the interface.
+        interface: String,
+        /// The server's address, for a client.
+        server: Option<MacAddress>,
+    },
 }
+
+/// An address of Ethernet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MacAddress(pub [u8; 6]);
 
 /// Not a place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no place for a server of remote sockets: {reason}; such as plain:192.0.2.1:4000")]
+#[error(
+    "`{text}` is no place for a server of remote sockets: {reason}; such as tcp:192.0.2.1:4000, udp:[2001:db8::1]:4000, \
+     ether:eth0/02:00:00:00:00:01 or plain:127.0.0.1:4000"
+)]
 pub struct NotAPlace {
     text: String,
     reason: &'static str,
@@ -37,6 +63,22 @@ impl FromStr for Place {
         let address = || rest.parse().map_err(|_| wrong("behind the carrier stands no address with a port"));
         match carrier {
             "plain" => address().map(Self::Plain),
+            "tcp" => address().map(Self::Tcp),
+            "udp" => address().map(Self::Udp),
+            "ether" => {
+                let (interface, server) = match rest.split_once('/') {
+                    Some((interface, server)) => (interface, Some(server)),
+                    None => (rest, None),
+                };
+                if interface.is_empty() || interface.len() > 15 {
+                    return Err(wrong("an interface has a name of 1 to 15 octets"));
+                }
+                let server = server.map(|server| {
+                    MacAddress::read(server)
+                        .ok_or(wrong("behind the interface stands no address of Ethernet"))
+                });
+                Ok(Self::Ether { interface: interface.to_owned(), server: server.transpose()? })
+            }
             _ => Err(wrong("no carrier has that name")),
         }
     }
@@ -46,44 +88,85 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Plain(address) => write!(f, "plain:{address}"),
+            Self::Tcp(address) => write!(f, "tcp:{address}"),
+            Self::Udp(address) => write!(f, "udp:{address}"),
+            Self::Ether { interface, server: None } => write!(f, "ether:{interface}"),
+            Self::Ether { interface, server: Some(server) } => write!(f, "ether:{interface}/{server}"),
         }
     }
+}
+
+impl MacAddress {
+    fn read(text: &str) -> Option<Self> {
+        let mut octets = [0; 6];
+        let mut parts = text.split(':');
+        for octet in &mut octets {
+            let part = parts.next().filter(|part| part.len() == 2)?;
+            *octet = u8::from_str_radix(part, 16).ok()?;
+        }
+        parts.next().is_none().then_some(Self(octets))
+    }
+}
+
+impl fmt::Display for MacAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, octet) in self.0.iter().enumerate() {
+            write!(f, "{}{octet:02x}", if place == 0 { "" } else { ":" })?;
+        }
+        Ok(())
+    }
+}
+
+fn refused(kind: io::ErrorKind, reason: String) -> io::Error {
+    io::Error::new(kind, reason)
 }
 
 impl Place {
     /// Whether both ends prove who they are, and nobody in between can read or change anything.
     #[must_use]
     pub fn is_secure(&self) -> bool {
-        match self {
-            Self::Plain(_) => false,
-        }
+        !matches!(self, Self::Plain(_))
     }
 
-    /// A server's end that takes clients here; and the place itself, with the port that the kernel chose if it was 0.
+    /// A server's end that takes these clients here; and the place itself, with the port that the kernel chose if it was 0.
     ///
     /// # Errors
-    /// If the address is not this host's, or in use.
-    pub fn serve(&self, _key: &SecretKey) -> io::Result<(AnyCarrier, Self)> {
+    /// If the address is not this host's, or in use; and if clients are to be told from each other where nothing is verified.
+    pub fn serve(&self, _key: &SecretKey, allowed: &Allowed) -> io::Result<(AnyCarrier, Self)> {
         match *self {
+            Self::Plain(_) if !allowed.is_anybody() => Err(refused(
+                io::ErrorKind::InvalidInput,
+                format!(
+                    "{self} takes everybody: nothing is verified there, so that a list of clients would be none; use tcp:, udp: or ether:"
+                ),
+            )),
             Self::Plain(address) => {
                 let end = Tcp::server(address, KeepAlive::default())?;
                 let bound = end.address().unwrap_or(address);
                 Ok((Box::new(end), Self::Plain(bound)))
             }
+            Self::Tcp(_) | Self::Udp(_) | Self::Ether { .. } => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
-    /// A client's end for a server here, and the address to [connect](LastHop::connect) it to.
+    /// A client's end for the server of this key here, and the address to [connect](LastHop::connect) it to.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left.
-    pub fn reach(&self, key: &SecretKey) -> io::Result<(AnyCarrier, Vec<u8>)> {
+    /// If the kernel has no descriptor left; and if the place is secure and the server's key is not given.
+    pub fn reach(&self, key: &SecretKey, server: Option<PublicKey>) -> io::Result<(AnyCarrier, Vec<u8>)> {
+        if self.is_secure() && server.is_none() {
+            let reason = format!(
+                "the public key of the server at {self} is needed to know it: 43 characters that the server prints when it starts"
+            );
+            return Err(refused(io::ErrorKind::InvalidInput, reason));
+        }
         match self {
             Self::Plain(address) => {
                 let identity = Identity(key.public().0.to_vec());
                 let end = Tcp::client(identity, KeepAlive::default())?;
                 Ok((Box::new(end), address.to_string().into_bytes()))
             }
+            Self::Tcp(_) | Self::Udp(_) | Self::Ether { .. } => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 }
@@ -142,12 +225,43 @@ mod tests {
     /// Places are read as they are written, and what is none says why.
     #[test]
     fn places_are_read_as_written() {
-        for text in ["plain:192.0.2.1:4000", "plain:[2001:db8::1]:4000"] {
+        for text in [
+            "plain:192.0.2.1:4000",
+            "plain:[2001:db8::1]:4000",
+            "tcp:192.0.2.1:4000",
+            "udp:[2001:db8::1]:4000",
+            "ether:eth0",
+            "ether:eth0/02:00:00:00:00:0a",
+        ] {
             assert_eq!(text.parse::<Place>().expect("a place").to_string(), text);
         }
-        for text in ["192.0.2.1", "plain:192.0.2.1", "pigeon:192.0.2.1:4000"] {
+        for text in [
+            "192.0.2.1",
+            "plain:192.0.2.1",
+            "pigeon:192.0.2.1:4000",
+            "ether:",
+            "ether:eth0/02:00:00:00:00",
+            "ether:eth0/02:00:00:00:00:01:02",
+            "ether:eth0/2:0:0:0:0:1",
+            "ether:a-name-of-16-oct",
+        ] {
             let error = text.parse::<Place>().expect_err("no place").to_string();
             assert!(error.contains(text) && error.contains("such as"), "{error}");
         }
+    }
+
+    /// A server whose key is not known is not connected to where keys are all there is to know it by, and a list of clients is none where nothing is verified.
+    #[test]
+    fn keys_are_asked_for() {
+        let key = SecretKey::generate().expect("random octets");
+        for text in ["tcp:127.0.0.1:4000", "udp:127.0.0.1:4000", "ether:lo/02:00:00:00:00:01"] {
+            let place: Place = text.parse().expect("a place");
+            let error = place.reach(&key, None).err().expect("no key").to_string();
+            assert!(error.contains(text) && error.contains("public key"), "{error}");
+        }
+        let plain: Place = "plain:127.0.0.1:0".parse().expect("a place");
+        let error =
+            plain.serve(&key, &Allowed::keys([key.public()].into())).err().expect("a list").to_string();
+        assert!(error.contains("plain:127.0.0.1:0") && error.contains("tcp:"), "{error}");
     }
 }

@@ -205,6 +205,50 @@ pub struct Readiness {
     pub peer_hung_up: bool,
 }
 
+/// How a stream does, for a driver that moves its octets by itself ([`Client::take`](crate::Client::take), [`give`](crate::Client::give)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a state variable of its own, as in a kernel's socket"
+)]
+pub struct Stream {
+    /// Where it stands.
+    pub stage: Stage,
+    /// A `connect` that did not wait has ended, or will, and no `connect` was told of it yet.
+    pub untold: bool,
+    /// Octets that can be taken.
+    pub waiting: usize,
+    /// Octets that can be given.
+    pub room: usize,
+    /// Nothing comes behind those that wait.
+    pub receive_shut: bool,
+    /// Nothing more may be sent.
+    pub send_shut: bool,
+    /// Connections of a listener that were not accepted.
+    pub pending: usize,
+    /// SO_LINGER, if it is on.
+    pub linger: Option<std::time::Duration>,
+    /// SO_OOBINLINE.
+    pub urgent_inline: bool,
+}
+
+/// Where a stream stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// Never connected, or a connection was refused.
+    Unconnected,
+    /// The server connects.
+    Connecting,
+    /// Waits for connections.
+    Listening,
+    /// Connected, whatever halves are shut.
+    Connected,
+    /// The connection is lost, or the server.
+    Failed,
+    /// The program has closed it.
+    Closed,
+}
+
 /// What a driver of a client has to do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Action {

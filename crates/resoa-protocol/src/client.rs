@@ -7,6 +7,7 @@
 mod dispatch;
 mod lookup;
 mod registering;
+mod streaming;
 
 pub use registering::Registration;
 

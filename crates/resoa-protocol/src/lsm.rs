@@ -21,6 +21,7 @@ mod readiness;
 mod receiving;
 mod requests;
 mod sending;
+mod streaming;
 mod waiting;
 
 use crate::calls::{Action, CallId, Cause, Readiness, Signal, SocketCall, Value};

@@ -19,6 +19,7 @@ mod requests;
 mod sending;
 
 use crate::message::{Body, Call, Control, Fault, Half, Kind, Message, Update};
+use crate::server::SocketState;
 use crate::tcp::{Endpoint, TcpAction, TcpEvent};
 use crate::{Errno, Target};
 use listening::Backlog;
@@ -174,6 +175,19 @@ impl Rsm {
     /// Whether there is an accept queue behind it.
     pub(crate) fn is_listening(&self) -> bool {
         self.state == State::Listening
+    }
+
+    /// What it is doing, for a census.
+    pub(crate) fn counted_as(&self) -> SocketState {
+        match (self.kind, self.state) {
+            (Kind::Datagram, _) => SocketState::Datagram,
+            (_, State::Created) => SocketState::Idle,
+            (_, State::Listening) => SocketState::Listening,
+            (_, State::Connecting) => SocketState::Connecting,
+            (_, State::Open) => SocketState::Open,
+            (_, State::Finishing | State::Draining | State::Gone) => SocketState::Closing,
+            (_, State::Dead) => SocketState::Lost,
+        }
     }
 
     /// RST, and nothing more is known of it.

@@ -5,11 +5,15 @@
 //! is the connection that a message came by.
 
 mod addresses;
+mod census;
 mod dispatch;
+mod grant;
 mod registering;
 mod used;
 
 pub use addresses::Addresses;
+pub use census::{Census, SocketState};
+pub use grant::Grant;
 
 use crate::lhp::{Connection, Identity};
 use crate::message::{Body, Message, Query, Reply};
@@ -109,6 +113,7 @@ pub struct Server {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Peer {
     identity: Identity,
+    grant: Grant,
     lease: Option<Lease>,
     sockets: BTreeMap<Endpoint, Rsm>,
     by_target: BTreeMap<Target, Endpoint>,
@@ -131,8 +136,20 @@ impl Server {
 
     /// The Last Hop Protocol has a new connection. Nothing is taken from it before it has registered.
     pub fn connected(&mut self, connection: Connection, identity: Identity, now: Duration) {
+        self.connected_with(connection, identity, Grant::of(&self.settings), now);
+    }
+
+    /// The same, for a client that may have something else than others.
+    pub fn connected_with(
+        &mut self,
+        connection: Connection,
+        identity: Identity,
+        grant: Grant,
+        now: Duration,
+    ) {
         let peer = Peer {
             identity,
+            grant,
             lease: None,
             sockets: BTreeMap::new(),
             by_target: BTreeMap::new(),
@@ -179,6 +196,9 @@ impl Server {
     ) -> Option<Endpoint> {
         let connection = *self.owners.get(&listener)?;
         let client = self.peers.get_mut(&connection)?;
+        if client.sockets.len() >= client.grant.sockets as usize {
+            return None;
+        }
         let socket = client.sockets.get_mut(&listener)?;
         let Target::Socket(id) = socket.target else { return None };
         let endpoint = Endpoint(self.last_endpoint + 1);
@@ -302,10 +322,10 @@ impl Server {
         }
     }
 
-    fn sizes(&self, receive_space: u32) -> Sizes {
+    fn sizes(&self, send_space: u32, receive_space: u32) -> Sizes {
         Sizes {
             chunk: self.settings.chunk.min(crate::message::PAYLOAD_OCTETS as u32),
-            send_space: self.settings.send_space,
+            send_space,
             receive_space,
             #[cfg(test)]
             mutation: self.settings.mutation,

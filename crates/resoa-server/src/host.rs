@@ -6,6 +6,7 @@ use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Indication};
 use resoa_protocol::message::{Query, Reply, Unresolved};
 use resoa_protocol::{Endpoint, Message, Server, ServerAction, ServerSettings, TcpEvent};
+use rustix::fd::BorrowedFd;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
@@ -55,6 +56,24 @@ impl<C: Carrier> Host<C> {
     #[must_use]
     pub fn sockets(&self) -> usize {
         self.tcp.sockets()
+    }
+
+    /// Lets [`turn`](Self::turn) end when this descriptor becomes readable, too: whoever runs the loop reads it.
+    ///
+    /// # Errors
+    /// If it cannot be waited for.
+    pub fn wait_for(&self, descriptor: BorrowedFd) -> io::Result<()> {
+        self.tcp.wait_for(descriptor)
+    }
+
+    /// Resets every socket, and every client's connection, which tells it so (E5).
+    pub fn stop(&mut self) {
+        for connection in self.server.connections() {
+            let mut actions = Vec::new();
+            self.server.disconnected(connection, &mut actions);
+            actions.push(ServerAction::Reset(connection));
+            self.carry_out(actions);
+        }
     }
 
     /// Waits until something happens, at most for so long, and does what comes of it.

@@ -74,7 +74,7 @@ impl Client {
     }
 
     /// The socket of a target, whatever the server calls it.
-    fn find(&self, target: Target) -> Option<RsockId> {
+    pub(super) fn find(&self, target: Target) -> Option<RsockId> {
         match target {
             Target::Socket(id) => self.sockets.contains_key(&id).then_some(id),
             Target::Child { .. } => self.children.get(&target).copied(),

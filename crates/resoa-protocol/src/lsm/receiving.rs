@@ -22,6 +22,8 @@ pub(super) struct Receiving {
     mark: Option<usize>,
     /// The urgent octet was read on its own.
     urgent_read: bool,
+    /// Octets that a driver has taken and the program has not read yet.
+    held: u32,
     /// Octets read that the server was not told of.
     unreported: u32,
     /// When it is to be.
@@ -52,7 +54,30 @@ impl Receiving {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.is_empty() && self.datagrams.is_empty()
+        self.queue.is_empty() && self.datagrams.is_empty() && self.held == 0
+    }
+
+    /// Octets that can be taken.
+    pub(super) fn in_queue(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// As [`take`](Self::take), of octets that the program has not read yet.
+    pub(super) fn take_held(&mut self, most: usize, is_inline: bool) -> Vec<u8> {
+        let before = self.unreported;
+        let bytes = self.take(most, is_inline);
+        // An urgent octet that was passed over is nobody's any more.
+        self.unreported -= bytes.len() as u32;
+        debug_assert!(self.unreported >= before, "more was taken than counted");
+        self.held += bytes.len() as u32;
+        bytes
+    }
+
+    /// The program has read so many of those that were taken.
+    pub(super) fn release(&mut self, count: usize) {
+        let count = self.held.min(count as u32);
+        self.held -= count;
+        self.unreported += count;
     }
 
     /// Octets up to the mark; at the mark, from there.
@@ -198,12 +223,13 @@ impl Lsm {
     }
 
     /// Tells the server what was read if it is worth a message, and otherwise soon.
-    fn report_consumption(&mut self, now: Duration, out: &mut Vec<Action>) {
+    pub(super) fn report_consumption(&mut self, now: Duration, out: &mut Vec<Action>) {
         if self.receiving.unreported == 0 || !self.remote {
             return;
         }
-        let held = self.receiving.queue.len() + self.receiving.unreported as usize;
-        let is_closed = held >= self.settings.receive_buffer as usize;
+        let Receiving { queue, held, unreported, .. } = &self.receiving;
+        let unread = queue.len() + *held as usize + *unreported as usize;
+        let is_closed = unread >= self.settings.receive_buffer as usize;
         let is_much = self.receiving.unreported >= self.settings.report_after;
         if is_much || is_closed {
             self.tell(Call::Consumed, out);

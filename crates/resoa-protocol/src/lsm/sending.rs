@@ -72,7 +72,7 @@ impl Sending {
         self.queue.len() as u32 + self.datagrams.iter().map(|(_, bytes)| datagram_cost(bytes)).sum::<u32>()
     }
 
-    fn room(&self, settings: &crate::settings::Settings) -> usize {
+    pub(super) fn room(&self, settings: &crate::settings::Settings) -> usize {
         let used =
             if mutant!(settings, BufferDoubling) { self.waiting_here() } else { self.unacknowledged() };
         self.buffer_size.saturating_sub(used) as usize
@@ -90,6 +90,14 @@ impl Sending {
 
     pub(super) fn discard(&mut self) {
         *self = Self::new(self.buffer_size, self.remote_size);
+    }
+
+    /// Octets that wait here from now on, for which there is room; the last of them may be urgent.
+    pub(super) fn put(&mut self, bytes: &[u8], urgent: bool) {
+        self.queue.extend(bytes);
+        if urgent && !bytes.is_empty() {
+            self.urgent.push_back(self.queue.len());
+        }
     }
 
     /// The next octets to forward, if the server has room; the last of them may be urgent.
@@ -172,12 +180,10 @@ impl Lsm {
         let room = self.sending.room(&self.settings);
         let rest = &write.bytes[write.done..];
         let taken = rest.len().min(room);
-        self.sending.queue.extend(&rest[..taken]);
         write.done += taken;
         let is_done = write.done == write.bytes.len();
-        if is_done && write.flags.urgent && taken > 0 {
-            self.sending.urgent.push_back(self.sending.queue.len());
-        }
+        let taken = &rest[..taken];
+        self.sending.put(taken, is_done && write.flags.urgent);
         self.forward(out);
         is_done.then_some(Ok(Value::Count(write.done)))
     }

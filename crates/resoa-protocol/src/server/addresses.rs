@@ -11,8 +11,8 @@ pub struct Addresses {
     pub shared: Option<IpAddr>,
     /// One for each of so many (1-1).
     pub pool: Vec<IpAddr>,
-    /// Clients may bring their own (1-1).
-    pub brought: bool,
+    /// Those that clients may bring, each for one of them (1-1).
+    pub brought: Vec<IpAddr>,
 }
 
 impl Addresses {
@@ -23,7 +23,7 @@ impl Addresses {
     }
 
     fn modes(&self) -> Modes {
-        Modes { shared: self.shared.is_some(), own: !self.pool.is_empty(), brought: self.brought }
+        Modes { shared: self.shared.is_some(), own: !self.pool.is_empty(), brought: !self.brought.is_empty() }
     }
 
     /// An address for a client, given those that others have for themselves; `None` if there is none left.
@@ -36,7 +36,7 @@ impl Addresses {
         match mode {
             AddressMode::Shared if modes.shared => Ok(self.shared),
             AddressMode::Own if modes.own => Ok(free()),
-            AddressMode::Brought(address) if modes.brought => {
+            AddressMode::Brought(address) if self.brought.contains(&address) => {
                 Ok((!taken.contains(&address)).then_some(address))
             }
             // Those that offer services can be found at an address of their own.

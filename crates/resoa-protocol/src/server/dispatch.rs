@@ -158,14 +158,14 @@ impl Server {
         if id == RsockId::CLIENT {
             return Found::Never;
         }
-        if peer.sockets.len() >= self.settings.sockets as usize {
+        if peer.sockets.len() >= peer.grant.sockets as usize {
             return Found::NoRoom;
         }
         peer.used.insert(id.0);
         self.last_endpoint += 1;
         let endpoint = Endpoint(self.last_endpoint);
         peer.by_target.insert(target, endpoint);
-        let sizes = self.sizes(lease.receive_space);
+        let sizes = self.sizes(lease.send_space, lease.receive_space);
         let socket = Rsm::new(endpoint, target, create.kind, sizes);
         if let Some(peer) = self.peers.get_mut(&connection) {
             peer.sockets.insert(endpoint, socket);

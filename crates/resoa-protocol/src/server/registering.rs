@@ -19,6 +19,8 @@ pub(super) struct Lease {
     own: bool,
     /// It is the client's, not the server's.
     pub(super) foreign: bool,
+    /// What it was told: a later grant changes that of no registration.
+    pub(super) send_space: u32,
     pub(super) receive_space: u32,
 }
 
@@ -30,12 +32,13 @@ impl Server {
         out: &mut Vec<ServerAction>,
     ) {
         let answer = self.lease(connection, version, mode, resume, out).map(|address| {
-            let own = self.settings.addresses.shared != Some(address);
             let foreign = matches!(mode, AddressMode::Brought(_));
+            let (mut sockets, mut send_space) = (self.settings.sockets, self.settings.send_space);
             if let Some(peer) = self.peers.get_mut(&connection) {
-                peer.lease = Some(Lease { address, own, foreign, receive_space });
+                let own = peer.grant.addresses.shared != Some(address);
+                (sockets, send_space) = (peer.grant.sockets, peer.grant.send_space);
+                peer.lease = Some(Lease { address, own, foreign, send_space, receive_space });
             }
-            let (sockets, send_space) = (self.settings.sockets, self.settings.send_space);
             Accepted { address, sockets, send_space }
         });
         self.send(connection, Message::control(Control::Registered(answer)), out);
@@ -64,7 +67,9 @@ impl Server {
         if leases().count() >= self.settings.clients {
             return Err(no_room);
         }
-        self.settings.addresses.lease(mode, &taken).map_err(Refusal::Mode)?.ok_or(no_room)
+        let addresses =
+            self.peers.get(&connection).map_or(&self.settings.addresses, |peer| &peer.grant.addresses);
+        addresses.lease(mode, &taken).map_err(Refusal::Mode)?.ok_or(no_room)
     }
 
     /// Frees what the same client had before; whether it had anything.

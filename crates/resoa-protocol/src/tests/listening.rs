@@ -1,9 +1,9 @@
 //! `listen` and `accept`.
 
-use super::{Pair, STREAM, address, bytes, execute};
+use super::{LINK, Pair, STREAM, address, bytes, execute};
 use crate::calls::{SocketCall, Value};
 use crate::message::{Half, Operation, Reply};
-use crate::server::{Addresses, ServerSettings};
+use crate::server::{Addresses, Grant, ServerSettings, SocketState};
 use crate::settings::Settings;
 use crate::tcp::{Endpoint, TcpAction, TcpEvent};
 use crate::{Errno, RsockId};
@@ -145,9 +145,11 @@ fn listener_that_goes_away() {
 /// C34: a client without room turns a connection away.
 #[test]
 fn no_room_for_a_connection() {
-    let server = ServerSettings { sockets: 1, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
+    let server = ServerSettings { sockets: 2, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
     let mut pair = Pair::with(Settings::default(), server);
     pair.listener(5);
+    // The server has not heard of it.
+    pair.socket(STREAM);
     pair.arrival(1);
     let admit = TcpAction::Admit { accept: true, backlog: 5 };
     assert_eq!(pair.asked()[1..], [TcpAction::Abort, admit]);
@@ -167,4 +169,21 @@ fn options_are_inherited() {
     assert_eq!((pair.get(RsockId(2), 7), pair.get(RsockId(2), 3)), (18_000, 1));
     let waits = pair.receive(RsockId(2), 1);
     assert_eq!(pair.ended(waits), None);
+}
+
+/// A quota holds for sockets that a client makes and for connections that arrive for it; what it is later holds for new ones.
+#[test]
+fn a_quota_of_sockets() {
+    let server = ServerSettings { sockets: 2, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
+    let mut pair = Pair::with(Settings::default(), server.clone());
+    pair.listener(5);
+    pair.arrival(1);
+    let mut out = Vec::new();
+    assert_eq!(pair.server.incoming(Endpoint(1), address(7000), address(2), &mut out), None);
+    let grant = Grant { sockets: 3, ..Grant::of(&server) };
+    pair.server.regrant(LINK, grant);
+    assert_eq!(pair.server.incoming(Endpoint(1), address(7000), address(2), &mut out), Some(Endpoint(3)));
+    let census = pair.server.census(LINK).expect("is there").sockets;
+    assert_eq!(census, [(SocketState::Listening, 1), (SocketState::Open, 2)].into());
+    assert_eq!((pair.server.owner(Endpoint(3)), pair.server.owner(Endpoint(4))), (Some(LINK), None));
 }

@@ -5,8 +5,8 @@ use crate::Message;
 use crate::calls::{SocketCall, Value};
 use crate::client::{Client, Registration};
 use crate::lhp::{Connection, Ended, Identity};
-use crate::message::{AddressMode, Body, Control, Modes, Refusal};
-use crate::server::{Addresses, Server, ServerAction, ServerSettings};
+use crate::message::{Accepted, AddressMode, Body, Control, Modes, Refusal};
+use crate::server::{Addresses, Grant, Server, ServerAction, ServerSettings};
 use crate::settings::{Mutation, Settings};
 use crate::tcp::TcpAction;
 use std::net::IpAddr;
@@ -66,7 +66,7 @@ fn addresses_by_mode() {
     assert_eq!(register(&mut pair, 1, 1, AddressMode::Own, false), Err(Refusal::Mode(modes)));
     assert_eq!(register(&mut pair, 1, 1, AddressMode::Shared, false), Ok(shared));
     assert_eq!(register(&mut pair, 2, 1, AddressMode::Shared, false), Ok(shared));
-    let addresses = Addresses { shared: Some(shared), pool: vec![first], brought: true };
+    let addresses = Addresses { shared: Some(shared), pool: vec![first], brought: vec![own] };
     let mut pair = unregistered(ServerSettings::new(addresses));
     assert_eq!(register(&mut pair, 1, 1, AddressMode::Any, false), Ok(first));
     assert!(matches!(register(&mut pair, 2, 1, AddressMode::Own, false), Err(Refusal::Resources { .. })));
@@ -76,13 +76,15 @@ fn addresses_by_mode() {
         register(&mut pair, 5, 1, AddressMode::Brought(own), false),
         Err(Refusal::Resources { .. })
     ));
+    // Not one that it may bring: it could be that of any other host.
+    assert!(matches!(register(&mut pair, 5, 1, AddressMode::Brought(first), false), Err(Refusal::Mode(_))));
 }
 
 /// C09: the stack is told that an address is the client's own.
 #[test]
 fn an_address_that_the_client_brings() {
     let own = IpAddr::from([192, 0, 2, 9]);
-    let addresses = Addresses { brought: true, ..Addresses::default() };
+    let addresses = Addresses { brought: vec![own], ..Addresses::default() };
     let mode = AddressMode::Brought(own);
     let mut pair = Pair::unregistered(mode, Settings::default(), ServerSettings::new(addresses));
     pair.register();
@@ -90,6 +92,39 @@ fn an_address_that_the_client_brings() {
     pair.begin(socket, SocketCall::Connect(address(80)));
     let create = TcpAction::Create { create: STREAM, source: own, foreign: true };
     assert_eq!(pair.asked()[0], create);
+}
+
+/// C11 (n-m): what one client may have is its own affair, and what another has for itself it cannot have.
+#[test]
+fn clients_may_have_different_things() {
+    let [shared, own] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
+    let mut server = Server::new(settings());
+    let register = |server: &mut Server, who: u8, grant: Grant| {
+        let connection = Connection(u64::from(who));
+        server.connected_with(connection, Identity(vec![who]), grant, Duration::ZERO);
+        let register =
+            Control::Register { version: 1, mode: AddressMode::Any, receive_space: 1, resume: false };
+        let mut out = Vec::new();
+        server.message(connection, Message::control(register), Duration::ZERO, &mut out);
+        match out.pop() {
+            Some(ServerAction::Send {
+                message: Message { body: Body::Control(Control::Registered(answer)), .. },
+                ..
+            }) => answer,
+            other => panic!("{other:?}"),
+        }
+    };
+    let own_address = Addresses { pool: vec![own], ..Addresses::default() };
+    let grant = Grant { addresses: own_address, sockets: 1, send_space: 5000 };
+    let accepted = Accepted { address: own, sockets: 1, send_space: 5000 };
+    assert_eq!(register(&mut server, 1, grant.clone()), Ok(accepted));
+    let no_room = Refusal::Resources { alternative: Vec::new() };
+    assert_eq!(register(&mut server, 2, grant), Err(no_room));
+    let others = register(&mut server, 3, Grant::of(&settings())).expect("what all may have");
+    assert_eq!((others.address, others.sockets), (shared, 1 << 16));
+    let census = server.census(Connection(1)).expect("is there");
+    assert_eq!((census.address, census.sockets.len()), (Some(own), 0));
+    assert_eq!(server.census(Connection(2)).map(|census| census.address), Some(None));
 }
 
 /// C78, E6, A24: who registers while registered has lost its sockets; they are reset, and the next attempt succeeds.

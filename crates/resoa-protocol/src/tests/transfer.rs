@@ -253,3 +253,49 @@ fn asynchronous_sockets() {
     let causes = [Cause::Data, Cause::Space, Cause::PeerClosed, Cause::HalfShut, Cause::Error];
     assert_eq!(pair.signals, causes.map(Signal::Io));
 }
+
+/// C24, C51: what a driver has taken for a program counts as unread: the window opens when the program has read it, and before that `close` ends by RST.
+#[test]
+fn what_was_taken_is_not_read() {
+    let settings = Settings { report_after: 4, ..Settings::default() };
+    let mut pair = Pair::with(settings, ServerSettings::new(Addresses::shared(address(0).ip())));
+    for reads in [true, false] {
+        let socket = pair.connected();
+        let endpoint = if reads { 1 } else { 2 };
+        pair.event(endpoint, TcpEvent::Received(b"abcdefgh".to_vec()));
+        let mut taken = Vec::new();
+        pair.at_client(|client, now, out| taken = client.take(socket, 6, now, out));
+        assert_eq!((&taken[..], pair.asked()), (&b"abcdef"[..], vec![]));
+        pair.at_client(|client, now, out| taken = client.take(socket, 6, now, out));
+        assert_eq!((&taken[..], pair.asked()), (&b"gh"[..], vec![]));
+        assert_eq!(pair.client.stream(socket).map(|stream| stream.waiting), Some(0));
+        pair.at_client(|client, now, out| client.consumed(socket, 4, now, out));
+        assert_eq!(pair.asked(), [TcpAction::Consume(4)]);
+        if reads {
+            pair.at_client(|client, now, out| client.consumed(socket, 4, now, out));
+        }
+        pair.asked();
+        pair.call(socket, SocketCall::Close { may_wait: true }).expect("closes");
+        let asked = pair.asked();
+        assert_eq!(asked.contains(&TcpAction::Abort), !reads, "{asked:?}");
+    }
+}
+
+/// C22: a driver gives what there is room for, and sees the room.
+#[test]
+fn a_driver_gives_what_there_is_room_for() {
+    let settings = Settings { send_buffer: 5000, ..Settings::default() };
+    let mut pair = Pair::with(settings, ServerSettings::new(Addresses::shared(address(0).ip())));
+    let socket = pair.connected();
+    pair.asked();
+    let mut given = [0; 3];
+    pair.at_client(|client, now, out| {
+        given =
+            [&[1; 3000][..], &[2; 3000], &[3; 1]].map(|bytes| client.give(socket, bytes, false, now, out));
+    });
+    assert_eq!(given, [3000, 2000, 0]);
+    let stream = pair.client.stream(socket).expect("is open");
+    assert_eq!((stream.stage, stream.room), (crate::Stage::Connected, 0));
+    pair.event(1, TcpEvent::Acknowledged(5000));
+    assert_eq!(pair.client.stream(socket).map(|stream| stream.room), Some(5000));
+}

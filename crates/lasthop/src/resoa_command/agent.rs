@@ -1,0 +1,138 @@
+//! `lasthop resoa agent`: programs' sockets of this host, until a signal ends it.
+
+use crate::link_command::Failure;
+use clap::Args;
+use resoa_agent::{Agent, AgentSettings};
+use resoa_calls::Connected;
+use resoa_carrier::Place;
+use resoa_carrier::keys::{PublicKey, SecretKey};
+use resoa_protocol::message::AddressMode;
+use resoa_protocol::{Settings, Timers};
+use rustix::fd::AsFd;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long the server may take to say that it knows of the end.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// `lasthop resoa agent`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Programs find it by the environment variable LASTHOP_RESOA, which holds the path of its socket.
+While there is no server, new sockets fail with ENETDOWN; when one is lost, those that are open are
+reset, and it is tried again, after ten seconds at most. It runs until Ctrl-C or SIGTERM; then the
+sockets that are open are reset.
+
+Examples:
+  lasthop resoa agent --server plain:192.0.2.1:4000
+  lasthop resoa agent --server plain:192.0.2.1:4000 --key agent.key --listen /run/lasthop/agent")]
+pub struct AgentArguments {
+    /// Where the server takes clients, by which carrier
+    #[arg(long, value_name = "CARRIER:ADDRESS")]
+    pub server: Place,
+    /// This agent's secret key (`lasthop resoa key`) [default: one that lasts as long as the command]
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// The server's public key, which it prints when it starts
+    #[arg(long, value_name = "KEY")]
+    pub server_key: Option<PublicKey>,
+    /// Where programs find the agent [default: lasthop-resoa in $XDG_RUNTIME_DIR, or in /run]
+    #[arg(long, value_name = "PATH")]
+    pub listen: Option<PathBuf>,
+    /// Which address its sockets are to have: shared, own, any, or one that this host has brought along
+    #[arg(long, value_name = "MODE", default_value = "any", value_parser = mode)]
+    pub address: AddressMode,
+    /// Print a line on standard output when it is registered for the first time, and close that: for scripts that wait
+    #[arg(long)]
+    pub ready: bool,
+}
+
+fn mode(text: &str) -> Result<AddressMode, String> {
+    match text {
+        "any" => Ok(AddressMode::Any),
+        "shared" => Ok(AddressMode::Shared),
+        "own" => Ok(AddressMode::Own),
+        _ => text
+            .parse::<IpAddr>()
+            .map(AddressMode::Brought)
+            .map_err(|_| format!("`{text}` is neither any, shared or own nor an address such as 192.0.2.7")),
+    }
+}
+
+/// Where programs find an agent if nothing else is said.
+pub fn place() -> PathBuf {
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(|| PathBuf::from("/run"), PathBuf::from);
+    folder.join("lasthop-resoa")
+}
+
+/// Attends to programs until Ctrl-C or SIGTERM.
+pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
+    let (mut stop, signalled) = UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM] {
+        pipe::register(signal, signalled.try_clone()?)?;
+    }
+    stop.set_nonblocking(true)?;
+    let key = match &arguments.key {
+        Some(file) => SecretKey::read(file)?,
+        None => SecretKey::generate()?,
+    };
+    let server = &arguments.server;
+    let (carrier, address) =
+        server.reach(&key, arguments.server_key).map_err(|error| format!("--server {server}: {error}"))?;
+    let listen = arguments.listen.clone().unwrap_or_else(place);
+    let settings = AgentSettings {
+        listen,
+        mode: arguments.address,
+        settings: Settings::default(),
+        timers: Timers::default(),
+    };
+    let mut agent = Agent::new(settings, carrier, address)?;
+    agent.wait_for(stop.as_fd())?;
+    anstream::eprintln!("lasthop: {}={}, key {}", resoa_calls::AGENT, agent.path().display(), key.public());
+    let mut said = None;
+    let mut is_ready = !arguments.ready;
+    while !was_signalled(&mut stop)? {
+        let connected = agent.status().connected;
+        if said.as_ref() != Some(&connected) {
+            say(server, &connected);
+            if matches!(connected, Connected::Yes { .. }) && !is_ready {
+                is_ready = true;
+                println!("registered");
+                io::stdout().flush()?;
+            }
+            said = Some(connected);
+        }
+        agent.turn(None)?;
+    }
+    agent.stop();
+    let begin = Instant::now();
+    while !agent.is_over() && begin.elapsed() < FAREWELL {
+        agent.turn(Some(FAREWELL.saturating_sub(begin.elapsed())))?;
+    }
+    Ok(0)
+}
+
+fn say(server: &Place, connected: &Connected) {
+    match connected {
+        Connected::Yes { address, sockets } => {
+            anstream::eprintln!(
+                "lasthop: registered at {server}: sockets have {address}, {sockets} at a time"
+            );
+        }
+        Connected::No(why) => anstream::eprintln!("lasthop: not registered at {server}: {why}"),
+    }
+}
+
+/// Whether a signal has come since this was last asked.
+fn was_signalled(stop: &mut UnixStream) -> io::Result<bool> {
+    match stop.read(&mut [0; 16]) {
+        Ok(count) => Ok(count > 0),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(error),
+    }
+}

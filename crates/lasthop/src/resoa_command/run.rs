@@ -1,0 +1,104 @@
+//! `lasthop resoa run`: a command whose sockets are the agent's. What could not be so is found before anything is started.
+
+mod library;
+mod program;
+
+use super::{agent, agent_status};
+use crate::link_command::Failure;
+use clap::Args;
+use program::Program;
+use resoa_calls::{Agent, Connected, Status};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The loader's list of libraries to load before all others.
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// `lasthop resoa run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The command and what it starts make their sockets of TCP and UDP at the server that the agent is
+registered at. They need no network of their own, and none is used: where the agent does not answer,
+their calls fail. Programs that are statically linked, or that gain rights when they start, are not
+reached in this way.
+
+Examples:
+  lasthop resoa run -- curl http://192.0.2.1/
+  lasthop resoa run --agent /run/lasthop/agent --count -- git clone http://192.0.2.1/project.git")]
+pub struct RunArguments {
+    /// The agent's socket [default: LASTHOP_RESOA, or where `lasthop resoa agent` listens by itself]
+    #[arg(long, value_name = "PATH")]
+    pub agent: Option<PathBuf>,
+    /// The library that is loaded before the C library [default: LASTHOP_PRELOAD, or libresoa_preload.so beside this command or in lib/lasthop]
+    #[arg(long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
+    /// Say afterwards how many sockets were made and carried, those of others at the same agent included
+    #[arg(long)]
+    pub count: bool,
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// Runs it, and ends as it ends.
+pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
+    let (name, rest) = arguments.command.split_first().ok_or("no command")?;
+    let agent = Agent::at(place(arguments.agent.as_deref()));
+    let before = agent_status::of(&agent)?;
+    if let Connected::No(why) = &before.connected {
+        return Err(format!(
+            "the agent at {} has no server: {why}\nwait until it says `registered`, or start it with another --server",
+            agent.path().display()
+        )
+        .into());
+    }
+    let library = library::find(arguments.library.as_deref())?;
+    let path = program::find(name)?;
+    program::check(&Program::read(&path)?, &path)?;
+    let mut command = Command::new(&path);
+    command.arg0(name).args(rest).env(resoa_calls::AGENT, agent.path()).env(PRELOAD, preload(&library));
+    if arguments.count {
+        counted(&agent, &before, &mut command)
+    } else {
+        let error = command.exec();
+        Err(format!("cannot start {}: {error}", path.display()).into())
+    }
+}
+
+/// Where the agent is.
+pub fn place(said: Option<&std::path::Path>) -> PathBuf {
+    said.map(PathBuf::from)
+        .or_else(|| env::var_os(resoa_calls::AGENT).map(PathBuf::from))
+        .unwrap_or_else(agent::place)
+}
+
+/// Ours first, then what was there.
+fn preload(library: &std::path::Path) -> OsString {
+    let mut list = library.as_os_str().to_owned();
+    if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
+        list.push(OsStr::new(":"));
+        list.push(others);
+    }
+    list
+}
+
+/// Waits for the command, which has the terminal and its signals to itself.
+fn counted(agent: &Agent, before: &Status, command: &mut Command) -> Result<i32, Failure> {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGQUIT] {
+        // A handler and no disposition: the command would inherit that one.
+        signal_hook::flag::register(signal, std::sync::Arc::default())?;
+    }
+    let program = command.get_program().to_owned();
+    let status = command.status().map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+    let after = agent_status::of(agent)?;
+    let made = after.made.saturating_sub(before.made);
+    let carried = after.carried.saturating_sub(before.carried);
+    let accepted = after.accepted.saturating_sub(before.accepted);
+    anstream::eprintln!(
+        "lasthop: {made} sockets made, {carried} of them carried, {accepted} connections accepted"
+    );
+    Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1))
+}

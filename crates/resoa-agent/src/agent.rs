@@ -1,0 +1,400 @@
+//! The loop: calls, ends, the carrier, and timers.
+
+use crate::association::Association;
+use crate::call::Call;
+use crate::end::End;
+use crate::flight::Weights;
+use crate::socket::{Form, Socket};
+use resoa_calls::{SocketId, SocketName, Status};
+use resoa_carrier::Carrier;
+use resoa_protocol::message::AddressMode;
+use resoa_protocol::{Action, CallId, Client, RsockId, Settings, SocketCall, Timers};
+use rustc_hash::{FxHashMap, FxHashSet};
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What epoll says of the carrier.
+const CARRIER: u64 = 0;
+/// The same of the socket that calls come to.
+const CALLS: u64 = 1;
+/// The same of what the owner waits for.
+const OWNER: u64 = 2;
+/// Of a call, with its number; of an end, with that of its socket.
+const CALL: u64 = 1 << 62;
+const END: u64 = 1 << 63;
+/// Connections that wait to be taken; more have to try again.
+const BACKLOG: i32 = 4096;
+/// Events of one wait.
+const EVENTS: usize = 256;
+
+/// How an agent is to be.
+#[derive(Debug, Clone)]
+pub struct AgentSettings {
+    /// Where calls come to; [`resoa_calls::AGENT`] names it for programs.
+    pub listen: PathBuf,
+    /// What address its sockets are to have.
+    pub mode: AddressMode,
+    /// Of its sockets.
+    pub settings: Settings,
+    /// Of its requests.
+    pub timers: Timers,
+}
+
+/// Why there is no agent.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// Somebody answers there.
+    #[error(
+        "{path}: an agent listens there already; stop it, or choose another place for this one with --listen"
+    )]
+    Occupied {
+        /// Where.
+        path: PathBuf,
+    },
+    /// The socket could not be made there.
+    #[error(
+        "cannot listen at {path}: {error}; choose another place with --listen, at most 100 octets long and in a directory that is yours"
+    )]
+    Place {
+        /// Where.
+        path: PathBuf,
+        /// What the kernel says.
+        error: io::Error,
+    },
+    /// The kernel has no descriptors left, or such.
+    #[error("cannot start: {0}")]
+    Kernel(#[from] io::Error),
+}
+
+/// An agent; see [the crate](crate).
+pub struct Agent<C> {
+    pub(crate) client: Client,
+    pub(crate) carrier: C,
+    pub(crate) association: Association,
+    pub(crate) epoll: OwnedFd,
+    /// Where calls come to, and where ends of pairs are made.
+    calls_at: Listening,
+    pub(crate) pairs_at: Listening,
+    pub(crate) calls: FxHashMap<CallId, Call>,
+    pub(crate) sockets: FxHashMap<SocketId, Socket>,
+    pub(crate) halves: FxHashMap<RsockId, SocketId>,
+    /// Sockets of [`Form::Loose`].
+    pub(crate) loose: FxHashSet<SocketId>,
+    /// Sockets whose program may wait for more than is in flight, in the order in which that is to be done.
+    pub(crate) slow: std::collections::VecDeque<(Duration, SocketId)>,
+    /// The stream that is seen to at the moment.
+    pub(crate) progressing: Option<SocketId>,
+    pub(crate) weights: Weights,
+    /// Random: programs of others cannot guess names.
+    pub(crate) number: u64,
+    pub(crate) last_socket: u64,
+    pub(crate) last_call: u64,
+    pub(crate) swept: Duration,
+    pub(crate) counts: Counts,
+    origin: Instant,
+}
+
+/// See [`Status`].
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) made: u64,
+    pub(crate) carried: u64,
+    pub(crate) accepted: u64,
+    pub(crate) octets: (u64, u64),
+}
+
+/// A socket of AF_UNIX that its owner alone can connect to; its file goes with it.
+pub(crate) struct Listening {
+    pub(crate) fd: OwnedFd,
+    pub(crate) path: PathBuf,
+}
+
+impl Listening {
+    fn at(path: PathBuf, kind: SocketType) -> Result<Self, AgentError> {
+        let made = || -> io::Result<OwnedFd> {
+            let address = SocketAddrUnix::new(&path)?;
+            let fd =
+                socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+            if rustix::net::connect(&fd, &address).is_ok() {
+                return Err(io::ErrorKind::AddrInUse.into());
+            }
+            // One that nobody answers at was left behind.
+            if std::fs::symlink_metadata(&path)
+                .is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_socket(&found.file_type()))
+            {
+                std::fs::remove_file(&path)?;
+            }
+            let fd =
+                socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+            // Before there is a file: it is never anybody else's.
+            rustix::fs::fchmod(&fd, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)?;
+            bind(&fd, &address)?;
+            listen(&fd, BACKLOG)?;
+            Ok(fd)
+        };
+        match made() {
+            Ok(fd) => Ok(Self { fd, path }),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(AgentError::Occupied { path }),
+            Err(error) => Err(AgentError::Place { path, error }),
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl<C: Carrier<Error = io::Error>> Agent<C> {
+    /// An agent that takes calls from now on and will register at the server that `carrier` finds at `address`.
+    ///
+    /// # Errors
+    /// If it cannot listen.
+    pub fn new(settings: AgentSettings, carrier: C, address: Vec<u8>) -> Result<Self, AgentError> {
+        let mut pairs = settings.listen.clone().into_os_string();
+        pairs.push(".pairs");
+        let calls_at = Listening::at(settings.listen, SocketType::SEQPACKET)?;
+        let pairs_at = Listening::at(pairs.into(), SocketType::STREAM)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
+        epoll::add(&epoll, carrier.descriptor(), EventData::new_u64(CARRIER), EventFlags::IN)
+            .map_err(io::Error::from)?;
+        epoll::add(&epoll, &calls_at.fd, EventData::new_u64(CALLS), EventFlags::IN)
+            .map_err(io::Error::from)?;
+        let mut number = [0; 8];
+        rustix::rand::getrandom(&mut number[..], rustix::rand::GetRandomFlags::empty())
+            .map_err(io::Error::from)?;
+        let mut agent = Self {
+            client: Client::new(settings.mode, settings.settings, settings.timers),
+            carrier,
+            association: Association::new(address),
+            epoll,
+            calls_at,
+            pairs_at,
+            calls: FxHashMap::default(),
+            sockets: FxHashMap::default(),
+            halves: FxHashMap::default(),
+            loose: FxHashSet::default(),
+            slow: std::collections::VecDeque::new(),
+            progressing: None,
+            weights: Weights::new()?,
+            number: u64::from_ne_bytes(number),
+            last_socket: 0,
+            last_call: 0,
+            swept: Duration::ZERO,
+            counts: Counts::default(),
+            origin: Instant::now(),
+        };
+        agent.register();
+        Ok(agent)
+    }
+
+    /// Where calls come to.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.calls_at.path
+    }
+
+    /// Lets [`turn`](Self::turn) return when a descriptor of the owner's is readable.
+    ///
+    /// # Errors
+    /// If the kernel has no memory.
+    pub fn wait_for(&self, descriptor: BorrowedFd) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, descriptor, EventData::new_u64(OWNER), EventFlags::IN)?)
+    }
+
+    /// Waits until something happens, at most for so long, and does what comes of it.
+    ///
+    /// # Errors
+    /// None that could be helped; epoll's.
+    pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<()> {
+        let now = self.now();
+        let slow = self.slow.front().map(|&(at, _)| at);
+        let deadlines = [self.client.deadline(), self.association_deadline(), self.sweep_at(), slow];
+        let next = deadlines.into_iter().flatten().min().map(|next| next.saturating_sub(now));
+        let wait = next.into_iter().chain(longest).min();
+        let wait = wait.map(|wait| Timespec {
+            tv_sec: wait.as_secs().cast_signed(),
+            tv_nsec: wait.subsec_nanos().into(),
+        });
+        let mut events = Vec::with_capacity(EVENTS);
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), wait.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let now = self.now();
+        // What happened to sockets before what was said of them: a call that follows a close must find it closed.
+        for event in &events {
+            let token = event.data.u64();
+            if token & END != 0 {
+                self.at_end(SocketId(token & !END), event.flags, now);
+            }
+        }
+        for event in &events {
+            match event.data.u64() {
+                CARRIER => self.hear(now),
+                CALLS => self.take_calls(now),
+                token if token & CALL != 0 && token & END == 0 => self.at_call(CallId(token & !CALL), now),
+                _ => {}
+            }
+        }
+        self.expire(now);
+        Ok(())
+    }
+
+    fn expire(&mut self, now: Duration) {
+        if self.client.deadline().is_some_and(|deadline| deadline <= now) {
+            let statistics = self.carrier.statistics(self.association.link());
+            self.client.statistics(statistics);
+            self.at_client(now, |client, out| client.expire(now, out));
+        }
+        self.expire_association(now);
+        self.expire_slow(now);
+        if self.sweep_at().is_some_and(|at| at <= now) {
+            self.sweep(now);
+        }
+    }
+
+    /// An event of our end of a pair.
+    fn at_end(&mut self, id: SocketId, events: EventFlags, now: Duration) {
+        let name = self.name(id);
+        if let Some(end) = self.sockets.get_mut(&id).and_then(|socket| socket.form.end()) {
+            end.heard(events);
+            end.settle_hang_up(&name);
+            self.progress(id, now);
+        }
+    }
+
+    /// What can be done for a socket is done: after each event of its end or of its half.
+    pub(crate) fn progress(&mut self, id: SocketId, now: Duration) {
+        match self.sockets.get(&id).map(|socket| &socket.form) {
+            Some(Form::Stream { .. }) => self.progress_stream(id, now),
+            Some(Form::Listener { .. }) => self.progress_listener(id, now),
+            Some(Form::Loose { .. } | Form::Closing) | None => {}
+        }
+    }
+
+    /// The same, by its half.
+    pub(crate) fn progress_half(&mut self, half: RsockId, now: Duration) {
+        if let Some(&id) = self.halves.get(&half) {
+            self.progress(id, now);
+        }
+    }
+
+    /// Does something at the client, and what comes of it.
+    pub(crate) fn at_client(&mut self, now: Duration, event: impl FnOnce(&mut Client, &mut Vec<Action>)) {
+        let mut out = Vec::new();
+        event(&mut self.client, &mut out);
+        self.carry_out(out, now);
+    }
+
+    /// A call at a socket's half.
+    pub(crate) fn call_half(&mut self, half: RsockId, call: CallId, what: SocketCall, now: Duration) {
+        self.at_client(now, |client, out| client.call(half, call, what, now, out));
+    }
+
+    /// Messages first, in the order in which they were decided on: what the other actions lead to is said behind them.
+    fn carry_out(&mut self, actions: Vec<Action>, now: Duration) {
+        let mut others = Vec::with_capacity(actions.len());
+        for action in actions {
+            match action {
+                Action::Send(message) => self.send(&message),
+                action => others.push(action),
+            }
+        }
+        for action in others {
+            match action {
+                Action::Return { call, result } => self.returned(call, result, now),
+                Action::Ready { socket, .. } => self.progress_half(socket, now),
+                Action::Connect => self.connect_carrier(),
+                Action::Close => self.close_carrier(),
+                Action::Reset => self.reset_carrier(),
+                Action::Registration(registration) => self.registration(registration, now),
+                // Data goes over the descriptor, and so do the signals that it brings.
+                Action::Signal { .. } | Action::Send(_) => {}
+            }
+        }
+    }
+
+    /// The program has closed its last descriptor.
+    pub(crate) fn close(&mut self, id: SocketId, now: Duration) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        socket.form = Form::Closing;
+        self.loose.remove(&id);
+        let Some(half) = socket.half else {
+            self.forget(id);
+            return;
+        };
+        let call = self.next_call();
+        self.calls.insert(call, Call::Closing { socket: id });
+        self.call_half(half, call, SocketCall::Close { may_wait: true }, now);
+    }
+
+    /// Nothing is left of it here.
+    pub(crate) fn forget(&mut self, id: SocketId) {
+        let Some(socket) = self.sockets.remove(&id) else { return };
+        if let Some(half) = socket.half {
+            self.halves.remove(&half);
+        }
+        for call in socket.closers {
+            self.respond(call, &resoa_calls::Response::Done, None);
+        }
+    }
+
+    /// Lets the loop hear of an end.
+    pub(crate) fn watch(&self, id: SocketId, end: &End) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        Ok(epoll::add(&self.epoll, end.as_fd(), EventData::new_u64(END | id.0), flags)?)
+    }
+
+    /// The same of a call.
+    pub(crate) fn watch_call(&self, call: CallId, connection: &OwnedFd) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::RDHUP;
+        Ok(epoll::add(&self.epoll, connection, EventData::new_u64(CALL | call.0), flags)?)
+    }
+
+    pub(crate) fn calls_descriptor(&self) -> &OwnedFd {
+        &self.calls_at.fd
+    }
+
+    pub(crate) fn next_call(&mut self) -> CallId {
+        self.last_call += 1;
+        CallId(self.last_call)
+    }
+
+    pub(crate) fn next_socket(&mut self) -> SocketId {
+        self.last_socket += 1;
+        SocketId(self.last_socket)
+    }
+
+    pub(crate) fn name(&self, socket: SocketId) -> SocketName {
+        SocketName { agent: self.number, socket }
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    /// How it does.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        Status {
+            connected: self.association.connected(),
+            made: self.counts.made,
+            carried: self.counts.carried,
+            accepted: self.counts.accepted,
+            open: self.sockets.len() as u64,
+            octets: self.counts.octets,
+            round_trip_us: self
+                .carrier
+                .statistics(self.association.link())
+                .round_trip
+                .map(|round_trip| round_trip.as_micros() as u64),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Calls of programs: a connection each, from its request to its answer. One that is closed before that interrupts its call.
+
+use crate::agent::Agent;
+use resoa_calls::{Response, SocketId, receive_request, respond};
+use resoa_carrier::Carrier;
+use resoa_protocol::{CallId, Errno, Value};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::net::{SocketFlags, accept_with, sockopt};
+use std::io;
+use std::time::Duration;
+
+/// A call that is under way.
+#[derive(Debug)]
+pub(crate) enum Call {
+    /// Its request is not here yet.
+    Asking { connection: OwnedFd },
+    /// It waits for what comes of it.
+    Waiting { connection: OwnedFd, what: Waiting },
+    /// The agent's own: a socket whose descriptors are gone.
+    Closing { socket: SocketId },
+}
+
+/// What a call does when it returns.
+#[derive(Debug)]
+pub(crate) enum Waiting {
+    /// It answers what it brought.
+    Plain { socket: SocketId },
+    /// `bind`, `listen`: descriptors that are gone may have had the address.
+    Address { socket: SocketId, again: Option<(resoa_protocol::SocketCall, Option<OwnedFd>)> },
+    /// `connect`, with the program's descriptor.
+    Connect { socket: SocketId, descriptor: Option<OwnedFd> },
+    /// `listen`, with the program's descriptor.
+    Listen { socket: SocketId, descriptor: Option<OwnedFd> },
+    /// `accept`, with what the program says of the new descriptor.
+    Accept { socket: SocketId, flags: i32 },
+    /// SIOCOUTQ: what is in the pair counts, too.
+    Outstanding { socket: SocketId },
+    /// A look-up.
+    Resolve,
+    /// `close` of a socket that lingers.
+    Closed,
+}
+
+impl<C: Carrier<Error = io::Error>> Agent<C> {
+    /// Takes those who call.
+    pub(crate) fn take_calls(&mut self, now: Duration) {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        while let Ok(connection) = accept_with(self.calls_descriptor(), flags) {
+            let own = rustix::process::geteuid();
+            let may =
+                sockopt::socket_peercred(&connection).is_ok_and(|peer| peer.uid == own || peer.uid.is_root());
+            if may {
+                let call = self.next_call();
+                self.calls.insert(call, Call::Asking { connection });
+                self.hear_call(call, true, now);
+            }
+        }
+    }
+
+    /// Something happened at a call's connection.
+    pub(crate) fn at_call(&mut self, call: CallId, now: Duration) {
+        match self.calls.get(&call) {
+            Some(Call::Asking { .. }) => self.hear_call(call, false, now),
+            Some(Call::Waiting { .. }) => self.interrupt(call, now),
+            Some(Call::Closing { .. }) | None => {}
+        }
+    }
+
+    fn hear_call(&mut self, call: CallId, is_new: bool, now: Duration) {
+        let Some(Call::Asking { connection }) = self.calls.remove(&call) else { return };
+        match receive_request(&connection) {
+            Ok(Some((request, descriptor))) => {
+                self.request(call, connection, request, descriptor, is_new, now);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if !is_new || self.watch_call(call, &connection).is_ok() {
+                    self.calls.insert(call, Call::Asking { connection });
+                }
+            }
+            // It has gone, or speaks otherwise: it sees that nobody answers.
+            Ok(None) | Err(_) => {}
+        }
+    }
+
+    /// The program does not wait any more.
+    fn interrupt(&mut self, call: CallId, now: Duration) {
+        let Some(Call::Waiting { what, .. }) = self.calls.get(&call) else { return };
+        let socket = match what {
+            Waiting::Plain { socket }
+            | Waiting::Address { socket, .. }
+            | Waiting::Connect { socket, .. }
+            | Waiting::Listen { socket, .. }
+            | Waiting::Accept { socket, .. }
+            | Waiting::Outstanding { socket } => *socket,
+            Waiting::Resolve | Waiting::Closed => {
+                self.calls.remove(&call);
+                return;
+            }
+        };
+        if let Some(half) = self.sockets.get(&socket).and_then(|socket| socket.half) {
+            self.at_client(now, |client, out| client.interrupt(half, call, now, out));
+        }
+        // One that waits for the server's answer is not interrupted, and has nobody to tell it to. An event of its connection would come again and again.
+        if let Some(Call::Waiting { connection, .. }) = self.calls.get(&call) {
+            let _ = rustix::event::epoll::delete(&self.epoll, connection.as_fd());
+        }
+    }
+
+    /// Answers a call.
+    pub(crate) fn respond(&mut self, call: CallId, response: &Response, descriptor: Option<&OwnedFd>) {
+        if let Some(Call::Waiting { connection, .. } | Call::Asking { connection }) = self.calls.remove(&call)
+        {
+            let _ = respond(connection, response, descriptor.map(AsFd::as_fd));
+        }
+    }
+
+    /// A call has come to its end at the client.
+    pub(crate) fn returned(&mut self, call: CallId, result: Result<Value, Errno>, now: Duration) {
+        match self.calls.remove(&call) {
+            Some(Call::Closing { socket }) => self.forget(socket),
+            Some(Call::Waiting { connection, what }) => {
+                self.finish(call, connection, what, result, now);
+            }
+            Some(asking @ Call::Asking { .. }) => {
+                self.calls.insert(call, asking);
+            }
+            None => {}
+        }
+    }
+}
+
+/// What a call's value is to a program.
+pub(crate) fn response(result: Result<Value, Errno>) -> Response {
+    use resoa_protocol::message::Unresolved;
+    match result {
+        Err(error) => Response::Failed(error.linux()),
+        Ok(Value::Address(address)) => Response::Address(address),
+        Ok(Value::Option(value)) => Response::Value(value),
+        Ok(Value::Hosts(hosts)) => Response::Hosts(hosts),
+        Ok(Value::Name { host, service }) => Response::Name { host, service },
+        Ok(Value::Unresolved(why)) => Response::Unresolved(match why {
+            Unresolved::NoName => libc::EAI_NONAME,
+            Unresolved::Again => libc::EAI_AGAIN,
+            Unresolved::Fail => libc::EAI_FAIL,
+            Unresolved::NoService => libc::EAI_SERVICE,
+        }),
+        Ok(_) => Response::Done,
+    }
+}

@@ -1,0 +1,127 @@
+//! What the program has not read of what we wrote to it, from the kernel's count of memory.
+//!
+//! A write of AF_UNIX up to [`CHUNK`] is one packet. Its weight (`truesize`) depends on its length alone, and is measured once for each length on a pair of our
+//! own. Packets leave the queue in order and as a whole when their last octet was read; so the sum of weights that is left says which have left.
+//! What was read of a packet that is not at its end is not counted: the far host's window is behind the program by less than one packet (C24).
+
+use crate::sys;
+use rustc_hash::FxHashMap;
+use rustix::fd::OwnedFd;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair};
+use std::collections::VecDeque;
+use std::io;
+
+/// Octets of the longest packet that is written to a program.
+pub(crate) const CHUNK: usize = 16 << 10;
+
+/// Packets in a program's queue.
+#[derive(Debug, Default)]
+pub(crate) struct Flight {
+    /// Octets and weight of each.
+    packets: VecDeque<(usize, usize)>,
+    octets: usize,
+    weight: usize,
+}
+
+impl Flight {
+    /// One was written.
+    pub(crate) fn add(&mut self, octets: usize, weight: usize) {
+        self.packets.push_back((octets, weight));
+        self.octets += octets;
+        self.weight += weight;
+    }
+
+    /// So much weight is left. How many octets were read since this was last said.
+    pub(crate) fn left(&mut self, weight: usize) -> usize {
+        let before = self.octets;
+        while let Some(&(octets, of_this)) = self.packets.front()
+            && self.weight - of_this >= weight
+        {
+            self.packets.pop_front();
+            self.octets -= octets;
+            self.weight -= of_this;
+        }
+        before - self.octets
+    }
+
+    /// What they weigh together.
+    pub(crate) fn weight(&self) -> usize {
+        self.weight
+    }
+
+    /// Whether everything was read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+}
+
+/// What packets weigh, by their length.
+#[derive(Debug)]
+pub(crate) struct Weights {
+    known: FxHashMap<usize, usize>,
+    pair: (OwnedFd, OwnedFd),
+    octets: Vec<u8>,
+}
+
+impl Weights {
+    pub(crate) fn new() -> io::Result<Self> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        Ok(Self { known: FxHashMap::default(), pair, octets: vec![0; CHUNK] })
+    }
+
+    /// Of a packet of so many octets, at most [`CHUNK`].
+    pub(crate) fn of(&mut self, octets: usize) -> io::Result<usize> {
+        if let Some(&weight) = self.known.get(&octets) {
+            return Ok(weight);
+        }
+        send(&self.pair.0, &self.octets[..octets], SendFlags::DONTWAIT)?;
+        let weight = sys::outstanding(&self.pair.0)?;
+        recv(&self.pair.1, &mut self.octets[..], RecvFlags::DONTWAIT)?;
+        self.known.insert(octets, weight);
+        Ok(weight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C24: reads are counted by packets that are read to their end, whatever their lengths, and never too many.
+    #[test]
+    fn reads_are_counted_by_packets() {
+        let mut weights = Weights::new().expect("descriptors");
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .expect("descriptors");
+        sys::set_send_buffer(&ours, 1 << 17);
+        let mut flight = Flight::default();
+        let lengths = [1, 2, 700, 1, CHUNK, 4096, 1460, 16_000, 3];
+        for length in lengths {
+            assert_eq!(send(&ours, &vec![1; length], SendFlags::DONTWAIT), Ok(length));
+            flight.add(length, weights.of(length).expect("weighs"));
+            assert_eq!(flight.weight(), sys::outstanding(&ours).expect("is a socket"), "{length}");
+        }
+        let mut ends = lengths.iter().scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        let (mut read, mut counted, mut end) = (0, 0, ends.next());
+        while let Some(next) = end {
+            // Octets are read one by one around the end of each packet.
+            let step = if next - read > 5 { next - read - 3 } else { 1 };
+            let mut room = vec![0; step];
+            assert_eq!(recv(&theirs, &mut room[..], RecvFlags::empty()).map(|read| read.0), Ok(step));
+            read += step;
+            counted += flight.left(sys::outstanding(&ours).expect("is a socket"));
+            let before = lengths.iter().scan(0, |sum, length| {
+                *sum += length;
+                Some(*sum)
+            });
+            assert_eq!(counted, before.filter(|sum| *sum <= read).max().unwrap_or(0), "{read} octets read");
+            if read == next {
+                end = ends.next();
+            }
+        }
+        assert!(flight.is_empty() && flight.weight() == 0);
+    }
+}

@@ -1,0 +1,91 @@
+//! Listeners: their descriptor is readable while a connection waits, by an octet for each, and never writable.
+
+use crate::agent::Agent;
+use crate::call::response;
+use crate::end::{End, Fill, prepare};
+use crate::socket::{Form, Socket};
+use resoa_calls::{Response, SocketId};
+use resoa_carrier::Carrier;
+use resoa_protocol::{CallId, Errno, RsockId, SocketCall, Stage, Value};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
+use std::io;
+use std::time::Duration;
+
+impl<C: Carrier<Error = io::Error>> Agent<C> {
+    /// Octets for connections that have come, the end if it listens no more.
+    pub(crate) fn progress_listener(&mut self, id: SocketId, now: Duration) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        let stream = socket.half.and_then(|half| self.client.stream(half));
+        let (Form::Listener { end, announced }, Some(stream)) = (&mut socket.form, stream) else { return };
+        if end.hung_up {
+            self.close(id, now);
+        } else if stream.stage == Stage::Listening {
+            while *announced < stream.pending && end.announce() {
+                *announced += 1;
+            }
+        } else {
+            end.shut();
+        }
+    }
+
+    /// The program has taken an octet.
+    pub(crate) fn claim(&mut self, id: SocketId) {
+        if let Some(Form::Listener { announced, .. }) =
+            self.sockets.get_mut(&id).map(|socket| &mut socket.form)
+        {
+            *announced = announced.saturating_sub(1);
+        }
+    }
+
+    /// An `accept` has come to its end.
+    pub(crate) fn accepted(
+        &mut self,
+        call: CallId,
+        listener: SocketId,
+        flags: i32,
+        result: Result<Value, Errno>,
+        now: Duration,
+    ) {
+        let Ok(Value::Accepted { socket: half, peer }) = result else {
+            self.respond(call, &response(result), None);
+            self.progress(listener, now);
+            return;
+        };
+        if let Ok((socket, descriptor)) = self.adopt(listener, half, flags) {
+            self.counts.accepted += 1;
+            self.respond(call, &Response::Accepted { socket, peer }, Some(&descriptor));
+            drop(descriptor);
+            self.progress(socket, now);
+        } else {
+            let close = self.next_call();
+            self.call_half(half, close, SocketCall::Close { may_wait: false }, now);
+            self.respond(call, &Response::Failed(libc::ENOBUFS), None);
+        }
+    }
+
+    /// A descriptor for a connection that was accepted.
+    fn adopt(&mut self, listener: SocketId, half: RsockId, flags: i32) -> io::Result<(SocketId, OwnedFd)> {
+        let create =
+            self.sockets.get(&listener).map(|socket| socket.create).ok_or(io::ErrorKind::NotFound)?;
+        let id = self.next_socket();
+        let (program, ours) = socketpair(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+            None,
+        )?;
+        bind(&program, &self.name(id).address())?;
+        if flags & libc::SOCK_NONBLOCK == 0 {
+            rustix::io::ioctl_fionbio(&program, false)?;
+        }
+        prepare(program.as_fd());
+        let end = End::new(ours, program.as_fd(), Fill::Primer)?;
+        self.watch(id, &end)?;
+        let form = Form::Stream { end, is_connecting: false, is_up_shut: false };
+        self.sockets
+            .insert(id, Socket { create, half: Some(half), form, is_carried: true, closers: Vec::new() });
+        self.halves.insert(half, id);
+        Ok((id, program))
+    }
+}

@@ -1,0 +1,55 @@
+//! A program's socket, as the agent keeps it.
+
+use crate::end::End;
+use resoa_protocol::message::Create;
+use resoa_protocol::{CallId, RsockId};
+
+/// A socket; see the [module](self).
+#[derive(Debug)]
+pub(crate) struct Socket {
+    /// As the program made it.
+    pub(crate) create: Create,
+    /// The client's half, from its first use on.
+    pub(crate) half: Option<RsockId>,
+    pub(crate) form: Form,
+    /// The server was told of it, or will be.
+    pub(crate) is_carried: bool,
+    /// Calls that asked when `close` may return.
+    pub(crate) closers: Vec<CallId>,
+}
+
+/// What the program's descriptor is.
+#[derive(Debug)]
+pub(crate) enum Form {
+    /// Connected to nothing: its last close is found by a [look](crate::sweep).
+    Loose {
+        /// It was connected to us once, and cannot be again.
+        is_spent: bool,
+    },
+    /// A stream.
+    Stream {
+        end: End,
+        /// The filling is still there.
+        is_connecting: bool,
+        /// The client's half knows that the program writes no more.
+        is_up_shut: bool,
+    },
+    /// A listener.
+    Listener {
+        end: End,
+        /// Octets that say that a connection waits, and that no `accept` has followed yet.
+        announced: usize,
+    },
+    /// Closed by the program; the client's half says when that is over.
+    Closing,
+}
+
+impl Form {
+    /// Our end, if there is one.
+    pub(crate) fn end(&mut self) -> Option<&mut End> {
+        match self {
+            Self::Stream { end, .. } | Self::Listener { end, .. } => Some(end),
+            Self::Loose { .. } | Self::Closing => None,
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Octets between a program's descriptor and the client's half, both ways, and the ends of both.
+
+use crate::agent::Agent;
+use crate::flight::CHUNK;
+use crate::socket::{Form, Socket};
+use resoa_calls::SocketId;
+use resoa_carrier::Carrier;
+use resoa_protocol::message::Half;
+use resoa_protocol::{RsockId, SocketCall, Stage};
+use std::io;
+use std::time::Duration;
+
+/// A program that has read nothing for so long while there is more than it was shown may be waiting for more than that: MSG_PEEK, FIONREAD, SO_RCVLOWAT (C29).
+const PATIENCE: Duration = Duration::from_millis(10);
+
+impl Socket {
+    /// Whether the program has closed its last descriptor.
+    pub(crate) fn is_closing(&self) -> bool {
+        match &self.form {
+            Form::Closing => true,
+            Form::Stream { end, .. } | Form::Listener { end, .. } => end.hung_up,
+            Form::Loose { .. } => false,
+        }
+    }
+}
+
+impl<C: Carrier<Error = io::Error>> Agent<C> {
+    /// All that can be done for a stream.
+    pub(crate) fn progress_stream(&mut self, id: SocketId, now: Duration) {
+        // What comes of a step may lead here again; the steps that follow see to it.
+        if self.progressing.replace(id) == Some(id) {
+            return;
+        }
+        let half = self.sockets.get(&id).and_then(|socket| socket.half);
+        if let Some(half) = half
+            && self.is_connected(id, half, now)
+        {
+            self.read(id, half, now);
+            self.up(id, half, now);
+            self.down(id, half, now);
+            self.ends(id, half, now);
+        }
+        self.progressing = None;
+    }
+
+    /// Whether octets may flow: not while it connects, and not if that was refused.
+    fn is_connected(&mut self, id: SocketId, half: RsockId, now: Duration) -> bool {
+        let Some(stream) = self.client.stream(half) else { return false };
+        let Some(socket) = self.sockets.get_mut(&id) else { return false };
+        let Form::Stream { end, is_connecting, .. } = &mut socket.form else { return false };
+        if !*is_connecting {
+            return true;
+        }
+        match stream.stage {
+            Stage::Connected => {
+                *is_connecting = false;
+                end.empty();
+                return true;
+            }
+            _ if end.hung_up => self.close(id, now),
+            Stage::Connecting => {}
+            _ => self.cut_loose(id, now),
+        }
+        false
+    }
+
+    /// Our end is closed with octets unread: the program sees a reset.
+    fn cut_loose(&mut self, id: SocketId, now: Duration) {
+        if let Some(socket) = self.sockets.get_mut(&id) {
+            socket.form = Form::Loose { is_spent: true };
+            if self.loose.is_empty() {
+                self.swept = now;
+            }
+            self.loose.insert(id);
+        }
+    }
+
+    /// What the program has read opens the window.
+    fn read(&mut self, id: SocketId, half: RsockId, now: Duration) {
+        let name = self.name(id);
+        let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) else {
+            return;
+        };
+        let count = end.consumed(&name, now);
+        if count > 0 {
+            self.counts.octets.1 += count as u64;
+            self.at_client(now, |client, out| client.consumed(half, count, now, out));
+        }
+    }
+
+    /// What the program has written, as far as SO_SNDBUF goes.
+    fn up(&mut self, id: SocketId, half: RsockId, now: Duration) {
+        loop {
+            let room = self.client.stream(half).map_or(0, |stream| stream.room);
+            let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
+            else {
+                return;
+            };
+            if room == 0 || (end.hung_up && end.was_reset()) {
+                return;
+            }
+            let bytes = end.take(room);
+            if bytes.is_empty() {
+                return;
+            }
+            self.counts.octets.0 += bytes.len() as u64;
+            self.at_client(now, |client, out| {
+                client.give(half, &bytes, false, now, out);
+            });
+        }
+    }
+
+    /// What has come for the program, as far as it may be in flight.
+    fn down(&mut self, id: SocketId, half: RsockId, now: Duration) {
+        loop {
+            let Some(stream) = self.client.stream(half) else { return };
+            let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
+            else {
+                return;
+            };
+            if end.hung_up || end.flush(&mut self.weights).is_err() || stream.waiting == 0 {
+                return;
+            }
+            if end.room() == 0 {
+                if !std::mem::replace(&mut end.is_slow, true) {
+                    self.slow.push_back((now + PATIENCE, id));
+                }
+                return;
+            }
+            let mut bytes = Vec::new();
+            self.at_client(now, |client, out| bytes = client.take(half, CHUNK, now, out));
+            let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
+            else {
+                return;
+            };
+            if bytes.is_empty() || end.write(bytes, &mut self.weights).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Programs that may wait for more.
+    pub(crate) fn expire_slow(&mut self, now: Duration) {
+        while let Some(&(at, id)) = self.slow.front()
+            && at <= now
+        {
+            self.slow.pop_front();
+            if let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+                if end.read_at + PATIENCE > now {
+                    self.slow.push_back((now + PATIENCE, id));
+                    continue;
+                }
+                end.is_slow = end.is_grown;
+                end.is_grown = true;
+                self.progress(id, now);
+            }
+        }
+    }
+
+    /// The ends of both directions, and of the socket.
+    fn ends(&mut self, id: SocketId, half: RsockId, now: Duration) {
+        let Some(stream) = self.client.stream(half) else { return };
+        let Some(Form::Stream { end, is_up_shut, .. }) =
+            self.sockets.get_mut(&id).map(|socket| &mut socket.form)
+        else {
+            return;
+        };
+        if end.hung_up {
+            let has_unread = end.was_reset() || stream.waiting > 0;
+            let has_rest = end.waiting() > 0 && stream.stage == Stage::Connected && !stream.send_shut;
+            if has_unread || !has_rest || stream.linger == Some(Duration::ZERO) {
+                self.close(id, now);
+            }
+            return;
+        }
+        let is_written = stream.waiting == 0 && end.is_written();
+        match stream.stage {
+            Stage::Failed if is_written => {
+                self.cut_loose(id, now);
+                return;
+            }
+            Stage::Failed => end.refuse(),
+            _ if stream.receive_shut && is_written => end.shut(),
+            _ => {}
+        }
+        let is_over = end.read_hung_up && end.waiting() == 0;
+        if is_over && stream.stage == Stage::Connected && !std::mem::replace(is_up_shut, true) {
+            let call = self.next_call();
+            self.call_half(half, call, SocketCall::Shutdown(Half::Write), now);
+        }
+    }
+
+    /// Octets that the program has written and the client's half has not.
+    pub(crate) fn in_pair(&mut self, id: SocketId) -> u32 {
+        match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+            Some(Form::Stream { end, is_connecting: false, .. }) => end.waiting() as u32,
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Descriptors that nobody has any more, of sockets that have no end here by which that would be seen: fresh, bound, refused, failed. A name of AF_UNIX is gone
+//! when the last descriptor of its socket is.
+
+use crate::agent::Agent;
+use crate::socket::Form;
+use resoa_calls::{SocketId, SocketName};
+use resoa_carrier::Carrier;
+use rustc_hash::FxHashSet;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
+use std::io;
+use std::time::Duration;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(1);
+/// What lists the sockets of AF_UNIX of this network namespace, where programs' descriptors were made.
+const LIST: &str = "/proc/self/net/unix";
+
+/// Whether somebody has the socket of this name: then it cannot be given to another.
+pub(crate) fn is_held(name: &SocketName) -> bool {
+    match socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None) {
+        Ok(probe) => bind(probe, &name.address()).is_err(),
+        Err(_) => true,
+    }
+}
+
+impl<C: Carrier<Error = io::Error>> Agent<C> {
+    /// When the next look is due.
+    pub(crate) fn sweep_at(&self) -> Option<Duration> {
+        (!self.loose.is_empty()).then_some(self.swept + PAUSE)
+    }
+
+    /// Closes those that nobody has. Whether there was one.
+    pub(crate) fn sweep(&mut self, now: Duration) -> bool {
+        self.swept = now;
+        let Ok(list) = std::fs::read_to_string(LIST) else { return false };
+        let prefix = SocketName { agent: self.number, socket: SocketId(0) }.to_string();
+        let prefix = prefix.trim_end_matches('0');
+        let names = list.lines().filter_map(|line| line.rsplit_once('@')?.1.strip_prefix(prefix));
+        let held: FxHashSet<u64> = names.filter_map(|number| u64::from_str_radix(number, 16).ok()).collect();
+        let gone: Vec<SocketId> =
+            self.loose.iter().copied().filter(|socket| !held.contains(&socket.0)).collect();
+        for &socket in &gone {
+            self.loose.remove(&socket);
+            if let Some(Form::Loose { .. }) = self.sockets.get(&socket).map(|socket| &socket.form) {
+                self.close(socket, now);
+            }
+        }
+        !gone.is_empty()
+    }
+}

@@ -1,0 +1,152 @@
+//! `connect`, and what a descriptor says before, meanwhile and afterwards.
+
+use crate::rig::{Program, Rig, at, nobody, polled, until, until_polled};
+use resoa_calls::{Request, Response};
+use rustix::event::PollFlags;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+const FRESH: PollFlags = PollFlags::OUT.union(PollFlags::HUP);
+const RESET: PollFlags =
+    PollFlags::IN.union(PollFlags::OUT).union(PollFlags::ERR).union(PollFlags::HUP).union(PollFlags::RDHUP);
+
+/// C17, C35, C46, C66: a blocking connect; the descriptor says what TCP's says, before and afterwards, and octets go both ways.
+#[test]
+fn connect_and_talk() {
+    let rig = Rig::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let program = rig.stream();
+    assert_eq!(program.polled(), FRESH);
+    assert_eq!(rig.connect(&program, at(&listener)), Response::Done);
+    let (mut far, from) = listener.accept().expect("has connected");
+    assert_eq!(program.polled(), PollFlags::OUT);
+    assert_eq!(rig.call(&Request::LocalName(program.id), None), Response::Address(from));
+    assert_eq!(rig.call(&Request::PeerName(program.id), None), Response::Address(at(&listener)));
+    for round in 0..50_u8 {
+        program.write(&[round; 3]);
+        let mut heard = [0; 3];
+        far.read_exact(&mut heard).expect("three octets");
+        far.write_all(&heard).expect("is connected");
+        assert_eq!(program.read(3), [round; 3]);
+    }
+    drop(program);
+    assert_eq!(far.read(&mut [0]).expect("the end"), 0);
+    drop(far);
+    rig.nothing_is_left();
+}
+
+/// C38: a blocking connect that is refused says so, and can be tried again.
+#[test]
+fn connect_that_is_refused() {
+    let rig = Rig::new();
+    let program = rig.stream();
+    for _ in 0..2 {
+        assert_eq!(rig.connect(&program, nobody()), Response::Failed(libc::ECONNREFUSED));
+        assert_eq!(program.polled(), FRESH);
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    assert_eq!(rig.connect(&program, at(&listener)), Response::Done);
+    assert_eq!(rig.error(&program), 0);
+    drop(program);
+    rig.nothing_is_left();
+}
+
+/// C36, C66: a connect that does not wait: writable when it is connected, and what was filled in is nobody's.
+#[test]
+fn connect_that_does_not_wait() {
+    let rig = Rig::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let program = rig.socket(libc::SOCK_STREAM | libc::SOCK_NONBLOCK);
+    assert_eq!(rig.begin_to_connect(&program, at(&listener)), Response::Failed(libc::EINPROGRESS));
+    let (mut far, _) = listener.accept().expect("connects");
+    until_polled(&program.fd, PollFlags::OUT);
+    assert_eq!(rig.error(&program), 0);
+    assert_eq!(rig.begin_to_connect(&program, at(&listener)), Response::Done);
+    assert_eq!(rig.begin_to_connect(&program, at(&listener)), Response::Failed(libc::EISCONN));
+    program.write(b"hello");
+    let mut heard = [0; 5];
+    far.read_exact(&mut heard).expect("five octets");
+    assert_eq!(&heard, b"hello");
+    drop(program);
+    assert_eq!(far.read(&mut [0]).expect("the end"), 0);
+    drop(far);
+    rig.nothing_is_left();
+}
+
+/// C37, C66: the same, refused: as TCP's descriptor, and the error is at SO_ERROR once.
+#[test]
+fn connect_that_does_not_wait_and_is_refused() {
+    let rig = Rig::new();
+    let program = rig.socket(libc::SOCK_STREAM | libc::SOCK_NONBLOCK);
+    assert_eq!(rig.begin_to_connect(&program, nobody()), Response::Failed(libc::EINPROGRESS));
+    until_polled(&program.fd, RESET);
+    assert_eq!(rig.error(&program), libc::ECONNREFUSED);
+    assert_eq!(rig.error(&program), 0);
+    drop(program);
+    rig.nothing_is_left();
+}
+
+/// C47: a call that is interrupted goes on, as a connect that does not wait.
+#[test]
+fn connect_that_is_interrupted() {
+    let rig = Rig::new();
+    // A listener whose queue is full answers nothing for a while.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    rustix::net::listen(&listener, 0).expect("listens");
+    let first = std::net::TcpStream::connect(at(&listener)).expect("there is room for one");
+    let program = rig.stream();
+    let request = Request::Connect { socket: program.id, address: Some(at(&listener)), nonblocking: false };
+    interrupted(&rig, &request, &program);
+    until_polled(&program.fd, PollFlags::empty());
+    drop((listener.accept().expect("the first"), first));
+    let (far, _) = listener.accept().expect("the program");
+    until_polled(&program.fd, PollFlags::OUT);
+    drop((far, program));
+    rig.nothing_is_left();
+}
+
+/// Makes a call and goes away before its answer.
+fn interrupted(rig: &Rig, request: &Request, program: &Program) {
+    let call = rig.calls().start(request, Some(rustix::fd::AsFd::as_fd(&program.fd))).expect("is taken");
+    // The agent has taken the request when it says how it does.
+    rig.status();
+    assert!(!polled(&call).contains(PollFlags::IN), "it waits");
+}
+
+/// C31, C50: what socket(2) says of what there is not.
+#[test]
+fn sockets_that_there_are_not() {
+    let rig = Rig::new();
+    let said = [
+        (libc::AF_UNIX, libc::SOCK_STREAM, 0, libc::EAFNOSUPPORT),
+        (libc::AF_INET, libc::SOCK_STREAM, libc::IPPROTO_UDP, libc::EPROTONOSUPPORT),
+        (libc::AF_INET, libc::SOCK_SEQPACKET, 0, libc::ESOCKTNOSUPPORT),
+        (libc::AF_INET, 14, 0, libc::EINVAL),
+        (libc::AF_INET, libc::SOCK_STREAM, 300, libc::EINVAL),
+        (libc::AF_INET6, libc::SOCK_RAW, libc::IPPROTO_ICMPV6, libc::EPERM),
+    ];
+    for (family, kind, protocol, error) in said {
+        let request = Request::Socket { family, kind, protocol };
+        assert_eq!(rig.call(&request, None), Response::Failed(error), "{request:?}");
+    }
+}
+
+/// C46: nothing is left of a socket that is closed before it was used, or while it is bound.
+#[test]
+fn sockets_that_nobody_uses() {
+    let rig = Rig::new();
+    let program = rig.stream();
+    let address = nobody();
+    assert_eq!(rig.call(&Request::Bind { socket: program.id, address }, None), Response::Done);
+    assert_eq!(rig.call(&Request::LocalName(program.id), None), Response::Address(address));
+    drop((program, rig.stream()));
+    // The address is free again at once.
+    let program = rig.stream();
+    assert_eq!(rig.call(&Request::Bind { socket: program.id, address }, None), Response::Done);
+    let other = rig.stream();
+    let bind = Request::Bind { socket: other.id, address };
+    assert_eq!(rig.call(&bind, None), Response::Failed(libc::EADDRINUSE));
+    drop((program, other));
+    until(|| (rig.status().open == 0).then_some(()));
+    rig.nothing_is_left();
+}

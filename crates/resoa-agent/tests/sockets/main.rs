@@ -1,0 +1,7 @@
+//! Programs' sockets from end to end: an agent and a server in threads of the test, over memory, and far hosts of the standard library beside them. Programs are
+//! played by requests of `resoa-calls` and by system calls on the descriptors that they bring. Nothing is measured in time; what never comes ends a test
+//! after [`rig::PATIENCE`].
+
+mod connecting;
+mod rig;
+mod transfer;

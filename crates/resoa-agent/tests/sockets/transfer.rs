@@ -1,0 +1,127 @@
+//! Octets both ways, and their ends.
+
+use crate::rig::{Rig, read_exactly, until_polled};
+use rustix::event::PollFlags;
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::thread;
+
+/// Octets of a long transfer.
+const MANY: usize = 20 << 20;
+
+fn pattern(count: usize) -> Vec<u8> {
+    (0..count).map(|at| (at * 31 + at / 251) as u8).collect()
+}
+
+/// C21, C42, C43: many octets each way at a time arrive as they were written, and nothing else.
+#[test]
+fn many_octets_each_way() {
+    let rig = Rig::new();
+    let (program, mut far) = rig.connected();
+    let sent = pattern(MANY);
+    thread::scope(|scope| {
+        let mut other = far.try_clone().expect("descriptors");
+        let sent = &sent;
+        scope.spawn(move || {
+            other.write_all(sent).expect("is connected");
+            other.shutdown(Shutdown::Write).expect("is connected");
+        });
+        scope.spawn(|| {
+            program.write(sent);
+            rustix::net::shutdown(&program.fd, rustix::net::Shutdown::Write).expect("is connected");
+        });
+        let far = scope.spawn(move || {
+            let mut heard = Vec::new();
+            far.read_to_end(&mut heard).expect("to the end");
+            heard
+        });
+        let heard = program.read_to_end().expect("to the end");
+        assert!(heard == *sent, "{} of {} octets came down", heard.len(), sent.len());
+        let heard = far.join().expect("reads");
+        assert!(heard == *sent, "{} of {} octets came up", heard.len(), sent.len());
+    });
+    drop(program);
+    rig.nothing_is_left();
+}
+
+/// C52, C63 to C65: half closes in both orders, and the masks that go with them.
+#[test]
+fn half_closes() {
+    let rig = Rig::new();
+    let both = PollFlags::IN | PollFlags::OUT | PollFlags::RDHUP;
+    let (program, mut far) = rig.connected();
+    far.write_all(b"last words").expect("is connected");
+    far.shutdown(Shutdown::Write).expect("is connected");
+    until_polled(&program.fd, both);
+    assert_eq!(program.read_to_end().expect("to the end"), b"last words");
+    program.write(b"still heard");
+    assert_eq!(read_exactly(&mut far, 11), b"still heard");
+    rustix::net::shutdown(&program.fd, rustix::net::Shutdown::Write).expect("is connected");
+    assert_eq!(far.read(&mut [0]).expect("the end"), 0);
+    assert_eq!(program.polled(), both | PollFlags::HUP);
+    drop((program, far));
+
+    let (program, mut far) = rig.connected();
+    program.write(b"a question");
+    rustix::net::shutdown(&program.fd, rustix::net::Shutdown::Write).expect("is connected");
+    let mut heard = Vec::new();
+    far.read_to_end(&mut heard).expect("to the end");
+    assert_eq!(heard, b"a question");
+    far.write_all(b"an answer").expect("is connected");
+    assert_eq!(program.read(9), b"an answer");
+    drop(far);
+    assert_eq!(program.read_to_end().expect("to the end"), b"");
+    drop(program);
+    rig.nothing_is_left();
+}
+
+/// C51, C53: `close` sends what was written, all of it; with octets unread it is a reset.
+#[test]
+fn close_after_writing() {
+    let rig = Rig::new();
+    let (program, mut far) = rig.connected();
+    let sent = pattern(3 << 20);
+    let reader = thread::spawn(move || {
+        let mut heard = Vec::new();
+        far.read_to_end(&mut heard).map(|_| heard)
+    });
+    program.write(&sent);
+    drop(program);
+    let heard = reader.join().expect("reads").expect("to the end");
+    assert!(heard == sent, "{} of {} octets", heard.len(), sent.len());
+
+    for read in [0, 3] {
+        let (program, mut far) = rig.connected();
+        far.write_all(b"unread").expect("is connected");
+        until_polled(&program.fd, PollFlags::IN | PollFlags::OUT);
+        program.read(read);
+        drop(program);
+        let error = far.read(&mut [0]).expect_err("a reset");
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset, "after {read} octets");
+    }
+    rig.nothing_is_left();
+}
+
+/// C108, C54: a far host's reset is seen as one, with and without octets of the program's, and with octets that were not read: those are read first.
+#[test]
+fn resets_are_seen() {
+    let rig = Rig::new();
+    let masks = PollFlags::IN | PollFlags::OUT | PollFlags::ERR | PollFlags::HUP | PollFlags::RDHUP;
+    for (up, down) in [(&b""[..], &b""[..]), (b"up", b""), (b"", b"down"), (b"up", b"down")] {
+        let (program, mut far) = rig.connected();
+        program.write(up);
+        read_exactly(&mut far, up.len());
+        far.write_all(down).expect("is connected");
+        rustix::net::sockopt::set_socket_linger(&far, Some(std::time::Duration::ZERO)).expect("is a socket");
+        if !down.is_empty() {
+            until_polled(&program.fd, PollFlags::IN | PollFlags::OUT);
+        }
+        drop(far);
+        until_polled(&program.fd, masks);
+        assert_eq!(program.read(down.len()), down);
+        assert_eq!(program.read_to_end(), Err(rustix::io::Errno::CONNRESET));
+        assert_eq!(rig.error(&program), libc::ECONNRESET);
+        drop(program);
+    }
+    rig.nothing_is_left();
+}

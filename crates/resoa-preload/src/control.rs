@@ -1,0 +1,148 @@
+//! Calls that make a socket what it is: `bind`, `connect`, `listen`, `shutdown`, and the names of its ends.
+
+use crate::table::{self, Hint};
+use crate::{agent, errno, real, sockets, values};
+use libc::{c_int, sockaddr, socklen_t};
+use resoa_calls::{Request, Response};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::BorrowedFd;
+use rustix::fs::{OFlags, fcntl_getfl};
+use std::net::{Ipv4Addr, SocketAddr};
+
+/// `bind(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    let Some((socket, _)) = sockets::carried(number) else {
+        return unsafe { real::bind(number, address, length) };
+    };
+    errno::settled_int(|| {
+        let address = match unsafe { values::address(address, length) }? {
+            Some(address) => address,
+            None => unspecified(unsafe { values::given(address.cast(), length, 128) }?)?,
+        };
+        agent::ask(&Request::Bind { socket, address }, None).map(|_| 0)
+    })
+}
+
+/// AF_UNSPEC with no address is an address of IPv4 for Linux (`inet_bind`); anything else is EAFNOSUPPORT.
+fn unspecified(octets: &[u8]) -> Result<SocketAddr, c_int> {
+    match octets.first_chunk::<8>() {
+        Some([_, _, high, low, 0, 0, 0, 0]) if octets.len() >= 16 => {
+            Ok((Ipv4Addr::UNSPECIFIED, u16::from_be_bytes([*high, *low])).into())
+        }
+        _ => Err(libc::EAFNOSUPPORT),
+    }
+}
+
+/// `connect(2)`. A signal that comes while it waits does not end the attempt, which goes on at the server.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn connect(number: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    let Some((socket, _)) = sockets::carried(number) else {
+        return unsafe { real::connect(number, address, length) };
+    };
+    errno::settled_int(|| {
+        let address = unsafe { values::address(address, length) }?;
+        // SAFETY: it was just recognised as a socket.
+        let flags = fcntl_getfl(unsafe { BorrowedFd::borrow_raw(number) });
+        let nonblocking = flags.is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
+        agent::ask_interruptibly(&Request::Connect { socket, address, nonblocking }, Some(number)).map(|_| 0)
+    })
+}
+
+/// `listen(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn listen(number: c_int, backlog: c_int) -> c_int {
+    let Some((socket, hint)) = sockets::carried(number) else {
+        return unsafe { real::listen(number, backlog) };
+    };
+    errno::settled_int(|| {
+        if hint == Hint::Datagram {
+            return Err(libc::EOPNOTSUPP);
+        }
+        agent::ask(&Request::Listen { socket, backlog }, Some(number))?;
+        sockets::set_option(number, libc::SO_PRIORITY, resoa_calls::LISTENING);
+        table::remember(number, Hint::Listener);
+        Ok(0)
+    })
+}
+
+/// `shutdown(2)`. The end of what a stream sends stands behind its octets, on the descriptor; all else is asked.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
+    let Some((socket, hint)) = sockets::carried(number) else {
+        return unsafe { real::shutdown(number, how) };
+    };
+    errno::settled_int(|| {
+        if !(libc::SHUT_RD..=libc::SHUT_RDWR).contains(&how) {
+            return Err(libc::EINVAL);
+        }
+        let ask = |how| agent::ask(&Request::Shutdown { socket, how }, None);
+        if hint != Hint::Stream {
+            return ask(how).map(|_| 0);
+        }
+        // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not.
+        if hangs_up(number) && how == libc::SHUT_WR {
+            ask(how)?;
+        }
+        if how != libc::SHUT_WR {
+            ask(libc::SHUT_RD)?;
+        }
+        if how != libc::SHUT_RD && unsafe { real::shutdown(number, libc::SHUT_WR) } != 0 {
+            return Err(errno::get());
+        }
+        Ok(0)
+    })
+}
+
+/// Whether a descriptor polls HUP.
+pub fn hangs_up(number: c_int) -> bool {
+    // SAFETY: it was just recognised as a socket.
+    let socket = unsafe { BorrowedFd::borrow_raw(number) };
+    let mut asked = [PollFd::from_borrowed_fd(socket, PollFlags::empty())];
+    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut asked, Some(&now)).is_ok() && asked[0].revents().contains(PollFlags::HUP)
+}
+
+/// `getsockname(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn getsockname(
+    number: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> c_int {
+    match sockets::carried(number) {
+        None => unsafe { real::getsockname(number, address, length) },
+        Some((socket, _)) => unsafe { named(&Request::LocalName(socket), address, length) },
+    }
+}
+
+/// `getpeername(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn getpeername(
+    number: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> c_int {
+    match sockets::carried(number) {
+        None => unsafe { real::getpeername(number, address, length) },
+        Some((socket, _)) => unsafe { named(&Request::PeerName(socket), address, length) },
+    }
+}
+
+unsafe fn named(request: &Request, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    errno::settled_int(|| {
+        let name = name(request)?;
+        if address.is_null() || length.is_null() {
+            return Err(libc::EFAULT);
+        }
+        unsafe { values::give(name, address, length) }.map(|()| 0)
+    })
+}
+
+/// The address that answers this.
+pub fn name(request: &Request) -> Result<SocketAddr, c_int> {
+    match agent::ask(request, None)? {
+        (Response::Address(address), _) => Ok(address),
+        _ => Err(libc::ENETDOWN),
+    }
+}

@@ -1,0 +1,202 @@
+//! `socket` and `accept`: descriptors of the agent's come to have a number here.
+
+use crate::table::{self, Hint};
+use crate::{agent, errno, real, sockets, values};
+use libc::{c_int, sockaddr, socklen_t};
+use resoa_calls::{Request, Response};
+use rustix::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::{FdFlags, dup, fcntl_dupfd_cloexec, fcntl_getfd, fcntl_setfd};
+
+/// What `socket` takes beside a type.
+const FLAGS: c_int = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+
+/// `socket(2)`. Sockets that would reach a network past the agent are refused, as they are to a process without rights (EPERM) or on a host without that family.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+    if agent::known().is_none() || matches!(domain, libc::AF_UNIX | libc::AF_NETLINK) {
+        let number = unsafe { real::socket(domain, kind, protocol) };
+        table::remember(number, Hint::Foreign);
+        return number;
+    }
+    errno::settled_int(|| create(domain, kind, protocol))
+}
+
+fn create(domain: c_int, kind: c_int, protocol: c_int) -> Result<usize, c_int> {
+    let hint = match (domain, kind & !FLAGS) {
+        (libc::AF_PACKET, _) | (libc::AF_INET | libc::AF_INET6, libc::SOCK_RAW) => return Err(libc::EPERM),
+        (libc::AF_INET | libc::AF_INET6, libc::SOCK_DGRAM) => Hint::Datagram,
+        // Types that there are not as well: the agent says what is wrong with them.
+        (libc::AF_INET | libc::AF_INET6, _) => Hint::Stream,
+        _ => return Err(libc::EAFNOSUPPORT),
+    };
+    match agent::ask(&Request::Socket { family: domain, kind, protocol }, None)? {
+        (Response::Descriptor(_), Some(descriptor)) => Ok(install(descriptor, hint, kind)),
+        // There was no number for it.
+        (Response::Descriptor(_), None) => Err(libc::EMFILE),
+        _ => Err(libc::ENETDOWN),
+    }
+}
+
+/// Gives a descriptor the lowest number that is free, as the kernel would have, and the flags that the program wants. By now the connection over which it came is closed again,
+/// so that its number is mostly that one.
+fn install(descriptor: OwnedFd, hint: Hint, flags: c_int) -> usize {
+    let keeps = flags & libc::SOCK_CLOEXEC == 0;
+    let copy = if keeps { dup(&descriptor) } else { fcntl_dupfd_cloexec(&descriptor, 0) };
+    let descriptor = match copy {
+        Ok(copy) if copy.as_raw_fd() < descriptor.as_raw_fd() => {
+            release(descriptor);
+            copy
+        }
+        copy => {
+            if let Ok(copy) = copy {
+                release(copy);
+            }
+            if keeps && let Ok(flags) = fcntl_getfd(&descriptor) {
+                let _ = fcntl_setfd(&descriptor, flags - FdFlags::CLOEXEC);
+            }
+            descriptor
+        }
+    };
+    if flags & libc::SOCK_NONBLOCK != 0
+        && let Ok(flags) = fcntl_getfl(&descriptor)
+    {
+        let _ = fcntl_setfl(&descriptor, flags | OFlags::NONBLOCK);
+    }
+    table::remember(descriptor.as_raw_fd(), hint);
+    descriptor.into_raw_fd() as usize
+}
+
+/// `accept(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn accept(
+    number: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+) -> c_int {
+    unsafe { accepted(number, address, length, 0, || real::accept(number, address, length)) }
+}
+
+/// `accept4(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn accept4(
+    number: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    flags: c_int,
+) -> c_int {
+    unsafe { accepted(number, address, length, flags, || real::accept4(number, address, length, flags)) }
+}
+
+unsafe fn accepted(
+    number: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    flags: c_int,
+    native: impl FnOnce() -> c_int,
+) -> c_int {
+    let Some((socket, hint)) = sockets::carried(number) else {
+        let accepted = native();
+        table::remember(accepted, Hint::Foreign);
+        return accepted;
+    };
+    let listener = || {
+        // A socket that listens by the doing of another process is one by its descriptor alone.
+        let listens = sockets::option(number, libc::SO_PRIORITY) == Some(resoa_calls::LISTENING);
+        match hint {
+            _ if flags & !FLAGS != 0 => Err(libc::EINVAL),
+            Hint::Datagram => Err(libc::EOPNOTSUPP),
+            _ if listens => Ok(()),
+            _ => Err(libc::EINVAL),
+        }
+    };
+    if let Err(error) = listener().and_then(|()| two_numbers(number)) {
+        errno::set(error);
+        return -1;
+    }
+    let before = errno::get();
+    loop {
+        let mut octet = 0u8;
+        // EAGAIN, EINTR and what SO_RCVTIMEO means are the kernel's; so is a cancelled thread.
+        match unsafe { real::recv(number, (&raw mut octet).cast(), 1, 0) } {
+            1 => {}
+            // The end: `shutdown`, or the agent has lost its server.
+            0 => {
+                errno::set(libc::EINVAL);
+                return -1;
+            }
+            _ => {
+                if errno::get() == libc::ECONNRESET {
+                    errno::set(libc::EINVAL);
+                }
+                return -1;
+            }
+        }
+        match agent::ask(&Request::Accept { socket, flags }, None) {
+            Ok((Response::Accepted { peer, .. }, Some(descriptor))) => {
+                inherit(number, &descriptor);
+                let accepted = install(descriptor, Hint::Stream, flags) as c_int;
+                errno::set(before);
+                if let Err(error) = unsafe { values::give(peer, address, length) } {
+                    unsafe { crate::numbers::close(accepted) };
+                    errno::set(error);
+                    return -1;
+                }
+                return accepted;
+            }
+            // It has gone again: the next one.
+            Err(libc::EAGAIN) => {}
+            Err(error) => {
+                errno::set(error);
+                return -1;
+            }
+            Ok((Response::Accepted { .. }, None)) => {
+                errno::set(libc::EMFILE);
+                return -1;
+            }
+            Ok(_) => {
+                errno::set(libc::ENETDOWN);
+                return -1;
+            }
+        }
+    }
+}
+
+/// Whether there are numbers for the connection to the agent and for what comes over it: a connection that was taken from the queue could not be put back.
+fn two_numbers(number: c_int) -> Result<(), c_int> {
+    // SAFETY: it was just recognised as a socket.
+    let listener = unsafe { BorrowedFd::borrow_raw(number) };
+    let one = fcntl_dupfd_cloexec(listener, 0).map_err(rustix::io::Errno::raw_os_error)?;
+    let other = fcntl_dupfd_cloexec(listener, 0).map_err(rustix::io::Errno::raw_os_error);
+    release(one);
+    other.map(release)
+}
+
+/// Closes a copy of a program's socket. To drop it would call our own `close`, which lingers.
+fn release(copy: OwnedFd) {
+    // SAFETY: it is nobody else's.
+    unsafe { rustix::io::close(copy.into_raw_fd()) };
+}
+
+/// Options that are kept with the descriptor itself, and that a connection has from its listener.
+fn inherit(listener: c_int, connection: &OwnedFd) {
+    if let Some(linger) = sockets::option::<(c_int, c_int)>(listener, libc::SO_LINGER)
+        && linger.0 != 0
+    {
+        sockets::set_option(connection.as_raw_fd(), libc::SO_LINGER, linger);
+    }
+    for time_out in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
+        if let Some(time) = sockets::option::<(i64, i64)>(listener, time_out)
+            && time != (0, 0)
+        {
+            sockets::set_option(connection.as_raw_fd(), time_out, time);
+        }
+    }
+    for number in [libc::SO_RCVLOWAT, libc::SO_OOBINLINE] {
+        if let Some(value) = sockets::option::<c_int>(listener, number)
+            && value != c_int::from(number == libc::SO_RCVLOWAT)
+        {
+            sockets::set_option(connection.as_raw_fd(), number, value);
+        }
+    }
+}

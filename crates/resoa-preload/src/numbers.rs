@@ -1,0 +1,92 @@
+//! Numbers of descriptors: what is remembered of one follows `dup` and ends with `close`, which waits if SO_LINGER says so.
+
+use crate::table::{self, Hint};
+use crate::{agent, errno, real, sockets};
+use libc::{c_int, c_uint, c_ulong};
+use resoa_calls::{Request, SocketId};
+
+/// `close(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn close(number: c_int) -> c_int {
+    let lingers = if table::hint(number) == Hint::Foreign { None } else { lingers(number) };
+    // Before it is closed: afterwards the number may be another thread's already.
+    table::forget(number, number);
+    let closed = unsafe { real::close(number) };
+    if let Some(socket) = lingers
+        && closed == 0
+    {
+        // Whatever comes of it, the descriptor is closed: `close` says 0, as Linux does when the time is over.
+        return errno::settled_int(|| match agent::ask_interruptibly(&Request::Closed(socket), None) {
+            Err(libc::EINTR) => Err(libc::EINTR),
+            _ => Ok(0),
+        });
+    }
+    closed
+}
+
+/// The socket of a descriptor with SO_LINGER, which is set on the descriptor itself, too.
+fn lingers(number: c_int) -> Option<SocketId> {
+    agent::known()?;
+    let before = errno::get();
+    let linger = sockets::option::<(c_int, c_int)>(number, libc::SO_LINGER);
+    let socket = linger.filter(|linger| linger.0 != 0).and_then(|_| sockets::carried(number));
+    errno::set(before);
+    socket.map(|(socket, _)| socket)
+}
+
+/// `close_range(2)`; like an `exit` it waits for nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    table::forget(of(first), of(last));
+    unsafe { real::close_range(first, last, flags) }
+}
+
+fn of(number: c_uint) -> c_int {
+    c_int::try_from(number).unwrap_or(c_int::MAX)
+}
+
+/// `closefrom(3)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn closefrom(first: c_int) {
+    table::forget(first, c_int::MAX);
+    unsafe { real::closefrom(first) }
+}
+
+/// `dup(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn dup(number: c_int) -> c_int {
+    copied(number, unsafe { real::dup(number) })
+}
+
+/// `dup2(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn dup2(number: c_int, to: c_int) -> c_int {
+    copied(number, unsafe { real::dup2(number, to) })
+}
+
+/// `dup3(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn dup3(number: c_int, to: c_int, flags: c_int) -> c_int {
+    copied(number, unsafe { real::dup3(number, to, flags) })
+}
+
+fn copied(number: c_int, copy: c_int) -> c_int {
+    if copy != number {
+        table::copy(number, copy);
+    }
+    copy
+}
+
+/// `fcntl(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn fcntl(number: c_int, command: c_int, argument: c_ulong) -> c_int {
+    let result = unsafe { real::fcntl(number, command, argument) };
+    if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) { copied(number, result) } else { result }
+}
+
+/// The name of `fcntl` in programs with 64-bit offsets.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn fcntl64(number: c_int, command: c_int, argument: c_ulong) -> c_int {
+    let result = unsafe { real::fcntl64(number, command, argument) };
+    if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) { copied(number, result) } else { result }
+}

@@ -1,0 +1,108 @@
+//! `getsockopt`, `setsockopt`: asked of the agent. What concerns waiting and reading is set on the descriptor as well, whose kernel does both.
+
+use crate::{agent, errno, real, sockets, values};
+use libc::{c_int, c_void, socklen_t};
+use resoa_calls::{Request, Response, SocketId};
+
+/// Octets of the longest value that is passed on; Linux has none that is longer and no pointer in it.
+const LONGEST: usize = 4096;
+
+/// `getsockopt(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn getsockopt(
+    number: c_int,
+    level: c_int,
+    name: c_int,
+    value: *mut c_void,
+    length: *mut socklen_t,
+) -> c_int {
+    let Some((socket, _)) = sockets::carried(number) else {
+        return unsafe { real::getsockopt(number, level, name, value, length) };
+    };
+    if (level, name) == (libc::SOL_SOCKET, libc::SO_PEEK_OFF) {
+        return unsafe { real::getsockopt(number, level, name, value, length) };
+    }
+    errno::settled_int(|| {
+        if length.is_null() {
+            return Err(libc::EFAULT);
+        }
+        let room = unsafe { *length };
+        if room.cast_signed() < 0 {
+            return Err(libc::EINVAL);
+        }
+        let octets = if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
+            pending_error(number, socket, 0).to_ne_bytes().to_vec()
+        } else {
+            asked(socket, level, name, room)?
+        };
+        let copied = octets.len().min(room as usize);
+        if copied > 0 && value.is_null() {
+            return Err(libc::EFAULT);
+        }
+        unsafe {
+            value.cast::<u8>().copy_from_nonoverlapping(octets.as_ptr(), copied);
+            *length = copied as socklen_t;
+        }
+        Ok(0)
+    })
+}
+
+fn asked(socket: SocketId, level: c_int, name: c_int, length: u32) -> Result<Vec<u8>, c_int> {
+    match agent::ask(&Request::GetOption { socket, level, name, length }, None)? {
+        (Response::Value(value), _) => Ok(value),
+        _ => Err(libc::ENETDOWN),
+    }
+}
+
+/// A number that an option is, as [`agent::ask`] fails.
+pub fn number(socket: SocketId, level: c_int, name: c_int) -> Result<c_int, c_int> {
+    let value = asked(socket, level, name, 4)?;
+    value.first_chunk().map(|octets| c_int::from_ne_bytes(*octets)).ok_or(libc::ENETDOWN)
+}
+
+/// The error of a socket that nobody was told yet, which is told by this; 0 is none. The kernel has one of its own, `seen` if a call has just got it: it says that there was an error, and the
+/// agent knows which.
+pub fn pending_error(number: c_int, socket: SocketId, seen: c_int) -> c_int {
+    let of_descriptor = sockets::option(number, libc::SO_ERROR).unwrap_or(0);
+    match self::number(socket, libc::SOL_SOCKET, libc::SO_ERROR) {
+        Ok(error) => error,
+        // Nobody to ask any more.
+        Err(_) if seen != 0 => seen,
+        Err(_) => of_descriptor,
+    }
+}
+
+/// `setsockopt(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn setsockopt(
+    number: c_int,
+    level: c_int,
+    name: c_int,
+    value: *const c_void,
+    length: socklen_t,
+) -> c_int {
+    let Some((socket, _)) = sockets::carried(number) else {
+        return unsafe { real::setsockopt(number, level, name, value, length) };
+    };
+    // It is about what `recv` does with the octets that lie in the descriptor.
+    if (level, name) == (libc::SOL_SOCKET, libc::SO_PEEK_OFF) {
+        return unsafe { real::setsockopt(number, level, name, value, length) };
+    }
+    errno::settled_int(|| {
+        let octets = unsafe { values::given(value.cast(), length, LONGEST) }?.to_vec();
+        agent::ask(&Request::SetOption { socket, level, name, value: octets }, None)?;
+        if level == libc::SOL_SOCKET && is_the_descriptors_too(name) {
+            // The agent has found it right.
+            let _ = unsafe { real::setsockopt(number, level, name, value, length) };
+        }
+        Ok(0)
+    })
+}
+
+/// Waiting and reading are the kernel's on the descriptor. SO_LINGER means nothing there, but stays with the descriptor over `fork` and `exec`, so that `close` can look.
+fn is_the_descriptors_too(name: c_int) -> bool {
+    matches!(
+        name,
+        libc::SO_RCVTIMEO | libc::SO_SNDTIMEO | libc::SO_RCVLOWAT | libc::SO_OOBINLINE | libc::SO_LINGER
+    )
+}

@@ -1,0 +1,182 @@
+//! `write`, `send` and their like. Streams go to the C library as they are, without the signal: whether there is one is decided when it is known what failed.
+
+use crate::sockets::{Kind, kind};
+use crate::{datagrams, errno, real, stream, values};
+use libc::{
+    MSG_FASTOPEN, MSG_NOSIGNAL, c_int, c_uint, c_void, iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t,
+    ssize_t,
+};
+use std::{ptr, slice};
+
+/// The most pieces that one call has (UIO_MAXIOV).
+pub const MOST_PIECES: usize = 1024;
+
+/// `write(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn write(number: c_int, buffer: *const c_void, count: size_t) -> ssize_t {
+    match kind(number) {
+        Kind::Foreign => unsafe { real::write(number, buffer, count) },
+        Kind::Stream => {
+            let result = unsafe { real::send(number, buffer, count, MSG_NOSIGNAL) };
+            if stream::is_no_socket(number, result) {
+                return unsafe { real::write(number, buffer, count) };
+            }
+            stream::sent(number, 0, result)
+        }
+        Kind::Listener => stream::broken(0),
+        Kind::Datagram(socket) => {
+            let piece = iovec { iov_base: buffer.cast_mut(), iov_len: count };
+            errno::settled(|| datagrams::send(number, socket, &[piece], 0, None))
+        }
+    }
+}
+
+/// `writev(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn writev(number: c_int, pieces: *const iovec, count: c_int) -> ssize_t {
+    let kind = kind(number);
+    let Ok(pieces_count) = usize::try_from(count) else {
+        return unsafe { real::writev(number, pieces, count) };
+    };
+    if kind == Kind::Foreign || pieces_count > MOST_PIECES || pieces.is_null() {
+        return unsafe { real::writev(number, pieces, count) };
+    }
+    let mut message: msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = pieces.cast_mut();
+    message.msg_iovlen = pieces_count;
+    if kind == Kind::Stream {
+        let result = unsafe { real::sendmsg(number, &raw const message, MSG_NOSIGNAL) };
+        if stream::is_no_socket(number, result) {
+            return unsafe { real::writev(number, pieces, count) };
+        }
+        return stream::sent(number, 0, result);
+    }
+    unsafe { sendmsg(number, &raw const message, 0) }
+}
+
+/// `send(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn send(
+    number: c_int,
+    buffer: *const c_void,
+    count: size_t,
+    flags: c_int,
+) -> ssize_t {
+    match kind(number) {
+        Kind::Foreign => unsafe { real::send(number, buffer, count, flags) },
+        Kind::Stream => {
+            let result = unsafe { real::send(number, buffer, count, flags | MSG_NOSIGNAL) };
+            stream::sent(number, flags, result)
+        }
+        Kind::Listener => stream::broken(flags),
+        Kind::Datagram(socket) => {
+            let piece = iovec { iov_base: buffer.cast_mut(), iov_len: count };
+            errno::settled(|| datagrams::send(number, socket, &[piece], flags, None))
+        }
+    }
+}
+
+/// `sendto(2)`; a stream that is connected sends where it is connected to, whatever the address (`tcp_sendmsg`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sendto(
+    number: c_int,
+    buffer: *const c_void,
+    count: size_t,
+    flags: c_int,
+    address: *const sockaddr,
+    length: socklen_t,
+) -> ssize_t {
+    if address.is_null() {
+        return unsafe { send(number, buffer, count, flags) };
+    }
+    match kind(number) {
+        Kind::Foreign => unsafe { real::sendto(number, buffer, count, flags, address, length) },
+        Kind::Stream if !stream::is_carried(number) => unsafe {
+            real::sendto(number, buffer, count, flags, address, length)
+        },
+        Kind::Stream | Kind::Listener if flags & MSG_FASTOPEN != 0 => {
+            errno::set(libc::EOPNOTSUPP);
+            -1
+        }
+        Kind::Stream | Kind::Listener => unsafe { send(number, buffer, count, flags) },
+        Kind::Datagram(socket) => errno::settled(|| {
+            let address = unsafe { values::given(address.cast(), length, 128) }?;
+            let piece = iovec { iov_base: buffer.cast_mut(), iov_len: count };
+            datagrams::send(number, socket, &[piece], flags, Some(address))
+        }),
+    }
+}
+
+/// `sendmsg(2)`. Descriptors and credentials mean nothing to a TCP, and are not for the agent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+    let kind = kind(number);
+    if kind == Kind::Foreign || message.is_null() {
+        return unsafe { real::sendmsg(number, message, flags) };
+    }
+    let mut plain = unsafe { *message };
+    let unusual = !plain.msg_name.is_null() || plain.msg_controllen != 0;
+    match kind {
+        Kind::Stream if unusual && !stream::is_carried(number) => unsafe {
+            real::sendmsg(number, message, flags)
+        },
+        Kind::Stream | Kind::Foreign => {
+            if flags & MSG_FASTOPEN != 0 && !plain.msg_name.is_null() {
+                errno::set(libc::EOPNOTSUPP);
+                return -1;
+            }
+            (plain.msg_name, plain.msg_namelen) = (ptr::null_mut(), 0);
+            (plain.msg_control, plain.msg_controllen) = (ptr::null_mut(), 0);
+            let result = unsafe { real::sendmsg(number, &raw const plain, flags | MSG_NOSIGNAL) };
+            stream::sent(number, flags, result)
+        }
+        Kind::Listener => stream::broken(flags),
+        Kind::Datagram(socket) => errno::settled(|| {
+            let pieces = unsafe { pieces(&plain) }?;
+            let address = if plain.msg_name.is_null() {
+                None
+            } else {
+                Some(unsafe { values::given(plain.msg_name.cast(), plain.msg_namelen, 128) }?)
+            };
+            datagrams::send(number, socket, pieces, flags, address)
+        }),
+    }
+}
+
+/// `sendmmsg(2)`
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sendmmsg(
+    number: c_int,
+    messages: *mut mmsghdr,
+    count: c_uint,
+    flags: c_int,
+) -> c_int {
+    if kind(number) == Kind::Foreign || messages.is_null() {
+        return unsafe { real::sendmmsg(number, messages, count, flags) };
+    }
+    let messages = unsafe { slice::from_raw_parts_mut(messages, (count as usize).min(MOST_PIECES)) };
+    for (done, message) in messages.iter_mut().enumerate() {
+        match u32::try_from(unsafe { sendmsg(number, &raw const message.msg_hdr, flags) }) {
+            Ok(octets) => message.msg_len = octets,
+            // What was sent counts; the error comes with the next call.
+            Err(_) if done > 0 => return done as c_int,
+            Err(_) => return -1,
+        }
+    }
+    messages.len() as c_int
+}
+
+/// The pieces of a message.
+///
+/// # Safety
+/// It is one that a program gave to `sendmsg` or `recvmsg`.
+pub unsafe fn pieces(message: &msghdr) -> Result<&[iovec], c_int> {
+    if message.msg_iovlen > MOST_PIECES {
+        return Err(libc::EMSGSIZE);
+    }
+    if message.msg_iovlen == 0 || message.msg_iov.is_null() {
+        return if message.msg_iovlen == 0 { Ok(&[]) } else { Err(libc::EFAULT) };
+    }
+    // SAFETY: as the caller promises.
+    Ok(unsafe { slice::from_raw_parts(message.msg_iov, message.msg_iovlen) })
+}

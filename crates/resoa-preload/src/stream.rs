@@ -1,0 +1,115 @@
+//! What a stream of AF_UNIX says otherwise than TCP when a call fails (C109; 8.2 of the specification). Nothing is asked while calls succeed.
+//!
+//! | state | AF_UNIX | TCP, and here |
+//! |---|---|---|
+//! | not connected | send ENOTCONN, recv EINVAL | EPIPE and SIGPIPE, ENOTCONN |
+//! | refused, reset | recv ECONNRESET | the error that it was |
+//! | reset | send EPIPE and SIGPIPE | the error once and no signal, then EPIPE and SIGPIPE |
+//! | connected | an address to send to is EISCONN | it is ignored |
+//! | connected | recv with MSG_TRUNC copies, with MSG_ERRQUEUE reads | octets are discarded, EAGAIN |
+
+use crate::options::pending_error;
+use crate::table::Hint;
+use crate::{errno, real, sockets, table};
+use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, size_t, ssize_t};
+
+/// The return of a call that sends, made with MSG_NOSIGNAL whatever the program said; `flags` are those that it said.
+pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
+    if result >= 0 {
+        return result;
+    }
+    let error = errno::get();
+    if !matches!(error, libc::EPIPE | libc::ENOTCONN) {
+        return result;
+    }
+    let Some((socket, _)) = sockets::carried(number) else {
+        // Somebody else's, after all: it keeps its error, and its signal.
+        errno::set(error);
+        return if error == libc::EPIPE { broken(flags) } else { -1 };
+    };
+    // A descriptor that was not connected has not failed.
+    match if error == libc::EPIPE { pending_error(number, socket, 0) } else { 0 } {
+        0 => broken(flags),
+        pending => {
+            errno::set(pending);
+            -1
+        }
+    }
+}
+
+/// EPIPE, with its signal.
+pub fn broken(flags: c_int) -> ssize_t {
+    if flags & MSG_NOSIGNAL == 0 {
+        // SAFETY: a signal to this thread, as the kernel sends it.
+        unsafe { libc::raise(libc::SIGPIPE) };
+    }
+    errno::set(libc::EPIPE);
+    -1
+}
+
+/// The return of a call that receives.
+pub fn received(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
+    if result >= 0 {
+        return result;
+    }
+    let error = errno::get();
+    let repaired = match error {
+        libc::ECONNRESET => match sockets::carried(number) {
+            // Somebody has been told already; what is left is the end.
+            Some((socket, _)) => pending_error(number, socket, error),
+            None => error,
+        },
+        libc::EINVAL if flags & MSG_OOB == 0 && sockets::carried(number).is_some() => libc::ENOTCONN,
+        _ => error,
+    };
+    errno::set(repaired);
+    if repaired == 0 { 0 } else { -1 }
+}
+
+/// Whether `recv` with these flags needs [`discarded`].
+pub fn discards(flags: c_int) -> bool {
+    flags & (MSG_TRUNC | MSG_PEEK) == MSG_TRUNC
+}
+
+/// `recv` with MSG_TRUNC: octets go nowhere.
+pub fn discarded(number: c_int, count: size_t, flags: c_int) -> ssize_t {
+    let mut nowhere = [0u8; 16 << 10];
+    let mut flags = flags & !MSG_TRUNC;
+    let mut done = 0;
+    loop {
+        let wanted = (count - done).min(nowhere.len());
+        // SAFETY: there is as much room.
+        let result = unsafe { real::recv(number, nowhere.as_mut_ptr().cast(), wanted, flags) };
+        match usize::try_from(result) {
+            Err(_) if done > 0 => return done.cast_signed(),
+            Err(_) => return received(number, flags, result),
+            Ok(octets) => {
+                done += octets;
+                if octets < wanted || done == count {
+                    return done.cast_signed();
+                }
+            }
+        }
+        // What is there is taken, and with MSG_WAITALL the rest is waited for.
+        if flags & libc::MSG_WAITALL == 0 {
+            flags |= MSG_DONTWAIT;
+        }
+    }
+}
+
+/// A number that a stream was remembered under and that is none, by a call that only sockets have: it is looked at again.
+pub fn is_no_socket(number: c_int, result: ssize_t) -> bool {
+    let is_none = result < 0 && errno::get() == libc::ENOTSOCK;
+    if is_none && table::hint(number) != Hint::Foreign {
+        table::forget(number, number);
+    }
+    is_none
+}
+
+/// Whether a stream, by its name, is the agent's: for flags that AF_UNIX takes otherwise.
+pub fn is_carried(number: c_int) -> bool {
+    let before = errno::get();
+    let carried = sockets::carried(number).is_some();
+    errno::set(before);
+    carried
+}

@@ -1,0 +1,279 @@
+//! An agent without a server: what becomes of a call depends on the port that it names.
+
+use resoa_calls::{Query, Request, Response, SocketId, SocketName, datagram, receive_request, respond};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept, bind,
+    connect, listen, recv, send, shutdown, socket_with, socketpair,
+};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Nobody listens.
+pub const REFUSED: u16 = 1;
+/// Connected, and says `hello`.
+pub const HELLO: u16 = 80;
+/// Connected, says `last` and is reset.
+pub const RESET: u16 = 81;
+/// Does not answer.
+pub const SILENT: u16 = 83;
+
+/// Agents of tests that run at the same time have names of their own.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+#[derive(Default)]
+struct Socket {
+    end: Option<OwnedFd>,
+    peer: Option<SocketAddr>,
+    error: i32,
+    options: HashMap<(i32, i32), Vec<u8>>,
+    family: i32,
+}
+
+/// What it was asked.
+pub type Log = Arc<Mutex<Vec<Request>>>;
+
+/// Starts one in this folder, for as long as the process lasts; the path and the log of what it was asked.
+pub fn start(folder: &Path) -> (PathBuf, Log) {
+    let path = folder.join("agent");
+    let bound = |path: &Path, kind| {
+        let socket = socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("descriptors");
+        bind(&socket, &SocketAddrUnix::new(path).expect("short")).expect("free");
+        listen(&socket, 8).expect("bound");
+        socket
+    };
+    let calls = bound(&path, SocketType::SEQPACKET);
+    let pairs = bound(&folder.join("pairs"), SocketType::STREAM);
+    let log = Log::default();
+    let mut agent = Agent {
+        number: NEXT.fetch_add(1, Ordering::Relaxed) << 32 | u64::from(std::process::id()),
+        folder: folder.into(),
+        pairs,
+        log: log.clone(),
+        sockets: HashMap::new(),
+        held: Vec::new(),
+    };
+    thread::spawn(move || {
+        while let Ok(connection) = accept(&calls) {
+            poll(&mut [PollFd::new(&connection, PollFlags::IN)], None).expect("a descriptor");
+            if let Ok(Some((request, descriptor))) = receive_request(&connection) {
+                agent.log.lock().expect("no panic").push(request.clone());
+                agent.answer(request, descriptor, connection);
+            }
+        }
+    });
+    (path, log)
+}
+
+struct Agent {
+    number: u64,
+    folder: PathBuf,
+    pairs: OwnedFd,
+    log: Log,
+    sockets: HashMap<SocketId, Socket>,
+    /// Connections of calls that are not answered.
+    held: Vec<OwnedFd>,
+}
+
+impl Agent {
+    fn answer(&mut self, request: Request, descriptor: Option<OwnedFd>, connection: OwnedFd) {
+        let (response, descriptor) = match request {
+            Request::Socket { family, kind, .. } => self.socket(family, kind),
+            Request::Connect { address: Some(address), .. } if address.port() == SILENT => {
+                self.held.push(connection);
+                return;
+            }
+            Request::Connect { socket, address, nonblocking } => {
+                (self.connect(socket, address, nonblocking, &descriptor.expect("the program's")), None)
+            }
+            Request::Listen { socket, .. } => {
+                let end = self.joined(&descriptor.expect("the program's"));
+                send(&end, b"1", SendFlags::NOSIGNAL).expect("it is there");
+                self.sockets.entry(socket).or_default().end = Some(end);
+                (Response::Done, None)
+            }
+            Request::Accept { .. } => {
+                let id = self.next();
+                let (program, ours) = pair(SocketType::STREAM);
+                bind(&program, &self.name(id).address()).expect("free");
+                send(&ours, b"hi", SendFlags::NOSIGNAL).expect("it is there");
+                let peer = ([192, 0, 2, 9], 1234).into();
+                self.sockets.insert(id, Socket { end: Some(ours), peer: Some(peer), ..Socket::default() });
+                (Response::Accepted { socket: id, peer }, Some(program))
+            }
+            Request::Shutdown { socket, how } => {
+                let socket = self.sockets.entry(socket).or_default();
+                match (&socket.end, how) {
+                    (None, _) => (Response::Failed(libc::ENOTCONN), None),
+                    (Some(end), libc::SHUT_RD) => {
+                        shutdown(end, Shutdown::Write).expect("it is connected");
+                        (Response::Done, None)
+                    }
+                    _ => (Response::Done, None),
+                }
+            }
+            Request::Bind { address, .. } if address.port() == 9 => {
+                (Response::Failed(libc::EADDRINUSE), None)
+            }
+            Request::Bind { .. } | Request::Closed(_) => (Response::Done, None),
+            Request::SetOption { socket, level, name, value } => {
+                self.sockets.entry(socket).or_default().options.insert((level, name), value);
+                (Response::Done, None)
+            }
+            Request::GetOption { socket, level, name, .. } => (self.option(socket, level, name), None),
+            Request::Ioctl { command, .. } => (Response::Value(command.to_ne_bytes().to_vec()), None),
+            Request::LocalName(_) => (Response::Address(([192, 0, 2, 1], 4000).into()), None),
+            Request::PeerName(socket) => match self.sockets.entry(socket).or_default().peer {
+                Some(peer) => (Response::Address(peer), None),
+                None => (Response::Failed(libc::ENOTCONN), None),
+            },
+            Request::Resolve(query) => (resolved(query), None),
+            Request::Status => (Response::Failed(libc::ENOSYS), None),
+        };
+        let _ = respond(&connection, &response, descriptor.as_ref().map(AsFd::as_fd));
+    }
+
+    fn name(&self, socket: SocketId) -> SocketName {
+        SocketName { agent: self.number, socket }
+    }
+
+    fn next(&self) -> SocketId {
+        SocketId(self.sockets.len() as u64 + 1)
+    }
+
+    fn socket(&mut self, family: i32, kind: i32) -> (Response, Option<OwnedFd>) {
+        let id = self.next();
+        let flags = SocketFlags::from_bits_retain(kind.cast_unsigned())
+            & (SocketFlags::NONBLOCK | SocketFlags::CLOEXEC);
+        let mut socket = Socket { family, ..Socket::default() };
+        let program = match kind & 0xf {
+            libc::SOCK_STREAM => {
+                socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).expect("descriptors")
+            }
+            libc::SOCK_DGRAM => {
+                let (program, ours) = pair(SocketType::SEQPACKET);
+                socket.end = Some(ours);
+                program
+            }
+            _ => return (Response::Failed(libc::ESOCKTNOSUPPORT), None),
+        };
+        bind(&program, &self.name(id).address()).expect("free");
+        if let Some(end) = &socket.end {
+            echo(end.try_clone().expect("descriptors"));
+        }
+        self.sockets.insert(id, socket);
+        (Response::Descriptor(id), Some(program))
+    }
+
+    /// The agent's end of a program's descriptor.
+    fn joined(&self, descriptor: &OwnedFd) -> OwnedFd {
+        let place = SocketAddrUnix::new(self.folder.join("pairs")).expect("short");
+        let _ = rustix::io::ioctl_fionbio(descriptor, false);
+        connect(descriptor, &place).expect("fresh");
+        accept(&self.pairs).expect("just connected")
+    }
+
+    fn connect(
+        &mut self,
+        id: SocketId,
+        to: Option<SocketAddr>,
+        nonblocking: bool,
+        descriptor: &OwnedFd,
+    ) -> Response {
+        let port = to.map_or(0, |to| to.port());
+        let is_datagram = self.sockets.get(&id).is_some_and(|socket| socket.end.is_some());
+        if is_datagram {
+            connected(descriptor, i32::from(to.is_some()) * datagram::CONNECTED);
+            self.sockets.entry(id).or_default().peer = to;
+            return Response::Done;
+        }
+        if port == REFUSED && !nonblocking {
+            return Response::Failed(libc::ECONNREFUSED);
+        }
+        let end = self.joined(descriptor);
+        let socket = self.sockets.entry(id).or_default();
+        socket.peer = to;
+        // So that the end that is closed has an octet that was not read.
+        send(descriptor, b"p", SendFlags::NOSIGNAL).expect("it is connected");
+        match port {
+            REFUSED => {
+                socket.error = libc::ECONNREFUSED;
+                let _ = rustix::io::ioctl_fionbio(descriptor, true);
+                return Response::Failed(libc::EINPROGRESS);
+            }
+            RESET => {
+                send(&end, b"last", SendFlags::NOSIGNAL).expect("it is there");
+                socket.error = libc::ECONNRESET;
+            }
+            HELLO => {
+                send(&end, b"hello", SendFlags::NOSIGNAL).expect("it is there");
+                socket.end = Some(end);
+            }
+            _ => socket.end = Some(end),
+        }
+        Response::Done
+    }
+
+    fn option(&mut self, id: SocketId, level: i32, name: i32) -> Response {
+        let socket = self.sockets.entry(id).or_default();
+        let number = |value: i32| Response::Value(value.to_ne_bytes().to_vec());
+        match (level, name) {
+            (libc::SOL_SOCKET, libc::SO_ERROR) => number(std::mem::take(&mut socket.error)),
+            (libc::SOL_SOCKET, libc::SO_DOMAIN) => number(socket.family),
+            _ => match socket.options.get(&(level, name)) {
+                Some(value) => Response::Value(value.clone()),
+                None => Response::Failed(libc::ENOPROTOOPT),
+            },
+        }
+    }
+}
+
+fn pair(kind: SocketType) -> (OwnedFd, OwnedFd) {
+    socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("descriptors")
+}
+
+/// SO_PRIORITY, which has no safe call.
+fn connected(descriptor: &OwnedFd, value: i32) {
+    let length = size_of::<i32>() as libc::socklen_t;
+    // SAFETY: the octets of a number.
+    let result = unsafe {
+        libc::setsockopt(
+            descriptor.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PRIORITY,
+            (&raw const value).cast(),
+            length,
+        )
+    };
+    assert_eq!(result, 0);
+}
+
+/// Sends back each datagram as it came, header included: it comes from where it was sent to.
+fn echo(end: OwnedFd) {
+    thread::spawn(move || {
+        let mut octets = vec![0; 70_000];
+        while let Ok((length, _)) = recv(&end, &mut octets[..], RecvFlags::empty()) {
+            if length == 0 || send(&end, &octets[..length], SendFlags::NOSIGNAL).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+fn resolved(query: Query) -> Response {
+    match query {
+        Query::Host { host, .. } if host == "example.org" => {
+            let v6 = "[2001:db8::7]:0".parse().expect("an address");
+            Response::Hosts(vec![([192, 0, 2, 7], 0).into(), v6])
+        }
+        Query::Address(address) if address == ([192, 0, 2, 7], 0).into() => {
+            Response::Name { host: "example.org".into(), service: String::new() }
+        }
+        _ => Response::Unresolved(libc::EAI_NONAME),
+    }
+}

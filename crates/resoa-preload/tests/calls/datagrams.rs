@@ -1,0 +1,99 @@
+//! Datagram sockets (C91).
+
+use crate::program::{at, carried, connect, length, of, recv, send, socket};
+use libc::{MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr, sockaddr_in};
+use std::ptr;
+
+unsafe fn send_to(number: c_int, octets: &[u8], port: u16) -> Result<i64, c_int> {
+    let to = at(port);
+    length(unsafe { libc::sendto(number, octets.as_ptr().cast(), octets.len(), 0, to.as_ptr().cast(), 16) })
+}
+
+/// Without a destination each datagram has its address, and no program sees where that stands.
+#[test]
+fn with_addresses() {
+    carried("datagrams::with_addresses", || unsafe {
+        let number = socket(libc::SOCK_DGRAM);
+        assert_eq!(send(number, b"x", 0), Err(libc::EDESTADDRREQ));
+        assert_eq!(send_to(number, b"x", 0), Err(libc::EINVAL));
+        assert_eq!(send_to(number, &vec![0; 65_508], 53), Err(libc::EMSGSIZE));
+        assert_eq!(send_to(number, b"first", 53), Ok(5));
+        assert_eq!(recv(number, 3, MSG_PEEK), Ok(b"fir".to_vec()));
+        let mut waiting: c_int = 0;
+        assert_eq!(of(libc::ioctl(number, libc::FIONREAD, &raw mut waiting)), Ok(0));
+        assert_eq!(waiting, 5);
+        assert_eq!(length(libc::recv(number, ptr::null_mut(), 0, MSG_PEEK | MSG_TRUNC)), Ok(5));
+        let (mut octets, mut from, mut room) = ([0u8; 2], [0u8; 16], 16);
+        let mut piece = iovec { iov_base: octets.as_mut_ptr().cast(), iov_len: 2 };
+        let mut message: msghdr = std::mem::zeroed();
+        (message.msg_iov, message.msg_iovlen) = (&raw mut piece, 1);
+        (message.msg_name, message.msg_namelen) = (from.as_mut_ptr().cast(), 16);
+        assert_eq!(libc::recvmsg(number, &raw mut message, 0), 2);
+        assert_eq!((&octets, message.msg_flags, message.msg_namelen), (b"fi", MSG_TRUNC, 16));
+        assert_eq!(&from[..], &at(53)[..]);
+        assert_eq!(send_to(number, b"", 54), Ok(0));
+        let got =
+            libc::recvfrom(number, octets.as_mut_ptr().cast(), 2, 0, from.as_mut_ptr().cast(), &raw mut room);
+        assert_eq!((got, room, &from[..4]), (0, 16, &at(54)[..4]));
+        assert_eq!(recv(number, 1, MSG_DONTWAIT), Err(libc::EAGAIN));
+        assert_eq!(of(libc::listen(number, 1)), Err(libc::EOPNOTSUPP));
+        assert_eq!(of(libc::accept(number, ptr::null_mut(), ptr::null_mut())), Err(libc::EOPNOTSUPP));
+    });
+}
+
+/// With one, nothing is in front; an address that is the same is taken, and `connect` to none undoes it.
+#[test]
+fn connected() {
+    carried("datagrams::connected", || unsafe {
+        let number = socket(libc::SOCK_DGRAM);
+        assert_eq!(connect(number, 53), Ok(0));
+        assert_eq!(send(number, b"plain", 0), Ok(5));
+        let (mut octets, mut from, mut room) = ([0u8; 9], [0u8; 16], 16);
+        let got =
+            libc::recvfrom(number, octets.as_mut_ptr().cast(), 9, 0, from.as_mut_ptr().cast(), &raw mut room);
+        assert_eq!((got, &octets[..5], room, &from[..4]), (5, &b"plain"[..], 16, &at(53)[..4]));
+        assert_eq!(send_to(number, b"same", 53), Ok(4));
+        assert_eq!(send_to(number, b"other", 54), Err(libc::EISCONN));
+        let nobody: sockaddr_in = std::mem::zeroed();
+        assert_eq!(of(libc::connect(number, (&raw const nobody).cast(), 16)), Ok(0));
+        assert_eq!(send(number, b"x", 0), Err(libc::EDESTADDRREQ));
+    });
+}
+
+/// Several at a time, with many pieces each.
+#[test]
+fn several() {
+    carried("datagrams::several", || unsafe {
+        let number = socket(libc::SOCK_DGRAM);
+        let mut to = at(7);
+        let text = b"0123456789abcdef";
+        let mut pieces: Vec<iovec> = text
+            .iter()
+            .map(|octet| iovec { iov_base: ptr::from_ref(octet).cast_mut().cast(), iov_len: 1 })
+            .collect();
+        let mut messages: [libc::mmsghdr; 2] = std::mem::zeroed();
+        for (message, count) in messages.iter_mut().zip([16, 3]) {
+            message.msg_hdr.msg_iov = pieces.as_mut_ptr();
+            message.msg_hdr.msg_iovlen = count;
+            (message.msg_hdr.msg_name, message.msg_hdr.msg_namelen) = (to.as_mut_ptr().cast(), 16);
+        }
+        assert_eq!(libc::sendmmsg(number, messages.as_mut_ptr(), 2, 0), 2);
+        assert_eq!((messages[0].msg_len, messages[1].msg_len), (16, 3));
+        let mut places = [[0u8; 20]; 3];
+        let mut parts =
+            places.each_mut().map(|place| iovec { iov_base: place.as_mut_ptr().cast(), iov_len: 20 });
+        let mut messages: [libc::mmsghdr; 3] = std::mem::zeroed();
+        for (message, part) in messages.iter_mut().zip(&mut parts) {
+            (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (ptr::from_mut(part), 1);
+        }
+        // The echo of the second may come later than that of the first.
+        let mut got: c_int = 0;
+        while got < 2 {
+            let rest = messages.as_mut_ptr().add(got as usize);
+            got +=
+                libc::recvmmsg(number, rest, 3 - got.cast_unsigned(), libc::MSG_WAITFORONE, ptr::null_mut());
+        }
+        assert_eq!((got, messages[0].msg_len, messages[1].msg_len), (2, 16, 3));
+        assert_eq!((&places[0][..16], &places[1][..3]), (&text[..], &text[..3]));
+    });
+}

@@ -1,0 +1,12 @@
+//! The library before the C library of a real process, and an agent without a server. Each test runs itself again as such a process, and what happens there is what is checked.
+
+#![expect(
+    clippy::undocumented_unsafe_blocks,
+    reason = "calls of the C library as programs make them, with places of these tests"
+)]
+
+mod agent;
+mod datagrams;
+mod names;
+mod program;
+mod streams;

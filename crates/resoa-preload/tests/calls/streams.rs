@@ -1,0 +1,277 @@
+//! Sockets of streams.
+
+use crate::agent::{HELLO, REFUSED, RESET, SILENT};
+use crate::program::{
+    alone, at, carried, connect, hold_signals, length, of, option, recv, send, set_option, socket,
+    was_signalled, write,
+};
+use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_TRUNC, SOL_SOCKET, c_int};
+use resoa_calls::Request;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
+use std::ptr;
+
+/// C17, C50: a socket has the lowest number that is free and the flags that were asked for; other families pass, and what would reach a network past the agent does not.
+#[test]
+fn sockets_and_their_numbers() {
+    let asked = carried("streams::sockets_and_their_numbers", || unsafe {
+        let lowest = libc::dup(0);
+        libc::close(lowest);
+        let plain = socket(libc::SOCK_STREAM);
+        assert_eq!(plain, lowest);
+        assert_eq!((libc::fcntl(plain, libc::F_GETFD), libc::fcntl(plain, libc::F_GETFL)), (0, libc::O_RDWR));
+        let other = socket(libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC);
+        assert_eq!(other, lowest + 1);
+        let flags = libc::O_RDWR | libc::O_NONBLOCK;
+        assert_eq!(
+            (libc::fcntl(other, libc::F_GETFD), libc::fcntl(other, libc::F_GETFL)),
+            (libc::FD_CLOEXEC, flags)
+        );
+        for (family, kind, error) in [
+            (libc::AF_INET, libc::SOCK_RAW, libc::EPERM),
+            (libc::AF_PACKET, libc::SOCK_RAW, libc::EPERM),
+            (libc::AF_PACKET, libc::SOCK_DGRAM, libc::EPERM),
+            (libc::AF_VSOCK, libc::SOCK_STREAM, libc::EAFNOSUPPORT),
+            (libc::AF_INET, 12, libc::ESOCKTNOSUPPORT),
+        ] {
+            assert_eq!(of(libc::socket(family, kind, 0)), Err(error), "{family} {kind}");
+        }
+        assert_eq!(of(libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0)), Ok(i64::from(lowest) + 2));
+    });
+    // Two, and the one of an unknown type.
+    assert_eq!(asked.len(), 3);
+}
+
+/// Without an agent nothing is made, and nothing of the host's own network is used instead.
+#[test]
+fn no_agent() {
+    alone("streams::no_agent", || unsafe {
+        assert_eq!(of(libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0)), Err(libc::ENETDOWN));
+        assert_eq!(of(libc::socket(libc::AF_INET6, libc::SOCK_DGRAM, 0)), Err(libc::ENETDOWN));
+        assert_eq!(of(libc::socket(libc::AF_INET, libc::SOCK_RAW, 1)), Err(libc::EPERM));
+    });
+}
+
+/// C109: a socket that is not connected says what a TCP's says.
+#[test]
+fn not_connected() {
+    carried("streams::not_connected", || {
+        hold_signals();
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(write(number, b"x"), Err(libc::EPIPE));
+        assert!(was_signalled());
+        assert_eq!(send(number, b"x", MSG_NOSIGNAL), Err(libc::EPIPE));
+        assert!(!was_signalled());
+        assert_eq!(recv(number, 1, 0), Err(libc::ENOTCONN));
+        for how in [libc::SHUT_RD, libc::SHUT_WR, libc::SHUT_RDWR] {
+            assert_eq!(of(unsafe { libc::shutdown(number, how) }), Err(libc::ENOTCONN));
+        }
+        assert_eq!(of(unsafe { libc::shutdown(number, 7) }), Err(libc::EINVAL));
+        assert_eq!(of(unsafe { libc::accept(number, ptr::null_mut(), ptr::null_mut()) }), Err(libc::EINVAL));
+        assert_eq!(connect(number, REFUSED), Err(libc::ECONNREFUSED));
+        assert_eq!(connect(number, HELLO), Ok(0));
+    });
+}
+
+/// C35, C38, C44: data flows, an address to send to is ignored, and `recvfrom` tells none; MSG_TRUNC discards.
+#[test]
+fn a_connection() {
+    carried("streams::a_connection", || unsafe {
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, HELLO), Ok(0));
+        assert_eq!(recv(number, 2, MSG_PEEK), Ok(b"he".to_vec()));
+        assert_eq!(length(libc::recv(number, ptr::null_mut(), 3, MSG_TRUNC)), Ok(3));
+        let (mut octets, mut name, mut room) = ([0u8; 8], [0u8; 16], 16);
+        let got =
+            libc::recvfrom(number, octets.as_mut_ptr().cast(), 8, 0, name.as_mut_ptr().cast(), &raw mut room);
+        assert_eq!((got, &octets[..2], room), (2, &b"lo"[..], 0));
+        let to = at(9);
+        assert_eq!(length(libc::sendto(number, b"abc".as_ptr().cast(), 3, 0, to.as_ptr().cast(), 16)), Ok(3));
+        assert_eq!(recv(number, 1, libc::MSG_ERRQUEUE | MSG_DONTWAIT), Err(libc::EAGAIN));
+        assert_eq!(recv(number, 1, MSG_DONTWAIT), Err(libc::EAGAIN));
+        let mut room = 4;
+        assert_eq!(libc::getpeername(number, name.as_mut_ptr().cast(), &raw mut room), 0);
+        assert_eq!((room, &name[..4]), (16, &at(HELLO)[..4]));
+        assert_eq!(of(libc::shutdown(number, libc::SHUT_WR)), Ok(0));
+        assert_eq!(send(number, b"x", MSG_NOSIGNAL), Err(libc::EPIPE));
+        assert_eq!(of(libc::shutdown(number, libc::SHUT_WR)), Ok(0));
+        assert_eq!(of(libc::shutdown(number, libc::SHUT_RDWR)), Ok(0));
+        assert_eq!(recv(number, 1, 0), Ok(vec![]));
+    });
+}
+
+/// C66, C108: octets before a reset are read first; then the error comes once and without a signal, then EPIPE with one.
+#[test]
+fn a_reset() {
+    carried("streams::a_reset", || {
+        hold_signals();
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, RESET), Ok(0));
+        assert_eq!(write(number, b"x"), Err(libc::ECONNRESET));
+        assert!(!was_signalled());
+        assert_eq!(write(number, b"x"), Err(libc::EPIPE));
+        assert!(was_signalled());
+        assert_eq!(recv(number, 9, 0), Ok(b"last".to_vec()));
+        assert_eq!(recv(number, 9, 0), Ok(vec![]));
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, RESET), Ok(0));
+        assert_eq!(recv(number, 9, 0), Ok(b"last".to_vec()));
+        assert_eq!(recv(number, 9, 0), Err(libc::ECONNRESET));
+        assert_eq!(recv(number, 9, 0), Ok(vec![]));
+        assert_eq!(option(number, SOL_SOCKET, libc::SO_ERROR), Ok(0));
+    });
+}
+
+/// C36: a connection that is refused while nobody waits tells its error once, by SO_ERROR or by reading.
+#[test]
+fn refused_while_nobody_waits() {
+    carried("streams::refused_while_nobody_waits", || {
+        for by_option in [true, false] {
+            let number = socket(libc::SOCK_STREAM | libc::SOCK_NONBLOCK);
+            assert_eq!(connect(number, REFUSED), Err(libc::EINPROGRESS));
+            if by_option {
+                assert_eq!(option(number, SOL_SOCKET, libc::SO_ERROR), Ok(libc::ECONNREFUSED));
+                assert_eq!(recv(number, 1, 0), Ok(vec![]));
+            } else {
+                assert_eq!(recv(number, 1, 0), Err(libc::ECONNREFUSED));
+            }
+            assert_eq!(option(number, SOL_SOCKET, libc::SO_ERROR), Ok(0));
+        }
+    });
+}
+
+/// C48: a signal ends the wait of `connect`.
+#[test]
+fn a_connect_that_is_interrupted() {
+    carried("streams::a_connect_that_is_interrupted", || unsafe {
+        extern "C" fn handler(_: c_int) {}
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        libc::sigaction(libc::SIGUSR1, &raw const action, ptr::null_mut());
+        let number = socket(libc::SOCK_STREAM);
+        // Again and again, since the first may come before the wait.
+        let waiting = libc::pthread_self();
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                libc::pthread_kill(waiting, libc::SIGUSR1);
+            }
+        });
+        assert_eq!(connect(number, SILENT), Err(libc::EINTR));
+    });
+}
+
+/// C33, C39: a listener is read by `accept` alone, and a connection has its options.
+#[test]
+fn a_listener() {
+    carried("streams::a_listener", || unsafe {
+        hold_signals();
+        let number = socket(libc::SOCK_STREAM);
+        let address = at(9);
+        assert_eq!(of(libc::bind(number, address.as_ptr().cast(), 16)), Err(libc::EADDRINUSE));
+        let linger = libc::linger { l_onoff: 1, l_linger: 3 };
+        assert_eq!(set_option(number, SOL_SOCKET, libc::SO_LINGER, &linger), Ok(0));
+        assert_eq!(of(libc::listen(number, 5)), Ok(0));
+        assert_eq!(recv(number, 1, MSG_DONTWAIT), Err(libc::ENOTCONN));
+        assert_eq!(write(number, b"x"), Err(libc::EPIPE));
+        assert!(was_signalled());
+        let (mut name, mut room) = ([0u8; 16], 16);
+        let accepted = libc::accept4(number, name.as_mut_ptr().cast(), &raw mut room, libc::SOCK_CLOEXEC);
+        assert!(accepted > number);
+        let from: std::net::SocketAddr = ([192, 0, 2, 9], 1234).into();
+        assert_eq!(resoa_calls::address::read(&name), Ok(Some(from)));
+        assert_eq!(libc::fcntl(accepted, libc::F_GETFD), libc::FD_CLOEXEC);
+        assert_eq!(libc::fcntl(accepted, libc::F_GETFL), libc::O_RDWR);
+        assert_eq!(recv(accepted, 9, 0), Ok(b"hi".to_vec()));
+        assert_eq!(of(libc::accept(accepted, ptr::null_mut(), ptr::null_mut())), Err(libc::EINVAL));
+        libc::fcntl(number, libc::F_SETFL, libc::O_NONBLOCK);
+        assert_eq!(of(libc::accept(number, ptr::null_mut(), ptr::null_mut())), Err(libc::EAGAIN));
+        assert_eq!(of(libc::accept4(number, ptr::null_mut(), ptr::null_mut(), 1)), Err(libc::EINVAL));
+        assert_eq!(of(libc::shutdown(number, libc::SHUT_RD)), Ok(0));
+        assert_eq!(of(libc::accept(number, ptr::null_mut(), ptr::null_mut())), Err(libc::EINVAL));
+    });
+}
+
+/// C55, C39: SO_LINGER makes `close` ask, of a copy and of a connection that was accepted, too; without it nothing is asked.
+#[test]
+fn close_that_lingers() {
+    let asked = carried("streams::close_that_lingers", || unsafe {
+        let linger = libc::linger { l_onoff: 1, l_linger: 3 };
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, HELLO), Ok(0));
+        assert_eq!(set_option(number, SOL_SOCKET, libc::SO_LINGER, &linger), Ok(0));
+        let copy = libc::dup(number);
+        assert_eq!((libc::close(number), libc::close(copy)), (0, 0));
+        assert_eq!(of(libc::close(copy)), Err(libc::EBADF));
+        let listener = socket(libc::SOCK_STREAM);
+        assert_eq!(set_option(listener, SOL_SOCKET, libc::SO_LINGER, &linger), Ok(0));
+        assert_eq!(libc::listen(listener, 1), 0);
+        let accepted = libc::accept(listener, ptr::null_mut(), ptr::null_mut());
+        assert_eq!(libc::close(accepted), 0);
+        let without = socket(libc::SOCK_STREAM);
+        assert_eq!((connect(without, HELLO), libc::close(without)), (Ok(0), 0));
+    });
+    let closed = asked.iter().filter(|request| matches!(request, Request::Closed(_))).count();
+    assert_eq!(closed, 3, "{asked:?}");
+}
+
+/// C39: options are the agent's; those that concern waiting and reading are the descriptor's as well.
+#[test]
+fn options() {
+    carried("streams::options", || {
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, HELLO), Ok(0));
+        assert_eq!(recv(number, 5, 0), Ok(b"hello".to_vec()));
+        assert_eq!(option(number, libc::IPPROTO_TCP, libc::TCP_NODELAY), Err(libc::ENOPROTOOPT));
+        assert_eq!(set_option(number, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1), Ok(0));
+        assert_eq!(option(number, libc::IPPROTO_TCP, libc::TCP_NODELAY), Ok(1));
+        let time = libc::timeval { tv_sec: 0, tv_usec: 10_000 };
+        assert_eq!(set_option(number, SOL_SOCKET, libc::SO_RCVTIMEO, &time), Ok(0));
+        assert_eq!(recv(number, 1, 0), Err(libc::EAGAIN));
+        let mut outstanding: c_int = 0;
+        assert_eq!(of(unsafe { libc::ioctl(number, libc::TIOCOUTQ, &raw mut outstanding) }), Ok(0));
+        assert_eq!(outstanding as u64, libc::TIOCOUTQ);
+    });
+}
+
+/// A number that has become a file behind the library's back is a file.
+#[test]
+fn numbers_that_become_files() {
+    carried("streams::numbers_that_become_files", || unsafe {
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, RESET), Ok(0));
+        // As `fclose` does it, without `close`.
+        libc::syscall(libc::SYS_close, number);
+        let path = format!("{}/library-test-{}", std::env::temp_dir().display(), libc::getpid());
+        let mut file = File::create(&path).expect("a file");
+        assert_eq!(file.as_raw_fd(), number);
+        file.write_all(b"octets").expect("room");
+        drop(file);
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"octets");
+        std::fs::remove_file(path).expect("it is there");
+    });
+}
+
+/// C50: a descriptor is the same socket in a child, under another number, and after it was passed to another process; a file that was passed is none.
+#[test]
+fn copies_and_children() {
+    carried("streams::copies_and_children", || unsafe {
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, RESET), Ok(0));
+        let child = libc::fork();
+        if child == 0 {
+            let copy = libc::fcntl(number, libc::F_DUPFD, 200);
+            let read = recv(copy, 9, 0) == Ok(b"last".to_vec()) && recv(copy, 9, 0) == Err(libc::ECONNRESET);
+            libc::_exit(c_int::from(!read));
+        }
+        let mut status = -1;
+        libc::waitpid(child, &raw mut status, 0);
+        assert_eq!(status, 0);
+        let file = File::open("/dev/null").expect("it is there").into_raw_fd();
+        assert_eq!(recv(number, 9, 0), Ok(vec![]));
+        assert_eq!(libc::dup2(file, number), number);
+        assert_eq!(write(number, b"x"), Err(libc::EBADF));
+        drop(File::from_raw_fd(file));
+    });
+}
