@@ -149,3 +149,48 @@ pub(crate) struct Piece {
     /// Octets.
     pub(crate) length: usize,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+
+    fn sleeper() -> (Child, i32) {
+        let child = Command::new("sleep").arg("99").spawn().expect("it is everywhere");
+        let number = child.id().cast_signed();
+        (child, number)
+    }
+
+    fn end(mut child: Child) {
+        child.kill().expect("it is ours");
+        child.wait().expect("it is ours");
+    }
+
+    /// A number that another thread had before leads to the one that has it now.
+    #[test]
+    fn numbers_come_again() {
+        let (first, number) = sleeper();
+        let gone = Rc::new(open(number).expect("it runs"));
+        end(first);
+        let (second, number) = sleeper();
+        let mut threads = Threads(HashMap::from([(number, gone)]));
+        assert!(threads.descriptor(number, 0).is_some());
+        assert!(threads.descriptor(number, 99).is_none());
+        end(second);
+        assert!(threads.descriptor(number, 0).is_none());
+    }
+
+    /// Memory is read and written where it is, and EFAULT where there is none.
+    #[test]
+    fn memory() {
+        let number = std::process::id().cast_signed();
+        let target = Threads::default().target(number).expect("it is this one");
+        let here = std::ptr::from_ref(b"abcdef") as u64;
+        let pieces = [Piece { address: here, length: 2 }, Piece { address: here + 4, length: 1 }];
+        assert_eq!(target.gather(&pieces), Ok(b"abe".to_vec()));
+        assert_eq!(target.read(8, 1), Err(libc::EFAULT));
+        assert_eq!(target.read(8, 0), Ok(Vec::new()));
+        assert_eq!(target.write(8, b"x"), Err(libc::EFAULT));
+        assert_eq!(target.write(8, b""), Ok(()));
+    }
+}

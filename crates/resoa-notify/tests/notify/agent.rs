@@ -1,6 +1,6 @@
 //! An agent that plays the far hosts itself and remembers what it was asked.
 //!
-//! Port 7 echoes; 9 refuses; 19 is never answered. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
+//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 19 is never answered. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
 
 use resoa_calls::{Agent, LISTENING, Request, Response, SocketId, SocketName, receive_request, respond};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -129,6 +129,11 @@ impl FakeAgent {
                 failed(libc::ECONNREFUSED)
             }
             Request::Connect { address: Some(address), .. } if address.port() == 19 => None,
+            Request::Connect { address: Some(address), .. } if address.port() == 10 => {
+                let ours = self.join(&descriptor?);
+                thread::spawn(move || poll(&mut [PollFd::new(&ours, PollFlags::IN)], None).map(drop));
+                plain(Response::Done)
+            }
             Request::Connect { socket, address, nonblocking } => {
                 let ours = self.join(&descriptor?);
                 let state = Arc::clone(&self.state);

@@ -3,7 +3,7 @@
 mod agent;
 
 use agent::FakeAgent;
-use resoa_calls::Request;
+use resoa_calls::{Request, SocketId};
 use resoa_notify::{Closing, launch};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read as _;
@@ -94,8 +94,10 @@ fn close_that_lingers() {
         let output = run_and(&agent, Command::new(program()).arg("lingers"), closing);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         let asked = agent.asked();
-        let closed = asked.iter().filter(|asked| matches!(asked, Request::Closed(_)));
+        // The first socket lingers, the second does not.
+        let closed = asked.iter().filter(|asked| matches!(asked, Request::Closed(SocketId(0))));
         assert_eq!(closed.count(), questions);
+        assert!(!asked.contains(&Request::Closed(SocketId(1))));
     }
 }
 
@@ -141,6 +143,22 @@ fn forks() {
 fn interrupts() {
     let agent = play("interrupts");
     assert_eq!(agent.interrupted().len(), 2, "both connects were dropped");
+}
+
+/// C108: a reset is seen, and told once.
+#[test]
+fn resets() {
+    play("reset");
+}
+
+/// A signal that comes while a call is answered does not let it begin again.
+#[test]
+fn many_signals() {
+    let agent = play("signalled");
+    let asked = agent.asked();
+    let found = |wanted: fn(&Request) -> bool| asked.iter().filter(|asked| wanted(asked)).count();
+    assert_eq!(found(|asked| matches!(asked, Request::Socket { .. })), 300);
+    assert_eq!(found(|asked| matches!(asked, Request::Bind { .. })), 300);
 }
 
 /// A program that is killed while it waits: its call is interrupted, nothing hangs.

@@ -271,6 +271,33 @@ static void accepts(void) {
     struct timeval tv = {0, 30000};
     CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv) == 0);
     FAILS(accept(fd, NULL, NULL), EAGAIN);
+    // What a connection has from its listener.
+    fd = stream();
+    tv.tv_usec = 500000;
+    CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv) == 0 && listen(fd, 1) == 0);
+    child = accept(fd, NULL, NULL);
+    CHECK(child >= 0 && read(child, got, 8) == 5);
+    FAILS(read(child, got, 8), EAGAIN);
+}
+
+// Reset by the far host: SO_ERROR tells it once, and a call with an address is told what the agent knows.
+static void reset(void) {
+    char octet;
+    for (int i = 0; i < 2; i++) {
+        int fd = connected(10), error;
+        socklen_t length = sizeof error;
+        CHECK(write(fd, "x", 1) == 1);
+        struct pollfd polled = {.fd = fd};
+        CHECK(poll(&polled, 1, 5000) == 1 && polled.revents == (POLLERR | POLLHUP));
+        if (i == 0) {
+            CHECK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0);
+            CHECK(read(fd, &octet, 1) == 0);
+        } else {
+            struct sockaddr_in from;
+            length = sizeof from;
+            FAILS(recvfrom(fd, &octet, 1, 0, (void *)&from, &length), ECONNRESET);
+        }
+    }
 }
 
 static void *accepting(void *listener) {
@@ -355,6 +382,26 @@ static void interrupts(void) {
     FAILS(connect(late, (void *)&never, sizeof never), EINPROGRESS);
 }
 
+static void *often(void *thread) {
+    while (pthread_kill(*(pthread_t *)thread, SIGURG) == 0) {}
+    return NULL;
+}
+
+// Signals that come all the time, as in programs of Go, make no call start twice.
+static void signalled(void) {
+    struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_RESTART};
+    CHECK(sigaction(SIGURG, &action, NULL) == 0);
+    static pthread_t self, other;
+    self = pthread_self();
+    CHECK(pthread_create(&other, NULL, often, &self) == 0);
+    for (int i = 0; i < 300; i++) {
+        struct sockaddr_in here = at(4000);
+        int fd = stream();
+        CHECK(fd == 3 && bind(fd, (void *)&here, sizeof here) == 0);
+        close(fd);
+    }
+}
+
 // Waits in connect for ever; the test kills it.
 static void stuck(void) {
     struct sockaddr_in never = at(19);
@@ -410,7 +457,7 @@ int main(int count, char **arguments) {
     struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"lingers", lingers},         {"addressed", addressed}, {"broken", broken},
+    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers},         {"addressed", addressed}, {"broken", broken},
                   {"datagrams", datagrams}, {"accepts", accepts},     {"meanwhile", meanwhile},   {"forks", forks},         {"inherited", inherited},
                   {"interrupts", interrupts}, {"stuck", stuck},       {"leaves", leaves},         {"cost", cost}};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
