@@ -100,13 +100,13 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             if room == 0 || end.hung_up {
                 return;
             }
-            let bytes = end.take(room);
+            let (bytes, urgent) = end.take(room);
             if bytes.is_empty() {
                 return;
             }
             self.counts.octets.0 += bytes.len() as u64;
             self.at_client(now, |client, out| {
-                client.give(half, &bytes, false, now, out);
+                client.give(half, &bytes, urgent, now, out);
             });
         }
     }
@@ -134,7 +134,18 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             else {
                 return;
             };
-            if bytes.is_empty() || end.write(bytes, &mut self.weights).is_err() {
+            let written = if bytes.is_empty() {
+                let mut urgent = None;
+                self.at_client(now, |client, out| urgent = client.take_urgent(half, now, out));
+                let Some(octet) = urgent else { return };
+                match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+                    Some(Form::Stream { end, .. }) => end.write_urgent(octet, &mut self.weights),
+                    _ => return,
+                }
+            } else {
+                end.write(bytes, &mut self.weights)
+            };
+            if written.is_err() {
                 return;
             }
         }
@@ -172,7 +183,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             let is_reset = end.was_reset() || stream.waiting > 0 || stream.linger == Some(Duration::ZERO);
             if !is_reset {
                 let mut rest = Vec::new();
-                while let bytes @ [_, ..] = &end.take(usize::MAX)[..] {
+                while let bytes @ [_, ..] = &end.take(usize::MAX).0[..] {
                     rest.extend(bytes);
                 }
                 self.counts.octets.0 += rest.len() as u64;

@@ -1,16 +1,11 @@
 //! The agent that this process asks, and what its answers are to a call.
 
 use libc::c_int;
-use resoa_calls::{Agent, CallError, Request, Response};
+use resoa_calls::{Agent, CallError, Request, Response, Started};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
-use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_timeout};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::time::Duration;
-
-/// Longer than any call waits.
-const FOR_EVER: Duration = Duration::from_hours(24 * 365);
 
 /// Null: not looked for yet; [`absent`]: there is none.
 static AGENT: AtomicPtr<Agent> = AtomicPtr::new(ptr::null_mut());
@@ -39,51 +34,46 @@ pub fn known() -> Option<&'static Agent> {
 /// # Errors
 /// The call's own, ENETDOWN without an agent, EMFILE or ENFILE if there is no descriptor to ask by.
 pub fn ask(request: &Request, descriptor: Option<c_int>) -> Result<(Response, Option<OwnedFd>), c_int> {
-    asked(request, descriptor, false)
+    let started = start(request, descriptor)?;
+    let is_interrupted =
+        || poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR);
+    while is_interrupted() {}
+    answer(started)
 }
 
-/// The same for calls that a signal interrupts (EINTR).
+/// The same for calls that a signal interrupts (EINTR). One whose handler has SA_RESTART does not, except in calls that have a limit of time
+/// (signal(7)).
 pub fn ask_interruptibly(
     request: &Request,
     descriptor: Option<c_int>,
+    has_limit: bool,
 ) -> Result<(Response, Option<OwnedFd>), c_int> {
-    asked(request, descriptor, true)
+    let started = start(request, descriptor)?;
+    // `recvmsg` is restarted, `poll` never is.
+    if has_limit && poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR) {
+        return Err(libc::EINTR);
+    }
+    answer(started)
 }
 
-fn asked(
-    request: &Request,
-    descriptor: Option<c_int>,
-    interruptible: bool,
-) -> Result<(Response, Option<OwnedFd>), c_int> {
+fn start(request: &Request, descriptor: Option<c_int>) -> Result<Started<'static>, c_int> {
     let agent = known().ok_or(libc::ENETDOWN)?;
     // SAFETY: only a number that was recognised comes here, so it is not -1; if the program closes it meanwhile the kernel says EBADF.
     let descriptor = descriptor.map(|number| unsafe { BorrowedFd::borrow_raw(number) });
-    let started = loop {
+    loop {
         match agent.start(request, descriptor) {
             // Before the request was sent, so nothing has happened.
             Err(CallError::Interrupted) => {}
-            Err(error) => return Err(number(&error)),
-            Ok(started) => break started,
+            started => return started.map_err(|error| number(&error)),
         }
-    };
-    if interruptible && descriptor.is_some_and(has_time_limit) {
-        // Such a call is not restarted after a signal, and neither is one that waits with a time limit of its own.
-        let _ = set_socket_timeout(&started, Timeout::Recv, Some(FOR_EVER));
     }
-    if !interruptible {
-        let is_interrupted =
-            || poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR);
-        while is_interrupted() {}
-    }
+}
+
+fn answer(started: Started) -> Result<(Response, Option<OwnedFd>), c_int> {
     match started.answer().map_err(|error| number(&error))? {
         (Response::Failed(number), _) => Err(number),
         answer => Ok(answer),
     }
-}
-
-/// Whether SO_SNDTIMEO bounds what a descriptor's `connect` waits.
-fn has_time_limit(descriptor: BorrowedFd) -> bool {
-    socket_timeout(descriptor, Timeout::Send).is_ok_and(|limit| limit.is_some())
 }
 
 fn number(error: &CallError) -> c_int {

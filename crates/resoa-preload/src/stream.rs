@@ -29,7 +29,7 @@ pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
     };
     // A descriptor that was not connected has not failed.
     match if error == libc::EPIPE { pending_error(number, socket, 0) } else { 0 } {
-        // A reset behind the far host's end is EPIPE, and that has its signal.
+        // The connection's error may be EPIPE itself, when the reset came after the far host's end.
         0 | libc::EPIPE => broken(flags),
         pending => {
             errno::set(pending);

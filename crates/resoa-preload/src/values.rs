@@ -1,105 +1,91 @@
-//! Addresses and values as programs give them and take them: pointers and lengths.
+//! Addresses and values as programs give them and take them: by pointers that may lead nowhere, which is EFAULT and not the program's end. So the kernel copies, from
+//! this process to this process.
 
-use crate::errno;
-use libc::{c_int, sockaddr, socklen_t};
+use libc::{c_int, c_void, iovec, sockaddr, socklen_t};
+use rustix::process::getpid;
 use std::net::SocketAddr;
 
 /// The longest address that the kernel reads (`struct sockaddr_storage`).
 const LONGEST_ADDRESS: usize = 128;
 
-/// A piece of this process's memory.
-fn piece(octets: *const u8, length: usize) -> libc::iovec {
-    libc::iovec { iov_base: octets.cast_mut().cast(), iov_len: length }
-}
+/// `process_vm_readv`, `process_vm_writev`
+type Copy = unsafe extern "C" fn(
+    libc::pid_t,
+    *const iovec,
+    libc::c_ulong,
+    *const iovec,
+    libc::c_ulong,
+    libc::c_ulong,
+) -> isize;
 
-/// Whether the kernel could read these octets, where it would say EFAULT otherwise. Where it may not be asked, that they can be read is believed.
-fn is_readable(octets: *const u8, length: usize) -> bool {
-    let mut copy = [0_u8; 4096];
-    let (here, there) = (piece(copy.as_mut_ptr(), length.min(copy.len())), piece(octets, length));
-    // SAFETY: the copy is this function's own; the kernel checks the other.
-    let copied =
-        unsafe { libc::process_vm_readv(libc::getpid(), &raw const here, 1, &raw const there, 1, 0) };
-    copied >= 0 || errno::get() != libc::EFAULT
-}
-
-/// Writes to where a program wants something, or EFAULT as the kernel says.
-///
-/// # Safety
-/// Nobody else uses the octets that are there.
-pub unsafe fn put(octets: &[u8], place: *mut u8) -> Result<(), c_int> {
-    let (here, there) = (piece(octets.as_ptr(), octets.len()), piece(place, octets.len()));
-    // SAFETY: the octets are read, and the kernel checks the place.
-    let copied =
-        unsafe { libc::process_vm_writev(libc::getpid(), &raw const here, 1, &raw const there, 1, 0) };
-    if copied == octets.len() as isize {
+/// Copies with `how` between a place of ours and one of the program's; `plainly` does it where the kernel does not.
+fn copied(
+    how: Copy,
+    ours: *mut u8,
+    theirs: *mut u8,
+    octets: usize,
+    plainly: impl FnOnce(),
+) -> Result<(), c_int> {
+    if octets == 0 {
         return Ok(());
     }
-    if copied >= 0 || errno::get() == libc::EFAULT {
-        return Err(libc::EFAULT);
+    let piece = |place: *mut u8| iovec { iov_base: place.cast::<c_void>(), iov_len: octets };
+    let (ours, theirs) = (piece(ours), piece(theirs));
+    let before = crate::errno::get();
+    // SAFETY: our place has as many octets, and of theirs the kernel finds out.
+    let done = unsafe { how(getpid().as_raw_pid(), &raw const ours, 1, &raw const theirs, 1, 0) };
+    let error = crate::errno::get();
+    crate::errno::set(before);
+    match usize::try_from(done) {
+        Ok(done) if done == octets => Ok(()),
+        Err(_) if matches!(error, libc::ENOSYS | libc::EPERM) => {
+            plainly();
+            Ok(())
+        }
+        _ => Err(libc::EFAULT),
     }
-    // The kernel may not be asked here, so that the program is believed.
-    // SAFETY: as the caller promises.
-    unsafe { place.copy_from_nonoverlapping(octets.as_ptr(), octets.len()) };
-    Ok(())
-}
-
-/// The length that stands where a program has room; EFAULT, or EINVAL if it is negative.
-///
-/// # Safety
-/// Where the kernel may not be asked, the pointer points at a length.
-pub unsafe fn room(length: *const socklen_t) -> Result<usize, c_int> {
-    if length.is_null() || !is_readable(length.cast(), size_of::<socklen_t>()) {
-        return Err(libc::EFAULT);
-    }
-    // SAFETY: it was just read.
-    usize::try_from(unsafe { length.read_unaligned() }.cast_signed()).map_err(|_| libc::EINVAL)
 }
 
 /// The octets that a program gave; of none, or with a length that is none, EFAULT or EINVAL as the kernel says.
-///
-/// # Safety
-/// A pointer that is not null points at as many octets.
-pub unsafe fn given<'a>(octets: *const u8, length: socklen_t, longest: usize) -> Result<&'a [u8], c_int> {
-    let length = c_int::try_from(length).ok().and_then(|length| usize::try_from(length).ok());
-    match length {
-        Some(length) if length <= longest => {
-            if length == 0 {
-                Ok(&[])
-            } else if !is_readable(octets, length) {
-                Err(libc::EFAULT)
-            } else {
-                // SAFETY: as the caller promises.
-                Ok(unsafe { std::slice::from_raw_parts(octets, length) })
-            }
-        }
-        _ => Err(libc::EINVAL),
-    }
+pub fn given(octets: *const u8, length: socklen_t, longest: usize) -> Result<Vec<u8>, c_int> {
+    let length = usize::try_from(length.cast_signed()).ok().filter(|length| *length <= longest);
+    let mut copy = vec![0; length.ok_or(libc::EINVAL)?];
+    let (place, count) = (copy.as_mut_ptr(), copy.len());
+    copied(libc::process_vm_readv, place, octets.cast_mut(), count, || {
+        // SAFETY: as a call of the kernel's would read them.
+        unsafe { place.copy_from_nonoverlapping(octets, count) }
+    })?;
+    Ok(copy)
+}
+
+/// Puts octets where a program wants them; EFAULT if that is nowhere.
+pub fn put(place: *mut u8, octets: &[u8]) -> Result<(), c_int> {
+    copied(libc::process_vm_writev, octets.as_ptr().cast_mut(), place, octets.len(), || {
+        // SAFETY: as a call of the kernel's would write them.
+        unsafe { place.copy_from_nonoverlapping(octets.as_ptr(), octets.len()) }
+    })
+}
+
+/// A length that a program gave by its place.
+pub fn length(place: *const socklen_t) -> Result<socklen_t, c_int> {
+    let octets = given(place.cast(), size_of::<socklen_t>() as socklen_t, size_of::<socklen_t>())?;
+    octets.first_chunk().map(|octets| socklen_t::from_ne_bytes(*octets)).ok_or(libc::EFAULT)
 }
 
 /// An address that a program gave; `None` is AF_UNSPEC.
-///
-/// # Safety
-/// As [`given`].
-pub unsafe fn address(address: *const sockaddr, length: socklen_t) -> Result<Option<SocketAddr>, c_int> {
-    // SAFETY: as the caller promises.
-    resoa_calls::address::read(unsafe { given(address.cast(), length, LONGEST_ADDRESS) }?)
+pub fn address(address: *const sockaddr, length: socklen_t) -> Result<Option<SocketAddr>, c_int> {
+    resoa_calls::address::read(&given(address.cast(), length, LONGEST_ADDRESS)?)
 }
 
 /// Gives a program an address: as much as it has room for, and how long it is.
-///
-/// # Safety
-/// Nobody else uses what `room` and `place` point at; either may be null.
-pub unsafe fn give(address: SocketAddr, place: *mut sockaddr, room: *mut socklen_t) -> Result<(), c_int> {
+pub fn give(address: SocketAddr, place: *mut sockaddr, room: *mut socklen_t) -> Result<(), c_int> {
     if place.is_null() {
         return Ok(());
     }
+    let has = usize::try_from(length(room)?.cast_signed()).map_err(|_| libc::EINVAL)?;
     let octets = resoa_calls::address::written(address);
-    // SAFETY: as the caller promises.
-    unsafe {
-        let has = self::room(room)?;
-        put(&octets[..octets.len().min(has)], place.cast())?;
-        put(&(octets.len() as socklen_t).to_ne_bytes(), room.cast())
-    }
+    put(place.cast(), &octets[..octets.len().min(has)])?;
+    put(room.cast(), &(octets.len() as socklen_t).to_ne_bytes())
 }
 
 #[cfg(test)]
@@ -110,31 +96,31 @@ mod tests {
     /// Addresses are cut to the room there is, and their whole length is said.
     #[test]
     fn addresses_are_cut() {
+        let address = ([192, 0, 2, 1], 80).into();
         let mut place = [0xffu8; 16];
         let mut room = 4;
-        let given = unsafe { give(([192, 0, 2, 1], 80).into(), place.as_mut_ptr().cast(), &raw mut room) };
+        let given = give(address, place.as_mut_ptr().cast(), &raw mut room);
         assert_eq!((given, room, &place[..5]), (Ok(()), 16, &[2, 0, 0, 80, 0xff][..]));
         let mut negative = u32::MAX;
-        let given =
-            unsafe { give(([192, 0, 2, 1], 80).into(), place.as_mut_ptr().cast(), &raw mut negative) };
-        assert_eq!(given, Err(libc::EINVAL));
-        assert_eq!(unsafe { give(([192, 0, 2, 1], 80).into(), ptr::null_mut(), ptr::null_mut()) }, Ok(()));
+        assert_eq!(give(address, place.as_mut_ptr().cast(), &raw mut negative), Err(libc::EINVAL));
+        assert_eq!(give(address, ptr::null_mut(), ptr::null_mut()), Ok(()));
     }
 
-    /// What is no address is refused as the kernel does.
+    /// What is no address is refused as the kernel does, and what leads nowhere is EFAULT.
     #[test]
     fn addresses_that_are_none() {
-        unsafe {
-            assert_eq!(address(ptr::null(), 16), Err(libc::EFAULT));
-            assert_eq!(address(ptr::without_provenance(8), 16), Err(libc::EFAULT));
-            let nowhere = ptr::without_provenance_mut(8);
-            let mut length = 16;
-            let somewhere = ([192, 0, 2, 1], 80).into();
-            assert_eq!(give(somewhere, nowhere, &raw mut length), Err(libc::EFAULT));
-            assert_eq!(give(somewhere, nowhere, ptr::without_provenance_mut(8)), Err(libc::EFAULT));
-            assert_eq!(address(ptr::null(), 0), Err(libc::EINVAL));
-            assert_eq!(address(ptr::null(), 4096), Err(libc::EINVAL));
-            assert_eq!(address(ptr::null(), u32::MAX), Err(libc::EINVAL));
+        let nowhere = ptr::without_provenance_mut::<u8>(64);
+        for place in [ptr::null_mut(), nowhere] {
+            assert_eq!(address(place.cast(), 16), Err(libc::EFAULT));
+            assert_eq!(put(place, b"x"), Err(libc::EFAULT));
+            assert_eq!(put(place, b""), Ok(()));
+            assert_eq!(length(place.cast()), Err(libc::EFAULT));
         }
+        assert_eq!(address(ptr::null(), 0), Err(libc::EINVAL));
+        assert_eq!(address(ptr::null(), 4096), Err(libc::EINVAL));
+        assert_eq!(address(ptr::null(), u32::MAX), Err(libc::EINVAL));
+        let mut place = [0u8; 16];
+        let given = give(([192, 0, 2, 1], 80).into(), place.as_mut_ptr().cast(), nowhere.cast());
+        assert_eq!((given, place), (Err(libc::EFAULT), [0; 16]));
     }
 }

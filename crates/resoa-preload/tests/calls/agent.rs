@@ -20,6 +20,8 @@ pub const REFUSED: u16 = 1;
 pub const HELLO: u16 = 80;
 /// Connected, says `last` and is reset.
 pub const RESET: u16 = 81;
+/// Connected, and reset after its end.
+pub const ENDED: u16 = 82;
 /// Does not answer.
 pub const SILENT: u16 = 83;
 
@@ -210,6 +212,7 @@ impl Agent {
                 send(&end, b"last", SendFlags::NOSIGNAL).expect("it is there");
                 socket.error = libc::ECONNRESET;
             }
+            ENDED => socket.error = libc::EPIPE,
             HELLO => {
                 send(&end, b"hello", SendFlags::NOSIGNAL).expect("it is there");
                 socket.end = Some(end);

@@ -27,6 +27,13 @@ impl Client {
         bytes
     }
 
+    /// The urgent octet, if it is the next one: then [`take`](Self::take) brings nothing before that, whether SO_OOBINLINE is set or not.
+    pub fn take_urgent(&mut self, socket: RsockId, now: Duration, out: &mut Vec<Action>) -> Option<u8> {
+        let mut octet = None;
+        self.at(socket, now, out, |socket, actions| octet = socket.take_urgent(now, actions));
+        octet
+    }
+
     /// The program has read so many of the octets that were [taken](Self::take).
     pub fn consumed(&mut self, socket: RsockId, count: usize, now: Duration, out: &mut Vec<Action>) {
         self.at(socket, now, out, |socket, actions| socket.consumed(count, now, actions));

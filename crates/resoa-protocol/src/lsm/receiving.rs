@@ -69,15 +69,20 @@ impl Receiving {
         Some(datagram)
     }
 
-    /// As [`take`](Self::take), of octets that the program has not read yet.
-    pub(super) fn take_held(&mut self, most: usize, is_inline: bool) -> Vec<u8> {
-        let before = self.unreported;
-        let bytes = self.take(most, is_inline);
-        // An urgent octet that was passed over is nobody's any more.
+    /// As [`take`](Self::take) in front of the mark, of octets that the program has not read yet.
+    pub(super) fn take_held(&mut self, most: usize) -> Vec<u8> {
+        let bytes = self.take(most, true);
         self.unreported -= bytes.len() as u32;
-        debug_assert!(self.unreported >= before, "more was taken than counted");
         self.held += bytes.len() as u32;
         bytes
+    }
+
+    /// The same of the urgent octet, if it is the next one.
+    pub(super) fn take_urgent(&mut self) -> Option<u8> {
+        let octet = if self.is_at_mark() { self.queue.pop_front()? } else { return None };
+        self.mark = None;
+        self.held += 1;
+        Some(octet)
     }
 
     /// The program has read so many of those that were taken.

@@ -34,9 +34,19 @@ impl Lsm {
 
     /// Octets for the program, at most so many and up to an urgent one; nothing if there are none. The server is not told that they were read.
     pub(crate) fn take(&mut self, most: usize, now: Duration, out: &mut Vec<Action>) -> Vec<u8> {
-        let bytes = self.receiving.take_held(most, self.options.urgent_inline);
+        if self.receiving.is_at_mark() {
+            return Vec::new();
+        }
+        let bytes = self.receiving.take_held(most);
         self.progress(now, out);
         bytes
+    }
+
+    /// The urgent octet, if it is the next one.
+    pub(crate) fn take_urgent(&mut self, now: Duration, out: &mut Vec<Action>) -> Option<u8> {
+        let octet = self.receiving.take_urgent();
+        self.progress(now, out);
+        octet
     }
 
     /// The program has read so many of the octets that were taken.
