@@ -76,6 +76,23 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 self.at_client(now, |client, out| client.look_up(call, query, now, out));
                 return;
             }
+            Request::SendTo { socket, address, octets } => {
+                self.calls.insert(call, Call::Asking { connection });
+                // What is on the descriptor was sent before.
+                self.progress(socket, now);
+                let sent = self.half(socket, &SocketCall::LocalName).map(|half| {
+                    self.counts.octets.0 += octets.len() as u64;
+                    let mut is_taken = false;
+                    self.at_client(now, |client, out| {
+                        is_taken = client.give_datagram(half, Some(address), octets, now, out);
+                    });
+                    is_taken
+                });
+                // As if a queue on the way were full: it is lost.
+                let answer = sent.map_or_else(|error| Response::Failed(error.linux()), |_| Response::Done);
+                self.respond(call, &answer, None);
+                return;
+            }
             Request::Closed(socket) => {
                 self.wait(call, connection, Waiting::Closed, is_new);
                 self.closed(call, socket, now);
@@ -127,7 +144,11 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             }
             Request::LocalName(socket) => (socket, SocketCall::LocalName, Waiting::Plain { socket }),
             Request::PeerName(socket) => (socket, SocketCall::PeerName, Waiting::Plain { socket }),
-            Request::Socket { .. } | Request::Status | Request::Resolve(_) | Request::Closed(_) => return,
+            Request::Socket { .. }
+            | Request::Status
+            | Request::Resolve(_)
+            | Request::Closed(_)
+            | Request::SendTo { .. } => return,
         };
         match self.half(socket, &what) {
             Ok(half) => {

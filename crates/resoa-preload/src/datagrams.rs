@@ -1,7 +1,7 @@
 //! Datagrams: while a socket has no destination of its own, each has an address in front on the descriptor (`resoa_calls::datagram`), which programs never see.
 
 use crate::control::{hangs_up, name};
-use crate::{errno, options, real, sockets};
+use crate::{agent, errno, options, real, sockets, values};
 use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
 use resoa_calls::datagram::{CONNECTED, HEADER, header, split};
 use resoa_calls::{Request, SocketId, address};
@@ -40,10 +40,13 @@ pub fn send(
     let connected = is_connected(number);
     let in_front = match (connected, to) {
         (true, None) => None,
-        // A datagram elsewhere than where the socket is connected to has no place on the descriptor.
+        (true, Some(to)) if name(&Request::PeerName(socket))? == to => None,
+        // It has no place on the descriptor.
         (true, Some(to)) => {
-            (name(&Request::PeerName(socket))? == to).then_some(()).ok_or(libc::EISCONN)?;
-            None
+            let octets = gathered(pieces)?;
+            let length = octets.len();
+            agent::ask(&Request::SendTo { socket, address: to, octets }, None)?;
+            return Ok(length);
         }
         (false, Some(to)) => Some(header(Some(to))),
         (false, None) => return Err(libc::EDESTADDRREQ),
@@ -58,6 +61,16 @@ pub fn send(
         Ok(octets) => Ok(octets - in_front.map_or(0, |_| HEADER)),
         Err(_) => Err(failure(socket)),
     }
+}
+
+/// The octets of pieces that a program gave.
+fn gathered(pieces: &[iovec]) -> Result<Vec<u8>, c_int> {
+    let mut octets = Vec::new();
+    for piece in pieces {
+        let length = piece.iov_len as libc::socklen_t;
+        octets.extend(values::given(piece.iov_base.cast(), length, LONGEST[1])?);
+    }
+    Ok(octets)
 }
 
 /// A destination. AF_UNSPEC means IPv4 to an old UDP (`udp_sendmsg`), and port 0 is none.

@@ -68,6 +68,9 @@ pub unsafe extern "C-unwind" fn recv(
     match kind(number) {
         Kind::Foreign => unsafe { real::recv(number, buffer, count, flags) },
         Kind::Stream if is_unusual(number, flags) => unusual(number, count, flags),
+        Kind::Stream if stream::peeks_at_all(flags) && stream::is_carried(number) => unsafe {
+            stream::peeked(number, buffer, count, flags)
+        },
         Kind::Stream => stream::received(number, flags, unsafe { real::recv(number, buffer, count, flags) }),
         Kind::Listener => not_connected(),
         Kind::Datagram(socket) => {

@@ -1,6 +1,6 @@
 //! Sockets of streams.
 
-use crate::agent::{ENDED, HELLO, REFUSED, RESET, SILENT};
+use crate::agent::{ENDED, HELLO, REFUSED, RESET, SILENT, SLOW};
 use crate::program::{
     alone, at, carried, connect, hold_signals, length, of, option, recv, send, set_option, socket,
     was_signalled, write,
@@ -98,6 +98,20 @@ fn a_connection() {
         assert_eq!(of(libc::shutdown(number, libc::SHUT_WR)), Ok(0));
         assert_eq!(of(libc::shutdown(number, libc::SHUT_RDWR)), Ok(0));
         assert_eq!(recv(number, 1, 0), Ok(vec![]));
+    });
+}
+
+/// C29, C44: MSG_PEEK with MSG_WAITALL waits for all that it is asked for, until the end.
+#[test]
+fn peeking_at_all() {
+    carried("streams::peeking_at_all", || {
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, SLOW), Ok(0));
+        let flags = MSG_PEEK | libc::MSG_WAITALL;
+        assert_eq!(recv(number, 2, flags), Ok(b"ab".to_vec()));
+        assert_eq!(recv(number, 3, flags), Ok(b"ab".to_vec()));
+        assert_eq!(recv(number, 3, 0), Ok(b"ab".to_vec()));
+        assert_eq!(recv(number, 3, flags), Ok(vec![]));
     });
 }
 
