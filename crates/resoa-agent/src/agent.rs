@@ -3,6 +3,7 @@
 use crate::association::Association;
 use crate::call::Call;
 use crate::flight::Weights;
+use crate::place::Listening;
 use crate::socket::{Form, Socket};
 use resoa_calls::{SocketId, SocketName, Status};
 use resoa_carrier::Carrier;
@@ -12,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
+use rustix::net::SocketType;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -26,8 +27,6 @@ const OWNER: u64 = 2;
 /// Of a call, with its number; of an end, with that of its socket.
 const CALL: u64 = 1 << 62;
 const END: u64 = 1 << 63;
-/// Connections that wait to be taken; more have to try again.
-const BACKLOG: i32 = 4096;
 /// Events of one wait.
 const EVENTS: usize = 256;
 
@@ -105,49 +104,6 @@ pub(crate) struct Counts {
     pub(crate) carried: u64,
     pub(crate) accepted: u64,
     pub(crate) octets: (u64, u64),
-}
-
-/// A socket of AF_UNIX that its owner alone can connect to; its file goes with it.
-pub(crate) struct Listening {
-    pub(crate) fd: OwnedFd,
-    pub(crate) path: PathBuf,
-}
-
-impl Listening {
-    fn at(path: PathBuf, kind: SocketType) -> Result<Self, AgentError> {
-        let made = || -> io::Result<OwnedFd> {
-            let address = SocketAddrUnix::new(&path)?;
-            let fd =
-                socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-            if rustix::net::connect(&fd, &address).is_ok() {
-                return Err(io::ErrorKind::AddrInUse.into());
-            }
-            // One that nobody answers at was left behind.
-            if std::fs::symlink_metadata(&path)
-                .is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_socket(&found.file_type()))
-            {
-                std::fs::remove_file(&path)?;
-            }
-            let fd =
-                socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-            // Before there is a file: it is never anybody else's.
-            rustix::fs::fchmod(&fd, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)?;
-            bind(&fd, &address)?;
-            listen(&fd, BACKLOG)?;
-            Ok(fd)
-        };
-        match made() {
-            Ok(fd) => Ok(Self { fd, path }),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(AgentError::Occupied { path }),
-            Err(error) => Err(AgentError::Place { path, error }),
-        }
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
 }
 
 impl<C: Carrier<Error = io::Error>> Agent<C> {

@@ -16,6 +16,8 @@ pub(crate) enum Call {
     Asking { connection: OwnedFd },
     /// It waits for what comes of it.
     Waiting { connection: OwnedFd, what: Waiting },
+    /// The agent's own: an address for a datagram socket that has sent something.
+    Naming { socket: SocketId },
     /// The agent's own: a socket whose descriptors are gone.
     Closing { socket: SocketId },
 }
@@ -64,7 +66,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         match self.calls.get(&call) {
             Some(Call::Asking { .. }) => self.hear_call(call, false, now),
             Some(Call::Waiting { .. }) => self.interrupt(call, now),
-            Some(Call::Closing { .. }) | None => {}
+            Some(Call::Closing { .. } | Call::Naming { .. }) | None => {}
         }
     }
 
@@ -121,6 +123,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     pub(crate) fn returned(&mut self, call: CallId, result: Result<Value, Errno>, now: Duration) {
         match self.calls.remove(&call) {
             Some(Call::Closing { socket }) => self.forget(socket),
+            Some(Call::Naming { socket }) => self.named(socket, now),
             Some(Call::Waiting { connection, what }) => {
                 self.finish(call, connection, what, result, now);
             }

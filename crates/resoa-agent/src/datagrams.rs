@@ -1,16 +1,18 @@
 //! Datagrams between a program's descriptor and the client's half, both ways.
 
 use crate::agent::Agent;
-use crate::packets::{Packets, ROOM};
+use crate::call::Call;
+use crate::packets::{Name, Packets, ROOM};
 use crate::socket::Form;
 use crate::sys;
 use resoa_calls::SocketId;
 use resoa_carrier::Carrier;
-use resoa_protocol::{Errno, SocketCall, Stage};
+use resoa_protocol::message::Family;
+use resoa_protocol::{CallId, Errno, RsockId, SocketCall, Stage};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 impl<C: Carrier<Error = io::Error>> Agent<C> {
@@ -75,10 +77,59 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 return;
             }
             let Some((to, bytes)) = packets.take() else { return };
+            if packets.name == Name::None {
+                packets.name = Name::Asked;
+                self.give_name(id, half, now);
+            }
             self.counts.octets.0 += bytes.len() as u64;
             self.at_client(now, |client, out| {
                 client.give_datagram(half, to, bytes, now, out);
             });
+        }
+    }
+
+    /// The first datagram of a socket gives it an address, as natively; the datagram does not wait for the answer.
+    fn give_name(&mut self, id: SocketId, half: RsockId, now: Duration) {
+        let Some(family) = self.sockets.get(&id).map(|socket| socket.create.family) else { return };
+        let any = match family {
+            Family::V4 => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            Family::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let call = self.next_call();
+        self.calls.insert(call, Call::Naming { socket: id });
+        self.call_half(half, call, SocketCall::Bind(any), now);
+    }
+
+    /// Before a call: what the program has sent is seen to, and whether the call gives an address.
+    pub(crate) fn progress_datagrams_first(&mut self, id: SocketId, what: &SocketCall, now: Duration) {
+        let Some(Form::Datagram(_)) = self.sockets.get(&id).map(|socket| &socket.form) else { return };
+        self.progress(id, now);
+        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
+            && packets.name == Name::None
+            && matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_))
+        {
+            packets.name = Name::Given;
+        }
+    }
+
+    /// Whether a call that asks for the address has to wait for it.
+    pub(crate) fn asks_for_name(&mut self, id: SocketId, call: CallId) -> bool {
+        match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+            Some(Form::Datagram(packets)) if packets.name == Name::Asked => {
+                packets.askers.push(call);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// It has one, or will not have one.
+    pub(crate) fn named(&mut self, id: SocketId, now: Duration) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        let (Form::Datagram(packets), Some(half)) = (&mut socket.form, socket.half) else { return };
+        packets.name = Name::Given;
+        for call in std::mem::take(&mut packets.askers) {
+            self.call_half(half, call, SocketCall::LocalName, now);
         }
     }
 
@@ -100,7 +151,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// The client's half of a socket whose program may have sent something.
-    fn first_use(&mut self, id: SocketId) -> Option<resoa_protocol::RsockId> {
+    fn first_use(&mut self, id: SocketId) -> Option<RsockId> {
         let what = SocketCall::LocalName;
         self.half(id, &what).ok()
     }

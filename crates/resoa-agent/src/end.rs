@@ -11,9 +11,11 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType, recv, send, shutdo
 use std::io;
 use std::time::Duration;
 
-/// SO_SNDBUF of a program's end, and of ours without a privilege. The kernel doubles it. A program's descriptor is writable while a quarter of that is used, and
-/// the octet that stays here keeps a whole packet, which may be 49 KiB.
-const PROGRAMS: i32 = 212_992;
+/// SO_SNDBUF of a program's end, which the kernel doubles. The descriptor is writable while a quarter of that is used, and the octet that stays here keeps a
+/// whole packet, which weighs 37 120 at most.
+const PROGRAMS: i32 = 106_496;
+/// Octets that a program's end takes, of long writes: they count for SO_SNDBUF.
+pub(crate) const IN_PAIR: usize = 212_992;
 /// SO_SNDBUF of our end: what is in it is read and not counted, so it may be large.
 const OURS: i32 = 2 << 20;
 /// SO_SNDBUF of a listener, which nobody writes to.

@@ -31,6 +31,7 @@ mod end;
 mod flight;
 mod listening;
 mod packets;
+mod place;
 mod requests;
 mod socket;
 mod stream;

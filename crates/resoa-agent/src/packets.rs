@@ -3,6 +3,7 @@
 use crate::sys;
 use resoa_calls::SocketName;
 use resoa_calls::datagram::{CONNECTED, header, split};
+use resoa_protocol::CallId;
 use rustix::event::epoll::EventFlags;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -19,6 +20,10 @@ pub(crate) struct Packets {
     fd: OwnedFd,
     /// Where it is connected to: nothing stands in front of datagrams.
     pub(crate) peer: Option<SocketAddr>,
+    /// Whether it has an address.
+    pub(crate) name: Name,
+    /// Calls that ask for the address meanwhile.
+    pub(crate) askers: Vec<CallId>,
     /// One that does not go yet.
     rest: Option<Vec<u8>>,
     /// The program has closed its last descriptor.
@@ -27,10 +32,29 @@ pub(crate) struct Packets {
     is_shut: bool,
 }
 
+/// Of an address of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// There is none.
+    None,
+    /// The server was asked for one.
+    Asked,
+    /// There is one, or the program is about to ask for it.
+    Given,
+}
+
 impl Packets {
     pub(crate) fn new(fd: OwnedFd) -> Self {
         sys::set_send_buffer(&fd, ROOM);
-        Self { fd, peer: None, rest: None, hung_up: false, is_shut: false }
+        Self {
+            fd,
+            peer: None,
+            name: Name::None,
+            askers: Vec::new(),
+            rest: None,
+            hung_up: false,
+            is_shut: false,
+        }
     }
 
     /// What epoll has said.

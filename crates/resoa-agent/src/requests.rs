@@ -150,12 +150,18 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             | Request::Closed(_)
             | Request::SendTo { .. } => return,
         };
+        let is_asking = matches!(what, SocketCall::LocalName);
         match self.half(socket, &what) {
             Ok(half) => {
+                // What the program has sent was before this.
+                self.progress_datagrams_first(socket, &what, now);
                 if let Waiting::Accept { .. } = waiting {
                     self.claim(socket, now);
                 }
                 self.wait(call, connection, waiting, is_new);
+                if is_asking && self.asks_for_name(socket, call) {
+                    return;
+                }
                 if let Err(error) = self.may(socket, half, &what) {
                     self.respond(call, &Response::Failed(error.linux()), None);
                 } else {

@@ -1,6 +1,7 @@
 //! Octets between a program's descriptor and the client's half, both ways, and the ends of both.
 
 use crate::agent::Agent;
+use crate::end::IN_PAIR;
 use crate::flight::CHUNK;
 use crate::socket::{Form, Socket};
 use resoa_calls::SocketId;
@@ -92,7 +93,9 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     /// What the program has written, as far as SO_SNDBUF goes.
     fn up(&mut self, id: SocketId, half: RsockId, now: Duration) {
         loop {
-            let room = self.client.stream(half).map_or(0, |stream| stream.room);
+            let Some(stream) = self.client.stream(half) else { return };
+            // What the program has written and is not taken waits in the pair, and counts for SO_SNDBUF.
+            let room = stream.room.saturating_sub(IN_PAIR.min(stream.send_buffer / 4 * 3));
             let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
             else {
                 return;

@@ -220,6 +220,8 @@ pub struct Stream {
     pub waiting: usize,
     /// Octets that can be given.
     pub room: usize,
+    /// SO_SNDBUF, octets of data.
+    pub send_buffer: usize,
     /// Nothing comes behind those that wait.
     pub receive_shut: bool,
     /// Nothing more may be sent.

@@ -115,6 +115,22 @@ fn datagrams_that_are_shut() {
     rig.nothing_is_left();
 }
 
+/// C31, C38: the first datagram gives an address, which is then known, and not to be changed by `bind`.
+#[test]
+fn datagrams_give_an_address() {
+    let rig = Rig::new();
+    let (far, address) = far();
+    let program = rig.socket(libc::SOCK_DGRAM);
+    assert_eq!(rig.call(&Request::LocalName(program.id), None), Response::Address(([0, 0, 0, 0], 0).into()));
+    program.write(&[&header(Some(address))[..], b"x"].concat());
+    let Response::Address(name) = rig.call(&Request::LocalName(program.id), None) else { panic!("a name") };
+    assert_eq!(heard(&far).1.port(), name.port());
+    let bind = Request::Bind { socket: program.id, address: (HERE, 0).into() };
+    assert_eq!(rig.call(&bind, None), Response::Failed(libc::EINVAL));
+    drop(program);
+    rig.nothing_is_left();
+}
+
 /// C49: the server looks names up.
 #[test]
 fn names_are_the_servers() {

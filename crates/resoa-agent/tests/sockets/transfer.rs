@@ -161,3 +161,38 @@ fn urgent_octets() {
     drop(program);
     rig.nothing_is_left();
 }
+
+/// C22, C42: a program whose far host reads nothing writes about as much as SO_SNDBUF says and the far host's window takes: natively, and here.
+#[test]
+fn writing_ends_at_the_send_buffer() {
+    use std::os::fd::{AsFd, BorrowedFd};
+    const BUFFER: usize = 1 << 20;
+    fn places(fd: BorrowedFd) -> usize {
+        rustix::io::ioctl_fionbio(fd, true).expect("is a socket");
+        let (octets, mut placed, mut refused) = (vec![1; 10_000], 0, 0);
+        while refused < 100 {
+            match rustix::io::write(fd, &octets) {
+                Ok(count) => (placed, refused) = (placed + count, 0),
+                Err(_) => refused += 1,
+            }
+            if refused > 0 {
+                thread::sleep(std::time::Duration::from_millis(2));
+            }
+        }
+        placed
+    }
+    let listener = std::net::TcpListener::bind((crate::rig::HERE, 0)).expect("loopback");
+    let near = std::net::TcpStream::connect(crate::rig::at(&listener)).expect("listens");
+    let far = listener.accept().expect("has connected");
+    // What the far host's kernel takes without its program.
+    rustix::net::sockopt::set_socket_send_buffer_size(&near, 1).expect("is a socket");
+    let taken = places(near.as_fd());
+    let rig = Rig::new();
+    let (program, other) = rig.connected();
+    rig.set_option(&program, libc::SOL_SOCKET, libc::SO_SNDBUF, &[BUFFER as i32]);
+    let placed = places(program.fd.as_fd());
+    println!("{placed} octets with SO_SNDBUF {BUFFER}, of which a far host takes {taken}");
+    assert!(placed <= taken + BUFFER + (200 << 10) && 2 * placed > BUFFER, "{placed} octets");
+    drop((far, other, program));
+    rig.nothing_is_left();
+}

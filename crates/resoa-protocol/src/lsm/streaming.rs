@@ -24,6 +24,7 @@ impl Lsm {
             untold: self.untold,
             waiting: self.receiving.in_queue(),
             room: if self.may_write() { self.sending.room(&self.settings) } else { 0 },
+            send_buffer: self.sending.buffer_size as usize,
             receive_shut: self.receive_shut,
             send_shut: self.send_shut,
             pending: self.pending(),
