@@ -25,6 +25,9 @@ const NATIVE: u32 = 0xc000_003e;
 /// The ABI that this program is built for, as `seccomp_data` names it (`linux/audit.h`).
 #[cfg(target_arch = "aarch64")]
 const NATIVE: u32 = 0xc000_00b7;
+/// The ABI that this program is built for, as `seccomp_data` names it (`linux/audit.h`).
+#[cfg(target_arch = "riscv64")]
+const NATIVE: u32 = 0xc000_00f3;
 /// The bit of calls by the ABI x32, which has the same name in `seccomp_data` (`__X32_SYSCALL_BIT`).
 #[cfg(target_arch = "x86_64")]
 const X32: Option<u32> = Some(0x4000_0000);
@@ -156,7 +159,7 @@ mod code {
 mod offset {
     pub(super) const CALL: u32 = 0;
     pub(super) const ABI: u32 = 4;
-    /// The lower half of an argument; both architectures are little-endian.
+    /// The lower half of an argument; all of these architectures are little-endian.
     pub(super) const fn argument(number: u8) -> u32 {
         16 + 8 * number as u32
     }

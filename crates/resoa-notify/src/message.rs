@@ -1,4 +1,4 @@
-//! `struct msghdr` and `struct mmsghdr` in a program's memory, of both 64-bit architectures.
+//! `struct msghdr` and `struct mmsghdr` in a program's memory, of all 64-bit architectures.
 
 use crate::target::{Piece, Target};
 

@@ -20,8 +20,24 @@ pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, le
             Some(address) => address,
             None => unspecified(&values::given(address.cast(), length, 128)?)?,
         };
+        if is_privileged(address.port()) {
+            return Err(libc::EACCES);
+        }
         agent::ask(&Request::Bind { socket, address }, None).map(|_| 0)
     })
+}
+
+/// Whether this process lacks the privilege that a port takes on this host: nobody but the process itself knows (3.2 of the specification).
+fn is_privileged(port: u16) -> bool {
+    let first = || {
+        let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").ok()?;
+        text.trim().parse::<u16>().ok()
+    };
+    port != 0
+        && port < 1024
+        && port < first().unwrap_or(1024)
+        && rustix::thread::capabilities(None)
+            .is_ok_and(|sets| !sets.effective.contains(rustix::thread::CapabilitySet::NET_BIND_SERVICE))
 }
 
 /// AF_UNSPEC with no address is an address of IPv4 for Linux (`inet_bind`); anything else is EAFNOSUPPORT.

@@ -14,12 +14,15 @@ mod worlds;
 
 use clap::{Parser, Subcommand};
 use outcome::Outcome;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
+use std::sync::Mutex;
 use std::time::Duration;
 use worlds::{Hosts, World};
 
@@ -101,6 +104,23 @@ enum What {
     Heir { word: String, descriptor: i32 },
 }
 
+/// What a signal must not leave behind.
+static PROCESSES: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// Ends the processes of the hosts when a signal ends this one.
+fn end_with_a_signal() -> std::io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            for process in PROCESSES.lock().into_iter().flat_map(|list| list.clone()) {
+                sys::call!(kill(process as i32, libc::SIGKILL));
+            }
+            std::process::exit(130);
+        }
+    });
+    Ok(())
+}
+
 fn main() -> ExitCode {
     match carry_out(Arguments::parse().command) {
         Ok(code) => code,
@@ -135,6 +155,7 @@ fn carry_out(command: What) -> Result<ExitCode, Box<dyn Error>> {
             return compare_worlds(&worlds, &case, jobs, repeat, &lasthop, &waivers, json.as_deref());
         }
         What::Hosts { lasthop, command } => {
+            end_with_a_signal()?;
             let mut hosts = Hosts::new()?;
             hosts.serve(&lasthop)?;
             let status = std::process::Command::new(&command[0])
@@ -182,6 +203,7 @@ fn compare_worlds(
     waivers: &compare::Waivers,
     json: Option<&Path>,
 ) -> Result<ExitCode, Box<dyn Error>> {
+    end_with_a_signal()?;
     let mut hosts = Hosts::new()?;
     let mut outcomes = BTreeMap::new();
     let mut faults = 0;

@@ -139,10 +139,16 @@ impl Near {
         (fd, self.own(port))
     }
 
-    /// The far host connects to this one: its end there.
+    /// The far host connects to this one: its end there. `listen` may return before a server has heard of it (C83), so that a refusal is tried again.
     pub fn called(&mut self, address: SocketAddr) -> Handle {
-        let version = crate::far::version(self.family);
-        self.far.open(&format!("connect {version} {address}"))
+        let command = format!("connect {} {address}", crate::far::version(self.family));
+        for _ in 0..3 {
+            if let Ok(handle) = self.far.ask(&command).parse() {
+                return Handle(handle);
+            }
+            Self::settle();
+        }
+        self.far.open(&command)
     }
 
     /// A connection that a listener here has accepted, both ends.

@@ -248,6 +248,9 @@ impl Hosts {
         let log = File::create(self.folder.path().join(format!("{name}.log")))?;
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let child = place.enter(|| Ok(command.spawn())).map_err(io::Error::other)??;
+        if let Ok(mut processes) = crate::PROCESSES.lock() {
+            processes.push(child.id());
+        }
         self.processes.insert(0, (name, Kept(child)));
         Ok(())
     }

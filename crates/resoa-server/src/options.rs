@@ -9,6 +9,8 @@ use crate::{errors, sys};
 use resoa_protocol::Errno;
 use resoa_protocol::message::Reply;
 use rustix::fd::BorrowedFd;
+use rustix::net::AddressFamily;
+use rustix::net::sockopt::socket_domain;
 
 /// By level: what may be set and read.
 const SETTABLE: &[(i32, &[i32])] = &[
@@ -134,11 +136,12 @@ pub(crate) fn set(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> Result
 /// `getsockopt`, cut to the room that the program has.
 ///
 /// # Errors
-/// ENOPROTOOPT for options that are not in the list, EOPNOTSUPP for levels of which none is; the kernel's.
+/// ENOPROTOOPT for options that are not in the list, EOPNOTSUPP for levels of which none is, of a socket of version 4 (Linux); the kernel's.
 pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32, room: u32) -> Result<Reply, Errno> {
     if !is_in(SETTABLE, level, name) && !is_in(READABLE, level, name) {
         let is_known = SETTABLE.iter().any(|&(listed, _)| listed == level);
-        return Err(if is_known { Errno::ENOPROTOOPT } else { Errno::EOPNOTSUPP });
+        let is_v4 = socket_domain(fd).is_ok_and(|family| family == AddressFamily::INET);
+        return Err(if is_known || !is_v4 { Errno::ENOPROTOOPT } else { Errno::EOPNOTSUPP });
     }
     sys::option(fd, level, name, room as usize).map(Reply::Value).map_err(|error| errors::errno(&error))
 }

@@ -15,7 +15,12 @@ use std::time::Duration;
 impl Lsm {
     fn has_family_of(&self, address: &SocketAddr) -> Result<(), Errno> {
         let family = if address.is_ipv4() { Family::V4 } else { Family::V6 };
-        if family == self.create.family { Ok(()) } else { Err(Errno::EAFNOSUPPORT) }
+        match (self.create.family, family) {
+            (own, given) if own == given => Ok(()),
+            // An address of version 4 is shorter than one of version 6, which Linux looks at first.
+            (Family::V6, _) => Err(Errno::EINVAL),
+            _ => Err(Errno::EAFNOSUPPORT),
+        }
     }
 
     pub(super) fn bind(

@@ -18,6 +18,7 @@ const SO_ERROR: i32 = 4;
 const SO_SNDBUF: i32 = 7;
 const SO_KEEPALIVE: i32 = 9;
 const SO_OOBINLINE: i32 = 10;
+const SO_PRIORITY: i32 = 12;
 const SO_LINGER: i32 = 13;
 const SO_REUSEPORT: i32 = 15;
 const SO_RCVLOWAT: i32 = 18;
@@ -127,6 +128,8 @@ fn timeval(timeout: Option<Duration>) -> Vec<u8> {
 impl Lsm {
     pub(super) fn inherit(&mut self, options: &Options, send_buffer: u32) {
         self.options = options.clone();
+        // What a kernel gives a connection of its own, and the server is asked for.
+        self.options.remembered.remove(&(SOL_SOCKET, SO_PRIORITY));
         self.sending.buffer_size = send_buffer;
     }
 
