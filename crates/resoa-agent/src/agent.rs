@@ -2,7 +2,6 @@
 
 use crate::association::Association;
 use crate::call::Call;
-use crate::end::End;
 use crate::flight::Weights;
 use crate::socket::{Form, Socket};
 use resoa_calls::{SocketId, SocketName, Status};
@@ -263,11 +262,16 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     /// An event of our end of a pair.
     fn at_end(&mut self, id: SocketId, events: EventFlags, now: Duration) {
         let name = self.name(id);
-        if let Some(end) = self.sockets.get_mut(&id).and_then(|socket| socket.form.end()) {
-            end.heard(events);
-            end.settle_hang_up(&name);
-            self.progress(id, now);
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        match &mut socket.form {
+            Form::Stream { end, .. } | Form::Listener { end, .. } => {
+                end.heard(events);
+                end.settle_hang_up(&name);
+            }
+            Form::Datagram(packets) => packets.heard(events, &name),
+            Form::Loose { .. } | Form::Closing => return,
         }
+        self.progress(id, now);
     }
 
     /// What can be done for a socket is done: after each event of its end or of its half.
@@ -275,6 +279,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         match self.sockets.get(&id).map(|socket| &socket.form) {
             Some(Form::Stream { .. }) => self.progress_stream(id, now),
             Some(Form::Listener { .. }) => self.progress_listener(id, now),
+            Some(Form::Datagram(_)) => self.progress_datagrams(id, now),
             Some(Form::Loose { .. } | Form::Closing) | None => {}
         }
     }
@@ -347,7 +352,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// Lets the loop hear of an end.
-    pub(crate) fn watch(&self, id: SocketId, end: &End) -> io::Result<()> {
+    pub(crate) fn watch(&self, id: SocketId, end: &impl AsFd) -> io::Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         Ok(epoll::add(&self.epoll, end.as_fd(), EventData::new_u64(END | id.0), flags)?)
     }

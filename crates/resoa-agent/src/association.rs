@@ -5,7 +5,7 @@ use resoa_calls::Connected;
 use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Ended, Indication, Provider, Service};
 use resoa_protocol::message::Refusal;
-use resoa_protocol::{Client, Message, Registration, RsockId};
+use resoa_protocol::{Client, Message, Registration, RsockId, Target};
 use std::io;
 use std::time::Duration;
 
@@ -154,7 +154,12 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                     if let Ok(message) = Message::decode(&octets) {
                         let target = message.target;
                         self.at_client(now, |client, out| client.message(message, now, out));
-                        if let Some(half) = self.client.socket_of(target) {
+                        // One that nobody has accepted is its listener's affair.
+                        let half = match target {
+                            Target::Child { listener, .. } if self.is_unaccepted(target) => Some(listener),
+                            target => self.client.socket_of(target),
+                        };
+                        if let Some(half) = half {
                             self.progress_half(half, now);
                         }
                     }
@@ -167,6 +172,10 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 other => self.at_client(now, |client, out| client.indication(other, now, out)),
             }
         }
+    }
+
+    fn is_unaccepted(&self, target: Target) -> bool {
+        self.client.socket_of(target).is_none_or(|child| !self.halves.contains_key(&child))
     }
 
     pub(crate) fn registration(&mut self, registration: Registration, now: Duration) {

@@ -28,11 +28,13 @@ pub(crate) enum Waiting {
     /// `bind`, `listen`: descriptors that are gone may have had the address.
     Address { socket: SocketId, again: Option<(resoa_protocol::SocketCall, Option<OwnedFd>)> },
     /// `connect`, with the program's descriptor.
-    Connect { socket: SocketId, descriptor: Option<OwnedFd> },
+    Connect { socket: SocketId, address: Option<std::net::SocketAddr>, descriptor: Option<OwnedFd> },
     /// `listen`, with the program's descriptor.
     Listen { socket: SocketId, descriptor: Option<OwnedFd> },
     /// `accept`, with what the program says of the new descriptor.
     Accept { socket: SocketId, flags: i32 },
+    /// `shutdown`: the descriptor has to be so before it returns.
+    Shut { socket: SocketId },
     /// SIOCOUTQ: what is in the pair counts, too.
     Outstanding { socket: SocketId },
     /// A look-up.
@@ -87,6 +89,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         let Some(Call::Waiting { what, .. }) = self.calls.get(&call) else { return };
         let socket = match what {
             Waiting::Plain { socket }
+            | Waiting::Shut { socket }
             | Waiting::Address { socket, .. }
             | Waiting::Connect { socket, .. }
             | Waiting::Listen { socket, .. }

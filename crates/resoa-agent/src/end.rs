@@ -7,7 +7,7 @@ use rustix::event::epoll::EventFlags;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{Errno, ioctl_fionread};
-use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType, recv, send, shutdown};
 use std::io;
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ impl End {
     /// See [`look`](Self::look), after [`heard`](Self::heard).
     pub(crate) fn settle_hang_up(&mut self, name: &SocketName) {
         if self.hung_up && self.is_shut {
-            self.hung_up = !crate::sweep::is_held(name);
+            self.hung_up = !crate::sweep::is_held(name, SocketType::STREAM);
         }
     }
 
@@ -128,11 +128,24 @@ impl End {
         queued.saturating_sub(self.idle)
     }
 
-    /// Takes octets of the program, at most so many at a time.
-    pub(crate) fn take(&mut self, most: usize) -> Vec<u8> {
-        let count = self.waiting().min(most).min(READ);
+    /// Takes octets of the program, at most so many at a time; and whether it is one that is urgent.
+    pub(crate) fn take(&mut self, most: usize) -> (Vec<u8>, bool) {
+        let mut count = self.waiting().min(most).min(READ);
         if count == 0 {
-            return Vec::new();
+            return (Vec::new(), false);
+        }
+        // Reading ends in front of an urgent octet, and would pass over it the next time.
+        let mut urgent = [0];
+        if recv(&self.fd, &mut urgent[..], RecvFlags::OOB | RecvFlags::PEEK | RecvFlags::DONTWAIT).is_ok() {
+            let mut seen = vec![0; self.idle + count];
+            let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+            let before = recv(&self.fd, &mut seen[..], flags).map_or(0, |seen| seen.0);
+            count = count.min(before.saturating_sub(self.idle));
+            if count == 0 {
+                let flags = RecvFlags::OOB | RecvFlags::DONTWAIT;
+                let is_taken = recv(&self.fd, &mut urgent[..], flags).is_ok();
+                return (if is_taken { urgent.to_vec() } else { Vec::new() }, is_taken);
+            }
         }
         // The octets that are nobody's, and all new ones but the last, which is looked at and stays.
         let mut bytes = vec![0; self.idle + count];
@@ -144,7 +157,7 @@ impl End {
         }
         bytes.truncate(read);
         let idle = std::mem::replace(&mut self.idle, usize::from(read > last));
-        bytes.split_off(idle.min(read))
+        (bytes.split_off(idle.min(read)), false)
     }
 
     fn read(&self, into: &mut [u8]) -> usize {
@@ -229,9 +242,24 @@ impl End {
         }
     }
 
+    /// An urgent octet.
+    pub(crate) fn write_urgent(&mut self, octet: u8, weights: &mut Weights) -> io::Result<()> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL | SendFlags::OOB;
+        if send(&self.fd, &[octet], flags).is_ok() {
+            self.flight.add(1, weights.of(1)?);
+        }
+        Ok(())
+    }
+
     /// An octet for a connection that waits at a listener.
     pub(crate) fn announce(&self) -> bool {
         send(&self.fd, &[1], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) == Ok(1)
+    }
+
+    /// Octets of [`announce`](Self::announce) that the program has not read.
+    pub(crate) fn announcements(&self, weights: &mut Weights) -> usize {
+        let left = sys::outstanding(&self.fd).unwrap_or(0);
+        weights.of(1).map_or(0, |weight| left / weight)
     }
 
     /// Nothing comes any more: the program reads to the end, and then nothing.

@@ -12,6 +12,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
 use std::io;
 use std::time::Duration;
 
+/// After so long an octet that was read is nobody's: whoever read it was interrupted before it asked, or does not live any more.
+const LOST: Duration = Duration::from_millis(500);
+
 impl<C: Carrier<Error = io::Error>> Agent<C> {
     /// Octets for connections that have come, the end if it listens no more.
     pub(crate) fn progress_listener(&mut self, id: SocketId, now: Duration) {
@@ -24,17 +27,37 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             while *announced < stream.pending && end.announce() {
                 *announced += 1;
             }
+            if end.announcements(&mut self.weights) < *announced && !std::mem::replace(&mut end.is_slow, true)
+            {
+                self.slow.push_back((now + LOST, id));
+            }
         } else {
             end.shut();
         }
     }
 
+    /// Octets that were read, and nobody has asked since, are written again.
+    pub(crate) fn announce_again(&mut self, id: SocketId, now: Duration) {
+        if let Some(Form::Listener { end, announced }) =
+            self.sockets.get_mut(&id).map(|socket| &mut socket.form)
+        {
+            end.is_slow = false;
+            let unread = end.announcements(&mut self.weights);
+            // Somebody may be just about to ask.
+            if *announced > unread && end.read_at + LOST <= now {
+                *announced = unread;
+            }
+            self.progress(id, now);
+        }
+    }
+
     /// The program has taken an octet.
-    pub(crate) fn claim(&mut self, id: SocketId) {
-        if let Some(Form::Listener { announced, .. }) =
+    pub(crate) fn claim(&mut self, id: SocketId, now: Duration) {
+        if let Some(Form::Listener { end, announced }) =
             self.sockets.get_mut(&id).map(|socket| &mut socket.form)
         {
             *announced = announced.saturating_sub(1);
+            end.read_at = now;
         }
     }
 

@@ -76,6 +76,23 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 self.at_client(now, |client, out| client.look_up(call, query, now, out));
                 return;
             }
+            Request::SendTo { socket, address, octets } => {
+                self.calls.insert(call, Call::Asking { connection });
+                // What is on the descriptor was sent before.
+                self.progress(socket, now);
+                let sent = self.half(socket, &SocketCall::LocalName).map(|half| {
+                    self.counts.octets.0 += octets.len() as u64;
+                    let mut is_taken = false;
+                    self.at_client(now, |client, out| {
+                        is_taken = client.give_datagram(half, Some(address), octets, now, out);
+                    });
+                    is_taken
+                });
+                // As if a queue on the way were full: it is lost.
+                let answer = sent.map_or_else(|error| Response::Failed(error.linux()), |_| Response::Done);
+                self.respond(call, &answer, None);
+                return;
+            }
             Request::Closed(socket) => {
                 self.wait(call, connection, Waiting::Closed, is_new);
                 self.closed(call, socket, now);
@@ -92,7 +109,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             Request::Connect { socket, address, nonblocking } => {
                 let what = address.map_or(SocketCall::Disconnect, SocketCall::Connect);
                 self.set_nonblocking(socket, nonblocking, now);
-                (socket, what, Waiting::Connect { socket, descriptor })
+                (socket, what, Waiting::Connect { socket, address, descriptor })
             }
             Request::Listen { socket, backlog } => {
                 (socket, SocketCall::Listen { backlog }, Waiting::Listen { socket, descriptor })
@@ -111,7 +128,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                         return;
                     }
                 };
-                (socket, SocketCall::Shutdown(half), Waiting::Plain { socket })
+                (socket, SocketCall::Shutdown(half), Waiting::Shut { socket })
             }
             Request::SetOption { socket, level, name, value } => {
                 (socket, SocketCall::SetOption { level, name, value }, Waiting::Plain { socket })
@@ -127,12 +144,16 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             }
             Request::LocalName(socket) => (socket, SocketCall::LocalName, Waiting::Plain { socket }),
             Request::PeerName(socket) => (socket, SocketCall::PeerName, Waiting::Plain { socket }),
-            Request::Socket { .. } | Request::Status | Request::Resolve(_) | Request::Closed(_) => return,
+            Request::Socket { .. }
+            | Request::Status
+            | Request::Resolve(_)
+            | Request::Closed(_)
+            | Request::SendTo { .. } => return,
         };
         match self.half(socket, &what) {
             Ok(half) => {
                 if let Waiting::Accept { .. } = waiting {
-                    self.claim(socket);
+                    self.claim(socket, now);
                 }
                 self.wait(call, connection, waiting, is_new);
                 if let Err(error) = self.may(socket, half, &what) {
@@ -183,32 +204,35 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         if !self.association.is_registered() {
             return Err(libc::ENETDOWN);
         }
-        if create.kind == Kind::Datagram {
-            return Err(libc::EPROTONOSUPPORT);
-        }
         let id = self.next_socket();
         let name = self.name(id);
-        let made = || -> io::Result<OwnedFd> {
+        let made = || -> io::Result<(OwnedFd, Form)> {
+            if create.kind == Kind::Datagram {
+                return self.datagram_pair(id, flags);
+            }
             let flags = flags | SocketFlags::CLOEXEC;
             let descriptor = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
             bind(&descriptor, &name.address())?;
             end::prepare(descriptor.as_fd());
-            Ok(descriptor)
+            Ok((descriptor, Form::Loose { is_spent: false }))
         };
-        let descriptor = made().map_err(|error| error.raw_os_error().unwrap_or(libc::ENOBUFS))?;
-        let form = Form::Loose { is_spent: false };
-        let socket = Socket { create, half: None, form, is_carried: false, closers: Vec::new() };
-        self.sockets.insert(id, socket);
-        if self.loose.is_empty() {
-            self.swept = self.now();
+        let (descriptor, form) = made().map_err(|error| error.raw_os_error().unwrap_or(libc::ENOBUFS))?;
+        if matches!(form, Form::Loose { .. }) {
+            if self.loose.is_empty() {
+                self.swept = self.now();
+            }
+            self.loose.insert(id);
         }
-        self.loose.insert(id);
+        let is_carried = create.kind == Kind::Datagram;
+        self.counts.carried += u64::from(is_carried);
+        let socket = Socket { create, half: None, form, is_carried, closers: Vec::new() };
+        self.sockets.insert(id, socket);
         self.counts.made += 1;
         Ok((id, descriptor))
     }
 
     /// The client's half of a socket, which is made when it is needed.
-    fn half(&mut self, id: SocketId, what: &SocketCall) -> Result<RsockId, Errno> {
+    pub(crate) fn half(&mut self, id: SocketId, what: &SocketCall) -> Result<RsockId, Errno> {
         let socket = self.sockets.get_mut(&id).ok_or(Errno::EBADF)?;
         if matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_) | SocketCall::Listen { .. })
             && !std::mem::replace(&mut socket.is_carried, true)
@@ -253,8 +277,14 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                     self.call_half(half, call, what, now);
                 }
             }
-            Waiting::Connect { socket, descriptor } => {
-                let attached = self.attach_connecting(socket, descriptor, now);
+            Waiting::Connect { socket, address, descriptor } => {
+                let is_datagram =
+                    matches!(self.sockets.get(&socket).map(|socket| &socket.form), Some(Form::Datagram(_)));
+                let attached = match (is_datagram, &result) {
+                    (true, Ok(_)) => self.datagrams_connected(socket, address, descriptor, now),
+                    (true, Err(_)) => Ok(()),
+                    (false, _) => self.attach_connecting(socket, descriptor, now),
+                };
                 keep(self, Waiting::Plain { socket });
                 let answer =
                     attached.map_or_else(|error| Response::Failed(error.linux()), |()| response(result));
@@ -288,6 +318,11 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                     other => other,
                 };
                 self.respond(call, &answer, None);
+            }
+            Waiting::Shut { socket } => {
+                keep(self, Waiting::Plain { socket });
+                self.progress(socket, now);
+                self.respond(call, &response(result), None);
             }
             what => {
                 keep(self, what);

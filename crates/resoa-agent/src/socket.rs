@@ -1,6 +1,7 @@
 //! A program's socket, as the agent keeps it.
 
 use crate::end::End;
+use crate::packets::Packets;
 use resoa_protocol::message::Create;
 use resoa_protocol::{CallId, RsockId};
 
@@ -40,6 +41,8 @@ pub(crate) enum Form {
         /// Octets that say that a connection waits, and that no `accept` has followed yet.
         announced: usize,
     },
+    /// A datagram socket.
+    Datagram(Packets),
     /// Closed by the program; the client's half says when that is over.
     Closing,
 }
@@ -49,7 +52,7 @@ impl Form {
     pub(crate) fn end(&mut self) -> Option<&mut End> {
         match self {
             Self::Stream { end, .. } | Self::Listener { end, .. } => Some(end),
-            Self::Loose { .. } | Self::Closing => None,
+            Self::Loose { .. } | Self::Datagram(_) | Self::Closing => None,
         }
     }
 }

@@ -19,6 +19,7 @@ impl Socket {
         match &self.form {
             Form::Closing => true,
             Form::Stream { end, .. } | Form::Listener { end, .. } => end.hung_up,
+            Form::Datagram(packets) => packets.hung_up,
             Form::Loose { .. } => false,
         }
     }
@@ -65,7 +66,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// Our end is closed with octets unread: the program sees a reset.
-    fn cut_loose(&mut self, id: SocketId, now: Duration) {
+    pub(crate) fn cut_loose(&mut self, id: SocketId, now: Duration) {
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.form = Form::Loose { is_spent: true };
             if self.loose.is_empty() {
@@ -96,16 +97,16 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             else {
                 return;
             };
-            if room == 0 || (end.hung_up && end.was_reset()) {
+            if room == 0 || end.hung_up {
                 return;
             }
-            let bytes = end.take(room);
+            let (bytes, urgent) = end.take(room);
             if bytes.is_empty() {
                 return;
             }
             self.counts.octets.0 += bytes.len() as u64;
             self.at_client(now, |client, out| {
-                client.give(half, &bytes, false, now, out);
+                client.give(half, &bytes, urgent, now, out);
             });
         }
     }
@@ -133,7 +134,18 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             else {
                 return;
             };
-            if bytes.is_empty() || end.write(bytes, &mut self.weights).is_err() {
+            let written = if bytes.is_empty() {
+                let mut urgent = None;
+                self.at_client(now, |client, out| urgent = client.take_urgent(half, now, out));
+                let Some(octet) = urgent else { return };
+                match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+                    Some(Form::Stream { end, .. }) => end.write_urgent(octet, &mut self.weights),
+                    _ => return,
+                }
+            } else {
+                end.write(bytes, &mut self.weights)
+            };
+            if written.is_err() {
                 return;
             }
         }
@@ -145,6 +157,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             && at <= now
         {
             self.slow.pop_front();
+            self.announce_again(id, now);
             if let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
                 if end.read_at + PATIENCE > now {
                     self.slow.push_back((now + PATIENCE, id));
@@ -166,11 +179,17 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             return;
         };
         if end.hung_up {
-            let has_unread = end.was_reset() || stream.waiting > 0;
-            let has_rest = end.waiting() > 0 && stream.stage == Stage::Connected && !stream.send_shut;
-            if has_unread || !has_rest || stream.linger == Some(Duration::ZERO) {
-                self.close(id, now);
+            // Unread octets and SO_LINGER without a time are resets, which nothing that was written survives.
+            let is_reset = end.was_reset() || stream.waiting > 0 || stream.linger == Some(Duration::ZERO);
+            if !is_reset {
+                let mut rest = Vec::new();
+                while let bytes @ [_, ..] = &end.take(usize::MAX).0[..] {
+                    rest.extend(bytes);
+                }
+                self.counts.octets.0 += rest.len() as u64;
+                self.at_client(now, |client, out| client.give_last(half, &rest, now, out));
             }
+            self.close(id, now);
             return;
         }
         let is_written = stream.waiting == 0 && end.is_written();

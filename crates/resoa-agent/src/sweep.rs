@@ -16,8 +16,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const LIST: &str = "/proc/self/net/unix";
 
 /// Whether somebody has the socket of this name: then it cannot be given to another.
-pub(crate) fn is_held(name: &SocketName) -> bool {
-    match socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None) {
+pub(crate) fn is_held(name: &SocketName, kind: SocketType) -> bool {
+    match socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None) {
         Ok(probe) => bind(probe, &name.address()).is_err(),
         Err(_) => true,
     }

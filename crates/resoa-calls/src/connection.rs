@@ -13,8 +13,8 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 
-/// Octets of the longest message: an option or the addresses of a host.
-const LONGEST: usize = 64 << 10;
+/// Octets of the longest message: a datagram, or the addresses of a host.
+const LONGEST: usize = 68 << 10;
 
 /// An agent, by the path of its socket.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -94,6 +94,16 @@ pub enum Request {
     Resolve(Query),
     /// How the agent does; answered by [`Response::Status`].
     Status,
+    /// `sendto` of a connected datagram socket, elsewhere than where it is connected to: the one datagram that has no place on the descriptor. Those that the program has
+    /// sent before are before it.
+    SendTo {
+        /// Which socket.
+        socket: SocketId,
+        /// Where to.
+        address: SocketAddr,
+        /// What.
+        octets: Vec<u8>,
+    },
 }
 
 /// A look-up of hosts and services, executed by the server.

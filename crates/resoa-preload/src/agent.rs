@@ -1,7 +1,7 @@
 //! The agent that this process asks, and what its answers are to a call.
 
 use libc::c_int;
-use resoa_calls::{Agent, CallError, Request, Response};
+use resoa_calls::{Agent, CallError, Request, Response, Started};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use std::ptr;
@@ -34,38 +34,42 @@ pub fn known() -> Option<&'static Agent> {
 /// # Errors
 /// The call's own, ENETDOWN without an agent, EMFILE or ENFILE if there is no descriptor to ask by.
 pub fn ask(request: &Request, descriptor: Option<c_int>) -> Result<(Response, Option<OwnedFd>), c_int> {
-    asked(request, descriptor, false)
+    let started = start(request, descriptor)?;
+    let is_interrupted =
+        || poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR);
+    while is_interrupted() {}
+    answer(started)
 }
 
-/// The same for calls that a signal interrupts (EINTR).
+/// The same for calls that a signal interrupts (EINTR). One whose handler has SA_RESTART does not, except in calls that have a limit of time
+/// (signal(7)).
 pub fn ask_interruptibly(
     request: &Request,
     descriptor: Option<c_int>,
+    has_limit: bool,
 ) -> Result<(Response, Option<OwnedFd>), c_int> {
-    asked(request, descriptor, true)
+    let started = start(request, descriptor)?;
+    // `recvmsg` is restarted, `poll` never is.
+    if has_limit && poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR) {
+        return Err(libc::EINTR);
+    }
+    answer(started)
 }
 
-fn asked(
-    request: &Request,
-    descriptor: Option<c_int>,
-    interruptible: bool,
-) -> Result<(Response, Option<OwnedFd>), c_int> {
+fn start(request: &Request, descriptor: Option<c_int>) -> Result<Started<'static>, c_int> {
     let agent = known().ok_or(libc::ENETDOWN)?;
     // SAFETY: only a number that was recognised comes here, so it is not -1; if the program closes it meanwhile the kernel says EBADF.
     let descriptor = descriptor.map(|number| unsafe { BorrowedFd::borrow_raw(number) });
-    let started = loop {
+    loop {
         match agent.start(request, descriptor) {
             // Before the request was sent, so nothing has happened.
             Err(CallError::Interrupted) => {}
-            Err(error) => return Err(number(&error)),
-            Ok(started) => break started,
+            started => return started.map_err(|error| number(&error)),
         }
-    };
-    if !interruptible {
-        let is_interrupted =
-            || poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR);
-        while is_interrupted() {}
     }
+}
+
+fn answer(started: Started) -> Result<(Response, Option<OwnedFd>), c_int> {
     match started.answer().map_err(|error| number(&error))? {
         (Response::Failed(number), _) => Err(number),
         answer => Ok(answer),

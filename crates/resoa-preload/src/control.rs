@@ -16,9 +16,9 @@ pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, le
         return unsafe { real::bind(number, address, length) };
     };
     errno::settled_int(|| {
-        let address = match unsafe { values::address(address, length) }? {
+        let address = match values::address(address, length)? {
             Some(address) => address,
-            None => unspecified(unsafe { values::given(address.cast(), length, 128) }?)?,
+            None => unspecified(&values::given(address.cast(), length, 128)?)?,
         };
         agent::ask(&Request::Bind { socket, address }, None).map(|_| 0)
     })
@@ -41,11 +41,14 @@ pub unsafe extern "C-unwind" fn connect(number: c_int, address: *const sockaddr,
         return unsafe { real::connect(number, address, length) };
     };
     errno::settled_int(|| {
-        let address = unsafe { values::address(address, length) }?;
+        let address = values::address(address, length)?;
         // SAFETY: it was just recognised as a socket.
         let flags = fcntl_getfl(unsafe { BorrowedFd::borrow_raw(number) });
         let nonblocking = flags.is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
-        agent::ask_interruptibly(&Request::Connect { socket, address, nonblocking }, Some(number)).map(|_| 0)
+        let limit = sockets::option::<(i64, i64)>(number, libc::SO_SNDTIMEO);
+        let has_limit = limit.is_some_and(|limit| limit != (0, 0));
+        let request = Request::Connect { socket, address, nonblocking };
+        agent::ask_interruptibly(&request, Some(number), has_limit).map(|_| 0)
     })
 }
 
@@ -112,7 +115,7 @@ pub unsafe extern "C-unwind" fn getsockname(
 ) -> c_int {
     match sockets::carried(number) {
         None => unsafe { real::getsockname(number, address, length) },
-        Some((socket, _)) => unsafe { named(&Request::LocalName(socket), address, length) },
+        Some((socket, _)) => named(&Request::LocalName(socket), address, length),
     }
 }
 
@@ -125,17 +128,17 @@ pub unsafe extern "C-unwind" fn getpeername(
 ) -> c_int {
     match sockets::carried(number) {
         None => unsafe { real::getpeername(number, address, length) },
-        Some((socket, _)) => unsafe { named(&Request::PeerName(socket), address, length) },
+        Some((socket, _)) => named(&Request::PeerName(socket), address, length),
     }
 }
 
-unsafe fn named(request: &Request, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+fn named(request: &Request, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
     errno::settled_int(|| {
         let name = name(request)?;
-        if address.is_null() || length.is_null() {
+        if address.is_null() {
             return Err(libc::EFAULT);
         }
-        unsafe { values::give(name, address, length) }.map(|()| 0)
+        values::give(name, address, length).map(|()| 0)
     })
 }
 

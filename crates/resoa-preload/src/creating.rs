@@ -137,7 +137,7 @@ unsafe fn accepted(
                 inherit(number, &descriptor);
                 let accepted = install(descriptor, Hint::Stream, flags) as c_int;
                 errno::set(before);
-                if let Err(error) = unsafe { values::give(peer, address, length) } {
+                if let Err(error) = values::give(peer, address, length) {
                     unsafe { crate::numbers::close(accepted) };
                     errno::set(error);
                     return -1;

@@ -1,8 +1,7 @@
 //! Datagrams: while a socket has no destination of its own, each has an address in front on the descriptor (`resoa_calls::datagram`), which programs never see.
 
 use crate::control::{hangs_up, name};
-use crate::options::{self, pending_error};
-use crate::{errno, real, sockets};
+use crate::{agent, errno, options, real, sockets, values};
 use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
 use resoa_calls::datagram::{CONNECTED, HEADER, header, split};
 use resoa_calls::{Request, SocketId, address};
@@ -41,10 +40,13 @@ pub fn send(
     let connected = is_connected(number);
     let in_front = match (connected, to) {
         (true, None) => None,
-        // A datagram elsewhere than where the socket is connected to has no place on the descriptor.
+        (true, Some(to)) if name(&Request::PeerName(socket))? == to => None,
+        // It has no place on the descriptor.
         (true, Some(to)) => {
-            (name(&Request::PeerName(socket))? == to).then_some(()).ok_or(libc::EISCONN)?;
-            None
+            let octets = gathered(pieces)?;
+            let length = octets.len();
+            agent::ask(&Request::SendTo { socket, address: to, octets }, None)?;
+            return Ok(length);
         }
         (false, Some(to)) => Some(header(Some(to))),
         (false, None) => return Err(libc::EDESTADDRREQ),
@@ -57,8 +59,18 @@ pub fn send(
     });
     match usize::try_from(result) {
         Ok(octets) => Ok(octets - in_front.map_or(0, |_| HEADER)),
-        Err(_) => Err(failure(number, socket)),
+        Err(_) => Err(failure(socket)),
     }
+}
+
+/// The octets of pieces that a program gave.
+fn gathered(pieces: &[iovec]) -> Result<Vec<u8>, c_int> {
+    let mut octets = Vec::new();
+    for piece in pieces {
+        let length = piece.iov_len as libc::socklen_t;
+        octets.extend(values::given(piece.iov_base.cast(), length, LONGEST[1])?);
+    }
+    Ok(octets)
 }
 
 /// A destination. AF_UNSPEC means IPv4 to an old UDP (`udp_sendmsg`), and port 0 is none.
@@ -74,15 +86,14 @@ fn destination(octets: &[u8]) -> Result<SocketAddr, c_int> {
     if address.port() == 0 { Err(libc::EINVAL) } else { Ok(address) }
 }
 
-/// What the end of the agent's half means: its error if it has one.
-fn failure(number: c_int, socket: SocketId) -> c_int {
+/// What the end of the agent's half means: the socket's error, EPIPE if the program has shut it down, and ENETDOWN if there is no agent any more.
+fn failure(socket: SocketId) -> c_int {
     match errno::get() {
-        error @ (libc::EPIPE | libc::ECONNRESET | libc::ENOTCONN | libc::ECONNREFUSED) => {
-            match pending_error(number, socket, error) {
-                0 | libc::EPIPE | libc::ECONNRESET | libc::ENOTCONN => libc::ENETDOWN,
-                error => error,
-            }
-        }
+        libc::EPIPE | libc::ECONNRESET | libc::ENOTCONN => match options::told_error(socket) {
+            Ok(0) => libc::EPIPE,
+            Ok(error) => error,
+            Err(_) => libc::ENETDOWN,
+        },
         error => error,
     }
 }
@@ -118,9 +129,14 @@ pub fn receive(
         flags_after = message.msg_flags & MSG_TRUNC;
         result
     });
-    let octets = usize::try_from(result).map_err(|_| failure(number, socket))?;
+    let octets = usize::try_from(result).map_err(|_| failure(socket))?;
     if octets == 0 && hangs_up(number) {
-        return Err(libc::ENETDOWN);
+        // `shutdown`, or the agent has gone.
+        return match options::told_error(socket) {
+            Ok(0) => Ok(Received { octets: 0, flags: 0, from: None }),
+            Ok(error) => Err(error),
+            Err(_) => Err(libc::ENETDOWN),
+        };
     }
     let from = match connected {
         true if wants_address => Some(name(&Request::PeerName(socket))?),

@@ -23,10 +23,7 @@ pub unsafe extern "C-unwind" fn getsockopt(
         return unsafe { real::getsockopt(number, level, name, value, length) };
     }
     errno::settled_int(|| {
-        if length.is_null() {
-            return Err(libc::EFAULT);
-        }
-        let room = unsafe { *length };
+        let room = values::length(length)?;
         if room.cast_signed() < 0 {
             return Err(libc::EINVAL);
         }
@@ -35,14 +32,9 @@ pub unsafe extern "C-unwind" fn getsockopt(
         } else {
             asked(socket, level, name, room)?
         };
-        let copied = octets.len().min(room as usize);
-        if copied > 0 && value.is_null() {
-            return Err(libc::EFAULT);
-        }
-        unsafe {
-            value.cast::<u8>().copy_from_nonoverlapping(octets.as_ptr(), copied);
-            *length = copied as socklen_t;
-        }
+        let octets = &octets[..octets.len().min(room as usize)];
+        values::put(value.cast(), octets)?;
+        values::put(length.cast(), &(octets.len() as socklen_t).to_ne_bytes())?;
         Ok(0)
     })
 }
@@ -64,12 +56,13 @@ pub fn number(socket: SocketId, level: c_int, name: c_int) -> Result<c_int, c_in
 /// agent knows which.
 pub fn pending_error(number: c_int, socket: SocketId, seen: c_int) -> c_int {
     let of_descriptor = sockets::option(number, libc::SO_ERROR).unwrap_or(0);
-    match self::number(socket, libc::SOL_SOCKET, libc::SO_ERROR) {
-        Ok(error) => error,
-        // Nobody to ask any more.
-        Err(_) if seen != 0 => seen,
-        Err(_) => of_descriptor,
-    }
+    // Nobody to ask any more: what the kernel says.
+    told_error(socket).unwrap_or(if seen == 0 { of_descriptor } else { seen })
+}
+
+/// The same without the kernel's; fails without an agent.
+pub fn told_error(socket: SocketId) -> Result<c_int, c_int> {
+    number(socket, libc::SOL_SOCKET, libc::SO_ERROR)
 }
 
 /// `setsockopt(2)`
@@ -89,7 +82,7 @@ pub unsafe extern "C-unwind" fn setsockopt(
         return unsafe { real::setsockopt(number, level, name, value, length) };
     }
     errno::settled_int(|| {
-        let octets = unsafe { values::given(value.cast(), length, LONGEST) }?.to_vec();
+        let octets = values::given(value.cast(), length, LONGEST)?;
         agent::ask(&Request::SetOption { socket, level, name, value: octets }, None)?;
         if level == libc::SOL_SOCKET && is_the_descriptors_too(name) {
             // The agent has found it right.

@@ -68,6 +68,9 @@ pub unsafe extern "C-unwind" fn recv(
     match kind(number) {
         Kind::Foreign => unsafe { real::recv(number, buffer, count, flags) },
         Kind::Stream if is_unusual(number, flags) => unusual(number, count, flags),
+        Kind::Stream if stream::peeks_at_all(flags) && stream::is_carried(number) => unsafe {
+            stream::peeked(number, buffer, count, flags)
+        },
         Kind::Stream => stream::received(number, flags, unsafe { real::recv(number, buffer, count, flags) }),
         Kind::Listener => not_connected(),
         Kind::Datagram(socket) => {
@@ -145,7 +148,7 @@ pub unsafe extern "C-unwind" fn recvfrom(
             errno::settled(|| {
                 let received = datagrams::receive(number, socket, &[piece], flags, true)?;
                 match received.from {
-                    Some(from) => unsafe { values::give(from, address, length) }?,
+                    Some(from) => values::give(from, address, length)?,
                     None => unsafe { *length = 0 },
                 }
                 Ok(received.octets)
@@ -193,9 +196,7 @@ pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, fla
             message.msg_flags = received.flags;
             message.msg_controllen = 0;
             match received.from {
-                Some(from) => unsafe {
-                    values::give(from, message.msg_name.cast(), &raw mut message.msg_namelen)?;
-                },
+                Some(from) => values::give(from, message.msg_name.cast(), &raw mut message.msg_namelen)?,
                 None => message.msg_namelen = 0,
             }
             Ok(received.octets)

@@ -1,7 +1,7 @@
 //! `ioctl`: what a TCP or UDP socket answers otherwise than a descriptor of AF_UNIX.
 
 use crate::table::Hint;
-use crate::{agent, datagrams, errno, real, sockets};
+use crate::{agent, datagrams, errno, real, sockets, values};
 use libc::{c_int, c_ulong, c_void};
 use resoa_calls::{Request, Response, SocketId};
 
@@ -27,41 +27,31 @@ pub unsafe extern "C-unwind" fn ioctl(number: c_int, command: c_ulong, argument:
         libc::FIONREAD | SIOCATMARK if hint == Hint::Stream => unsafe {
             real::ioctl(number, command, argument)
         },
-        _ => errno::settled_int(|| {
-            if argument.is_null() {
-                return Err(libc::EFAULT);
+        _ => errno::settled_int(|| match command {
+            libc::FIONREAD if hint == Hint::Datagram => {
+                let octets = datagrams::next_length(number) as c_int;
+                values::put(argument.cast(), &octets.to_ne_bytes()).map(|()| 0)
             }
-            match command {
-                libc::FIONREAD if hint == Hint::Datagram => {
-                    let octets = datagrams::next_length(number);
-                    unsafe { argument.cast::<c_int>().write_unaligned(octets as c_int) };
-                    Ok(0)
-                }
-                libc::FIONREAD | libc::TIOCOUTQ if hint == Hint::Listener => Err(libc::EINVAL),
-                libc::FIONREAD | libc::TIOCOUTQ | SIOCATMARK => unsafe {
-                    ask(socket, command, argument, 0, 4)
-                },
-                _ => unsafe { ask(socket, command, argument, INTERFACE, INTERFACE) },
-            }
+            libc::FIONREAD | libc::TIOCOUTQ if hint == Hint::Listener => Err(libc::EINVAL),
+            libc::FIONREAD | libc::TIOCOUTQ | SIOCATMARK => ask(socket, command, argument, 0, 4),
+            _ => ask(socket, command, argument, INTERFACE, INTERFACE),
         }),
     }
 }
 
 /// Asks with `given` octets of the argument, and leaves at most `taken` there.
-unsafe fn ask(
+fn ask(
     socket: SocketId,
     command: c_ulong,
     argument: *mut c_void,
     given: usize,
     taken: usize,
 ) -> Result<usize, c_int> {
-    // SAFETY: the argument of each of these has as many octets.
-    let octets = unsafe { std::slice::from_raw_parts(argument.cast::<u8>(), given) }.to_vec();
+    let octets = values::given(argument.cast(), given as libc::socklen_t, INTERFACE)?;
     if let (Response::Value(value), _) =
         agent::ask(&Request::Ioctl { socket, command: command as u32, argument: octets }, None)?
     {
-        // SAFETY: as above.
-        unsafe { argument.cast::<u8>().copy_from_nonoverlapping(value.as_ptr(), value.len().min(taken)) };
+        values::put(argument.cast(), &value[..value.len().min(taken)])?;
     }
     Ok(0)
 }

@@ -6,12 +6,18 @@
 //! | refused, reset | recv ECONNRESET | the error that it was |
 //! | reset | send EPIPE and SIGPIPE | the error once and no signal, then EPIPE and SIGPIPE |
 //! | connected | an address to send to is EISCONN | it is ignored |
+//! | connected | recv with MSG_PEEK and MSG_WAITALL does not wait | it waits |
 //! | connected | recv with MSG_TRUNC copies, with MSG_ERRQUEUE reads | octets are discarded, EAGAIN |
 
 use crate::options::pending_error;
 use crate::table::Hint;
 use crate::{errno, real, sockets, table};
-use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, size_t, ssize_t};
+use libc::{
+    MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int, c_void, size_t, ssize_t,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fs::{OFlags, fcntl_getfl};
 
 /// The return of a call that sends, made with MSG_NOSIGNAL whatever the program said; `flags` are those that it said.
 pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
@@ -29,7 +35,8 @@ pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
     };
     // A descriptor that was not connected has not failed.
     match if error == libc::EPIPE { pending_error(number, socket, 0) } else { 0 } {
-        0 => broken(flags),
+        // The connection's error may be EPIPE itself, when the reset came after the far host's end.
+        0 | libc::EPIPE => broken(flags),
         pending => {
             errno::set(pending);
             -1
@@ -91,10 +98,68 @@ pub fn discarded(number: c_int, count: size_t, flags: c_int) -> ssize_t {
             }
         }
         // What is there is taken, and with MSG_WAITALL the rest is waited for.
-        if flags & libc::MSG_WAITALL == 0 {
+        if flags & MSG_WAITALL == 0 {
             flags |= MSG_DONTWAIT;
         }
     }
+}
+
+/// Whether `recv` with these flags needs [`peeked`].
+pub fn peeks_at_all(flags: c_int) -> bool {
+    flags & (MSG_PEEK | MSG_WAITALL | MSG_DONTWAIT) == MSG_PEEK | MSG_WAITALL
+}
+
+/// `recv` with MSG_PEEK and MSG_WAITALL: waits until as much is there, which AF_UNIX does not.
+///
+/// # Safety
+/// `buffer` is one that a program gave to `recv`.
+pub unsafe fn peeked(number: c_int, buffer: *mut c_void, count: size_t, flags: c_int) -> ssize_t {
+    let before = errno::get();
+    let arrivals = arrivals(number);
+    loop {
+        // SAFETY: as the caller promises.
+        let result = unsafe { real::recv(number, buffer, count, flags & !MSG_WAITALL) };
+        if result <= 0 {
+            return received(number, flags, result);
+        }
+        let is_more_waited_for = result.cast_unsigned() < count && !has_ended(number);
+        let Some(arrivals) = arrivals.as_ref().filter(|_| is_more_waited_for) else { return result };
+        if !arrived(number, arrivals) {
+            errno::set(before);
+            return result;
+        }
+    }
+}
+
+/// Tells of each arrival once, while `poll` would tell of what is there already.
+fn arrivals(number: c_int) -> Option<OwnedFd> {
+    // SAFETY: a program's number; one that is no descriptor is EBADF.
+    let socket = unsafe { BorrowedFd::borrow_raw(number) };
+    if fcntl_getfl(socket).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK)) {
+        return None;
+    }
+    let arrivals = epoll::create(epoll::CreateFlags::CLOEXEC).ok()?;
+    let what = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+    epoll::add(&arrivals, socket, epoll::EventData::new_u64(0), what).ok()?;
+    Some(arrivals)
+}
+
+/// Waits as long as SO_RCVTIMEO says; whether something has come.
+fn arrived(number: c_int, arrivals: &OwnedFd) -> bool {
+    let (seconds, micros) = sockets::option::<(i64, i64)>(number, libc::SO_RCVTIMEO).unwrap_or_default();
+    let limit = Timespec { tv_sec: seconds, tv_nsec: micros * 1000 };
+    let limit = ((seconds, micros) != (0, 0)).then_some(&limit);
+    let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }];
+    epoll::wait(arrivals, &mut events, limit).is_ok_and(|count| count > 0)
+}
+
+/// Whether nothing more will come.
+fn has_ended(number: c_int) -> bool {
+    // SAFETY: as above.
+    let socket = unsafe { BorrowedFd::borrow_raw(number) };
+    let mut asked = [PollFd::from_borrowed_fd(socket, PollFlags::RDHUP)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut asked, Some(&now)).is_ok() && !asked[0].revents().is_empty()
 }
 
 /// A number that a stream was remembered under and that is none, by a call that only sockets have: it is looked at again.

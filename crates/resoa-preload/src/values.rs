@@ -1,60 +1,91 @@
-//! Addresses and values as programs give them and take them: pointers and lengths.
+//! Addresses and values as programs give them and take them: by pointers that may lead nowhere, which is EFAULT and not the program's end. So the kernel copies, from
+//! this process to this process.
 
-use libc::{c_int, sockaddr, socklen_t};
+use libc::{c_int, c_void, iovec, sockaddr, socklen_t};
+use rustix::process::getpid;
 use std::net::SocketAddr;
 
 /// The longest address that the kernel reads (`struct sockaddr_storage`).
 const LONGEST_ADDRESS: usize = 128;
 
-/// The octets that a program gave; of none, or with a length that is none, EFAULT or EINVAL as the kernel says.
-///
-/// # Safety
-/// A pointer that is not null points at as many octets.
-pub unsafe fn given<'a>(octets: *const u8, length: socklen_t, longest: usize) -> Result<&'a [u8], c_int> {
-    let length = c_int::try_from(length).ok().and_then(|length| usize::try_from(length).ok());
-    match length {
-        Some(length) if length <= longest => {
-            if length == 0 {
-                Ok(&[])
-            } else if octets.is_null() {
-                Err(libc::EFAULT)
-            } else {
-                // SAFETY: as the caller promises.
-                Ok(unsafe { std::slice::from_raw_parts(octets, length) })
-            }
-        }
-        _ => Err(libc::EINVAL),
+/// `process_vm_readv`, `process_vm_writev`
+type Copy = unsafe extern "C" fn(
+    libc::pid_t,
+    *const iovec,
+    libc::c_ulong,
+    *const iovec,
+    libc::c_ulong,
+    libc::c_ulong,
+) -> isize;
+
+/// Copies with `how` between a place of ours and one of the program's; `plainly` does it where the kernel does not.
+fn copied(
+    how: Copy,
+    ours: *mut u8,
+    theirs: *mut u8,
+    octets: usize,
+    plainly: impl FnOnce(),
+) -> Result<(), c_int> {
+    if octets == 0 {
+        return Ok(());
     }
+    let piece = |place: *mut u8| iovec { iov_base: place.cast::<c_void>(), iov_len: octets };
+    let (ours, theirs) = (piece(ours), piece(theirs));
+    let before = crate::errno::get();
+    // SAFETY: our place has as many octets, and of theirs the kernel finds out.
+    let done = unsafe { how(getpid().as_raw_pid(), &raw const ours, 1, &raw const theirs, 1, 0) };
+    let error = crate::errno::get();
+    crate::errno::set(before);
+    match usize::try_from(done) {
+        Ok(done) if done == octets => Ok(()),
+        Err(_) if matches!(error, libc::ENOSYS | libc::EPERM) => {
+            plainly();
+            Ok(())
+        }
+        _ => Err(libc::EFAULT),
+    }
+}
+
+/// The octets that a program gave; of none, or with a length that is none, EFAULT or EINVAL as the kernel says.
+pub fn given(octets: *const u8, length: socklen_t, longest: usize) -> Result<Vec<u8>, c_int> {
+    let length = usize::try_from(length.cast_signed()).ok().filter(|length| *length <= longest);
+    let mut copy = vec![0; length.ok_or(libc::EINVAL)?];
+    let (place, count) = (copy.as_mut_ptr(), copy.len());
+    copied(libc::process_vm_readv, place, octets.cast_mut(), count, || {
+        // SAFETY: as a call of the kernel's would read them.
+        unsafe { place.copy_from_nonoverlapping(octets, count) }
+    })?;
+    Ok(copy)
+}
+
+/// Puts octets where a program wants them; EFAULT if that is nowhere.
+pub fn put(place: *mut u8, octets: &[u8]) -> Result<(), c_int> {
+    copied(libc::process_vm_writev, octets.as_ptr().cast_mut(), place, octets.len(), || {
+        // SAFETY: as a call of the kernel's would write them.
+        unsafe { place.copy_from_nonoverlapping(octets.as_ptr(), octets.len()) }
+    })
+}
+
+/// A length that a program gave by its place.
+pub fn length(place: *const socklen_t) -> Result<socklen_t, c_int> {
+    let octets = given(place.cast(), size_of::<socklen_t>() as socklen_t, size_of::<socklen_t>())?;
+    octets.first_chunk().map(|octets| socklen_t::from_ne_bytes(*octets)).ok_or(libc::EFAULT)
 }
 
 /// An address that a program gave; `None` is AF_UNSPEC.
-///
-/// # Safety
-/// As [`given`].
-pub unsafe fn address(address: *const sockaddr, length: socklen_t) -> Result<Option<SocketAddr>, c_int> {
-    // SAFETY: as the caller promises.
-    resoa_calls::address::read(unsafe { given(address.cast(), length, LONGEST_ADDRESS) }?)
+pub fn address(address: *const sockaddr, length: socklen_t) -> Result<Option<SocketAddr>, c_int> {
+    resoa_calls::address::read(&given(address.cast(), length, LONGEST_ADDRESS)?)
 }
 
 /// Gives a program an address: as much as it has room for, and how long it is.
-///
-/// # Safety
-/// `room` points at a length, and `place` at as many octets; either may be null.
-pub unsafe fn give(address: SocketAddr, place: *mut sockaddr, room: *mut socklen_t) -> Result<(), c_int> {
+pub fn give(address: SocketAddr, place: *mut sockaddr, room: *mut socklen_t) -> Result<(), c_int> {
     if place.is_null() {
         return Ok(());
     }
-    if room.is_null() {
-        return Err(libc::EFAULT);
-    }
+    let has = usize::try_from(length(room)?.cast_signed()).map_err(|_| libc::EINVAL)?;
     let octets = resoa_calls::address::written(address);
-    // SAFETY: as the caller promises.
-    unsafe {
-        let has = usize::try_from((*room).cast_signed()).map_err(|_| libc::EINVAL)?;
-        place.cast::<u8>().copy_from_nonoverlapping(octets.as_ptr(), octets.len().min(has));
-        *room = octets.len() as socklen_t;
-    }
-    Ok(())
+    put(place.cast(), &octets[..octets.len().min(has)])?;
+    put(room.cast(), &(octets.len() as socklen_t).to_ne_bytes())
 }
 
 #[cfg(test)]
@@ -65,25 +96,31 @@ mod tests {
     /// Addresses are cut to the room there is, and their whole length is said.
     #[test]
     fn addresses_are_cut() {
+        let address = ([192, 0, 2, 1], 80).into();
         let mut place = [0xffu8; 16];
         let mut room = 4;
-        let given = unsafe { give(([192, 0, 2, 1], 80).into(), place.as_mut_ptr().cast(), &raw mut room) };
+        let given = give(address, place.as_mut_ptr().cast(), &raw mut room);
         assert_eq!((given, room, &place[..5]), (Ok(()), 16, &[2, 0, 0, 80, 0xff][..]));
         let mut negative = u32::MAX;
-        let given =
-            unsafe { give(([192, 0, 2, 1], 80).into(), place.as_mut_ptr().cast(), &raw mut negative) };
-        assert_eq!(given, Err(libc::EINVAL));
-        assert_eq!(unsafe { give(([192, 0, 2, 1], 80).into(), ptr::null_mut(), ptr::null_mut()) }, Ok(()));
+        assert_eq!(give(address, place.as_mut_ptr().cast(), &raw mut negative), Err(libc::EINVAL));
+        assert_eq!(give(address, ptr::null_mut(), ptr::null_mut()), Ok(()));
     }
 
-    /// What is no address is refused as the kernel does.
+    /// What is no address is refused as the kernel does, and what leads nowhere is EFAULT.
     #[test]
     fn addresses_that_are_none() {
-        unsafe {
-            assert_eq!(address(ptr::null(), 16), Err(libc::EFAULT));
-            assert_eq!(address(ptr::null(), 0), Err(libc::EINVAL));
-            assert_eq!(address(ptr::null(), 4096), Err(libc::EINVAL));
-            assert_eq!(address(ptr::null(), u32::MAX), Err(libc::EINVAL));
+        let nowhere = ptr::without_provenance_mut::<u8>(64);
+        for place in [ptr::null_mut(), nowhere] {
+            assert_eq!(address(place.cast(), 16), Err(libc::EFAULT));
+            assert_eq!(put(place, b"x"), Err(libc::EFAULT));
+            assert_eq!(put(place, b""), Ok(()));
+            assert_eq!(length(place.cast()), Err(libc::EFAULT));
         }
+        assert_eq!(address(ptr::null(), 0), Err(libc::EINVAL));
+        assert_eq!(address(ptr::null(), 4096), Err(libc::EINVAL));
+        assert_eq!(address(ptr::null(), u32::MAX), Err(libc::EINVAL));
+        let mut place = [0u8; 16];
+        let given = give(([192, 0, 2, 1], 80).into(), place.as_mut_ptr().cast(), nowhere.cast());
+        assert_eq!((given, place), (Err(libc::EFAULT), [0; 16]));
     }
 }

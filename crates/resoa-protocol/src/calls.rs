@@ -205,7 +205,7 @@ pub struct Readiness {
     pub peer_hung_up: bool,
 }
 
-/// How a stream does, for a driver that moves its octets by itself ([`Client::take`](crate::Client::take), [`give`](crate::Client::give)).
+/// How a socket does, for a driver that moves its octets or datagrams by itself ([`Client::take`](crate::Client::take), [`give`](crate::Client::give)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -216,7 +216,7 @@ pub struct Stream {
     pub stage: Stage,
     /// A `connect` that did not wait has ended, or will, and no `connect` was told of it yet.
     pub untold: bool,
-    /// Octets that can be taken.
+    /// Octets that can be taken, or datagrams.
     pub waiting: usize,
     /// Octets that can be given.
     pub room: usize,

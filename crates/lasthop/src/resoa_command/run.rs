@@ -11,7 +11,7 @@ use resoa_calls::{Agent, Connected, Status};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The loader's list of libraries to load before all others.
@@ -55,7 +55,8 @@ pub struct RunArguments {
 /// Runs it, and ends as it ends.
 pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let (name, rest) = arguments.command.split_first().ok_or("no command")?;
-    let agent = Agent::at(place(arguments.agent.as_deref()));
+    // The command may go to another folder.
+    let agent = Agent::at(std::path::absolute(place(arguments.agent.as_deref()))?);
     let before = agent_status::of(&agent)?;
     if let Connected::No(why) = &before.connected {
         return Err(format!(
@@ -98,14 +99,14 @@ fn notified(
 }
 
 /// Where the agent is.
-pub fn place(said: Option<&std::path::Path>) -> PathBuf {
+pub fn place(said: Option<&Path>) -> PathBuf {
     said.map(PathBuf::from)
         .or_else(|| env::var_os(resoa_calls::AGENT).map(PathBuf::from))
         .unwrap_or_else(agent::place)
 }
 
 /// Ours first, then what was there.
-fn preload(library: &std::path::Path) -> OsString {
+fn preload(library: &Path) -> OsString {
     let mut list = library.as_os_str().to_owned();
     if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
         list.push(OsStr::new(":"));

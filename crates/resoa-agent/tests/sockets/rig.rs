@@ -270,6 +270,11 @@ pub fn until_polled(fd: impl AsFd, wanted: PollFlags) {
     }
 }
 
+/// Waits until a poll says this, perhaps among other things.
+pub fn until_polled_has(fd: impl AsFd, wanted: PollFlags) {
+    until(|| polled(&fd).contains(wanted).then_some(()));
+}
+
 pub fn read_exactly(far: &mut TcpStream, count: usize) -> Vec<u8> {
     let mut octets = vec![0; count];
     far.read_exact(&mut octets).expect("so many come");

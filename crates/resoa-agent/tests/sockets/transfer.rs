@@ -1,6 +1,6 @@
 //! Octets both ways, and their ends.
 
-use crate::rig::{Rig, read_exactly, until_polled};
+use crate::rig::{Rig, read_exactly, until_polled, until_polled_has};
 use rustix::event::PollFlags;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -123,5 +123,41 @@ fn resets_are_seen() {
         assert_eq!(rig.error(&program), libc::ECONNRESET);
         drop(program);
     }
+    rig.nothing_is_left();
+}
+
+/// C45: urgent octets both ways, each in its place: the descriptor says PRI, the octet is read on its own, and a reset behind it is still seen as one.
+#[test]
+fn urgent_octets() {
+    use rustix::net::{RecvFlags, SendFlags, recv, send};
+    let rig = Rig::new();
+    let (program, mut far) = rig.connected();
+    program.write(b"before");
+    assert_eq!(send(&program.fd, b"xy!", SendFlags::OOB), Ok(3));
+    program.write(b"after");
+    assert_eq!(read_exactly(&mut far, 6), b"before");
+    let mut octet = [0];
+    until_polled_has(&far, PollFlags::PRI);
+    assert_eq!(recv(&far, &mut octet[..], RecvFlags::OOB).map(|read| read.0), Ok(1));
+    assert_eq!(octet, *b"!");
+    assert_eq!(read_exactly(&mut far, 7), b"xyafter");
+
+    far.write_all(b"down").expect("is connected");
+    assert_eq!(send(&far, b"zz?", SendFlags::OOB), Ok(3));
+    until_polled_has(&program.fd, PollFlags::PRI);
+    assert_eq!(recv(&program.fd, &mut octet[..], RecvFlags::OOB).map(|read| read.0), Ok(1));
+    assert_eq!(octet, *b"?");
+    assert_eq!(program.read(6), b"downzz");
+    far.write_all(b"more").expect("is connected");
+    assert_eq!(program.read(4), b"more");
+
+    assert_eq!(send(&program.fd, b"!", SendFlags::OOB), Ok(1));
+    until_polled_has(&far, PollFlags::PRI);
+    assert_eq!(recv(&far, &mut octet[..], RecvFlags::OOB).map(|read| read.0), Ok(1));
+    rustix::net::sockopt::set_socket_linger(&far, Some(std::time::Duration::ZERO)).expect("is a socket");
+    drop(far);
+    until_polled_has(&program.fd, PollFlags::ERR);
+    assert_eq!(program.read_to_end(), Err(rustix::io::Errno::CONNRESET));
+    drop(program);
     rig.nothing_is_left();
 }

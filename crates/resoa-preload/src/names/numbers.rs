@@ -42,7 +42,7 @@ pub unsafe extern "C-unwind" fn getnameinfo(
     };
     let asks = !host.is_null() && host_room > 0 && flags & libc::NI_NUMERICHOST == 0;
     let known = asks && agent::known().is_some();
-    let Some(of) = known.then(|| unsafe { values::address(address, length) }.ok().flatten()).flatten() else {
+    let Some(of) = known.then(|| values::address(address, length).ok().flatten()).flatten() else {
         return native(host, host_room, flags);
     };
     let name = match name_of(of) {

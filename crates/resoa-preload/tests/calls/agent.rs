@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// Nobody listens.
 pub const REFUSED: u16 = 1;
@@ -20,6 +21,10 @@ pub const REFUSED: u16 = 1;
 pub const HELLO: u16 = 80;
 /// Connected, says `last` and is reset.
 pub const RESET: u16 = 81;
+/// Connected, and reset after its end.
+pub const ENDED: u16 = 82;
+/// Connected, and says one octet each 20 ms, twice, then its end.
+pub const SLOW: u16 = 84;
 /// Does not answer.
 pub const SILENT: u16 = 83;
 
@@ -120,7 +125,7 @@ impl Agent {
             Request::Bind { address, .. } if address.port() == 9 => {
                 (Response::Failed(libc::EADDRINUSE), None)
             }
-            Request::Bind { .. } | Request::Closed(_) => (Response::Done, None),
+            Request::Bind { .. } | Request::Closed(_) | Request::SendTo { .. } => (Response::Done, None),
             Request::SetOption { socket, level, name, value } => {
                 self.sockets.entry(socket).or_default().options.insert((level, name), value);
                 (Response::Done, None)
@@ -210,6 +215,19 @@ impl Agent {
                 send(&end, b"last", SendFlags::NOSIGNAL).expect("it is there");
                 socket.error = libc::ECONNRESET;
             }
+            SLOW => {
+                thread::spawn(move || {
+                    for octet in b"ab" {
+                        thread::sleep(Duration::from_millis(20));
+                        send(&end, &[*octet], SendFlags::NOSIGNAL).expect("it is there");
+                    }
+                    thread::sleep(Duration::from_millis(20));
+                    shutdown(&end, Shutdown::Write).expect("it is there");
+                    // As long as the program.
+                    let _ = poll(&mut [PollFd::new(&end, PollFlags::HUP)], None);
+                });
+            }
+            ENDED => socket.error = libc::EPIPE,
             HELLO => {
                 send(&end, b"hello", SendFlags::NOSIGNAL).expect("it is there");
                 socket.end = Some(end);

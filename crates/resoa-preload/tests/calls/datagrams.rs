@@ -2,6 +2,7 @@
 
 use crate::program::{at, carried, connect, length, of, recv, send, socket};
 use libc::{MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr, sockaddr_in};
+use resoa_calls::Request;
 use std::ptr;
 
 unsafe fn send_to(number: c_int, octets: &[u8], port: u16) -> Result<i64, c_int> {
@@ -41,10 +42,10 @@ fn with_addresses() {
     });
 }
 
-/// With one, nothing is in front; an address that is the same is taken, and `connect` to none undoes it.
+/// With one, nothing is in front; another address is asked for, and `connect` to none undoes it.
 #[test]
 fn connected() {
-    carried("datagrams::connected", || unsafe {
+    let asked = carried("datagrams::connected", || unsafe {
         let number = socket(libc::SOCK_DGRAM);
         assert_eq!(connect(number, 53), Ok(0));
         assert_eq!(send(number, b"plain", 0), Ok(5));
@@ -53,11 +54,16 @@ fn connected() {
             libc::recvfrom(number, octets.as_mut_ptr().cast(), 9, 0, from.as_mut_ptr().cast(), &raw mut room);
         assert_eq!((got, &octets[..5], room, &from[..4]), (5, &b"plain"[..], 16, &at(53)[..4]));
         assert_eq!(send_to(number, b"same", 53), Ok(4));
-        assert_eq!(send_to(number, b"other", 54), Err(libc::EISCONN));
+        assert_eq!(send_to(number, b"other", 54), Ok(5));
         let nobody: sockaddr_in = std::mem::zeroed();
         assert_eq!(of(libc::connect(number, (&raw const nobody).cast(), 16)), Ok(0));
         assert_eq!(send(number, b"x", 0), Err(libc::EDESTADDRREQ));
     });
+    let sent = asked.iter().find_map(|request| match request {
+        Request::SendTo { address, octets, .. } => Some((*address, octets.clone())),
+        _ => None,
+    });
+    assert_eq!(sent, Some((([192, 0, 2, 2], 54).into(), b"other".to_vec())));
 }
 
 /// Several at a time, with many pieces each.

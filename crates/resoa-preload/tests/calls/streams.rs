@@ -1,6 +1,6 @@
 //! Sockets of streams.
 
-use crate::agent::{HELLO, REFUSED, RESET, SILENT};
+use crate::agent::{ENDED, HELLO, REFUSED, RESET, SILENT, SLOW};
 use crate::program::{
     alone, at, carried, connect, hold_signals, length, of, option, recv, send, set_option, socket,
     was_signalled, write,
@@ -101,6 +101,20 @@ fn a_connection() {
     });
 }
 
+/// C29, C44: MSG_PEEK with MSG_WAITALL waits for all that it is asked for, until the end.
+#[test]
+fn peeking_at_all() {
+    carried("streams::peeking_at_all", || {
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, SLOW), Ok(0));
+        let flags = MSG_PEEK | libc::MSG_WAITALL;
+        assert_eq!(recv(number, 2, flags), Ok(b"ab".to_vec()));
+        assert_eq!(recv(number, 3, flags), Ok(b"ab".to_vec()));
+        assert_eq!(recv(number, 3, 0), Ok(b"ab".to_vec()));
+        assert_eq!(recv(number, 3, flags), Ok(vec![]));
+    });
+}
+
 /// C66, C108: octets before a reset are read first; then the error comes once and without a signal, then EPIPE with one.
 #[test]
 fn a_reset() {
@@ -120,6 +134,36 @@ fn a_reset() {
         assert_eq!(recv(number, 9, 0), Err(libc::ECONNRESET));
         assert_eq!(recv(number, 9, 0), Ok(vec![]));
         assert_eq!(option(number, SOL_SOCKET, libc::SO_ERROR), Ok(0));
+        // What came after the end is EPIPE, and that has its signal always.
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, ENDED), Ok(0));
+        assert_eq!(write(number, b"x"), Err(libc::EPIPE));
+        assert!(was_signalled());
+    });
+}
+
+/// Places that lead nowhere are EFAULT, as in the kernel.
+#[test]
+fn places_that_lead_nowhere() {
+    carried("streams::places_that_lead_nowhere", || unsafe {
+        let number = socket(libc::SOCK_STREAM);
+        let nowhere = ptr::without_provenance_mut::<libc::c_void>(64);
+        assert_eq!(of(libc::bind(number, nowhere.cast(), 16)), Err(libc::EFAULT));
+        assert_eq!(of(libc::connect(number, nowhere.cast(), 16)), Err(libc::EFAULT));
+        assert_eq!(
+            of(libc::setsockopt(number, SOL_SOCKET, libc::SO_KEEPALIVE, nowhere, 4)),
+            Err(libc::EFAULT)
+        );
+        let (mut room, mut value) = (4, 0);
+        let at: *mut c_int = &raw mut value;
+        let option = |value, room| of(libc::getsockopt(number, SOL_SOCKET, libc::SO_ERROR, value, room));
+        assert_eq!(option(nowhere, &raw mut room), Err(libc::EFAULT));
+        assert_eq!(option(at.cast(), nowhere.cast()), Err(libc::EFAULT));
+        assert_eq!(of(libc::getsockname(number, nowhere.cast(), &raw mut room)), Err(libc::EFAULT));
+        assert_eq!(of(libc::getsockname(number, ptr::null_mut(), &raw mut room)), Err(libc::EFAULT));
+        assert_eq!(of(libc::ioctl(number, libc::TIOCOUTQ, nowhere)), Err(libc::EFAULT));
+        assert_eq!(connect(number, HELLO), Ok(0));
+        assert_eq!(length(libc::read(number, nowhere, 1)), Err(libc::EFAULT));
     });
 }
 

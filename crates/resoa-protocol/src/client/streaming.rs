@@ -3,6 +3,7 @@
 use super::Client;
 use crate::calls::{Action, Stream};
 use crate::{RsockId, Target};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Client {
@@ -26,6 +27,13 @@ impl Client {
         bytes
     }
 
+    /// The urgent octet, if it is the next one: then [`take`](Self::take) brings nothing before that, whether SO_OOBINLINE is set or not.
+    pub fn take_urgent(&mut self, socket: RsockId, now: Duration, out: &mut Vec<Action>) -> Option<u8> {
+        let mut octet = None;
+        self.at(socket, now, out, |socket, actions| octet = socket.take_urgent(now, actions));
+        octet
+    }
+
     /// The program has read so many of the octets that were [taken](Self::take).
     pub fn consumed(&mut self, socket: RsockId, count: usize, now: Duration, out: &mut Vec<Action>) {
         self.at(socket, now, out, |socket, actions| socket.consumed(count, now, actions));
@@ -43,5 +51,36 @@ impl Client {
         let mut taken = 0;
         self.at(socket, now, out, |socket, actions| taken = socket.give(bytes, urgent, now, actions));
         taken
+    }
+
+    /// A datagram for the program and where it came from, if there is one; it counts as read. An error that waits is told by SO_ERROR alone.
+    pub fn take_datagram(
+        &mut self,
+        socket: RsockId,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Option<(SocketAddr, Vec<u8>)> {
+        let mut datagram = None;
+        self.at(socket, now, out, |socket, actions| datagram = socket.take_datagram(now, actions));
+        datagram
+    }
+
+    /// A datagram of the program, for there or for where the socket is connected to. Whether it was taken; not if it goes nowhere, or if there is no room.
+    pub fn give_datagram(
+        &mut self,
+        socket: RsockId,
+        to: Option<SocketAddr>,
+        bytes: Vec<u8>,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let mut is_taken = false;
+        self.at(socket, now, out, |socket, actions| is_taken = socket.give_datagram(to, bytes, now, actions));
+        is_taken
+    }
+
+    /// The last octets of a program that has closed, before the [call](Self::call) that says so: they are taken whether there is room or not.
+    pub fn give_last(&mut self, socket: RsockId, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
+        self.at(socket, now, out, |socket, actions| socket.give_last(bytes, now, actions));
     }
 }

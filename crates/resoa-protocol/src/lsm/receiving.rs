@@ -57,20 +57,32 @@ impl Receiving {
         self.queue.is_empty() && self.datagrams.is_empty() && self.held == 0
     }
 
-    /// Octets that can be taken.
+    /// Octets that can be taken, or datagrams.
     pub(super) fn in_queue(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + self.datagrams.len()
     }
 
-    /// As [`take`](Self::take), of octets that the program has not read yet.
-    pub(super) fn take_held(&mut self, most: usize, is_inline: bool) -> Vec<u8> {
-        let before = self.unreported;
-        let bytes = self.take(most, is_inline);
-        // An urgent octet that was passed over is nobody's any more.
+    /// The oldest datagram, which is read now.
+    pub(super) fn next_datagram(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
+        let datagram = self.datagrams.pop_front()?;
+        self.unreported += datagram_cost(&datagram.1);
+        Some(datagram)
+    }
+
+    /// As [`take`](Self::take) in front of the mark, of octets that the program has not read yet.
+    pub(super) fn take_held(&mut self, most: usize) -> Vec<u8> {
+        let bytes = self.take(most, true);
         self.unreported -= bytes.len() as u32;
-        debug_assert!(self.unreported >= before, "more was taken than counted");
         self.held += bytes.len() as u32;
         bytes
+    }
+
+    /// The same of the urgent octet, if it is the next one.
+    pub(super) fn take_urgent(&mut self) -> Option<u8> {
+        let octet = if self.is_at_mark() { self.queue.pop_front()? } else { return None };
+        self.mark = None;
+        self.held += 1;
+        Some(octet)
     }
 
     /// The program has read so many of those that were taken.
@@ -215,8 +227,7 @@ impl Lsm {
         let cut = bytes[..bytes.len().min(read.length)].to_vec();
         let datagram = Value::Datagram { bytes: cut, from: *from, length: bytes.len() };
         if !read.flags.peek {
-            self.receiving.unreported += datagram_cost(bytes);
-            self.receiving.datagrams.pop_front();
+            self.receiving.next_datagram();
             self.report_consumption(now, out);
         }
         Some(Ok(datagram))

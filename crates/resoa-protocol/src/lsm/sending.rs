@@ -100,6 +100,11 @@ impl Sending {
         }
     }
 
+    /// A datagram that waits here from now on.
+    pub(super) fn put_datagram(&mut self, to: Option<SocketAddr>, bytes: Vec<u8>) {
+        self.datagrams.push_back((to, bytes));
+    }
+
     /// The next octets to forward, if the server has room; the last of them may be urgent.
     fn next(&mut self, chunk: u32) -> Option<(Vec<u8>, bool)> {
         let room = self.remote_size.saturating_sub(self.remote_used).min(chunk) as usize;
@@ -205,7 +210,7 @@ impl Lsm {
         }
         let bytes = std::mem::take(&mut write.bytes);
         let count = bytes.len();
-        self.sending.datagrams.push_back((write.to, bytes));
+        self.sending.put_datagram(write.to, bytes);
         self.forward(out);
         Some(Ok(Value::Count(count)))
     }

@@ -4,6 +4,8 @@
 
 use super::{Lsm, State};
 use crate::calls::{Action, Stage, Stream};
+use crate::message::Kind;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Lsm {
@@ -17,12 +19,11 @@ impl Lsm {
             State::Failed => Stage::Failed,
             State::Lingering { .. } | State::Orphan | State::Closed => Stage::Closed,
         };
-        let may_write = self.state == State::Connected && !self.send_shut && self.error.is_none();
         Stream {
             stage,
             untold: self.untold,
             waiting: self.receiving.in_queue(),
-            room: if may_write { self.sending.room(&self.settings) } else { 0 },
+            room: if self.may_write() { self.sending.room(&self.settings) } else { 0 },
             receive_shut: self.receive_shut,
             send_shut: self.send_shut,
             pending: self.pending(),
@@ -33,9 +34,19 @@ impl Lsm {
 
     /// Octets for the program, at most so many and up to an urgent one; nothing if there are none. The server is not told that they were read.
     pub(crate) fn take(&mut self, most: usize, now: Duration, out: &mut Vec<Action>) -> Vec<u8> {
-        let bytes = self.receiving.take_held(most, self.options.urgent_inline);
+        if self.receiving.is_at_mark() {
+            return Vec::new();
+        }
+        let bytes = self.receiving.take_held(most);
         self.progress(now, out);
         bytes
+    }
+
+    /// The urgent octet, if it is the next one.
+    pub(crate) fn take_urgent(&mut self, now: Duration, out: &mut Vec<Action>) -> Option<u8> {
+        let octet = self.receiving.take_urgent();
+        self.progress(now, out);
+        octet
     }
 
     /// The program has read so many of the octets that were taken.
@@ -48,10 +59,57 @@ impl Lsm {
     pub(crate) fn give(&mut self, bytes: &[u8], urgent: bool, now: Duration, out: &mut Vec<Action>) -> usize {
         let taken = bytes.len().min(self.stream().room);
         if taken > 0 {
-            self.sending.put(&bytes[..taken], urgent && taken == bytes.len());
+            self.put(&bytes[..taken], urgent && taken == bytes.len(), now, out);
+        }
+        taken
+    }
+
+    /// The last octets of a program that has closed: the descriptor has taken them, so they are delivered whether there is room or not.
+    pub(crate) fn give_last(&mut self, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
+        if self.may_write() {
+            self.put(bytes, false, now, out);
+        }
+    }
+
+    /// A datagram for the program and where it came from, if there is one; it counts as read. An error that waits is told by SO_ERROR alone.
+    pub(crate) fn take_datagram(
+        &mut self,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Option<(SocketAddr, Vec<u8>)> {
+        let datagram = self.receiving.next_datagram();
+        self.report_consumption(now, out);
+        self.progress(now, out);
+        datagram
+    }
+
+    /// A datagram of the program, which goes beyond the room if there was any. Whether it was taken.
+    pub(crate) fn give_datagram(
+        &mut self,
+        to: Option<SocketAddr>,
+        bytes: Vec<u8>,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let is_taken = self.stream().room > 0 && to.or(self.peer).is_some();
+        if is_taken {
+            self.sending.put_datagram(to, bytes);
             self.forward(out);
             self.progress(now, out);
         }
-        taken
+        is_taken
+    }
+
+    fn may_write(&self) -> bool {
+        match self.create.kind {
+            Kind::Stream => self.state == State::Connected && !self.send_shut && self.error.is_none(),
+            Kind::Datagram => self.state != State::Failed && !self.send_shut,
+        }
+    }
+
+    fn put(&mut self, bytes: &[u8], urgent: bool, now: Duration, out: &mut Vec<Action>) {
+        self.sending.put(bytes, urgent);
+        self.forward(out);
+        self.progress(now, out);
     }
 }

@@ -121,3 +121,24 @@ fn names_are_looked_up_by_the_server() {
     assert_eq!(pair.ended(CallId(101)), Some(Ok(Value::Unresolved(Unresolved::NoName))));
     assert!(!matches!(pair.asked()[..], [TcpAction::Execute(Operation::Resolve(_)), ..]));
 }
+
+/// C91: a driver moves datagrams whole, with their addresses, and what it has taken is read.
+#[test]
+fn a_driver_moves_datagrams() {
+    let mut pair = Pair::new();
+    let socket = pair.client.socket(DATAGRAM).expect("registered");
+    let mut taken = [true; 2];
+    pair.at_client(|client, now, out| {
+        taken = [None, Some(address(9))].map(|to| client.give_datagram(socket, to, b"up".to_vec(), now, out));
+    });
+    assert_eq!(taken, [false, true], "one of them goes nowhere");
+    assert!(
+        pair.asked().iter().any(|asked| matches!(asked, TcpAction::SendTo { bytes, .. } if bytes == b"up"))
+    );
+    pair.event(1, TcpEvent::Datagram { from: address(9), bytes: b"down".to_vec() });
+    let mut found = Vec::new();
+    pair.at_client(|client, now, out| {
+        found = (0..2).map(|_| client.take_datagram(socket, now, out)).collect();
+    });
+    assert_eq!(found, [Some((address(9), b"down".to_vec())), None]);
+}

@@ -298,4 +298,34 @@ fn a_driver_gives_what_there_is_room_for() {
     assert_eq!((stream.stage, stream.room), (crate::Stage::Connected, 0));
     pair.event(1, TcpEvent::Acknowledged(5000));
     assert_eq!(pair.client.stream(socket).map(|stream| stream.room), Some(5000));
+    pair.at_client(|client, now, out| client.give_last(socket, &[4; 6000], now, out));
+    pair.call(socket, SocketCall::Close { may_wait: true }).expect("closes");
+    let sent: usize = pair
+        .asked()
+        .iter()
+        .filter_map(|asked| match asked {
+            TcpAction::Send { bytes, .. } => Some(bytes.len()),
+            _ => None,
+        })
+        .sum();
+    assert_eq!(sent, 5000 + 6000);
+}
+
+/// C45: a driver finds the urgent octet where it is, once.
+#[test]
+fn a_driver_finds_the_urgent_octet() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    pair.event(1, TcpEvent::Urgent { ahead: 2 });
+    pair.event(1, TcpEvent::Received(b"ab!cd".to_vec()));
+    let (mut bytes, mut urgent) = (Vec::new(), Vec::new());
+    pair.at_client(|client, now, out| {
+        for _ in 0..3 {
+            urgent.push(client.take_urgent(socket, now, out));
+            bytes.push(client.take(socket, 9, now, out));
+            bytes.push(client.take(socket, 9, now, out));
+        }
+    });
+    assert_eq!(urgent, [None, Some(b'!'), None]);
+    assert_eq!(bytes, [&b"ab"[..], b"", b"cd", b"", b"", b""]);
 }
