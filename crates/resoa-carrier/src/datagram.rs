@@ -11,6 +11,7 @@ mod ether;
 mod packet;
 mod peer;
 mod port;
+mod whole;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::llp::Silence;
@@ -242,7 +243,7 @@ impl Datagrams {
             Packet::Answer { ours, .. } | Packet::Cookie { ours, .. } | Packet::Sealed { ours, .. } => {
                 let peer = self.numbers.get(&ours).and_then(|connection| self.peers.get_mut(connection));
                 if let Some(peer) = peer {
-                    peer.packet(&packet, from, self.port.room(), self.silence, now);
+                    peer.packet(&packet, from, self.port.rooms(), self.silence, now);
                 }
             }
         }
@@ -283,8 +284,9 @@ impl Datagrams {
             self.remove(oldest);
         }
         let connection = self.next();
-        let room = self.port.room();
-        let peer = Peer::answered(ours, theirs, from, first, answer, (client, keys), room, self.silence, now);
+        let rooms = self.port.rooms();
+        let peer =
+            Peer::answered(ours, theirs, from, first, answer, (client, keys), rooms, self.silence, now);
         if let Some(answer) = peer.answer() {
             self.port.send(from, &answer);
         }

@@ -109,14 +109,14 @@ impl Peer {
         first: &[u8],
         answer: [u8; ANSWER],
         (client, keys): (PublicKey, Keys),
-        room: usize,
+        rooms: (usize, usize),
         silence: Silence,
         now: Duration,
     ) -> Self {
         let ephemeral = *first.first_chunk().expect("its length was looked at");
         let keyed = Keyed {
             keys,
-            machine: Machine::new(Side::Server, room, silence, now),
+            machine: Machine::new(Side::Server, rooms, silence, now),
             theirs,
             proved: false,
             client: Some((client, ephemeral, answer)),
@@ -175,7 +175,7 @@ impl Peer {
         &mut self,
         packet: &Packet,
         from: Address,
-        room: usize,
+        rooms: (usize, usize),
         silence: Silence,
         now: Duration,
     ) {
@@ -183,7 +183,7 @@ impl Peer {
             (Phase::Asking(asking), Packet::Answer { theirs, answer, .. }) => {
                 match asking.initiator.finish(answer) {
                     Ok(keys) => {
-                        let machine = Machine::new(Side::Client, room, silence, now);
+                        let machine = Machine::new(Side::Client, rooms, silence, now);
                         let keyed = Keyed {
                             keys,
                             machine,
@@ -201,11 +201,9 @@ impl Peer {
                     Err(Failed::Forged) => {}
                 }
             }
-            (Phase::Asking(asking), Packet::Cookie { cookie, .. }) => {
-                if asking.cookie != *cookie {
-                    asking.cookie = *cookie;
-                    asking.next = now;
-                }
+            (Phase::Asking(asking), Packet::Cookie { cookie, .. }) if asking.cookie != *cookie => {
+                asking.cookie = *cookie;
+                asking.next = now;
             }
             (Phase::Keyed(keyed), Packet::Sealed { number, sealed, .. }) => {
                 let expected = keyed.machine.expected();
@@ -244,12 +242,12 @@ impl Peer {
                 if !keyed.proved {
                     return true;
                 }
-                let room = port.room();
+                let (_, room) = port.rooms();
                 let (mut frames, mut packet) =
                     (Vec::with_capacity(room), Vec::with_capacity(room + HEADER + TAG));
                 while !port.is_full() {
                     frames.clear();
-                    let Some(number) = keyed.machine.transmit(room, now, &mut frames) else { return true };
+                    let Some(number) = keyed.machine.transmit(now, &mut frames) else { return true };
                     packet.clear();
                     packet.extend(
                         Packet::Sealed { ours: keyed.theirs, number: number as u32, sealed: &[] }.octets(),
