@@ -33,11 +33,10 @@ pub(crate) fn send(
     let mut octets = match destination {
         None if !connected => return Err(Failure::Errno(libc::EDESTADDRREQ)),
         Some(there) if connected => {
-            // There is no way to say another destination on such a descriptor.
-            match caller.ask(&Request::PeerName(held.socket))? {
-                Response::Address(peer) if peer == there => Vec::new(),
-                _ => return Err(Failure::Errno(libc::EISCONN)),
+            if caller.ask(&Request::PeerName(held.socket))? != Response::Address(there) {
+                return send_elsewhere(caller, held, data, there);
             }
+            Vec::new()
         }
         Some(_) => datagram::header(destination).to_vec(),
         None => Vec::new(),
@@ -56,6 +55,20 @@ pub(crate) fn send(
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// A connected socket's datagram to elsewhere has no place on the descriptor.
+fn send_elsewhere(
+    caller: &Caller,
+    held: &Held,
+    data: &[Piece],
+    address: SocketAddr,
+) -> Result<usize, Failure> {
+    let octets = caller.target.gather(data)?;
+    caller.confirm()?;
+    let length = octets.len();
+    caller.ask(&Request::SendTo { socket: held.socket, address, octets })?;
+    Ok(length)
 }
 
 /// The other end of the pair is gone.

@@ -23,11 +23,14 @@ const PRELOAD: &str = "LD_PRELOAD";
 The command and what it starts make their sockets of TCP and UDP at the server that the agent is
 registered at. They need no network of their own, and none is used: where the agent does not answer,
 their calls fail. Programs that are statically linked, or that gain rights when they start, are not
-reached in this way.
+reached by the library that does it; with --seccomp the kernel stops the calls of any program, which
+takes 2 us more for some that are none of ours and 17 us for those that are. No program gains rights
+then.
 
 Examples:
   lasthop resoa run -- curl http://192.0.2.1/
-  lasthop resoa run --agent /run/lasthop/agent --count -- git clone http://192.0.2.1/project.git")]
+  lasthop resoa run --agent /run/lasthop/agent --count -- git clone http://192.0.2.1/project.git
+  lasthop resoa run --seccomp -- ./program-in-go")]
 pub struct RunArguments {
     /// The agent's socket [default: LASTHOP_RESOA, or where `lasthop resoa agent` listens by itself]
     #[arg(long, value_name = "PATH")]
@@ -35,6 +38,12 @@ pub struct RunArguments {
     /// The library that is loaded before the C library [default: LASTHOP_PRELOAD, or libresoa_preload.so beside this command or in lib/lasthop]
     #[arg(long, value_name = "FILE")]
     pub library: Option<PathBuf>,
+    /// Let the kernel stop the calls, and not a library: for programs that are statically linked or call the kernel by themselves, as those of Go
+    #[arg(long, conflicts_with = "library")]
+    pub seccomp: bool,
+    /// With --seccomp, let `close` wait as SO_LINGER says. The kernel then stops every `close`, of files as well
+    #[arg(long, requires = "seccomp")]
+    pub linger: bool,
     /// Say afterwards how many sockets were made and carried, those of others at the same agent included
     #[arg(long)]
     pub count: bool,
@@ -56,17 +65,37 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         )
         .into());
     }
-    let library = library::find(arguments.library.as_deref())?;
     let path = program::find(name)?;
-    program::check(&Program::read(&path)?, &path)?;
     let mut command = Command::new(&path);
-    command.arg0(name).args(rest).env(resoa_calls::AGENT, agent.path()).env(PRELOAD, preload(&library));
+    command.arg0(name).args(rest).env(resoa_calls::AGENT, agent.path());
+    if arguments.seccomp {
+        return notified(&agent, &before, &mut command, arguments);
+    }
+    let library = library::find(arguments.library.as_deref())?;
+    program::check(&Program::read(&path)?, &path)?;
+    command.env(PRELOAD, preload(&library));
     if arguments.count {
         counted(&agent, &before, &mut command)
     } else {
         let error = command.exec();
         Err(format!("cannot start {}: {error}", path.display()).into())
     }
+}
+
+/// Answers for the command as long as it and what it started run.
+fn notified(
+    agent: &Agent,
+    before: &Status,
+    command: &mut Command,
+    arguments: &RunArguments,
+) -> Result<i32, Failure> {
+    let closing =
+        if arguments.linger { resoa_notify::Closing::Lingers } else { resoa_notify::Closing::Passes };
+    let status = resoa_notify::run(agent.clone(), command, closing)?;
+    if arguments.count {
+        say_counts(agent, before)?;
+    }
+    resoa_notify::end_as(status)
 }
 
 /// Where the agent is.
@@ -94,6 +123,12 @@ fn counted(agent: &Agent, before: &Status, command: &mut Command) -> Result<i32,
     }
     let program = command.get_program().to_owned();
     let status = command.status().map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+    say_counts(agent, before)?;
+    Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1))
+}
+
+/// What has become more since.
+fn say_counts(agent: &Agent, before: &Status) -> Result<(), Failure> {
     let after = agent_status::of(agent)?;
     let made = after.made.saturating_sub(before.made);
     let carried = after.carried.saturating_sub(before.carried);
@@ -101,5 +136,5 @@ fn counted(agent: &Agent, before: &Status, command: &mut Command) -> Result<i32,
     anstream::eprintln!(
         "lasthop: {made} sockets made, {carried} of them carried, {accepted} connections accepted"
     );
-    Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1))
+    Ok(())
 }

@@ -1,8 +1,11 @@
 //! An agent that plays the far hosts itself and remembers what it was asked.
 //!
-//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 19 is never answered. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
+//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 19 is never answered; 53 is of datagrams. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
 
-use resoa_calls::{Agent, LISTENING, Request, Response, SocketId, SocketName, receive_request, respond};
+use nix::sys::socket::{setsockopt, sockopt::Priority};
+use resoa_calls::{
+    Agent, LISTENING, Request, Response, SocketId, SocketName, datagram, receive_request, respond,
+};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{
@@ -134,6 +137,12 @@ impl FakeAgent {
                 thread::spawn(move || poll(&mut [PollFd::new(&ours, PollFlags::IN)], None).map(drop));
                 plain(Response::Done)
             }
+            Request::Connect { socket, address: Some(address), .. } if address.port() == 53 => {
+                // Of datagrams: from now on without an address in front.
+                setsockopt(&descriptor?, Priority, &datagram::CONNECTED).expect("it takes no privilege");
+                self.state.lock().expect("no panic").peer.insert(socket, address);
+                plain(Response::Done)
+            }
             Request::Connect { socket, address, nonblocking } => {
                 let ours = self.join(&descriptor?);
                 let state = Arc::clone(&self.state);
@@ -188,7 +197,9 @@ impl FakeAgent {
             }
             Request::SetOption { name: 77, .. } => failed(libc::ENOPROTOOPT),
             Request::Ioctl { .. } => plain(Response::Value(42_i32.to_ne_bytes().to_vec())),
-            Request::SetOption { .. } | Request::Shutdown { .. } => plain(Response::Done),
+            Request::SetOption { .. } | Request::Shutdown { .. } | Request::SendTo { .. } => {
+                plain(Response::Done)
+            }
             _ => failed(libc::ENOSYS),
         }
     }

@@ -120,6 +120,17 @@ fn datagrams() {
     play("datagrams");
 }
 
+/// C91: with a destination nothing stands in front, and another one is asked for.
+#[test]
+fn datagrams_with_a_destination() {
+    let asked = play("destined").asked();
+    let elsewhere = asked.iter().filter_map(|asked| match asked {
+        Request::SendTo { address, octets, .. } => Some((address.port(), &octets[..])),
+        _ => None,
+    });
+    assert_eq!(elsewhere.collect::<Vec<_>>(), [(54, &b"else"[..])]);
+}
+
 /// C33: accept waits, does not wait, and gives a descriptor by the lowest number.
 #[test]
 fn accept() {

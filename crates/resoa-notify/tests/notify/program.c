@@ -255,6 +255,23 @@ static void datagrams(void) {
     FAILS(recvfrom(fd, got, 3, 0, (void *)&from, &length), EAGAIN);
 }
 
+// Datagrams of a socket with a destination of its own.
+static void destined(void) {
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in there = at(53), elsewhere = at(54), from = {0};
+    socklen_t length = sizeof from;
+    char got[64] = {0};
+    CHECK(connect(fd, (void *)&there, sizeof there) == 0);
+    CHECK(write(fd, "plain", 5) == 5 && read(fd, got, sizeof got) == 5 && memcmp(got, "plain", 5) == 0);
+    CHECK(sendto(fd, "same", 4, 0, (void *)&there, sizeof there) == 4);
+    CHECK(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length) == 4 && memcmp(&from, &there, 16) == 0);
+    CHECK(memcmp(got, "same", 4) == 0);
+    CHECK(sendmsg(fd, &(struct msghdr){.msg_iov = &(struct iovec){"none", 4}, .msg_iovlen = 1}, 0) == 4);
+    CHECK(recvfrom(fd, got, 2, 0, NULL, NULL) == 2);
+    CHECK(sendto(fd, "else", 4, 0, (void *)&elsewhere, sizeof elsewhere) == 4);
+    FAILS(recvfrom(fd, got, sizeof got, MSG_DONTWAIT, (void *)&from, &length), EAGAIN);
+}
+
 static void accepts(void) {
     int fd = listening();
     struct sockaddr_in peer;
@@ -457,7 +474,7 @@ int main(int count, char **arguments) {
     struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers},         {"addressed", addressed}, {"broken", broken},
+    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"destined", destined}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers},         {"addressed", addressed}, {"broken", broken},
                   {"datagrams", datagrams}, {"accepts", accepts},     {"meanwhile", meanwhile},   {"forks", forks},         {"inherited", inherited},
                   {"interrupts", interrupts}, {"stuck", stuck},       {"leaves", leaves},         {"cost", cost}};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
