@@ -29,7 +29,6 @@ const TURNED_AWAY: u8 = 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carried {
     Tcp,
-    #[allow(dead_code, reason = "its carriers come next")]
     Llp,
 }
 

@@ -8,6 +8,7 @@
 //! | `ether:eth0` (server), `ether:eth0/02:00:00:00:00:01` (client) | the same in frames of Ethernet, without IP |
 
 use crate::allowed::Allowed;
+use crate::datagram::{self, Datagrams};
 use crate::keys::{PublicKey, SecretKey};
 use crate::tcp::{KeepAlive, Tcp};
 use crate::waiting::Carrier;
@@ -97,7 +98,7 @@ impl fmt::Display for Place {
 }
 
 impl MacAddress {
-    fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         let mut octets = [0; 6];
         let mut parts = text.split(':');
         for octet in &mut octets {
@@ -150,7 +151,17 @@ impl Place {
                 let bound = end.address().unwrap_or(address);
                 Ok((Box::new(end), Self::Tcp(bound)))
             }
-            Self::Udp(_) | Self::Ether { .. } => Err(io::ErrorKind::Unsupported.into()),
+            Self::Udp(address) => {
+                let end =
+                    Datagrams::udp_server(address, key, allowed.clone(), datagram::KeepAlive::default())?;
+                let bound = end.address().unwrap_or(address);
+                Ok((Box::new(end), Self::Udp(bound)))
+            }
+            Self::Ether { ref interface, .. } => {
+                let end =
+                    Datagrams::ether_server(interface, key, allowed.clone(), datagram::KeepAlive::default())?;
+                Ok((Box::new(end), Self::Ether { interface: interface.clone(), server: None }))
+            }
         }
     }
 
@@ -175,7 +186,18 @@ impl Place {
                 let end = Tcp::secure_client(key, server?, KeepAlive::default())?;
                 Ok((Box::new(end), address.to_string().into_bytes()))
             }
-            Self::Udp(_) | Self::Ether { .. } => server.and(Err(io::ErrorKind::Unsupported.into())),
+            Self::Udp(address) => {
+                let end = Datagrams::udp_client(*address, key, server?, datagram::KeepAlive::default())?;
+                Ok((Box::new(end), address.to_string().into_bytes()))
+            }
+            Self::Ether { server: None, .. } => Err(refused(
+                io::ErrorKind::InvalidInput,
+                format!("{self} names no server; such as {self}/02:00:00:00:00:01"),
+            )),
+            Self::Ether { interface, server: Some(address) } => {
+                let end = Datagrams::ether_client(interface, key, server?, datagram::KeepAlive::default())?;
+                Ok((Box::new(end), address.to_string().into_bytes()))
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use resoa_carrier::keys::SecretKey;
 use resoa_carrier::memory::Memory;
 use resoa_carrier::{Allowed, AnyCarrier, Carrier, Place};
 use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop, Provider, Service};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::{Duration, Instant};
 
 /// After so long something will never come.
@@ -17,6 +18,8 @@ pub enum Kind {
     memory,
     plain,
     tcp,
+    udp,
+    ether,
 }
 
 /// Both ends of a connection that is not there yet.
@@ -48,11 +51,13 @@ impl Ends {
             }
             Kind::plain => at("plain:127.0.0.1:0", &key, &Allowed::anybody()),
             Kind::tcp => at("tcp:127.0.0.1:0", &key, &Allowed::keys([key.public()].into())),
+            Kind::udp => at("udp:127.0.0.1:0", &key, &Allowed::keys([key.public()].into())),
+            Kind::ether => at("ether:lo", &key, &Allowed::keys([key.public()].into())),
         };
         Self::of(server, client, address, identity)
     }
 
-    fn of(server: AnyCarrier, mut client: AnyCarrier, address: Vec<u8>, identity: Identity) -> Self {
+    pub fn of(server: AnyCarrier, mut client: AnyCarrier, address: Vec<u8>, identity: Identity) -> Self {
         let link = client.register(Service::Reliable, PROVIDER).expect("always");
         let end = |carrier| End { carrier, kept: Vec::new() };
         Self { server: end(server), client: end(client), link, address, identity }
@@ -80,6 +85,18 @@ impl Ends {
         self.client.carrier.poll(&mut self.client.kept);
     }
 
+    /// Both look, and wait until there is something to look at, at most for a moment.
+    pub fn wait(&mut self) {
+        self.turn();
+        if self.server.kept.is_empty() && self.client.kept.is_empty() {
+            let descriptors = [&self.server, &self.client].map(|end| end.carrier.descriptor());
+            let mut waiting =
+                descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
+            let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
+            let _ = poll(&mut waiting, Some(&moment));
+        }
+    }
+
     pub fn until<T>(&mut self, mut there: impl FnMut(&mut Self) -> Option<T>) -> T {
         let begin = Instant::now();
         loop {
@@ -87,7 +104,7 @@ impl Ends {
                 return found;
             }
             assert!(begin.elapsed() < PATIENCE, "does not come");
-            self.turn();
+            self.wait();
         }
     }
 
@@ -105,6 +122,12 @@ fn at(place: &str, client: &SecretKey, allowed: &Allowed) -> (AnyCarrier, AnyCar
     let key = SecretKey::generate().expect("random octets");
     let place: Place = place.parse().expect("a place");
     let (server, place) = place.serve(&key, allowed).expect("this host's");
+    let place = match place {
+        Place::Ether { interface, .. } => {
+            Place::Ether { interface, server: Some(resoa_carrier::MacAddress([0; 6])) }
+        }
+        place => place,
+    };
     let (client, address) = place.reach(client, Some(key.public())).expect("descriptors");
     (server, client, address)
 }
@@ -116,6 +139,8 @@ pub fn strangers(kind: Kind) -> Option<Ends> {
     let (server, client, address) = match kind {
         Kind::memory | Kind::plain => return None,
         Kind::tcp => at("tcp:127.0.0.1:0", &key, &allowed),
+        Kind::udp => at("udp:127.0.0.1:0", &key, &allowed),
+        Kind::ether => at("ether:lo", &key, &allowed),
     };
     Some(Ends::of(server, client, address, Identity(Vec::new())))
 }

@@ -1,7 +1,9 @@
 //! What every carrier promises (C85 to C90), by the same tests over each of them.
 
+mod datagrams;
 mod ends;
 mod primitives;
+mod wire;
 
 /// The tests over one carrier, a test each, so that what fails names its carrier.
 macro_rules! carrier {
@@ -37,3 +39,5 @@ macro_rules! carrier {
 carrier!(memory);
 carrier!(plain);
 carrier!(tcp);
+carrier!(udp);
+carrier!(ether);

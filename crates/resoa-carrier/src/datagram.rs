@@ -1,0 +1,471 @@
+//! The Link Layer Protocol over datagrams (`udp:`) and over frames of Ethernet (`ether:`), verified and encrypted.
+//!
+//! [`packet`] has the layout of what is sent, [`peer`] a connection from its handshake to its end, [`port`] and [`ether`] what it is sent by. This is the loop around
+//! them. Connections are known by numbers of their own: whoever has the keys may send from another address, and is answered there.
+//!
+//! A server keeps at most [`STRANGERS`] connections that have not proved to be there, each for at most [`INTRODUCTION`]. If there are more than [`SUSPICIOUS`], it
+//! answers a first message by a cookie, which costs it a hash, and goes on with those that bring it back: so nobody is kept out by messages from addresses that are not
+//! their sender's.
+
+mod ether;
+mod packet;
+mod peer;
+mod port;
+
+use crate::keys::{PublicKey, SecretKey};
+use crate::llp::Silence;
+use crate::noise::{self, Answered, Carried};
+use crate::{Allowed, Carrier, MacAddress, timer};
+use packet::{Cookies, Packet};
+use peer::{Peer, Poll};
+use port::{Address, Port};
+use resoa_protocol::lhp::{
+    Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
+};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+/// Clients of a server that have not proved to be there.
+pub const STRANGERS: usize = 64;
+/// So many of them that a cookie is asked for.
+pub const SUSPICIOUS: usize = 16;
+/// Time in which they do it.
+pub const INTRODUCTION: Duration = Duration::from_secs(10);
+/// Packets that are taken in one look.
+const LOOK: usize = 512;
+/// How long the end of this carrier waits for connections that were closed and are not through.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How an outage is found out, and a close is different from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Silence after which the other side is asked whether it is there.
+    pub interval: Duration,
+    /// Silence after which it is not.
+    pub end: Duration,
+}
+
+impl Default for KeepAlive {
+    /// Half a minute.
+    fn default() -> Self {
+        Self { interval: Duration::from_secs(10), end: Duration::from_secs(30) }
+    }
+}
+
+enum Role {
+    Client { server: PublicKey },
+    Server { allowed: Allowed, cookies: Cookies },
+}
+
+/// An end; see the [module](self).
+pub struct Datagrams {
+    epoll: OwnedFd,
+    bell: OwnedFd,
+    clock: OwnedFd,
+    /// When the clock rings.
+    armed: Option<Duration>,
+    port: Port,
+    key: SecretKey,
+    role: Role,
+    silence: Silence,
+    origin: Instant,
+    peers: BTreeMap<Connection, Peer>,
+    /// By the number that the other side writes.
+    numbers: HashMap<u32, Connection>,
+    last: u64,
+    /// For what comes in, one packet at a time.
+    buffer: Vec<u8>,
+}
+
+impl Datagrams {
+    /// A server's end that takes these clients at this address.
+    ///
+    /// # Errors
+    /// If it is not this host's, or in use.
+    pub fn udp_server(
+        address: SocketAddr,
+        key: &SecretKey,
+        allowed: Allowed,
+        keep_alive: KeepAlive,
+    ) -> io::Result<Self> {
+        let role = Role::Server { allowed, cookies: Cookies::new()? };
+        Self::new(Port::udp(address)?, key, role, keep_alive)
+    }
+
+    /// A client's end for the server of this key, which is at an address of the family of `like`. The address to [connect](LastHop::connect) to is
+    /// written as text, `192.0.2.1:4000` or `[2001:db8::1]:4000`.
+    ///
+    /// # Errors
+    /// If the kernel has no descriptor left.
+    pub fn udp_client(
+        like: SocketAddr,
+        key: &SecretKey,
+        server: PublicKey,
+        keep_alive: KeepAlive,
+    ) -> io::Result<Self> {
+        let any: SocketAddr = if like.is_ipv4() { ([0; 4], 0).into() } else { ([0_u16; 8], 0).into() };
+        Self::new(Port::udp(any)?, key, Role::Client { server }, keep_alive)
+    }
+
+    /// A server's end that takes these clients at this interface.
+    ///
+    /// # Errors
+    /// If there is no such interface, or this process may not use it (it needs CAP_NET_RAW).
+    pub fn ether_server(
+        interface: &str,
+        key: &SecretKey,
+        allowed: Allowed,
+        keep_alive: KeepAlive,
+    ) -> io::Result<Self> {
+        let role = Role::Server { allowed, cookies: Cookies::new()? };
+        Self::new(Port::ether(interface)?, key, role, keep_alive)
+    }
+
+    /// A client's end for the server of this key. The address to [connect](LastHop::connect) to is written as text, `02:00:00:00:00:01`.
+    ///
+    /// # Errors
+    /// As for [`Self::ether_server`].
+    pub fn ether_client(
+        interface: &str,
+        key: &SecretKey,
+        server: PublicKey,
+        keep_alive: KeepAlive,
+    ) -> io::Result<Self> {
+        Self::new(Port::ether(interface)?, key, Role::Client { server }, keep_alive)
+    }
+
+    fn new(port: Port, key: &SecretKey, role: Role, keep_alive: KeepAlive) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let clock = timer::new()?;
+        let edge = EventFlags::IN | EventFlags::ET;
+        epoll::add(&epoll, &bell, EventData::new_u64(0), edge)?;
+        epoll::add(&epoll, &clock, EventData::new_u64(1), edge)?;
+        epoll::add(&epoll, port.descriptor(), EventData::new_u64(2), edge | EventFlags::OUT)?;
+        Ok(Self {
+            epoll,
+            bell,
+            clock,
+            armed: None,
+            port,
+            key: key.clone(),
+            role,
+            silence: Silence { ask: keep_alive.interval, end: keep_alive.end },
+            origin: Instant::now(),
+            peers: BTreeMap::new(),
+            numbers: HashMap::new(),
+            last: 0,
+            buffer: vec![0; 1 << 16],
+        })
+    }
+
+    /// Where clients are taken, over UDP.
+    #[must_use]
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.port.address()
+    }
+
+    /// Sends from another port from now on, as behind a translator of addresses that has forgotten us; the other side follows.
+    ///
+    /// # Errors
+    /// If it is not over UDP, or the kernel has no descriptor left.
+    pub fn move_to_another_port(&mut self) -> io::Result<()> {
+        let mut address = self.address().ok_or(io::ErrorKind::Unsupported)?;
+        address.set_port(0);
+        let port = Port::udp(address)?;
+        let edge = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
+        epoll::add(&self.epoll, port.descriptor(), EventData::new_u64(2), edge)?;
+        self.port = port;
+        Ok(())
+    }
+
+    fn now(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    fn ring(&self) {
+        // If the counter is full it has rung.
+        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+    }
+
+    fn next(&mut self) -> Connection {
+        self.last += 1;
+        Connection(self.last)
+    }
+
+    /// A number by which the other side can address us, that nobody could have guessed.
+    fn number(&self) -> io::Result<u32> {
+        loop {
+            let mut octets = [0; 4];
+            rustix::rand::getrandom(&mut octets, rustix::rand::GetRandomFlags::empty())?;
+            let number = u32::from_ne_bytes(octets);
+            if !self.numbers.contains_key(&number) {
+                return Ok(number);
+            }
+        }
+    }
+
+    fn remove(&mut self, connection: Connection) {
+        if let Some(peer) = self.peers.remove(&connection) {
+            self.numbers.remove(&peer.ours);
+        }
+    }
+
+    /// What has come, up to a bound; whether there may be more.
+    fn take_packets(&mut self, now: Duration) -> bool {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let mut more = true;
+        for _ in 0..LOOK {
+            match self.port.receive(&mut buffer) {
+                Ok(Some((length, from))) => self.packet(&buffer[..length], from, now),
+                // An error of a datagram that was sent before is told once, and nothing of those behind it.
+                Err(_) => {}
+                Ok(None) => {
+                    more = false;
+                    break;
+                }
+            }
+        }
+        self.buffer = buffer;
+        more
+    }
+
+    fn packet(&mut self, octets: &[u8], from: Address, now: Duration) {
+        let Some(packet) = Packet::read(octets) else { return };
+        match packet {
+            Packet::First { theirs, cookie, first } => self.first(theirs, cookie, first, from, now),
+            Packet::Answer { ours, .. } | Packet::Cookie { ours, .. } | Packet::Sealed { ours, .. } => {
+                let peer = self.numbers.get(&ours).and_then(|connection| self.peers.get_mut(connection));
+                if let Some(peer) = peer {
+                    peer.packet(&packet, from, self.port.room(), self.silence, now);
+                }
+            }
+        }
+    }
+
+    /// A client's first message, or the same again.
+    fn first(&mut self, theirs: u32, cookie: &[u8; 16], first: &[u8], from: Address, now: Duration) {
+        let Role::Server { allowed, cookies } = &mut self.role else { return };
+        let mut strangers = self.peers.iter().filter(|(_, peer)| peer.is_stranger());
+        let oldest = strangers.next().map(|(connection, _)| *connection);
+        let count = strangers.count() + usize::from(oldest.is_some());
+        if let Some(peer) = self.peers.values().find(|peer| peer.is_of(first)) {
+            // Our answer was lost, unless it is one of old.
+            if let Some(answer) = peer.answer() {
+                self.port.send(from, &answer);
+            }
+            return;
+        }
+        if count >= SUSPICIOUS {
+            let expected = cookies.of(from, now);
+            if !cookies.is_of(cookie, from, now) {
+                let packet = Packet::Cookie { ours: theirs, cookie: &expected };
+                self.port.send(from, &packet.octets());
+                return;
+            }
+        }
+        let Ok(Answered { answer, taken }) = noise::answer(&self.key, allowed, Carried::Llp, first) else {
+            return;
+        };
+        let Some((client, keys)) = taken else {
+            self.port.send(from, &Packet::Answer { ours: theirs, theirs: 0, answer: &answer }.octets());
+            return;
+        };
+        let Ok(ours) = self.number() else { return };
+        if count >= STRANGERS
+            && let Some(oldest) = oldest
+        {
+            self.remove(oldest);
+        }
+        let connection = self.next();
+        let room = self.port.room();
+        let peer = Peer::answered(ours, theirs, from, first, answer, (client, keys), room, self.silence, now);
+        if let Some(answer) = peer.answer() {
+            self.port.send(from, &answer);
+        }
+        self.numbers.insert(ours, connection);
+        self.peers.insert(connection, peer);
+    }
+
+    fn connect_to(&mut self, connection: Connection, address: &[u8], now: Duration) -> Option<()> {
+        let Role::Client { server } = self.role else { return None };
+        let address = self.port.read_address(std::str::from_utf8(address).ok()?)?;
+        let ours = self.number().ok()?;
+        let peer = Peer::asking(ours, address, &self.key, server, self.silence, now)?;
+        self.numbers.insert(ours, connection);
+        self.peers.insert(connection, peer);
+        Some(())
+    }
+
+    /// Sends what a connection has to send, and sees to it that the clock rings for what it has to do later.
+    fn pump(&mut self, connection: Connection, now: Duration) {
+        let Some(peer) = self.peers.get_mut(&connection) else { return };
+        peer.transmit(&mut self.port, now);
+        let due = peer.deadline();
+        self.arm(due, now);
+    }
+
+    fn arm(&mut self, due: Option<Duration>, now: Duration) {
+        let Some(due) = due else { return };
+        if self.armed.is_none_or(|armed| due < armed) {
+            self.armed = Some(due);
+            timer::set(&self.clock, due.saturating_sub(now));
+        }
+    }
+}
+
+impl LastHop for Datagrams {
+    type Error = io::Error;
+
+    fn register(&mut self, _: Service, _: Provider) -> io::Result<Connection> {
+        Ok(self.next())
+    }
+
+    fn unregister(&mut self, connection: Connection) -> io::Result<()> {
+        self.reset(connection);
+        Ok(())
+    }
+
+    fn passive(&mut self, _: Connection) -> io::Result<()> {
+        if matches!(self.role, Role::Server { .. }) { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
+    }
+
+    fn connect(&mut self, connection: Connection, address: &[u8]) {
+        let now = self.now();
+        self.remove(connection);
+        if self.connect_to(connection, address, now).is_none() {
+            self.peers.insert(connection, Peer::over(Ended::Unreachable));
+            self.ring();
+        }
+        self.pump(connection, now);
+    }
+
+    fn accept(&mut self, connection: Connection) {
+        let now = self.now();
+        if let Some(machine) = self.peers.get_mut(&connection).and_then(Peer::machine) {
+            machine.accept();
+        }
+        self.pump(connection, now);
+    }
+
+    fn reject(&mut self, connection: Connection) {
+        self.reset(connection);
+    }
+
+    fn close(&mut self, connection: Connection) {
+        let now = self.now();
+        match self.peers.get_mut(&connection).map(Peer::machine) {
+            Some(Some(machine)) => machine.close(),
+            Some(None) => self.remove(connection),
+            None => {}
+        }
+        self.pump(connection, now);
+    }
+
+    fn reset(&mut self, connection: Connection) {
+        let now = self.now();
+        match self.peers.get_mut(&connection).map(Peer::machine) {
+            Some(Some(machine)) => machine.reset(),
+            Some(None) => self.remove(connection),
+            None => {}
+        }
+        self.pump(connection, now);
+    }
+
+    fn send(&mut self, connection: Connection, message: &[u8]) -> Handed {
+        let now = self.now();
+        let Some(peer) = self.peers.get_mut(&connection) else { return Handed::Taken };
+        let Some(machine) = peer.machine() else { return Handed::Taken };
+        machine.send(message);
+        self.pump(connection, now);
+        let is_full = self.peers.get_mut(&connection).is_some_and(Peer::fills_up);
+        if is_full { Handed::TakenLast } else { Handed::Taken }
+    }
+
+    fn receive(&mut self, connection: Connection, wanted: bool) {
+        if let Some(peer) = self.peers.get_mut(&connection) {
+            peer.wanted = wanted;
+        }
+        self.ring();
+    }
+
+    fn statistics(&self, connection: Connection) -> Statistics {
+        let none = Statistics { round_trip: None, healthy: false, retransmissions: 0 };
+        self.peers.get(&connection).and_then(Peer::statistics).unwrap_or(none)
+    }
+}
+
+impl Carrier for Datagrams {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
+        let mut edges = Vec::with_capacity(4);
+        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
+        let now = self.now();
+        self.port.flush();
+        let mut more = self.take_packets(now);
+        let now = self.now();
+        let mut due: Option<Duration> = None;
+        let mut over = Vec::new();
+        for (&connection, peer) in &mut self.peers {
+            let poll = peer.poll(&mut self.port, now, |indication| happened.push((connection, indication)));
+            match poll {
+                Poll::Over => over.push(connection),
+                Poll::Hurries => more = true,
+                Poll::Waits => {}
+            }
+            due = due.into_iter().chain(peer.deadline()).min();
+        }
+        for connection in over {
+            self.remove(connection);
+        }
+        if more {
+            self.ring();
+        }
+        // It was for what has been done now.
+        self.armed = None;
+        self.arm(due, now);
+    }
+}
+
+impl Drop for Datagrams {
+    /// The other sides of connections that are there are told that they are no more. For those that were closed it takes some time to send
+    /// what is left.
+    fn drop(&mut self) {
+        for peer in self.peers.values_mut() {
+            if !peer.is_closing()
+                && let Some(machine) = peer.machine()
+            {
+                machine.reset();
+            }
+        }
+        let begin = Instant::now();
+        loop {
+            self.poll(&mut Vec::new());
+            let left = FAREWELL.saturating_sub(begin.elapsed());
+            if left.is_zero() || !self.peers.values().any(Peer::is_closing) {
+                return;
+            }
+            let wait = rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
+            let _ = rustix::event::poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&wait));
+        }
+    }
+}
+
+/// Who a client is.
+fn identity(key: PublicKey) -> Identity {
+    Identity(key.0.to_vec())
+}
+
+/// An address of Ethernet as text.
+fn read_mac(text: &str) -> Option<MacAddress> {
+    MacAddress::read(text)
+}

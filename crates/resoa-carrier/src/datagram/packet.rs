@@ -1,0 +1,210 @@
+//! What is in a datagram or a frame. Numbers are in network order.
+//!
+//! | packet | octets |
+//! |---|---|
+//! | FIRST, of a client | 1; version 1; number of the client 4; cookie 16, or zeros; first message of the handshake 96 |
+//! | ANSWER, of a server | 2; number of the client 4; number of the server 4; answer of the handshake 49 |
+//! | COOKIE, of a server that has many strangers | 3; number of the client 4; cookie 16, for the next FIRST |
+//! | SEALED | 4; number of the receiver 4; last 32 bits of the packet's number 4; frames, sealed |
+
+use super::port::Address;
+use crate::noise::{ANSWER, FIRST};
+use std::io;
+use std::time::Duration;
+
+/// The version of all this.
+const VERSION: u8 = 1;
+/// Octets of a sealed packet before its frames; its tag comes behind them.
+pub(super) const HEADER: usize = 9;
+/// Octets of a cookie.
+const COOKIE: usize = 16;
+/// How long a secret makes cookies; they are good for as long again.
+const ROTATION: Duration = Duration::from_mins(1);
+
+/// See the [module](self). *Ours* is the number of who reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packet<'a> {
+    First { theirs: u32, cookie: &'a [u8; COOKIE], first: &'a [u8] },
+    Answer { ours: u32, theirs: u32, answer: &'a [u8] },
+    Cookie { ours: u32, cookie: &'a [u8; COOKIE] },
+    Sealed { ours: u32, number: u32, sealed: &'a [u8] },
+}
+
+impl<'a> Packet<'a> {
+    /// What the octets are; `None` if they are none of these.
+    pub(super) fn read(octets: &'a [u8]) -> Option<Self> {
+        fn number(octets: &[u8]) -> Option<(u32, &[u8])> {
+            octets.split_first_chunk().map(|(number, rest)| (u32::from_be_bytes(*number), rest))
+        }
+        let (kind, rest) = octets.split_first()?;
+        match kind {
+            1 => {
+                let (theirs, rest) = number(rest.strip_prefix(&[VERSION])?)?;
+                let (cookie, first) = rest.split_first_chunk()?;
+                (first.len() == FIRST).then_some(Self::First { theirs, cookie, first })
+            }
+            2 => {
+                let (ours, rest) = number(rest)?;
+                let (theirs, answer) = number(rest)?;
+                (answer.len() == ANSWER).then_some(Self::Answer { ours, theirs, answer })
+            }
+            3 => {
+                let (ours, cookie) = number(rest)?;
+                Some(Self::Cookie { ours, cookie: cookie.try_into().ok()? })
+            }
+            4 => {
+                let (ours, rest) = number(rest)?;
+                let (number, sealed) = number(rest)?;
+                Some(Self::Sealed { ours, number, sealed })
+            }
+            _ => None,
+        }
+    }
+
+    /// Its octets.
+    pub(super) fn octets(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(HEADER + FIRST + COOKIE);
+        match *self {
+            Self::First { theirs, cookie, first } => {
+                out.extend([1, VERSION]);
+                out.extend(theirs.to_be_bytes());
+                out.extend(cookie);
+                out.extend(first);
+            }
+            Self::Answer { ours, theirs, answer } => {
+                out.push(2);
+                out.extend(ours.to_be_bytes());
+                out.extend(theirs.to_be_bytes());
+                out.extend(answer);
+            }
+            Self::Cookie { ours, cookie } => {
+                out.push(3);
+                out.extend(ours.to_be_bytes());
+                out.extend(cookie);
+            }
+            Self::Sealed { ours, number, sealed } => {
+                out.push(4);
+                out.extend(ours.to_be_bytes());
+                out.extend(number.to_be_bytes());
+                out.extend(sealed);
+            }
+        }
+        out
+    }
+}
+
+/// The whole number of a packet, of which only the last 32 bits are told: the one nearest to that which is expected.
+pub(super) fn whole_number(told: u32, expected: u64) -> u64 {
+    let base = expected & !0xffff_ffff | u64::from(told);
+    let half = 1 << 31;
+    if base + half < expected {
+        base + (1 << 32)
+    } else if base > expected + half && base >= 1 << 32 {
+        base - (1 << 32)
+    } else {
+        base
+    }
+}
+
+/// What a client brings back to show that it is where it says: a keyed hash of its address. Nothing is kept for it.
+#[derive(Debug)]
+pub(super) struct Cookies {
+    /// The secret, and the one before it.
+    secrets: [[u8; 32]; 2],
+    since: Duration,
+}
+
+impl Cookies {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self { secrets: [secret()?, secret()?], since: Duration::ZERO })
+    }
+
+    fn rotate(&mut self, now: Duration) {
+        if now.saturating_sub(self.since) >= ROTATION
+            && let Ok(secret) = secret()
+        {
+            self.secrets = [secret, self.secrets[0]];
+            self.since = now;
+        }
+    }
+
+    /// The cookie of an address.
+    pub(super) fn of(&mut self, address: Address, now: Duration) -> [u8; COOKIE] {
+        self.rotate(now);
+        cookie(&self.secrets[0], address)
+    }
+
+    /// Whether it is the cookie of this address.
+    pub(super) fn is_of(&mut self, found: &[u8; COOKIE], address: Address, now: Duration) -> bool {
+        self.rotate(now);
+        // Hashes are compared in constant time.
+        self.secrets.iter().any(|secret| full(secret, address, found))
+    }
+}
+
+fn secret() -> io::Result<[u8; 32]> {
+    let mut octets = [0; 32];
+    let count = rustix::rand::getrandom(&mut octets, rustix::rand::GetRandomFlags::empty())?;
+    if count == octets.len() { Ok(octets) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+fn cookie(secret: &[u8; 32], address: Address) -> [u8; COOKIE] {
+    let hash = blake3::keyed_hash(secret, address.to_string().as_bytes());
+    *hash.as_bytes().first_chunk().expect("a hash is longer")
+}
+
+fn full(secret: &[u8; 32], address: Address, found: &[u8; COOKIE]) -> bool {
+    let expected = cookie(secret, address);
+    // As hashes of their own, so that how much of it was guessed does not show in the time.
+    blake3::keyed_hash(secret, &expected) == blake3::keyed_hash(secret, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets are read as written, and at their length alone.
+    #[test]
+    fn packets_are_read_as_written() {
+        let packets = [
+            Packet::First { theirs: 7, cookie: &[3; COOKIE], first: &[4; FIRST] },
+            Packet::Answer { ours: 1, theirs: u32::MAX, answer: &[5; ANSWER] },
+            Packet::Cookie { ours: 2, cookie: &[6; COOKIE] },
+            Packet::Sealed { ours: 3, number: 9, sealed: &[7; 40] },
+        ];
+        for packet in packets {
+            let octets = packet.octets();
+            assert_eq!(Packet::read(&octets), Some(packet));
+            let cut = Packet::read(&octets[..octets.len() - 1]);
+            assert!(cut.is_none() || matches!(packet, Packet::Sealed { .. }), "{cut:?}");
+            assert_eq!(Packet::read(&octets[..5]), None);
+        }
+        assert_eq!(Packet::read(&[]), None);
+        assert_eq!(Packet::read(&[9; 200]), None);
+    }
+
+    /// A number is the nearest to the one that is expected, around each multiple of 2^32.
+    #[test]
+    fn whole_numbers() {
+        for expected in [0_u64, 5, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 3, (7 << 32) + (1 << 31)] {
+            for real in [-1_000_000_i64, -3, -1, 0, 1, 2, 1_000_000] {
+                let Some(real) = expected.checked_add_signed(real) else { continue };
+                assert_eq!(whole_number(real as u32, expected), real, "{expected}");
+            }
+        }
+    }
+
+    /// A cookie is that of one address, for one to two minutes.
+    #[test]
+    fn cookies_are_of_an_address() {
+        let mut cookies = Cookies::new().expect("random octets");
+        let here = Address::Udp(([192, 0, 2, 1], 4000).into());
+        let there = Address::Udp(([192, 0, 2, 1], 4001).into());
+        let cookie = cookies.of(here, Duration::ZERO);
+        assert!(cookies.is_of(&cookie, here, Duration::from_secs(1)));
+        assert!(!cookies.is_of(&cookie, there, Duration::from_secs(1)));
+        assert!(cookies.is_of(&cookie, here, Duration::from_secs(61)));
+        assert!(!cookies.is_of(&cookie, here, Duration::from_secs(122)));
+        assert!(!cookies.is_of(&[0; COOKIE], here, Duration::from_secs(122)));
+    }
+}

@@ -1,0 +1,322 @@
+//! One connection, from its handshake to its end: keys, addresses, and the machine between them.
+
+use super::packet::{HEADER, Packet, whole_number};
+use super::port::{Address, Port};
+use super::{INTRODUCTION, identity};
+use crate::keys::{PublicKey, SecretKey};
+use crate::llp::{Event, Machine, Side, Silence};
+use crate::noise::{ANSWER, Carried, FIRST, Failed, Initiator, Keys, TAG};
+use resoa_protocol::lhp::{Ended, Indication, Statistics};
+use std::time::Duration;
+
+/// Until a first message is sent again, at first; each time twice as long, up to a second.
+const PATIENCE: Duration = Duration::from_millis(250);
+/// How long packets of the other side are still answered when everything was said.
+const AFTERMATH: Duration = Duration::from_secs(3);
+
+/// How far a connection has come.
+enum Phase {
+    /// A client waits for the server's answer.
+    Asking(Asking),
+    /// The keys are there.
+    Keyed(Box<Keyed>),
+    /// It never was.
+    Over(Ended),
+}
+
+struct Asking {
+    initiator: Initiator,
+    first: [u8; FIRST],
+    cookie: [u8; 16],
+    until: Duration,
+    /// When the message is sent next, and how long it is waited for then.
+    next: Duration,
+    patience: Duration,
+}
+
+struct Keyed {
+    keys: Keys,
+    machine: Machine,
+    /// The other side's number.
+    theirs: u32,
+    /// Something came that only the other side could have sealed, now.
+    proved: bool,
+    /// A server's: of whom, by which first message, and the answer.
+    client: Option<(PublicKey, [u8; 32], [u8; ANSWER])>,
+    since: Duration,
+    /// When nothing is answered any more.
+    gone: Option<Duration>,
+}
+
+/// See the [module](self).
+pub(super) struct Peer {
+    /// The number by which the other side addresses us.
+    pub(super) ours: u32,
+    address: Option<Address>,
+    phase: Phase,
+    /// Our user wants messages at the moment.
+    pub(super) wanted: bool,
+    /// Our user was told to stop.
+    full: bool,
+}
+
+/// What comes of a look at a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Poll {
+    Waits,
+    /// It has more to send than the kernel takes at the moment.
+    Hurries,
+    Over,
+}
+
+impl Peer {
+    fn new(ours: u32, address: Option<Address>, phase: Phase) -> Self {
+        Self { ours, address, phase, wanted: true, full: false }
+    }
+
+    /// One that never was.
+    pub(super) fn over(why: Ended) -> Self {
+        Self::new(0, None, Phase::Over(why))
+    }
+
+    /// A client's, to this server.
+    pub(super) fn asking(
+        ours: u32,
+        address: Address,
+        key: &SecretKey,
+        server: PublicKey,
+        silence: Silence,
+        now: Duration,
+    ) -> Option<Self> {
+        let (initiator, first) = Initiator::new(key, server, Carried::Llp).ok()?;
+        let asking = Asking {
+            initiator,
+            first,
+            cookie: [0; 16],
+            until: now + INTRODUCTION.min(silence.end),
+            next: now,
+            patience: PATIENCE,
+        };
+        Some(Self::new(ours, Some(address), Phase::Asking(asking)))
+    }
+
+    /// A server's, of this client.
+    #[expect(clippy::too_many_arguments, reason = "all that two first packets say")]
+    pub(super) fn answered(
+        ours: u32,
+        theirs: u32,
+        address: Address,
+        first: &[u8],
+        answer: [u8; ANSWER],
+        (client, keys): (PublicKey, Keys),
+        room: usize,
+        silence: Silence,
+        now: Duration,
+    ) -> Self {
+        let ephemeral = *first.first_chunk().expect("its length was looked at");
+        let keyed = Keyed {
+            keys,
+            machine: Machine::new(Side::Server, room, silence, now),
+            theirs,
+            proved: false,
+            client: Some((client, ephemeral, answer)),
+            since: now,
+            gone: None,
+        };
+        Self::new(ours, Some(address), Phase::Keyed(Box::new(keyed)))
+    }
+
+    /// Whether nothing has come yet that a client of now alone could have sent.
+    pub(super) fn is_stranger(&self) -> bool {
+        matches!(&self.phase, Phase::Keyed(keyed) if !keyed.proved && keyed.client.is_some())
+    }
+
+    /// Whether it came of this first message.
+    pub(super) fn is_of(&self, first: &[u8]) -> bool {
+        let Phase::Keyed(keyed) = &self.phase else { return false };
+        keyed.client.as_ref().is_some_and(|(_, ephemeral, _)| first.starts_with(ephemeral))
+    }
+
+    /// The answer to a first message, while the client may not have it.
+    pub(super) fn answer(&self) -> Option<Vec<u8>> {
+        let Phase::Keyed(keyed) = &self.phase else { return None };
+        let (_, _, answer) = keyed.client.as_ref().filter(|_| !keyed.proved)?;
+        Some(Packet::Answer { ours: keyed.theirs, theirs: self.ours, answer }.octets())
+    }
+
+    pub(super) fn machine(&mut self) -> Option<&mut Machine> {
+        match &mut self.phase {
+            Phase::Keyed(keyed) => Some(&mut keyed.machine),
+            _ => None,
+        }
+    }
+
+    /// Whether it was closed by our user, and is not through.
+    pub(super) fn is_closing(&self) -> bool {
+        matches!(&self.phase, Phase::Keyed(keyed) if keyed.machine.is_closing())
+    }
+
+    pub(super) fn statistics(&self) -> Option<Statistics> {
+        match &self.phase {
+            Phase::Keyed(keyed) => Some(keyed.machine.statistics()),
+            _ => None,
+        }
+    }
+
+    /// Whether our user has to stop.
+    pub(super) fn fills_up(&mut self) -> bool {
+        let is_full = self.machine().is_some_and(|machine| machine.is_full());
+        self.full |= is_full;
+        is_full
+    }
+
+    /// A packet that names us.
+    pub(super) fn packet(
+        &mut self,
+        packet: &Packet,
+        from: Address,
+        room: usize,
+        silence: Silence,
+        now: Duration,
+    ) {
+        match (&mut self.phase, *packet) {
+            (Phase::Asking(asking), Packet::Answer { theirs, answer, .. }) => {
+                match asking.initiator.finish(answer) {
+                    Ok(keys) => {
+                        let machine = Machine::new(Side::Client, room, silence, now);
+                        let keyed = Keyed {
+                            keys,
+                            machine,
+                            theirs,
+                            proved: true,
+                            client: None,
+                            since: now,
+                            gone: None,
+                        };
+                        self.phase = Phase::Keyed(Box::new(keyed));
+                        self.address = Some(from);
+                    }
+                    Err(Failed::TurnedAway) => self.phase = Phase::Over(Ended::Reset),
+                    // Somebody else's.
+                    Err(Failed::Forged) => {}
+                }
+            }
+            (Phase::Asking(asking), Packet::Cookie { cookie, .. }) => {
+                if asking.cookie != *cookie {
+                    asking.cookie = *cookie;
+                    asking.next = now;
+                }
+            }
+            (Phase::Keyed(keyed), Packet::Sealed { number, sealed, .. }) => {
+                let expected = keyed.machine.expected();
+                let number = whole_number(number, expected);
+                let mut frames = Vec::new();
+                if !keyed.machine.is_new(number) || keyed.keys.open(number, sealed, &mut frames).is_err() {
+                    return;
+                }
+                keyed.proved = true;
+                if number >= expected {
+                    // It is where its last packet comes from.
+                    self.address = Some(from);
+                }
+                if keyed.machine.packet(number, &frames, now).is_err() {
+                    keyed.machine.fail();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends what is to be sent now, as far as the kernel takes it. Whether it did.
+    pub(super) fn transmit(&mut self, port: &mut Port, now: Duration) -> bool {
+        let Some(address) = self.address else { return true };
+        match &mut self.phase {
+            Phase::Over(_) => {}
+            Phase::Asking(asking) => {
+                if asking.next <= now {
+                    let Asking { cookie, first, .. } = asking;
+                    port.send(address, &Packet::First { theirs: self.ours, cookie, first }.octets());
+                    asking.next = now + asking.patience;
+                    asking.patience = (asking.patience * 2).min(Duration::from_secs(1));
+                }
+            }
+            Phase::Keyed(keyed) => {
+                if !keyed.proved {
+                    return true;
+                }
+                let room = port.room();
+                let (mut frames, mut packet) =
+                    (Vec::with_capacity(room), Vec::with_capacity(room + HEADER + TAG));
+                while !port.is_full() {
+                    frames.clear();
+                    let Some(number) = keyed.machine.transmit(room, now, &mut frames) else { return true };
+                    packet.clear();
+                    packet.extend(
+                        Packet::Sealed { ours: keyed.theirs, number: number as u32, sealed: &[] }.octets(),
+                    );
+                    keyed.keys.seal(number, &frames, &mut packet);
+                    port.send(address, &packet);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Does what is due, sends, and tells what has happened.
+    pub(super) fn poll(&mut self, port: &mut Port, now: Duration, mut tell: impl FnMut(Indication)) -> Poll {
+        match &mut self.phase {
+            Phase::Over(why) => {
+                tell(Indication::Disconnected(*why));
+                return Poll::Over;
+            }
+            Phase::Asking(asking) if asking.until <= now => {
+                tell(Indication::Disconnected(Ended::Unreachable));
+                return Poll::Over;
+            }
+            Phase::Asking(_) => {}
+            Phase::Keyed(keyed) => {
+                if keyed.gone.is_some_and(|gone| gone <= now)
+                    || (!keyed.proved && keyed.since + INTRODUCTION <= now)
+                {
+                    return Poll::Over;
+                }
+                if keyed.machine.deadline().is_some_and(|due| due <= now) {
+                    keyed.machine.expire(now);
+                }
+                while let Some(event) = keyed.machine.take(self.wanted, now) {
+                    tell(match event {
+                        Event::Connect => {
+                            let client = keyed.client.as_ref().map(|(client, ..)| *client);
+                            Indication::Connect { identity: identity(client.unwrap_or(PublicKey([0; 32]))) }
+                        }
+                        Event::Connected => Indication::Connected,
+                        Event::Data(message) => Indication::Data(message),
+                        Event::Ended(why) => Indication::Disconnected(why),
+                    });
+                }
+            }
+        }
+        let all = self.transmit(port, now);
+        if let Phase::Keyed(keyed) = &mut self.phase {
+            if self.full && keyed.machine.has_room() {
+                self.full = false;
+                tell(Indication::On);
+            }
+            if keyed.machine.is_over() && keyed.gone.is_none() {
+                keyed.gone = Some(now + AFTERMATH);
+            }
+        }
+        if all { Poll::Waits } else { Poll::Hurries }
+    }
+
+    /// When there is something to do, though nothing happens.
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        match &self.phase {
+            Phase::Over(_) => None,
+            Phase::Asking(asking) => Some(asking.next.min(asking.until)),
+            Phase::Keyed(keyed) if !keyed.proved => Some(keyed.since + INTRODUCTION),
+            Phase::Keyed(keyed) => keyed.machine.deadline().into_iter().chain(keyed.gone).min(),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The Link Layer Protocol of the thesis (10.2.3), grown up to carry messages between two hosts: one end of a connection, as a machine without clock and
+//! channel. Every function takes the time; what is to be sent and said is asked for.
+//!
+//! What is kept of the thesis: selective repeat; every word of the receiver tells everything, so that it does not matter if some are lost; what is missing is
+//! sent again as soon as something sent later has arrived, before anything new; loss is damage of the link and never a reason to send less.
+//! What its machine in `link::arq` has not, and cannot have for a simulated hop with a known rate: contents, a window of more than 32 frames, a measured round trip,
+//! a measured rate, flow control, several orders of messages, an end.
+//!
+//! * [`wire`]: what a packet says. Packets are numbered and never sent twice; what was in a lost one goes into a new one.
+//! * [`order`]: which messages a message has to stay behind. Sockets do not wait for each other.
+//! * [`outgoing`], [`incoming`]: messages, in parts, there and back.
+//! * [`flight`]: packets under way, round-trip time, which are lost.
+//! * [`rate`]: how much may be under way, from the rate at which things arrive and the shortest round trip.
+//! * [`machine`]: all of it.
+
+mod flight;
+mod incoming;
+mod machine;
+mod order;
+mod outgoing;
+mod ranges;
+mod rate;
+mod received;
+mod rtt;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub(crate) use machine::{Event, Machine, Side, Silence};

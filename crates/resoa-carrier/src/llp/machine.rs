@@ -1,0 +1,496 @@
+//! One end of a connection: what it is told, what it has to send, and what its user is told. The seal, the handshake and addresses are its driver's.
+
+use super::flight::{Flight, Sent, Word};
+use super::incoming::{Incoming, ROOM};
+use super::outgoing::Outgoing;
+use super::rate::Rate;
+use super::received::Received;
+use super::rtt::Rtt;
+use super::wire::{Ack, Frame, Malformed, Reader};
+use resoa_protocol::lhp::{Ended, Statistics};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Packets that may be sent beyond what the rate allows to ask whether anything arrives.
+const PROBES: u32 = 2;
+/// Packets after which the other side is told which are settled.
+const OLDEST_EVERY: u64 = 16;
+/// Octets that may wait to be sent in any case; else twice of what may be under way.
+const WAITING: u64 = 128 << 10;
+
+/// Which end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Client,
+    Server,
+}
+
+/// How an outage is found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Silence {
+    /// After so long without a word the other side is asked whether it is there.
+    pub(crate) ask: Duration,
+    /// After so long it is not.
+    pub(crate) end: Duration,
+}
+
+/// What the user is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A client is there.
+    Connect,
+    /// The server takes us.
+    Connected,
+    /// A message.
+    Data(Vec<u8>),
+    /// The connection has ended.
+    Ended(Ended),
+}
+
+/// How far an end has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// A client that was not welcomed yet, or a server that has not said whether it takes the client.
+    Opening,
+    Up,
+    /// Our user has closed it: what is left is sent, and then nothing more is said.
+    Closing,
+    /// The other side was told, or has told us; only acknowledgements are still sent.
+    Over,
+}
+
+/// See the [module](self).
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a word that is still to be said, or was; they go with any stage"
+)]
+pub(crate) struct Machine {
+    stage: Stage,
+    silence: Silence,
+    events: VecDeque<Event>,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    received: Received,
+    flight: Flight,
+    rate: Rate,
+    rtt: Rtt,
+    /// Words that are to be said, and say nothing else.
+    words: Vec<Word>,
+    resets: bool,
+    ping: bool,
+    /// Number of the next packet.
+    next: u64,
+    /// What was last said of settled packets, and when that is to be said again.
+    oldest: (u64, u64),
+    /// Questions in a row without an answer, and how many of the last are still to be sent.
+    unanswered: u32,
+    probes: u32,
+    /// What was last heard and last asked.
+    heard: Duration,
+    asked: Duration,
+    /// When the other side was last asked for more room.
+    blocked: Option<Duration>,
+    /// Messages of the other side, when it has closed.
+    end: Option<u64>,
+    /// The limit that was last said.
+    said_limit: u64,
+    side: Side,
+    /// The client has said that it is there.
+    said_hello: bool,
+    /// It was this side that has reset it.
+    has_reset: bool,
+}
+
+impl Machine {
+    /// One whose keys have just been agreed on; a client says that it is there. `packet` is how many octets of frames fit a packet.
+    pub(crate) fn new(side: Side, packet: usize, silence: Silence, now: Duration) -> Self {
+        Self {
+            stage: Stage::Opening,
+            silence,
+            events: VecDeque::new(),
+            outgoing: Outgoing::new(ROOM),
+            incoming: Incoming::default(),
+            received: Received::default(),
+            flight: Flight::default(),
+            rate: Rate::new(packet),
+            rtt: Rtt::default(),
+            words: if side == Side::Client { vec![Word::Hello] } else { Vec::new() },
+            resets: false,
+            ping: false,
+            next: 0,
+            oldest: (0, 0),
+            unanswered: 0,
+            probes: 0,
+            heard: now,
+            asked: now,
+            blocked: None,
+            end: None,
+            said_limit: ROOM,
+            side,
+            said_hello: false,
+            has_reset: false,
+        }
+    }
+
+    /// The server takes the client.
+    pub(crate) fn accept(&mut self) {
+        if self.stage == Stage::Opening {
+            self.stage = Stage::Up;
+            self.words.push(Word::Welcome);
+        }
+    }
+
+    /// Takes a message.
+    pub(crate) fn send(&mut self, message: &[u8]) {
+        if self.stage == Stage::Up {
+            self.outgoing.push(message);
+        }
+    }
+
+    /// Whether so much waits that no more should be taken.
+    pub(crate) fn is_full(&self) -> bool {
+        self.outgoing.waiting() as u64 >= WAITING.max(2 * self.rate.window())
+    }
+
+    /// Whether hardly anything waits.
+    pub(crate) fn has_room(&self) -> bool {
+        (self.outgoing.waiting() as u64) < WAITING.max(2 * self.rate.window()) / 2
+    }
+
+    /// Ends it behind everything that was sent.
+    pub(crate) fn close(&mut self) {
+        if matches!(self.stage, Stage::Opening | Stage::Up) {
+            self.stage = Stage::Closing;
+            self.words.push(Word::Close);
+        }
+    }
+
+    /// Ends it at once.
+    pub(crate) fn reset(&mut self) {
+        if self.stage != Stage::Over {
+            self.over();
+            self.has_reset = true;
+            self.resets = true;
+        }
+    }
+
+    /// The other side does not keep to the protocol.
+    pub(crate) fn fail(&mut self) {
+        self.ended(Ended::Reset);
+        self.has_reset = true;
+        self.resets = true;
+    }
+
+    fn over(&mut self) {
+        self.stage = Stage::Over;
+        self.outgoing = Outgoing::new(0);
+        self.flight = Flight::default();
+        self.words.clear();
+        self.probes = 0;
+        self.ping = false;
+    }
+
+    fn ended(&mut self, why: Ended) {
+        // A user that has closed it, or was never told of it, is not told of the end.
+        let is_known = self.side == Side::Client || self.said_hello;
+        let is_told = self.stage == Stage::Up || (self.stage == Stage::Opening && is_known);
+        if self.stage != Stage::Over {
+            self.over();
+            if is_told {
+                self.events.push_back(Event::Ended(why));
+            }
+        }
+    }
+
+    /// Whether everything has been said, so that only packets of the other side need still be answered.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stage == Stage::Over && !self.resets && self.events.is_empty()
+    }
+
+    /// Whether our user has closed it, and the other side does not know everything yet.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.stage == Stage::Closing
+    }
+
+    /// What the user is to be told next; messages, and an end behind them, only if they are `wanted`.
+    pub(crate) fn take(&mut self, wanted: bool, now: Duration) -> Option<Event> {
+        // A loss of the connection loses what is here as well.
+        if let Some(event) = self.events.pop_front() {
+            return Some(event);
+        }
+        if !wanted || !matches!(self.stage, Stage::Up | Stage::Closing) {
+            return None;
+        }
+        if self.stage == Stage::Closing {
+            while self.incoming.take().is_some() {}
+        }
+        if let Some(message) = self.incoming.take() {
+            if self.incoming.limit() >= self.said_limit + ROOM / 4 {
+                self.received.hurry(now);
+            }
+            return Some(Event::Data(message));
+        }
+        if self.end.is_some_and(|messages| self.incoming.is_through(messages)) {
+            let closed = self.stage == Stage::Up;
+            self.over();
+            return closed.then_some(Event::Ended(Ended::Closed));
+        }
+        None
+    }
+
+    /// Whether a packet with this number may still be taken.
+    pub(crate) fn is_new(&self, number: u64) -> bool {
+        self.received.is_new(number)
+    }
+
+    /// The number that comes behind the last that has come.
+    pub(crate) fn expected(&self) -> u64 {
+        self.received.next()
+    }
+
+    /// A packet has come that is of the other side, and [new](Self::is_new).
+    pub(crate) fn packet(&mut self, number: u64, frames: &[u8], now: Duration) -> Result<(), Malformed> {
+        self.heard = now;
+        let mut reader = Reader(frames);
+        let mut is_to_be_acknowledged = false;
+        let mut outcome = Ok(());
+        while let Some(frame) = reader.next().transpose() {
+            outcome = frame.and_then(|frame| {
+                is_to_be_acknowledged |= !matches!(frame, Frame::Ack(_) | Frame::Oldest(_) | Frame::Reset);
+                self.frame(frame, now)
+            });
+            if outcome.is_err() {
+                break;
+            }
+        }
+        self.received.add(number, is_to_be_acknowledged, now);
+        // The word of it was lost.
+        self.resets |= self.has_reset && is_to_be_acknowledged;
+        outcome
+    }
+
+    fn frame(&mut self, frame: Frame, now: Duration) -> Result<(), Malformed> {
+        match frame {
+            Frame::Ping => {}
+            Frame::Ack(ack) => self.acknowledged(&ack, now)?,
+            Frame::Oldest(packet) => self.received.settled(packet),
+            Frame::Reset => self.ended(Ended::Reset),
+            _ if self.stage == Stage::Over => {}
+            Frame::Data(data) => self.incoming.part(data)?,
+            Frame::Hello => {
+                if !std::mem::replace(&mut self.said_hello, true) {
+                    self.events.push_back(Event::Connect);
+                }
+            }
+            Frame::Welcome => {
+                if self.stage == Stage::Opening {
+                    self.stage = Stage::Up;
+                    self.events.push_back(Event::Connected);
+                }
+            }
+            Frame::Close { messages } => self.end = Some(messages),
+        }
+        Ok(())
+    }
+
+    fn acknowledged(&mut self, ack: &Ack, now: Duration) -> Result<(), Malformed> {
+        if ack.ranges.first().is_some_and(|range| range.end > self.next) {
+            return Err(Malformed);
+        }
+        self.outgoing.limit(ack.limit);
+        if !self.outgoing.is_blocked() {
+            self.blocked = None;
+        }
+        let outcome = self.flight.acknowledged(&ack.ranges, &self.rtt, now);
+        if outcome.arrived.is_empty() && outcome.lost.is_empty() {
+            return Ok(());
+        }
+        self.unanswered = 0;
+        self.probes = 0;
+        if let Some(trip) = outcome.trip {
+            self.rtt.sample(trip, Duration::from_micros(ack.delay_us), self.rate.shortest());
+        }
+        let trip = outcome.trip.map(|trip| trip.saturating_sub(Duration::from_micros(ack.delay_us)));
+        self.rate.arrived(&outcome.arrived, trip, now);
+        for sent in outcome.arrived {
+            sent.parts.into_iter().for_each(|part| self.outgoing.arrived(part));
+            if sent.words.contains(&Word::Close) && self.stage == Stage::Closing {
+                self.over();
+            }
+        }
+        self.lost(outcome.lost);
+        Ok(())
+    }
+
+    fn lost(&mut self, packets: Vec<Sent>) {
+        for sent in packets {
+            sent.parts.into_iter().for_each(|part| self.outgoing.lost(part));
+            for word in sent.words {
+                if !self.words.contains(&word) {
+                    self.words.push(word);
+                }
+            }
+        }
+    }
+
+    /// Writes the next packet that is to be sent now, of at most so many octets; its number.
+    pub(crate) fn transmit(&mut self, room: usize, now: Duration, out: &mut Vec<u8>) -> Option<u64> {
+        let begin = out.len();
+        if std::mem::take(&mut self.resets) {
+            Frame::Reset.write(out);
+            return Some(self.number());
+        }
+        let may_send = self.stage != Stage::Over && self.may_send(now);
+        let has_more = self.has_more();
+        if !(may_send && has_more || self.received.due().is_some_and(|due| due <= now)) {
+            return None;
+        }
+        if self.received.has_news() {
+            self.said_limit = self.incoming.limit();
+            if let Some(ack) = self.received.say(self.said_limit, now) {
+                Frame::Ack(ack).write(out);
+            }
+        }
+        let number = self.number();
+        let (mut parts, mut words) = (Vec::new(), Vec::new());
+        let mut says = false;
+        if may_send && has_more {
+            self.settle(number, out);
+            let closes = self.outgoing.is_done();
+            let said: Vec<_> = self.words.extract_if(.., |word| *word != Word::Close || closes).collect();
+            for word in said {
+                let frame = match word {
+                    Word::Hello => Frame::Hello,
+                    Word::Welcome => Frame::Welcome,
+                    Word::Close => Frame::Close { messages: self.outgoing.count() },
+                };
+                frame.write(out);
+                words.push(word);
+            }
+            while let Some(part) = self.outgoing.write(room - (out.len() - begin), out) {
+                parts.push(part);
+            }
+            says = !parts.is_empty() || !words.is_empty();
+            if std::mem::take(&mut self.ping) && !says {
+                Frame::Ping.write(out);
+                says = true;
+            }
+        }
+        if says {
+            let under_way = self.flight.octets();
+            self.probes = self.probes.saturating_sub(1);
+            let octets = out.len() - begin;
+            let sample = self.rate.sent(octets, under_way, now);
+            self.flight.sent(number, Sent { at: now, octets, parts, words, sample });
+            if !self.has_more() {
+                self.rate.idle(self.flight.octets());
+            }
+        }
+        (out.len() > begin).then_some(number)
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Tells the other side now and then up to where everything is settled.
+    fn settle(&mut self, number: u64, out: &mut Vec<u8>) {
+        let oldest = self.flight.oldest().map_or(number, |(oldest, _)| oldest);
+        let (said, again) = self.oldest;
+        if oldest > said && number >= again {
+            Frame::Oldest(oldest).write(out);
+            self.oldest = (oldest, number + OLDEST_EVERY);
+        }
+    }
+
+    /// Whether there is anything to send but acknowledgements.
+    fn has_more(&self) -> bool {
+        let closes = self.outgoing.is_done();
+        self.ping || self.outgoing.has_part() || self.words.iter().any(|word| *word != Word::Close || closes)
+    }
+
+    fn may_send(&self, now: Duration) -> bool {
+        self.probes > 0 || (self.flight.octets() < self.rate.window() && self.rate.next() <= now)
+    }
+
+    /// When an answer should have come.
+    fn answer_due(&self) -> Option<Duration> {
+        self.flight.last_sent().map(|at| at + self.rtt.patience(self.unanswered))
+    }
+
+    /// When the other side is to be asked for more room.
+    fn room_due(&self) -> Option<Duration> {
+        let is_blocked = self.outgoing.is_blocked() && self.flight.is_empty();
+        self.blocked.filter(|_| is_blocked).map(|asked| asked + self.rtt.patience(4))
+    }
+
+    /// When there is something to do, though nothing happens.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        let acknowledgement = self.received.due();
+        if self.stage == Stage::Over {
+            return acknowledgement;
+        }
+        let is_open = self.flight.octets() < self.rate.window();
+        let paced = (is_open && self.has_more()).then(|| self.rate.next());
+        let blocked = (self.outgoing.is_blocked() && self.blocked.is_none()).then_some(Duration::ZERO);
+        [
+            acknowledgement,
+            paced,
+            blocked,
+            self.flight.loss_due(),
+            self.answer_due(),
+            self.room_due(),
+            Some(self.heard.max(self.asked) + self.silence.ask),
+            Some(self.heard + self.silence.end),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Does what is due.
+    pub(crate) fn expire(&mut self, now: Duration) {
+        if self.stage == Stage::Over {
+            return;
+        }
+        if self.heard + self.silence.end <= now {
+            self.ended(Ended::Unreachable);
+            return;
+        }
+        if self.flight.loss_due().is_some_and(|due| due <= now) {
+            let lost = self.flight.look_for_losses(&self.rtt, now);
+            self.lost(lost);
+        }
+        if self.answer_due().is_some_and(|due| due <= now) {
+            self.unanswered += 1;
+            self.probes = PROBES;
+            self.ping = true;
+            // It stays under way: should it have arrived, its word of that may still come.
+            if let Some((_, oldest)) = self.flight.oldest() {
+                let oldest = oldest.clone();
+                self.lost(vec![oldest]);
+            }
+        }
+        if self.outgoing.is_blocked() && self.blocked.is_none() {
+            self.blocked = Some(now);
+        }
+        if self.room_due().is_some_and(|due| due <= now) {
+            self.blocked = Some(now);
+            self.ping = true;
+        }
+        if self.heard.max(self.asked) + self.silence.ask <= now {
+            self.asked = now;
+            self.ping = true;
+        }
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        Statistics {
+            round_trip: self.rtt.smoothed(),
+            healthy: self.stage == Stage::Up && self.unanswered < 2,
+            retransmissions: self.outgoing.repeated,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Packets that have come: none is looked at twice, and the other side is told of them.
+
+use super::ranges::Ranges;
+use super::wire::{ACK_RANGES, Ack};
+use std::time::Duration;
+
+/// Ranges that are kept; what lies before them counts as there.
+const KEPT: usize = 512;
+/// Packets after which they are acknowledged at once.
+const EVERY: u32 = 4;
+/// The longest time until they are.
+pub(super) const DELAY: Duration = Duration::from_millis(2);
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(super) struct Received {
+    packets: Ranges,
+    /// Nothing before this is taken, or to be said.
+    forgotten: u64,
+    /// When the last packet came.
+    last_at: Duration,
+    /// Packets that are to be acknowledged and have not been, and until when that has time.
+    unsaid: u32,
+    due: Option<Duration>,
+}
+
+impl Received {
+    /// Whether a packet with this number may still be taken.
+    pub(super) fn is_new(&self, number: u64) -> bool {
+        number >= self.forgotten && !self.packets.contains(number)
+    }
+
+    /// The last number that has come; the next one is likely to be behind it.
+    pub(super) fn next(&self) -> u64 {
+        self.packets.last_first().next().map_or(0, |last| last.end)
+    }
+
+    /// A packet has come that was new.
+    pub(super) fn add(&mut self, number: u64, is_to_be_acknowledged: bool, now: Duration) {
+        let in_sequence = number == self.next();
+        self.packets.add(number..number + 1);
+        self.last_at = now;
+        while self.packets.count() > KEPT {
+            self.forgotten = self.packets.forget_first().unwrap_or(self.forgotten);
+        }
+        if is_to_be_acknowledged {
+            self.unsaid += 1;
+            let at_once = !in_sequence || self.unsaid >= EVERY;
+            let due = if at_once { now } else { now + DELAY };
+            self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+        }
+    }
+
+    /// Nothing need be said of packets before this one, and none of them is taken any more: what was in them has come otherwise, or will.
+    pub(super) fn settled(&mut self, oldest: u64) {
+        self.forgotten = self.forgotten.max(oldest.min(self.next()));
+        self.packets.forget_before(self.forgotten);
+    }
+
+    /// The other side is to be told at once.
+    pub(super) fn hurry(&mut self, now: Duration) {
+        self.due = Some(now);
+    }
+
+    /// When the other side is to be told.
+    pub(super) fn due(&self) -> Option<Duration> {
+        self.due
+    }
+
+    /// Whether there is something that the other side does not know.
+    pub(super) fn has_news(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// What the other side is told, which it then knows.
+    pub(super) fn say(&mut self, limit: u64, now: Duration) -> Option<Ack> {
+        let ranges: Vec<_> = self.packets.last_first().take(ACK_RANGES).collect();
+        if ranges.is_empty() {
+            return None;
+        }
+        self.unsaid = 0;
+        self.due = None;
+        Some(Ack { delay_us: now.saturating_sub(self.last_at).as_micros() as u64, limit, ranges })
+    }
+}

@@ -1,0 +1,103 @@
+//! C88 to C90: how a connection ends, and how it does not.
+
+use super::link::{Link, SILENCE, World, data, read};
+use crate::llp::{Event, Machine};
+use resoa_protocol::lhp::Ended;
+use std::time::Duration;
+
+/// A reset comes at once, before what was sent, and again if the word of it was lost.
+#[test]
+fn reset() {
+    for loses in [false, true] {
+        let mut world = World::up(Link::default(), 3);
+        world.run(Duration::from_secs(1));
+        world.wanted[1] = false;
+        world.ends[0].send(&data(1, 0, 10));
+        world.run(Duration::from_millis(100));
+        world.link.loss = if loses { 1.0 } else { 0.0 };
+        world.ends[0].reset();
+        world.run(Duration::from_millis(1));
+        world.link.loss = 0.0;
+        world.ends[1].send(&data(1, 0, 10));
+        world.until(|world| !world.told[1].is_empty());
+        assert_eq!(world.told, [vec![], vec![Event::Ended(Ended::Reset)]]);
+    }
+}
+
+/// C90: who hears nothing for half a minute is told, at both ends, and not before; who closes is not.
+#[test]
+fn an_outage_for_good() {
+    let mut world = World::up(Link::default(), 4);
+    world.run(Duration::from_mins(2));
+    assert_eq!(world.told, [vec![], vec![]]);
+    world.link.loss = 1.0;
+    let begin = world.now;
+    world.until(|world| world.told.iter().all(|told| !told.is_empty()));
+    assert_eq!(world.told, [vec![Event::Ended(Ended::Unreachable)], vec![Event::Ended(Ended::Unreachable)]]);
+    let after = world.now.saturating_sub(begin);
+    assert!(
+        after + SILENCE.ask * 2 > SILENCE.end && after < SILENCE.end + Duration::from_secs(1),
+        "{after:?}"
+    );
+}
+
+/// An outage that is shorter costs its time, hardly more than a second in addition, and nothing else.
+#[test]
+fn an_outage_that_ends() {
+    let mut world = World::up(Link { rate: 1.25e6, ..Link::default() }, 5);
+    let begin = world.now + Duration::from_secs(1);
+    let end = begin + Duration::from_secs(20);
+    world.link.outage = (begin, end);
+    for number in 0..50 {
+        world.ends[0].send(&data(1, number, 50_000));
+    }
+    world.until(|world| world.told[1].len() == 50);
+    assert!(world.now < end + Duration::from_millis(2500), "{:?} after it", world.now.saturating_sub(end));
+    let (messages, ended) = world.messages(1);
+    assert!(ended.is_none());
+    assert!(messages.iter().enumerate().all(|(number, message)| read(message) == (1, number as u32)));
+    assert!(world.messages(0).1.is_none());
+}
+
+/// A close behind messages that the link loses for a while.
+#[test]
+fn close_is_behind_everything() {
+    let mut world = World::up(Link { loss: 0.3, ..Link::default() }, 6);
+    for number in 0..20 {
+        world.ends[1].send(&data(number + 1, 0, 5_000));
+    }
+    world.ends[1].close();
+    world.ends[1].send(&data(1, 1, 10));
+    world.until(|world| world.messages(0).1.is_some() && world.ends.iter().all(Machine::is_over));
+    let (messages, ended) = world.messages(0);
+    assert_eq!((messages.len(), ended), (20, Some(Ended::Closed)));
+    assert_eq!(world.told[1], []);
+}
+
+/// C89: the round-trip time is the link's, within a fifth, idle and busy; and an outage shows.
+#[test]
+fn round_trip_time() {
+    for delay in [1, 10, 150].map(Duration::from_millis) {
+        let mut world = World::up(Link { delay, ..Link::default() }, 7);
+        let check = |world: &World| {
+            let found = world.ends[0].statistics().round_trip.expect("is measured");
+            let real = delay * 2;
+            assert!(found.abs_diff(real) < real / 5, "{found:?} for {real:?}");
+        };
+        for number in 0..20 {
+            world.ends[0].send(&data(1, number, 100));
+            world.run(Duration::from_millis(500));
+        }
+        check(&world);
+        for number in 20..40 {
+            world.ends[0].send(&data(1, number, 50_000));
+        }
+        world.until(|world| world.told[1].len() == 40);
+        check(&world);
+        assert!(world.ends[0].statistics().healthy);
+        world.link.loss = 1.0;
+        world.ends[0].send(&data(1, 40, 100));
+        world.run(Duration::from_secs(5));
+        assert!(!world.ends[0].statistics().healthy);
+    }
+}

@@ -1,0 +1,58 @@
+//! Loss is damage and no reason to send less; a queue is not filled.
+
+use super::link::{Link, World, data};
+use std::time::Duration;
+
+/// Octets a second that arrive in 20 s, behind 5 s; and the longest queue in ms on the way, of a link of 10 Mbit/s.
+fn goodput(link: Link, seed: u64) -> (f64, f64) {
+    let mut world = World::up(link, seed);
+    let mut number = 0;
+    let mut run = |world: &mut World, until: Duration| {
+        let mut longest = Duration::ZERO;
+        world.until(|world| {
+            while !world.ends[0].is_full() {
+                world.ends[0].send(&data(1 + number % 7, number, 16_000));
+                number += 1;
+            }
+            longest = longest.max(world.queue());
+            world.now >= until
+        });
+        longest
+    };
+    run(&mut world, Duration::from_secs(5));
+    let before = world.told[1].len();
+    let longest = run(&mut world, Duration::from_secs(25));
+    ((world.told[1].len() - before) as f64 * 16_011.0 / 20.0, longest.as_secs_f64() * 1e3)
+}
+
+/// Of a link of 10 Mbit/s and 20 ms, by the share of packets that it loses: with each of them the link is used, and the queue stays short.
+#[test]
+fn losses_are_no_reason_to_send_less() {
+    const RATE: f64 = 1.25e6;
+    for loss in [0.0, 0.01, 0.05, 0.1, 0.2, 0.3] {
+        let (found, queue) = goodput(Link { rate: RATE, loss, ..Link::default() }, 8);
+        let share = found / (RATE * (1.0 - loss) * 1150.0 / 1203.0);
+        println!("{loss}: {share:.3} of what is possible, queue of {queue:.0} ms");
+        assert!(share > 0.85 && share <= 1.0, "{share} of what is possible at {loss}");
+        assert!(queue < 60.0, "{queue} ms at {loss}");
+    }
+}
+
+/// Two milliseconds or two hundred, ten kilobytes or ten megabytes a second; queues of less than what is under way.
+#[test]
+fn links_of_all_kinds() {
+    for (rate, delay, queue, loss) in [
+        (12.5e3, 100, 20_000, 0.02),
+        (125e3, 300, 100_000, 0.05),
+        (1.25e6, 1, 50_000, 0.1),
+        (1.25e6, 25, 25_000, 0.0),
+        (12.5e6, 10, 1_000_000, 0.05),
+        (12.5e6, 50, 100_000, 0.0),
+    ] {
+        let link = Link { rate, delay: Duration::from_millis(delay), queue, loss, ..Link::default() };
+        let (found, queue) = goodput(link, 9);
+        let share = found / (rate * (1.0 - loss) * 1150.0 / 1203.0);
+        println!("{rate} octets/s, {delay} ms, {loss}: {share:.3}, queue of {queue:.0} ms");
+        assert!(share > 0.75, "{share} of {link:?}");
+    }
+}

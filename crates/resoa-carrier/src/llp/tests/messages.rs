@@ -1,0 +1,110 @@
+//! C86, C87: each message once, whole, and in the order of its socket, whatever the link does.
+
+use super::link::{Link, World, data, read};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use resoa_protocol::lhp::Ended;
+use resoa_protocol::message::MESSAGE_OCTETS;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+fn any_link() -> impl Strategy<Value = Link> {
+    let rate = prop_oneof![Just(0.0), Just(125_000.0), Just(12_500_000.0)];
+    let times = (0_u64..50, 0_u64..100);
+    (rate, times, 0.0..0.4, 0.0..0.3, 0.0..0.5, 2_000_u64..200_000).prop_map(
+        |(rate, (delay, late), loss, repeated, share, queue)| Link {
+            rate,
+            delay: Duration::from_millis(delay),
+            queue,
+            loss,
+            repeated,
+            late: (share, Duration::from_millis(late)),
+            ..Link::default()
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// Both directions at once, any lengths, a reader who pauses, and then a close: nothing is missing, twice, or behind the end.
+    #[test]
+    fn exactly_once_and_in_order(
+        link in any_link(),
+        seed: u64,
+        lengths in vec((0_u32..4, prop_oneof![0_usize..50, 0_usize..9000, Just(MESSAGE_OCTETS - 11)]), 1..60),
+        pauses: bool,
+    ) {
+        let mut world = World::up(link, seed);
+        world.wanted[1] = !pauses;
+        let mut sent: BTreeMap<u32, u32> = BTreeMap::new();
+        for (socket, octets) in lengths {
+            let number = sent.entry(socket + 1).or_default();
+            let message = data(socket + 1, *number, octets);
+            *number += 1;
+            world.ends[0].send(&message);
+            world.ends[1].send(&message);
+            if seed % 3 == 0 {
+                world.step();
+            }
+        }
+        world.until(|world| world.told[0].len() as u32 == sent.values().sum::<u32>());
+        world.wanted[1] = true;
+        world.ends[0].close();
+        world.until(|world| world.messages(1).1.is_some() && world.ends.iter().all(super::super::Machine::is_over));
+        for end in 0..2 {
+            let (messages, ended) = world.messages(end);
+            prop_assert_eq!(ended, (end == 1).then_some(Ended::Closed));
+            let mut found: BTreeMap<u32, u32> = BTreeMap::new();
+            for message in messages {
+                let (socket, number) = read(&message);
+                let next = found.entry(socket).or_default();
+                prop_assert_eq!(number, *next, "socket {}", socket);
+                *next += 1;
+            }
+            prop_assert_eq!(&found, &sent);
+        }
+    }
+}
+
+/// A socket whose message is lost does not hold up another's; its own next does wait.
+#[test]
+fn sockets_do_not_wait_for_each_other() {
+    let mut world = World::up(Link::default(), 1);
+    world.run(Duration::from_millis(100));
+    world.link.loss = 1.0;
+    world.ends[0].send(&data(1, 0, 10));
+    world.run(Duration::from_millis(1));
+    world.link.loss = 0.0;
+    for (socket, number) in [(1, 1), (2, 0), (2, 1)] {
+        world.ends[0].send(&data(socket, number, 10));
+        world.run(Duration::from_millis(1));
+    }
+    world.until(|world| world.told[1].len() == 4);
+    let order: Vec<_> = world.messages(1).0.iter().map(|message| read(message)).collect();
+    assert_eq!(order, [(2, 0), (2, 1), (1, 0), (1, 1)]);
+}
+
+/// C26: a user who takes nothing stops the other side, at what there is room for; and what is sent beyond is taken when there is room again, though every word of that was lost.
+#[test]
+fn room_is_asked_for() {
+    let mut world = World::up(Link::default(), 2);
+    world.wanted[1] = false;
+    for number in 0..200 {
+        world.ends[0].send(&data(1, number, 50_000));
+    }
+    world.run(Duration::from_mins(1));
+    assert!(world.ends[0].is_full());
+    let unsent = world.carried;
+    world.run(Duration::from_mins(1));
+    assert!(
+        world.carried - unsent < 200_000,
+        "{} octets to a user who takes nothing",
+        world.carried - unsent
+    );
+    world.link.loss = 1.0;
+    world.wanted[1] = true;
+    world.run(Duration::from_secs(1));
+    world.link.loss = 0.0;
+    world.until(|world| world.told[1].len() == 200);
+}

@@ -1,0 +1,267 @@
+//! What a packet says, inside its seal: one frame behind the other. Numbers are variable-length integers (RFC 9000, 16).
+//!
+//! | frame | code | fields |
+//! |---|---|---|
+//! | PING | 1 | to be acknowledged, and nothing else |
+//! | ACK | 2 | delay in us, limit, packets: the last one, how many before it without a gap, count of further ranges, and for each: how many are missing, how many are there (each less 1) |
+//! | DATA | 3 | message, offset, octets of the message, octets here; if the offset is 0: what it stays behind; the octets |
+//! | HELLO | 4 | the client is there |
+//! | WELCOME | 5 | the server takes it |
+//! | CLOSE | 6 | how many messages there were |
+//! | RESET | 7 | |
+//! | OLDEST | 8 | packets before this one are settled, whether they have arrived or not: no more need be said of them |
+//!
+//! *Limit* is how many octets of messages, each with [`COST`], the sender of the ACK has room for since the beginning. *What it stays behind* is a count and as many distances, back
+//! to the numbers of earlier messages; the distance 0 is all of them.
+
+use resoa_protocol::message::MESSAGE_OCTETS;
+use std::ops::Range;
+
+/// What a message takes from the limit beside its octets: about what it takes to keep one.
+pub(super) const COST: u64 = 64;
+/// Most ranges of packets in an ACK.
+pub(super) const ACK_RANGES: usize = 64;
+/// Most messages that one stays behind.
+pub(super) const BEHIND: usize = 8;
+
+const PING: u8 = 1;
+const ACK: u8 = 2;
+const DATA: u8 = 3;
+const HELLO: u8 = 4;
+const WELCOME: u8 = 5;
+const CLOSE: u8 = 6;
+const RESET: u8 = 7;
+const OLDEST: u8 = 8;
+
+/// Not what this version says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no frame of the Link Layer Protocol, version 1")]
+pub(crate) struct Malformed;
+
+/// A part of a packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Frame<'a> {
+    Ping,
+    Ack(Ack),
+    Data(Data<'a>),
+    Hello,
+    Welcome,
+    Close { messages: u64 },
+    Reset,
+    Oldest(u64),
+}
+
+/// What has arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ack {
+    /// From the arrival of the last packet to this, in microseconds.
+    pub(super) delay_us: u64,
+    /// See the [module](self).
+    pub(super) limit: u64,
+    /// Packets, the last range first; not empty.
+    pub(super) ranges: Vec<Range<u64>>,
+}
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Data<'a> {
+    pub(super) message: u64,
+    pub(super) offset: u64,
+    /// Of the whole message.
+    pub(super) length: u64,
+    /// Distances; of the first part alone.
+    pub(super) behind: Vec<u64>,
+    pub(super) octets: &'a [u8],
+}
+
+impl Data<'_> {
+    /// Octets of its fields at most.
+    pub(super) fn overhead(behind: usize) -> usize {
+        1 + 8 + 4 + 4 + 4 + 1 + 8 * behind
+    }
+}
+
+fn put(out: &mut Vec<u8>, number: u64) {
+    match number {
+        0..0x40 => out.push(number as u8),
+        0x40..0x4000 => out.extend((number as u16 | 0x4000).to_be_bytes()),
+        0x4000..0x4000_0000 => out.extend((number as u32 | 0x8000_0000).to_be_bytes()),
+        _ => out.extend((number | 0xc000_0000_0000_0000).to_be_bytes()),
+    }
+}
+
+impl Frame<'_> {
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Ping => out.push(PING),
+            Self::Ack(Ack { delay_us, limit, ranges }) => {
+                out.push(ACK);
+                put(out, *delay_us);
+                put(out, *limit);
+                let mut ranges = ranges.iter();
+                let Some(last) = ranges.next() else { unreachable!("something has arrived") };
+                put(out, last.end - 1);
+                put(out, last.end - 1 - last.start);
+                put(out, ranges.len() as u64);
+                let mut from = last.start;
+                for range in ranges {
+                    put(out, from - range.end - 1);
+                    put(out, range.end - range.start - 1);
+                    from = range.start;
+                }
+            }
+            Self::Data(Data { message, offset, length, behind, octets }) => {
+                out.push(DATA);
+                for number in [*message, *offset, *length, octets.len() as u64] {
+                    put(out, number);
+                }
+                if *offset == 0 {
+                    put(out, behind.len() as u64);
+                    for distance in behind {
+                        put(out, *distance);
+                    }
+                }
+                out.extend(*octets);
+            }
+            Self::Hello => out.push(HELLO),
+            Self::Welcome => out.push(WELCOME),
+            Self::Close { messages } => {
+                out.push(CLOSE);
+                put(out, *messages);
+            }
+            Self::Reset => out.push(RESET),
+            Self::Oldest(packet) => {
+                out.push(OLDEST);
+                put(out, *packet);
+            }
+        }
+    }
+}
+
+/// The frames of a packet.
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn octets(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let (octets, rest) = self.0.split_at_checked(count).ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(octets)
+    }
+
+    fn number(&mut self) -> Result<u64, Malformed> {
+        let first = *self.0.first().ok_or(Malformed)?;
+        let octets = self.octets(1 << (first >> 6))?;
+        let number = octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet));
+        // Without the two bits that say how long it is.
+        Ok(number & (u64::MAX >> (66 - 8 * octets.len())))
+    }
+
+    /// The next one; `None` behind the last.
+    pub(super) fn next(&mut self) -> Result<Option<Frame<'a>>, Malformed> {
+        let Some(&code) = self.0.first() else { return Ok(None) };
+        self.0 = &self.0[1..];
+        Ok(Some(match code {
+            PING => Frame::Ping,
+            ACK => Frame::Ack(self.ack()?),
+            DATA => Frame::Data(self.data()?),
+            HELLO => Frame::Hello,
+            WELCOME => Frame::Welcome,
+            CLOSE => Frame::Close { messages: self.number()? },
+            RESET => Frame::Reset,
+            OLDEST => Frame::Oldest(self.number()?),
+            _ => return Err(Malformed),
+        }))
+    }
+
+    fn ack(&mut self) -> Result<Ack, Malformed> {
+        let (delay_us, limit) = (self.number()?, self.number()?);
+        let last = self.number()?;
+        let start = last.checked_sub(self.number()?).ok_or(Malformed)?;
+        let mut ranges = Vec::new();
+        ranges.push(start..last + 1);
+        let count = self.number()?;
+        if count >= ACK_RANGES as u64 {
+            return Err(Malformed);
+        }
+        let mut from = start;
+        for _ in 0..count {
+            let missing = self.number()? + 1;
+            let end = from.checked_sub(missing).ok_or(Malformed)?;
+            from = end.checked_sub(self.number()? + 1).ok_or(Malformed)?;
+            ranges.push(from..end);
+        }
+        Ok(Ack { delay_us, limit, ranges })
+    }
+
+    fn data(&mut self) -> Result<Data<'a>, Malformed> {
+        let (message, offset, length) = (self.number()?, self.number()?, self.number()?);
+        let count = self.number()?;
+        let mut behind = Vec::new();
+        if offset == 0 {
+            let distances = self.number()?;
+            if distances > BEHIND as u64 {
+                return Err(Malformed);
+            }
+            for _ in 0..distances {
+                behind.push(Some(self.number()?).filter(|distance| *distance <= message).ok_or(Malformed)?);
+            }
+        }
+        // Only a message without octets has a part without any.
+        let is_inside = offset.checked_add(count).is_some_and(|end| end <= length);
+        if !is_inside || length > MESSAGE_OCTETS as u64 || (count == 0 && length > 0) {
+            return Err(Malformed);
+        }
+        Ok(Data { message, offset, length, behind, octets: self.octets(count as usize)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn read(octets: &[u8]) -> Result<Vec<Frame<'_>>, Malformed> {
+        let mut reader = Reader(octets);
+        std::iter::from_fn(|| reader.next().transpose()).collect()
+    }
+
+    /// Frames are read as written; ACKs with gaps of any width.
+    #[test]
+    fn frames_are_read_as_written() {
+        let frames = [
+            Frame::Ping,
+            Frame::Ack(Ack { delay_us: 16_384, limit: 1 << 40, ranges: vec![70..1000, 63..64, 0..62] }),
+            Frame::Data(Data { message: 9, offset: 0, length: 5, behind: vec![0, 9], octets: b"abc" }),
+            Frame::Data(Data { message: 1 << 30, offset: 3, length: 5, behind: vec![], octets: b"de" }),
+            Frame::Data(Data { message: 10, offset: 0, length: 0, behind: vec![], octets: b"" }),
+            Frame::Hello,
+            Frame::Welcome,
+            Frame::Close { messages: 0x3fff_ffff },
+            Frame::Reset,
+            Frame::Oldest(63),
+        ];
+        let mut octets = Vec::new();
+        for frame in &frames {
+            frame.write(&mut octets);
+        }
+        assert_eq!(read(&octets).expect("frames"), frames);
+    }
+
+    proptest! {
+        /// Any octets are read or refused, and what is read has its octets inside its message.
+        #[test]
+        fn any_octets(octets in vec(any::<u8>(), 0..60)) {
+            for frame in read(&octets).unwrap_or_default() {
+                match frame {
+                    Frame::Data(data) => prop_assert!(data.offset + data.octets.len() as u64 <= data.length),
+                    Frame::Ack(ack) => {
+                        prop_assert!(ack.ranges.iter().all(|range| range.start < range.end));
+                        prop_assert!(ack.ranges.windows(2).all(|two| two[1].end < two[0].start));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
