@@ -16,7 +16,7 @@
 mod flight;
 mod incoming;
 mod machine;
-mod order;
+pub(crate) mod order;
 mod outgoing;
 mod ranges;
 mod rate;

@@ -25,7 +25,9 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
         None => SecretKey::generate()?,
     };
     let listen = &arguments.listen;
-    let (carrier, place) = listen.serve(&key, &resoa_carrier::Allowed::anybody()).map_err(|error| format!("--listen {listen}: {error}"))?;
+    let (carrier, place) = listen
+        .serve(&key, &resoa_carrier::Allowed::anybody())
+        .map_err(|error| format!("--listen {listen}: {error}"))?;
     let address = arguments.address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     let mut host = Host::new(ServerSettings::new(Addresses::shared(address)), carrier)?;
     host.wait_for(stop.as_fd())?;

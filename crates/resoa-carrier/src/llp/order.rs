@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 /// Messages in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Lane {
+pub(crate) enum Lane {
     /// Of one rsockID.
     Socket(u32),
     /// By incarnation.
@@ -27,7 +27,7 @@ pub(super) enum Lane {
 
 /// Where a message belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// Behind the last of each of these; and what belongs to a lane it `joins` stays behind it.
     Lanes { joins: Vec<Lane>, behind: Vec<Lane> },
     /// Behind everything, and before everything that follows.
@@ -55,7 +55,7 @@ const ERROR: u8 = 8;
 
 impl Place {
     /// That of a message of the Export Protocol.
-    pub(super) fn of(message: &[u8]) -> Self {
+    pub(crate) fn of(message: &[u8]) -> Self {
         let Some(&[kind, op, flags, a, b, c, d]) = message.first_chunk::<HEADER>() else {
             return Self::Alone;
         };
@@ -93,7 +93,7 @@ impl Place {
 
 /// The last message of each lane, as far as it is not done.
 #[derive(Debug, Default)]
-pub(super) struct Lanes {
+pub(crate) struct Lanes {
     last: HashMap<Lane, u64>,
     alone: Option<u64>,
 }
@@ -103,7 +103,7 @@ const IDLE: usize = 256;
 
 impl Lanes {
     /// The messages that `message` has to stay behind, as distances; 0 is all. All before `done` are with the other side.
-    pub(super) fn behind(&mut self, message: u64, place: Place, done: u64) -> Vec<u64> {
+    pub(crate) fn behind(&mut self, message: u64, place: Place, done: u64) -> Vec<u64> {
         let Place::Lanes { joins, behind } = place else {
             self.last.clear();
             self.alone = Some(message);

@@ -41,3 +41,4 @@ carrier!(plain);
 carrier!(tcp);
 carrier!(udp);
 carrier!(ether);
+carrier!(quic);
