@@ -17,6 +17,8 @@
 //! own (QUIC's retry), then at most [`STRANGERS`] of which it does not know who they are, each for at most [`INTRODUCTION`] and with at most a few
 //! kilobytes; the oldest make room for new ones.
 
+#[cfg(test)]
+mod in_between;
 mod incoming;
 mod introduction;
 mod link;
@@ -158,6 +160,31 @@ impl Quic {
     /// None that could be helped.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.socket.address()
+    }
+
+    /// Connections of which something is kept, known or not.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Sends from another port from now on, as behind a translator of addresses that has forgotten us; the other side follows.
+    ///
+    /// # Errors
+    /// If the kernel has no descriptor left.
+    pub fn move_to_another_port(&mut self) -> io::Result<()> {
+        let mut address = self.address()?;
+        address.set_port(0);
+        let socket = Socket::bind(address)?;
+        let edges = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
+        epoll::add(&self.epoll, socket.descriptor(), EventData::new_u64(0), edges)?;
+        self.socket = socket;
+        for link in self.links.values_mut() {
+            // As after a change of the interface: the other side's word comes to nobody until it has heard of us.
+            link.quic.local_address_changed();
+        }
+        self.ring();
+        Ok(())
     }
 
     fn ring(&self) {

@@ -2,6 +2,7 @@
 
 mod datagrams;
 mod ends;
+mod over_quic;
 mod primitives;
 mod wire;
 
