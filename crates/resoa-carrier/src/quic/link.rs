@@ -59,9 +59,8 @@ pub(super) struct Link {
     said: Backlog,
     incoming: Incoming,
     outgoing: Outgoing,
-    /// The server's user has taken the client, as a client knows; our user knows of the client, at a server.
+    /// The server's user has taken the client, as the client knows.
     is_taken: bool,
-    is_told: bool,
     /// How many messages the other side has said that there are.
     end: Option<u64>,
     /// Whether we have said that the other side's messages are through, and it that ours are.
@@ -94,7 +93,6 @@ impl Link {
             incoming: Incoming::new(),
             outgoing: Outgoing::new(ROOM),
             is_taken: false,
-            is_told: false,
             end: None,
             through: [false; 2],
             full: false,
@@ -306,9 +304,6 @@ impl Link {
                 return Ok(());
             }
             session::open(&mut self.quic);
-            if self.stage == Stage::Unknown {
-                self.stage = Stage::Offered;
-            }
         }
         while let Some((frame, length)) =
             Frame::read(self.heard.waiting()).map_err(|Malformed| Refused::Forged)?
@@ -326,7 +321,8 @@ impl Link {
 
     /// Tells our user what it does not know.
     fn tell(&mut self, now: Instant, happened: &mut Vec<Indication>) {
-        if self.stage == Stage::Offered && !std::mem::replace(&mut self.is_told, true) {
+        if self.stage == Stage::Unknown && self.introduction.is_done() {
+            self.stage = Stage::Offered;
             let client = self.introduction.client().map(|key| key.0.to_vec());
             happened.push(Indication::Connect { identity: Identity(client.unwrap_or_default()) });
         }

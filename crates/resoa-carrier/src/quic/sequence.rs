@@ -47,8 +47,8 @@ impl Sequence {
         self.held.insert(number, Held { behind: head.behind, octets });
         let mut candidates = vec![number];
         while let Some(number) = candidates.pop() {
-            let Some(held) = self.held.get(&number) else { continue };
-            let missing = held.behind.iter().find(|&&distance| match distance {
+            let Some(candidate) = self.held.get(&number) else { continue };
+            let missing = candidate.behind.iter().find(|&&distance| match distance {
                 0 => self.done < number,
                 distance => !self.has_passed(number - distance),
             });
@@ -84,7 +84,9 @@ mod tests {
         let behind = proptest::collection::vec(proptest::collection::vec(0..8_u64, 0..4), 1..40);
         behind.prop_flat_map(|mut behind| {
             for (number, distances) in behind.iter_mut().enumerate() {
-                distances.iter_mut().for_each(|distance| *distance = (*distance).min(number as u64));
+                for distance in distances {
+                    *distance = (*distance).min(number as u64);
+                }
             }
             let order: Vec<_> = (0..behind.len()).collect();
             (Just(behind), Just(order).prop_shuffle())

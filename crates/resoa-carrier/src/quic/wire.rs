@@ -138,7 +138,9 @@ mod tests {
     fn head() -> impl Strategy<Value = Head> {
         let behind = proptest::collection::vec(NUMBERS, 0..=MOST as usize);
         (NUMBERS, behind, 0..=MESSAGE_OCTETS).prop_map(|(number, mut behind, octets)| {
-            behind.iter_mut().for_each(|distance| *distance = (*distance).min(number));
+            for distance in &mut behind {
+                *distance = (*distance).min(number);
+            }
             Head { number, behind, octets }
         })
     }
