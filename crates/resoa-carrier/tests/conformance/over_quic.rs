@@ -143,7 +143,7 @@ fn change_of_address() {
                 Indication::Data(message) => {
                     found[0].push(message);
                     let number = found[0].len() as u32;
-                    if number % 10 == 0 {
+                    if number.is_multiple_of(10) {
                         client.move_to_another_port().expect("descriptors");
                     }
                     let _ = client.send(link, &data(1, number, 3000));
@@ -191,7 +191,9 @@ fn strangers() {
         })
         .collect();
     for _ in 0..10 {
-        crowd.iter_mut().for_each(|(stranger, _)| stranger.poll(&mut Vec::new()));
+        for (stranger, _) in &mut crowd {
+            stranger.poll(&mut Vec::new());
+        }
         ends.turn();
     }
     ends.connect();
