@@ -43,13 +43,18 @@ impl Outgoing {
     pub(super) fn push(&mut self, message: &[u8]) {
         let number = self.next;
         self.next += 1;
-        let behind = self.order.behind(number, Place::of(message), self.done);
+        let place = Place::of(message);
+        let lane = match &place {
+            // Nothing stays behind it, so nothing should wait for it.
+            Place::Lanes { joins, .. } if joins.is_empty() => Lane((number % LANES as u64) as usize),
+            _ => Lane::of(message),
+        };
+        let behind = self.order.behind(number, place, self.done);
         let mut octets = Vec::with_capacity(message.len() + 32);
         Head { number, behind, octets: message.len() }.write(&mut octets);
         octets.extend(message);
         self.octets += octets.len();
-        let waiting =
-            Waiting { lane: Lane::of(message), cost: message.len() as u64 + COST, octets: octets.into() };
+        let waiting = Waiting { lane, cost: message.len() as u64 + COST, octets: octets.into() };
         self.waiting.push_back(waiting);
     }
 
