@@ -170,6 +170,38 @@ fn change_of_address() {
     assert!((0..50).all(|number| found[0][number as usize] == data(1, number, 3000)));
 }
 
+/// Ten thousand sockets, of which each says something, on a wire that loses some of it: everything comes, whatever their numbers.
+#[test]
+fn many_sockets() {
+    const SOCKETS: u32 = 10_000;
+    let faults = Faults { loss: 0.02, delay: Duration::from_millis(2), ..Faults::default() };
+    let (mut ends, _wire) = over(faults, KeepAlive::default(), Congestion::default());
+    let taken = ends.connect();
+    let mut sent = (0..2 * SOCKETS).map(|number| data(1 + number % SOCKETS, number / SOCKETS, 20)).peekable();
+    let mut found = vec![0; SOCKETS as usize];
+    let mut full = false;
+    let begin = Instant::now();
+    while found.iter().any(|&found| found < 2) {
+        assert!(begin.elapsed() < PATIENCE, "does not come");
+        while !full && let Some(message) = sent.next() {
+            full = ends.client.carrier.send(ends.link, &message) == Handed::TakenLast;
+        }
+        ends.wait();
+        for (_, told) in std::mem::take(&mut ends.client.kept) {
+            assert_eq!(told, Indication::On);
+            full = false;
+        }
+        for (connection, told) in std::mem::take(&mut ends.server.kept) {
+            assert_eq!(connection, taken);
+            let Indication::Data(message) = told else { panic!("{told:?}") };
+            let socket = u32::from_be_bytes(message[3..7].try_into().expect("4 octets"));
+            let next = &mut found[socket as usize - 1];
+            assert_eq!(message, data(socket, *next, 20));
+            *next += 1;
+        }
+    }
+}
+
 /// Strangers without end, with addresses of their own, are kept up to a bound, and keep nobody out.
 #[test]
 fn strangers() {

@@ -1,4 +1,4 @@
-//! Over datagrams on the loopback interface.
+//! Over QUIC, on the loopback interface.
 
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, AnyCarrier, Place};
@@ -12,7 +12,7 @@ pub fn pair() -> (AnyCarrier, AnyCarrier, Connection, Vec<u8>) {
     let place: Place = "quic:127.0.0.1:0".parse().expect("a place");
     let (server, place) = place.serve(&ours, &Allowed::keys([theirs.public()].into())).expect("loopback");
     let (mut client, address) = place.reach(&theirs, Some(ours.public())).expect("descriptors");
-    let link = client.register(Service::Reliable, Provider { id: 4, protocol: 0 }).expect("always");
+    let link = client.register(Service::Reliable, Provider { id: 5, protocol: 0 }).expect("always");
     (server, client, link, address)
 }
 

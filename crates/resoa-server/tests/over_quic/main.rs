@@ -1,4 +1,4 @@
-//! The tests of `sockets` once more, over the QUIC.
+//! The tests of `sockets` once more, over QUIC.
 
 mod carried;
 #[path = "../sockets/closing.rs"]
