@@ -3,6 +3,7 @@
 //! * [`Carrier`] is a [`LastHop`](resoa_protocol::lhp::LastHop) that a loop can wait for; client and server have the same loop around any of them.
 //! * [`memory`] is one within a process, [`tcp`] goes between hosts: verified and encrypted, or, as the baseline, neither.
 //! * [`datagram`] is the Link Layer Protocol over UDP or Ethernet, verified and encrypted: for hops that lose what is on them.
+//! * [`quic`] is QUIC, with keys instead of certificates.
 //! * [`Place`] is where a server takes clients, by which carrier.
 //! * [`keys`] are who clients and servers are, for the carriers that verify it, and [`Allowed`] whom a server takes.
 
@@ -15,6 +16,7 @@ mod llp;
 pub mod memory;
 mod noise;
 mod place;
+pub mod quic;
 pub mod tcp;
 mod timer;
 mod waiting;

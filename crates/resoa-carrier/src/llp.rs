@@ -18,7 +18,7 @@ mod flight;
 mod incoming;
 mod length;
 mod machine;
-mod order;
+pub(crate) mod order;
 mod outgoing;
 mod ranges;
 mod rate;

@@ -30,13 +30,16 @@ const TURNED_AWAY: u8 = 1;
 pub(crate) enum Carried {
     Tcp,
     Llp,
+    /// With what the two ends of the TLS session beneath, and nobody else, can compute of it.
+    Quic([u8; 32]),
 }
 
 impl Carried {
-    fn prologue(self) -> &'static [u8] {
+    fn prologue(self) -> Vec<u8> {
         match self {
-            Self::Tcp => b"lasthop resoa 1 tcp",
-            Self::Llp => b"lasthop resoa 1 llp",
+            Self::Tcp => b"lasthop resoa 1 tcp".to_vec(),
+            Self::Llp => b"lasthop resoa 1 llp".to_vec(),
+            Self::Quic(session) => [&b"lasthop resoa 1 quic "[..], &session].concat(),
         }
     }
 }
@@ -68,7 +71,8 @@ impl Initiator {
         server: PublicKey,
         carried: Carried,
     ) -> Result<(Self, [u8; FIRST]), Failed> {
-        let builder = builder(key, carried)?.remote_public_key(&server.0)?;
+        let prologue = carried.prologue();
+        let builder = builder(key, &prologue)?.remote_public_key(&server.0)?;
         let mut handshake = builder.build_initiator()?;
         let mut first = [0; FIRST];
         handshake.write_message(&[], &mut first)?;
@@ -121,7 +125,8 @@ pub(crate) fn answer(
     if first.len() != FIRST {
         return Err(Failed::Forged);
     }
-    let mut handshake = builder(key, carried)?.build_responder()?;
+    let prologue = carried.prologue();
+    let mut handshake = builder(key, &prologue)?.build_responder()?;
     handshake.read_message(first, &mut [])?;
     let client = handshake.get_remote_static().and_then(|key| key.try_into().ok()).ok_or(Failed::Forged)?;
     let client = PublicKey(client);
@@ -132,9 +137,9 @@ pub(crate) fn answer(
     Ok(Answered { answer, taken: is_taken.then_some((client, keys)) })
 }
 
-fn builder(key: &SecretKey, carried: Carried) -> Result<Builder<'_>, Failed> {
+fn builder<'a>(key: &'a SecretKey, prologue: &'a [u8]) -> Result<Builder<'a>, Failed> {
     let pattern: NoiseParams = PATTERN.parse()?;
-    Ok(Builder::new(pattern).prologue(carried.prologue())?.local_private_key(key.octets())?)
+    Ok(Builder::new(pattern).prologue(prologue)?.local_private_key(key.octets())?)
 }
 
 /// The keys of a connection, one for each direction. Everything sealed has a number, and no number is used twice.

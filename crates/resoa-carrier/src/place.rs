@@ -5,18 +5,20 @@
 //! | `plain:192.0.2.1:4000` | TCP; nothing is verified or encrypted |
 //! | `tcp:192.0.2.1:4000` | TCP, verified and encrypted |
 //! | `udp:192.0.2.1:4000` | the Link Layer Protocol in datagrams, verified and encrypted |
+//! | `quic:192.0.2.1:4000` | QUIC, verified and encrypted |
 //! | `ether:eth0` (server), `ether:eth0/02:00:00:00:00:01` (client) | the same in frames of Ethernet, without IP |
 
 use crate::allowed::Allowed;
 use crate::datagram::{self, Datagrams};
 use crate::keys::{PublicKey, SecretKey};
+use crate::quic::{Congestion, Quic};
 use crate::tcp::{KeepAlive, Tcp};
 use crate::waiting::Carrier;
 use resoa_protocol::lhp::{Connection, Handed, Identity, LastHop, Provider, Service, Statistics};
 use rustix::fd::BorrowedFd;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 /// Any carrier.
@@ -31,7 +33,9 @@ pub enum Place {
     Tcp(SocketAddr),
     /// Datagrams, verified and encrypted, sent again and put in order by the carrier itself.
     Udp(SocketAddr),
-    /// The same in frames of Ethernet, without IP.
+    /// QUIC, verified and encrypted.
+    Quic(SocketAddr),
+    /// As `Udp`, in frames of Ethernet, without IP.
     Ether {
         /// Name of the interface.
         interface: String,
@@ -66,6 +70,7 @@ impl FromStr for Place {
             "plain" => address().map(Self::Plain),
             "tcp" => address().map(Self::Tcp),
             "udp" => address().map(Self::Udp),
+            "quic" => address().map(Self::Quic),
             "ether" => {
                 let (interface, server) = match rest.split_once('/') {
                     Some((interface, server)) => (interface, Some(server)),
@@ -91,6 +96,7 @@ impl fmt::Display for Place {
             Self::Plain(address) => write!(f, "plain:{address}"),
             Self::Tcp(address) => write!(f, "tcp:{address}"),
             Self::Udp(address) => write!(f, "udp:{address}"),
+            Self::Quic(address) => write!(f, "quic:{address}"),
             Self::Ether { interface, server: None } => write!(f, "ether:{interface}"),
             Self::Ether { interface, server: Some(server) } => write!(f, "ether:{interface}/{server}"),
         }
@@ -138,7 +144,7 @@ impl Place {
             Self::Plain(_) if !allowed.is_anybody() => Err(refused(
                 io::ErrorKind::InvalidInput,
                 format!(
-                    "{self} takes everybody: nothing is verified there, so that a list of clients would be none; use tcp:, udp: or ether:"
+                    "{self} takes everybody: nothing is verified there, so that a list of clients would be none; use tcp:, udp:, quic: or ether:"
                 ),
             )),
             Self::Plain(address) => {
@@ -161,6 +167,12 @@ impl Place {
                 let end =
                     Datagrams::ether_server(interface, key, allowed.clone(), datagram::KeepAlive::default())?;
                 Ok((Box::new(end), Self::Ether { interface: interface.clone(), server: None }))
+            }
+            Self::Quic(address) => {
+                let (silence, control) = (KeepAlive::default(), Congestion::default());
+                let end = Quic::server(address, key, allowed.clone(), silence, control)?;
+                let bound = end.address().unwrap_or(address);
+                Ok((Box::new(end), Self::Quic(bound)))
             }
         }
     }
@@ -196,6 +208,16 @@ impl Place {
             )),
             Self::Ether { interface, server: Some(address) } => {
                 let end = Datagrams::ether_client(interface, key, server?, datagram::KeepAlive::default())?;
+                Ok((Box::new(end), address.to_string().into_bytes()))
+            }
+            Self::Quic(address) => {
+                let from: IpAddr = if address.is_ipv4() {
+                    Ipv4Addr::UNSPECIFIED.into()
+                } else {
+                    Ipv6Addr::UNSPECIFIED.into()
+                };
+                let (silence, control) = (KeepAlive::default(), Congestion::default());
+                let end = Quic::client((from, 0).into(), key, server?, silence, control)?;
                 Ok((Box::new(end), address.to_string().into_bytes()))
             }
         }
@@ -261,6 +283,7 @@ mod tests {
             "plain:[2001:db8::1]:4000",
             "tcp:192.0.2.1:4000",
             "udp:[2001:db8::1]:4000",
+            "quic:192.0.2.1:4000",
             "ether:eth0",
             "ether:eth0/02:00:00:00:00:0a",
         ] {
@@ -285,7 +308,9 @@ mod tests {
     #[test]
     fn keys_are_asked_for() {
         let key = SecretKey::generate().expect("random octets");
-        for text in ["tcp:127.0.0.1:4000", "udp:127.0.0.1:4000", "ether:lo/02:00:00:00:00:01"] {
+        for text in
+            ["tcp:127.0.0.1:4000", "udp:127.0.0.1:4000", "quic:127.0.0.1:4000", "ether:lo/02:00:00:00:00:01"]
+        {
             let place: Place = text.parse().expect("a place");
             let error = place.reach(&key, None).err().expect("no key").to_string();
             assert!(error.contains(text) && error.contains("public key"), "{error}");

@@ -7,7 +7,7 @@
 //! A server keeps at most [`STRANGERS`] connections of which it does not know yet who they are, each for at most [`INTRODUCTION`]; the oldest make room for
 //! new ones.
 
-mod backlog;
+pub(crate) mod backlog;
 mod cover;
 mod info;
 mod link;

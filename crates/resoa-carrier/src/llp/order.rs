@@ -7,6 +7,8 @@
 //!   connection its number: what comes by that number later stays behind it, and at the other side behind everything that was said before by incarnation.
 //! * A program may close a socket and use its address, or its place among the sockets that it may have, by the next: what takes an address or makes a socket stays behind every CLOSE, and CLOSE behind
 //!   the earlier ones.
+//! * A datagram that has an address of its own, as each that arrives has, stays behind what was said of its socket, and nothing stays behind it: the next does not wait for a lost one. One that goes
+//!   to where the socket is connected stays in order, since that may change. (That a CLOSE can overtake such a datagram is what networks do with them.)
 //! * What is about the client as a whole, and what this side cannot read, stays behind everything before it, and everything after stays behind that.
 //!
 //! Nothing else is observable: between connections a network promises no order, and what a program does with one socket before it turns to another returns by the messages
@@ -16,7 +18,7 @@ use std::collections::HashMap;
 
 /// Messages in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Lane {
+pub(crate) enum Lane {
     /// Of one rsockID.
     Socket(u32),
     /// By incarnation.
@@ -27,7 +29,7 @@ pub(super) enum Lane {
 
 /// Where a message belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// Behind the last of each of these; and what belongs to a lane it `joins` stays behind it.
     Lanes { joins: Vec<Lane>, behind: Vec<Lane> },
     /// Behind everything, and before everything that follows.
@@ -37,6 +39,7 @@ pub(super) enum Place {
 const HEADER: usize = 7;
 const REQUEST: u8 = 1;
 const CALL: u8 = 3;
+const UPDATE: u8 = 4;
 const CONTROL: u8 = 5;
 const CREATE: u8 = 2;
 const CHILD: u8 = 4;
@@ -50,12 +53,14 @@ const LISTEN: u8 = 4;
 const CALL_LISTEN: u8 = 1;
 const ACCEPTED: u8 = 2;
 const CLOSE: u8 = 7;
+/// The same of UPDATE. In a CALL there follows an address, which begins with its family, or 0.
+const DATAGRAM: u8 = 4;
 /// A code of CONTROL.
 const ERROR: u8 = 8;
 
 impl Place {
     /// That of a message of the Export Protocol.
-    pub(super) fn of(message: &[u8]) -> Self {
+    pub(crate) fn of(message: &[u8]) -> Self {
         let Some(&[kind, op, flags, a, b, c, d]) = message.first_chunk::<HEADER>() else {
             return Self::Alone;
         };
@@ -65,6 +70,12 @@ impl Place {
             return Self::Alone;
         }
         let has = |flag: u8| flags & flag != 0;
+        if op == DATAGRAM && matches!(kind, CALL | UPDATE) && !has(CREATE) && !has(CHILD) {
+            let address = HEADER + if has(CONSUMED) { 4 } else { 0 };
+            if kind == UPDATE || message.get(address).is_some_and(|family| *family != 0) {
+                return Self::Lanes { joins: Vec::new(), behind: vec![Lane::Socket(socket)] };
+            }
+        }
         let mut joins = vec![Lane::Socket(socket)];
         let mut behind = Vec::new();
         if has(CHILD) {
@@ -93,7 +104,7 @@ impl Place {
 
 /// The last message of each lane, as far as it is not done.
 #[derive(Debug, Default)]
-pub(super) struct Lanes {
+pub(crate) struct Lanes {
     last: HashMap<Lane, u64>,
     alone: Option<u64>,
 }
@@ -103,7 +114,7 @@ const IDLE: usize = 256;
 
 impl Lanes {
     /// The messages that `message` has to stay behind, as distances; 0 is all. All before `done` are with the other side.
-    pub(super) fn behind(&mut self, message: u64, place: Place, done: u64) -> Vec<u64> {
+    pub(crate) fn behind(&mut self, message: u64, place: Place, done: u64) -> Vec<u64> {
         let Place::Lanes { joins, behind } = place else {
             self.last.clear();
             self.alone = Some(message);
@@ -201,6 +212,22 @@ mod tests {
         assert_eq!(behind(&messages), [vec![], vec![], vec![0], vec![0, 1], vec![3]]);
         let error = Message::socket_control(RsockId(5), Control::Error(Fault::InvalidRsockId)).encode();
         assert_eq!(behind(&[error, bind(socket(6))]), [vec![], vec![0]]);
+    }
+
+    /// Datagrams do not wait for each other, but for their socket; those whose address is the socket's stay in order.
+    #[test]
+    fn datagrams_do_not_wait_for_each_other() {
+        let from = ([127, 0, 0, 1], 53).into();
+        let to = |to| call(socket(3), Call::Datagram { to, bytes: vec![1] });
+        let arrives = Message::update(socket(3), Update::Datagram { from, bytes: vec![] }).encode();
+        let messages = [bind(socket(3)), to(Some(from)), to(Some(from)), to(None), to(None), to(Some(from))];
+        assert_eq!(behind(&messages), [vec![], vec![0], vec![0], vec![0], vec![3], vec![4]]);
+        assert_eq!(behind(&[data(socket(3)), arrives.clone(), arrives]), [vec![], vec![0], vec![0]]);
+        let create = Some(Create { family: Family::V4, kind: Kind::Datagram });
+        let first =
+            Body::Call { create, consumed: 0, call: Call::Datagram { to: Some(from), bytes: vec![1] } };
+        let first = Message { target: socket(3), body: first }.encode();
+        assert_eq!(behind(&[first, to(Some(from)), close(socket(3))]), [vec![], vec![0], vec![0]]);
     }
 
     /// What is about the client as a whole is behind everything, and everything that follows behind it.

@@ -2,31 +2,31 @@
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub(super) struct Backlog {
+pub(crate) struct Backlog {
     octets: Vec<u8>,
     begin: usize,
 }
 
 impl Backlog {
-    pub(super) fn waiting(&self) -> &[u8] {
+    pub(crate) fn waiting(&self) -> &[u8] {
         &self.octets[self.begin..]
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.octets.len() - self.begin
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Where more is put.
-    pub(super) fn behind(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn behind(&mut self) -> &mut Vec<u8> {
         &mut self.octets
     }
 
     /// The first `count` octets have gone.
-    pub(super) fn gone(&mut self, count: usize) {
+    pub(crate) fn gone(&mut self, count: usize) {
         self.begin += count;
         debug_assert!(self.begin <= self.octets.len());
         if self.begin * 2 >= self.octets.len() {

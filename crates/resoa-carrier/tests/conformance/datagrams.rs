@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 const PROVIDER: Provider = Provider { id: 4, protocol: 0 };
 const MESSAGES: u32 = 400;
-const BRIEF: KeepAlive = KeepAlive { interval: Duration::from_millis(300), end: Duration::from_millis(1500) };
+pub const BRIEF: KeepAlive =
+    KeepAlive { interval: Duration::from_millis(300), end: Duration::from_millis(1500) };
 
 fn key() -> SecretKey {
     SecretKey::generate().expect("random octets")
@@ -33,7 +34,7 @@ fn over(faults: Faults, keep_alive: KeepAlive) -> (Ends, Wire) {
 }
 
 /// A message of a socket's data, with its number.
-fn data(socket: u32, number: u32, octets: usize) -> Vec<u8> {
+pub fn data(socket: u32, number: u32, octets: usize) -> Vec<u8> {
     let mut message = vec![0x13, 3, 0];
     message.extend(socket.to_be_bytes());
     message.extend(number.to_be_bytes());
@@ -46,7 +47,12 @@ fn data(socket: u32, number: u32, octets: usize) -> Vec<u8> {
 fn a_wire_that_damages() {
     let late = (0.2, Duration::from_millis(30));
     let faults = Faults { loss: 0.1, repeated: 0.1, late, delay: Duration::from_millis(2) };
-    let (mut ends, _wire) = over(faults, KeepAlive::default());
+    let (ends, _wire) = over(faults, KeepAlive::default());
+    damaged(ends);
+}
+
+/// Messages both ways while the wire does what it does, and a close.
+pub fn damaged(mut ends: Ends) {
     let taken = ends.connect();
     let (mut sent, mut found) = ([0; 2], [BTreeMap::<u32, u32>::new(), BTreeMap::new()]);
     let mut full = [false; 2];
@@ -95,7 +101,12 @@ fn a_wire_that_damages() {
 #[test]
 fn round_trip_time() {
     let delay = Duration::from_millis(25);
-    let (mut ends, _wire) = over(Faults { delay, ..Faults::default() }, KeepAlive::default());
+    let (ends, _wire) = over(Faults { delay, ..Faults::default() }, KeepAlive::default());
+    measured(ends, delay);
+}
+
+/// Messages to and fro, and the round-trip time that comes of them.
+pub fn measured(mut ends: Ends, delay: Duration) {
     let taken = ends.connect();
     for number in 0..20 {
         let _ = ends.client.carrier.send(ends.link, &data(1, number, 10));
@@ -110,7 +121,12 @@ fn round_trip_time() {
 /// C90: both sides are told, by the connection's name, that nothing comes any more; an outage that ends before is none.
 #[test]
 fn outages() {
-    let (mut ends, wire) = over(Faults::default(), BRIEF);
+    let (ends, wire) = over(Faults::default(), BRIEF);
+    silent(ends, &wire);
+}
+
+/// A wire that is idle, then dead for a while, then for good; the connection takes [`BRIEF`] for its end.
+pub fn silent(mut ends: Ends, wire: &Wire) {
     let taken = ends.connect();
     let idle = Instant::now();
     while idle.elapsed() < BRIEF.end * 2 {

@@ -20,6 +20,7 @@ pub enum Kind {
     tcp,
     udp,
     ether,
+    quic,
 }
 
 /// Both ends of a connection that is not there yet.
@@ -53,6 +54,7 @@ impl Ends {
             Kind::tcp => at("tcp:127.0.0.1:0", &key, &Allowed::keys([key.public()].into())),
             Kind::udp => at("udp:127.0.0.1:0", &key, &Allowed::keys([key.public()].into())),
             Kind::ether => at("ether:lo", &key, &Allowed::keys([key.public()].into())),
+            Kind::quic => at("quic:127.0.0.1:0", &key, &Allowed::keys([key.public()].into())),
         };
         Self::of(server, client, address, identity)
     }
@@ -141,6 +143,7 @@ pub fn strangers(kind: Kind) -> Option<Ends> {
         Kind::tcp => at("tcp:127.0.0.1:0", &key, &allowed),
         Kind::udp => at("udp:127.0.0.1:0", &key, &allowed),
         Kind::ether => at("ether:lo", &key, &allowed),
+        Kind::quic => at("quic:127.0.0.1:0", &key, &allowed),
     };
     Some(Ends::of(server, client, address, Identity(Vec::new())))
 }

@@ -2,6 +2,7 @@
 
 mod datagrams;
 mod ends;
+mod over_quic;
 mod primitives;
 mod wire;
 
@@ -41,3 +42,4 @@ carrier!(plain);
 carrier!(tcp);
 carrier!(udp);
 carrier!(ether);
+carrier!(quic);

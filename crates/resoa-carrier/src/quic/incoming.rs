@@ -1,0 +1,137 @@
+//! Messages on their way in: cut out of their lanes, put in order, kept until the user takes them.
+
+use super::ROOM;
+use super::sequence::Sequence;
+use super::wire::{COST, Head, Malformed};
+use crate::tcp::backlog::Backlog;
+use quinn_proto::StreamId;
+use std::collections::{HashMap, VecDeque};
+
+/// A lane: octets of which no message has become yet, and what the next one says of itself.
+#[derive(Debug, Default)]
+struct Lane {
+    octets: Backlog,
+    head: Option<Head>,
+}
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(super) struct Incoming {
+    lanes: HashMap<StreamId, Lane>,
+    sequence: Sequence,
+    ready: VecDeque<Vec<u8>>,
+    /// What those that have begun take of our limit; and those that the user has.
+    begun: u64,
+    taken: u64,
+    /// The limit that the other side knows.
+    told: u64,
+}
+
+impl Incoming {
+    pub(super) fn new() -> Self {
+        Self { told: ROOM, ..Self::default() }
+    }
+
+    /// Octets of a lane have come. Fails if the other side does not keep to what it said, or to our limit.
+    pub(super) fn heard(&mut self, stream: StreamId, octets: &[u8]) -> Result<(), Malformed> {
+        let lane = self.lanes.entry(stream).or_default();
+        lane.octets.behind().extend(octets);
+        loop {
+            if lane.head.is_none()
+                && let Some((head, length)) = Head::read(lane.octets.waiting())?
+            {
+                lane.octets.gone(length);
+                self.begun += head.octets as u64 + COST;
+                if self.begun > self.taken + ROOM {
+                    return Err(Malformed);
+                }
+                lane.head = Some(head);
+            }
+            let Some(head) = lane.head.take() else { return Ok(()) };
+            let Some(message) = lane.octets.waiting().get(..head.octets) else {
+                lane.head = Some(head);
+                return Ok(());
+            };
+            let message = message.to_vec();
+            lane.octets.gone(head.octets);
+            let ready = &mut self.ready;
+            self.sequence.arrived(head, message, |message| ready.push_back(message))?;
+        }
+    }
+
+    /// The next message for the user.
+    pub(super) fn take(&mut self) -> Option<Vec<u8>> {
+        let message = self.ready.pop_front()?;
+        self.taken += message.len() as u64 + COST;
+        Some(message)
+    }
+
+    /// Whether the user has so many messages, which are all.
+    pub(super) fn is_through(&self, messages: u64) -> bool {
+        self.ready.is_empty() && self.sequence.done() >= messages
+    }
+
+    /// What the other side should know by now: which messages have passed, and how far it may go.
+    pub(super) fn report(&mut self) -> Option<(u64, u64)> {
+        let limit = self.taken + ROOM;
+        (limit - self.told >= ROOM / 4).then(|| {
+            self.told = limit;
+            (self.sequence.done(), limit)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quinn_proto::{Dir, Side};
+
+    fn lane(number: u64) -> StreamId {
+        StreamId::new(Side::Client, Dir::Uni, number)
+    }
+
+    fn message(number: u64, behind: Vec<u64>, octets: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        Head { number, behind, octets }.write(&mut out);
+        out.resize(out.len() + octets, number as u8);
+        out
+    }
+
+    /// Messages come in parts, and in the order that they ask for, whatever that of the lanes is.
+    #[test]
+    fn parts_and_order() {
+        let mut incoming = Incoming::new();
+        let second = message(1, vec![1], 3);
+        let (begin, end) = second.split_at(5);
+        incoming.heard(lane(1), begin).unwrap();
+        incoming.heard(lane(1), end).unwrap();
+        assert_eq!(incoming.take(), None);
+        incoming.heard(lane(0), &[message(0, vec![], 2), message(2, vec![2, 1], 0)].concat()).unwrap();
+        for expected in [vec![0, 0], vec![1, 1, 1], vec![]] {
+            assert!(!incoming.is_through(3));
+            assert_eq!(incoming.take(), Some(expected));
+        }
+        assert!(incoming.is_through(3));
+    }
+
+    /// More than there is room for ends it, before it is kept; what the user takes makes room, and that is told.
+    #[test]
+    fn room() {
+        let mut incoming = Incoming::new();
+        let long = |number| message(number, vec![], 65_000);
+        let fit = ROOM / (65_000 + COST);
+        for number in 0..fit {
+            incoming.heard(lane(0), &long(number)).unwrap();
+        }
+        assert_eq!(incoming.report(), None);
+        for _ in 0..fit {
+            incoming.take().unwrap();
+        }
+        assert_eq!(incoming.report(), Some((fit, ROOM + fit * (65_000 + COST))));
+        assert_eq!(incoming.report(), None);
+        for number in fit..2 * fit {
+            incoming.heard(lane(0), &long(number)).unwrap();
+        }
+        assert_eq!(incoming.heard(lane(0), &long(2 * fit)[..9]), Err(Malformed));
+    }
+}

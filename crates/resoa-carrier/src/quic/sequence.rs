@@ -1,0 +1,129 @@
+//! Messages that have arrived in whatever order, passed on in one that is right: each when those that it stays behind have been.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::wire::{Head, Malformed};
+
+#[derive(Debug)]
+struct Held {
+    behind: Vec<u64>,
+    octets: Vec<u8>,
+}
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub(super) struct Sequence {
+    /// All before this one have been passed on, and of those behind it these.
+    done: u64,
+    beyond: BTreeSet<u64>,
+    held: BTreeMap<u64, Held>,
+    /// For one that is missing, those that wait for it.
+    awaited: BTreeMap<u64, Vec<u64>>,
+    /// Those that wait for all before them.
+    behind_all: BTreeSet<u64>,
+}
+
+impl Sequence {
+    /// All messages before this one have been passed on.
+    pub(super) fn done(&self) -> u64 {
+        self.done
+    }
+
+    fn has_passed(&self, number: u64) -> bool {
+        number < self.done || self.beyond.contains(&number)
+    }
+
+    /// A message has arrived. Passes on what can be.
+    pub(super) fn arrived(
+        &mut self,
+        head: Head,
+        octets: Vec<u8>,
+        mut pass: impl FnMut(Vec<u8>),
+    ) -> Result<(), Malformed> {
+        let number = head.number;
+        if self.has_passed(number) || self.held.contains_key(&number) {
+            return Err(Malformed);
+        }
+        self.held.insert(number, Held { behind: head.behind, octets });
+        let mut candidates = vec![number];
+        while let Some(number) = candidates.pop() {
+            let Some(candidate) = self.held.get(&number) else { continue };
+            let missing = candidate.behind.iter().find(|&&distance| match distance {
+                0 => self.done < number,
+                distance => !self.has_passed(number - distance),
+            });
+            match missing {
+                Some(0) => drop(self.behind_all.insert(number)),
+                Some(distance) => self.awaited.entry(number - distance).or_default().push(number),
+                None => {
+                    if let Some(held) = self.held.remove(&number) {
+                        pass(held.octets);
+                    }
+                    self.behind_all.remove(&number);
+                    self.beyond.insert(number);
+                    while self.beyond.remove(&self.done) {
+                        self.done += 1;
+                    }
+                    candidates.extend(self.behind_all.first().filter(|first| **first <= self.done));
+                    // The oldest is looked at first.
+                    candidates.extend(self.awaited.remove(&number).into_iter().flatten().rev());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What each message stays behind, and the order in which they arrive.
+    fn arrivals() -> impl Strategy<Value = (Vec<Vec<u64>>, Vec<usize>)> {
+        let behind = proptest::collection::vec(proptest::collection::vec(0..8_u64, 0..4), 1..40);
+        behind.prop_flat_map(|mut behind| {
+            for (number, distances) in behind.iter_mut().enumerate() {
+                for distance in distances {
+                    *distance = (*distance).min(number as u64);
+                }
+            }
+            let order: Vec<_> = (0..behind.len()).collect();
+            (Just(behind), Just(order).prop_shuffle())
+        })
+    }
+
+    proptest! {
+        /// C87: each is passed on once, behind those that it stays behind, and at the latest when all before it are there.
+        #[test]
+        fn each_once_and_in_its_place((behind, order) in arrivals()) {
+            let mut sequence = Sequence::default();
+            let mut passed: Vec<usize> = Vec::new();
+            let mut arrived = vec![false; behind.len()];
+            for number in order {
+                let head = Head { number: number as u64, behind: behind[number].clone(), octets: 1 };
+                arrived[number] = true;
+                sequence.arrived(head.clone(), vec![number as u8], |octets| passed.push(octets[0].into())).unwrap();
+                prop_assert_eq!(sequence.arrived(head, Vec::new(), |_| ()), Err(Malformed));
+                let first_missing = arrived.iter().position(|there| !there).unwrap_or(arrived.len());
+                prop_assert!(sequence.done() >= first_missing as u64);
+                for (number, behind) in behind.iter().enumerate() {
+                    let keeps = |&distance: &u64| match distance as usize {
+                        0 => (0..number).any(|before| !passed.contains(&before)),
+                        distance => !passed.contains(&(number - distance)),
+                    };
+                    let is_free = arrived[number] && !behind.iter().any(keeps);
+                    prop_assert!(!is_free || passed.contains(&number), "{number} is kept for nothing");
+                }
+            }
+            for (place, &number) in passed.iter().enumerate() {
+                for &distance in &behind[number] {
+                    let before = if distance == 0 { 0..number } else { number - distance as usize..number - distance as usize + 1 };
+                    prop_assert!(before.into_iter().all(|before| passed[..place].contains(&before)), "{number} was too early");
+                }
+            }
+            passed.sort_unstable();
+            prop_assert_eq!(passed, (0..behind.len()).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The TLS session beneath, which proves nobody, and how QUIC is set up.
+//!
+//! A server's half is signed with a key that is made for this run, sent as it is (RFC 7250) and verified by nobody: the session alone keeps out who only
+//! listens. Who the ends are is proved behind it ([`introduction`](super::introduction)).
+
+use crate::tcp::KeepAlive;
+use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
+use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn_proto::{
+    ClientConfig, Connection, EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt,
+};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::ring::default_provider;
+use rustls::crypto::ring::sign::any_eddsa_type;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::server::AlwaysResolvesServerRawPublicKeys;
+use rustls::sign::CertifiedKey;
+use rustls::{DigitallySignedStruct, SignatureScheme, version};
+use std::io;
+use std::sync::Arc;
+
+/// Protocol and version, so that ends of others find out at once.
+const PROTOCOL: &[u8] = b"lasthop-resoa-1";
+/// Label of the octets that both ends of a session, and nobody else, can compute (RFC 9266).
+const BINDING: &[u8] = b"EXPORTER-Channel-Binding";
+/// What stands in front of the secret half of an Ed25519 key in PKCS #8 (RFC 8410, 7).
+const ED25519: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+/// Octets that a stranger may have under way.
+const STRANGERS_WINDOW: u32 = 16 << 10;
+
+/// Which of QUIC's congestion controls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Congestion {
+    /// By rate and round-trip time, as the one of Linux before its second version: loss by damage hardly slows it.
+    #[default]
+    Bbr,
+    /// RFC 9438.
+    Cubic,
+    /// RFC 9002, 7.
+    NewReno,
+}
+
+/// The keys that the ends of a session share, as far as others may know of them.
+pub(super) fn binding(connection: &Connection) -> [u8; 32] {
+    let mut octets = [0; 32];
+    let exported = connection.crypto_session().export_keying_material(&mut octets, BINDING, &[]);
+    // It fails for lengths that no hash function has.
+    debug_assert!(exported.is_ok());
+    octets
+}
+
+/// How both ends use QUIC. Nobody may open streams, but for a client's first one, until the ends know each other.
+fn transport(
+    keep_alive: KeepAlive,
+    congestion: Congestion,
+    streams: u64,
+) -> io::Result<Arc<TransportConfig>> {
+    let KeepAlive { interval, questions } = keep_alive;
+    let mut config = TransportConfig::default();
+    let silence = IdleTimeout::try_from(interval * questions).map_err(io::Error::other)?;
+    config
+        .max_idle_timeout(Some(silence))
+        .keep_alive_interval(Some(interval))
+        .max_concurrent_bidi_streams(VarInt::from_u32(streams as u32))
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .stream_receive_window(VarInt::from_u32(super::ROOM as u32 * 2))
+        .receive_window(VarInt::from_u32(STRANGERS_WINDOW))
+        .send_window(super::ROOM)
+        .datagram_receive_buffer_size(None);
+    match congestion {
+        Congestion::Bbr => config.congestion_controller_factory(Arc::new(BbrConfig::default())),
+        Congestion::Cubic => config.congestion_controller_factory(Arc::new(CubicConfig::default())),
+        Congestion::NewReno => config.congestion_controller_factory(Arc::new(NewRenoConfig::default())),
+    };
+    Ok(Arc::new(config))
+}
+
+/// The ends know each other: so many lanes may be opened, and so much may be under way.
+pub(super) fn open(connection: &mut Connection) {
+    connection.set_max_concurrent_streams(quinn_proto::Dir::Uni, VarInt::from_u32(super::LANES as u32));
+    // What is read is bounded by our own limit: this one is never what holds up.
+    connection.set_receive_window(VarInt::from_u32(super::ROOM as u32 * 2));
+}
+
+/// A server's.
+pub(super) fn server(keep_alive: KeepAlive, congestion: Congestion) -> io::Result<Arc<ServerConfig>> {
+    let secret = crate::keys::SecretKey::generate()?;
+    let pkcs8 = zeroize::Zeroizing::new([&ED25519[..], secret.octets()].concat());
+    let key = any_eddsa_type(&PrivatePkcs8KeyDer::from(&pkcs8[..])).map_err(io::Error::other)?;
+    let public = key.public_key().ok_or(io::ErrorKind::Unsupported)?;
+    let key = CertifiedKey::new(vec![CertificateDer::from(public.to_vec())], key);
+    let mut tls = rustls::ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_protocol_versions(&[&version::TLS13])
+        .map_err(io::Error::other)?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(Arc::new(key))));
+    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    // A session is never taken up again.
+    tls.send_tls13_tickets = 0;
+    let crypto = QuicServerConfig::try_from(tls).map_err(io::Error::other)?;
+    let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+    config.transport_config(transport(keep_alive, congestion, 1)?);
+    Ok(Arc::new(config))
+}
+
+/// A client's.
+pub(super) fn client(keep_alive: KeepAlive, congestion: Congestion) -> io::Result<ClientConfig> {
+    let mut tls = rustls::ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_protocol_versions(&[&version::TLS13])
+        .map_err(io::Error::other)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Anybody))
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    tls.enable_sni = false;
+    tls.resumption = rustls::client::Resumption::disabled();
+    let crypto = QuicClientConfig::try_from(tls).map_err(io::Error::other)?;
+    let mut config = ClientConfig::new(Arc::new(crypto));
+    config.transport_config(transport(keep_alive, congestion, 0)?);
+    Ok(config)
+}
+
+pub(super) fn endpoint() -> Arc<EndpointConfig> {
+    Arc::new(EndpointConfig::default())
+}
+
+/// Takes any server: which it is is proved later.
+#[derive(Debug)]
+struct Anybody;
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::Error::General("only TLS 1.3 is spoken".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,196 @@
+//! What stands on the streams.
+//!
+//! On a lane, each message behind its head:
+//!
+//! ```text
+//! number, how many it stays behind, each as a distance (0: all before it), octets of the message; the message
+//! ```
+//!
+//! On the control stream, behind the introduction, frames: a type (1 octet) and its numbers. All numbers are QUIC's (RFC 9000, 16), 1 to 8 octets.
+
+use bytes::Buf;
+use quinn_proto::VarInt;
+use quinn_proto::coding::Codec;
+use resoa_protocol::message::MESSAGE_OCTETS;
+
+/// Octets that a message takes of the limit beyond its own: it is kept somewhere, and nobody is to be flooded with empty ones.
+pub(super) const COST: u64 = 64;
+/// More than any message has to stay behind.
+const MOST: u64 = 16;
+
+/// The other side does not keep to this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Malformed;
+
+/// What stands in front of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    /// Counted from 0 over all lanes.
+    pub(super) number: u64,
+    /// How far before it are those that it stays behind; 0 is all before it.
+    pub(super) behind: Vec<u64>,
+    pub(super) octets: usize,
+}
+
+/// What the ends say to each other about messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// The server's user takes the client.
+    Taken,
+    /// All messages before `done` were passed on, and there is room up to `limit` since the beginning.
+    Report { done: u64, limit: u64 },
+    /// There are so many messages, and no more.
+    End { messages: u64 },
+    /// All of the other side's messages have been passed on.
+    Through,
+}
+
+const TAKEN: u8 = 1;
+const REPORT: u8 = 2;
+const END: u8 = 3;
+const THROUGH: u8 = 4;
+
+fn put(number: u64, out: &mut Vec<u8>) {
+    // A connection of 2^62 messages will not be.
+    VarInt::from_u64(number).unwrap_or(VarInt::MAX).encode(out);
+}
+
+/// Reads one if it is all there.
+fn get(octets: &mut &[u8]) -> Option<u64> {
+    VarInt::decode(octets).ok().map(VarInt::into_inner)
+}
+
+impl Head {
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        put(self.number, out);
+        put(self.behind.len() as u64, out);
+        for &distance in &self.behind {
+            put(distance, out);
+        }
+        put(self.octets as u64, out);
+    }
+
+    /// Reads one from before, and says how long it is; nothing if it is not all there.
+    pub(super) fn read(octets: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
+        let mut rest = octets;
+        let mut read = || -> Option<Result<Self, Malformed>> {
+            let number = get(&mut rest)?;
+            let count = get(&mut rest)?;
+            if count > MOST {
+                return Some(Err(Malformed));
+            }
+            let mut behind = Vec::with_capacity(count as usize);
+            for _ in 0..count {
+                behind.push(get(&mut rest)?);
+            }
+            let octets = get(&mut rest)?;
+            let is_sound =
+                octets <= MESSAGE_OCTETS as u64 && behind.iter().all(|&distance| distance <= number);
+            Some(if is_sound { Ok(Self { number, behind, octets: octets as usize }) } else { Err(Malformed) })
+        };
+        let head = read().transpose()?;
+        Ok(head.map(|head| (head, octets.len() - rest.remaining())))
+    }
+}
+
+impl Frame {
+    pub(super) fn write(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Taken => out.push(TAKEN),
+            Self::Report { done, limit } => {
+                out.push(REPORT);
+                put(done, out);
+                put(limit, out);
+            }
+            Self::End { messages } => {
+                out.push(END);
+                put(messages, out);
+            }
+            Self::Through => out.push(THROUGH),
+        }
+    }
+
+    /// As [`Head::read`].
+    pub(super) fn read(octets: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
+        let Some((&kind, mut rest)) = octets.split_first() else { return Ok(None) };
+        let mut number = || get(&mut rest);
+        let frame = match kind {
+            TAKEN => Some(Self::Taken),
+            REPORT => match (number(), number()) {
+                (Some(done), Some(limit)) => Some(Self::Report { done, limit }),
+                _ => None,
+            },
+            END => number().map(|messages| Self::End { messages }),
+            THROUGH => Some(Self::Through),
+            _ => return Err(Malformed),
+        };
+        Ok(frame.map(|frame| (frame, octets.len() - rest.remaining())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NUMBERS: std::ops::Range<u64> = 0..1 << 62;
+
+    fn head() -> impl Strategy<Value = Head> {
+        let behind = proptest::collection::vec(NUMBERS, 0..=MOST as usize);
+        (NUMBERS, behind, 0..=MESSAGE_OCTETS).prop_map(|(number, mut behind, octets)| {
+            for distance in &mut behind {
+                *distance = (*distance).min(number);
+            }
+            Head { number, behind, octets }
+        })
+    }
+
+    fn frame() -> impl Strategy<Value = Frame> {
+        prop_oneof![
+            Just(Frame::Taken),
+            (NUMBERS, NUMBERS).prop_map(|(done, limit)| Frame::Report { done, limit }),
+            NUMBERS.prop_map(|messages| Frame::End { messages }),
+            Just(Frame::Through),
+        ]
+    }
+
+    proptest! {
+        /// What is written is read again, with something behind it, and not before it is all there.
+        #[test]
+        fn read_as_written(head in head(), frame in frame()) {
+            let (mut out, mut frames) = (Vec::new(), Vec::new());
+            head.write(&mut out);
+            frame.write(&mut frames);
+            for length in 0..out.len() {
+                prop_assert_eq!(Head::read(&out[..length]), Ok(None));
+            }
+            for length in 0..frames.len() {
+                prop_assert_eq!(Frame::read(&frames[..length]), Ok(None));
+            }
+            let (octets, long) = (out.len(), frames.len());
+            out.push(7);
+            frames.push(1);
+            prop_assert_eq!(Head::read(&out), Ok(Some((head, octets))));
+            prop_assert_eq!(Frame::read(&frames), Ok(Some((frame, long))));
+        }
+
+        /// Whatever comes is read or refused.
+        #[test]
+        fn anything_is_read_or_refused(octets: Vec<u8>) {
+            let _ = (Head::read(&octets), Frame::read(&octets));
+        }
+    }
+
+    /// What nobody says: a message that stays behind more than there are before it, a longer one than there is, a frame of another kind.
+    #[test]
+    fn what_nobody_says() {
+        for (number, behind, octets) in
+            [(3, vec![4], 0), (3, vec![], MESSAGE_OCTETS + 1), (40, vec![1; 17], 0)]
+        {
+            let mut out = Vec::new();
+            Head { number, behind, octets }.write(&mut out);
+            assert_eq!(Head::read(&out), Err(Malformed));
+        }
+        assert_eq!(Frame::read(&[9]), Err(Malformed));
+    }
+}

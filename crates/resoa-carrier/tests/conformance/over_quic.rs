@@ -1,0 +1,258 @@
+//! What QUIC promises beyond: on a wire that damages, to strangers, and to a client that moves.
+
+use crate::datagrams::{BRIEF, damaged, data, measured, silent};
+use crate::ends::{Ends, PATIENCE};
+use crate::wire::{Faults, Wire};
+use resoa_carrier::keys::SecretKey;
+use resoa_carrier::quic::{Congestion, Quic};
+use resoa_carrier::tcp::{KeepAlive, STRANGERS};
+use resoa_carrier::{Allowed, Carrier};
+use resoa_protocol::lhp::{Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
+const PROVIDER: Provider = Provider { id: 5, protocol: 0 };
+
+fn key() -> SecretKey {
+    SecretKey::generate().expect("random octets")
+}
+
+fn server(key: &SecretKey, allowed: Allowed, keep_alive: KeepAlive, congestion: Congestion) -> Quic {
+    Quic::server(ANY_PORT.into(), key, allowed, keep_alive, congestion).expect("loopback")
+}
+
+fn client(key: &SecretKey, server: &SecretKey, keep_alive: KeepAlive, congestion: Congestion) -> Quic {
+    Quic::client(ANY_PORT.into(), key, server.public(), keep_alive, congestion).expect("loopback")
+}
+
+/// Ends with a wire between them.
+fn over(faults: Faults, keep_alive: KeepAlive, congestion: Congestion) -> (Ends, Wire) {
+    let (ours, theirs) = (key(), key());
+    let server = server(&ours, Allowed::keys([theirs.public()].into()), keep_alive, congestion);
+    let wire = Wire::new(server.address().expect("is bound"), faults, 1);
+    let client = client(&theirs, &ours, keep_alive, congestion);
+    let address = wire.address.to_string().into_bytes();
+    let identity = Identity(theirs.public().0.to_vec());
+    (Ends::of(Box::new(server), Box::new(client), address, identity), wire)
+}
+
+fn brief() -> KeepAlive {
+    KeepAlive {
+        interval: BRIEF.interval,
+        questions: (BRIEF.end.as_millis() / BRIEF.interval.as_millis()) as u32,
+    }
+}
+
+/// C87: exactly once and in the order of each socket, both ways, over a wire that loses a tenth, repeats a tenth and lets some come much later; then a close.
+#[test]
+fn a_wire_that_damages() {
+    let late = (0.2, Duration::from_millis(30));
+    let faults = Faults { loss: 0.1, repeated: 0.1, late, delay: Duration::from_millis(2) };
+    let (ends, _wire) = over(faults, KeepAlive::default(), Congestion::default());
+    damaged(ends);
+}
+
+/// C89: the round-trip time is the wire's, within a fifth.
+#[test]
+fn round_trip_time() {
+    let delay = Duration::from_millis(25);
+    let (ends, _wire) =
+        over(Faults { delay, ..Faults::default() }, KeepAlive::default(), Congestion::default());
+    measured(ends, delay);
+}
+
+/// C90: both sides are told, by the connection's name, that nothing comes any more; an outage that ends before is none.
+#[test]
+fn outages() {
+    let (ends, wire) = over(Faults::default(), brief(), Congestion::default());
+    silent(ends, &wire);
+}
+
+/// C88: nobody at the address, and an address that is none. The same name can be tried again.
+#[test]
+fn nobody_there() {
+    let (mut ends, wire) = over(Faults { loss: 1.0, ..Faults::default() }, brief(), Congestion::default());
+    let unreachable = (ends.link, Indication::Disconnected(Ended::Unreachable));
+    ends.client.carrier.connect(ends.link, b"nowhere");
+    assert_eq!(ends.client_told(), unreachable);
+    ends.client.carrier.connect(ends.link, &ends.address.clone());
+    assert_eq!(ends.client_told(), unreachable);
+    wire.set(Faults::default());
+    ends.connect();
+}
+
+/// C88: what was handed over before `close` is delivered although the end is given up at once.
+#[test]
+fn an_end_that_is_given_up() {
+    let (ours, theirs) = (key(), key());
+    let (silence, control) = (KeepAlive::default(), Congestion::default());
+    let mut server = server(&ours, Allowed::anybody(), silence, control);
+    let address = server.address().expect("is bound").to_string().into_bytes();
+    let far = std::thread::spawn(move || {
+        let mut told = Vec::new();
+        let begin = Instant::now();
+        while !matches!(told.last(), Some((_, Indication::Disconnected(_)))) {
+            assert!(begin.elapsed() < PATIENCE, "does not come");
+            server.poll(&mut told);
+            if let [(taken, Indication::Connect { .. })] = told[..] {
+                server.accept(taken);
+            }
+        }
+        told
+    });
+    let mut client = client(&theirs, &ours, silence, control);
+    let link = client.register(Service::Reliable, PROVIDER).expect("always");
+    client.connect(link, &address);
+    let mut told = Vec::new();
+    while told.is_empty() {
+        client.poll(&mut told);
+    }
+    assert_eq!(told, [(link, Indication::Connected)]);
+    for number in 0..10 {
+        assert_eq!(client.send(link, &data(1, number, 10_000)), Handed::Taken);
+    }
+    client.close(link);
+    drop(client);
+    let told = far.join().expect("the server does what it should");
+    let messages = told.iter().filter(|(_, told)| matches!(told, Indication::Data(_))).count();
+    assert_eq!(messages, 10);
+    assert_eq!(told.last().map(|(_, told)| told), Some(&Indication::Disconnected(Ended::Closed)));
+}
+
+/// A client that comes from another port is the same, and is answered there.
+#[test]
+fn change_of_address() {
+    let (ours, theirs) = (key(), key());
+    let (silence, control) = (KeepAlive::default(), Congestion::default());
+    let mut server = server(&ours, Allowed::anybody(), silence, control);
+    let address = server.address().expect("is bound").to_string().into_bytes();
+    let mut client = client(&theirs, &ours, silence, control);
+    let link = client.register(Service::Reliable, PROVIDER).expect("always");
+    client.connect(link, &address);
+    let mut found = [Vec::new(), Vec::new()];
+    let mut taken = None;
+    let begin = Instant::now();
+    while found.iter().any(|found: &Vec<_>| found.len() < 50) {
+        assert!(begin.elapsed() < PATIENCE, "does not come: {:?}", found.map(|found| found.len()));
+        let mut happened = Vec::new();
+        client.poll(&mut happened);
+        for (_, told) in happened {
+            match told {
+                Indication::Connected => assert_eq!(client.send(link, &data(1, 0, 3000)), Handed::Taken),
+                Indication::Data(message) => {
+                    found[0].push(message);
+                    let number = found[0].len() as u32;
+                    if number.is_multiple_of(10) {
+                        client.move_to_another_port().expect("descriptors");
+                    }
+                    let _ = client.send(link, &data(1, number, 3000));
+                }
+                told => panic!("{told:?}"),
+            }
+        }
+        let mut happened = Vec::new();
+        server.poll(&mut happened);
+        for (connection, told) in happened {
+            match told {
+                Indication::Connect { .. } => {
+                    assert_eq!(taken.replace(connection), None);
+                    server.accept(connection);
+                }
+                Indication::Data(message) => {
+                    let _ = server.send(connection, &message);
+                    found[1].push(message);
+                }
+                told => panic!("{told:?}"),
+            }
+        }
+    }
+    assert!((0..50).all(|number| found[0][number as usize] == data(1, number, 3000)));
+}
+
+/// Ten thousand sockets, of which each says something, on a wire that loses some of it: everything comes, whatever their numbers.
+#[test]
+fn many_sockets() {
+    const SOCKETS: u32 = 10_000;
+    let faults = Faults { loss: 0.02, delay: Duration::from_millis(2), ..Faults::default() };
+    let (mut ends, _wire) = over(faults, KeepAlive::default(), Congestion::default());
+    let taken = ends.connect();
+    let mut sent = (0..2 * SOCKETS).map(|number| data(1 + number % SOCKETS, number / SOCKETS, 20)).peekable();
+    let mut found = vec![0; SOCKETS as usize];
+    let mut full = false;
+    let begin = Instant::now();
+    while found.iter().any(|&found| found < 2) {
+        assert!(begin.elapsed() < PATIENCE, "does not come");
+        while !full && let Some(message) = sent.next() {
+            full = ends.client.carrier.send(ends.link, &message) == Handed::TakenLast;
+        }
+        ends.wait();
+        for (_, told) in std::mem::take(&mut ends.client.kept) {
+            assert_eq!(told, Indication::On);
+            full = false;
+        }
+        for (connection, told) in std::mem::take(&mut ends.server.kept) {
+            assert_eq!(connection, taken);
+            let Indication::Data(message) = told else { panic!("{told:?}") };
+            let socket = u32::from_be_bytes(message[3..7].try_into().expect("4 octets"));
+            let next = &mut found[socket as usize - 1];
+            assert_eq!(message, data(socket, *next, 20));
+            *next += 1;
+        }
+    }
+}
+
+/// Strangers without end, with addresses of their own, are kept up to a bound, and keep nobody out.
+#[test]
+fn strangers() {
+    let (ours, theirs) = (key(), key());
+    let (silence, control) = (KeepAlive::default(), Congestion::default());
+    let server = server(&ours, Allowed::anybody(), silence, control);
+    let to = server.address().expect("is bound");
+    let at = to.to_string().into_bytes();
+    let identity = Identity(theirs.public().0.to_vec());
+    let known = client(&theirs, &ours, silence, control);
+    let mut ends = Ends::of(Box::new(server), Box::new(known), at.clone(), identity);
+    // They want another server, which is not here: none of them can introduce itself.
+    let mut crowd: Vec<(Quic, Connection)> = (0..STRANGERS + 20)
+        .map(|_| {
+            let mut stranger = client(&key(), &key(), silence, control);
+            let link = stranger.register(Service::Reliable, PROVIDER).expect("always");
+            stranger.connect(link, &at);
+            (stranger, link)
+        })
+        .collect();
+    for _ in 0..10 {
+        for (stranger, _) in &mut crowd {
+            stranger.poll(&mut Vec::new());
+        }
+        ends.turn();
+    }
+    ends.connect();
+    assert_eq!(ends.server.kept, []);
+}
+
+/// A first datagram that is not answered makes the server keep nothing, and say less than it was told.
+#[test]
+fn first_datagrams_of_nobody() {
+    let (ours, theirs) = (key(), key());
+    let (silence, control) = (KeepAlive::default(), Congestion::default());
+    let mut server = server(&ours, Allowed::anybody(), silence, control);
+    let to = server.address().expect("is bound");
+    let catcher = UdpSocket::bind(ANY_PORT).expect("loopback");
+    let at: SocketAddr = catcher.local_addr().expect("is bound");
+    let mut client = client(&theirs, &ours, silence, control);
+    let link = client.register(Service::Reliable, PROVIDER).expect("always");
+    client.connect(link, at.to_string().as_bytes());
+    client.poll(&mut Vec::new());
+    let mut buffer = [0; 2048];
+    let (length, _) = catcher.recv_from(&mut buffer).expect("the first datagram");
+    for _ in 0..1000 {
+        catcher.send_to(&buffer[..length], to).expect("loopback");
+        server.poll(&mut Vec::new());
+        assert_eq!(server.connections(), 0);
+        let mut answer = [0; 2048];
+        let (answered, _) = catcher.recv_from(&mut answer).expect("an answer");
+        assert!(answered < length / 4, "{answered} octets come back for {length}");
+    }
+}

@@ -1,0 +1,41 @@
+//! Over QUIC, on a wire by which a twentieth of the datagrams is lost, a twentieth comes twice, and a tenth late.
+
+use crate::wire::{Faults, Wire};
+use resoa_carrier::keys::SecretKey;
+use resoa_carrier::{Allowed, AnyCarrier, Place};
+use resoa_protocol::lhp::{Connection, Ended, Indication, LastHop, Provider, Service};
+use std::time::Duration;
+
+pub type Carried = AnyCarrier;
+
+const FAULTS: Faults = Faults {
+    loss: 0.05,
+    repeated: 0.05,
+    late: (0.1, Duration::from_millis(10)),
+    delay: Duration::from_millis(1),
+};
+
+/// A server's and a client's end, the connection that will be, and where it leads.
+pub fn pair() -> (AnyCarrier, AnyCarrier, Connection, Vec<u8>) {
+    let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().expect("random octets"));
+    let place: Place = "quic:127.0.0.1:0".parse().expect("a place");
+    let (server, place) = place.serve(&ours, &Allowed::keys([theirs.public()].into())).expect("loopback");
+    let Place::Quic(at) = place else { unreachable!("as it was") };
+    let wire = Wire::new(at, FAULTS, 1);
+    let (mut client, address) =
+        Place::Quic(wire.address).reach(&theirs, Some(ours.public())).expect("descriptors");
+    // It is there as long as the test.
+    std::mem::forget(wire);
+    let link = client.register(Service::Reliable, Provider { id: 5, protocol: 0 }).expect("always");
+    (server, client, link, address)
+}
+
+/// The connection is lost; what the client will not be told by its end.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "a carrier within a process tells its end itself, and the tests are the same"
+)]
+pub fn cut(client: &mut AnyCarrier, link: Connection) -> Option<Indication> {
+    client.reset(link);
+    Some(Indication::Disconnected(Ended::Closed))
+}
