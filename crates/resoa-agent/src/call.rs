@@ -28,9 +28,14 @@ pub(crate) enum Waiting {
     /// It answers what it brought.
     Plain { socket: SocketId },
     /// `bind`, `listen`: descriptors that are gone may have had the address.
-    Address { socket: SocketId, again: Option<(resoa_protocol::SocketCall, Option<OwnedFd>)> },
+    Address { socket: SocketId, again: Option<resoa_protocol::SocketCall> },
     /// `connect`, with the program's descriptor.
-    Connect { socket: SocketId, address: Option<std::net::SocketAddr>, descriptor: Option<OwnedFd> },
+    Connect {
+        socket: SocketId,
+        address: Option<std::net::SocketAddr>,
+        nonblocking: bool,
+        descriptor: Option<OwnedFd>,
+    },
     /// `listen`, with the program's descriptor.
     Listen { socket: SocketId, descriptor: Option<OwnedFd> },
     /// `accept`, with what the program says of the new descriptor.

@@ -34,6 +34,7 @@ mod packets;
 mod place;
 mod requests;
 mod socket;
+mod socket_call;
 mod stream;
 mod sweep;
 mod sys;

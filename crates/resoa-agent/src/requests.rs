@@ -4,13 +4,15 @@ use crate::agent::Agent;
 use crate::call::{Call, Waiting, response};
 use crate::end;
 use crate::socket::{Form, Socket};
+use crate::socket_call::socket_call;
 use resoa_calls::{Query, Request, Response, SocketId, SocketName};
 use resoa_carrier::Carrier;
-use resoa_protocol::message::{self, Create, Family, Half, Kind};
+use resoa_protocol::message::{self, Create, Family, Kind};
 use resoa_protocol::{CallId, Errno, RsockId, SocketCall, Value};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// What socket(2) says of a family, a type and a protocol (`inet_create`).
@@ -52,127 +54,99 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         is_new: bool,
         now: Duration,
     ) {
-        match request {
-            Request::Socket { family, kind, protocol } => {
-                let made = self.make(family, kind, protocol);
-                self.calls.insert(call, Call::Asking { connection });
-                match made {
-                    Ok((socket, descriptor)) => {
-                        self.respond(call, &Response::Descriptor(socket), Some(&descriptor));
-                    }
-                    Err(error) => self.respond(call, &Response::Failed(error), None),
-                }
-                return;
-            }
-            Request::Status => {
-                let status = Response::Status(self.status());
-                self.calls.insert(call, Call::Asking { connection });
-                self.respond(call, &status, None);
-                return;
-            }
+        let Some((connection, request)) = self.request_without_wait(call, connection, request, now) else {
+            return;
+        };
+        self.calls.insert(call, Call::Asking { connection });
+        let asked = match request {
             Request::Resolve(query) => {
-                self.wait(call, connection, Waiting::Resolve, is_new);
+                self.wait(call, Waiting::Resolve);
                 let query = query_of(query);
                 self.at_client(now, |client, out| client.look_up(call, query, now, out));
-                return;
-            }
-            Request::SendTo { socket, address, octets } => {
-                self.calls.insert(call, Call::Asking { connection });
-                // What is on the descriptor was sent before.
-                self.progress(socket, now);
-                let sent = self.half(socket, &SocketCall::LocalName).map(|half| {
-                    self.counts.octets.0 += octets.len() as u64;
-                    let mut is_taken = false;
-                    self.at_client(now, |client, out| {
-                        is_taken = client.give_datagram(half, Some(address), octets, now, out);
-                    });
-                    is_taken
-                });
-                // As if a queue on the way were full: it is lost.
-                let answer = sent.map_or_else(|error| Response::Failed(error.linux()), |_| Response::Done);
-                self.respond(call, &answer, None);
-                return;
+                Ok(())
             }
             Request::Closed(socket) => {
-                self.wait(call, connection, Waiting::Closed, is_new);
+                self.wait(call, Waiting::Closed);
                 self.closed(call, socket, now);
-                return;
+                Ok(())
             }
+            request => socket_call(request, descriptor).and_then(|(socket, what, waiting)| {
+                let half = self.half(socket, &what).map_err(Errno::linux)?;
+                self.wait(call, waiting);
+                self.ask(call, socket, half, what, now);
+                Ok(())
+            }),
+        };
+        if let Err(error) = asked {
+            self.respond(call, &Response::Failed(error), None);
+        }
+        // What has its answer already is not watched. Without it a call is not interrupted, and comes to its end all the same.
+        if let (true, Some(Call::Waiting { connection, .. })) = (is_new, self.calls.get(&call)) {
+            let _ = self.watch_call(call, connection);
+        }
+    }
+
+    /// Lets a call wait.
+    fn wait(&mut self, call: CallId, what: Waiting) {
+        if let Some(Call::Asking { connection }) = self.calls.remove(&call) {
+            self.calls.insert(call, Call::Waiting { connection, what });
+        }
+    }
+
+    /// Asks the client's half, on behalf of a call that waits.
+    fn ask(&mut self, call: CallId, socket: SocketId, half: RsockId, what: SocketCall, now: Duration) {
+        // What the program has sent was before this.
+        self.progress_datagrams_first(socket, &what, now);
+        match what {
+            SocketCall::Accept => self.claim(socket, now),
+            SocketCall::LocalName if self.asks_for_name(socket, call) => return,
+            SocketCall::Connect(_) | SocketCall::Disconnect => self.follow_flags(socket, half, call, now),
             _ => {}
         }
-        let (socket, what, waiting) = match request {
-            Request::Bind { socket, address } => {
-                let what = SocketCall::Bind(address);
-                let again = Some((what.clone(), None));
-                (socket, what, Waiting::Address { socket, again })
-            }
-            Request::Connect { socket, address, nonblocking } => {
-                let what = address.map_or(SocketCall::Disconnect, SocketCall::Connect);
-                self.set_nonblocking(socket, nonblocking, now);
-                (socket, what, Waiting::Connect { socket, address, descriptor })
-            }
-            Request::Listen { socket, backlog } => {
-                (socket, SocketCall::Listen { backlog }, Waiting::Listen { socket, descriptor })
-            }
-            Request::Accept { socket, flags } => {
-                (socket, SocketCall::Accept, Waiting::Accept { socket, flags })
-            }
-            Request::Shutdown { socket, how } => {
-                let half = match how {
-                    libc::SHUT_RD => Half::Read,
-                    libc::SHUT_WR => Half::Write,
-                    libc::SHUT_RDWR => Half::Both,
-                    _ => {
-                        self.calls.insert(call, Call::Asking { connection });
-                        self.respond(call, &Response::Failed(libc::EINVAL), None);
-                        return;
-                    }
-                };
-                (socket, SocketCall::Shutdown(half), Waiting::Shut { socket })
-            }
-            Request::SetOption { socket, level, name, value } => {
-                (socket, SocketCall::SetOption { level, name, value }, Waiting::Plain { socket })
-            }
-            Request::GetOption { socket, level, name, length } => {
-                (socket, SocketCall::GetOption { level, name, length }, Waiting::Plain { socket })
-            }
-            Request::Ioctl { socket, command, argument } => {
-                let is_outstanding = u64::from(command) == libc::TIOCOUTQ;
-                let waiting =
-                    if is_outstanding { Waiting::Outstanding { socket } } else { Waiting::Plain { socket } };
-                (socket, SocketCall::Ioctl { command, argument }, waiting)
-            }
-            Request::LocalName(socket) => (socket, SocketCall::LocalName, Waiting::Plain { socket }),
-            Request::PeerName(socket) => (socket, SocketCall::PeerName, Waiting::Plain { socket }),
-            Request::Socket { .. }
-            | Request::Status
-            | Request::Resolve(_)
-            | Request::Closed(_)
-            | Request::SendTo { .. } => return,
+        if let Err(error) = self.may(socket, half, &what) {
+            self.respond(call, &Response::Failed(error.linux()), None);
+        } else {
+            self.call_half(half, call, what, now);
+            self.progress(socket, now);
+        }
+    }
+
+    /// Requests that are answered at once; any other is given back.
+    fn request_without_wait(
+        &mut self,
+        call: CallId,
+        connection: OwnedFd,
+        request: Request,
+        now: Duration,
+    ) -> Option<(OwnedFd, Request)> {
+        let (answer, descriptor) = match request {
+            Request::Socket { family, kind, protocol } => match self.make(family, kind, protocol) {
+                Ok((socket, descriptor)) => (Response::Descriptor(socket), Some(descriptor)),
+                Err(error) => (Response::Failed(error), None),
+            },
+            Request::Status => (Response::Status(self.status()), None),
+            Request::SendTo { socket, address, octets } => (self.send_to(socket, address, octets, now), None),
+            request => return Some((connection, request)),
         };
-        let is_asking = matches!(what, SocketCall::LocalName);
-        match self.half(socket, &what) {
+        self.calls.insert(call, Call::Asking { connection });
+        self.respond(call, &answer, descriptor.as_ref());
+        None
+    }
+
+    /// A datagram elsewhere than where its socket is connected to.
+    fn send_to(&mut self, socket: SocketId, to: SocketAddr, octets: Vec<u8>, now: Duration) -> Response {
+        // What is on the descriptor was sent before.
+        self.progress(socket, now);
+        match self.half(socket, &SocketCall::LocalName) {
             Ok(half) => {
-                // What the program has sent was before this.
-                self.progress_datagrams_first(socket, &what, now);
-                if let Waiting::Accept { .. } = waiting {
-                    self.claim(socket, now);
-                }
-                self.wait(call, connection, waiting, is_new);
-                if is_asking && self.asks_for_name(socket, call) {
-                    return;
-                }
-                if let Err(error) = self.may(socket, half, &what) {
-                    self.respond(call, &Response::Failed(error.linux()), None);
-                } else {
-                    self.call_half(half, call, what, now);
-                    self.progress(socket, now);
-                }
+                self.counts.octets.0 += octets.len() as u64;
+                // If there is no room it is lost, as if a queue on the way were full.
+                self.at_client(now, |client, out| {
+                    client.give_datagram(half, Some(to), octets, now, out);
+                });
+                Response::Done
             }
-            Err(error) => {
-                self.calls.insert(call, Call::Asking { connection });
-                self.respond(call, &Response::Failed(error.linux()), None);
-            }
+            Err(error) => Response::Failed(error.linux()),
         }
     }
 
@@ -193,15 +167,6 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             }
             _ => Ok(()),
         }
-    }
-
-    /// Lets a call wait.
-    fn wait(&mut self, call: CallId, connection: OwnedFd, what: Waiting, is_new: bool) {
-        if is_new {
-            // Without it the call is not interrupted, and comes to its end all the same.
-            let _ = self.watch_call(call, &connection);
-        }
-        self.calls.insert(call, Call::Waiting { connection, what });
     }
 
     /// socket(2).
@@ -254,12 +219,16 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         Ok(half)
     }
 
-    fn set_nonblocking(&mut self, socket: SocketId, nonblocking: bool, now: Duration) {
-        let what = SocketCall::SetNonblocking(nonblocking);
-        if let Ok(half) = self.half(socket, &what) {
-            let call = self.next_call();
-            self.call_half(half, call, what, now);
-        }
+    /// Whether a `connect` waits, its descriptor says.
+    fn follow_flags(&mut self, socket: SocketId, half: RsockId, call: CallId, now: Duration) {
+        let Some(Call::Waiting { what: Waiting::Connect { nonblocking, .. }, .. }) = self.calls.get(&call)
+        else {
+            return;
+        };
+        let what = SocketCall::SetNonblocking(*nonblocking);
+        debug_assert!(self.halves.get(&half) == Some(&socket), "its own half");
+        let flags = self.next_call();
+        self.call_half(half, flags, what, now);
     }
 
     /// A call that waited has come to its end.
@@ -275,7 +244,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             agent.calls.insert(call, Call::Waiting { connection, what });
         };
         match what {
-            Waiting::Address { socket, again: Some((what, _)) }
+            Waiting::Address { socket, again: Some(what) }
                 if result == Err(Errno::EADDRINUSE) && self.sweep(now) =>
             {
                 keep(self, Waiting::Address { socket, again: None });
@@ -283,7 +252,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                     self.call_half(half, call, what, now);
                 }
             }
-            Waiting::Connect { socket, address, descriptor } => {
+            Waiting::Connect { socket, address, descriptor, .. } => {
                 let is_datagram =
                     matches!(self.sockets.get(&socket).map(|socket| &socket.form), Some(Form::Datagram(_)));
                 let attached = match (is_datagram, &result) {

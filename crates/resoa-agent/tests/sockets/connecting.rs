@@ -129,6 +129,16 @@ fn sockets_that_there_are_not() {
         let request = Request::Socket { family, kind, protocol };
         assert_eq!(rig.call(&request, None), Response::Failed(error), "{request:?}");
     }
+    let socket = resoa_calls::SocketId(99);
+    let name = Request::LocalName(socket);
+    assert_eq!(rig.call(&name, None), Response::Failed(libc::EBADF));
+    let shutdown = Request::Shutdown { socket: rig.stream().id, how: 7 };
+    assert_eq!(rig.call(&shutdown, None), Response::Failed(libc::EINVAL));
+    // Another socket's descriptor does not do.
+    let (one, other) = (rig.stream(), rig.stream());
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let request = Request::Connect { socket: one.id, address: Some(at(&listener)), nonblocking: false };
+    assert_eq!(rig.call(&request, Some(&other.fd)), Response::Failed(libc::EBADF));
 }
 
 /// C46: nothing is left of a socket that is closed before it was used, or while it is bound.

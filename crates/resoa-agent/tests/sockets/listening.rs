@@ -15,6 +15,8 @@ impl Rig {
         assert_eq!(self.call(&bind, None), Response::Done);
         let listen = Request::Listen { socket: program.id, backlog };
         assert_eq!(self.call(&listen, Some(&program.fd)), Response::Done);
+        // `listen` does not wait for the server; what it is asked then it answers behind it.
+        self.option(&program, libc::IPPROTO_TCP, libc::TCP_NODELAY);
         match self.call(&Request::LocalName(program.id), None) {
             Response::Address(address) => (program, address),
             other => panic!("{other:?}"),

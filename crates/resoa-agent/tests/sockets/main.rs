@@ -6,6 +6,7 @@ mod closing;
 mod connecting;
 mod datagrams;
 mod listening;
+mod measured;
 mod rig;
 mod transfer;
 mod window;
