@@ -203,6 +203,7 @@ impl Far {
             let headers = Headers::parse(Layer::Ip, &octets).expect("IP");
             assert_eq!(checksum::verify(&octets, &headers), Verdict::Right, "{segment:?}");
             assert_eq!((segment.source, segment.destination), (self.here, self.there));
+            assert_options(&octets[headers.segment().start..]);
             let is_reset = segment.tcp.has(Tcp::RST);
             assert!(is_reset || segment.options.timestamps.is_some() == self.way.stamps, "{segment:?}");
             if let Some((value, _)) = segment.options.timestamps {
@@ -242,5 +243,20 @@ impl Far {
                 panic!("nobody asked for {segment:?}");
             }
         }
+    }
+}
+
+/// Up to its end a header has nothing but options that a kernel says.
+fn assert_options(segment: &[u8]) {
+    let header = &segment[..usize::from(segment[12] >> 4) * 4];
+    let mut options = &header[20..];
+    while let [kind, rest @ ..] = options {
+        options = match (kind, rest) {
+            (1, _) => rest,
+            (2..=5 | 8, [length @ 2..=40, ..]) if usize::from(*length) <= options.len() => {
+                &options[usize::from(*length)..]
+            }
+            _ => panic!("no option of a kernel's: {options:?} in {header:?}"),
+        };
     }
 }
