@@ -34,7 +34,9 @@ use crate::keys::{PublicKey, SecretKey};
 use crate::tcp::{INTRODUCTION, KeepAlive, STRANGERS};
 use crate::{Allowed, Carrier, timer};
 use link::{Link, Stage};
-use quinn_proto::{ClientConfig, ConnectionHandle, DatagramEvent, Endpoint, Incoming, Transmit};
+use quinn_proto::{
+    ClientConfig, ConnectionHandle, DatagramEvent, Endpoint, EndpointEvent, Incoming, Transmit,
+};
 use resoa_protocol::lhp::{Connection, Ended, Handed, Indication, LastHop, Provider, Service, Statistics};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
@@ -90,6 +92,8 @@ pub struct Quic {
     /// By quinn's name, which may be another's later; and that of those of which our user knows.
     links: BTreeMap<ConnectionHandle, Link>,
     handles: HashMap<Connection, ConnectionHandle>,
+    /// Connections that are to be dropped, whatever the other side has still to say.
+    forgotten: Vec<ConnectionHandle>,
     /// Connections that came to nothing at once.
     failed: Vec<Connection>,
     last: u64,
@@ -149,6 +153,7 @@ impl Quic {
             key: Arc::new(key.clone()),
             links: BTreeMap::new(),
             handles: HashMap::new(),
+            forgotten: Vec::new(),
             failed: Vec::new(),
             last: 0,
         })
@@ -276,18 +281,20 @@ impl Quic {
         }
     }
 
-    /// Gives up those who have had their time to say who they are, and the oldest if there are too many.
+    /// Gives up those who have had their time to say who they are, and the oldest if there are too many; when the next has had its time. Of those that are too many not
+    /// even that they were there is kept.
     fn bound_strangers(&mut self, now: Instant) -> Option<Instant> {
-        let mut strangers: Vec<_> = self.links.values_mut().filter(|link| link.is_strange()).collect();
+        let mut strangers: Vec<_> = self.links.iter_mut().filter(|(_, link)| link.is_strange()).collect();
         // In the order in which they came.
-        strangers.sort_by_key(|link| link.since);
+        strangers.sort_by_key(|(_, link)| link.since);
         let too_many = strangers.len().saturating_sub(STRANGERS);
-        let overdue = strangers.iter().take_while(|link| now - link.since >= INTRODUCTION).count();
+        let overdue = strangers.iter().take_while(|(_, link)| now - link.since >= INTRODUCTION).count();
         let leave = too_many.max(overdue);
-        for link in &mut strangers[..leave] {
+        for (_, link) in &mut strangers[..leave] {
             link.give_up(now);
         }
-        strangers.get(leave).map(|link| link.since + INTRODUCTION)
+        self.forgotten.extend(strangers[..too_many].iter().map(|(handle, _)| **handle));
+        strangers.get(leave).map(|(_, link)| link.since + INTRODUCTION)
     }
 
     /// Sends what all connections have to say, as far as the kernel takes it.
@@ -312,6 +319,12 @@ impl Quic {
     /// Passes on what connections and the end have to tell each other, and forgets those that are gone.
     fn sweep(&mut self) {
         let (endpoint, handles) = (&mut self.endpoint, &mut self.handles);
+        for handle in self.forgotten.drain(..) {
+            if let Some(link) = self.links.remove(&handle) {
+                handles.remove(&link.name);
+                endpoint.handle_event(handle, EndpointEvent::drained());
+            }
+        }
         self.links.retain(|&handle, link| {
             while let Some(event) = link.quic.poll_endpoint_events() {
                 if let Some(event) = endpoint.handle_event(handle, event) {
