@@ -18,7 +18,7 @@ use crate::llp::Silence;
 use crate::noise::{self, Answered, Carried};
 use crate::{Allowed, Carrier, MacAddress, timer};
 use packet::{Cookies, Packet};
-use peer::{Peer, Poll};
+use peer::Peer;
 use port::{Address, Port};
 use resoa_protocol::lhp::{
     Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
@@ -39,6 +39,8 @@ pub const SUSPICIOUS: usize = 16;
 pub const INTRODUCTION: Duration = Duration::from_secs(10);
 /// Packets that are taken in one look.
 const LOOK: usize = 512;
+/// While the kernel takes nothing, what has time is looked at so often.
+const FULL: Duration = Duration::from_millis(1);
 /// How long the end of this carrier waits for connections that were closed and are not through.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -413,16 +415,13 @@ impl Carrier for Datagrams {
         let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
         let now = self.now();
         self.port.flush();
-        let mut more = self.take_packets(now);
+        let more = self.take_packets(now);
         let now = self.now();
         let mut due: Option<Duration> = None;
         let mut over = Vec::new();
         for (&connection, peer) in &mut self.peers {
-            let poll = peer.poll(&mut self.port, now, |indication| happened.push((connection, indication)));
-            match poll {
-                Poll::Over => over.push(connection),
-                Poll::Hurries => more = true,
-                Poll::Waits => {}
+            if !peer.poll(&mut self.port, now, |indication| happened.push((connection, indication))) {
+                over.push(connection);
             }
             due = due.into_iter().chain(peer.deadline()).min();
         }
@@ -431,6 +430,10 @@ impl Carrier for Datagrams {
         }
         if more {
             self.ring();
+        }
+        if self.port.is_full() {
+            // What is to be sent has to wait for the kernel, which says when it takes more.
+            due = due.map(|due| due.max(now + FULL));
         }
         // It was for what has been done now.
         self.armed = None;
