@@ -86,7 +86,7 @@ fn reach(place: &str, key: &str, seconds: &str) -> Outcome {
             match told {
                 Indication::Connected => begin = Some(Instant::now() + WARM_UP),
                 Indication::Data(message) if begin.is_some_and(|begin| begin <= Instant::now()) => {
-                    octets += message.len()
+                    octets += message.len();
                 }
                 Indication::Disconnected(why) => return Err(format!("it has ended: {why:?}").into()),
                 _ => {}

@@ -11,13 +11,14 @@ mod ether;
 mod packet;
 mod peer;
 mod port;
+mod whole;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::llp::Silence;
 use crate::noise::{self, Answered, Carried};
 use crate::{Allowed, Carrier, MacAddress, timer};
 use packet::{Cookies, Packet};
-use peer::{Peer, Poll};
+use peer::Peer;
 use port::{Address, Port};
 use resoa_protocol::lhp::{
     Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
@@ -38,6 +39,8 @@ pub const SUSPICIOUS: usize = 16;
 pub const INTRODUCTION: Duration = Duration::from_secs(10);
 /// Packets that are taken in one look.
 const LOOK: usize = 512;
+/// While the kernel takes nothing, what has time is looked at so often.
+const FULL: Duration = Duration::from_millis(1);
 /// How long the end of this carrier waits for connections that were closed and are not through.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -242,7 +245,7 @@ impl Datagrams {
             Packet::Answer { ours, .. } | Packet::Cookie { ours, .. } | Packet::Sealed { ours, .. } => {
                 let peer = self.numbers.get(&ours).and_then(|connection| self.peers.get_mut(connection));
                 if let Some(peer) = peer {
-                    peer.packet(&packet, from, self.port.room(), self.silence, now);
+                    peer.packet(&packet, from, self.port.rooms(), self.silence, now);
                 }
             }
         }
@@ -283,8 +286,9 @@ impl Datagrams {
             self.remove(oldest);
         }
         let connection = self.next();
-        let room = self.port.room();
-        let peer = Peer::answered(ours, theirs, from, first, answer, (client, keys), room, self.silence, now);
+        let rooms = self.port.rooms();
+        let peer =
+            Peer::answered(ours, theirs, from, first, answer, (client, keys), rooms, self.silence, now);
         if let Some(answer) = peer.answer() {
             self.port.send(from, &answer);
         }
@@ -411,16 +415,13 @@ impl Carrier for Datagrams {
         let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
         let now = self.now();
         self.port.flush();
-        let mut more = self.take_packets(now);
+        let more = self.take_packets(now);
         let now = self.now();
         let mut due: Option<Duration> = None;
         let mut over = Vec::new();
         for (&connection, peer) in &mut self.peers {
-            let poll = peer.poll(&mut self.port, now, |indication| happened.push((connection, indication)));
-            match poll {
-                Poll::Over => over.push(connection),
-                Poll::Hurries => more = true,
-                Poll::Waits => {}
+            if !peer.poll(&mut self.port, now, |indication| happened.push((connection, indication))) {
+                over.push(connection);
             }
             due = due.into_iter().chain(peer.deadline()).min();
         }
@@ -429,6 +430,10 @@ impl Carrier for Datagrams {
         }
         if more {
             self.ring();
+        }
+        if self.port.is_full() {
+            // What is to be sent has to wait for the kernel, which says when it takes more.
+            due = due.map(|due| due.max(now + FULL));
         }
         // It was for what has been done now.
         self.armed = None;

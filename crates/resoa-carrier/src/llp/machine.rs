@@ -2,17 +2,20 @@
 
 use super::flight::{Flight, Sent, Word};
 use super::incoming::{Incoming, ROOM};
+use super::length::Length;
 use super::outgoing::Outgoing;
 use super::rate::Rate;
 use super::received::Received;
 use super::rtt::Rtt;
-use super::wire::{Ack, Frame, Malformed, Reader};
+use super::wire::{Ack, Frame, Malformed, PADDING, Reader};
 use resoa_protocol::lhp::{Ended, Statistics};
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Packets that may be sent beyond what the rate allows to ask whether anything arrives.
 const PROBES: u32 = 2;
+/// Questions without an answer after which packets are short again.
+const PATHS: u32 = 3;
 /// Packets after which the other side is told which are settled.
 const OLDEST_EVERY: u64 = 16;
 /// Octets that may wait to be sent in any case; else twice of what may be under way.
@@ -75,6 +78,7 @@ pub(crate) struct Machine {
     flight: Flight,
     rate: Rate,
     rtt: Rtt,
+    length: Length,
     /// Words that are to be said, and say nothing else.
     words: Vec<Word>,
     resets: bool,
@@ -103,8 +107,9 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// One whose keys have just been agreed on; a client says that it is there. `packet` is how many octets of frames fit a packet.
-    pub(crate) fn new(side: Side, packet: usize, silence: Silence, now: Duration) -> Self {
+    /// One whose keys have just been agreed on; a client says that it is there. `short` is how many octets of frames
+    /// fit a packet for certain, `long` how many might.
+    pub(crate) fn new(side: Side, (short, long): (usize, usize), silence: Silence, now: Duration) -> Self {
         Self {
             stage: Stage::Opening,
             silence,
@@ -113,8 +118,9 @@ impl Machine {
             incoming: Incoming::default(),
             received: Received::default(),
             flight: Flight::default(),
-            rate: Rate::new(packet),
+            rate: Rate::new(short),
             rtt: Rtt::default(),
+            length: Length::new(short, long, now),
             words: if side == Side::Client { vec![Word::Hello] } else { Vec::new() },
             resets: false,
             ping: false,
@@ -315,16 +321,22 @@ impl Machine {
         self.rate.arrived(&outcome.arrived, trip, now);
         for sent in outcome.arrived {
             sent.parts.into_iter().for_each(|part| self.outgoing.arrived(part));
+            if sent.tries_length {
+                self.length.arrived();
+            }
             if sent.words.contains(&Word::Close) && self.stage == Stage::Closing {
                 self.over();
             }
         }
-        self.lost(outcome.lost);
+        self.lost(outcome.lost, now);
         Ok(())
     }
 
-    fn lost(&mut self, packets: Vec<Sent>) {
+    fn lost(&mut self, packets: Vec<Sent>, now: Duration) {
         for sent in packets {
+            if sent.tries_length {
+                self.length.lost(now);
+            }
             sent.parts.into_iter().for_each(|part| self.outgoing.lost(part));
             for word in sent.words {
                 if !self.words.contains(&word) {
@@ -334,14 +346,18 @@ impl Machine {
         }
     }
 
-    /// Writes the next packet that is to be sent now, of at most so many octets; its number.
-    pub(crate) fn transmit(&mut self, room: usize, now: Duration, out: &mut Vec<u8>) -> Option<u64> {
+    /// Writes the next packet that is to be sent now; its number.
+    pub(crate) fn transmit(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<u64> {
+        let room = self.length.octets();
         let begin = out.len();
         if std::mem::take(&mut self.resets) {
             Frame::Reset.write(out);
             return Some(self.number());
         }
         let may_send = self.stage != Stage::Over && self.may_send(now);
+        if may_send && self.stage == Stage::Up && self.length.due().is_some_and(|due| due <= now) {
+            return Some(self.try_length(now, out));
+        }
         let has_more = self.has_more();
         if !(may_send && has_more || self.received.due().is_some_and(|due| due <= now)) {
             return None;
@@ -378,16 +394,29 @@ impl Machine {
             }
         }
         if says {
-            let under_way = self.flight.octets();
             self.probes = self.probes.saturating_sub(1);
             let octets = out.len() - begin;
-            let sample = self.rate.sent(octets, under_way, now);
-            self.flight.sent(number, Sent { at: now, octets, parts, words, sample });
+            let sample = self.rate.sent(octets, self.flight.octets(), now);
+            self.flight.sent(number, Sent { at: now, octets, parts, words, tries_length: false, sample });
             if !self.has_more() {
                 self.rate.idle(self.flight.octets());
             }
         }
         (out.len() > begin).then_some(number)
+    }
+
+    /// A packet that is as long as packets could be, and says nothing.
+    fn try_length(&mut self, now: Duration, out: &mut Vec<u8>) -> u64 {
+        let octets = self.length.tried();
+        let begin = out.len();
+        Frame::Ping.write(out);
+        out.resize(begin + octets, PADDING);
+        let number = self.number();
+        let sample = self.rate.sent(octets, self.flight.octets(), now);
+        let (parts, words) = (Vec::new(), Vec::new());
+        self.flight.sent(number, Sent { at: now, octets, parts, words, tries_length: true, sample });
+        self.rate.idle(self.flight.octets());
+        number
     }
 
     fn number(&mut self) -> u64 {
@@ -433,11 +462,14 @@ impl Machine {
             return acknowledgement;
         }
         let is_open = self.flight.octets() < self.rate.window();
+        let length = self.length.due().filter(|_| is_open && self.stage == Stage::Up);
+        let length = length.map(|due| due.max(self.rate.next()));
         let paced = (is_open && self.has_more()).then(|| self.rate.next());
         let blocked = (self.outgoing.is_blocked() && self.blocked.is_none()).then_some(Duration::ZERO);
         [
             acknowledgement,
             paced,
+            length,
             blocked,
             self.flight.loss_due(),
             self.answer_due(),
@@ -461,16 +493,19 @@ impl Machine {
         }
         if self.flight.loss_due().is_some_and(|due| due <= now) {
             let lost = self.flight.look_for_losses(&self.rtt, now);
-            self.lost(lost);
+            self.lost(lost, now);
         }
         if self.answer_due().is_some_and(|due| due <= now) {
             self.unanswered += 1;
+            if self.unanswered == PATHS {
+                self.length.doubt(now);
+            }
             self.probes = PROBES;
             self.ping = true;
             // It stays under way: should it have arrived, its word of that may still come.
             if let Some((_, oldest)) = self.flight.oldest() {
                 let oldest = oldest.clone();
-                self.lost(vec![oldest]);
+                self.lost(vec![oldest], now);
             }
         }
         if self.outgoing.is_blocked() && self.blocked.is_none() {
