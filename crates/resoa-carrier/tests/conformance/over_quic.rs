@@ -7,7 +7,7 @@ use resoa_carrier::keys::SecretKey;
 use resoa_carrier::quic::{Congestion, Quic};
 use resoa_carrier::tcp::{KeepAlive, STRANGERS};
 use resoa_carrier::{Allowed, Carrier};
-use resoa_protocol::lhp::{Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, LastHop, Provider, Service};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
