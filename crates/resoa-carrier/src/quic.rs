@@ -9,12 +9,12 @@
 //! * [`session`]: QUIC's settings and its TLS, which proves nobody. [`introduction`]: who is there, and why that is sound.
 //! * [`outgoing`], [`incoming`], [`sequence`], [`wire`]: messages, there and back. In which order they may be passed on is decided by the sender, message by
 //!   message, as `udp:` does it; a lane only keeps losses apart. So there are few lanes, they stay open, and any number of sockets.
-//! * [`link`]: a connection. [`socket`]: datagrams.
+//! * [`link`]: a connection. [`socket`]: datagrams. [`turn`]: what happens between the two.
 //!
 //! The protocol's machine is that of quinn (quinn-proto), which has neither threads nor a runtime: all happens in [`poll`](Carrier::poll), as with the other carriers.
 //!
 //! A client's address may change: the connection is known by its own name, and goes on. A server keeps nothing of a client before its address has been shown to be its
-//! own (QUIC's retry), then at most [`STRANGERS`] of which it does not know who they are, each for at most [`INTRODUCTION`] and with at most a few
+//! own (QUIC's retry), then at most [`STRANGERS`](crate::tcp::STRANGERS) of which it does not know who they are, each for at most [`INTRODUCTION`](crate::tcp::INTRODUCTION) and with at most a few
 //! kilobytes; the oldest make room for new ones.
 
 #[cfg(test)]
@@ -26,20 +26,21 @@ mod outgoing;
 mod sequence;
 mod session;
 mod socket;
+mod turn;
 mod wire;
 
 pub use session::Congestion;
 
 use crate::keys::{PublicKey, SecretKey};
-use crate::tcp::{INTRODUCTION, KeepAlive, STRANGERS};
+use crate::tcp::KeepAlive;
 use crate::{Allowed, Carrier, timer};
 use link::{Link, Stage};
-use quinn_proto::{ClientConfig, ConnectionHandle, DatagramEvent, Endpoint, Incoming, Transmit};
-use resoa_protocol::lhp::{Connection, Ended, Handed, Indication, LastHop, Provider, Service, Statistics};
+use quinn_proto::{ClientConfig, ConnectionHandle, Endpoint};
+use resoa_protocol::lhp::{Connection, Handed, Indication, LastHop, Provider, Service, Statistics};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use socket::{Arrived, Socket};
+use socket::Socket;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::SocketAddr;
@@ -90,6 +91,8 @@ pub struct Quic {
     /// By quinn's name, which may be another's later; and that of those of which our user knows.
     links: BTreeMap<ConnectionHandle, Link>,
     handles: HashMap<Connection, ConnectionHandle>,
+    /// Connections that are to be dropped, whatever the other side has still to say.
+    forgotten: Vec<ConnectionHandle>,
     /// Connections that came to nothing at once.
     failed: Vec<Connection>,
     last: u64,
@@ -149,6 +152,7 @@ impl Quic {
             key: Arc::new(key.clone()),
             links: BTreeMap::new(),
             handles: HashMap::new(),
+            forgotten: Vec::new(),
             failed: Vec::new(),
             last: 0,
         })
@@ -214,116 +218,6 @@ impl Quic {
         self.handles.insert(connection, handle);
         self.links.insert(handle, link);
         Ok(())
-    }
-
-    /// Gives what has come to the connections that it is for. Whether there may be more.
-    fn receive(&mut self, now: Instant) -> bool {
-        let mut arrived = Vec::new();
-        let mut hurries = true;
-        for _ in 0..LOOKS {
-            hurries = self.socket.receive(&mut arrived);
-            if !hurries {
-                break;
-            }
-        }
-        for Arrived { from, to, ecn, octets } in arrived {
-            let mut answer = Vec::new();
-            match self.endpoint.handle(now, from, to, ecn, octets, &mut answer) {
-                Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                    if let Some(link) = self.links.get_mut(&handle) {
-                        link.quic.handle_event(event);
-                        link.answered();
-                    }
-                }
-                Some(DatagramEvent::NewConnection(incoming)) => self.take(incoming, now),
-                Some(DatagramEvent::Response(transmit)) => self.respond(transmit, answer),
-                None => {}
-            }
-        }
-        hurries
-    }
-
-    /// What no connection says is lost if there is no room for it.
-    fn respond(&mut self, transmit: Transmit, octets: Vec<u8>) {
-        if self.socket.is_free() {
-            self.socket.send(transmit, octets);
-        }
-    }
-
-    fn take(&mut self, incoming: Incoming, now: Instant) {
-        let mut answer = Vec::new();
-        let Role::Server { allowed } = &self.role else { return self.endpoint.ignore(incoming) };
-        let allowed = allowed.clone();
-        if !incoming.remote_address_validated() {
-            // What may not be asked to come again has been: its token is of another.
-            if let Ok(transmit) = self.endpoint.retry(incoming, &mut answer) {
-                self.respond(transmit, answer);
-            }
-            return;
-        }
-        match self.endpoint.accept(incoming, now, &mut answer, None) {
-            Ok((handle, quic)) => {
-                let connection = self.next();
-                let link = Link::server(connection, quic, Arc::clone(&self.key), allowed);
-                self.handles.insert(connection, handle);
-                self.links.insert(handle, link);
-            }
-            Err(error) => {
-                if let Some(transmit) = error.response {
-                    self.respond(transmit, answer);
-                }
-            }
-        }
-    }
-
-    /// Gives up those who have had their time to say who they are, and the oldest if there are too many.
-    fn bound_strangers(&mut self, now: Instant) -> Option<Instant> {
-        let mut strangers: Vec<_> = self.links.values_mut().filter(|link| link.is_strange()).collect();
-        // In the order in which they came.
-        strangers.sort_by_key(|link| link.since);
-        let too_many = strangers.len().saturating_sub(STRANGERS);
-        let overdue = strangers.iter().take_while(|link| now - link.since >= INTRODUCTION).count();
-        let leave = too_many.max(overdue);
-        for link in &mut strangers[..leave] {
-            link.give_up(now);
-        }
-        strangers.get(leave).map(|link| link.since + INTRODUCTION)
-    }
-
-    /// Sends what all connections have to say, as far as the kernel takes it.
-    fn transmit(&mut self, now: Instant) {
-        if !self.socket.is_free() {
-            return;
-        }
-        for link in self.links.values_mut() {
-            let batch = self.socket.batch(link.quic.stats().path.current_mtu);
-            loop {
-                let mut octets = Vec::new();
-                let Some(transmit) = link.quic.poll_transmit(now, batch, &mut octets) else { break };
-                if !self.socket.send(transmit, octets) {
-                    link.sent(now);
-                    return;
-                }
-            }
-            link.sent(now);
-        }
-    }
-
-    /// Passes on what connections and the end have to tell each other, and forgets those that are gone.
-    fn sweep(&mut self) {
-        let (endpoint, handles) = (&mut self.endpoint, &mut self.handles);
-        self.links.retain(|&handle, link| {
-            while let Some(event) = link.quic.poll_endpoint_events() {
-                if let Some(event) = endpoint.handle_event(handle, event) {
-                    link.quic.handle_event(event);
-                }
-            }
-            let stays = link.stage != Stage::Gone || !link.quic.is_drained();
-            if !stays && handles.get(&link.name) == Some(&handle) {
-                handles.remove(&link.name);
-            }
-            stays
-        });
     }
 }
 
@@ -404,33 +298,7 @@ impl Carrier for Quic {
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        // Edges are only what ends the wait: everything is looked at.
-        let mut edges = Vec::with_capacity(8);
-        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
-        let now = Instant::now();
-        for connection in std::mem::take(&mut self.failed) {
-            happened.push((connection, Indication::Disconnected(Ended::Unreachable)));
-        }
-        let hurries = self.receive(now);
-        let strangers = self.bound_strangers(now);
-        for link in self.links.values_mut() {
-            if link.quic.poll_timeout().is_some_and(|time| time <= now) {
-                link.quic.handle_timeout(now);
-            }
-            let mut indications = Vec::new();
-            link.progress(now, &mut indications);
-            happened.extend(indications.into_iter().map(|indication| (link.name, indication)));
-        }
-        self.transmit(now);
-        self.sweep();
-        let timers = self.links.values_mut().filter_map(|link| link.quic.poll_timeout());
-        if let Some(next) = timers.chain(strangers).min() {
-            timer::set(&self.clock, next.saturating_duration_since(Instant::now()));
-        }
-        if hurries {
-            self.ring();
-        }
+        self.turn(happened);
     }
 }
 

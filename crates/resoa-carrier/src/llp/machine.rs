@@ -1,4 +1,7 @@
-//! One end of a connection: what it is told, what it has to send, and what its user is told. The seal, the handshake and addresses are its driver's.
+//! One end of a connection: what it is told, and what its user is told; [`sending`] is what it sends, [`waiting`] what it does when nothing happens. The seal, the handshake and addresses are its driver's.
+
+mod sending;
+mod waiting;
 
 use super::flight::{Flight, Sent, Word};
 use super::incoming::{Incoming, ROOM};
@@ -7,17 +10,11 @@ use super::outgoing::Outgoing;
 use super::rate::Rate;
 use super::received::Received;
 use super::rtt::Rtt;
-use super::wire::{Ack, Frame, Malformed, PADDING, Reader};
+use super::wire::{Ack, Frame, Malformed, Reader};
 use resoa_protocol::lhp::{Ended, Statistics};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Packets that may be sent beyond what the rate allows to ask whether anything arrives.
-const PROBES: u32 = 2;
-/// Questions without an answer after which packets are short again.
-const PATHS: u32 = 3;
-/// Packets after which the other side is told which are settled.
-const OLDEST_EVERY: u64 = 16;
 /// Octets that may wait to be sent in any case; else twice of what may be under way.
 const WAITING: u64 = 128 << 10;
 
@@ -343,181 +340,6 @@ impl Machine {
                     self.words.push(word);
                 }
             }
-        }
-    }
-
-    /// Writes the next packet that is to be sent now; its number.
-    pub(crate) fn transmit(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<u64> {
-        let room = self.length.octets();
-        let begin = out.len();
-        if std::mem::take(&mut self.resets) {
-            Frame::Reset.write(out);
-            return Some(self.number());
-        }
-        let may_send = self.stage != Stage::Over && self.may_send(now);
-        if may_send && self.stage == Stage::Up && self.length.due().is_some_and(|due| due <= now) {
-            return Some(self.try_length(now, out));
-        }
-        let has_more = self.has_more();
-        if !(may_send && has_more || self.received.due().is_some_and(|due| due <= now)) {
-            return None;
-        }
-        if self.received.has_news() {
-            self.said_limit = self.incoming.limit();
-            if let Some(ack) = self.received.say(self.said_limit, now) {
-                Frame::Ack(ack).write(out);
-            }
-        }
-        let number = self.number();
-        let (mut parts, mut words) = (Vec::new(), Vec::new());
-        let mut says = false;
-        if may_send && has_more {
-            self.settle(number, out);
-            let closes = self.outgoing.is_done();
-            let said: Vec<_> = self.words.extract_if(.., |word| *word != Word::Close || closes).collect();
-            for word in said {
-                let frame = match word {
-                    Word::Hello => Frame::Hello,
-                    Word::Welcome => Frame::Welcome,
-                    Word::Close => Frame::Close { messages: self.outgoing.count() },
-                };
-                frame.write(out);
-                words.push(word);
-            }
-            while let Some(part) = self.outgoing.write(room - (out.len() - begin), out) {
-                parts.push(part);
-            }
-            says = !parts.is_empty() || !words.is_empty();
-            if std::mem::take(&mut self.ping) && !says {
-                Frame::Ping.write(out);
-                says = true;
-            }
-        }
-        if says {
-            self.probes = self.probes.saturating_sub(1);
-            let octets = out.len() - begin;
-            let sample = self.rate.sent(octets, self.flight.octets(), now);
-            self.flight.sent(number, Sent { at: now, octets, parts, words, tries_length: false, sample });
-            if !self.has_more() {
-                self.rate.idle(self.flight.octets());
-            }
-        }
-        (out.len() > begin).then_some(number)
-    }
-
-    /// A packet that is as long as packets could be, and says nothing.
-    fn try_length(&mut self, now: Duration, out: &mut Vec<u8>) -> u64 {
-        let octets = self.length.tried();
-        let begin = out.len();
-        Frame::Ping.write(out);
-        out.resize(begin + octets, PADDING);
-        let number = self.number();
-        let sample = self.rate.sent(octets, self.flight.octets(), now);
-        let (parts, words) = (Vec::new(), Vec::new());
-        self.flight.sent(number, Sent { at: now, octets, parts, words, tries_length: true, sample });
-        self.rate.idle(self.flight.octets());
-        number
-    }
-
-    fn number(&mut self) -> u64 {
-        self.next += 1;
-        self.next - 1
-    }
-
-    /// Tells the other side now and then up to where everything is settled.
-    fn settle(&mut self, number: u64, out: &mut Vec<u8>) {
-        let oldest = self.flight.oldest().map_or(number, |(oldest, _)| oldest);
-        let (said, again) = self.oldest;
-        if oldest > said && number >= again {
-            Frame::Oldest(oldest).write(out);
-            self.oldest = (oldest, number + OLDEST_EVERY);
-        }
-    }
-
-    /// Whether there is anything to send but acknowledgements.
-    fn has_more(&self) -> bool {
-        let closes = self.outgoing.is_done();
-        self.ping || self.outgoing.has_part() || self.words.iter().any(|word| *word != Word::Close || closes)
-    }
-
-    fn may_send(&self, now: Duration) -> bool {
-        self.probes > 0 || (self.flight.octets() < self.rate.window() && self.rate.next() <= now)
-    }
-
-    /// When an answer should have come.
-    fn answer_due(&self) -> Option<Duration> {
-        self.flight.last_sent().map(|at| at + self.rtt.patience(self.unanswered))
-    }
-
-    /// When the other side is to be asked for more room.
-    fn room_due(&self) -> Option<Duration> {
-        let is_blocked = self.outgoing.is_blocked() && self.flight.is_empty();
-        self.blocked.filter(|_| is_blocked).map(|asked| asked + self.rtt.patience(4))
-    }
-
-    /// When there is something to do, though nothing happens.
-    pub(crate) fn deadline(&self) -> Option<Duration> {
-        let acknowledgement = self.received.due();
-        if self.stage == Stage::Over {
-            return acknowledgement;
-        }
-        let is_open = self.flight.octets() < self.rate.window();
-        let length = self.length.due().filter(|_| is_open && self.stage == Stage::Up);
-        let length = length.map(|due| due.max(self.rate.next()));
-        let paced = (is_open && self.has_more()).then(|| self.rate.next());
-        let blocked = (self.outgoing.is_blocked() && self.blocked.is_none()).then_some(Duration::ZERO);
-        [
-            acknowledgement,
-            paced,
-            length,
-            blocked,
-            self.flight.loss_due(),
-            self.answer_due(),
-            self.room_due(),
-            Some(self.heard.max(self.asked) + self.silence.ask),
-            Some(self.heard + self.silence.end),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-    }
-
-    /// Does what is due.
-    pub(crate) fn expire(&mut self, now: Duration) {
-        if self.stage == Stage::Over {
-            return;
-        }
-        if self.heard + self.silence.end <= now {
-            self.ended(Ended::Unreachable);
-            return;
-        }
-        if self.flight.loss_due().is_some_and(|due| due <= now) {
-            let lost = self.flight.look_for_losses(&self.rtt, now);
-            self.lost(lost, now);
-        }
-        if self.answer_due().is_some_and(|due| due <= now) {
-            self.unanswered += 1;
-            if self.unanswered == PATHS {
-                self.length.doubt(now);
-            }
-            self.probes = PROBES;
-            self.ping = true;
-            // It stays under way: should it have arrived, its word of that may still come.
-            if let Some((_, oldest)) = self.flight.oldest() {
-                let oldest = oldest.clone();
-                self.lost(vec![oldest], now);
-            }
-        }
-        if self.outgoing.is_blocked() && self.blocked.is_none() {
-            self.blocked = Some(now);
-        }
-        if self.room_due().is_some_and(|due| due <= now) {
-            self.blocked = Some(now);
-            self.ping = true;
-        }
-        if self.heard.max(self.asked) + self.silence.ask <= now {
-            self.asked = now;
-            self.ping = true;
         }
     }
 

@@ -2,7 +2,7 @@
 //! samples of draft-cheng-iccrg-delivery-rate-estimation), not from losses, which on a last hop are damage.
 //!
 //! What may be under way is what the link carries in one and a half of its shortest round trips and 5 ms, and a few packets. So the queue before the slowest part of
-//! the path stays below half a round trip, and with every third packet lost the link is still full. Nothing is sent at more than 1.25 times the rate. As long as
+//! the path stays at about half a round trip, and with every third packet lost the link is still full. Nothing is sent at more than 1.25 times the rate. As long as
 //! the rate grows by a quarter each round trip (the start) it is 2.89 times, and two such round trips.
 //!
 //! The shortest round trip is measured anew after 10 s without one as short: for that much less is under way for a moment.

@@ -120,9 +120,9 @@ impl Link {
         Self::new(name, quic, Stage::Unknown, Introduction::Server(key, allowed))
     }
 
-    /// Whether it is not known yet who the other side is.
+    /// Whether it is not known who the other side is, or was.
     pub(super) fn is_strange(&self) -> bool {
-        !self.introduction.is_done() && !matches!(self.stage, Stage::Over(_) | Stage::Gone)
+        !self.introduction.is_done()
     }
 
     pub(super) fn accept(&mut self) {

@@ -129,9 +129,12 @@ fn outages() {
 pub fn silent(mut ends: Ends, wire: &Wire) {
     let taken = ends.connect();
     let idle = Instant::now();
+    let mut turns = 0;
     while idle.elapsed() < BRIEF.end * 2 {
         ends.wait();
+        turns += 1;
     }
+    assert!(turns < 500, "{turns} turns for a few questions and answers");
     assert_eq!((ends.client.kept.len(), ends.server.kept.len()), (0, 0), "questions have answers");
     wire.set(Faults { loss: 1.0, ..Faults::default() });
     let _ = ends.client.carrier.send(ends.link, &data(1, 0, 5000));
@@ -145,6 +148,33 @@ pub fn silent(mut ends: Ends, wire: &Wire) {
     wire.set(Faults { loss: 1.0, ..Faults::default() });
     assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Unreachable)));
     assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Unreachable)));
+}
+
+/// Somebody who waits for room is woken by room, and seldom otherwise.
+#[test]
+fn nobody_spins() {
+    let (mut ends, _wire) = over(Faults::default(), KeepAlive::default());
+    let taken = ends.connect();
+    ends.server.carrier.receive(taken, false);
+    let (mut sent, mut open) = (0, true);
+    let mut turns = [0; 2];
+    for turns in &mut turns {
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(1) {
+            while open {
+                open = ends.client.carrier.send(ends.link, &data(1, sent, 50_000)) == Handed::Taken;
+                sent += 1;
+            }
+            ends.wait();
+            *turns += 1;
+            open = ends.client.kept.drain(..).any(|(_, told)| told == Indication::On);
+        }
+    }
+    assert!(!open && turns[1] < 200, "{turns:?} turns for {sent} messages");
+    ends.server.carrier.receive(taken, true);
+    for number in 0..sent {
+        assert!(ends.server_told() == (taken, Indication::Data(data(1, number, 50_000))));
+    }
 }
 
 /// Nobody at the address, and an address that is none.

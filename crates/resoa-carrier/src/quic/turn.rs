@@ -1,0 +1,163 @@
+//! What happens at an end in a turn of its user's loop: datagrams come in, connections get on, datagrams go out.
+
+use super::link::{Link, Stage};
+use super::socket::Arrived;
+use super::{LOOKS, Quic, Role};
+use crate::tcp::{INTRODUCTION, STRANGERS};
+use crate::timer;
+use quinn_proto::{DatagramEvent, EndpointEvent, Incoming, Transmit};
+use resoa_protocol::lhp::{Connection, Ended, Indication};
+use rustix::event::epoll;
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Quic {
+    /// A turn; it does not block.
+    pub(super) fn turn(&mut self, happened: &mut Vec<(Connection, Indication)>) {
+        // Edges are only what ends the wait: everything is looked at.
+        let mut edges = Vec::with_capacity(8);
+        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
+        let now = Instant::now();
+        for connection in std::mem::take(&mut self.failed) {
+            happened.push((connection, Indication::Disconnected(Ended::Unreachable)));
+        }
+        let hurries = self.receive(now);
+        let strangers = self.bound_strangers(now);
+        for link in self.links.values_mut() {
+            if link.quic.poll_timeout().is_some_and(|time| time <= now) {
+                link.quic.handle_timeout(now);
+            }
+            let mut indications = Vec::new();
+            link.progress(now, &mut indications);
+            happened.extend(indications.into_iter().map(|indication| (link.name, indication)));
+        }
+        self.transmit(now);
+        self.sweep();
+        let timers = self.links.values_mut().filter_map(|link| link.quic.poll_timeout());
+        if let Some(next) = timers.chain(strangers).min() {
+            timer::set(&self.clock, next.saturating_duration_since(Instant::now()));
+        }
+        if hurries {
+            self.ring();
+        }
+    }
+
+    /// Gives what has come to the connections that it is for. Whether there may be more.
+    fn receive(&mut self, now: Instant) -> bool {
+        let mut arrived = Vec::new();
+        let mut hurries = true;
+        for _ in 0..LOOKS {
+            hurries = self.socket.receive(&mut arrived);
+            if !hurries {
+                break;
+            }
+        }
+        for Arrived { from, to, ecn, octets } in arrived {
+            let mut answer = Vec::new();
+            match self.endpoint.handle(now, from, to, ecn, octets, &mut answer) {
+                Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                    if let Some(link) = self.links.get_mut(&handle) {
+                        link.quic.handle_event(event);
+                        link.answered();
+                    }
+                }
+                Some(DatagramEvent::NewConnection(incoming)) => self.take(incoming, now),
+                Some(DatagramEvent::Response(transmit)) => self.respond(transmit, answer),
+                None => {}
+            }
+        }
+        hurries
+    }
+
+    /// What no connection says is lost if there is no room for it.
+    fn respond(&mut self, transmit: Transmit, octets: Vec<u8>) {
+        if self.socket.is_free() {
+            self.socket.send(transmit, octets);
+        }
+    }
+
+    fn take(&mut self, incoming: Incoming, now: Instant) {
+        let mut answer = Vec::new();
+        let Role::Server { allowed } = &self.role else { return self.endpoint.ignore(incoming) };
+        let allowed = allowed.clone();
+        if !incoming.remote_address_validated() {
+            // What may not be asked to come again has been: its token is of another.
+            if let Ok(transmit) = self.endpoint.retry(incoming, &mut answer) {
+                self.respond(transmit, answer);
+            }
+            return;
+        }
+        match self.endpoint.accept(incoming, now, &mut answer, None) {
+            Ok((handle, quic)) => {
+                let connection = self.next();
+                let link = Link::server(connection, quic, Arc::clone(&self.key), allowed);
+                self.handles.insert(connection, handle);
+                self.links.insert(handle, link);
+            }
+            Err(error) => {
+                if let Some(transmit) = error.response {
+                    self.respond(transmit, answer);
+                }
+            }
+        }
+    }
+
+    /// Gives up those who have had their time to say who they are, and the oldest if there are too many; when the next has had its time. Of those that are too many not
+    /// even that they were there is kept.
+    fn bound_strangers(&mut self, now: Instant) -> Option<Instant> {
+        let mut strangers: Vec<_> = self.links.iter_mut().filter(|(_, link)| link.is_strange()).collect();
+        // In the order in which they came.
+        strangers.sort_by_key(|(_, link)| link.since);
+        let too_many = strangers.len().saturating_sub(STRANGERS);
+        let overdue = strangers.iter().take_while(|(_, link)| now - link.since >= INTRODUCTION).count();
+        let leave = too_many.max(overdue);
+        for (_, link) in &mut strangers[..leave] {
+            link.give_up(now);
+        }
+        self.forgotten.extend(strangers[..too_many].iter().map(|(handle, _)| **handle));
+        strangers.get(leave).map(|(_, link)| link.since + INTRODUCTION)
+    }
+
+    /// Sends what all connections have to say, as far as the kernel takes it.
+    pub(super) fn transmit(&mut self, now: Instant) {
+        if !self.socket.is_free() {
+            return;
+        }
+        for link in self.links.values_mut() {
+            let batch = self.socket.batch(link.quic.stats().path.current_mtu);
+            loop {
+                let mut octets = Vec::new();
+                let Some(transmit) = link.quic.poll_transmit(now, batch, &mut octets) else { break };
+                if !self.socket.send(transmit, octets) {
+                    link.sent(now);
+                    return;
+                }
+            }
+            link.sent(now);
+        }
+    }
+
+    /// Passes on what connections and the end have to tell each other, and forgets those that are gone.
+    fn sweep(&mut self) {
+        let (endpoint, handles) = (&mut self.endpoint, &mut self.handles);
+        for handle in self.forgotten.drain(..) {
+            if let Some(link) = self.links.remove(&handle) {
+                handles.remove(&link.name);
+                endpoint.handle_event(handle, EndpointEvent::drained());
+            }
+        }
+        self.links.retain(|&handle, link| {
+            while let Some(event) = link.quic.poll_endpoint_events() {
+                if let Some(event) = endpoint.handle_event(handle, event) {
+                    link.quic.handle_event(event);
+                }
+            }
+            let stays = link.stage != Stage::Gone || !link.quic.is_drained();
+            if !stays && handles.get(&link.name) == Some(&handle) {
+                handles.remove(&link.name);
+            }
+            stays
+        });
+    }
+}
