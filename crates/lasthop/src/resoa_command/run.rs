@@ -24,8 +24,8 @@ The command and what it starts make their sockets of TCP and UDP at the server t
 registered at. They need no network of their own, and none is used: where the agent does not answer,
 their calls fail. Programs that are statically linked, or that gain rights when they start, are not
 reached by the library that does it. With --seccomp the kernel stops the calls of any program, which
-costs 2 us to 20 us for each; no program gains rights then, and the command ends when the last of its
-processes has.
+costs 2 us to 20 us for each; no program gains rights then, and the command ends when the last of
+its processes has.
 
 Examples:
   lasthop resoa run -- curl http://192.0.2.1/
