@@ -270,6 +270,9 @@ static void destined(void) {
     CHECK(recvfrom(fd, got, 2, 0, NULL, NULL) == 2);
     CHECK(sendto(fd, "else", 4, 0, (void *)&elsewhere, sizeof elsewhere) == 4);
     FAILS(recvfrom(fd, got, sizeof got, MSG_DONTWAIT, (void *)&from, &length), EAGAIN);
+    CHECK(shutdown(fd, SHUT_RDWR) == 0);
+    CHECK(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length) == 0);
+    FAILS(sendto(fd, "late", 4, MSG_NOSIGNAL, (void *)&there, sizeof there), EPIPE);
 }
 
 static void accepts(void) {
