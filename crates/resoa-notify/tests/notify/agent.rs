@@ -206,9 +206,7 @@ impl FakeAgent {
                 plain(Response::Done)
             }
             Request::Ioctl { .. } => plain(Response::Value(42_i32.to_ne_bytes().to_vec())),
-            Request::SetOption { .. } | Request::Shutdown { .. } | Request::SendTo { .. } => {
-                plain(Response::Done)
-            }
+            Request::SetOption { .. } | Request::SendTo { .. } => plain(Response::Done),
             _ => failed(libc::ENOSYS),
         }
     }
