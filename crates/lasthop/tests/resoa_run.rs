@@ -149,6 +149,22 @@ fn a_command() {
     assert_eq!(said(&behind), format!("{library}:{library}\nstatus 0"));
 }
 
+/// By the kernel: no library is loaded nor looked for, static programs are started, and the command ends as the program did.
+#[test]
+fn a_command_by_the_kernel() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    agent(&at.join("agent"), registered());
+    let show = "echo \"<$LD_PRELOAD>\"; exit 7";
+    let run = ["run", "--seccomp", "--count", "--agent", "agent", "--", "sh", "-c", show];
+    let counts = "lasthop: 3 sockets made, 2 of them carried, 1 connections accepted";
+    assert_eq!(said(&lasthop(at, &run)), format!("<>\n{counts}\nstatus 7"));
+    let linger = ["run", "--seccomp", "--linger", "--agent", "agent", "--", "sh", "-c", "kill -TERM $$"];
+    assert_eq!(said(&lasthop(at, &linger)), "status killed");
+    let refused = lasthop(at, &["run", "--linger", "--agent", "agent", "--", "true"]);
+    assert!(said(&refused).contains("--seccomp"), "{}", said(&refused));
+}
+
 /// The exit status of `status` says whether there is a server.
 #[test]
 fn status() {

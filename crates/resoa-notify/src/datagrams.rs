@@ -1,6 +1,7 @@
 //! Datagrams, each with an address in front while the socket has no destination of its own ([`resoa_calls::datagram`]).
 
 use crate::caller::{Caller, Failure, Patience};
+use crate::control::pending_error;
 use crate::held::Held;
 use crate::message::total;
 use crate::target::Piece;
@@ -51,7 +52,10 @@ pub(crate) fn send(
             Err(Errno::AGAIN) if patient => {
                 caller.wait(held.as_fd(), PollFlags::OUT, until, Patience::Interruptible)?;
             }
-            Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => return Err(no_agent()),
+            Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => {
+                let error = told_error(caller, held)?;
+                return Err(Failure::Errno(if error == 0 { libc::EPIPE } else { error }));
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -71,9 +75,12 @@ fn send_elsewhere(
     Ok(length)
 }
 
-/// The other end of the pair is gone.
-fn no_agent() -> Failure {
-    Failure::Errno(libc::ENETDOWN)
+/// What the end of the agent's half means: the socket's error, none if the program has shut it down, and ENETDOWN if there is no agent any more.
+fn told_error(caller: &Caller, held: &Held) -> Result<i32, Failure> {
+    pending_error(caller, held).map_err(|failure| match failure {
+        Failure::Errno(_) => Failure::Errno(libc::ENETDOWN),
+        Failure::Gone => Failure::Gone,
+    })
 }
 
 /// A datagram that was received.
@@ -117,7 +124,10 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
         }
     };
     if whole == 0 && has_hung_up(held) {
-        return Err(no_agent());
+        return match told_error(caller, held)? {
+            0 => Ok(Received { from: None, kept: 0, whole: 0 }),
+            error => Err(Failure::Errno(error)),
+        };
     }
     let room = octets.len() - datagram::HEADER;
     let (from, payload, header) = if held.is_connected_datagram() {

@@ -23,9 +23,9 @@ const PRELOAD: &str = "LD_PRELOAD";
 The command and what it starts make their sockets of TCP and UDP at the server that the agent is
 registered at. They need no network of their own, and none is used: where the agent does not answer,
 their calls fail. Programs that are statically linked, or that gain rights when they start, are not
-reached by the library that does it; with --seccomp the kernel stops the calls of any program, which
-takes 2 us more for some that are none of ours and 17 us for those that are. No program gains rights
-then.
+reached by the library that does it. With --seccomp the kernel stops the calls of any program, which
+costs 2 us to 20 us for each; no program gains rights then, and the command ends when the last of
+its processes has.
 
 Examples:
   lasthop resoa run -- curl http://192.0.2.1/

@@ -9,8 +9,8 @@ use resoa_calls::{
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
-    listen, recv, send, socket_with, socketpair,
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept_with,
+    bind, connect, listen, recv, send, shutdown, socket_with, socketpair,
 };
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -29,6 +29,7 @@ struct State {
     local: HashMap<SocketId, SocketAddr>,
     peer: HashMap<SocketId, SocketAddr>,
     ended: Vec<SocketId>,
+    pairs: HashMap<SocketId, OwnedFd>,
     listeners: Vec<OwnedFd>,
 }
 
@@ -115,6 +116,8 @@ impl FakeAgent {
             Request::Socket { kind, .. } if kind & 0xf == libc::SOCK_DGRAM => {
                 let (theirs, ours) = pair(SocketType::SEQPACKET);
                 let socket = self.named(&theirs);
+                let end = ours.try_clone().expect("descriptors");
+                self.state.lock().expect("no panic").pairs.insert(socket, end);
                 thread::spawn(move || echo(&ours));
                 Some((Response::Descriptor(socket), Some(theirs)))
             }
@@ -196,10 +199,14 @@ impl FakeAgent {
                 plain(Response::Value(value))
             }
             Request::SetOption { name: 77, .. } => failed(libc::ENOPROTOOPT),
-            Request::Ioctl { .. } => plain(Response::Value(42_i32.to_ne_bytes().to_vec())),
-            Request::SetOption { .. } | Request::Shutdown { .. } | Request::SendTo { .. } => {
+            Request::Shutdown { socket, .. } => {
+                if let Some(end) = self.state.lock().expect("no panic").pairs.get(&socket) {
+                    shutdown(end, Shutdown::Both).expect("it is one of a pair");
+                }
                 plain(Response::Done)
             }
+            Request::Ioctl { .. } => plain(Response::Value(42_i32.to_ne_bytes().to_vec())),
+            Request::SetOption { .. } | Request::SendTo { .. } => plain(Response::Done),
             _ => failed(libc::ENOSYS),
         }
     }

@@ -162,6 +162,12 @@ fn resets() {
     play("reset");
 }
 
+/// Section 3.14: a program that is stopped while it waits goes on waiting.
+#[test]
+fn stops() {
+    play("stopped");
+}
+
 /// A signal that comes while a call is answered does not let it begin again.
 #[test]
 fn many_signals() {

@@ -270,6 +270,9 @@ static void destined(void) {
     CHECK(recvfrom(fd, got, 2, 0, NULL, NULL) == 2);
     CHECK(sendto(fd, "else", 4, 0, (void *)&elsewhere, sizeof elsewhere) == 4);
     FAILS(recvfrom(fd, got, sizeof got, MSG_DONTWAIT, (void *)&from, &length), EAGAIN);
+    CHECK(shutdown(fd, SHUT_RDWR) == 0);
+    CHECK(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length) == 0);
+    FAILS(sendto(fd, "late", 4, MSG_NOSIGNAL, (void *)&there, sizeof there), EPIPE);
 }
 
 static void accepts(void) {
@@ -399,6 +402,21 @@ static void interrupts(void) {
     FAILS(connect(late, (void *)&never, sizeof never), EINPROGRESS);
 }
 
+// A stop, by whatever it is, starts the call again.
+static void stopped(void) {
+    int fd = stream();
+    pid_t self = getpid();
+    CHECK(listen(fd, 1) == 0);
+    if (fork() == 0) {
+        usleep(40000);
+        kill(self, SIGSTOP);
+        usleep(40000);
+        kill(self, SIGCONT);
+        exit(0);
+    }
+    CHECK(accept(fd, NULL, NULL) == fd + 1);
+}
+
 static void *often(void *thread) {
     while (pthread_kill(*(pthread_t *)thread, SIGURG) == 0) {}
     return NULL;
@@ -474,7 +492,7 @@ int main(int count, char **arguments) {
     struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"destined", destined}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers},         {"addressed", addressed}, {"broken", broken},
+    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers},         {"addressed", addressed}, {"broken", broken},
                   {"datagrams", datagrams}, {"accepts", accepts},     {"meanwhile", meanwhile},   {"forks", forks},         {"inherited", inherited},
                   {"interrupts", interrupts}, {"stuck", stuck},       {"leaves", leaves},         {"cost", cost}};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
