@@ -41,7 +41,26 @@ fn create(family: i32, kind: i32, protocol: i32) -> Result<(Create, SocketFlags)
     Ok((Create { family, kind }, flags))
 }
 
+/// `SHUT_…`
+fn half_of(how: i32) -> Option<Half> {
+    match how {
+        libc::SHUT_RD => Some(Half::Read),
+        libc::SHUT_WR => Some(Half::Write),
+        libc::SHUT_RDWR => Some(Half::Both),
+        _ => None,
+    }
+}
+
 impl<C: Carrier<Error = io::Error>> Agent<C> {
+    fn respond_with_socket(&mut self, call: CallId, family: i32, kind: i32, protocol: i32) {
+        match self.make(family, kind, protocol) {
+            Ok((socket, descriptor)) => {
+                self.respond(call, &Response::Descriptor(socket), Some(&descriptor));
+            }
+            Err(error) => self.respond(call, &Response::Failed(error), None),
+        }
+    }
+
     /// A request of a call.
     pub(crate) fn request(
         &mut self,
@@ -54,14 +73,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     ) {
         match request {
             Request::Socket { family, kind, protocol } => {
-                let made = self.make(family, kind, protocol);
                 self.calls.insert(call, Call::Asking { connection });
-                match made {
-                    Ok((socket, descriptor)) => {
-                        self.respond(call, &Response::Descriptor(socket), Some(&descriptor));
-                    }
-                    Err(error) => self.respond(call, &Response::Failed(error), None),
-                }
+                self.respond_with_socket(call, family, kind, protocol);
                 return;
             }
             Request::Status => {
@@ -78,18 +91,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             }
             Request::SendTo { socket, address, octets } => {
                 self.calls.insert(call, Call::Asking { connection });
-                // What is on the descriptor was sent before.
-                self.progress(socket, now);
-                let sent = self.half(socket, &SocketCall::LocalName).map(|half| {
-                    self.counts.octets.0 += octets.len() as u64;
-                    let mut is_taken = false;
-                    self.at_client(now, |client, out| {
-                        is_taken = client.give_datagram(half, Some(address), octets, now, out);
-                    });
-                    is_taken
-                });
-                // As if a queue on the way were full: it is lost.
-                let answer = sent.map_or_else(|error| Response::Failed(error.linux()), |_| Response::Done);
+                let sent = self.send_elsewhere(socket, address, octets, now);
+                let answer = sent.map_or_else(|error| Response::Failed(error.linux()), |()| Response::Done);
                 self.respond(call, &answer, None);
                 return;
             }
@@ -118,15 +121,10 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 (socket, SocketCall::Accept, Waiting::Accept { socket, flags })
             }
             Request::Shutdown { socket, how } => {
-                let half = match how {
-                    libc::SHUT_RD => Half::Read,
-                    libc::SHUT_WR => Half::Write,
-                    libc::SHUT_RDWR => Half::Both,
-                    _ => {
-                        self.calls.insert(call, Call::Asking { connection });
-                        self.respond(call, &Response::Failed(libc::EINVAL), None);
-                        return;
-                    }
+                let Some(half) = half_of(how) else {
+                    self.calls.insert(call, Call::Asking { connection });
+                    self.respond(call, &Response::Failed(libc::EINVAL), None);
+                    return;
                 };
                 (socket, SocketCall::Shutdown(half), Waiting::Shut { socket })
             }
