@@ -3,11 +3,11 @@
 use crate::table::{self, Hint};
 use crate::{agent, errno, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
-use resoa_calls::{Request, Response};
+use resoa_calls::{Request, Response, address};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{OFlags, fcntl_getfl};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 /// `bind(2)`
 #[unsafe(no_mangle)]
@@ -16,10 +16,7 @@ pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, le
         return unsafe { real::bind(number, address, length) };
     };
     errno::settled_int(|| {
-        let address = match values::address(address, length)? {
-            Some(address) => address,
-            None => unspecified(&values::given(address.cast(), length, 128)?)?,
-        };
+        let address = address::to_bind(&values::given(address.cast(), length, values::LONGEST_ADDRESS)?)?;
         if is_privileged(address.port()) {
             return Err(libc::EACCES);
         }
@@ -38,16 +35,6 @@ fn is_privileged(port: u16) -> bool {
         && port < first().unwrap_or(1024)
         && rustix::thread::capabilities(None)
             .is_ok_and(|sets| !sets.effective.contains(rustix::thread::CapabilitySet::NET_BIND_SERVICE))
-}
-
-/// AF_UNSPEC with no address is an address of IPv4 for Linux (`inet_bind`); anything else is EAFNOSUPPORT.
-fn unspecified(octets: &[u8]) -> Result<SocketAddr, c_int> {
-    match octets.first_chunk::<8>() {
-        Some([_, _, high, low, 0, 0, 0, 0]) if octets.len() >= 16 => {
-            Ok((Ipv4Addr::UNSPECIFIED, u16::from_be_bytes([*high, *low])).into())
-        }
-        _ => Err(libc::EAFNOSUPPORT),
-    }
 }
 
 /// `connect(2)`. A signal that comes while it waits does not end the attempt, which goes on at the server.

@@ -2,6 +2,7 @@
 
 use crate::{agent, errno, real, sockets, values};
 use libc::{c_int, c_void, socklen_t};
+use resoa_calls::option::{is_of_both, is_of_the_descriptor};
 use resoa_calls::{Request, Response, SocketId};
 
 /// Octets of the longest value that is passed on; Linux has none that is longer and no pointer in it.
@@ -19,7 +20,7 @@ pub unsafe extern "C-unwind" fn getsockopt(
     let Some((socket, _)) = sockets::carried(number) else {
         return unsafe { real::getsockopt(number, level, name, value, length) };
     };
-    if (level, name) == (libc::SOL_SOCKET, libc::SO_PEEK_OFF) {
+    if is_of_the_descriptor(level, name) {
         return unsafe { real::getsockopt(number, level, name, value, length) };
     }
     errno::settled_int(|| {
@@ -77,25 +78,16 @@ pub unsafe extern "C-unwind" fn setsockopt(
     let Some((socket, _)) = sockets::carried(number) else {
         return unsafe { real::setsockopt(number, level, name, value, length) };
     };
-    // It is about what `recv` does with the octets that lie in the descriptor.
-    if (level, name) == (libc::SOL_SOCKET, libc::SO_PEEK_OFF) {
+    if is_of_the_descriptor(level, name) {
         return unsafe { real::setsockopt(number, level, name, value, length) };
     }
     errno::settled_int(|| {
         let octets = values::given(value.cast(), length, LONGEST)?;
         agent::ask(&Request::SetOption { socket, level, name, value: octets }, None)?;
-        if level == libc::SOL_SOCKET && is_the_descriptors_too(name) {
+        if is_of_both(level, name) {
             // The agent has found it right.
             let _ = unsafe { real::setsockopt(number, level, name, value, length) };
         }
         Ok(0)
     })
-}
-
-/// Waiting and reading are the kernel's on the descriptor. SO_LINGER means nothing there, but stays with the descriptor over `fork` and `exec`, so that `close` can look.
-fn is_the_descriptors_too(name: c_int) -> bool {
-    matches!(
-        name,
-        libc::SO_RCVTIMEO | libc::SO_SNDTIMEO | libc::SO_RCVLOWAT | libc::SO_OOBINLINE | libc::SO_LINGER
-    )
 }

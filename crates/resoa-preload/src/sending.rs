@@ -100,7 +100,7 @@ pub unsafe extern "C-unwind" fn sendto(
         }
         Kind::Stream | Kind::Listener => unsafe { send(number, buffer, count, flags) },
         Kind::Datagram(socket) => errno::settled(|| {
-            let address = values::given(address.cast(), length, 128)?;
+            let address = values::given(address.cast(), length, values::LONGEST_ADDRESS)?;
             let piece = iovec { iov_base: buffer.cast_mut(), iov_len: count };
             datagrams::send(number, socket, &[piece], flags, Some(&address))
         }),
@@ -136,7 +136,7 @@ pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, f
             let address = if plain.msg_name.is_null() {
                 None
             } else {
-                Some(values::given(plain.msg_name.cast(), plain.msg_namelen, 128)?)
+                Some(values::given(plain.msg_name.cast(), plain.msg_namelen, values::LONGEST_ADDRESS)?)
             };
             datagrams::send(number, socket, pieces, flags, address.as_deref())
         }),

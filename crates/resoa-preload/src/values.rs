@@ -6,7 +6,7 @@ use rustix::process::getpid;
 use std::net::SocketAddr;
 
 /// The longest address that the kernel reads (`struct sockaddr_storage`).
-const LONGEST_ADDRESS: usize = 128;
+pub const LONGEST_ADDRESS: usize = 128;
 
 /// `process_vm_readv`, `process_vm_writev`
 type Copy = unsafe extern "C" fn(
