@@ -47,7 +47,7 @@ pub struct AgentArguments {
     /// Which address its sockets are to have: shared, own, any, or one that this host has brought along
     #[arg(long, value_name = "MODE", default_value = "any", value_parser = mode)]
     pub address: AddressMode,
-    /// Print a line on standard output when it is registered for the first time, and close that: for scripts that wait
+    /// Print a line on standard output when it is registered for the first time: for scripts that wait
     #[arg(long)]
     pub ready: bool,
 }
