@@ -220,13 +220,19 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
 fn why_ended(why: Ended) -> &'static str {
     match why {
         Ended::Closed => "the server has closed the connection",
-        Ended::Reset => "the server does not take this agent, or nobody serves there",
+        Ended::Reset => "nobody serves there, or this agent is not among those that it takes",
         Ended::Unreachable => "the server cannot be reached",
     }
 }
 
 fn why_refused(refusal: &Refusal) -> String {
-    format!("the server refused this agent: {refusal:?}")
+    match refusal {
+        Refusal::Version(version) => format!("the server speaks version {version} of the protocol"),
+        Refusal::Mode(_) => "the server gives no address in the way that was asked for (--address)".into(),
+        Refusal::Resources { .. } => "the server has no room for one more".into(),
+        Refusal::StillRegistered { .. } => "the server is still freeing what this agent had before".into(),
+        Refusal::NoResumption => "the server resumes no sockets".into(),
+    }
 }
 
 fn wait_of(refusal: &Refusal) -> Duration {

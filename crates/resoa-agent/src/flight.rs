@@ -141,4 +141,13 @@ mod tests {
         }
         assert!(flight.is_empty() && flight.weight() == 0);
     }
+
+    /// C24: if the kernel weighs otherwise than was measured, rather too little is counted.
+    #[test]
+    fn weights_that_are_not_as_measured() {
+        let mut flight = Flight::default();
+        flight.add(10, 100);
+        flight.add(5, 50);
+        assert_eq!([120, 51, 50, 1, 0].map(|left| flight.left(left)), [0, 0, 10, 0, 5]);
+    }
 }

@@ -47,7 +47,7 @@ pub struct AgentArguments {
     /// Which address its sockets are to have: shared, own, any, or one that this host has brought along
     #[arg(long, value_name = "MODE", default_value = "any", value_parser = mode)]
     pub address: AddressMode,
-    /// Print a line on standard output when it is registered for the first time, and close that: for scripts that wait
+    /// Print a line on standard output when it is registered for the first time: for scripts that wait
     #[arg(long)]
     pub ready: bool,
 }
@@ -94,18 +94,18 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
     let mut agent = Agent::new(settings, carrier, address)?;
     agent.wait_for(stop.as_fd())?;
     anstream::eprintln!("lasthop: {}={}, key {}", resoa_calls::AGENT, agent.path().display(), key.public());
-    let mut said = None;
+    let mut said = agent.status().connected;
     let mut is_ready = !arguments.ready;
     while !was_signalled(&mut stop)? {
         let connected = agent.status().connected;
-        if said.as_ref() != Some(&connected) {
+        if said != connected {
             say(server, &connected);
             if matches!(connected, Connected::Yes { .. }) && !is_ready {
                 is_ready = true;
                 println!("registered");
                 io::stdout().flush()?;
             }
-            said = Some(connected);
+            said = connected;
         }
         agent.turn(None)?;
     }
@@ -124,7 +124,9 @@ fn say(server: &Place, connected: &Connected) {
                 "lasthop: registered at {server}: sockets have {address}, {sockets} at a time"
             );
         }
-        Connected::No(why) => anstream::eprintln!("lasthop: not registered at {server}: {why}"),
+        Connected::No(why) => {
+            anstream::eprintln!("lasthop: not registered at {server}: {why}; it is tried again")
+        }
     }
 }
 

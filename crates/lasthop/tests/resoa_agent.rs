@@ -1,0 +1,99 @@
+//! `lasthop resoa agent`, with a server of this command.
+
+use resoa_calls::{Agent, Connected, Request, Response, Status};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+fn lasthop(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.arg("resoa").args(arguments).current_dir(folder).env_remove("LASTHOP_RESOA");
+    command
+}
+
+fn said(output: &Output) -> String {
+    let text = [&output.stdout[..], &output.stderr].concat();
+    format!("{}status {}", String::from_utf8_lossy(&text), output.status.code().expect("it ends by itself"))
+}
+
+fn end(child: &mut Child) -> Option<i32> {
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
+    kill_process(pid, Signal::TERM).expect("it is ours");
+    child.wait().expect("it ends").code()
+}
+
+/// What it says of itself.
+#[test]
+fn help() {
+    let output = lasthop(Path::new("."), &["agent", "--help"]).output().expect("runs");
+    insta::assert_snapshot!("help_resoa_agent", said(&output));
+}
+
+/// C01: why there is no agent, and what to do.
+#[test]
+fn what_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("open.key"), "secret").expect("room");
+    fs::set_permissions(at.join("open.key"), fs::Permissions::from_mode(0o644)).expect("it is ours");
+    let server = ["agent", "--server", "plain:127.0.0.1:4000"];
+    let cases: [&[&str]; 6] = [
+        &["agent"],
+        &["agent", "--server", "192.0.2.1:4000"],
+        &["agent", "--server", "plain:127.0.0.1:4000", "--key", "open.key"],
+        &["agent", "--server", "plain:127.0.0.1:4000", "--server-key", "abc"],
+        &["agent", "--server", "plain:127.0.0.1:4000", "--listen", "nowhere/agent"],
+        &["agent", "--server", "plain:127.0.0.1:4000", "--address", "mine"],
+    ];
+    let mut all: Vec<String> = cases
+        .iter()
+        .map(|case| {
+            let output = lasthop(at, case).output().expect("runs");
+            format!("$ lasthop resoa {}\n{}", case.join(" "), said(&output))
+        })
+        .collect();
+    let mut first =
+        lasthop(at, &server).args(["--listen", "agent"]).stderr(Stdio::piped()).spawn().expect("runs");
+    let mut line = String::new();
+    BufReader::new(first.stderr.take().expect("a pipe")).read_line(&mut line).expect("it says something");
+    let output = lasthop(at, &server).args(["--listen", "agent"]).output().expect("runs");
+    all.push(format!("$ lasthop resoa {} --listen agent (again)\n{}", server.join(" "), said(&output)));
+    end(&mut first);
+    insta::assert_snapshot!("resoa_agent_refused", all.join("\n\n"));
+}
+
+/// C06, C08: it registers, says so, answers, and ends with its registration when it is told to; nothing of it is left.
+#[test]
+fn registers_and_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let mut server = lasthop(at, &["serve", "--listen", "plain:127.0.0.1:0"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("runs");
+    let lines = BufReader::new(server.stderr.take().expect("a pipe")).lines();
+    let place = lines
+        .map_while(Result::ok)
+        .find_map(|line| Some(line.split_once("listening at ")?.1.split_once(',')?.0.to_owned()))
+        .expect("it says where");
+    let mut agent = lasthop(at, &["agent", "--server", &place, "--listen", "agent", "--ready"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("runs");
+    let mut line = String::new();
+    BufReader::new(agent.stdout.take().expect("a pipe")).read_line(&mut line).expect("it says something");
+    assert_eq!(line, "registered\n");
+    let path = at.join("agent");
+    assert_eq!(fs::metadata(&path).expect("a socket").permissions().mode() & 0o777, 0o600);
+    match Agent::at(&path).call(&Request::Status, None) {
+        Ok((Response::Status(Status { connected: Connected::Yes { .. }, open: 0, .. }), None)) => {}
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(end(&mut agent), Some(0));
+    assert!(fs::read_dir(at).expect("a folder").next().is_none(), "nothing is left");
+    assert_eq!(end(&mut server), Some(0));
+}
