@@ -57,6 +57,8 @@ pub fn run(arguments: &StatusArguments) -> Result<i32, Failure> {
 
 /// A table of clients, and what is to be said of all of them.
 fn shown(report: &Report) -> String {
+    // Writing to a string cannot fail.
+    use std::fmt::Write as _;
     let mut table = Table::new();
     table.load_style(NOTHING);
     table.set_header([
@@ -93,7 +95,7 @@ fn shown(report: &Report) -> String {
     text.push_str(&total);
     let refused: Vec<_> = report.refusals.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
     if !refused.is_empty() {
-        text.push_str(&format!("refused: {}\n", refused.join(", ")));
+        let _ = writeln!(text, "refused: {}", refused.join(", "));
     }
     let incidents = [
         ("turned away", report.turned_away),
@@ -107,7 +109,7 @@ fn shown(report: &Report) -> String {
         .map(|(what, count)| format!("{what} {count}"))
         .collect();
     if !incidents.is_empty() {
-        text.push_str(&format!("incidents: {}\n", incidents.join(", ")));
+        let _ = writeln!(text, "incidents: {}", incidents.join(", "));
     }
     text
 }
