@@ -7,24 +7,24 @@
 //! answers a first message by a cookie, which costs it a hash, and goes on with those that bring it back: so nobody is kept out by messages from addresses that are not
 //! their sender's.
 
+mod end;
 mod ether;
 mod packet;
 mod peer;
 mod port;
+mod whole;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::llp::Silence;
 use crate::noise::{self, Answered, Carried};
 use crate::{Allowed, Carrier, MacAddress, timer};
 use packet::{Cookies, Packet};
-use peer::{Peer, Poll};
+use peer::Peer;
 use port::{Address, Port};
-use resoa_protocol::lhp::{
-    Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
-};
+use resoa_protocol::lhp::{Connection, Identity};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::SocketAddr;
@@ -242,7 +242,7 @@ impl Datagrams {
             Packet::Answer { ours, .. } | Packet::Cookie { ours, .. } | Packet::Sealed { ours, .. } => {
                 let peer = self.numbers.get(&ours).and_then(|connection| self.peers.get_mut(connection));
                 if let Some(peer) = peer {
-                    peer.packet(&packet, from, self.port.room(), self.silence, now);
+                    peer.packet(&packet, from, self.port.rooms(), self.silence, now);
                 }
             }
         }
@@ -283,8 +283,9 @@ impl Datagrams {
             self.remove(oldest);
         }
         let connection = self.next();
-        let room = self.port.room();
-        let peer = Peer::answered(ours, theirs, from, first, answer, (client, keys), room, self.silence, now);
+        let rooms = self.port.rooms();
+        let peer =
+            Peer::answered(ours, theirs, from, first, answer, (client, keys), rooms, self.silence, now);
         if let Some(answer) = peer.answer() {
             self.port.send(from, &answer);
         }
@@ -316,123 +317,6 @@ impl Datagrams {
             self.armed = Some(due);
             timer::set(&self.clock, due.saturating_sub(now));
         }
-    }
-}
-
-impl LastHop for Datagrams {
-    type Error = io::Error;
-
-    fn register(&mut self, _: Service, _: Provider) -> io::Result<Connection> {
-        Ok(self.next())
-    }
-
-    fn unregister(&mut self, connection: Connection) -> io::Result<()> {
-        self.reset(connection);
-        Ok(())
-    }
-
-    fn passive(&mut self, _: Connection) -> io::Result<()> {
-        if matches!(self.role, Role::Server { .. }) { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
-    }
-
-    fn connect(&mut self, connection: Connection, address: &[u8]) {
-        let now = self.now();
-        self.remove(connection);
-        if self.connect_to(connection, address, now).is_none() {
-            self.peers.insert(connection, Peer::over(Ended::Unreachable));
-            self.ring();
-        }
-        self.pump(connection, now);
-    }
-
-    fn accept(&mut self, connection: Connection) {
-        let now = self.now();
-        if let Some(machine) = self.peers.get_mut(&connection).and_then(Peer::machine) {
-            machine.accept();
-        }
-        self.pump(connection, now);
-    }
-
-    fn reject(&mut self, connection: Connection) {
-        self.reset(connection);
-    }
-
-    fn close(&mut self, connection: Connection) {
-        let now = self.now();
-        match self.peers.get_mut(&connection).map(Peer::machine) {
-            Some(Some(machine)) => machine.close(),
-            Some(None) => self.remove(connection),
-            None => {}
-        }
-        self.pump(connection, now);
-    }
-
-    fn reset(&mut self, connection: Connection) {
-        let now = self.now();
-        match self.peers.get_mut(&connection).map(Peer::machine) {
-            Some(Some(machine)) => machine.reset(),
-            Some(None) => self.remove(connection),
-            None => {}
-        }
-        self.pump(connection, now);
-    }
-
-    fn send(&mut self, connection: Connection, message: &[u8]) -> Handed {
-        let now = self.now();
-        let Some(peer) = self.peers.get_mut(&connection) else { return Handed::Taken };
-        let Some(machine) = peer.machine() else { return Handed::Taken };
-        machine.send(message);
-        self.pump(connection, now);
-        let is_full = self.peers.get_mut(&connection).is_some_and(Peer::fills_up);
-        if is_full { Handed::TakenLast } else { Handed::Taken }
-    }
-
-    fn receive(&mut self, connection: Connection, wanted: bool) {
-        if let Some(peer) = self.peers.get_mut(&connection) {
-            peer.wanted = wanted;
-        }
-        self.ring();
-    }
-
-    fn statistics(&self, connection: Connection) -> Statistics {
-        let none = Statistics { round_trip: None, healthy: false, retransmissions: 0 };
-        self.peers.get(&connection).and_then(Peer::statistics).unwrap_or(none)
-    }
-}
-
-impl Carrier for Datagrams {
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
-    }
-
-    fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        let mut edges = Vec::with_capacity(4);
-        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
-        let now = self.now();
-        self.port.flush();
-        let mut more = self.take_packets(now);
-        let now = self.now();
-        let mut due: Option<Duration> = None;
-        let mut over = Vec::new();
-        for (&connection, peer) in &mut self.peers {
-            let poll = peer.poll(&mut self.port, now, |indication| happened.push((connection, indication)));
-            match poll {
-                Poll::Over => over.push(connection),
-                Poll::Hurries => more = true,
-                Poll::Waits => {}
-            }
-            due = due.into_iter().chain(peer.deadline()).min();
-        }
-        for connection in over {
-            self.remove(connection);
-        }
-        if more {
-            self.ring();
-        }
-        // It was for what has been done now.
-        self.armed = None;
-        self.arm(due, now);
     }
 }
 

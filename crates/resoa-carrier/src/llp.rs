@@ -11,10 +11,12 @@
 //! * [`outgoing`], [`incoming`]: messages, in parts, there and back.
 //! * [`flight`]: packets under way, round-trip time, which are lost.
 //! * [`rate`]: how much may be under way, from the rate at which things arrive and the shortest round trip.
+//! * [`length`]: how long packets are.
 //! * [`machine`]: all of it.
 
 mod flight;
 mod incoming;
+mod length;
 mod machine;
 mod order;
 mod outgoing;

@@ -60,15 +60,6 @@ pub(super) struct Peer {
     full: bool,
 }
 
-/// What comes of a look at a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Poll {
-    Waits,
-    /// It has more to send than the kernel takes at the moment.
-    Hurries,
-    Over,
-}
-
 impl Peer {
     fn new(ours: u32, address: Option<Address>, phase: Phase) -> Self {
         Self { ours, address, phase, wanted: true, full: false }
@@ -109,14 +100,14 @@ impl Peer {
         first: &[u8],
         answer: [u8; ANSWER],
         (client, keys): (PublicKey, Keys),
-        room: usize,
+        rooms: (usize, usize),
         silence: Silence,
         now: Duration,
     ) -> Self {
         let ephemeral = *first.first_chunk().expect("its length was looked at");
         let keyed = Keyed {
             keys,
-            machine: Machine::new(Side::Server, room, silence, now),
+            machine: Machine::new(Side::Server, rooms, silence, now),
             theirs,
             proved: false,
             client: Some((client, ephemeral, answer)),
@@ -175,7 +166,7 @@ impl Peer {
         &mut self,
         packet: &Packet,
         from: Address,
-        room: usize,
+        rooms: (usize, usize),
         silence: Silence,
         now: Duration,
     ) {
@@ -183,7 +174,7 @@ impl Peer {
             (Phase::Asking(asking), Packet::Answer { theirs, answer, .. }) => {
                 match asking.initiator.finish(answer) {
                     Ok(keys) => {
-                        let machine = Machine::new(Side::Client, room, silence, now);
+                        let machine = Machine::new(Side::Client, rooms, silence, now);
                         let keyed = Keyed {
                             keys,
                             machine,
@@ -201,11 +192,9 @@ impl Peer {
                     Err(Failed::Forged) => {}
                 }
             }
-            (Phase::Asking(asking), Packet::Cookie { cookie, .. }) => {
-                if asking.cookie != *cookie {
-                    asking.cookie = *cookie;
-                    asking.next = now;
-                }
+            (Phase::Asking(asking), Packet::Cookie { cookie, .. }) if asking.cookie != *cookie => {
+                asking.cookie = *cookie;
+                asking.next = now;
             }
             (Phase::Keyed(keyed), Packet::Sealed { number, sealed, .. }) => {
                 let expected = keyed.machine.expected();
@@ -227,9 +216,9 @@ impl Peer {
         }
     }
 
-    /// Sends what is to be sent now, as far as the kernel takes it. Whether it did.
-    pub(super) fn transmit(&mut self, port: &mut Port, now: Duration) -> bool {
-        let Some(address) = self.address else { return true };
+    /// Sends what is to be sent now, as far as the kernel takes it.
+    pub(super) fn transmit(&mut self, port: &mut Port, now: Duration) {
+        let Some(address) = self.address else { return };
         match &mut self.phase {
             Phase::Over(_) => {}
             Phase::Asking(asking) => {
@@ -242,14 +231,14 @@ impl Peer {
             }
             Phase::Keyed(keyed) => {
                 if !keyed.proved {
-                    return true;
+                    return;
                 }
-                let room = port.room();
+                let (_, room) = port.rooms();
                 let (mut frames, mut packet) =
                     (Vec::with_capacity(room), Vec::with_capacity(room + HEADER + TAG));
                 while !port.is_full() {
                     frames.clear();
-                    let Some(number) = keyed.machine.transmit(room, now, &mut frames) else { return true };
+                    let Some(number) = keyed.machine.transmit(now, &mut frames) else { return };
                     packet.clear();
                     packet.extend(
                         Packet::Sealed { ours: keyed.theirs, number: number as u32, sealed: &[] }.octets(),
@@ -257,29 +246,27 @@ impl Peer {
                     keyed.keys.seal(number, &frames, &mut packet);
                     port.send(address, &packet);
                 }
-                return false;
             }
         }
-        true
     }
 
-    /// Does what is due, sends, and tells what has happened.
-    pub(super) fn poll(&mut self, port: &mut Port, now: Duration, mut tell: impl FnMut(Indication)) -> Poll {
+    /// Does what is due, sends, and tells what has happened. Whether the connection goes on.
+    pub(super) fn poll(&mut self, port: &mut Port, now: Duration, mut tell: impl FnMut(Indication)) -> bool {
         match &mut self.phase {
             Phase::Over(why) => {
                 tell(Indication::Disconnected(*why));
-                return Poll::Over;
+                return false;
             }
             Phase::Asking(asking) if asking.until <= now => {
                 tell(Indication::Disconnected(Ended::Unreachable));
-                return Poll::Over;
+                return false;
             }
             Phase::Asking(_) => {}
             Phase::Keyed(keyed) => {
                 if keyed.gone.is_some_and(|gone| gone <= now)
                     || (!keyed.proved && keyed.since + INTRODUCTION <= now)
                 {
-                    return Poll::Over;
+                    return false;
                 }
                 if keyed.machine.deadline().is_some_and(|due| due <= now) {
                     keyed.machine.expire(now);
@@ -297,7 +284,7 @@ impl Peer {
                 }
             }
         }
-        let all = self.transmit(port, now);
+        self.transmit(port, now);
         if let Phase::Keyed(keyed) = &mut self.phase {
             if self.full && keyed.machine.has_room() {
                 self.full = false;
@@ -307,7 +294,7 @@ impl Peer {
                 keyed.gone = Some(now + AFTERMATH);
             }
         }
-        if all { Poll::Waits } else { Poll::Hurries }
+        true
     }
 
     /// When there is something to do, though nothing happens.

@@ -1,6 +1,7 @@
 //! What packets go out and come in by: a UDP socket, or an interface of Ethernet.
 
 use super::ether::Ether;
+use super::whole;
 use crate::MacAddress;
 use crate::noise::TAG;
 use rustix::fd::{AsFd, BorrowedFd};
@@ -12,6 +13,8 @@ use std::net::{SocketAddr, UdpSocket};
 
 /// Octets of a datagram: what every path of today carries whole (RFC 9000, 14).
 const DATAGRAM: usize = 1200;
+/// Octets of IP that most paths carry, and are tried.
+const ETHERNET: usize = 1500;
 /// Octets that the kernel keeps for us, if it may: some milliseconds of a fast link.
 const KERNEL: usize = 4 << 20;
 /// Packets that wait for the kernel to take them; more are as good as lost.
@@ -51,6 +54,7 @@ impl Port {
         let socket = UdpSocket::bind(address)?;
         socket.set_nonblocking(true)?;
         enlarge(socket.as_fd());
+        whole::never_cut(&socket)?;
         Ok(Self { kind: Kind::Udp(socket), waiting: VecDeque::new() })
     }
 
@@ -81,13 +85,17 @@ impl Port {
         }
     }
 
-    /// Octets of frames that fit a packet.
-    pub(super) fn room(&self) -> usize {
-        let packet = match &self.kind {
-            Kind::Udp(_) => DATAGRAM,
-            Kind::Ether(ether) => ether.room(),
+    /// Octets of frames that fit a packet for certain, and that might.
+    pub(super) fn rooms(&self) -> (usize, usize) {
+        let (short, long) = match &self.kind {
+            Kind::Udp(socket) => {
+                let is_v4 = socket.local_addr().is_ok_and(|address| address.is_ipv4());
+                (DATAGRAM, ETHERNET - if is_v4 { 20 + 8 } else { 40 + 8 })
+            }
+            Kind::Ether(ether) => (ether.room(), ether.room()),
         };
-        packet - super::packet::HEADER - TAG
+        let beside = super::packet::HEADER + TAG;
+        (short - beside, long - beside)
     }
 
     /// Whether the kernel takes nothing at the moment.

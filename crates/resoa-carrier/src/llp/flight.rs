@@ -28,6 +28,8 @@ pub(super) struct Sent {
     pub(super) octets: usize,
     pub(super) parts: Vec<Part>,
     pub(super) words: Vec<Word>,
+    /// It is longer than others, to see whether it arrives.
+    pub(super) tries_length: bool,
     pub(super) sample: Sample,
 }
 

@@ -119,3 +119,64 @@ impl Incoming {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(message: u64, offset: u64, length: u64, octets: &[u8]) -> Data<'_> {
+        Data { message, offset, length, behind: Vec::new(), octets }
+    }
+
+    /// Parts in any order, overlapping and again make one message, once.
+    #[test]
+    fn parts_in_any_order() {
+        let mut incoming = Incoming::default();
+        for (offset, octets) in [(3, &b"def"[..]), (3, b"def"), (0, b"abcd"), (5, b"f"), (0, b"abcdef")] {
+            incoming.part(data(0, offset, 6, octets)).expect("fits");
+        }
+        assert_eq!(incoming.take(), Some(b"abcdef".to_vec()));
+        assert_eq!(incoming.take(), None);
+        assert!(incoming.is_through(1) && !incoming.is_through(2));
+    }
+
+    /// Messages wait for those that they stay behind; one that stays behind all waits for all.
+    #[test]
+    fn what_stays_behind() {
+        let mut incoming = Incoming::default();
+        let mut come = |message: u64, behind: &[u64]| {
+            let octets = [message as u8];
+            let data = Data { message, offset: 0, length: 1, behind: behind.to_vec(), octets: &octets };
+            incoming.part(data).expect("fits");
+            std::iter::from_fn(|| incoming.take()).map(|octets| octets[0]).collect::<Vec<_>>()
+        };
+        assert_eq!(come(6, &[0]), []);
+        assert_eq!(come(4, &[2, 1]), []);
+        assert_eq!(come(5, &[1]), []);
+        assert_eq!(come(1, &[]), [1]);
+        assert_eq!(come(2, &[]), [2]);
+        assert_eq!(come(3, &[]), [3, 4, 5]);
+        assert_eq!(come(0, &[]), [0, 6]);
+        assert_eq!(come(6, &[0]), []);
+    }
+
+    /// The other side cannot make us keep more than there is room for, nor two lengths of a message.
+    #[test]
+    fn room_is_kept_to() {
+        let mut incoming = Incoming::default();
+        let long = 65_536;
+        let most = ROOM / (long + COST);
+        for message in 0..most {
+            incoming.part(data(1 + message, 0, long, &[7])).expect("fits");
+        }
+        assert_eq!(incoming.part(data(1 + most, 0, long, &[7])), Err(Malformed));
+        let mut incoming = Incoming::default();
+        for message in 0..ROOM / COST {
+            incoming.part(data(1 + message, 0, 0, &[])).expect("fits");
+        }
+        assert_eq!(incoming.part(data(0, 0, 0, &[])), Err(Malformed));
+        let mut incoming = Incoming::default();
+        incoming.part(data(0, 0, 10, &[7])).expect("fits");
+        assert_eq!(incoming.part(data(0, 1, 11, &[7])), Err(Malformed));
+    }
+}

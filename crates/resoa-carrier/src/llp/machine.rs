@@ -1,7 +1,11 @@
-//! One end of a connection: what it is told, what it has to send, and what its user is told. The seal, the handshake and addresses are its driver's.
+//! One end of a connection: what it is told, and what its user is told; [`sending`] is what it sends, [`waiting`] what it does when nothing happens. The seal, the handshake and addresses are its driver's.
+
+mod sending;
+mod waiting;
 
 use super::flight::{Flight, Sent, Word};
 use super::incoming::{Incoming, ROOM};
+use super::length::Length;
 use super::outgoing::Outgoing;
 use super::rate::Rate;
 use super::received::Received;
@@ -11,10 +15,6 @@ use resoa_protocol::lhp::{Ended, Statistics};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Packets that may be sent beyond what the rate allows to ask whether anything arrives.
-const PROBES: u32 = 2;
-/// Packets after which the other side is told which are settled.
-const OLDEST_EVERY: u64 = 16;
 /// Octets that may wait to be sent in any case; else twice of what may be under way.
 const WAITING: u64 = 128 << 10;
 
@@ -75,6 +75,7 @@ pub(crate) struct Machine {
     flight: Flight,
     rate: Rate,
     rtt: Rtt,
+    length: Length,
     /// Words that are to be said, and say nothing else.
     words: Vec<Word>,
     resets: bool,
@@ -103,8 +104,9 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// One whose keys have just been agreed on; a client says that it is there. `packet` is how many octets of frames fit a packet.
-    pub(crate) fn new(side: Side, packet: usize, silence: Silence, now: Duration) -> Self {
+    /// One whose keys have just been agreed on; a client says that it is there. `short` is how many octets of frames
+    /// fit a packet for certain, `long` how many might.
+    pub(crate) fn new(side: Side, (short, long): (usize, usize), silence: Silence, now: Duration) -> Self {
         Self {
             stage: Stage::Opening,
             silence,
@@ -113,8 +115,9 @@ impl Machine {
             incoming: Incoming::default(),
             received: Received::default(),
             flight: Flight::default(),
-            rate: Rate::new(packet),
+            rate: Rate::new(short),
             rtt: Rtt::default(),
+            length: Length::new(short, long, now),
             words: if side == Side::Client { vec![Word::Hello] } else { Vec::new() },
             resets: false,
             ping: false,
@@ -315,174 +318,28 @@ impl Machine {
         self.rate.arrived(&outcome.arrived, trip, now);
         for sent in outcome.arrived {
             sent.parts.into_iter().for_each(|part| self.outgoing.arrived(part));
+            if sent.tries_length {
+                self.length.arrived();
+            }
             if sent.words.contains(&Word::Close) && self.stage == Stage::Closing {
                 self.over();
             }
         }
-        self.lost(outcome.lost);
+        self.lost(outcome.lost, now);
         Ok(())
     }
 
-    fn lost(&mut self, packets: Vec<Sent>) {
+    fn lost(&mut self, packets: Vec<Sent>, now: Duration) {
         for sent in packets {
+            if sent.tries_length {
+                self.length.lost(now);
+            }
             sent.parts.into_iter().for_each(|part| self.outgoing.lost(part));
             for word in sent.words {
                 if !self.words.contains(&word) {
                     self.words.push(word);
                 }
             }
-        }
-    }
-
-    /// Writes the next packet that is to be sent now, of at most so many octets; its number.
-    pub(crate) fn transmit(&mut self, room: usize, now: Duration, out: &mut Vec<u8>) -> Option<u64> {
-        let begin = out.len();
-        if std::mem::take(&mut self.resets) {
-            Frame::Reset.write(out);
-            return Some(self.number());
-        }
-        let may_send = self.stage != Stage::Over && self.may_send(now);
-        let has_more = self.has_more();
-        if !(may_send && has_more || self.received.due().is_some_and(|due| due <= now)) {
-            return None;
-        }
-        if self.received.has_news() {
-            self.said_limit = self.incoming.limit();
-            if let Some(ack) = self.received.say(self.said_limit, now) {
-                Frame::Ack(ack).write(out);
-            }
-        }
-        let number = self.number();
-        let (mut parts, mut words) = (Vec::new(), Vec::new());
-        let mut says = false;
-        if may_send && has_more {
-            self.settle(number, out);
-            let closes = self.outgoing.is_done();
-            let said: Vec<_> = self.words.extract_if(.., |word| *word != Word::Close || closes).collect();
-            for word in said {
-                let frame = match word {
-                    Word::Hello => Frame::Hello,
-                    Word::Welcome => Frame::Welcome,
-                    Word::Close => Frame::Close { messages: self.outgoing.count() },
-                };
-                frame.write(out);
-                words.push(word);
-            }
-            while let Some(part) = self.outgoing.write(room - (out.len() - begin), out) {
-                parts.push(part);
-            }
-            says = !parts.is_empty() || !words.is_empty();
-            if std::mem::take(&mut self.ping) && !says {
-                Frame::Ping.write(out);
-                says = true;
-            }
-        }
-        if says {
-            let under_way = self.flight.octets();
-            self.probes = self.probes.saturating_sub(1);
-            let octets = out.len() - begin;
-            let sample = self.rate.sent(octets, under_way, now);
-            self.flight.sent(number, Sent { at: now, octets, parts, words, sample });
-            if !self.has_more() {
-                self.rate.idle(self.flight.octets());
-            }
-        }
-        (out.len() > begin).then_some(number)
-    }
-
-    fn number(&mut self) -> u64 {
-        self.next += 1;
-        self.next - 1
-    }
-
-    /// Tells the other side now and then up to where everything is settled.
-    fn settle(&mut self, number: u64, out: &mut Vec<u8>) {
-        let oldest = self.flight.oldest().map_or(number, |(oldest, _)| oldest);
-        let (said, again) = self.oldest;
-        if oldest > said && number >= again {
-            Frame::Oldest(oldest).write(out);
-            self.oldest = (oldest, number + OLDEST_EVERY);
-        }
-    }
-
-    /// Whether there is anything to send but acknowledgements.
-    fn has_more(&self) -> bool {
-        let closes = self.outgoing.is_done();
-        self.ping || self.outgoing.has_part() || self.words.iter().any(|word| *word != Word::Close || closes)
-    }
-
-    fn may_send(&self, now: Duration) -> bool {
-        self.probes > 0 || (self.flight.octets() < self.rate.window() && self.rate.next() <= now)
-    }
-
-    /// When an answer should have come.
-    fn answer_due(&self) -> Option<Duration> {
-        self.flight.last_sent().map(|at| at + self.rtt.patience(self.unanswered))
-    }
-
-    /// When the other side is to be asked for more room.
-    fn room_due(&self) -> Option<Duration> {
-        let is_blocked = self.outgoing.is_blocked() && self.flight.is_empty();
-        self.blocked.filter(|_| is_blocked).map(|asked| asked + self.rtt.patience(4))
-    }
-
-    /// When there is something to do, though nothing happens.
-    pub(crate) fn deadline(&self) -> Option<Duration> {
-        let acknowledgement = self.received.due();
-        if self.stage == Stage::Over {
-            return acknowledgement;
-        }
-        let is_open = self.flight.octets() < self.rate.window();
-        let paced = (is_open && self.has_more()).then(|| self.rate.next());
-        let blocked = (self.outgoing.is_blocked() && self.blocked.is_none()).then_some(Duration::ZERO);
-        [
-            acknowledgement,
-            paced,
-            blocked,
-            self.flight.loss_due(),
-            self.answer_due(),
-            self.room_due(),
-            Some(self.heard.max(self.asked) + self.silence.ask),
-            Some(self.heard + self.silence.end),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-    }
-
-    /// Does what is due.
-    pub(crate) fn expire(&mut self, now: Duration) {
-        if self.stage == Stage::Over {
-            return;
-        }
-        if self.heard + self.silence.end <= now {
-            self.ended(Ended::Unreachable);
-            return;
-        }
-        if self.flight.loss_due().is_some_and(|due| due <= now) {
-            let lost = self.flight.look_for_losses(&self.rtt, now);
-            self.lost(lost);
-        }
-        if self.answer_due().is_some_and(|due| due <= now) {
-            self.unanswered += 1;
-            self.probes = PROBES;
-            self.ping = true;
-            // It stays under way: should it have arrived, its word of that may still come.
-            if let Some((_, oldest)) = self.flight.oldest() {
-                let oldest = oldest.clone();
-                self.lost(vec![oldest]);
-            }
-        }
-        if self.outgoing.is_blocked() && self.blocked.is_none() {
-            self.blocked = Some(now);
-        }
-        if self.room_due().is_some_and(|due| due <= now) {
-            self.blocked = Some(now);
-            self.ping = true;
-        }
-        if self.heard.max(self.asked) + self.silence.ask <= now {
-            self.asked = now;
-            self.ping = true;
         }
     }
 

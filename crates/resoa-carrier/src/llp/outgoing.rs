@@ -106,8 +106,8 @@ impl Outgoing {
         };
         let message = self.messages.get(&number)?;
         let behind = if offset == 0 { &message.behind[..] } else { &[] };
-        let room = room.checked_sub(Data::overhead(behind.len()))? as u64;
         let length = message.octets.len() as u64;
+        let room = room.checked_sub(Data::overhead(number, offset, length, behind))? as u64;
         let octets = room.min(most).min(length - offset);
         if octets == 0 && length > 0 {
             return None;

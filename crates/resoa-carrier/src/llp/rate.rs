@@ -1,8 +1,8 @@
 //! How much may be under way, and how fast it is sent: from the rate at which things arrive and the shortest round trip (the model of BBR, draft-ietf-ccwg-bbr; the
 //! samples of draft-cheng-iccrg-delivery-rate-estimation), not from losses, which on a last hop are damage.
 //!
-//! What may be under way is what the link carries in one and a half of its shortest round trips and 2 ms, and a few packets. So the queue before the slowest part of
-//! the path stays below half a round trip, and with every third packet lost the link is still full. Nothing is sent at more than 1.25 times the rate. As long as
+//! What may be under way is what the link carries in one and a half of its shortest round trips and 5 ms, and a few packets. So the queue before the slowest part of
+//! the path stays at about half a round trip, and with every third packet lost the link is still full. Nothing is sent at more than 1.25 times the rate. As long as
 //! the rate grows by a quarter each round trip (the start) it is 2.89 times, and two such round trips.
 //!
 //! The shortest round trip is measured anew after 10 s without one as short: for that much less is under way for a moment.
@@ -22,9 +22,9 @@ const INITIAL: u64 = 10;
 /// Packets that may be under way beside what the link carries: they are acknowledged so many at a time.
 const LEAST: u64 = 4;
 /// Time that a host may be late with what arrives, or with sending.
-const SLACK: Duration = Duration::from_millis(2);
+const SLACK: Duration = Duration::from_millis(5);
 /// Time for which packets may be sent in one go.
-const BURST: Duration = Duration::from_millis(1);
+const BURST: Duration = Duration::from_millis(4);
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Rate {
     /// The same, and what is dared at the start.
     fn rate(&self) -> Option<f64> {
         let (trip, _) = self.shortest?;
-        let dared = (INITIAL * self.packet) as f64 / trip.max(BURST).as_secs_f64();
+        let dared = (INITIAL * self.packet) as f64 / trip.max(Duration::from_millis(1)).as_secs_f64();
         if self.start.is_some() { Some(self.seen().unwrap_or(0.0).max(dared)) } else { self.seen() }
     }
 

@@ -83,3 +83,66 @@ impl Received {
         Some(Ack { delay_us: now.saturating_sub(self.last_at).as_micros() as u64, limit, ranges })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Duration = Duration::from_secs(1);
+
+    /// A packet is taken once, and never when it is settled or too old, so that none can be sent again by others.
+    #[test]
+    fn each_packet_once() {
+        let mut received = Received::default();
+        for number in [0, 1, 4] {
+            assert!(received.is_new(number));
+            received.add(number, true, NOW);
+            assert!(!received.is_new(number));
+        }
+        assert!(received.is_new(2));
+        received.settled(4);
+        assert!((0..=4).all(|number| !received.is_new(number)));
+        assert!(received.is_new(5));
+        // With a gap behind each.
+        for number in 0..2 * KEPT as u64 {
+            received.add(10 + 2 * number, true, NOW);
+        }
+        assert!(!received.is_new(11) && received.packets.count() <= KEPT);
+        assert!(received.is_new(received.next() - 2));
+        // The other side cannot make us refuse what it has not sent.
+        received.settled(u64::MAX);
+        assert!(received.is_new(received.next()));
+    }
+
+    /// What is said is the last first, at most so much, and once.
+    #[test]
+    fn what_is_said() {
+        let mut received = Received::default();
+        assert_eq!(received.say(7, NOW), None);
+        received.add(0, false, NOW);
+        assert!(!received.has_news());
+        received.add(1, true, NOW);
+        assert_eq!(received.due(), Some(NOW + DELAY));
+        received.add(3, true, NOW);
+        assert_eq!(received.due(), Some(NOW), "something is missing");
+        let said = received.say(7, NOW + DELAY).expect("news");
+        assert_eq!((said.limit, said.delay_us), (7, 2000));
+        assert_eq!(said.ranges, [3..4, 0..2]);
+        assert!(!received.has_news());
+        for number in 0..2 * ACK_RANGES as u64 {
+            received.add(10 + 2 * number, true, NOW);
+        }
+        assert_eq!(received.say(7, NOW).map(|said| said.ranges.len()), Some(ACK_RANGES));
+    }
+
+    /// Every few packets are acknowledged at once.
+    #[test]
+    fn every_few_packets() {
+        let mut received = Received::default();
+        for number in 0..u64::from(EVERY) {
+            assert_ne!(received.due(), Some(NOW));
+            received.add(number, true, NOW);
+        }
+        assert_eq!(received.due(), Some(NOW));
+    }
+}

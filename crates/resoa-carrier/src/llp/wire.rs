@@ -2,6 +2,7 @@
 //!
 //! | frame | code | fields |
 //! |---|---|---|
+//! | PADDING | 0 | nothing, to make a packet as long as one that is tried out |
 //! | PING | 1 | to be acknowledged, and nothing else |
 //! | ACK | 2 | delay in us, limit, packets: the last one, how many before it without a gap, count of further ranges, and for each: how many are missing, how many are there (each less 1) |
 //! | DATA | 3 | message, offset, octets of the message, octets here; if the offset is 0: what it stays behind; the octets |
@@ -24,6 +25,7 @@ pub(super) const ACK_RANGES: usize = 64;
 /// Most messages that one stays behind.
 pub(super) const BEHIND: usize = 8;
 
+pub(super) const PADDING: u8 = 0;
 const PING: u8 = 1;
 const ACK: u8 = 2;
 const DATA: u8 = 3;
@@ -75,9 +77,21 @@ pub(super) struct Data<'a> {
 }
 
 impl Data<'_> {
-    /// Octets of its fields at most.
-    pub(super) fn overhead(behind: usize) -> usize {
-        1 + 8 + 4 + 4 + 4 + 1 + 8 * behind
+    /// Octets of the fields of a part, of which the octets themselves take at most 2 to be counted.
+    pub(super) fn overhead(message: u64, offset: u64, length: u64, behind: &[u64]) -> usize {
+        let order =
+            if offset == 0 { 1 + behind.iter().map(|distance| size(*distance)).sum::<usize>() } else { 0 };
+        1 + size(message) + size(offset) + size(length) + 2 + order
+    }
+}
+
+/// Octets of a number.
+fn size(number: u64) -> usize {
+    match number {
+        0..0x40 => 1,
+        0x40..0x4000 => 2,
+        0x4000..0x4000_0000 => 4,
+        _ => 8,
     }
 }
 
@@ -158,6 +172,9 @@ impl<'a> Reader<'a> {
 
     /// The next one; `None` behind the last.
     pub(super) fn next(&mut self) -> Result<Option<Frame<'a>>, Malformed> {
+        while let Some((&PADDING, rest)) = self.0.split_first() {
+            self.0 = rest;
+        }
         let Some(&code) = self.0.first() else { return Ok(None) };
         self.0 = &self.0[1..];
         Ok(Some(match code {
@@ -245,6 +262,7 @@ mod tests {
         for frame in &frames {
             frame.write(&mut octets);
         }
+        octets.resize(octets.len() + 100, PADDING);
         assert_eq!(read(&octets).expect("frames"), frames);
     }
 

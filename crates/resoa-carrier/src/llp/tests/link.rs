@@ -7,7 +7,9 @@ use resoa_protocol::lhp::Ended;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// Octets of frames in packets, and in those that may not arrive.
 pub const PACKET: usize = 1150;
+pub const LONG: usize = 1400;
 pub const SILENCE: Silence = Silence { ask: Duration::from_secs(10), end: Duration::from_secs(30) };
 /// Octets that a packet has beside its frames, headers of UDP and IP included.
 const OVERHEAD: u64 = 25 + 28;
@@ -25,6 +27,8 @@ pub struct Link {
     pub repeated: f64,
     /// Packets that come later, by how much at most.
     pub late: (f64, Duration),
+    /// Octets of the longest packet that arrives.
+    pub longest: usize,
     /// Nothing arrives from this on until then.
     pub outage: (Duration, Duration),
 }
@@ -33,7 +37,16 @@ impl Default for Link {
     fn default() -> Self {
         let never = (Duration::MAX, Duration::MAX);
         let delay = Duration::from_millis(10);
-        Self { rate: 0.0, delay, queue: 1 << 20, loss: 0.0, repeated: 0.0, late: (0.0, delay), outage: never }
+        Self {
+            rate: 0.0,
+            delay,
+            queue: 1 << 20,
+            loss: 0.0,
+            repeated: 0.0,
+            late: (0.0, delay),
+            longest: PACKET,
+            outage: never,
+        }
     }
 }
 
@@ -50,13 +63,14 @@ pub struct World {
     sent: u64,
     /// When each direction is free.
     busy: [Duration; 2],
-    /// Octets on the link.
+    /// Octets on the link, and of the longest packet.
     pub carried: u64,
+    pub longest: usize,
 }
 
 impl World {
     pub fn new(link: Link, seed: u64) -> Self {
-        let end = |side| Machine::new(side, PACKET, SILENCE, Duration::ZERO);
+        let end = |side| Machine::new(side, (PACKET, LONG), SILENCE, Duration::ZERO);
         Self {
             ends: [end(Side::Client), end(Side::Server)],
             told: Default::default(),
@@ -68,6 +82,7 @@ impl World {
             sent: 0,
             busy: [Duration::ZERO; 2],
             carried: 0,
+            longest: 0,
         }
     }
 
@@ -90,8 +105,8 @@ impl World {
             }
             loop {
                 let mut packet = Vec::new();
-                let Some(number) = self.ends[end].transmit(PACKET, self.now, &mut packet) else { break };
-                assert!(packet.len() <= PACKET, "{} octets", packet.len());
+                let Some(number) = self.ends[end].transmit(self.now, &mut packet) else { break };
+                assert!(packet.len() <= LONG, "{} octets", packet.len());
                 self.carry(end, number, &packet);
             }
         }
@@ -110,6 +125,10 @@ impl World {
             at = self.busy[from];
         }
         self.carried += octets;
+        if packet.len() > self.link.longest {
+            return;
+        }
+        self.longest = self.longest.max(packet.len());
         let copies = 1 + usize::from(self.random.random_bool(self.link.repeated));
         for _ in 0..copies {
             let is_out = (self.link.outage.0..self.link.outage.1).contains(&self.now);
@@ -127,13 +146,17 @@ impl World {
         }
     }
 
+    /// When the next thing happens.
+    fn next(&self) -> Duration {
+        let due = self.ends.iter().filter_map(Machine::deadline).min();
+        let arrives = self.air.first_key_value().map(|((at, _), _)| *at);
+        due.into_iter().chain(arrives).min().expect("something will be")
+    }
+
     /// The next thing happens.
     pub fn step(&mut self) {
         self.settle();
-        let due = self.ends.iter().filter_map(Machine::deadline).min();
-        let arrives = self.air.first_key_value().map(|((at, _), _)| *at);
-        let next = due.into_iter().chain(arrives).min().expect("something will be");
-        assert!(next > self.now || arrives == Some(next) || due == Some(next));
+        let next = self.next();
         self.now = self.now.max(next);
         while let Some(entry) = self.air.first_entry().filter(|entry| entry.key().0 <= self.now) {
             let (to, number, packet) = entry.remove();
@@ -160,9 +183,15 @@ impl World {
         }
     }
 
+    /// So much time passes.
     pub fn run(&mut self, time: Duration) {
         let end = self.now + time;
-        self.until(|world| world.now >= end);
+        self.settle();
+        while self.next() <= end {
+            self.step();
+        }
+        self.now = end;
+        self.settle();
     }
 
     /// How long a packet of the client waits for the link.

@@ -1,6 +1,6 @@
 //! C86, C87: each message once, whole, and in the order of its socket, whatever the link does.
 
-use super::link::{Link, World, data, read};
+use super::link::{LONG, Link, PACKET, World, data, read};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use resoa_protocol::lhp::Ended;
@@ -107,4 +107,25 @@ fn room_is_asked_for() {
     world.run(Duration::from_secs(1));
     world.link.loss = 0.0;
     world.until(|world| world.told[1].len() == 200);
+}
+
+/// Longer packets are used where they arrive, and where they do not any more, short ones again.
+#[test]
+fn length_of_packets() {
+    let mut world = World::up(Link { longest: LONG, loss: 0.2, ..Link::default() }, 3);
+    let mut number = 0;
+    let mut send = |world: &mut World| {
+        for _ in 0..20 {
+            world.ends[0].send(&data(1, number, 10_000));
+            number += 1;
+        }
+        world.until(|world| world.told[1].len() as u32 == number);
+        std::mem::take(&mut world.longest)
+    };
+    send(&mut world);
+    world.run(Duration::from_secs(5));
+    assert!(send(&mut world) > PACKET);
+    world.link.longest = PACKET;
+    send(&mut world);
+    assert!(send(&mut world) <= PACKET);
 }

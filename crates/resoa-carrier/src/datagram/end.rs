@@ -1,0 +1,131 @@
+//! The primitives of a carrier, and the look at what has happened.
+
+use super::peer::Peer;
+use super::{Datagrams, Role};
+use crate::Carrier;
+use resoa_protocol::lhp::{Connection, Ended, Handed, Indication, LastHop, Provider, Service, Statistics};
+use rustix::event::epoll;
+use rustix::fd::{AsFd, BorrowedFd};
+use std::io;
+use std::time::Duration;
+
+/// While the kernel takes nothing, what has time is looked at so often.
+const FULL: Duration = Duration::from_millis(1);
+
+impl LastHop for Datagrams {
+    type Error = io::Error;
+
+    fn register(&mut self, _: Service, _: Provider) -> io::Result<Connection> {
+        Ok(self.next())
+    }
+
+    fn unregister(&mut self, connection: Connection) -> io::Result<()> {
+        self.reset(connection);
+        Ok(())
+    }
+
+    fn passive(&mut self, _: Connection) -> io::Result<()> {
+        if matches!(self.role, Role::Server { .. }) { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
+    }
+
+    fn connect(&mut self, connection: Connection, address: &[u8]) {
+        let now = self.now();
+        self.remove(connection);
+        if self.connect_to(connection, address, now).is_none() {
+            self.peers.insert(connection, Peer::over(Ended::Unreachable));
+            self.ring();
+        }
+        self.pump(connection, now);
+    }
+
+    fn accept(&mut self, connection: Connection) {
+        let now = self.now();
+        if let Some(machine) = self.peers.get_mut(&connection).and_then(Peer::machine) {
+            machine.accept();
+        }
+        self.pump(connection, now);
+    }
+
+    fn reject(&mut self, connection: Connection) {
+        self.reset(connection);
+    }
+
+    fn close(&mut self, connection: Connection) {
+        let now = self.now();
+        match self.peers.get_mut(&connection).map(Peer::machine) {
+            Some(Some(machine)) => machine.close(),
+            Some(None) => self.remove(connection),
+            None => {}
+        }
+        self.pump(connection, now);
+    }
+
+    fn reset(&mut self, connection: Connection) {
+        let now = self.now();
+        match self.peers.get_mut(&connection).map(Peer::machine) {
+            Some(Some(machine)) => machine.reset(),
+            Some(None) => self.remove(connection),
+            None => {}
+        }
+        self.pump(connection, now);
+    }
+
+    fn send(&mut self, connection: Connection, message: &[u8]) -> Handed {
+        let now = self.now();
+        let Some(peer) = self.peers.get_mut(&connection) else { return Handed::Taken };
+        let Some(machine) = peer.machine() else { return Handed::Taken };
+        machine.send(message);
+        self.pump(connection, now);
+        let is_full = self.peers.get_mut(&connection).is_some_and(Peer::fills_up);
+        if is_full { Handed::TakenLast } else { Handed::Taken }
+    }
+
+    fn receive(&mut self, connection: Connection, wanted: bool) {
+        if let Some(peer) = self.peers.get_mut(&connection) {
+            peer.wanted = wanted;
+        }
+        self.ring();
+    }
+
+    fn statistics(&self, connection: Connection) -> Statistics {
+        let none = Statistics { round_trip: None, healthy: false, retransmissions: 0 };
+        self.peers.get(&connection).and_then(Peer::statistics).unwrap_or(none)
+    }
+}
+
+impl Carrier for Datagrams {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
+        let mut edges = Vec::with_capacity(4);
+        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
+        let now = self.now();
+        self.port.flush();
+        let more = self.take_packets(now);
+        let now = self.now();
+        let mut due: Option<Duration> = None;
+        let mut over = Vec::new();
+        for (&connection, peer) in &mut self.peers {
+            if !peer.poll(&mut self.port, now, |indication| happened.push((connection, indication))) {
+                over.push(connection);
+            }
+            due = due.into_iter().chain(peer.deadline()).min();
+        }
+        for connection in over {
+            self.remove(connection);
+        }
+        if more {
+            self.ring();
+        }
+        if self.port.is_full() {
+            // What is to be sent has to wait for the kernel, which says when it takes more.
+            due = due.map(|due| due.max(now + FULL));
+        }
+        // It was for what has been done now.
+        self.armed = None;
+        self.arm(due, now);
+    }
+}

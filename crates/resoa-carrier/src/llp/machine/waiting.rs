@@ -1,0 +1,89 @@
+//! What one end does when nothing happens: it sends again, asks, and at last gives up.
+
+use super::{Machine, Stage};
+use resoa_protocol::lhp::Ended;
+use std::time::Duration;
+
+/// Packets that may be sent beyond what the rate allows to ask whether anything arrives.
+const PROBES: u32 = 2;
+/// Questions without an answer after which packets are short again.
+const PATHS: u32 = 3;
+
+impl Machine {
+    /// When an answer should have come.
+    fn answer_due(&self) -> Option<Duration> {
+        self.flight.last_sent().map(|at| at + self.rtt.patience(self.unanswered))
+    }
+
+    /// When the other side is to be asked for more room.
+    fn room_due(&self) -> Option<Duration> {
+        let is_blocked = self.outgoing.is_blocked() && self.flight.is_empty();
+        self.blocked.filter(|_| is_blocked).map(|asked| asked + self.rtt.patience(4))
+    }
+
+    /// When there is something to do, though nothing happens.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        let acknowledgement = self.received.due();
+        if self.stage == Stage::Over {
+            return acknowledgement;
+        }
+        let is_open = self.flight.octets() < self.rate.window();
+        let length = self.length.due().filter(|_| is_open && self.stage == Stage::Up);
+        let length = length.map(|due| due.max(self.rate.next()));
+        let paced = (is_open && self.has_more()).then(|| self.rate.next());
+        let blocked = (self.outgoing.is_blocked() && self.blocked.is_none()).then_some(Duration::ZERO);
+        [
+            acknowledgement,
+            paced,
+            length,
+            blocked,
+            self.flight.loss_due(),
+            self.answer_due(),
+            self.room_due(),
+            Some(self.heard.max(self.asked) + self.silence.ask),
+            Some(self.heard + self.silence.end),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Does what is due.
+    pub(crate) fn expire(&mut self, now: Duration) {
+        if self.stage == Stage::Over {
+            return;
+        }
+        if self.heard + self.silence.end <= now {
+            self.ended(Ended::Unreachable);
+            return;
+        }
+        if self.flight.loss_due().is_some_and(|due| due <= now) {
+            let lost = self.flight.look_for_losses(&self.rtt, now);
+            self.lost(lost, now);
+        }
+        if self.answer_due().is_some_and(|due| due <= now) {
+            self.unanswered += 1;
+            if self.unanswered == PATHS {
+                self.length.doubt(now);
+            }
+            self.probes = PROBES;
+            self.ping = true;
+            // It stays under way: should it have arrived, its word of that may still come.
+            if let Some((_, oldest)) = self.flight.oldest() {
+                let oldest = oldest.clone();
+                self.lost(vec![oldest], now);
+            }
+        }
+        if self.outgoing.is_blocked() && self.blocked.is_none() {
+            self.blocked = Some(now);
+        }
+        if self.room_due().is_some_and(|due| due <= now) {
+            self.blocked = Some(now);
+            self.ping = true;
+        }
+        if self.heard.max(self.asked) + self.silence.ask <= now {
+            self.asked = now;
+            self.ping = true;
+        }
+    }
+}
