@@ -13,8 +13,12 @@ fn main() {
     let architecture = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
     let headers = format!("-I/usr/include/{architecture}-linux-gnu");
     let mut builder = SkeletonBuilder::new();
-    // v3: 32-bit registers, and atomic instructions that answer (Linux 5.12).
-    builder.source(SOURCE).clang_args([headers.as_str(), "-mcpu=v3", "-Wall", "-Werror"]);
+    // v3: 32-bit registers, and atomic instructions that answer (Linux 5.12). A place on the stack that has held a pointer may not hold half a number
+    // later, unless the loader has CAP_PERFMON: so places are not shared.
+    let places = ["-mllvm", "-no-stack-slot-sharing"];
+    builder
+        .source(SOURCE)
+        .clang_args([headers.as_str(), "-mcpu=v3", "-Wall", "-Werror"].iter().chain(&places));
     if let Err(error) = builder.build_and_generate(output) {
         panic!(
             "{SOURCE} cannot be compiled; it needs clang 14 or later (Debian: apt-get install clang): {error:#}"

@@ -11,8 +11,10 @@
 //! Programs and marks of sockets are gone with the process.
 
 mod attach;
+mod complaint;
 mod connection;
 mod error;
+mod interfaces;
 mod records;
 mod segment;
 

@@ -3,16 +3,19 @@
 //! All sockets are non-blocking and in one edge-triggered epoll: what was peeked at stays in the socket, so a level would be there for ever. An edge is
 //! used up by looking, so whatever cannot be finished then is remembered here and looked at again.
 
-use crate::capabilities::{self, Capabilities};
+mod ends;
+
+use crate::capabilities::Capabilities;
 use crate::datagrams;
 use crate::errors;
 use crate::fin_hold::{Connection, FinHold};
 use crate::stream::Stream;
-use resoa_protocol::message::{Create, Family, Kind, Reply};
+use ends::{prepare, reset};
+use resoa_protocol::message::{Create, Reply};
 use resoa_protocol::{Endpoint, Errno, TcpAction, TcpEvent};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::{self, SocketFlags};
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -351,58 +354,6 @@ impl KernelTcp {
             TcpAction::Abort => self.forget(endpoint, true),
         }
     }
-
-    fn create(&self, create: Create, source: IpAddr, foreign: bool) -> io::Result<Socket> {
-        let (family, peeks) = match create.family {
-            Family::V4 => (AddressFamily::INET, self.capabilities.peek_v4),
-            Family::V6 => (AddressFamily::INET6, self.capabilities.peek_v6),
-        };
-        let (kind, phase) = match create.kind {
-            Kind::Stream => (SocketType::STREAM, Phase::Fresh),
-            Kind::Datagram => (SocketType::DGRAM, Phase::Datagrams),
-        };
-        if !peeks && create.kind == Kind::Stream {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        let fd = net::socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
-        if create.kind == Kind::Stream {
-            prepare(&fd)?;
-            if let Some(hold) = &self.hold {
-                hold.mark(fd.as_fd())?;
-            }
-        }
-        if foreign {
-            let (level, name) = match create.family {
-                Family::V4 => (libc::IPPROTO_IP, libc::IP_TRANSPARENT),
-                Family::V6 => (libc::IPPROTO_IPV6, libc::IPV6_TRANSPARENT),
-            };
-            crate::sys::set_option(fd.as_fd(), level, name, &1_i32.to_ne_bytes())?;
-        }
-        let (named, bound) = (false, false);
-        Ok(Socket { fd, create, source, named, bound, phase, connection: None, behind: Vec::new() })
-    }
-
-    fn forget(&mut self, endpoint: Endpoint, resets: bool) {
-        let Some(socket) = self.sockets.remove(&endpoint) else { return };
-        let Socket { fd, phase, connection, .. } = socket;
-        if resets {
-            reset(&fd);
-        }
-        match (&self.hold, connection, phase) {
-            (Some(hold), Some(connection), Phase::Open(stream)) if stream.has_failed() => {
-                hold.forget(&connection);
-            }
-            (Some(hold), Some(connection), _) if resets => {
-                hold.abort(&connection);
-                drop(fd);
-                hold.aborted(&connection);
-            }
-            // Nobody will say any more when it may be acknowledged.
-            (Some(hold), Some(connection), _) => hold.release(fd.as_fd(), &connection),
-            _ => {}
-        }
-        self.due.append(&mut self.starved);
-    }
 }
 
 impl Arrived {
@@ -410,18 +361,6 @@ impl Arrived {
     pub fn reset(self) {
         reset(&self.fd);
     }
-}
-
-/// What every stream has, accepted or not: urgent octets in line, or peeking would see one twice (8.2).
-fn prepare(fd: &OwnedFd) -> io::Result<()> {
-    sockopt::set_socket_oobinline(fd, true)?;
-    capabilities::peek_from_start(fd.as_fd())
-}
-
-/// The socket will end by RST.
-fn reset(fd: &OwnedFd) {
-    // Without effect on what has no connection.
-    let _ = sockopt::set_socket_linger(fd, Some(Duration::ZERO));
 }
 
 /// `getsockname`

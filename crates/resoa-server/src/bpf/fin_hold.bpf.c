@@ -151,14 +151,14 @@ static __always_inline void remember(const struct segment *segment, struct hold 
 	if (hold->state == SEEN || (__s32)(next - hold->next) > 0)
 		hold->next = next;
 	hold->first_word = segment->first_word;
-	hold->hops = segment->ip[segment->is_ip4 ? 8 : 7];
+	hold->hops = segment->hops;
 	__builtin_memcpy(hold->tcp, segment->header, TCP_MOST);
 }
 
 static __always_inline int leaves(struct __sk_buff *skb, __u32 at)
 {
 	struct segment *segment = segment_of_this_processor();
-	__u32 blanked, covers;
+	__u32 blanked;
 	struct hold *hold;
 
 	if (!segment || !parse(skb, segment, at, 0))
@@ -168,31 +168,32 @@ static __always_inline int leaves(struct __sk_buff *skb, __u32 at)
 		return NEXT;
 	if (segment->tcp.flags & FLAG_RST)
 		return reset_leaves(skb, segment, hold);
-	if (!(segment->tcp.flags & FLAG_ACK) || !load_options(skb, segment))
+	if (!(segment->tcp.flags & FLAG_ACK))
 		return NEXT;
-	covers = bpf_ntohl(segment->tcp.ack) == hold->fin + 1;
-	blanked = blank_sack(segment, hold->fin);
-	if (!covers && !blanked)
+	blanked = blank_sack(skb, segment, hold->fin);
+	if (blanked)
+		count(&counts.blanked, blanked);
+	if (bpf_ntohl(segment->tcp.ack) != hold->fin + 1)
 		return NEXT;
-	if (covers) {
-		segment->tcp.ack = bpf_htonl(hold->fin);
-		if (hold->state == ABORTED) {
-			/* The kernel waits for the far host to hear its acknowledgement, but the connection was reset. */
-			if (!is_of_socket(skb)) {
-				segment->tcp.flags = FLAG_RST | FLAG_ACK;
-				count(&counts.turned, 1);
-			}
-		} else {
-			remember(segment, hold);
-			if (hold->state == SEEN) {
-				hold->state = HELD;
-				count(&counts.held, 1);
-			}
-			count(&counts.clamped, 1);
+	put_word(skb, segment, __builtin_offsetof(struct tcp, ack), bpf_htonl(hold->fin));
+	if (hold->state == ABORTED) {
+		/* The kernel waits for the far host to hear its acknowledgement, but the connection was reset. */
+		if (!is_of_socket(skb)) {
+			__u16 flags = segment->tcp.offset << 8 | FLAG_RST | FLAG_ACK;
+
+			put_short(skb, segment, __builtin_offsetof(struct tcp, offset), bpf_htons(flags));
+			count(&counts.turned, 1);
 		}
+		return NEXT;
 	}
-	count(&counts.blanked, blanked);
-	store(skb, segment);
+	count(&counts.clamped, 1);
+	if (!load_header(skb, segment))
+		return NEXT;
+	remember(segment, hold);
+	if (hold->state == SEEN) {
+		hold->state = HELD;
+		count(&counts.held, 1);
+	}
 	return NEXT;
 }
 

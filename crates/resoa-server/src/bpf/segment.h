@@ -13,9 +13,6 @@
 #define IP4_LEN 20
 #define IP6_LEN 40
 #define TCP_LEN 20
-/* A power of two, so that an index can be kept in bounds by a mask. */
-#define HEADER_ROOM 64
-#define AT(index) ((index) & (HEADER_ROOM - 1))
 #define ETHERTYPE_IP4 0x0800
 #define ETHERTYPE_IP6 0x86dd
 #define PROTOCOL_TCP 6
@@ -34,8 +31,6 @@
 #define OPTION_NOP 1
 #define OPTION_SACK 5
 #define NOPS 0x01010101
-/* As many as there is room for in a header. */
-#define SACK_BLOCKS 4
 
 /* A TCP header as it lies in memory. */
 struct tcp {
@@ -57,19 +52,25 @@ struct segment {
 	__u32 len;     /* octets of its header */
 	__u32 payload; /* octets behind it */
 	__u32 is_ip4;
-	/* In memory and volatile: what the verifier follows in a register, it follows through every way of the loops. */
+	__u32 hops;    /* time to live, hop limit */
+	/* In memory and volatile: what the verifier follows in a register, it follows through every way of the loops. Everything of the packet that has no
+	 * fixed place is read and written in the packet: an index into memory would need CAP_PERFMON. */
 	volatile __u32 cursor;
-	volatile __u32 kept;
+	volatile __u32 kept;   /* the end of SACK blocks that stay */
 	volatile __u32 changed;
+	/* What is read of the header at a place that is not fixed. */
+	__u8 option[2]; /* kind, length */
+	__u16 short_word;
+	__be32 word;
+	__be32 edges[2]; /* of a SACK block */
 	union {
 		__u8 ip[IP6_LEN];
 		__be32 first_word;
 	};
 	union {
-		__u8 header[HEADER_ROOM];
+		__u8 header[TCP_MOST];
 		struct tcp tcp;
 	};
-	__u8 old[HEADER_ROOM]; /* the header as the kernel wrote it */
 	struct hold begin;
 };
 
@@ -112,6 +113,7 @@ static __always_inline int parse(struct __sk_buff *skb, struct segment *segment,
 		mapped(source, segment->ip + 12);
 		mapped(destination, segment->ip + 16);
 		segment->is_ip4 = 1;
+		segment->hops = segment->ip[8];
 		end = segment->ip[2] << 8 | segment->ip[3];
 		segment->at = at + (segment->ip[0] & 15) * 4;
 	} else if (skb->protocol == bpf_htons(ETHERTYPE_IP6)) {
@@ -123,6 +125,7 @@ static __always_inline int parse(struct __sk_buff *skb, struct segment *segment,
 		__builtin_memcpy(source, segment->ip + 8, 16);
 		__builtin_memcpy(destination, segment->ip + 24, 16);
 		segment->is_ip4 = 0;
+		segment->hops = segment->ip[7];
 		end = segment->ip[4] << 8 | segment->ip[5];
 		if (end)
 			end += IP6_LEN;
@@ -154,107 +157,137 @@ static __always_inline int parse(struct __sk_buff *skb, struct segment *segment,
 	return 1;
 }
 
-/* Loads the rest of the header; 0 if it is not whole. */
-static __always_inline int load_options(struct __sk_buff *skb, struct segment *segment)
+/* Loads the whole header; 0 if it is not there. What is behind it is 0. */
+static __always_inline int load_header(struct __sk_buff *skb, struct segment *segment)
 {
 	__u32 len = segment->len;
 
-	__builtin_memset(segment->header, 0, HEADER_ROOM);
+	__builtin_memset(segment->header, 0, TCP_MOST);
 	/* A branch for each bound: the verifier wants to see them at the register that is used. */
 	if (len < TCP_LEN)
 		return 0;
 	if (len > TCP_MOST)
 		return 0;
-	if (bpf_skb_load_bytes(skb, segment->at, segment->header, len))
-		return 0;
-	__builtin_memcpy(segment->old, segment->header, HEADER_ROOM);
-	return 1;
+	return bpf_skb_load_bytes(skb, segment->at, segment->header, len) == 0;
 }
 
-/* Writes the header that was changed, and corrects the checksum. What is left to a device to sum (CHECKSUM_PARTIAL) is left to it still. */
-static __always_inline void store(struct __sk_buff *skb, struct segment *segment)
+/*
+ * Writes to the header at an even place, and corrects the checksum. What is left to a device to sum (CHECKSUM_PARTIAL) is left to it still.
+ */
+static __always_inline void put_short(struct __sk_buff *skb, struct segment *segment, __u32 at, __u16 new)
 {
-	__u32 len = segment->len;
-	__s64 difference;
+	__u16 old;
 
-	if (len < TCP_LEN)
+	if (bpf_skb_load_bytes(skb, segment->at + at, &segment->short_word, sizeof(new)))
 		return;
-	if (len > TCP_MOST)
+	old = segment->short_word;
+	segment->short_word = new;
+	bpf_skb_store_bytes(skb, segment->at + at, &segment->short_word, sizeof(new), 0);
+	bpf_l4_csum_replace(skb, segment->at + __builtin_offsetof(struct tcp, check), old, new, sizeof(new));
+}
+
+static __always_inline void put_word(struct __sk_buff *skb, struct segment *segment, __u32 at, __be32 new)
+{
+	__be32 old;
+
+	if (bpf_skb_load_bytes(skb, segment->at + at, &segment->word, sizeof(new)) || segment->word == new)
 		return;
-	/* The checksum itself is the same in both. */
-	difference = bpf_csum_diff((__be32 *)segment->old, TCP_MOST, (__be32 *)segment->header, TCP_MOST, 0);
-	bpf_skb_store_bytes(skb, segment->at, segment->header, len, 0);
-	bpf_l4_csum_replace(skb, segment->at + __builtin_offsetof(struct tcp, check), 0, difference, 0);
+	old = segment->word;
+	segment->word = new;
+	bpf_skb_store_bytes(skb, segment->at + at, &segment->word, sizeof(new), 0);
+	bpf_l4_csum_replace(skb, segment->at + __builtin_offsetof(struct tcp, check), old, new, sizeof(new));
 }
 
-static __always_inline __u32 word_at(const __u8 *header, __u32 at)
+/* Where the option begins that has SACK blocks, and how many it has; 0 if there is none. */
+static __always_inline __u32 find_sack(struct __sk_buff *skb, struct segment *segment, __u32 *blocks)
 {
-	return (__u32)header[AT(at)] << 24 | header[AT(at + 1)] << 16 | header[AT(at + 2)] << 8 | header[AT(at + 3)];
-}
-
-static __always_inline void set_word(__u8 *header, __u32 at, __u32 word)
-{
-	header[AT(at)] = word >> 24;
-	header[AT(at + 1)] = word >> 16;
-	header[AT(at + 2)] = word >> 8;
-	header[AT(at + 3)] = word;
-}
-
-/* Where the option begins that has SACK blocks; 0 if there is none. */
-static __always_inline __u32 find_sack(struct segment *segment)
-{
+	__u8 *option = segment->option;
 	__u32 number;
 
 	segment->cursor = TCP_LEN;
 	for (number = 0; number < TCP_MOST - TCP_LEN; number++) {
 		__u32 at = segment->cursor;
-		__u8 kind = segment->header[AT(at)], len = segment->header[AT(at + 1)];
 
-		if (at + 1 >= segment->len)
+		if (at + 1 >= segment->len || bpf_skb_load_bytes(skb, segment->at + at, option, sizeof(segment->option)))
 			return 0;
-		if (kind == OPTION_SACK)
+		if (option[0] == OPTION_NOP) {
+			segment->cursor = at + 1;
+			continue;
+		}
+		if (option[0] == OPTION_END || option[1] < 2 || at + option[1] > segment->len)
+			return 0;
+		if (option[0] == OPTION_SACK) {
+			*blocks = ((__u32)option[1] - 2) / 8;
 			return at;
-		if (kind == OPTION_NOP)
-			len = 1;
-		else if (kind == OPTION_END || len < 2)
-			return 0;
-		segment->cursor = at + len;
+		}
+		segment->cursor = at + option[1];
 	}
 	return 0;
 }
 
-/* Takes a FIN out of the SACK blocks (RFC 2018, RFC 2883): those that end with it end before it, those of it alone go. How many those were. */
-static __always_inline __u32 blank_sack(struct segment *segment, __u32 fin)
+/* Moves a SACK block to where it belongs when the FIN is out of those before it; one of the FIN alone goes. */
+static __always_inline void keep_block(struct __sk_buff *skb, struct segment *segment, __u32 at, __u32 fin)
 {
-	__u32 at = find_sack(segment), number, blocks;
+	__u32 to = segment->kept;
+	__be32 left, right;
 
-	if (!at || at + segment->header[AT(at + 1)] > segment->len)
+	if (bpf_skb_load_bytes(skb, segment->at + at, segment->edges, sizeof(segment->edges)))
+		return;
+	left = segment->edges[0];
+	right = segment->edges[1];
+	if (bpf_ntohl(right) == fin + 1) {
+		segment->changed++;
+		right = bpf_htonl(fin);
+		if (left == right)
+			return;
+	}
+	put_word(skb, segment, to, left);
+	put_word(skb, segment, to + 4, right);
+	segment->kept = to + 8;
+}
+
+/* Fills a place of a block with nothing, if it is behind those that are left. */
+static __always_inline void clear_block(struct __sk_buff *skb, struct segment *segment, __u32 at)
+{
+	if (at < segment->kept)
+		return;
+	put_word(skb, segment, at, NOPS);
+	put_word(skb, segment, at + 4, NOPS);
+}
+
+/*
+ * Takes a FIN out of the SACK blocks (RFC 2018, RFC 2883): those that end with it end before it, those of it alone go. How many those were.
+ *
+ * Linux puts the option at an even place, as everybody does who wants its words aligned.
+ */
+static __always_inline __u32 blank_sack(struct __sk_buff *skb, struct segment *segment, __u32 fin)
+{
+	__u32 blocks = 0, at = find_sack(skb, segment, &blocks), first = at + 2;
+
+	if (!at || at & 1)
 		return 0;
-	blocks = ((__u32)segment->header[AT(at + 1)] - 2) / 8;
-	segment->kept = 0;
+	segment->kept = first;
 	segment->changed = 0;
-	for (number = 0; number < SACK_BLOCKS && number < blocks; number++) {
-		__u32 from = at + 2 + 8 * number, to = at + 2 + 8 * segment->kept;
-		__u32 left = word_at(segment->header, from), right = word_at(segment->header, from + 4);
-
-		if (right == fin + 1) {
-			segment->changed++;
-			right = fin;
-			if (left == fin)
-				continue;
-		}
-		set_word(segment->header, to, left);
-		set_word(segment->header, to + 4, right);
-		segment->kept++;
-	}
-	for (number = 0; number < SACK_BLOCKS && number < blocks; number++) {
-		if (number >= segment->kept) {
-			set_word(segment->header, at + 2 + 8 * number, NOPS);
-			set_word(segment->header, at + 6 + 8 * number, NOPS);
-		}
-	}
-	segment->header[AT(at)] = segment->kept ? OPTION_SACK : OPTION_NOP;
-	segment->header[AT(at + 1)] = segment->kept ? 2 + 8 * segment->kept : OPTION_NOP;
+	/* Written out: as many as there is room for. */
+	if (blocks > 0)
+		keep_block(skb, segment, first, fin);
+	if (blocks > 1)
+		keep_block(skb, segment, first + 8, fin);
+	if (blocks > 2)
+		keep_block(skb, segment, first + 16, fin);
+	if (blocks > 3)
+		keep_block(skb, segment, first + 24, fin);
+	if (!segment->changed)
+		return 0;
+	if (blocks > 0)
+		clear_block(skb, segment, first);
+	if (blocks > 1)
+		clear_block(skb, segment, first + 8);
+	if (blocks > 2)
+		clear_block(skb, segment, first + 16);
+	if (blocks > 3)
+		clear_block(skb, segment, first + 24);
+	put_short(skb, segment, at, segment->kept > first ? bpf_htons(OPTION_SACK << 8 | (segment->kept - at)) : (__u16)NOPS);
 	return segment->changed;
 }
 

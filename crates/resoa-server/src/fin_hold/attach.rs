@@ -1,12 +1,13 @@
 //! The programs loaded and attached, and what the server asks of them.
 
+use super::complaint;
 use super::connection::{Connection, Key};
 use super::error::FinHoldError;
+use super::interfaces::{self, Header};
 use super::records::{Counts, Hold, State};
 use super::segment;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{AsRawLibbpf, ErrorKind, Link, MapCore, MapFlags, ProgramImpl};
-use netlab::{Namespace, interface};
+use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapFlags, ProgramImpl};
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::net::{AddressFamily, Protocol, SendFlags, SocketFlags, SocketType};
 use rustix::time::ClockId;
@@ -65,13 +66,16 @@ impl FinHold {
     /// # Errors
     /// If they cannot be listed.
     pub fn interfaces() -> Result<Vec<String>, FinHoldError> {
-        let listed = Namespace::current().and_then(|namespace| interface::list(&namespace));
-        let listed = listed
-            .map_err(|error| FinHoldError::Interface { name: "any".to_owned(), reason: error.to_string() })?;
-        let wanted = listed.into_iter().filter(|interface| {
-            interface.up && !interface.loopback && header_of(interface.link_layer).is_ok()
+        let refused = |error: std::io::Error| FinHoldError::Interface {
+            name: "any".to_owned(),
+            reason: error.to_string(),
+        };
+        let mut names = interfaces::names().map_err(refused)?;
+        names.retain(|name| {
+            interfaces::find(name)
+                .is_ok_and(|found| found.is_up && !found.is_loopback && found.header().is_ok())
         });
-        Ok(wanted.map(|interface| interface.name).collect())
+        Ok(names)
     }
 
     /// Loads the programs and attaches them to these interfaces of the calling thread's network namespace, which has to be that of the server's sockets.
@@ -91,6 +95,7 @@ impl FinHold {
         if interfaces.is_empty() {
             return Err(FinHoldError::NoInterface);
         }
+        complaint::listen();
         // Where libbpf keeps its pointer to the object. It must outlive the skeleton, which is not to be tied to a stack: one pointer is left
         // behind for each that is attached.
         let object = Box::leak(Box::new(MaybeUninit::uninit()));
@@ -98,10 +103,7 @@ impl FinHold {
             open.maps.holds.set_max_entries(room.max(1))?;
             Ok(open)
         });
-        let skeleton = open.and_then(OpenSkel::load).map_err(|error| match error.kind() {
-            ErrorKind::PermissionDenied => FinHoldError::Rights(error.to_string()),
-            _ => FinHoldError::Load(format!("{error:#}")),
-        })?;
+        let skeleton = open.and_then(OpenSkel::load).map_err(|error| complaint::of(&error))?;
         let raw = [raw(AddressFamily::INET), raw(AddressFamily::INET6)];
         let [v4, v6] = raw.map(|made| made.map_err(FinHoldError::RawSocket));
         let mut hold = Self { links: Vec::new(), skeleton, raw: [v4?, v6?] };
@@ -113,10 +115,9 @@ impl FinHold {
 
     fn add_interface(&mut self, name: &str) -> Result<(), FinHoldError> {
         let refused = |reason: String| FinHoldError::Interface { name: name.to_owned(), reason };
-        let found = Namespace::current().and_then(|namespace| interface::find(&namespace, name));
-        let interface = found.map_err(|error| refused(error.to_string()))?;
+        let interface = interfaces::find(name).map_err(|error| refused(error.to_string()))?;
         let programs = &self.skeleton.progs;
-        let programs = match header_of(interface.link_layer).map_err(refused)? {
+        let programs = match interface.header().map_err(refused)? {
             Header::Ethernet => [&programs.hold_ingress_ethernet, &programs.hold_egress_ethernet],
             Header::None => [&programs.hold_ingress_ip, &programs.hold_egress_ip],
         };
@@ -242,29 +243,6 @@ fn raw(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(rustix::net::socket_with(family, SocketType::RAW, flags, Some(protocol))?)
 }
 
-/// What stands before the IP header of a packet that an interface hands up.
-enum Header {
-    None,
-    Ethernet,
-}
-
-/// Types of link layers (`linux/if_arp.h`).
-const ETHER: u16 = 1;
-const LOOPBACK: u16 = 772;
-const NONE: u16 = 65534;
-const RAW_IP: u16 = 519;
-const PPP: u16 = 512;
-
-fn header_of(link_layer: u16) -> Result<Header, String> {
-    match link_layer {
-        ETHER | LOOPBACK => Ok(Header::Ethernet),
-        NONE | RAW_IP | PPP => Ok(Header::None),
-        other => Err(format!(
-            "its link layer (ARPHRD {other}) is not known here; Ethernet, Wi-Fi, TUN, PPP and raw IP are"
-        )),
-    }
-}
-
 /// The hook in front of tc's filters (tcx, Linux 6.6), behind those programs that are at it already; the program stays as long as the link.
 #[expect(unsafe_code, reason = "libbpf-rs does not wrap tcx")]
 fn attach(program: &ProgramImpl<'_, libbpf_rs::Mut>, index: u32) -> io::Result<Link> {
@@ -284,6 +262,7 @@ fn attach(program: &ProgramImpl<'_, libbpf_rs::Mut>, index: u32) -> io::Result<L
 #[cfg(test)]
 mod tests {
     use super::*;
+    use netlab::Namespace;
 
     /// The map of FINs that are held is bounded: what the server never heard of, and its sender has given up, leaves it.
     #[test]

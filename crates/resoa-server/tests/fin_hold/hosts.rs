@@ -133,7 +133,7 @@ fn without_the_hold_it_does_not() {
     }
 }
 
-/// C61: a megabyte the other way while the FIN is held, in segments of the kernel's that a device would cut; and another behind the release.
+/// C61: octets go the other way while the FIN is held, in segments that a device would cut, and do not acknowledge it; a megabyte follows the release.
 #[test]
 fn octets_the_other_way() {
     in_all_ways(|mut cable| {

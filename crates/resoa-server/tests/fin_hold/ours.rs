@@ -8,7 +8,8 @@ use netlab::{Namespace, sysctl};
 use packet::Tcp;
 use resoa_protocol::message::Half;
 use resoa_protocol::{RsockId, SocketCall, Value};
-use resoa_server::FinHold;
+use resoa_server::{FinHold, FinHoldError};
+use rustix::thread::{CapabilitySet, CapabilitySets};
 use std::net::SocketAddr;
 
 const SHUT: SocketCall = SocketCall::Shutdown(Half::Write);
@@ -307,4 +308,32 @@ fn interfaces_are_named() {
     assert!(error.to_string().contains("`nowhere0`"), "{error}");
     let (_far, _rig) = far(WAYS[0], false);
     assert_eq!(FinHold::interfaces().expect("can be listed"), ["far0"]);
+}
+
+/// Three rights are needed to begin with, and none later: a server that gives them up holds FINs all the same, for which it has descriptors.
+#[test]
+fn rights_are_needed_at_the_start_alone() {
+    if !enter(WAYS[0]) {
+        return;
+    }
+    // Of this thread alone.
+    let keep = |rights| {
+        let sets =
+            CapabilitySets { effective: rights, permitted: rights, inheritable: CapabilitySet::empty() };
+        rustix::thread::set_capabilities(None, sets).expect("rights can be given up");
+    };
+    let (mut far, mut rig) = far_with(WAYS[0], |device| {
+        keep(CapabilitySet::BPF | CapabilitySet::NET_ADMIN | CapabilitySet::NET_RAW);
+        Some(FinHold::attach(&[device]).expect("FINs are held"))
+    });
+    keep(CapabilitySet::empty());
+    assert!(FinHold::attach(&["lo"]).is_err_and(|error| matches!(error, FinHoldError::Rights(_))));
+    let (socket, fin) = ended(&mut far, &mut rig);
+    rig.stalled = false;
+    far.hears_ack(&mut rig, fin.wrapping_add(1));
+    assert_eq!(rig.close(socket), Ok(Value::Done));
+    hears_fin(&mut far, &mut rig, fin.wrapping_add(1));
+    ended_behind_ours(&mut far, &mut rig, false);
+    rig.cut();
+    hears_reset(&mut far, &mut rig);
 }

@@ -180,6 +180,22 @@ fn fins_cross() {
     });
 }
 
+/// A FIN is found behind IP options and extension headers, too.
+#[test]
+fn fin_behind_options() {
+    in_all_ways(|mut far, mut rig| {
+        let socket = far.connected(&mut rig);
+        rig.stalled = true;
+        far.extends = true;
+        far.tells(Tcp::FIN, b"bye");
+        let fin = far.next.wrapping_sub(1);
+        far.hears_ack(&mut rig, fin);
+        rig.stalled = false;
+        far.hears_ack(&mut rig, fin.wrapping_add(1));
+        assert_eq!(rig.read(socket, 100), bytes(b"bye"));
+    });
+}
+
 /// A segment with a FIN that is not the connection's, from somebody who knows its ports alone: whether it comes before the FIN or behind it, that is held.
 #[test]
 fn fin_of_somebody_else() {

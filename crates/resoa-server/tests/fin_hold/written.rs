@@ -30,6 +30,8 @@ pub struct Far {
     here: IpAddr,
     there: IpAddr,
     connection: Connection,
+    /// What it sends has IP options, or an extension header; they say nothing.
+    pub extends: bool,
 }
 
 /// One of its connections.
@@ -77,7 +79,7 @@ pub fn far_with(way: Way, hold: impl FnOnce(&str) -> Option<FinHold>) -> (Far, R
     join(&namespace, tun.index(), here, there);
     rustix::io::ioctl_fionbio(&tun, true).expect("a descriptor");
     let rig = Rig::holding(here, Settings::default(), hold(DEVICE));
-    (Far { tun, way, here, there, connection: Connection::NONE }, rig)
+    (Far { tun, way, here, there, connection: Connection::NONE, extends: false }, rig)
 }
 
 impl Far {
@@ -153,18 +155,24 @@ impl Far {
         let length = 20 + options.len() + octets.len();
         let mut packet = match (self.there, self.here) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
-                let mut packet = vec![0x45, 0];
-                packet.extend((20 + length as u16).to_be_bytes());
+                let options: &[u8] = if self.extends { &[1; 8] } else { &[] };
+                let header = 20 + options.len();
+                let mut packet = vec![0x40 | (header / 4) as u8, 0];
+                packet.extend(((header + length) as u16).to_be_bytes());
                 packet.extend([0, 0, 0x40, 0, 64, 6, 0, 0]);
                 packet.extend(from.octets().into_iter().chain(to.octets()));
+                packet.extend(options);
                 checksum::recompute_ipv4(&mut packet);
                 packet
             }
             (IpAddr::V6(from), IpAddr::V6(to)) => {
                 let mut packet = vec![0x60, 0, 0, 0];
-                packet.extend((length as u16).to_be_bytes());
-                packet.extend([6, 64]);
+                // Destination options (RFC 8200 section 4.6): octets of padding.
+                let extension: &[u8] = if self.extends { &[6, 0, 1, 4, 0, 0, 0, 0] } else { &[] };
+                packet.extend(((extension.len() + length) as u16).to_be_bytes());
+                packet.extend([if self.extends { 60 } else { 6 }, 64]);
                 packet.extend(from.octets().into_iter().chain(to.octets()));
+                packet.extend(extension);
                 packet
             }
             _ => unreachable!("both are of one version"),
@@ -195,6 +203,7 @@ impl Far {
             let headers = Headers::parse(Layer::Ip, &octets).expect("IP");
             assert_eq!(checksum::verify(&octets, &headers), Verdict::Right, "{segment:?}");
             assert_eq!((segment.source, segment.destination), (self.here, self.there));
+            assert_options(&octets[headers.segment().start..]);
             let is_reset = segment.tcp.has(Tcp::RST);
             assert!(is_reset || segment.options.timestamps.is_some() == self.way.stamps, "{segment:?}");
             if let Some((value, _)) = segment.options.timestamps {
@@ -234,5 +243,20 @@ impl Far {
                 panic!("nobody asked for {segment:?}");
             }
         }
+    }
+}
+
+/// Up to its end a header has nothing but options that a kernel says.
+fn assert_options(segment: &[u8]) {
+    let header = &segment[..usize::from(segment[12] >> 4) * 4];
+    let mut options = &header[20..];
+    while let [kind, rest @ ..] = options {
+        options = match (kind, rest) {
+            (1, _) => rest,
+            (2..=5 | 8, [length @ 2..=40, ..]) if usize::from(*length) <= options.len() => {
+                &options[usize::from(*length)..]
+            }
+            _ => panic!("no option of a kernel's: {options:?} in {header:?}"),
+        };
     }
 }

@@ -43,8 +43,9 @@ fn native(own: IpAddr) -> usize {
 #[test]
 fn a_program_that_does_not_read_stops_the_sender() {
     for own in LOOPBACKS {
-        let admitted = native(own);
+        // In whatever namespace that is.
         let mut rig = Rig::new(own);
+        let admitted = native(own);
         let socket = rig.socket();
         let value = RCVBUF.to_ne_bytes().to_vec();
         let option = SocketCall::SetOption { level: libc::SOL_SOCKET, name: libc::SO_RCVBUF, value };

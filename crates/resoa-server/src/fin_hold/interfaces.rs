@@ -1,0 +1,114 @@
+//! The interfaces of the calling thread's network namespace, as far as programs at them need to know. No rights are needed to ask.
+#![expect(unsafe_code, reason = "these calls are in no safe library")]
+
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use std::ffi::CStr;
+use std::io;
+
+/// An interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Interface {
+    pub(super) index: u32,
+    /// The type of its link layer (`linux/if_arp.h`).
+    pub(super) link_layer: u16,
+    pub(super) is_up: bool,
+    pub(super) is_loopback: bool,
+}
+
+/// As of modems; the libc crate does not have it.
+const RAW_IP: u16 = 519;
+
+/// What stands before the IP header of a packet that an interface hands up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Header {
+    None,
+    Ethernet,
+}
+
+impl Interface {
+    /// What its packets begin with.
+    ///
+    /// # Errors
+    /// A reason, if that is not known.
+    pub(super) fn header(self) -> Result<Header, String> {
+        match self.link_layer {
+            libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Ok(Header::Ethernet),
+            libc::ARPHRD_NONE | RAW_IP | libc::ARPHRD_PPP => Ok(Header::None),
+            other => Err(format!(
+                "its link layer (ARPHRD {other}) is not known here; Ethernet, Wi-Fi, TUN, PPP and raw IP are"
+            )),
+        }
+    }
+}
+
+/// The interface of this name.
+pub(super) fn find(name: &str) -> io::Result<Interface> {
+    let socket =
+        rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    let index = ask(&socket, name, libc::SIOCGIFINDEX)?;
+    let hardware = ask(&socket, name, libc::SIOCGIFHWADDR)?;
+    let flags = ask(&socket, name, libc::SIOCGIFFLAGS)?;
+    // SAFETY: each call has written the part that it is about, and all octets of the rest are 0.
+    let (index, link_layer, flags) = unsafe {
+        (index.ifr_ifru.ifru_ifindex, hardware.ifr_ifru.ifru_hwaddr.sa_family, flags.ifr_ifru.ifru_flags)
+    };
+    let flags = libc::c_int::from(flags);
+    Ok(Interface {
+        index: index.cast_unsigned(),
+        link_layer,
+        is_up: flags & libc::IFF_UP != 0,
+        is_loopback: flags & libc::IFF_LOOPBACK != 0,
+    })
+}
+
+fn ask(socket: &OwnedFd, name: &str, what: libc::Ioctl) -> io::Result<libc::ifreq> {
+    // SAFETY: it is plain data for which 0 is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // The last octet stays 0.
+    if name.len() >= request.ifr_name.len() {
+        return Err(rustix::io::Errno::NODEV.into());
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from.cast_signed();
+    }
+    // SAFETY: the kernel reads the name from `request`, and writes to it what is asked for.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) };
+    if result == 0 { Ok(request) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The names of all.
+pub(super) fn names() -> io::Result<Vec<String>> {
+    // SAFETY: it takes nothing.
+    let list = unsafe { libc::if_nameindex() };
+    if list.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    let mut names = Vec::new();
+    let mut next = list;
+    // SAFETY: the list ends with an entry without a number; all others have a name, and none is used when it is freed.
+    unsafe {
+        while (*next).if_index != 0 {
+            names.push(CStr::from_ptr((*next).if_name).to_string_lossy().into_owned());
+            next = next.add(1);
+        }
+        libc::if_freenameindex(list);
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_everywhere() {
+        assert!(names().expect("can be listed").contains(&"lo".to_owned()));
+        let found = find("lo").expect("is there");
+        assert!(found.is_loopback && found.index == 1, "{found:?}");
+        assert_eq!(found.header(), Ok(Header::Ethernet));
+        for name in ["nowhere0", "a-name-that-is-too-long-for-one"] {
+            assert_eq!(find(name).expect_err("is not there").raw_os_error(), Some(libc::ENODEV));
+        }
+    }
+}
