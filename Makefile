@@ -5,6 +5,7 @@
 #   make test    everything that CI runs
 #   make bench   ratios against other emulators, measured side by side in one run
 #   make install-cc     the command, and the systemd unit that loads a congestion control at each start (lasthop-cc@NAME), below PREFIX
+#   make install-resoa  the command, and the systemd unit of the server of remote sockets (lasthop-resoa), below PREFIX
 #   make install-lite   the C header and the manual page of TCP Lite, below PREFIX (/usr/local)
 #   make fuzz    the fuzz targets of the parsers, FUZZ_SECONDS (default 30) each
 
@@ -16,7 +17,7 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
-.PHONY: demo demo-virtual test bench fuzz build install-lite install-cc
+.PHONY: demo demo-virtual test bench fuzz build install-lite install-cc install-resoa
 
 build:
 	@scripts/require-rust
@@ -62,3 +63,8 @@ install-cc: build
 	install -D -m 755 target/release/lasthop $(DESTDIR)$(PREFIX)/bin/lasthop
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/systemd/lasthop-cc@.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/lasthop-cc@.service
+
+install-resoa: build
+	install -D -m 755 target/release/lasthop $(DESTDIR)$(PREFIX)/bin/lasthop
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/systemd/lasthop-resoa.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/lasthop-resoa.service

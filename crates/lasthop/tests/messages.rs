@@ -29,6 +29,9 @@ fn help() {
     insta::assert_snapshot!("help_fit", lasthop(&["fit", "--help"]));
     insta::assert_snapshot!("help_cc", lasthop(&["cc", "--help"]));
     insta::assert_snapshot!("help_cc_load", lasthop(&["cc", "load", "--help"]));
+    insta::assert_snapshot!("help_resoa", lasthop(&["resoa", "--help"]));
+    insta::assert_snapshot!("help_resoa_serve", lasthop(&["resoa", "serve", "--help"]));
+    insta::assert_snapshot!("help_resoa_pair", lasthop(&["resoa", "pair", "--help"]));
     insta::assert_snapshot!("help_kernel", lasthop(&["kernel", "--help"]));
     insta::assert_snapshot!("help_kernel_build", lasthop(&["kernel", "build", "--help"]));
 }
@@ -58,6 +61,39 @@ fn wrong_congestion_controls() {
         cases.iter().map(|case| format!("$ lasthop {}\n{}", case.join(" "), lasthop(case))).collect();
     insta::assert_snapshot!("wrong_congestion_controls", said.join("\n\n"));
     insta::assert_snapshot!("cc_info", lasthop(&["cc", "info", "spike"]));
+}
+
+/// What is wrong with what was asked of `lasthop resoa` says what would be right, before anything is opened or written.
+#[test]
+fn wrong_remote_sockets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let policy = folder.path().join("policy.toml");
+    std::fs::write(&policy, "[clients.laptop]\nkey = \"abc\"\n").expect("written");
+    let policy = policy.to_str().expect("a path");
+    let cases: [&[&str]; 12] = [
+        &["resoa", "serve"],
+        &["resoa", "serve", "--listen", "plian:127.0.0.1:4000"],
+        &["resoa", "serve", "--listen", "plain:192.0.2.1:4000"],
+        &["resoa", "serve", "--listen", "tcp:127.0.0.1:0"],
+        &["resoa", "serve", "--listen", "tcp:127.0.0.1:0", "--policy", policy],
+        &["resoa", "serve", "--policy", policy, "--check"],
+        &["resoa", "serve", "--listen", "plain:127.0.0.1:0", "--key", "/nowhere/key"],
+        &["resoa", "pair"],
+        &["resoa", "pair", "--policy", "/nowhere/policy.toml", "--key", "/nowhere/key"],
+        &["resoa", "pair", "resoa-client laptop aFCDD0ZZpPza9tbt1930scw1eXDGXQU3CC-Bt0JnzQQ"],
+        &[
+            "resoa",
+            "pair",
+            "resoa-client laptop aFCDD0ZZpPza9tbt1930scw1eXDGXQU3CC-Bt0JnzQQ 43e41148",
+            "--policy",
+            policy,
+        ],
+        &["resoa", "status", "--server", "/nowhere/resoa.sock"],
+    ];
+    let said: Vec<_> =
+        cases.iter().map(|case| format!("$ lasthop {}\n{}", case.join(" "), lasthop(case))).collect();
+    let said = said.join("\n\n").replace(policy, "POLICY");
+    insta::assert_snapshot!("wrong_resoa", said);
 }
 
 #[test]

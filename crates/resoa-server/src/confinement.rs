@@ -26,7 +26,7 @@ pub struct Needs {
     pub low_ports: bool,
     /// Addresses are used that are not this host's (CAP_NET_ADMIN).
     pub foreign_addresses: bool,
-    /// Maps of eBPF are written, and segments sent (bpf(2), CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW): for the hold of a FIN.
+    /// Maps of eBPF are read and written, by bpf(2): for the hold of a FIN, which needs no capability once it is attached.
     pub fin_hold: bool,
     /// Files that are read again later.
     pub readable: Vec<PathBuf>,
@@ -137,8 +137,7 @@ impl Confinement {
 fn give_up(user: Option<&str>, needs: &Needs) -> Result<CapabilitySet, ConfinementError> {
     let mut wanted = CapabilitySet::empty();
     wanted.set(CapabilitySet::NET_BIND_SERVICE, needs.low_ports);
-    wanted.set(CapabilitySet::NET_ADMIN, needs.foreign_addresses || needs.fin_hold);
-    wanted.set(CapabilitySet::NET_RAW | CapabilitySet::BPF, needs.fin_hold);
+    wanted.set(CapabilitySet::NET_ADMIN, needs.foreign_addresses);
     let has = thread::capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.permitted);
     let kept = wanted & has;
     let kernel =

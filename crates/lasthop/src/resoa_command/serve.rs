@@ -9,9 +9,9 @@ use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, AnyCarrier, Place};
 use resoa_protocol::ServerSettings;
 use resoa_protocol::server::Addresses;
-use resoa_server::Host;
 use resoa_server::confinement::{Confinement, Needs};
 use resoa_server::policy::{Client, Policy};
+use resoa_server::{FinHold, Host};
 use rustix::fd::AsFd;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
@@ -36,6 +36,9 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     let (carrier, place) = open(listen, &key, &current)?;
     let mut host =
         Host::with_policy(ServerSettings::new(Addresses::default()), carrier, Arc::clone(&policy))?;
+    if let Some(hold) = hold(arguments)? {
+        host = host.with_fin_hold(hold);
+    }
     let mut questions = Questions::open(arguments)?;
     for descriptor in [stop.0.as_fd(), reload.0.as_fd(), questions.descriptor()] {
         host.wait_for(descriptor)?;
@@ -43,11 +46,8 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     if policy.is_open() {
         anstream::eprintln!("lasthop: nothing is verified at {place}: whoever reaches it is a client");
     }
-    let confinement = Confinement::enter(
-        arguments.user.as_deref(),
-        !arguments.no_sandbox,
-        &needs(arguments, &policy, &questions),
-    )?;
+    let needs = needs(arguments, &policy, &questions, host.capabilities().fin_hold);
+    let confinement = Confinement::enter(arguments.user.as_deref(), !arguments.no_sandbox, &needs)?;
     anstream::eprintln!("lasthop: {confinement}");
     questions.answer()?;
     anstream::eprintln!("lasthop: listening at {place}, key {}", key.public());
@@ -63,14 +63,32 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
+/// What holds the FIN of a far host until the client has all before it. If nobody has asked for it, it need not be.
+fn hold(arguments: &ServeArguments) -> Result<Option<FinHold>, Failure> {
+    if !arguments.interface.is_empty() {
+        let hold = FinHold::attach(&arguments.interface);
+        return hold.map(Some).map_err(|error| format!("--interface: {error}").into());
+    }
+    let attached = FinHold::interfaces().and_then(|names| {
+        let hold = FinHold::attach(&names)?;
+        anstream::eprintln!("lasthop: the FIN of far hosts is held at {}", names.join(" "));
+        Ok(hold)
+    });
+    Ok(attached
+        .inspect_err(|error| {
+            anstream::eprintln!("lasthop: the FIN of far hosts is acknowledged when it arrives, not when the client has all before it: {error}");
+        })
+        .ok())
+}
+
 /// What is not to be given up.
-fn needs(arguments: &ServeArguments, policy: &Policy, questions: &Questions) -> Needs {
+fn needs(arguments: &ServeArguments, policy: &Policy, questions: &Questions, fin_hold: bool) -> Needs {
     // A policy that an editor writes anew is another file in the same folder.
     let folder = |path: &Path| path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
     Needs {
         low_ports: policy.needs_low_ports(),
         foreign_addresses: policy.needs_foreign_addresses(),
-        fin_hold: false,
+        fin_hold,
         readable: arguments.policy.as_deref().and_then(folder).into_iter().collect(),
         removable_from: questions.path().and_then(folder).into_iter().collect(),
     }

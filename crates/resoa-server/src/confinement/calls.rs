@@ -162,12 +162,16 @@ fn program(fin_hold: bool) -> Result<BpfProgram, seccompiler::BackendError> {
         vec![SeccompRule::new(vec![is(0, libc::PR_SET_NAME)?])?, SeccompRule::new(vec![is(0, PR_SET_VMA)?])?],
     );
     if fin_hold {
-        rules.insert(libc::SYS_bpf, Vec::new());
+        let maps = MAP_COMMANDS.iter().map(|&command| SeccompRule::new(vec![is(0, command)?]));
+        rules.insert(libc::SYS_bpf, maps.collect::<Result<_, _>>()?);
     }
     let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
     let arch = std::env::consts::ARCH.try_into()?;
     SeccompFilter::new(rules, refused, SeccompAction::Allow, arch)?.try_into()
 }
+
+/// Commands of bpf(2) that read and write maps which are there (`linux/bpf.h`): elements looked up, updated, deleted, gone through, taken; each alone or in batches.
+const MAP_COMMANDS: &[i32] = &[1, 2, 3, 4, 21, 24, 25, 26, 27];
 
 /// The C library names its memory by it (`linux/prctl.h`; not in the libc crate for every target).
 const PR_SET_VMA: i32 = 0x5356_4d41;

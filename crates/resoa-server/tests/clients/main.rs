@@ -2,6 +2,7 @@
 //!
 //! Clients are in the test's thread with the server, over memory; far hosts are sockets of the standard library on loopback.
 
+mod foreign;
 mod hostile;
 mod names;
 mod policies;

@@ -1,0 +1,235 @@
+//! `lasthop resoa` from pairing to the end: a server as a command, with a verified client, a policy that changes while it runs, and those who ask how it does.
+
+use resoa_carrier::Carrier;
+use resoa_carrier::keys::{PublicKey, SecretKey};
+use resoa_carrier::{AnyCarrier, Place};
+use resoa_protocol::lhp::{Connection, Indication, LastHop, Provider, Service};
+use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Kind, Operation, Reply};
+use resoa_protocol::{Errno, Message, RsockId, Target, Xid};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// After so long something will never come.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+fn lasthop(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    command.current_dir(folder);
+    command
+}
+
+/// The standard output of a command that does what it should.
+fn output(folder: &Path, arguments: &[&str]) -> String {
+    let output = lasthop(folder).args(arguments).output().expect("the binary runs");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text").trim().to_owned()
+}
+
+/// A server that runs, and what it says.
+struct Server {
+    child: Child,
+    said: Receiver<String>,
+}
+
+impl Server {
+    fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let mut child = lasthop(folder)
+            .args(["resoa", "serve"])
+            .args(arguments)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        let (tell, said) = channel();
+        let errors = child.stderr.take().expect("is piped");
+        std::thread::spawn(move || {
+            BufReader::new(errors).lines().map_while(Result::ok).try_for_each(|line| tell.send(line))
+        });
+        Self { child, said }
+    }
+
+    /// The rest of the first line that has this in it.
+    fn says(&self, what: &str) -> String {
+        loop {
+            let line = self.said.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("never says `{what}`"));
+            if let Some((_, rest)) = line.split_once(what) {
+                return rest.to_owned();
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id().cast_signed()).expect("a number");
+        kill_process(pid, signal).expect("it runs");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A client that speaks by messages.
+struct Guest {
+    carrier: AnyCarrier,
+    link: Connection,
+    last: u32,
+}
+
+impl Guest {
+    fn reach(place: &Place, key: &SecretKey, server: PublicKey) -> Self {
+        let (mut carrier, address) = place.reach(key, Some(server)).expect("descriptors");
+        let link = carrier.register(Service::Reliable, Provider { id: 0, protocol: 0 }).expect("always");
+        carrier.connect(link, &address);
+        Self { carrier, link, last: 0 }
+    }
+
+    fn next(&mut self) -> Indication {
+        loop {
+            let mut happened = Vec::new();
+            self.carrier.poll(&mut happened);
+            if let Some((_, indication)) = happened.into_iter().next() {
+                return indication;
+            }
+            let patience = PATIENCE.try_into().expect("a time");
+            let readable = poll(
+                &mut [PollFd::from_borrowed_fd(self.carrier.descriptor(), PollFlags::IN)],
+                Some(&patience),
+            );
+            assert_ne!(readable.expect("polls"), 0, "nothing comes");
+        }
+    }
+
+    fn ask(&mut self, message: &Message) -> Body {
+        let _ = self.carrier.send(self.link, &message.encode());
+        match self.next() {
+            Indication::Data(octets) => Message::decode(&octets).expect("a message").body,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn register(&mut self) {
+        assert_eq!(self.next(), Indication::Connected);
+        let mode = AddressMode::Any;
+        let register = Control::Register { version: 1, mode, receive_space: 1 << 20, resume: false };
+        let answer = self.ask(&Message::control(register));
+        assert!(matches!(answer, Body::Control(Control::Registered(Ok(_)))), "{answer:?}");
+    }
+
+    fn connect(&mut self, to: SocketAddr) -> Result<Reply, Errno> {
+        self.last += 1;
+        let create = Some(Create { family: Family::V4, kind: Kind::Stream });
+        let body = Body::Request { xid: Xid(self.last), create, operation: Operation::Connect(to) };
+        match self.ask(&Message { target: Target::Socket(RsockId(self.last)), body }) {
+            Body::Response { outcome, .. } => outcome,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Two people with a terminal each make a server and a client known to each other; the server does what its policy says, reads it again, says how it does, and
+/// tells its clients when it ends. It is confined all the while.
+#[test]
+fn from_pairing_to_the_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let offer = output(
+        at,
+        &[
+            "resoa",
+            "pair",
+            "--policy",
+            "p.toml",
+            "--key",
+            "s.key",
+            "--at",
+            "tcp:127.0.0.1:1",
+            "--name",
+            "laptop",
+        ],
+    );
+    let answer = output(at, &["resoa", "pair", &offer, "--out", "laptop.toml"]);
+    output(at, &["resoa", "pair", "--policy", "p.toml", &answer]);
+    assert!(output(at, &["resoa", "serve", "--policy", "p.toml", "--check"]).contains("laptop"));
+
+    let server = Server::start(
+        at,
+        &[
+            "--listen",
+            "tcp:127.0.0.1:0",
+            "--key",
+            "s.key",
+            "--policy",
+            "p.toml",
+            "--status",
+            "status",
+            "--metrics",
+            "127.0.0.1:0",
+        ],
+    );
+    let metrics = server.says("figures at http://");
+    let said = server.says("confined to ");
+    assert!(said.contains("files of the resolver alone") && said.contains("system calls"), "{said}");
+    let (place, key) = server
+        .says("listening at ")
+        .split_once(", key ")
+        .map(|(place, key)| (place.to_owned(), key.to_owned()))
+        .expect("both");
+    let (place, key): (Place, PublicKey) = (place.parse().expect("a place"), key.parse().expect("a key"));
+    assert_eq!(key, SecretKey::read(&at.join("s.key")).expect("a key").public());
+
+    let stranger = SecretKey::generate().expect("random octets");
+    assert!(matches!(Guest::reach(&place, &stranger, key).next(), Indication::Disconnected(_)));
+
+    let mut guest = Guest::reach(&place, &SecretKey::read(&at.join("laptop.key")).expect("a key"), key);
+    guest.register();
+    let far = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let to = far.local_addr().expect("is bound");
+    assert_eq!(guest.connect(to), Err(Errno::ENETUNREACH), "the server's loopback is not among any");
+
+    let mut policy = fs::read_to_string(at.join("p.toml")).expect("a policy");
+    fs::write(at.join("p.toml"), policy.clone() + "allow = [\"127.0.0.1/8\"]\n").expect("written");
+    server.signal(Signal::HUP);
+    assert!(server.says("p.toml:").contains("127.0.0.0/8 is the network"));
+    server.says("the policy stays as it was");
+    policy.push_str("allow = [\"127.0.0.0/8\"]\n");
+    fs::write(at.join("p.toml"), policy).expect("written");
+    server.signal(Signal::HUP);
+    server.says("the policy was read again");
+    assert!(matches!(guest.connect(to), Ok(Reply::Connected { .. })));
+
+    let status: serde_json::Value =
+        serde_json::from_str(&output(at, &["resoa", "status", "--server", "status", "--json"]))
+            .expect("JSON");
+    assert_eq!(status["clients"][0]["name"], "laptop");
+    assert_eq!(
+        (&status["refusals"]["loopback"], &status["clients"][0]["sockets"]["open"]),
+        (&1.into(), &1.into())
+    );
+    assert!(output(at, &["resoa", "status", "--server", "status"]).contains("laptop"));
+    let mut scrape = TcpStream::connect(metrics.trim_end_matches("/metrics")).expect("listens");
+    scrape.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").expect("is taken");
+    let mut text = String::new();
+    scrape.read_to_string(&mut text).expect("text");
+    assert!(
+        text.starts_with("HTTP/1.1 200 OK\r\n") && text.contains("lasthop_resoa_sockets{state=\"open\"} 1\n"),
+        "{text}"
+    );
+
+    server.signal(Signal::TERM);
+    server.says("every socket is reset");
+    assert!(matches!(guest.next(), Indication::Disconnected(_)));
+    let mut connection = far.accept().expect("was connected").0;
+    assert_eq!(connection.read(&mut [0]).expect_err("RST").kind(), std::io::ErrorKind::ConnectionReset);
+    let mut server = server;
+    assert!(server.child.wait().expect("ends").success());
+    assert!(!at.join("status").exists(), "nothing is left behind");
+}
