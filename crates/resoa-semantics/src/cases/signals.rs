@@ -132,7 +132,7 @@ fn recvfrom_interrupted(n: &mut Near) {
 }
 
 fn ask_for_signals(n: &mut Near, fd: i32) {
-    n.say("F_SETOWN", sys::fcntl(fd, libc::F_SETOWN, std::process::id() as i32));
+    n.say("F_SETOWN", sys::fcntl(fd, libc::F_SETOWN, std::process::id().cast_signed()));
     n.say("O_ASYNC", sys::fcntl(fd, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK));
     n.signals("so far", &[libc::SIGIO]);
 }
