@@ -42,6 +42,10 @@ fn status(number: i32) -> Option<String> {
 impl Threads {
     /// The thread with this number, and its descriptor `wanted`; `None` if it is not open, or nobody may look at it.
     pub(crate) fn descriptor(&mut self, number: i32, wanted: RawFd) -> Option<(Target, OwnedFd)> {
+        // What is no number of a descriptor's is not asked for.
+        if wanted < 0 {
+            return None;
+        }
         let known = self.0.get(&number).cloned();
         let get = |descriptor: &Rc<OwnedFd>| pidfd_getfd(&**descriptor, wanted, PidfdGetfdFlags::empty());
         if let Some(descriptor) = known {

@@ -113,7 +113,7 @@ fn end_with_a_signal() -> std::io::Result<()> {
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
             for process in PROCESSES.lock().into_iter().flat_map(|list| list.clone()) {
-                sys::call!(kill(process as i32, libc::SIGKILL));
+                sys::call!(kill(process.cast_signed(), libc::SIGKILL));
             }
             std::process::exit(130);
         }

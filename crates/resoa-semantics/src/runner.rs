@@ -46,8 +46,8 @@ pub fn run(cases: &[Named], far: &Path, jobs: usize) -> io::Result<Vec<Outcome>>
 
 fn observe(command: &mut Command) -> io::Result<Vec<String>> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let output = child.stdout.take().map(|pipe| reader(pipe));
-    let errors = child.stderr.take().map(|pipe| reader(pipe));
+    let output = child.stdout.take().map(reader);
+    let errors = child.stderr.take().map(reader);
     let ended = wait(&mut child, LIMIT)?;
     let text = |thread: Option<std::thread::JoinHandle<String>>| {
         thread.and_then(|thread| thread.join().ok()).unwrap_or_default()

@@ -70,10 +70,8 @@ impl Address {
     /// Room for one, with nothing in it.
     pub fn empty() -> Self {
         // SAFETY: all octets 0 is an address without a family.
-        Self {
-            storage: unsafe { std::mem::zeroed() },
-            length: size_of::<libc::sockaddr_storage>() as libc::socklen_t,
-        }
+        let storage = unsafe { std::mem::zeroed() };
+        Self { storage, length: size_of::<libc::sockaddr_storage>() as libc::socklen_t }
     }
 
     pub fn pointer(&self) -> *const libc::sockaddr {

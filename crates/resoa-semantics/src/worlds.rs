@@ -98,7 +98,8 @@ impl Hosts {
         let path = this.far_path();
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("far").arg(&path).args(FAR.map(|address| address.to_string()));
-        this.start("far", this.far.try_clone().map_err(io::Error::other)?, command)?;
+        let far = this.far.try_clone().map_err(io::Error::other)?;
+        this.start("far", &far, command)?;
         wait_for(&path)?;
         Ok(this)
     }
@@ -160,6 +161,7 @@ impl Hosts {
     /// # Errors
     /// If they do not start, with what they said.
     pub fn serve(&mut self, lasthop: &Path) -> io::Result<()> {
+        let near = self.near.try_clone().map_err(io::Error::other)?;
         let folder = self.folder.path();
         let key = folder.join("client.key");
         let made = Command::new(lasthop).args(["resoa", "key"]).arg(&key).output()?;
@@ -171,12 +173,12 @@ impl Hosts {
         }
         let mut server = Command::new(lasthop);
         server.args(["resoa", "serve", "--listen", "plain:127.0.0.1:4000"]);
-        self.start("server", self.near.try_clone().map_err(io::Error::other)?, server)?;
+        self.start("server", &near, server)?;
         self.until_said("server", "serving", Duration::from_secs(5))?;
         let mut agent = Command::new(lasthop);
         agent.args(["resoa", "agent", "--server", "plain:127.0.0.1:4000"]);
         agent.arg("--key").arg(&key).arg("--listen").arg(self.agent_path());
-        self.start("agent", self.near.try_clone().map_err(io::Error::other)?, agent)?;
+        self.start("agent", &near, agent)?;
         wait_for(&self.agent_path())
             .map_err(|error| io::Error::other(format!("{error}; the agent said: {}", self.said("agent"))))?;
         // It registers.
@@ -244,7 +246,7 @@ impl Hosts {
         namespace.enter(|| Ok(command.spawn())).map_err(io::Error::other)?
     }
 
-    fn start(&mut self, name: &'static str, place: Namespace, mut command: Command) -> io::Result<()> {
+    fn start(&mut self, name: &'static str, place: &Namespace, mut command: Command) -> io::Result<()> {
         let log = File::create(self.folder.path().join(format!("{name}.log")))?;
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let child = place.enter(|| Ok(command.spawn())).map_err(io::Error::other)??;

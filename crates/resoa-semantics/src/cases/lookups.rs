@@ -38,7 +38,7 @@ fn look_up(host: Option<&str>, service: Option<&str>, flags: i32, family: i32, k
                 info.ai_addr.cast::<u8>(),
                 address.room().0.cast(),
                 info.ai_addrlen as usize,
-            )
+            );
         };
         let text = address.read().map_or("of no family".into(), |address| address.to_string());
         texts.push(format!("{text} {}/{}", info.ai_socktype, info.ai_protocol));

@@ -98,11 +98,13 @@ fn send_interrupted(n: &mut Near) {
 
 fn send_partly_interrupted(n: &mut Near) {
     let (fd, _far) = n.connected();
+    // Before the thread starts, so that it waits when the signal comes.
+    let octets = vec![b'x'; 32 << 20];
     interrupted(
         n,
         false,
         move || {
-            let answer = sys::send(fd, &vec![b'x'; 32 << 20], 0);
+            let answer = sys::send(fd, &octets, 0);
             Answer(answer.0.map(|count| i64::from(count > 0 && count < 32 << 20)))
         },
         |_| {},
@@ -132,7 +134,7 @@ fn recvfrom_interrupted(n: &mut Near) {
 }
 
 fn ask_for_signals(n: &mut Near, fd: i32) {
-    n.say("F_SETOWN", sys::fcntl(fd, libc::F_SETOWN, std::process::id() as i32));
+    n.say("F_SETOWN", sys::fcntl(fd, libc::F_SETOWN, std::process::id().cast_signed()));
     n.say("O_ASYNC", sys::fcntl(fd, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK));
     n.signals("so far", &[libc::SIGIO]);
 }

@@ -59,7 +59,7 @@ fn inline_octet(n: &mut Near) {
 
 fn signal(n: &mut Near) {
     let (fd, far) = n.connected();
-    n.say("F_SETOWN", sys::fcntl(fd, libc::F_SETOWN, std::process::id() as i32));
+    n.say("F_SETOWN", sys::fcntl(fd, libc::F_SETOWN, std::process::id().cast_signed()));
     n.say("F_GETOWN", sys::fcntl(fd, libc::F_GETOWN, 0).0 == Ok(i64::from(std::process::id())));
     n.hear("oob", &format!("oob {} !", far.0));
     n.until("poll", fd, libc::POLLPRI);

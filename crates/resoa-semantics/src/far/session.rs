@@ -75,8 +75,8 @@ impl Session {
                     Err(number) => Some(names::errno(number)),
                 }
             }
-            "connect" => self.connect(text(1)?, text(2)?.parse().ok()?, LIMIT_MS),
-            "attempt" => self.connect(text(1)?, text(2)?.parse().ok()?, number(3)?),
+            "connect" => Some(self.connect(text(1)?, text(2)?.parse().ok()?, LIMIT_MS)),
+            "attempt" => Some(self.connect(text(1)?, text(2)?.parse().ok()?, number(3)?)),
             "datagram" => {
                 let fd = self.bound(text(1)?, libc::SOCK_DGRAM);
                 Some(self.keep(fd))
@@ -155,16 +155,16 @@ impl Session {
         }
     }
 
-    fn connect(&mut self, version: &str, to: SocketAddr, limit_ms: i64) -> Option<String> {
+    fn connect(&mut self, version: &str, to: SocketAddr, limit_ms: i64) -> String {
         let fd = self.bound(version, libc::SOCK_STREAM);
         sys::set_time_limit(fd, libc::SO_SNDTIMEO, limit_ms);
         let answer = sys::connect(fd, to);
         sys::set_time_limit(fd, libc::SO_SNDTIMEO, LIMIT_MS);
         match answer.0 {
-            Ok(_) => Some(self.keep(fd)),
+            Ok(_) => self.keep(fd),
             Err(number) => {
                 sys::close(fd);
-                Some(names::errno(number))
+                names::errno(number)
             }
         }
     }

@@ -1,0 +1,40 @@
+//! The same cases natively and on remote sockets: nothing may differ that `waivers.toml` does not name (C95 to C97, C105).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A program that was built beside this one.
+fn built(name: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_BIN_EXE_resoa-semantics")).parent()?;
+    Some(folder.join(name)).filter(|path| path.exists())
+}
+
+/// The worlds that can be compared here, or why none can.
+fn worlds() -> Result<(PathBuf, String), &'static str> {
+    if !rustix::process::getuid().is_root() {
+        return Err("making namespaces needs root");
+    }
+    let lasthop = built("lasthop").ok_or("the command lasthop is not built: cargo build -p lasthop")?;
+    built("libresoa_preload.so").ok_or("the preload library is not built: cargo build -p resoa-preload")?;
+    Ok((lasthop, "preload,seccomp".into()))
+}
+
+/// All cases in all worlds; the table and the differences are what is shown when it fails.
+#[test]
+fn remote_sockets_are_as_native_ones() {
+    let (lasthop, worlds) = match worlds() {
+        Ok(worlds) => worlds,
+        Err(reason) => {
+            println!("skipped: {reason}");
+            return;
+        }
+    };
+    let output = Command::new(env!("CARGO_BIN_EXE_resoa-semantics"))
+        .args(["compare", "--jobs", "8", "--worlds", &worlds, "--lasthop"])
+        .arg(lasthop)
+        .args(["--waivers", concat!(env!("CARGO_MANIFEST_DIR"), "/waivers.toml")])
+        .output()
+        .expect("it starts");
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{text}\n{errors}");
+}
