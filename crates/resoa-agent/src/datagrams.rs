@@ -65,24 +65,6 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         }
     }
 
-    /// A datagram to elsewhere than where the socket is connected to, behind those that are on the descriptor. One for which there is no room is lost, as in any queue on
-    /// the way.
-    pub(crate) fn send_elsewhere(
-        &mut self,
-        id: SocketId,
-        to: SocketAddr,
-        octets: Vec<u8>,
-        now: Duration,
-    ) -> Result<(), Errno> {
-        self.progress(id, now);
-        let half = self.half(id, &SocketCall::LocalName)?;
-        self.counts.octets.0 += octets.len() as u64;
-        self.at_client(now, |client, out| {
-            client.give_datagram(half, Some(to), octets, now, out);
-        });
-        Ok(())
-    }
-
     fn datagrams_up(&mut self, id: SocketId, now: Duration) {
         loop {
             let Some(half) = self.first_use(id) else { return };

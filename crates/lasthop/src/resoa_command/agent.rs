@@ -1,5 +1,6 @@
 //! `lasthop resoa agent`: programs' sockets of this host, until a signal ends it.
 
+use super::config::ClientConfig;
 use crate::link_command::Failure;
 use clap::Args;
 use resoa_agent::{Agent, AgentSettings};
@@ -29,12 +30,15 @@ reset, and it is tried again, after ten seconds at most. It runs until Ctrl-C or
 sockets that are open are reset.
 
 Examples:
-  lasthop resoa agent --server plain:192.0.2.1:4000
-  lasthop resoa agent --server plain:192.0.2.1:4000 --key agent.key --listen /run/lasthop/agent")]
+  lasthop resoa agent --config laptop.toml
+  lasthop resoa agent --server plain:127.0.0.1:4000 --listen /run/lasthop/agent")]
 pub struct AgentArguments {
+    /// Server and keys, as `lasthop resoa pair` has written them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "key", "server_key"])]
+    pub config: Option<PathBuf>,
     /// Where the server takes clients, by which carrier
-    #[arg(long, value_name = "CARRIER:ADDRESS")]
-    pub server: Place,
+    #[arg(long, value_name = "CARRIER:ADDRESS", required_unless_present = "config")]
+    pub server: Option<Place>,
     /// This agent's secret key (`lasthop resoa key`) [default: one that lasts as long as the command]
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
@@ -70,6 +74,20 @@ pub fn place() -> PathBuf {
     folder.join("lasthop-resoa")
 }
 
+/// The server, its key, and our own.
+fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretKey), Failure> {
+    if let Some(file) = &arguments.config {
+        let ClientConfig { server, server_key, key } = ClientConfig::read(file)?;
+        return Ok((server, Some(server_key), SecretKey::read(&key)?));
+    }
+    let key = match &arguments.key {
+        Some(file) => SecretKey::read(file)?,
+        None => SecretKey::generate()?,
+    };
+    let server = arguments.server.clone().ok_or("neither --config nor --server says where the server is")?;
+    Ok((server, arguments.server_key, key))
+}
+
 /// Attends to programs until Ctrl-C or SIGTERM.
 pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
     let (mut stop, signalled) = UnixStream::pair()?;
@@ -77,13 +95,9 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
         pipe::register(signal, signalled.try_clone()?)?;
     }
     stop.set_nonblocking(true)?;
-    let key = match &arguments.key {
-        Some(file) => SecretKey::read(file)?,
-        None => SecretKey::generate()?,
-    };
-    let server = &arguments.server;
+    let (server, server_key, key) = whom(arguments)?;
     let (carrier, address) =
-        server.reach(&key, arguments.server_key).map_err(|error| format!("--server {server}: {error}"))?;
+        server.reach(&key, server_key).map_err(|error| format!("--server {server}: {error}"))?;
     let listen = arguments.listen.clone().unwrap_or_else(place);
     let settings = AgentSettings {
         listen,
@@ -99,7 +113,7 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
     while !was_signalled(&mut stop)? {
         let connected = agent.status().connected;
         if said != connected {
-            say(server, &connected);
+            say(&server, &connected);
             if matches!(connected, Connected::Yes { .. }) && !is_ready {
                 is_ready = true;
                 println!("registered");
@@ -125,7 +139,7 @@ fn say(server: &Place, connected: &Connected) {
             );
         }
         Connected::No(why) => {
-            anstream::eprintln!("lasthop: not registered at {server}: {why}; it is tried again")
+            anstream::eprintln!("lasthop: not registered at {server}: {why}; it is tried again");
         }
     }
 }

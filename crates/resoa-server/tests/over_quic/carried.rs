@@ -3,6 +3,7 @@
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, AnyCarrier, Place};
 use resoa_protocol::lhp::{Connection, Ended, Indication, LastHop, Provider, Service};
+use resoa_server::FinHold;
 
 pub type Carried = AnyCarrier;
 
@@ -14,6 +15,11 @@ pub fn pair() -> (AnyCarrier, AnyCarrier, Connection, Vec<u8>) {
     let (mut client, address) = place.reach(&theirs, Some(ours.public())).expect("descriptors");
     let link = client.register(Service::Reliable, Provider { id: 5, protocol: 0 }).expect("always");
     (server, client, link, address)
+}
+
+/// FINs are not held.
+pub fn hold() -> Option<FinHold> {
+    None
 }
 
 /// The connection is lost; what the client will not be told by its end.

@@ -4,6 +4,7 @@ use crate::wire::{Faults, Wire};
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, AnyCarrier, Place};
 use resoa_protocol::lhp::{Connection, Ended, Indication, LastHop, Provider, Service};
+use resoa_server::FinHold;
 use std::time::Duration;
 
 pub type Carried = AnyCarrier;
@@ -28,6 +29,11 @@ pub fn pair() -> (AnyCarrier, AnyCarrier, Connection, Vec<u8>) {
     std::mem::forget(wire);
     let link = client.register(Service::Reliable, Provider { id: 5, protocol: 0 }).expect("always");
     (server, client, link, address)
+}
+
+/// FINs are not held.
+pub fn hold() -> Option<FinHold> {
+    None
 }
 
 /// The connection is lost; what the client will not be told by its end.
