@@ -209,6 +209,7 @@ fn from_pairing_to_the_end() {
     let status: serde_json::Value =
         serde_json::from_str(&output(at, &["resoa", "status", "--server", "status", "--json"]))
             .expect("JSON");
+    let status = &status["server"];
     assert_eq!(status["clients"][0]["name"], "laptop");
     assert_eq!(
         (&status["refusals"]["loopback"], &status["clients"][0]["sockets"]["open"]),

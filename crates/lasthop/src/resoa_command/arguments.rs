@@ -14,10 +14,11 @@ Programs stay as they are, and so do the hosts that they talk to: the TCP of the
 at the server, so that the last hop has no TCP on it and its losses are nobody's congestion.
 
 Examples:
-  lasthop resoa key server.key                                   at the server
+  lasthop resoa key server.key                                    at the server
   lasthop resoa pair --policy policy.toml --key server.key --at tcp:192.0.2.1:4000 --name laptop
   lasthop resoa serve --listen tcp:192.0.2.1:4000 --key server.key --policy policy.toml
-  lasthop resoa agent --server plain:127.0.0.1:4000              at a client
+  lasthop resoa pair 'resoa-server laptop ...' --out laptop.toml  at the client
+  lasthop resoa agent --config laptop.toml
   lasthop resoa run -- curl http://192.0.2.7/
   lasthop resoa status")]
 pub struct ResoaArguments {
