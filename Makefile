@@ -7,6 +7,8 @@
 #   make install-cc     the command, and the systemd unit that loads a congestion control at each start (lasthop-cc@NAME), below PREFIX
 #   make install-resoa  the command, and the systemd unit of the server of remote sockets (lasthop-resoa), below PREFIX
 #   make install-lite   the C header and the manual page of TCP Lite, below PREFIX (/usr/local)
+#   make soak    remote sockets while things fail, and an hour of connections that come and go
+#   make install-resoa  the command, the preload library and the systemd unit of the server of remote sockets, below PREFIX
 #   make fuzz    the fuzz targets of the parsers, FUZZ_SECONDS (default 30) each
 
 SHELL := /bin/bash
@@ -17,7 +19,7 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
-.PHONY: demo demo-virtual test bench fuzz build install-lite install-cc install-resoa
+.PHONY: demo demo-virtual test bench soak fuzz build install-lite install-cc install-resoa install-resoa
 
 build:
 	@scripts/require-rust
@@ -46,6 +48,15 @@ bench: build
 	@scripts/bench-cc
 	@scripts/require chromium
 	@scripts/bench-layers
+	@scripts/require slirp4netns dante-server proxychains4 shadowsocks-libev
+	@scripts/bench-resoa target/release/lasthop
+	@scripts/bench-carriers target/release/lasthop
+
+# What becomes of programs on remote sockets when something fails; connections made and closed for SOAK_SECONDS (default an hour), and what is left.
+soak: build
+	@scripts/require python3 nftables
+	@SLOW=1 scripts/resoa-failures target/release/lasthop
+	@scripts/soak-resoa target/release/lasthop
 
 fuzz:
 	@scripts/require-rust
@@ -66,5 +77,6 @@ install-cc: build
 
 install-resoa: build
 	install -D -m 755 target/release/lasthop $(DESTDIR)$(PREFIX)/bin/lasthop
+	install -D -m 755 target/release/libresoa_preload.so $(DESTDIR)$(PREFIX)/lib/lasthop/libresoa_preload.so
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|/usr/local/bin|$(PREFIX)/bin|' packaging/systemd/lasthop-resoa.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/lasthop-resoa.service

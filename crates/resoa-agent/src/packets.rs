@@ -7,7 +7,6 @@ use resoa_protocol::CallId;
 use rustix::event::epoll::EventFlags;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::io::ioctl_fionread;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType, recv, send, shutdown};
 use std::net::SocketAddr;
 
@@ -136,7 +135,9 @@ impl AsFd for Packets {
 
 /// A packet, if there is one. An empty one is a datagram, or the end: then the other end is gone, or is shut.
 fn next(fd: impl AsFd) -> Option<Vec<u8>> {
-    let length = ioctl_fionread(&fd).ok()? as usize;
+    // Its length is asked of the packet itself: what is said of the queue may be older than the packet.
+    let peeks = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
+    let (_, length) = recv(&fd, &mut [0; 1][..], peeks).ok()?;
     let mut packet = vec![0; length.max(1)];
     let (count, _) = recv(&fd, &mut packet[..], RecvFlags::DONTWAIT).ok()?;
     packet.truncate(count);
