@@ -43,7 +43,7 @@ pub struct AgentArguments {
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// The server's public key, which it prints when it starts
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
     pub server_key: Option<PublicKey>,
     /// Where programs find the agent [default: lasthop-resoa in $XDG_RUNTIME_DIR, or in /run]
     #[arg(long, value_name = "PATH")]
