@@ -13,7 +13,7 @@ use state::Raw;
 use std::cell::RefCell;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -109,12 +109,38 @@ impl Source for Probe<'_> {
     fn finish(&mut self, states: &mut Vec<SenderState>) -> io::Result<u64> {
         self.link = None;
         self.collect(states)?;
-        Ok(self.skeleton.maps.bss_data.as_ref().map_or(0, |data| data.lost))
+        let without_room = self.skeleton.maps.bss_data.as_ref().map_or(0, |data| data.lost);
+        Ok(without_room + not_run(self.skeleton.progs.sender_state.as_fd())?)
     }
+}
+
+/// How often the program was not run since it was running on that processor already: a segment that comes in an interrupt
+/// while another one is looked at. The kernel does not say whose they were, so that those of other namespaces count, too.
+fn not_run(program: BorrowedFd<'_>) -> io::Result<u64> {
+    let described = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_raw_fd()))?;
+    missed(&described)
+        .ok_or_else(|| io::Error::other("the kernel does not say how often the program was not run"))
+}
+
+/// The number in the kernel's description of a program's descriptor (`bpf_prog_show_fdinfo`, from Linux 5.12 on).
+fn missed(described: &str) -> Option<u64> {
+    described.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?.trim().parse().ok()
 }
 
 /// Nanoseconds of a jiffy: the resolution of the coarse clock, which is the kernel's tick.
 fn jiffy() -> libbpf_rs::Result<u64> {
     let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).map_err(std::io::Error::from)?;
     Ok(tick.tv_sec() as u64 * 1_000_000_000 + tick.tv_nsec() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missed;
+
+    #[test]
+    fn what_the_kernel_says_of_a_program() {
+        let described = "pos:\t0\nflags:\t02000002\nprog_type:\t26\nrun_cnt:\t7\nrecursion_misses:\t3\nverified_insns:\t120\n";
+        assert_eq!(missed(described), Some(3));
+        assert_eq!(missed("prog_type:\t26\n"), None);
+    }
 }
