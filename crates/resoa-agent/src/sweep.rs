@@ -37,8 +37,11 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         let prefix = prefix.trim_end_matches('0');
         let names = list.lines().filter_map(|line| line.rsplit_once('@')?.1.strip_prefix(prefix));
         let held: FxHashSet<u64> = names.filter_map(|number| u64::from_str_radix(number, 16).ok()).collect();
-        let gone: Vec<SocketId> =
-            self.loose.iter().copied().filter(|socket| !held.contains(&socket.0)).collect();
+        // The list is read piece by piece, and passes over names if others are closed meanwhile: it says who may be gone, and no more.
+        let is_gone = |socket: &SocketId| {
+            !held.contains(&socket.0) && !is_held(&self.name(*socket), SocketType::STREAM)
+        };
+        let gone: Vec<SocketId> = self.loose.iter().copied().filter(is_gone).collect();
         for socket in gone {
             self.loose.remove(&socket);
             if let Some(Form::Loose { .. }) = self.sockets.get(&socket).map(|socket| &socket.form) {

@@ -3,9 +3,16 @@
 use crate::rig::{Program, Rig};
 use resoa_calls::{Request, Response};
 use resoa_protocol::Settings;
+use rustix::fd::OwnedFd;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, socket};
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
 
+/// Sockets of others that are there at a time, and how often others come.
+const STRANGERS: u32 = 400;
+const ROUNDS: u32 = 200;
+/// Sockets that stay.
+const KEPT: u8 = 200;
 /// Programs that do the same at the same time, and how often each does it.
 const PROGRAMS: u8 = 8;
 const TIMES: usize = 40;
@@ -52,4 +59,39 @@ fn listeners_closed_by_many() {
         let listen = Request::Listen { socket: listener.id, backlog: 1 };
         assert_eq!(rig.call(&listen, Some(&listener.fd)), Response::Done);
     });
+}
+
+/// C46: a socket stays as long as somebody has it, however many names come and go beside its own in the kernel's list.
+#[test]
+fn strangers_come_and_go() {
+    let rig = Rig::of(Settings::default(), own());
+    let kept: Vec<_> = (0..KEPT).map(|number| bound(&rig, place(20_200, number))).collect();
+    thread::scope(|scope| {
+        let strangers = scope.spawn(|| {
+            for round in 0..ROUNDS {
+                drop((0..STRANGERS).map(|number| stranger(round * STRANGERS + number)).collect::<Vec<_>>());
+            }
+        });
+        while !strangers.is_finished() {
+            let program = rig.stream();
+            let bind = Request::Bind { socket: program.id, address: place(20_200, 7) };
+            // The agent looks who is gone.
+            assert_eq!(rig.call(&bind, None), Response::Failed(libc::EADDRINUSE));
+        }
+    });
+    for (program, number) in kept.iter().zip(0..KEPT) {
+        let name = Request::LocalName(program.id);
+        assert_eq!(rig.call(&name, None), Response::Address(place(20_200, number)));
+    }
+    drop(kept);
+    rig.nothing_is_left();
+}
+
+/// A socket of AF_UNIX with a name that is none of an agent's.
+fn stranger(number: u32) -> OwnedFd {
+    let name = format!("stranger.{}.{number}", std::process::id());
+    let name = SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("it is short");
+    let stranger = socket(AddressFamily::UNIX, SocketType::STREAM, None).expect("descriptors");
+    bind(&stranger, &name).expect("it is free");
+    stranger
 }
