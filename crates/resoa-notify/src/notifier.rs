@@ -97,13 +97,13 @@ impl Notifier {
         let id = notification.id;
         match Notified::of(&notification.data) {
             Notified::Socket { family, kind, protocol } => {
-                let target = threads.target(number).ok_or(Failure::Gone)?;
+                let target = threads.target(number)?;
                 let caller = Caller { notifier: self, id, target, turn };
                 control::socket(&caller, family, kind, protocol)
             }
             Notified::On(descriptor, call) => {
                 // What cannot be looked at is left to the kernel: at worst the call is one on AF_UNIX, and reaches nobody.
-                let Some((target, copy)) = threads.descriptor(number, descriptor) else {
+                let Ok((target, copy)) = threads.descriptor(number, descriptor)? else {
                     return Ok(Answer::Continue);
                 };
                 let Some(held) = Held::of(copy) else { return Ok(Answer::Continue) };
