@@ -93,6 +93,8 @@ pub struct Agent<C> {
     pub(crate) last_socket: u64,
     pub(crate) last_call: u64,
     pub(crate) swept: Duration,
+    /// Sockets that programs have closed since it started.
+    pub(crate) closes: u64,
     pub(crate) counts: Counts,
     origin: Instant,
 }
@@ -142,6 +144,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             last_socket: 0,
             last_call: 0,
             swept: Duration::ZERO,
+            closes: 0,
             counts: Counts::default(),
             origin: Instant::now(),
         };
@@ -177,19 +180,10 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             tv_sec: wait.as_secs().cast_signed(),
             tv_nsec: wait.subsec_nanos().into(),
         });
-        let mut events = Vec::with_capacity(EVENTS);
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), wait.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        let events = self.events(wait.as_ref())?;
         let now = self.now();
         // What happened to sockets before what was said of them: a call that follows a close must find it closed.
-        for event in &events {
-            let token = event.data.u64();
-            if token & END != 0 {
-                self.at_end(SocketId(token & !END), event.flags, now);
-            }
-        }
+        self.at_ends(&events, now);
         for event in &events {
             match event.data.u64() {
                 CARRIER => self.hear(now),
@@ -212,6 +206,37 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         self.expire_slow(now);
         if self.sweep_at().is_some_and(|at| at <= now) {
             self.sweep(now);
+        }
+    }
+
+    /// What has happened, or happens within that time.
+    fn events(&self, wait: Option<&Timespec>) -> io::Result<Vec<epoll::Event>> {
+        let mut events = Vec::with_capacity(EVENTS);
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), wait) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(events),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Events of our ends of pairs.
+    fn at_ends(&mut self, events: &[epoll::Event], now: Duration) {
+        for event in events {
+            let token = event.data.u64();
+            if token & END != 0 {
+                self.at_end(SocketId(token & !END), event.flags, now);
+            }
+        }
+    }
+
+    /// Hears what has happened to sockets until now: a call may have come after this turn has looked. What has happened else is said once more.
+    pub(crate) fn hear_ends(&mut self, now: Duration) {
+        // Each pass brings others, until all were there.
+        for _ in 0..=(self.sockets.len() + self.calls.len()) / EVENTS {
+            let Ok(events) = self.events(Some(&Timespec::default())) else { return };
+            self.at_ends(&events, now);
+            if events.len() < EVENTS {
+                return;
+            }
         }
     }
 
@@ -285,6 +310,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     /// The program has closed its last descriptor.
     pub(crate) fn close(&mut self, id: SocketId, now: Duration) {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
+        self.closes += 1;
         socket.form = Form::Closing;
         self.loose.remove(&id);
         let Some(half) = socket.half else {

@@ -27,8 +27,8 @@ pub(crate) enum Call {
 pub(crate) enum Waiting {
     /// It answers what it brought.
     Plain { socket: SocketId },
-    /// `bind`, `listen`: descriptors that are gone may have had the address.
-    Address { socket: SocketId, again: Option<resoa_protocol::SocketCall> },
+    /// `bind`: descriptors that are gone may have had the address, so that it is tried once more.
+    Address { socket: SocketId, again: Option<Again> },
     /// `connect`, with the program's descriptor.
     Connect {
         socket: SocketId,
@@ -48,6 +48,14 @@ pub(crate) enum Waiting {
     Resolve,
     /// `close` of a socket that lingers.
     Closed,
+}
+
+/// A call that is made once more if sockets were closed since it was made.
+#[derive(Debug)]
+pub(crate) struct Again {
+    pub(crate) what: resoa_protocol::SocketCall,
+    /// [`Agent::closes`] when the server was asked.
+    pub(crate) closes: u64,
 }
 
 impl<C: Carrier<Error = io::Error>> Agent<C> {

@@ -70,12 +70,14 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 self.closed(call, socket, now);
                 Ok(())
             }
-            request => socket_call(request, descriptor).and_then(|(socket, what, waiting)| {
-                let half = self.half(socket, &what).map_err(Errno::linux)?;
-                self.wait(call, waiting);
-                self.ask(call, socket, half, what, now);
-                Ok(())
-            }),
+            request => {
+                // What was closed before must be closed for these: its address is free, and nobody listens there.
+                if matches!(request, Request::Bind { .. } | Request::Connect { .. } | Request::Listen { .. })
+                {
+                    self.hear_ends(now);
+                }
+                self.socket_request(call, request, descriptor, now)
+            }
         };
         if let Err(error) = asked {
             self.respond(call, &Response::Failed(error), None);
@@ -84,6 +86,21 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         if let (true, Some(Call::Waiting { connection, .. })) = (is_new, self.calls.get(&call)) {
             let _ = self.watch_call(call, connection);
         }
+    }
+
+    /// A call at a socket's half.
+    fn socket_request(
+        &mut self,
+        call: CallId,
+        request: Request,
+        descriptor: Option<OwnedFd>,
+        now: Duration,
+    ) -> Result<(), i32> {
+        let (socket, what, waiting) = socket_call(request, descriptor, self.closes)?;
+        let half = self.half(socket, &what).map_err(Errno::linux)?;
+        self.wait(call, waiting);
+        self.ask(call, socket, half, what, now);
+        Ok(())
     }
 
     /// Lets a call wait.
@@ -244,12 +261,15 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             agent.calls.insert(call, Call::Waiting { connection, what });
         };
         match what {
-            Waiting::Address { socket, again: Some(what) }
-                if result == Err(Errno::EADDRINUSE) && self.sweep(now) =>
-            {
+            Waiting::Address { socket, again: Some(again) } if result == Err(Errno::EADDRINUSE) => {
+                self.sweep(now);
+                // Whoever found it: what another call's look has closed may have had the address, too.
+                let is_worth_it = self.closes > again.closes;
+                let half = if is_worth_it { self.half(socket, &again.what) } else { Err(Errno::EADDRINUSE) };
                 keep(self, Waiting::Address { socket, again: None });
-                if let Ok(half) = self.half(socket, &what) {
-                    self.call_half(half, call, what, now);
+                match half {
+                    Ok(half) => self.call_half(half, call, again.what, now),
+                    Err(error) => self.respond(call, &Response::Failed(error.linux()), None),
                 }
             }
             Waiting::Connect { socket, address, descriptor, .. } => {

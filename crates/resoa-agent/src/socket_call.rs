@@ -1,20 +1,21 @@
 //! What a request is at the client's half of a socket, and what is done when that returns.
 
-use crate::call::Waiting;
+use crate::call::{Again, Waiting};
 use resoa_calls::{Request, SocketId};
 use resoa_protocol::SocketCall;
 use resoa_protocol::message::Half;
 use rustix::fd::OwnedFd;
 
-/// The call of a request, of which socket, and what it waits for; or why there is none.
+/// The call of a request, of which socket, and what it waits for; or why there is none. Programs have made so many `closes` before it.
 pub(crate) fn socket_call(
     request: Request,
     descriptor: Option<OwnedFd>,
+    closes: u64,
 ) -> Result<(SocketId, SocketCall, Waiting), i32> {
     Ok(match request {
         Request::Bind { socket, address } => {
             let what = SocketCall::Bind(address);
-            let again = Some(what.clone());
+            let again = Some(Again { what: what.clone(), closes });
             (socket, what, Waiting::Address { socket, again })
         }
         Request::Connect { socket, address, nonblocking } => {

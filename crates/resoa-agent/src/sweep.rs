@@ -29,22 +29,24 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         (!self.loose.is_empty()).then_some(self.swept + PAUSE)
     }
 
-    /// Closes those that nobody has. Whether there was one.
-    pub(crate) fn sweep(&mut self, now: Duration) -> bool {
+    /// Closes those that nobody has.
+    pub(crate) fn sweep(&mut self, now: Duration) {
         self.swept = now;
-        let Ok(list) = std::fs::read_to_string(LIST) else { return false };
+        let Ok(list) = std::fs::read_to_string(LIST) else { return };
         let prefix = SocketName { agent: self.number, socket: SocketId(0) }.to_string();
         let prefix = prefix.trim_end_matches('0');
         let names = list.lines().filter_map(|line| line.rsplit_once('@')?.1.strip_prefix(prefix));
         let held: FxHashSet<u64> = names.filter_map(|number| u64::from_str_radix(number, 16).ok()).collect();
-        let gone: Vec<SocketId> =
-            self.loose.iter().copied().filter(|socket| !held.contains(&socket.0)).collect();
-        for &socket in &gone {
+        // The list is read piece by piece, and passes over names if others are closed meanwhile: it says who may be gone, and no more.
+        let is_gone = |socket: &SocketId| {
+            !held.contains(&socket.0) && !is_held(&self.name(*socket), SocketType::STREAM)
+        };
+        let gone: Vec<SocketId> = self.loose.iter().copied().filter(is_gone).collect();
+        for socket in gone {
             self.loose.remove(&socket);
             if let Some(Form::Loose { .. }) = self.sockets.get(&socket).map(|socket| &socket.form) {
                 self.close(socket, now);
             }
         }
-        !gone.is_empty()
     }
 }

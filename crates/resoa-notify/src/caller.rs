@@ -22,7 +22,7 @@ pub(crate) enum Answer {
     Continue,
     /// It returns this.
     Value(i64),
-    /// It returns a copy of this descriptor, with FD_CLOEXEC if it is so.
+    /// It returns this descriptor, with FD_CLOEXEC if it is so.
     Descriptor(OwnedFd, bool),
 }
 

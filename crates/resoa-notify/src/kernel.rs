@@ -98,17 +98,23 @@ impl Listener {
         checked(result.into()).map(drop)
     }
 
-    /// Lets the call return a copy of `descriptor`, by the lowest number that is free.
-    pub(crate) fn send_descriptor(&self, id: u64, descriptor: BorrowedFd, cloexec: bool) -> io::Result<()> {
+    /// Moves `descriptor` to the caller, to the lowest number that is free there. The call goes on waiting, and is to return that number.
+    ///
+    /// The kernel could let it return at once (`SECCOMP_ADDFD_FLAG_SEND`). Our descriptor would then live on for a moment, in which the program may close its own: that would
+    /// not be the last one, and what its `close` frees would not be free when it returns.
+    pub(crate) fn give(&self, id: u64, descriptor: OwnedFd, cloexec: bool) -> io::Result<RawFd> {
         let flags = if cloexec { libc::O_CLOEXEC.cast_unsigned() } else { 0 };
-        self.add(id, descriptor, libc::SECCOMP_ADDFD_FLAG_SEND, 0, flags)
+        let number = self.add(id, descriptor.as_fd(), 0, 0, flags);
+        drop(descriptor);
+        number
     }
 
     /// Closes a descriptor of the caller's and puts a copy of another in its place. The call goes on waiting.
     pub(crate) fn replace(&self, id: u64, descriptor: BorrowedFd, number: RawFd) -> io::Result<()> {
-        self.add(id, descriptor, libc::SECCOMP_ADDFD_FLAG_SETFD, number.cast_unsigned(), 0)
+        self.add(id, descriptor, libc::SECCOMP_ADDFD_FLAG_SETFD, number.cast_unsigned(), 0).map(drop)
     }
 
+    /// The number that the caller has it by.
     fn add(
         &self,
         id: u64,
@@ -116,13 +122,13 @@ impl Listener {
         flags: libc::c_ulong,
         newfd: u32,
         newfd_flags: u32,
-    ) -> io::Result<()> {
+    ) -> io::Result<RawFd> {
         let srcfd = descriptor.as_raw_fd().cast_unsigned();
         let order = seccomp_notif_addfd { id, flags: flags as u32, srcfd, newfd, newfd_flags };
         // SAFETY: the kernel reads one order.
-        let result =
+        let number =
             unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const order) };
-        checked(result.into()).map(drop)
+        checked(number.into()).map(|number| number as RawFd)
     }
 }
 

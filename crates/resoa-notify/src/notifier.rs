@@ -69,10 +69,10 @@ impl Notifier {
         let id = notification.id;
         let sent = match outcome {
             Ok(Answer::Descriptor(descriptor, cloexec)) => {
-                use rustix::fd::AsFd;
-                self.listener
-                    .send_descriptor(id, descriptor.as_fd(), cloexec)
-                    .or_else(|error| self.send(id, 0, error.raw_os_error().unwrap_or(libc::EMFILE), 0))
+                match self.listener.give(id, descriptor, cloexec) {
+                    Ok(number) => self.send(id, number.into(), 0, 0),
+                    Err(error) => self.send(id, 0, error.raw_os_error().unwrap_or(libc::EMFILE), 0),
+                }
             }
             Ok(Answer::Continue) => self.send(id, 0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
             Ok(Answer::Value(value)) => self.send(id, value, 0, 0),
@@ -97,13 +97,13 @@ impl Notifier {
         let id = notification.id;
         match Notified::of(&notification.data) {
             Notified::Socket { family, kind, protocol } => {
-                let target = threads.target(number).ok_or(Failure::Gone)?;
+                let target = threads.target(number)?;
                 let caller = Caller { notifier: self, id, target, turn };
                 control::socket(&caller, family, kind, protocol)
             }
             Notified::On(descriptor, call) => {
                 // What cannot be looked at is left to the kernel: at worst the call is one on AF_UNIX, and reaches nobody.
-                let Some((target, copy)) = threads.descriptor(number, descriptor) else {
+                let Ok((target, copy)) = threads.descriptor(number, descriptor)? else {
                     return Ok(Answer::Continue);
                 };
                 let Some(held) = Held::of(copy) else { return Ok(Answer::Continue) };

@@ -1,5 +1,6 @@
 //! The thread whose call is notified: its descriptors and its memory.
 
+use crate::caller::Failure;
 use crate::kernel::{read_memory, write_memory};
 use crate::signals::field;
 use rustix::fd::{OwnedFd, RawFd};
@@ -39,35 +40,59 @@ fn status(number: i32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{number}/status")).ok()
 }
 
+/// A thread's descriptor that nobody may look at, or that is none: the kernel goes on with the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unseen;
+
 impl Threads {
-    /// The thread with this number, and its descriptor `wanted`; `None` if it is not open, or nobody may look at it.
-    pub(crate) fn descriptor(&mut self, number: i32, wanted: RawFd) -> Option<(Target, OwnedFd)> {
+    /// The thread with this number, and its descriptor `wanted`; or why a call on that cannot be answered here.
+    ///
+    /// # Errors
+    /// If the thread has gone, or this process has no descriptor left to look by.
+    pub(crate) fn descriptor(
+        &mut self,
+        number: i32,
+        wanted: RawFd,
+    ) -> Result<Result<(Target, OwnedFd), Unseen>, Failure> {
         // What is no number of a descriptor's is not asked for.
         if wanted < 0 {
-            return None;
+            return Ok(Err(Unseen));
         }
-        let known = self.0.get(&number).cloned();
-        let get = |descriptor: &Rc<OwnedFd>| pidfd_getfd(&**descriptor, wanted, PidfdGetfdFlags::empty());
-        if let Some(descriptor) = known {
-            match get(&descriptor) {
-                Ok(copy) => return Some((Target { number, descriptor }, copy)),
-                Err(Errno::SRCH) => drop(self.0.remove(&number)),
-                Err(_) => return None,
+        let get = |target: Target| match pidfd_getfd(&*target.descriptor, wanted, PidfdGetfdFlags::empty()) {
+            Ok(copy) => Ok(Ok((target, copy))),
+            Err(Errno::BADF | Errno::PERM) => Ok(Err(Unseen)),
+            Err(error) => Err(lack(error)),
+        };
+        if let Some(descriptor) = self.0.get(&number).cloned() {
+            match get(Target { number, descriptor }) {
+                Err(Failure::Gone) => drop(self.0.remove(&number)),
+                found => return found,
             }
         }
-        let target = self.target(number)?;
-        let copy = get(&target.descriptor).ok()?;
-        Some((target, copy))
+        get(self.target(number)?)
     }
 
     /// The thread with this number.
-    pub(crate) fn target(&mut self, number: i32) -> Option<Target> {
-        let descriptor = Rc::new(open(number).ok()?);
+    ///
+    /// # Errors
+    /// As [`Threads::descriptor`].
+    pub(crate) fn target(&mut self, number: i32) -> Result<Target, Failure> {
+        let descriptor = Rc::new(open(number).map_err(lack)?);
         if self.0.len() >= REMEMBERED {
             self.0.clear();
         }
         self.0.insert(number, Rc::clone(&descriptor));
-        Some(Target { number, descriptor })
+        Ok(Target { number, descriptor })
+    }
+}
+
+/// What it means to a call that its thread is not found. It has to have an answer if the thread is there: otherwise it would wait for ever.
+fn lack(error: Errno) -> Failure {
+    match error {
+        Errno::SRCH => Failure::Gone,
+        // Of this process, and not of the program: as if the whole host had none left.
+        Errno::MFILE => Failure::Errno(libc::ENFILE),
+        error => error.into(),
     }
 }
 
@@ -178,10 +203,19 @@ mod tests {
         end(first);
         let (second, number) = sleeper();
         let mut threads = Threads(HashMap::from([(number, gone)]));
-        assert!(threads.descriptor(number, 0).is_some());
-        assert!(threads.descriptor(number, 99).is_none());
+        assert!(threads.descriptor(number, 0).expect("it is there").is_ok());
+        assert_eq!(threads.descriptor(number, 99).expect("it is there").err(), Some(Unseen));
         end(second);
-        assert!(threads.descriptor(number, 0).is_none());
+        assert_eq!(threads.descriptor(number, 0).err(), Some(Failure::Gone));
+        assert_eq!(threads.target(number).err(), Some(Failure::Gone));
+    }
+
+    /// A thread that waits has to be told something.
+    #[test]
+    fn what_is_missing() {
+        assert_eq!(lack(Errno::SRCH), Failure::Gone);
+        assert_eq!(lack(Errno::MFILE), Failure::Errno(libc::ENFILE));
+        assert_eq!(lack(Errno::NOMEM), Failure::Errno(libc::ENOMEM));
     }
 
     /// Memory is read and written where it is, and EFAULT where there is none.

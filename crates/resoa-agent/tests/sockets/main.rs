@@ -2,6 +2,7 @@
 //! played by requests of `resoa-calls` and by system calls on the descriptors that they bring. Nothing is measured in time; what never comes ends a test
 //! after [`rig::PATIENCE`].
 
+mod binding;
 mod closing;
 mod connecting;
 mod datagrams;

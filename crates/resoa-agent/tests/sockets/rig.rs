@@ -44,6 +44,11 @@ impl Rig {
     }
 
     pub fn with(settings: Settings) -> Self {
+        Self::of(settings, HERE)
+    }
+
+    /// Its sockets have this address.
+    pub fn of(settings: Settings, address: IpAddr) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let listen = folder.path().join("agent");
         let stop = Arc::new(AtomicBool::new(false));
@@ -54,7 +59,7 @@ impl Rig {
         let threads = vec![
             thread::spawn({
                 let (stop, count) = (Arc::clone(&stop), Arc::clone(&server_sockets));
-                move || serve(server, &stop, &count)
+                move || serve(server, address, &stop, &count)
             }),
             thread::spawn({
                 let (stop, cut, listen) = (Arc::clone(&stop), Arc::clone(&cut), listen.clone());
@@ -164,8 +169,8 @@ impl Drop for Rig {
     }
 }
 
-fn serve(carrier: Memory, stop: &AtomicBool, count: &AtomicUsize) {
-    let mut host = Host::new(ServerSettings::new(Addresses::shared(HERE)), carrier).expect("descriptors");
+fn serve(carrier: Memory, address: IpAddr, stop: &AtomicBool, count: &AtomicUsize) {
+    let mut host = Host::new(ServerSettings::new(Addresses::shared(address)), carrier).expect("descriptors");
     while !stop.load(Ordering::SeqCst) {
         host.turn(Some(Duration::from_millis(2))).expect("epoll waits");
         count.store(host.sockets(), Ordering::SeqCst);

@@ -15,6 +15,11 @@ fn port(fd: i32) -> u16 {
     sys::getsockname(fd).ok().flatten().map_or(0, |address| address.port())
 }
 
+/// Below the ports that a kernel gives by itself.
+fn port_of_this_process() -> u16 {
+    20_000 + (std::process::id() % 10_000) as u16
+}
+
 fn any(n: &mut Near) {
     let fd = n.stream();
     n.name("fresh", sys::getsockname(fd), 0);
@@ -53,10 +58,11 @@ fn in_use(n: &mut Near) {
     n.name("getsockname", sys::getsockname(two), 0);
 }
 
+/// Not one that the kernel chooses: it may be a stream's of another case, or be kept for a connection that is over.
 fn in_use_datagram(n: &mut Near) {
     let (one, two) = (n.datagram(), n.datagram());
-    n.say("bind", sys::bind(one, n.any(0)));
-    let taken = port(one);
+    let taken = port_of_this_process();
+    n.say("bind", sys::bind(one, n.any(taken)));
     n.say("bind", sys::bind(two, n.any(taken)));
     let stream = n.stream();
     n.say("bind of a stream", sys::bind(stream, n.any(taken)));
@@ -185,8 +191,7 @@ fn after_a_connection(n: &mut Near) {
 
 fn given_port(n: &mut Near) {
     let fd = n.stream();
-    // Below the ports that a kernel gives by itself.
-    let given = 20_000 + (std::process::id() % 10_000) as u16;
+    let given = port_of_this_process();
     n.say("bind", sys::bind(fd, n.own(given)));
     n.name("getsockname", sys::getsockname(fd), given);
     n.say("listen", sys::listen(fd, 1));
