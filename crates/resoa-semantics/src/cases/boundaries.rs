@@ -5,6 +5,7 @@ use super::messages::{message, part};
 use super::{call, cases};
 use crate::near::Near;
 use crate::sys;
+use std::net::SocketAddr;
 use std::time::Instant;
 
 cases! {
@@ -48,34 +49,34 @@ fn long(n: &mut Near) {
     n.say("recvfrom", sys::receive_from(fd, &mut room, 0).0);
 }
 
-fn peek(n: &mut Near) {
+/// A bound socket at which so many datagrams `hello` wait, its address, and the sender's port.
+fn arrived(n: &mut Near, count: usize) -> (i32, SocketAddr, u16) {
     let ((far, to), (fd, own)) = (far(n), bound(n));
-    n.hear("send_to", &format!("send_to {} {own} hello", far.0));
+    for _ in 0..count {
+        n.hear("send_to", &format!("send_to {} {own} hello", far.0));
+    }
     n.until("poll", fd, libc::POLLIN);
-    receive(n, "peek", fd, 3, libc::MSG_PEEK, to.port());
-    receive(n, "peek", fd, 20, libc::MSG_PEEK, to.port());
-    receive(n, "recvfrom", fd, 20, 0, to.port());
-    receive(n, "recvfrom", fd, 20, libc::MSG_DONTWAIT, to.port());
+    (fd, own, to.port())
+}
+
+fn peek(n: &mut Near) {
+    let (fd, _, known) = arrived(n, 1);
+    receive(n, "peek", fd, 3, libc::MSG_PEEK, known);
+    receive(n, "peek", fd, 20, libc::MSG_PEEK, known);
+    receive(n, "recvfrom", fd, 20, 0, known);
+    receive(n, "recvfrom", fd, 20, libc::MSG_DONTWAIT, known);
 }
 
 fn truncated(n: &mut Near) {
-    let ((far, to), (fd, own)) = (far(n), bound(n));
-    for _ in 0..3 {
-        n.hear("send_to", &format!("send_to {} {own} hello", far.0));
-    }
-    n.until("poll", fd, libc::POLLIN);
-    receive(n, "recvfrom", fd, 3, 0, to.port());
-    receive(n, "recvfrom with MSG_TRUNC", fd, 3, libc::MSG_TRUNC, to.port());
+    let (fd, _, known) = arrived(n, 3);
+    receive(n, "recvfrom", fd, 3, 0, known);
+    receive(n, "recvfrom with MSG_TRUNC", fd, 3, libc::MSG_TRUNC, known);
     n.say("recv of nothing", sys::recv(fd, &mut [], libc::MSG_TRUNC));
-    receive(n, "nothing left", fd, 3, libc::MSG_DONTWAIT, to.port());
+    receive(n, "nothing left", fd, 3, libc::MSG_DONTWAIT, known);
 }
 
 fn message_flags(n: &mut Near) {
-    let ((far, _), (fd, own)) = (far(n), bound(n));
-    for _ in 0..2 {
-        n.hear("send_to", &format!("send_to {} {own} hello", far.0));
-    }
-    n.until("poll", fd, libc::POLLIN);
+    let (fd, _, _) = arrived(n, 2);
     for (room, flags) in [(3, 0), (10, libc::MSG_TRUNC)] {
         let mut octets = vec![0; room];
         let mut parts = [part(&mut octets)];
@@ -194,9 +195,7 @@ fn read_and_write(n: &mut Near) {
 }
 
 fn closed_while_unread(n: &mut Near) {
-    let ((far, _), (fd, own)) = (far(n), bound(n));
-    n.hear("send_to", &format!("send_to {} {own} hello", far.0));
-    n.until("poll", fd, libc::POLLIN);
+    let (fd, own, _) = arrived(n, 1);
     n.say("close", sys::close(fd));
     let fd = n.datagram();
     n.say("bind", sys::bind(fd, n.any(own.port())));

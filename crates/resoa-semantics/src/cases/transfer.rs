@@ -34,26 +34,24 @@ fn peek_grows(n: &mut Near) {
     n.receive("recv", fd, 10, 0);
 }
 
-fn wait_for_all(n: &mut Near) {
+/// Receives until there are 6 octets or more, of which the first 3 come at once and these ones when it is seen that the call waits.
+fn receives_when_all_is_there(n: &mut Near, what: &str, flags: i32, later: &str) {
     let (fd, far) = n.connected();
     n.hear("send", &format!("send {} one", far.0));
-    let reader = std::thread::spawn(move || received(fd, 6, libc::MSG_WAITALL));
+    let reader = std::thread::spawn(move || received(fd, 6, flags));
     Near::settle();
     n.say("waits", !reader.is_finished());
-    n.hear("send", &format!("send {} two-three", far.0));
-    n.say("recv", reader.join().expect("a text"));
+    n.hear("send", &format!("send {} {later}", far.0));
+    n.say(what, reader.join().expect("a text"));
     n.receive("rest", fd, 10, 0);
 }
 
+fn wait_for_all(n: &mut Near) {
+    receives_when_all_is_there(n, "recv", libc::MSG_WAITALL, "two-three");
+}
+
 fn peek_wait_for_all(n: &mut Near) {
-    let (fd, far) = n.connected();
-    n.hear("send", &format!("send {} one", far.0));
-    let reader = std::thread::spawn(move || received(fd, 6, libc::MSG_WAITALL | libc::MSG_PEEK));
-    Near::settle();
-    n.say("waits", !reader.is_finished());
-    n.hear("send", &format!("send {} two", far.0));
-    n.say("peek", reader.join().expect("a text"));
-    n.receive("rest", fd, 10, 0);
+    receives_when_all_is_there(n, "peek", libc::MSG_WAITALL | libc::MSG_PEEK, "two");
 }
 
 fn wait_for_all_ends(n: &mut Near) {
