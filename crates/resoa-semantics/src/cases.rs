@@ -1,14 +1,18 @@
 //! The cases. Each is a function that makes socket calls and notes what they returned; what is right is what the same function notes on the host's own sockets.
 
 mod binding;
+mod boundaries;
 mod closing;
 mod connecting;
 mod datagrams;
-pub mod descriptors;
+mod descriptors;
+mod flow;
 mod listening;
 mod lookups;
+mod messages;
 mod options;
 mod polling;
+pub mod processes;
 mod resets;
 mod signals;
 mod transfer;
@@ -58,19 +62,23 @@ use cases;
 
 /// All cases, in the order of the files.
 pub fn all() -> Vec<Named> {
-    let files: [(&str, &[Case]); 13] = [
+    let files: [(&str, &[Case]); 17] = [
         ("connecting", connecting::CASES),
         ("binding", binding::CASES),
         ("listening", listening::CASES),
         ("transfer", transfer::CASES),
+        ("messages", messages::CASES),
+        ("flow", flow::CASES),
         ("polling", polling::CASES),
         ("closing", closing::CASES),
         ("resets", resets::CASES),
         ("urgent", urgent::CASES),
         ("options", options::CASES),
         ("descriptors", descriptors::CASES),
+        ("processes", processes::CASES),
         ("signals", signals::CASES),
         ("datagrams", datagrams::CASES),
+        ("boundaries", boundaries::CASES),
         ("lookups", lookups::CASES),
     ];
     let mut all = Vec::new();

@@ -172,7 +172,7 @@ fn carry_out(command: What) -> Result<ExitCode, Box<dyn Error>> {
             (case.run)(&mut near::Near::new(far, case.family, worlds::NEAR));
         }
         What::Heir { word, descriptor } => {
-            return Ok(ExitCode::from(cases::descriptors::heir(&word, descriptor) as u8));
+            return Ok(ExitCode::from(cases::processes::heir(&word, descriptor) as u8));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -137,31 +137,29 @@ fn then_connect(n: &mut Near) {
     n.say("the far host sees the port", peer.contains(&format!(":{bound}")));
 }
 
-fn reuse_address(n: &mut Near) {
+/// Two sockets with an option that lets them have one port, and whether both may listen there; the port.
+fn two_at_a_port(n: &mut Near, what: &str, option: i32) -> u16 {
     let (one, two) = (n.stream(), n.stream());
     for fd in [one, two] {
-        n.say("SO_REUSEADDR", sys::set(fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1));
+        n.say(what, sys::set(fd, libc::SOL_SOCKET, option, 1));
     }
     n.say("bind", sys::bind(one, n.any(0)));
     let taken = port(one);
     n.say("bind", sys::bind(two, n.any(taken)));
     n.say("listen", sys::listen(one, 1));
     n.say("listen", sys::listen(two, 1));
+    taken
+}
+
+fn reuse_address(n: &mut Near) {
+    let taken = two_at_a_port(n, "SO_REUSEADDR", libc::SO_REUSEADDR);
     let three = n.stream();
     sys::set(three, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1);
     n.say("bind beside a listener", sys::bind(three, n.any(taken)));
 }
 
 fn reuse_port(n: &mut Near) {
-    let (one, two) = (n.stream(), n.stream());
-    for fd in [one, two] {
-        n.say("SO_REUSEPORT", sys::set(fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1));
-    }
-    n.say("bind", sys::bind(one, n.any(0)));
-    let taken = port(one);
-    n.say("bind", sys::bind(two, n.any(taken)));
-    n.say("listen", sys::listen(one, 1));
-    n.say("listen", sys::listen(two, 1));
+    two_at_a_port(n, "SO_REUSEPORT", libc::SO_REUSEPORT);
 }
 
 fn freed_by_close(n: &mut Near) {

@@ -253,17 +253,17 @@ fn linger_exit(n: &mut Near) {
     crate::near::stuff(fd);
     n.say("SO_LINGER", sys::set_linger(fd, true, 8));
     let begin = Instant::now();
-    let child = super::descriptors::fork_holding(fd);
+    let child = super::processes::fork_holding(fd);
     sys::close(fd);
     n.say("close of one of two does not wait", begin.elapsed().as_millis() < 2000);
     child.kill();
     let (fd, _far) = n.connected();
     crate::near::stuff(fd);
     sys::set_linger(fd, true, 8);
-    let child = super::descriptors::fork_holding(fd);
+    let child = super::processes::fork_holding(fd);
     let moved = sys::fcntl(fd, libc::F_GETFD, 0);
     n.say("the socket is open", moved.0.is_ok());
-    super::descriptors::forget(fd);
+    super::processes::forget(fd);
     let begin = Instant::now();
     child.kill();
     n.say("kill does not wait", begin.elapsed().as_millis() < 2000);
@@ -271,8 +271,8 @@ fn linger_exit(n: &mut Near) {
 
 fn killed(n: &mut Near) {
     let (fd, far) = n.connected();
-    let child = super::descriptors::fork_holding(fd);
-    super::descriptors::forget(fd);
+    let child = super::processes::fork_holding(fd);
+    super::processes::forget(fd);
     n.hear("mask", &format!("mask {}", far.0));
     child.kill();
     n.hear("recv", &format!("recv {} 20", far.0));
@@ -282,19 +282,19 @@ fn killed_with_unread(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("send", &format!("send {} hello", far.0));
     n.until("poll", fd, libc::POLLIN);
-    let child = super::descriptors::fork_holding(fd);
-    super::descriptors::forget(fd);
+    let child = super::processes::fork_holding(fd);
+    super::processes::forget(fd);
     child.kill();
     n.hear("recv", &format!("recv {} 20", far.0));
 }
 
 fn ended_with_data(n: &mut Near) {
     let (fd, far) = n.connected();
-    let child = super::descriptors::fork(move || {
+    let child = super::processes::fork(move || {
         let sent = crate::far::flood(fd, 100_000, 0);
         i32::from(sent != "100000 octets")
     });
-    super::descriptors::forget(fd);
+    super::processes::forget(fd);
     n.say("exit", child.wait());
     n.hear("drain", &format!("drain {}", far.0));
 }

@@ -39,10 +39,16 @@ fn refused_then_connected(n: &mut Near) {
     n.mask("poll", fd);
 }
 
-fn refused_nonblocking(n: &mut Near) {
+/// A stream whose attempt to connect to this address was refused while nobody waited, with what `poll` says of it.
+fn refused_later(n: &mut Near) -> (i32, SocketAddr) {
     let (to, fd) = (n.closed_port(), n.nonblocking());
     n.say("connect", sys::connect(fd, to));
     n.until("poll", fd, ALL);
+    (fd, to)
+}
+
+fn refused_nonblocking(n: &mut Near) {
+    let (fd, _) = refused_later(n);
     n.pending_error("SO_ERROR", fd);
     n.pending_error("SO_ERROR again", fd);
     n.mask("poll after", fd);
@@ -53,26 +59,20 @@ fn refused_nonblocking(n: &mut Near) {
 
 /// The error is told once, by whichever call comes first: here `connect`.
 fn refused_told_by_connect(n: &mut Near) {
-    let (to, fd) = (n.closed_port(), n.nonblocking());
-    n.say("connect", sys::connect(fd, to));
-    n.until("poll", fd, ALL);
+    let (fd, to) = refused_later(n);
     n.say("connect again", sys::connect(fd, to));
     n.pending_error("SO_ERROR", fd);
 }
 
 fn refused_told_by_recv(n: &mut Near) {
-    let (to, fd) = (n.closed_port(), n.nonblocking());
-    n.say("connect", sys::connect(fd, to));
-    n.until("poll", fd, ALL);
+    let (fd, _) = refused_later(n);
     n.receive("recv", fd, 10, 0);
     n.receive("recv again", fd, 10, 0);
     n.pending_error("SO_ERROR", fd);
 }
 
 fn refused_told_by_send(n: &mut Near) {
-    let (to, fd) = (n.closed_port(), n.nonblocking());
-    n.say("connect", sys::connect(fd, to));
-    n.until("poll", fd, ALL);
+    let (fd, _) = refused_later(n);
     n.say("send", sys::send(fd, b"x", 0));
     n.signals("signals", &[libc::SIGPIPE]);
     n.say("send again", sys::send(fd, b"x", 0));

@@ -155,7 +155,7 @@ fn from_two_threads(n: &mut Near) {
 /// A server that forks: parent and child have the connection, and its end is that of both.
 fn in_a_child(n: &mut Near) {
     let (listener, address) = n.listener(1);
-    let child = super::descriptors::fork(move || {
+    let child = super::processes::fork(move || {
         let fd = sys::accept(listener).descriptor();
         let mut room = [0; 10];
         let count = sys::recv(fd, &mut room, 0).count();

@@ -81,24 +81,22 @@ fn debug_off(n: &mut Near) {
 }
 
 /// Linux doubles what is asked for. What is there at first depends on the host.
-fn send_buffer(n: &mut Near) {
+fn buffer(n: &mut Near, name: i32) {
     let fd = n.stream();
-    let first = sys::get(fd, SOCKET, libc::SO_SNDBUF).count() as u64;
+    let first = sys::get(fd, SOCKET, name).count() as u64;
     n.measure("at first", first, 4.0);
     for value in [20_000, 0, 100_000, -1] {
-        n.say(&format!("set {value}"), sys::set(fd, SOCKET, libc::SO_SNDBUF, value));
-        n.say("is", sys::get(fd, SOCKET, libc::SO_SNDBUF));
+        n.say(&format!("set {value}"), sys::set(fd, SOCKET, name, value));
+        n.say("is", sys::get(fd, SOCKET, name));
     }
 }
 
+fn send_buffer(n: &mut Near) {
+    buffer(n, libc::SO_SNDBUF);
+}
+
 fn receive_buffer(n: &mut Near) {
-    let fd = n.stream();
-    let first = sys::get(fd, SOCKET, libc::SO_RCVBUF).count() as u64;
-    n.measure("at first", first, 4.0);
-    for value in [20_000, 0, 100_000, -1] {
-        n.say(&format!("set {value}"), sys::set(fd, SOCKET, libc::SO_RCVBUF, value));
-        n.say("is", sys::get(fd, SOCKET, libc::SO_RCVBUF));
-    }
+    buffer(n, libc::SO_RCVBUF);
 }
 
 fn buffers_while_connected(n: &mut Near) {

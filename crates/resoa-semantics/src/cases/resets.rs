@@ -15,19 +15,23 @@ fn reset(n: &mut Near, far: crate::far::Handle) {
     assert_eq!(answer, "0", "far reset");
 }
 
-fn idle(n: &mut Near) {
+/// A stream that the far host has reset, with what `poll` says of it.
+fn was_reset(n: &mut Near) -> i32 {
     let (fd, far) = n.connected();
     reset(n, far);
     n.until("poll", fd, libc::POLLIN);
+    fd
+}
+
+fn idle(n: &mut Near) {
+    let fd = was_reset(n);
     n.pending_error("SO_ERROR", fd);
     n.mask("poll after", fd);
     n.receive("recv", fd, 10, 0);
 }
 
 fn told_by_recv(n: &mut Near) {
-    let (fd, far) = n.connected();
-    reset(n, far);
-    n.until("poll", fd, libc::POLLIN);
+    let fd = was_reset(n);
     n.receive("recv", fd, 10, 0);
     n.receive("recv again", fd, 10, 0);
     n.pending_error("SO_ERROR", fd);
@@ -37,9 +41,7 @@ fn told_by_recv(n: &mut Near) {
 }
 
 fn told_by_send(n: &mut Near) {
-    let (fd, far) = n.connected();
-    reset(n, far);
-    n.until("poll", fd, libc::POLLIN);
+    let fd = was_reset(n);
     n.say("send", sys::send(fd, b"x", 0));
     n.signals("signals", &[libc::SIGPIPE]);
     n.say("send again", sys::send(fd, b"x", 0));
@@ -48,9 +50,7 @@ fn told_by_send(n: &mut Near) {
 }
 
 fn told_by_option(n: &mut Near) {
-    let (fd, far) = n.connected();
-    reset(n, far);
-    n.until("poll", fd, libc::POLLIN);
+    let fd = was_reset(n);
     n.pending_error("SO_ERROR", fd);
     n.pending_error("SO_ERROR again", fd);
     n.say("send", sys::send(fd, b"x", 0));
@@ -59,9 +59,7 @@ fn told_by_option(n: &mut Near) {
 }
 
 fn told_by_nobody(n: &mut Near) {
-    let (fd, far) = n.connected();
-    reset(n, far);
-    n.until("poll", fd, libc::POLLIN);
+    let fd = was_reset(n);
     n.say("write", sys::write(fd, b"x"));
     n.say("write again", sys::write(fd, b"x"));
     n.signals("signals", &[libc::SIGPIPE]);
@@ -110,27 +108,21 @@ fn while_polling(n: &mut Near) {
 }
 
 fn without_signal(n: &mut Near) {
-    let (fd, far) = n.connected();
-    reset(n, far);
-    n.until("poll", fd, libc::POLLIN);
+    let fd = was_reset(n);
     n.say("send", sys::send(fd, b"x", libc::MSG_NOSIGNAL));
     n.say("send again", sys::send(fd, b"x", libc::MSG_NOSIGNAL));
     n.signals("signals", &[libc::SIGPIPE]);
 }
 
 fn then_shutdown(n: &mut Near) {
-    let (fd, far) = n.connected();
-    reset(n, far);
-    n.until("poll", fd, libc::POLLIN);
+    let fd = was_reset(n);
     n.say("shutdown", sys::shutdown(fd, libc::SHUT_WR));
     n.pending_error("SO_ERROR", fd);
     n.say("close", sys::close(fd));
 }
 
 fn then_connect(n: &mut Near) {
-    let (fd, far) = n.connected();
-    reset(n, far);
-    n.until("poll", fd, libc::POLLIN);
+    let fd = was_reset(n);
     let (_, address) = n.far.listen(n.family, 1);
     n.say("connect", sys::connect(fd, address));
     n.pending_error("SO_ERROR", fd);
@@ -140,17 +132,13 @@ fn then_connect(n: &mut Near) {
 }
 
 fn then_names(n: &mut Near) {
-    let (fd, far) = n.connected();
-    reset(n, far);
-    n.until("poll", fd, libc::POLLIN);
+    let fd = was_reset(n);
     n.name("getpeername", sys::getpeername(fd), 0);
     n.name("getsockname", sys::getsockname(fd), 0);
 }
 
 fn then_options(n: &mut Near) {
-    let (fd, far) = n.connected();
-    reset(n, far);
-    n.until("poll", fd, libc::POLLIN);
+    let fd = was_reset(n);
     n.say("TCP_NODELAY", sys::set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1));
     n.say("TCP_NODELAY is", sys::get(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY));
     n.say("SO_KEEPALIVE", sys::set(fd, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1));

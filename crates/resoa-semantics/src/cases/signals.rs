@@ -189,7 +189,7 @@ fn broken_pipe(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("reset", &format!("reset {}", far.0));
     n.until("poll", fd, libc::POLLIN);
-    let child = super::descriptors::fork(move || {
+    let child = super::processes::fork(move || {
         // SAFETY: the default action.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
         sys::send(fd, b"x", 0);
@@ -199,7 +199,7 @@ fn broken_pipe(n: &mut Near) {
     n.say("ended by", child.wait());
     let (fd, _far) = n.connected();
     sys::shutdown(fd, libc::SHUT_WR);
-    let child = super::descriptors::fork(move || {
+    let child = super::processes::fork(move || {
         // SAFETY: a signal that is ignored.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
         i32::from(sys::write(fd, b"x").failed(libc::EPIPE))
