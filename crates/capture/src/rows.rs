@@ -4,6 +4,10 @@
 //! their names: one that is not known is passed over, and one that is missing, or holds something else than it should,
 //! leaves its field as it was.
 
+mod groups;
+
+pub(crate) use groups::Groups;
+
 use crate::columnar::cells::{properties, read_values, write_values};
 use crate::table::TableError;
 use crate::time::Time;
@@ -23,7 +27,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// Rows that are written together.
-pub(crate) const GROUP: usize = 100_000;
+const GROUP: usize = 100_000;
 
 /// One column of a table of rows `R`; what a row alone does not say is in a header `H`.
 #[derive(Debug)]
@@ -88,7 +92,7 @@ pub(crate) fn meanings<R, H>(columns: &[Column<R, H>]) -> BTreeMap<&'static str,
 }
 
 /// Begins a table called `name`.
-pub(crate) fn begin<R, H, W: Write + Send>(
+fn begin<R, H, W: Write + Send>(
     output: W,
     name: &str,
     columns: &[Column<R, H>],
@@ -97,7 +101,7 @@ pub(crate) fn begin<R, H, W: Write + Send>(
 }
 
 /// The same for a table that should be small rather than quickly written.
-pub(crate) fn begin_small<R, H, W: Write + Send>(
+fn begin_small<R, H, W: Write + Send>(
     output: W,
     name: &str,
     columns: &[Column<R, H>],
@@ -126,7 +130,7 @@ fn begin_as<R, H, W: Write + Send>(
 }
 
 /// Writes rows as a group of their own.
-pub(crate) fn write<R, H, W: Write + Send>(
+fn write<R, H, W: Write + Send>(
     output: &mut SerializedFileWriter<W>,
     columns: &[Column<R, H>],
     rows: &[R],

@@ -6,15 +6,14 @@
 
 use super::columns::{BLANK, COLUMNS};
 use super::{Row, SCHEMA, Way, log};
-use crate::columnar::cells::{json, metadata_value};
+use crate::columnar::cells::json;
 use crate::event::{Direction, Header, LinkId};
 use crate::input::Tail;
 use crate::log::LogError;
-use crate::rows::{self, Rows};
-use crate::table::metadata::{Run, describe};
-use crate::table::{TableError, key, left, open, remove, whole};
+use crate::rows::{Groups, Rows};
+use crate::table::metadata::{self, Known, Metadata};
+use crate::table::{TableError, left, open, remove, whole};
 use parquet::file::reader::{ChunkReader, SerializedFileReader};
-use parquet::file::writer::SerializedFileWriter;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -68,51 +67,27 @@ pub fn convert(log: &Path, table: &Path) -> Result<Converted, TableError> {
 
 /// Writes rows as Parquet.
 pub struct Writer<W: Write + Send> {
-    output: SerializedFileWriter<W>,
+    rows: Groups<W, Row, Header>,
     header: Header,
-    rows: Vec<Row>,
-    written: u64,
 }
 
 impl<W: Write + Send> Writer<W> {
     /// Begins a table.
     pub fn new(output: W, header: Header) -> Result<Self, TableError> {
-        let output = rows::begin_small(output, "link_layer", COLUMNS)?;
-        Ok(Self { output, header, rows: Vec::new(), written: 0 })
+        let arrange: fn(&mut [Row]) = |rows| rows.sort_by_key(end_by_end);
+        Ok(Self { rows: Groups::small(output, "link_layer", COLUMNS, arrange)?, header })
     }
 
     /// Adds a row.
     pub fn add(&mut self, row: Row) -> Result<(), TableError> {
-        self.rows.push(row);
-        if self.rows.len() == rows::GROUP {
-            self.write_rows()?;
-        }
-        Ok(())
+        self.rows.add(row, &self.header)
     }
 
     /// Writes what is left and the metadata; how many rows there are, and the output, which is not flushed.
-    pub fn finish(mut self, tail: Tail) -> Result<(u64, W), TableError> {
-        if !self.rows.is_empty() {
-            self.write_rows()?;
-        }
-        let header = &self.header;
-        let metadata = [(HEADER, json(header)?)];
-        let run = Run {
-            schema: header.schema,
-            lasthop: &header.lasthop,
-            seed: header.seed,
-            started: header.started,
-        };
-        describe(&mut self.output, &run, COLUMNS, tail, metadata)?;
-        Ok((self.written, self.output.into_inner()?))
-    }
-
-    fn write_rows(&mut self) -> Result<(), TableError> {
-        self.rows.sort_by_key(end_by_end);
-        rows::write(&mut self.output, COLUMNS, &self.rows, &self.header)?;
-        self.written += self.rows.len() as u64;
-        self.rows.clear();
-        Ok(())
+    pub fn finish(self, tail: Tail) -> Result<(u64, W), TableError> {
+        let Self { rows, header } = self;
+        let own = [(HEADER, json(&header)?)];
+        rows.finish(&header, &(&header).into(), tail, own)
     }
 }
 
@@ -132,6 +107,13 @@ pub struct Reader<R: ChunkReader> {
     tail: String,
 }
 
+const KNOWN: Known = Known {
+    header: HEADER,
+    schema: SCHEMA,
+    other: || TableError::NotOfLinkLayer,
+    later: TableError::LinkLayerSchema,
+};
+
 impl Reader<File> {
     /// Opens the table at `path`.
     pub fn open(path: &Path) -> Result<Self, TableError> {
@@ -144,15 +126,7 @@ impl<R: ChunkReader + 'static> Reader<R> {
     /// Reads the metadata of the table in `source`.
     pub fn new(source: R) -> Result<Self, TableError> {
         let file = SerializedFileReader::new(source)?;
-        let value = |key: &str| metadata_value(&file, key);
-        let header = value(HEADER).ok_or(TableError::NotOfLinkLayer)?;
-        let schema: u16 =
-            value(key::SCHEMA).and_then(|text| text.parse().ok()).ok_or(TableError::NotOfLinkLayer)?;
-        if schema > SCHEMA {
-            return Err(TableError::LinkLayerSchema(schema));
-        }
-        let header = serde_json::from_str(header).map_err(|_| TableError::NotOfLinkLayer)?;
-        let tail = value(key::TAIL).unwrap_or_default().to_owned();
+        let Metadata { header, tail, .. } = metadata::read(&file, &KNOWN)?;
         Ok(Self { rows: Rows::new(file, COLUMNS, BLANK).arranged(by_time), header, tail })
     }
 

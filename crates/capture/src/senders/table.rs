@@ -7,11 +7,10 @@ use crate::columnar::cells::{json, metadata_value};
 use crate::event::Note;
 use crate::input::Tail;
 use crate::log::LogError;
-use crate::rows::{self, Rows};
-use crate::table::metadata::{Run, describe};
+use crate::rows::{Groups, Rows};
+use crate::table::metadata::{self, Known, Metadata};
 use crate::table::{TableError, key, left, open, remove, whole};
 use parquet::file::reader::{ChunkReader, SerializedFileReader};
-use parquet::file::writer::SerializedFileWriter;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -69,18 +68,15 @@ pub fn convert(log: &Path, table: &Path) -> Result<Converted, TableError> {
 
 /// Writes states as Parquet.
 pub struct Writer<W: Write + Send> {
-    output: SerializedFileWriter<W>,
+    rows: Groups<W, SenderState, Header>,
     header: Header,
     aside: Aside,
-    rows: Vec<SenderState>,
-    written: u64,
 }
 
 impl<W: Write + Send> Writer<W> {
     /// Begins a table.
     pub fn new(output: W, header: Header) -> Result<Self, TableError> {
-        let output = rows::begin(output, "senders", COLUMNS)?;
-        Ok(Self { output, header, aside: Aside::default(), rows: Vec::new(), written: 0 })
+        Ok(Self { rows: Groups::new(output, "senders", COLUMNS)?, header, aside: Aside::default() })
     }
 
     /// Adds a record.
@@ -88,42 +84,17 @@ impl<W: Write + Send> Writer<W> {
         match record {
             Record::Note(note) => self.aside.notes.push(note),
             Record::Lost(states) => self.aside.lost += states,
-            Record::State(state) => {
-                self.rows.push(state);
-                if self.rows.len() == rows::GROUP {
-                    self.write_rows()?;
-                }
-            }
+            Record::State(state) => self.rows.add(state, &self.header)?,
         }
         Ok(())
     }
 
     /// Writes what is left and the metadata; how many rows there are, and the output, which is not flushed.
-    pub fn finish(mut self, tail: Tail) -> Result<(u64, W), TableError> {
-        if !self.rows.is_empty() {
-            self.write_rows()?;
-        }
-        let header = &self.header;
-        let metadata = [
-            (SENDERS, json(header)?),
-            (key::NOTES, json(&self.aside.notes)?),
-            (LOST, self.aside.lost.to_string()),
-        ];
-        let run = Run {
-            schema: header.schema,
-            lasthop: &header.lasthop,
-            seed: header.seed,
-            started: header.started,
-        };
-        describe(&mut self.output, &run, COLUMNS, tail, metadata)?;
-        Ok((self.written, self.output.into_inner()?))
-    }
-
-    fn write_rows(&mut self) -> Result<(), TableError> {
-        rows::write(&mut self.output, COLUMNS, &self.rows, &self.header)?;
-        self.written += self.rows.len() as u64;
-        self.rows.clear();
-        Ok(())
+    pub fn finish(self, tail: Tail) -> Result<(u64, W), TableError> {
+        let Self { rows, header, aside } = self;
+        let own =
+            [(SENDERS, json(&header)?), (key::NOTES, json(&aside.notes)?), (LOST, aside.lost.to_string())];
+        rows.finish(&header, &(&header).into(), tail, own)
     }
 }
 
@@ -135,6 +106,13 @@ pub struct Reader<R: ChunkReader> {
     aside: Aside,
     tail: String,
 }
+
+const KNOWN: Known = Known {
+    header: SENDERS,
+    schema: SCHEMA,
+    other: || TableError::NotOfSenders,
+    later: TableError::SendersSchema,
+};
 
 impl Reader<File> {
     /// Opens the table at `path`.
@@ -148,17 +126,8 @@ impl<R: ChunkReader + 'static> Reader<R> {
     /// Reads the metadata of the table in `source`.
     pub fn new(source: R) -> Result<Self, TableError> {
         let file = SerializedFileReader::new(source)?;
-        let value = |key: &str| metadata_value(&file, key);
-        let header = value(SENDERS).ok_or(TableError::NotOfSenders)?;
-        let schema: u16 =
-            value(key::SCHEMA).and_then(|text| text.parse().ok()).ok_or(TableError::NotOfSenders)?;
-        if schema > SCHEMA {
-            return Err(TableError::SendersSchema(schema));
-        }
-        let header = serde_json::from_str(header).map_err(|_| TableError::NotOfSenders)?;
-        let notes = value(key::NOTES).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        let lost = value(LOST).and_then(|text| text.parse().ok()).unwrap_or_default();
-        let tail = value(key::TAIL).unwrap_or_default().to_owned();
+        let Metadata { header, notes, tail } = metadata::read(&file, &KNOWN)?;
+        let lost = metadata_value(&file, LOST).and_then(|text| text.parse().ok()).unwrap_or_default();
         let aside = Aside { notes, lost };
         Ok(Self { rows: Rows::new(file, COLUMNS, blank()), header, aside, tail })
     }

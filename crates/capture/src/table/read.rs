@@ -1,12 +1,11 @@
 //! The table's reader.
 
 use super::columns::{COLUMNS, blank};
+use super::metadata::{self, Known, Metadata};
 use super::{TableError, key, open};
-use crate::columnar::cells::metadata_value;
 use crate::event::{Fate, Header, Note, SCHEMA};
 use crate::rows::Rows;
 use parquet::file::reader::{ChunkReader, SerializedFileReader};
-use parquet::file::serialized_reader::ReadOptionsBuilder;
 use std::fs::File;
 use std::path::Path;
 
@@ -19,6 +18,9 @@ pub struct Reader<R: ChunkReader> {
     tail: String,
 }
 
+const KNOWN: Known =
+    Known { header: key::HEADER, schema: SCHEMA, other: || TableError::NotALog, later: TableError::Schema };
+
 impl Reader<File> {
     /// Opens the table at `path`.
     pub fn open(path: &Path) -> Result<Self, TableError> {
@@ -30,16 +32,8 @@ impl Reader<File> {
 impl<R: ChunkReader + 'static> Reader<R> {
     /// Reads the metadata of the table in `source`.
     pub fn new(source: R) -> Result<Self, TableError> {
-        let file = SerializedFileReader::new_with_options(source, ReadOptionsBuilder::new().build())?;
-        let value = |key: &str| metadata_value(&file, key);
-        let schema: u16 = value(key::SCHEMA).and_then(|text| text.parse().ok()).ok_or(TableError::NotALog)?;
-        if schema > SCHEMA {
-            return Err(TableError::Schema(schema));
-        }
-        let header =
-            value(key::HEADER).and_then(|text| serde_json::from_str(text).ok()).ok_or(TableError::NotALog)?;
-        let notes = value(key::NOTES).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        let tail = value(key::TAIL).unwrap_or_default().to_owned();
+        let file = SerializedFileReader::new(source)?;
+        let Metadata { header, notes, tail } = metadata::read(&file, &KNOWN)?;
         Ok(Self { rows: Rows::new(file, COLUMNS, blank()), header, notes, tail })
     }
 

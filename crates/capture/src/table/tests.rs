@@ -1,7 +1,7 @@
 use super::*;
-use crate::event::{Fate, Reason};
-use crate::example;
-use crate::time::Time;
+use crate::event::{self, Fate, Reason};
+use crate::time::{Time, WallTime};
+use crate::{example, link_layer, senders};
 use proptest::prelude::*;
 
 /// Writes `fates` as a log in `dir`; its path.
@@ -68,6 +68,39 @@ fn more_rows_than_a_group_has() {
     // Numbers that rise by one take next to no room.
     let bytes = fs::metadata(&table).expect("the table").len();
     assert!(bytes < 2 * 250_001, "{bytes} bytes");
+}
+
+/// Of a later schema nothing else can be relied on, whatever the table is of; and a table of something else is named as that.
+#[test]
+fn a_later_schema_is_refused_with_its_number_in_every_table() {
+    let fates = event::Header { schema: event::SCHEMA + 1, ..example::header() };
+    let link_layer = event::Header { schema: link_layer::SCHEMA + 1, ..example::header() };
+    let senders = senders::Header {
+        schema: senders::SCHEMA + 1,
+        lasthop: "9.0.0".to_owned(),
+        started: WallTime::from_nanos(5),
+        seed: 7,
+        source: "test".to_owned(),
+        nodes: Vec::new(),
+    };
+    let (_, fates) = Writer::new(Vec::new())
+        .and_then(|writer| writer.finish(&fates, &[], Tail::Complete))
+        .expect("a table of fates");
+    let (_, senders) = senders::Writer::new(Vec::new(), senders)
+        .and_then(|writer| writer.finish(Tail::Complete))
+        .expect("a table of states");
+    let (_, link_layer) = link_layer::Writer::new(Vec::new(), link_layer)
+        .and_then(|writer| writer.finish(Tail::Complete))
+        .expect("a table of a link layer");
+    let [fates, senders, link_layer] = [fates, senders, link_layer].map(bytes::Bytes::from);
+    let of_fates = Reader::new(fates).err();
+    assert!(matches!(of_fates, Some(TableError::Schema(2))), "{of_fates:?}");
+    let of_senders = senders::Reader::new(senders.clone()).err();
+    assert!(matches!(of_senders, Some(TableError::SendersSchema(2))), "{of_senders:?}");
+    let of_link_layer = link_layer::Reader::new(link_layer).err();
+    assert!(matches!(of_link_layer, Some(TableError::LinkLayerSchema(2))), "{of_link_layer:?}");
+    let mistaken = Reader::new(senders).err();
+    assert!(matches!(mistaken, Some(TableError::NotALog)), "{mistaken:?}");
 }
 
 #[test]
