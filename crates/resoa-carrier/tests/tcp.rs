@@ -138,13 +138,14 @@ fn strangers_make_room() {
     );
 }
 
-/// A server without the key that the client knows is none, and nothing is told to its user.
+/// A server without the key that the client knows is none, and its end of the connection no word of the server's.
 #[test]
 fn another_server() {
     let (mut server, address) = secure_server(&key());
     let (mut client, link) = secure_client(&key(), address);
     let mut kept = Vec::new();
-    let end = (link, Indication::Disconnected(Ended::Reset));
+    // That the client is not taken would be the word of the server that it knows.
+    let end = (link, Indication::Disconnected(Ended::Unreachable));
     assert_eq!(told(&mut client, &mut [&mut server], &mut kept), end);
 }
 

@@ -216,7 +216,7 @@ impl Link {
             (_, Err(Failed::TurnedAway)) => Some(Ended::Reset),
             (Ok(Filled::End), Ok(())) => Some(self.cover.end_of_stream()),
             (Ok(_), Ok(())) => None,
-            (Err(error), Ok(())) => Some(reason(error)),
+            (Err(error), Ok(())) => Some(self.cover.break_of_stream(error)),
         };
         let end = self.messages(happened).or(end);
         match end {
@@ -232,11 +232,11 @@ impl Link {
 
     fn uncover(&mut self) -> Result<(), Failed> {
         let mut said = Vec::new();
-        self.cover.open(&mut self.read, &mut self.inbound, &mut said)?;
+        let outcome = self.cover.open(&mut self.read, &mut self.inbound, &mut said);
         self.unsent.behind().extend(said);
-        // The answer of a handshake goes first, and what waited for it behind.
+        // The answer of a handshake goes first, and what waited for it behind; before a connection that comes to nothing is dropped.
         let _ = self.flush();
-        Ok(())
+        outcome
     }
 
     /// Reads what there is, as far as it is to be kept.
@@ -306,11 +306,4 @@ fn prepare(stream: &TcpStream, keep_alive: KeepAlive) -> io::Result<()> {
     sockopt::set_tcp_keepintvl(stream, interval)?;
     sockopt::set_tcp_keepcnt(stream, questions)?;
     Ok(sockopt::set_tcp_user_timeout(stream, (interval * questions).as_millis() as u32)?)
-}
-
-fn reason(error: &io::Error) -> Ended {
-    match error.kind() {
-        ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused | ErrorKind::BrokenPipe => Ended::Reset,
-        _ => Ended::Unreachable,
-    }
 }
