@@ -18,8 +18,8 @@ mod noise;
 mod place;
 pub mod quic;
 pub mod tcp;
-mod timer;
 mod waiting;
+mod wake;
 
 pub use allowed::Allowed;
 pub use place::{AnyCarrier, MacAddress, NotAPlace, Place};

@@ -4,8 +4,7 @@ use super::peer::Peer;
 use super::{Datagrams, Role};
 use crate::Carrier;
 use resoa_protocol::lhp::{Connection, Ended, Handed, Indication, LastHop, Provider, Service, Statistics};
-use rustix::event::epoll;
-use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fd::BorrowedFd;
 use std::io;
 use std::time::Duration;
 
@@ -33,7 +32,7 @@ impl LastHop for Datagrams {
         self.remove(connection);
         if self.connect_to(connection, address, now).is_none() {
             self.peers.insert(connection, Peer::over(Ended::Unreachable));
-            self.ring();
+            self.wake.ring();
         }
         self.pump(connection, now);
     }
@@ -84,7 +83,7 @@ impl LastHop for Datagrams {
         if let Some(peer) = self.peers.get_mut(&connection) {
             peer.wanted = wanted;
         }
-        self.ring();
+        self.wake.ring();
     }
 
     fn statistics(&self, connection: Connection) -> Statistics {
@@ -95,13 +94,11 @@ impl LastHop for Datagrams {
 
 impl Carrier for Datagrams {
     fn descriptor(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+        self.wake.descriptor()
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        let mut edges = Vec::with_capacity(4);
-        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
+        self.wake.take(Duration::ZERO);
         let now = self.now();
         self.port.flush();
         let more = self.take_packets(now);
@@ -118,7 +115,7 @@ impl Carrier for Datagrams {
             self.remove(connection);
         }
         if more {
-            self.ring();
+            self.wake.ring();
         }
         if self.port.is_full() {
             // What is to be sent has to wait for the kernel, which says when it takes more.
