@@ -7,8 +7,8 @@
 //! ```
 //!
 //! * [`session`]: QUIC's settings and its TLS, which proves nobody. [`introduction`]: who is there, and why that is sound.
-//! * [`outgoing`], [`incoming`], [`sequence`], [`wire`]: messages, there and back. In which order they may be passed on is decided by the sender, message by
-//!   message, as `udp:` does it; a lane only keeps losses apart. So there are few lanes, they stay open, and any number of sockets.
+//! * [`outgoing`], [`incoming`], [`wire`]: messages, there and back. In which order they may be passed on is decided by the sender ([`order`](crate::order)), message by
+//!   message, and kept to by the receiver ([`sequence`](crate::sequence)), as `udp:` does it; a lane only keeps losses apart. So there are few lanes, they stay open, and any number of sockets.
 //! * [`link`]: a connection. [`socket`]: datagrams. [`turn`]: what happens between the two.
 //!
 //! The protocol's machine is that of quinn (quinn-proto), which has neither threads nor a runtime: all happens in [`poll`](Carrier::poll), as with the other carriers.
@@ -23,7 +23,6 @@ mod incoming;
 mod introduction;
 mod link;
 mod outgoing;
-mod sequence;
 mod session;
 mod socket;
 mod turn;

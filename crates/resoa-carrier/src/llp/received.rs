@@ -1,7 +1,7 @@
 //! Packets that have come: none is looked at twice, and the other side is told of them.
 
-use super::ranges::Ranges;
 use super::wire::{ACK_RANGES, Ack};
+use crate::ranges::Ranges;
 use std::time::Duration;
 
 /// Ranges that are kept; what lies before them counts as there.
