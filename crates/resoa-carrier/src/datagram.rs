@@ -89,8 +89,7 @@ impl Datagrams {
         allowed: Allowed,
         keep_alive: KeepAlive,
     ) -> io::Result<Self> {
-        let role = Role::Server { allowed, cookies: Cookies::new()? };
-        Self::new(Port::udp(address)?, key, role, keep_alive)
+        Self::server(Port::udp(address)?, key, allowed, keep_alive)
     }
 
     /// A client's end for the server of this key, which is at an address of the family of `like`. The address to [connect](LastHop::connect) to is
@@ -118,8 +117,7 @@ impl Datagrams {
         allowed: Allowed,
         keep_alive: KeepAlive,
     ) -> io::Result<Self> {
-        let role = Role::Server { allowed, cookies: Cookies::new()? };
-        Self::new(Port::ether(interface)?, key, role, keep_alive)
+        Self::server(Port::ether(interface)?, key, allowed, keep_alive)
     }
 
     /// A client's end for the server of this key. The address to [connect](LastHop::connect) to is written as text, `02:00:00:00:00:01`.
@@ -133,6 +131,10 @@ impl Datagrams {
         keep_alive: KeepAlive,
     ) -> io::Result<Self> {
         Self::new(Port::ether(interface)?, key, Role::Client { server }, keep_alive)
+    }
+
+    fn server(port: Port, key: &SecretKey, allowed: Allowed, keep_alive: KeepAlive) -> io::Result<Self> {
+        Self::new(port, key, Role::Server { allowed, cookies: Cookies::new()? }, keep_alive)
     }
 
     fn new(port: Port, key: &SecretKey, role: Role, keep_alive: KeepAlive) -> io::Result<Self> {

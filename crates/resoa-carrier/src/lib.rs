@@ -20,6 +20,7 @@ mod place;
 pub mod quic;
 mod ranges;
 mod sequence;
+mod stage;
 pub mod tcp;
 mod waiting;
 mod wake;

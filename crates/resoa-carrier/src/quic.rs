@@ -31,10 +31,11 @@ mod wire;
 pub use session::Congestion;
 
 use crate::keys::{PublicKey, SecretKey};
+use crate::stage::{NOTHING_KNOWN, Stage};
 use crate::tcp::KeepAlive;
 use crate::wake::Wake;
 use crate::{Allowed, Carrier};
-use link::{Link, Stage};
+use link::Link;
 use quinn_proto::{ClientConfig, ConnectionHandle, Endpoint};
 use resoa_protocol::lhp::{Connection, Handed, Indication, LastHop, Provider, Service, Statistics};
 use rustix::fd::BorrowedFd;
@@ -267,9 +268,8 @@ impl LastHop for Quic {
     }
 
     fn statistics(&self, connection: Connection) -> Statistics {
-        let none = Statistics { round_trip: None, healthy: false, retransmissions: 0 };
         let link = self.handles.get(&connection).and_then(|handle| self.links.get(handle));
-        link.map_or(none, |link| link.statistics(Instant::now()))
+        link.map_or(NOTHING_KNOWN, |link| link.statistics(Instant::now()))
     }
 }
 

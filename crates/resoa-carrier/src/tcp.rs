@@ -13,10 +13,11 @@ mod info;
 mod link;
 
 use crate::keys::{PublicKey, SecretKey};
+use crate::stage::{NOTHING_KNOWN, Stage};
 use crate::wake::Wake;
 use crate::{Allowed, Carrier};
 use cover::Proof;
-use link::{Link, Progress, Stage};
+use link::{Link, Progress};
 use resoa_protocol::lhp::{
     Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
 };
@@ -233,8 +234,7 @@ impl LastHop for Tcp {
     }
 
     fn statistics(&self, connection: Connection) -> Statistics {
-        let none = Statistics { round_trip: None, healthy: false, retransmissions: 0 };
-        self.links.get(&connection).and_then(Link::statistics).unwrap_or(none)
+        self.links.get(&connection).and_then(Link::statistics).unwrap_or(NOTHING_KNOWN)
     }
 }
 

@@ -3,6 +3,8 @@
 use super::peer::Peer;
 use super::{Datagrams, Role};
 use crate::Carrier;
+use crate::llp::Machine;
+use crate::stage::NOTHING_KNOWN;
 use resoa_protocol::lhp::{Connection, Ended, Handed, Indication, LastHop, Provider, Service, Statistics};
 use rustix::fd::BorrowedFd;
 use std::io;
@@ -10,6 +12,19 @@ use std::time::Duration;
 
 /// While the kernel takes nothing, what has time is looked at so often.
 const FULL: Duration = Duration::from_millis(1);
+
+impl Datagrams {
+    /// Ends a connection in this way; one that never was has nothing to be told.
+    fn end(&mut self, connection: Connection, how: impl FnOnce(&mut Machine)) {
+        let now = self.now();
+        match self.peers.get_mut(&connection).map(Peer::machine) {
+            Some(Some(machine)) => how(machine),
+            Some(None) => self.remove(connection),
+            None => {}
+        }
+        self.pump(connection, now);
+    }
+}
 
 impl LastHop for Datagrams {
     type Error = io::Error;
@@ -50,23 +65,11 @@ impl LastHop for Datagrams {
     }
 
     fn close(&mut self, connection: Connection) {
-        let now = self.now();
-        match self.peers.get_mut(&connection).map(Peer::machine) {
-            Some(Some(machine)) => machine.close(),
-            Some(None) => self.remove(connection),
-            None => {}
-        }
-        self.pump(connection, now);
+        self.end(connection, Machine::close);
     }
 
     fn reset(&mut self, connection: Connection) {
-        let now = self.now();
-        match self.peers.get_mut(&connection).map(Peer::machine) {
-            Some(Some(machine)) => machine.reset(),
-            Some(None) => self.remove(connection),
-            None => {}
-        }
-        self.pump(connection, now);
+        self.end(connection, Machine::reset);
     }
 
     fn send(&mut self, connection: Connection, message: &[u8]) -> Handed {
@@ -87,8 +90,7 @@ impl LastHop for Datagrams {
     }
 
     fn statistics(&self, connection: Connection) -> Statistics {
-        let none = Statistics { round_trip: None, healthy: false, retransmissions: 0 };
-        self.peers.get(&connection).and_then(Peer::statistics).unwrap_or(none)
+        self.peers.get(&connection).and_then(Peer::statistics).unwrap_or(NOTHING_KNOWN)
     }
 }
 

@@ -1,8 +1,9 @@
 //! What happens at an end in a turn of its user's loop: datagrams come in, connections get on, datagrams go out.
 
-use super::link::{Link, Stage};
+use super::link::Link;
 use super::socket::Arrived;
 use super::{LOOKS, Quic, Role};
+use crate::stage::Stage;
 use crate::tcp::{INTRODUCTION, STRANGERS};
 use quinn_proto::{DatagramEvent, EndpointEvent, Incoming, Transmit};
 use resoa_protocol::lhp::{Connection, Ended, Indication};

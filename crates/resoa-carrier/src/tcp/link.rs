@@ -4,6 +4,7 @@ use super::backlog::Backlog;
 use super::cover::{Cover, Proof};
 use super::{KeepAlive, info};
 use crate::noise::Failed;
+use crate::stage::Stage;
 use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, Statistics};
 use resoa_protocol::message::MESSAGE_OCTETS;
 use rustix::fd::{AsFd, BorrowedFd};
@@ -18,22 +19,6 @@ const LENGTH: usize = 4;
 const READ: usize = 256 << 10;
 /// Octets of each look at the socket.
 const GULP: usize = 64 << 10;
-
-/// How far a connection has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// The client waits to be taken.
-    Asking,
-    /// The server waits to be told who it is.
-    Unknown,
-    /// The server's user has not said whether it takes the client.
-    Offered,
-    Up,
-    /// Nothing more is sent behind what is waiting; the other side has still to end.
-    Closing,
-    /// It never was, or is not any more.
-    Over(Ended),
-}
 
 /// What comes of a look at a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -280,7 +265,7 @@ impl Link {
                     happened.push(Indication::Connected);
                 }
                 Stage::Offered | Stage::Up => happened.push(Indication::Data(message)),
-                Stage::Closing | Stage::Over(_) => {}
+                Stage::Closing | Stage::Over(_) | Stage::Gone => {}
             }
         }
         None
