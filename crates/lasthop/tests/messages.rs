@@ -70,10 +70,12 @@ fn wrong_remote_sockets() {
     let policy = folder.path().join("policy.toml");
     std::fs::write(&policy, "[clients.laptop]\nkey = \"abc\"\n").expect("written");
     let policy = policy.to_str().expect("a path");
-    let cases: [&[&str]; 12] = [
+    let cases: [&[&str]; 14] = [
         &["resoa", "serve"],
         &["resoa", "serve", "--listen", "plian:127.0.0.1:4000"],
         &["resoa", "serve", "--listen", "plain:192.0.2.1:4000"],
+        &["resoa", "serve", "--listen", "192.0.2.1"],
+        &["resoa", "serve", "--listen", "127.0.0.1:0"],
         &["resoa", "serve", "--listen", "tcp:127.0.0.1:0"],
         &["resoa", "serve", "--listen", "tcp:127.0.0.1:0", "--policy", policy],
         &["resoa", "serve", "--policy", policy, "--check"],

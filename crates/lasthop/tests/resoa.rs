@@ -137,8 +137,7 @@ impl Guest {
 
 /// Two people with a terminal each make a server and a client known to each other; the server does what its policy says, reads it again, says how it does, and
 /// tells its clients when it ends. It is confined all the while.
-#[test]
-fn from_pairing_to_the_end() {
+fn from_pairing_to_the_end(carrier: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     let offer = output(
@@ -151,7 +150,7 @@ fn from_pairing_to_the_end() {
             "--key",
             "s.key",
             "--at",
-            "tcp:127.0.0.1:1",
+            &format!("{carrier}127.0.0.1:1"),
             "--name",
             "laptop",
         ],
@@ -164,7 +163,7 @@ fn from_pairing_to_the_end() {
         at,
         &[
             "--listen",
-            "tcp:127.0.0.1:0",
+            &format!("{carrier}127.0.0.1:0"),
             "--key",
             "s.key",
             "--policy",
@@ -183,6 +182,7 @@ fn from_pairing_to_the_end() {
         .split_once(", key ")
         .map(|(place, key)| (place.to_owned(), key.to_owned()))
         .expect("both");
+    assert!(place.starts_with(if carrier.is_empty() { "udp:" } else { carrier }), "{place}");
     let (place, key): (Place, PublicKey) = (place.parse().expect("a place"), key.parse().expect("a key"));
     assert_eq!(key, SecretKey::read(&at.join("s.key")).expect("a key").public());
 
@@ -233,4 +233,20 @@ fn from_pairing_to_the_end() {
     let mut server = server;
     assert!(server.child.wait().expect("ends").success());
     assert!(!at.join("status").exists(), "nothing is left behind");
+}
+
+/// Over the carrier of an address that names none.
+#[test]
+fn over_the_default() {
+    from_pairing_to_the_end("");
+}
+
+#[test]
+fn over_tcp() {
+    from_pairing_to_the_end("tcp:");
+}
+
+#[test]
+fn over_quic() {
+    from_pairing_to_the_end("quic:");
 }

@@ -17,14 +17,12 @@ mod whole;
 use crate::keys::{PublicKey, SecretKey};
 use crate::llp::Silence;
 use crate::noise::{self, Answered, Carried};
-use crate::{Allowed, Carrier, MacAddress, timer};
+use crate::wake::Wake;
+use crate::{Allowed, Carrier, MacAddress};
 use packet::{Cookies, Packet};
 use peer::Peer;
 use port::{Address, Port};
 use resoa_protocol::lhp::{Connection, Identity};
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
-use rustix::fd::OwnedFd;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::SocketAddr;
@@ -64,10 +62,8 @@ enum Role {
 
 /// An end; see the [module](self).
 pub struct Datagrams {
-    epoll: OwnedFd,
-    bell: OwnedFd,
-    clock: OwnedFd,
-    /// When the clock rings.
+    wake: Wake,
+    /// When its clock rings.
     armed: Option<Duration>,
     port: Port,
     key: SecretKey,
@@ -93,8 +89,7 @@ impl Datagrams {
         allowed: Allowed,
         keep_alive: KeepAlive,
     ) -> io::Result<Self> {
-        let role = Role::Server { allowed, cookies: Cookies::new()? };
-        Self::new(Port::udp(address)?, key, role, keep_alive)
+        Self::server(Port::udp(address)?, key, allowed, keep_alive)
     }
 
     /// A client's end for the server of this key, which is at an address of the family of `like`. The address to [connect](LastHop::connect) to is
@@ -122,8 +117,7 @@ impl Datagrams {
         allowed: Allowed,
         keep_alive: KeepAlive,
     ) -> io::Result<Self> {
-        let role = Role::Server { allowed, cookies: Cookies::new()? };
-        Self::new(Port::ether(interface)?, key, role, keep_alive)
+        Self::server(Port::ether(interface)?, key, allowed, keep_alive)
     }
 
     /// A client's end for the server of this key. The address to [connect](LastHop::connect) to is written as text, `02:00:00:00:00:01`.
@@ -139,18 +133,15 @@ impl Datagrams {
         Self::new(Port::ether(interface)?, key, Role::Client { server }, keep_alive)
     }
 
+    fn server(port: Port, key: &SecretKey, allowed: Allowed, keep_alive: KeepAlive) -> io::Result<Self> {
+        Self::new(port, key, Role::Server { allowed, cookies: Cookies::new()? }, keep_alive)
+    }
+
     fn new(port: Port, key: &SecretKey, role: Role, keep_alive: KeepAlive) -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let clock = timer::new()?;
-        let edge = EventFlags::IN | EventFlags::ET;
-        epoll::add(&epoll, &bell, EventData::new_u64(0), edge)?;
-        epoll::add(&epoll, &clock, EventData::new_u64(1), edge)?;
-        epoll::add(&epoll, port.descriptor(), EventData::new_u64(2), edge | EventFlags::OUT)?;
+        let wake = Wake::new()?;
+        wake.watch(port.descriptor())?;
         Ok(Self {
-            epoll,
-            bell,
-            clock,
+            wake,
             armed: None,
             port,
             key: key.clone(),
@@ -178,19 +169,13 @@ impl Datagrams {
         let mut address = self.address().ok_or(io::ErrorKind::Unsupported)?;
         address.set_port(0);
         let port = Port::udp(address)?;
-        let edge = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
-        epoll::add(&self.epoll, port.descriptor(), EventData::new_u64(2), edge)?;
+        self.wake.watch(port.descriptor())?;
         self.port = port;
         Ok(())
     }
 
     fn now(&self) -> Duration {
         self.origin.elapsed()
-    }
-
-    fn ring(&self) {
-        // If the counter is full it has rung.
-        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
     fn next(&mut self) -> Connection {
@@ -315,7 +300,7 @@ impl Datagrams {
         let Some(due) = due else { return };
         if self.armed.is_none_or(|armed| due < armed) {
             self.armed = Some(due);
-            timer::set(&self.clock, due.saturating_sub(now));
+            self.wake.set(due.saturating_sub(now));
         }
     }
 }
@@ -338,8 +323,7 @@ impl Drop for Datagrams {
             if left.is_zero() || !self.peers.values().any(Peer::is_closing) {
                 return;
             }
-            let wait = rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
-            let _ = rustix::event::poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&wait));
+            self.wake.take(left);
         }
     }
 }

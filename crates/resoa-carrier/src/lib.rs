@@ -15,11 +15,15 @@ pub mod keys;
 mod llp;
 pub mod memory;
 mod noise;
+mod order;
 mod place;
 pub mod quic;
+mod ranges;
+mod sequence;
+mod stage;
 pub mod tcp;
-mod timer;
 mod waiting;
+mod wake;
 
 pub use allowed::Allowed;
 pub use place::{AnyCarrier, MacAddress, NotAPlace, Place};

@@ -7,8 +7,7 @@
 //! a measured rate, flow control, several orders of messages, an end.
 //!
 //! * [`wire`]: what a packet says. Packets are numbered and never sent twice; what was in a lost one goes into a new one.
-//! * [`order`]: which messages a message has to stay behind. Sockets do not wait for each other.
-//! * [`outgoing`], [`incoming`]: messages, in parts, there and back.
+//! * [`outgoing`], [`incoming`]: messages, in parts, there and back; which of them a message has to stay behind says [`order`](crate::order).
 //! * [`flight`]: packets under way, round-trip time, which are lost.
 //! * [`rate`]: how much may be under way, from the rate at which things arrive and the shortest round trip.
 //! * [`length`]: how long packets are.
@@ -18,9 +17,7 @@ mod flight;
 mod incoming;
 mod length;
 mod machine;
-pub(crate) mod order;
 mod outgoing;
-mod ranges;
 mod rate;
 mod received;
 mod rtt;

@@ -2,11 +2,13 @@
 //!
 //! | place | carrier |
 //! |---|---|
-//! | `plain:192.0.2.1:4000` | TCP; nothing is verified or encrypted |
-//! | `tcp:192.0.2.1:4000` | TCP, verified and encrypted |
-//! | `udp:192.0.2.1:4000` | the Link Layer Protocol in datagrams, verified and encrypted |
-//! | `quic:192.0.2.1:4000` | QUIC, verified and encrypted |
+//! | `udp:192.0.2.1:4000`, and `192.0.2.1:4000` alone | the Link Layer Protocol in datagrams, verified and encrypted |
 //! | `ether:eth0` (server), `ether:eth0/02:00:00:00:00:01` (client) | the same in frames of Ethernet, without IP |
+//! | `quic:192.0.2.1:4000` | QUIC, verified and encrypted |
+//! | `tcp:192.0.2.1:4000` | TCP, verified and encrypted |
+//! | `plain:192.0.2.1:4000` | TCP; nothing is verified or encrypted |
+//!
+//! An address that names no carrier is of the one that loses least of a hop which damages (docs/resoa-carriers.md has the figures).
 
 use crate::allowed::Allowed;
 use crate::datagram::{self, Datagrams};
@@ -51,8 +53,8 @@ pub struct MacAddress(pub [u8; 6]);
 /// Not a place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no place for a server of remote sockets: {reason}; such as tcp:192.0.2.1:4000, udp:[2001:db8::1]:4000, \
-     ether:eth0/02:00:00:00:00:01 or plain:127.0.0.1:4000"
+    "`{text}` is no place for a server of remote sockets: {reason}; such as 192.0.2.1:4000, which is udp:192.0.2.1:4000, \
+     tcp:[2001:db8::1]:4000, quic:192.0.2.1:4000, ether:eth0/02:00:00:00:00:01 or plain:127.0.0.1:4000"
 )]
 pub struct NotAPlace {
     text: String,
@@ -64,7 +66,15 @@ impl FromStr for Place {
 
     fn from_str(text: &str) -> Result<Self, NotAPlace> {
         let wrong = |reason| NotAPlace { text: text.to_owned(), reason };
-        let (carrier, rest) = text.split_once(':').ok_or(wrong("it names no carrier"))?;
+        if let Ok(address) = text.parse() {
+            return Ok(Self::Udp(address));
+        }
+        if text.parse::<IpAddr>().is_ok() {
+            return Err(wrong("the address has no port"));
+        }
+        let (carrier, rest) = text
+            .split_once(':')
+            .ok_or(wrong("it is neither an address with a port nor one behind a carrier"))?;
         let address = || rest.parse().map_err(|_| wrong("behind the carrier stands no address with a port"));
         match carrier {
             "plain" => address().map(Self::Plain),
@@ -85,7 +95,7 @@ impl FromStr for Place {
                 });
                 Ok(Self::Ether { interface: interface.to_owned(), server: server.transpose()? })
             }
-            _ => Err(wrong("no carrier has that name")),
+            _ => Err(wrong("no carrier has that name, and hosts are given by their addresses")),
         }
     }
 }
@@ -289,8 +299,16 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Place>().expect("a place").to_string(), text);
         }
+        for text in ["192.0.2.1:4000", "[2001:db8::1]:4000", "127.0.0.1:0"] {
+            let place = text.parse::<Place>().expect("a place");
+            assert_eq!((place.to_string(), place.is_secure()), (format!("udp:{text}"), true));
+        }
         for text in [
             "192.0.2.1",
+            "2001:db8::1",
+            "[2001:db8::1]",
+            "here:4000",
+            "4000",
             "plain:192.0.2.1",
             "pigeon:192.0.2.1:4000",
             "ether:",

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! * [`session`]: QUIC's settings and its TLS, which proves nobody. [`introduction`]: who is there, and why that is sound.
-//! * [`outgoing`], [`incoming`], [`sequence`], [`wire`]: messages, there and back. In which order they may be passed on is decided by the sender, message by
-//!   message, as `udp:` does it; a lane only keeps losses apart. So there are few lanes, they stay open, and any number of sockets.
+//! * [`outgoing`], [`incoming`], [`wire`]: messages, there and back. In which order they may be passed on is decided by the sender ([`order`](crate::order)), message by
+//!   message, and kept to by the receiver ([`sequence`](crate::sequence)), as `udp:` does it; a lane only keeps losses apart. So there are few lanes, they stay open, and any number of sockets.
 //! * [`link`]: a connection. [`socket`]: datagrams. [`turn`]: what happens between the two.
 //!
 //! The protocol's machine is that of quinn (quinn-proto), which has neither threads nor a runtime: all happens in [`poll`](Carrier::poll), as with the other carriers.
@@ -23,7 +23,6 @@ mod incoming;
 mod introduction;
 mod link;
 mod outgoing;
-mod sequence;
 mod session;
 mod socket;
 mod turn;
@@ -32,14 +31,14 @@ mod wire;
 pub use session::Congestion;
 
 use crate::keys::{PublicKey, SecretKey};
+use crate::stage::{NOTHING_KNOWN, Stage};
 use crate::tcp::KeepAlive;
-use crate::{Allowed, Carrier, timer};
-use link::{Link, Stage};
+use crate::wake::Wake;
+use crate::{Allowed, Carrier};
+use link::Link;
 use quinn_proto::{ClientConfig, ConnectionHandle, Endpoint};
 use resoa_protocol::lhp::{Connection, Handed, Indication, LastHop, Provider, Service, Statistics};
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::BorrowedFd;
 use socket::Socket;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -79,11 +78,7 @@ enum Role {
 /// An end; see the [module](self).
 #[derive(Debug)]
 pub struct Quic {
-    epoll: OwnedFd,
-    /// Ends a wait for what is nobody else's doing.
-    bell: OwnedFd,
-    /// Ends it when it is time.
-    clock: OwnedFd,
+    wake: Wake,
     socket: Socket,
     endpoint: Endpoint,
     role: Role,
@@ -135,17 +130,10 @@ impl Quic {
     }
 
     fn new(socket: Socket, endpoint: Endpoint, role: Role, key: &SecretKey) -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let clock = timer::new()?;
-        let data = EventData::new_u64(0);
-        epoll::add(&epoll, &bell, data, EventFlags::IN | EventFlags::ET)?;
-        epoll::add(&epoll, &clock, data, EventFlags::IN | EventFlags::ET)?;
-        epoll::add(&epoll, socket.descriptor(), data, EventFlags::IN | EventFlags::OUT | EventFlags::ET)?;
+        let wake = Wake::new()?;
+        wake.watch(socket.descriptor())?;
         Ok(Self {
-            epoll,
-            bell,
-            clock,
+            wake,
             socket,
             endpoint,
             role,
@@ -180,20 +168,14 @@ impl Quic {
         let mut address = self.address()?;
         address.set_port(0);
         let socket = Socket::bind(address)?;
-        let edges = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
-        epoll::add(&self.epoll, socket.descriptor(), EventData::new_u64(0), edges)?;
+        self.wake.watch(socket.descriptor())?;
         self.socket = socket;
         for link in self.links.values_mut() {
             // As after a change of the interface: the other side's word comes to nobody until it has heard of us.
             link.quic.local_address_changed();
         }
-        self.ring();
+        self.wake.ring();
         Ok(())
-    }
-
-    fn ring(&self) {
-        // If the counter is full it has rung.
-        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
     fn next(&mut self) -> Connection {
@@ -243,13 +225,13 @@ impl LastHop for Quic {
         if self.connect_to(connection, address).is_err() {
             self.failed.push(connection);
         }
-        self.ring();
+        self.wake.ring();
     }
 
     fn accept(&mut self, connection: Connection) {
         if let Some(link) = self.link(connection) {
             link.accept();
-            self.ring();
+            self.wake.ring();
         }
     }
 
@@ -260,41 +242,40 @@ impl LastHop for Quic {
     fn close(&mut self, connection: Connection) {
         if let Some(link) = self.link(connection) {
             link.close(Instant::now());
-            self.ring();
+            self.wake.ring();
         }
     }
 
     fn reset(&mut self, connection: Connection) {
         if let Some(link) = self.link(connection) {
             link.reset(Instant::now());
-            self.ring();
+            self.wake.ring();
         }
     }
 
     fn send(&mut self, connection: Connection, message: &[u8]) -> Handed {
         let Some(link) = self.link(connection) else { return Handed::Taken };
         let handed = link.send(message);
-        self.ring();
+        self.wake.ring();
         handed
     }
 
     fn receive(&mut self, connection: Connection, wanted: bool) {
         if let Some(link) = self.link(connection) {
             link.wanted = wanted;
-            self.ring();
+            self.wake.ring();
         }
     }
 
     fn statistics(&self, connection: Connection) -> Statistics {
-        let none = Statistics { round_trip: None, healthy: false, retransmissions: 0 };
         let link = self.handles.get(&connection).and_then(|handle| self.links.get(handle));
-        link.map_or(none, |link| link.statistics(Instant::now()))
+        link.map_or(NOTHING_KNOWN, |link| link.statistics(Instant::now()))
     }
 }
 
 impl Carrier for Quic {
     fn descriptor(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+        self.wake.descriptor()
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
@@ -309,12 +290,7 @@ impl Drop for Quic {
         let begin = Instant::now();
         while begin.elapsed() < LINGER && self.links.values().any(|link| link.stage == Stage::Closing) {
             self.poll(&mut Vec::new());
-            let wait = rustix::event::Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
-            let _ = epoll::wait(
-                &self.epoll,
-                rustix::buffer::spare_capacity(&mut Vec::with_capacity(1)),
-                Some(&wait),
-            );
+            self.wake.take(LINGER.saturating_sub(begin.elapsed()));
         }
         let now = Instant::now();
         for link in self.links.values_mut() {

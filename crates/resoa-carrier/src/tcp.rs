@@ -13,25 +13,21 @@ mod info;
 mod link;
 
 use crate::keys::{PublicKey, SecretKey};
-use crate::{Allowed, Carrier, timer};
+use crate::stage::{NOTHING_KNOWN, Stage};
+use crate::wake::Wake;
+use crate::{Allowed, Carrier};
 use cover::Proof;
-use link::{Link, Progress, Stage};
+use link::{Link, Progress};
 use resoa_protocol::lhp::{
     Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
 };
-use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What epoll says of the listener.
-const LISTENER: u64 = 0;
-/// The same of the bell.
-const BELL: u64 = u64::MAX;
 /// Octets that wait to be sent before it says stop.
 const ROOM: usize = 1 << 20;
 /// Connections whose clients have not said yet who they are.
@@ -58,15 +54,12 @@ impl Default for KeepAlive {
 /// An end; see the [module](self).
 #[derive(Debug)]
 pub struct Tcp {
-    epoll: OwnedFd,
-    /// Ends a wait for what is no socket's doing.
-    bell: OwnedFd,
+    /// The clock is for strangers whose time is over.
+    wake: Wake,
     listener: Option<TcpListener>,
     identity: Identity,
     proof: Proof,
     keep_alive: KeepAlive,
-    /// Ends a wait when a stranger's time is over.
-    clock: OwnedFd,
     links: BTreeMap<Connection, Link>,
     last: u64,
 }
@@ -97,7 +90,7 @@ impl Tcp {
         let mut end = Self::new(Identity(Vec::new()), proof, keep_alive)?;
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        epoll::add(&end.epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        end.wake.watch_listener(listener.as_fd())?;
         end.listener = Some(listener);
         Ok(end)
     }
@@ -121,29 +114,14 @@ impl Tcp {
     }
 
     fn new(identity: Identity, proof: Proof, keep_alive: KeepAlive) -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        epoll::add(&epoll, &bell, EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
-        let clock = timer::new()?;
-        epoll::add(&epoll, &clock, EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
-        let links = BTreeMap::new();
-        Ok(Self { epoll, bell, listener: None, identity, proof, keep_alive, clock, links, last: 0 })
+        let (wake, links) = (Wake::new()?, BTreeMap::new());
+        Ok(Self { wake, listener: None, identity, proof, keep_alive, links, last: 0 })
     }
 
     /// Where clients are taken.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         self.listener.as_ref()?.local_addr().ok()
-    }
-
-    fn watch(&self, connection: Connection, fd: BorrowedFd) -> io::Result<()> {
-        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
-        Ok(epoll::add(&self.epoll, fd, EventData::new_u64(connection.0), flags)?)
-    }
-
-    fn ring(&self) {
-        // If the counter is full it has rung.
-        let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
     fn next(&mut self) -> Connection {
@@ -156,7 +134,7 @@ impl Tcp {
             let connection = self.next();
             let link = Link::accepted(stream, &self.proof, self.keep_alive);
             if let Ok(link) = link
-                && link.descriptor().is_some_and(|fd| self.watch(connection, fd).is_ok())
+                && link.descriptor().is_some_and(|fd| self.wake.watch(fd).is_ok())
             {
                 self.links.insert(connection, link);
                 self.bound_strangers();
@@ -176,7 +154,7 @@ impl Tcp {
             self.reset(*connection);
         }
         if let Some((_, since)) = stay.first() {
-            timer::set(&self.clock, INTRODUCTION.saturating_sub(since.elapsed()));
+            self.wake.set(INTRODUCTION.saturating_sub(since.elapsed()));
         }
     }
 
@@ -185,7 +163,7 @@ impl Tcp {
         let address: SocketAddr = text.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
         let link = Link::connecting(address, &self.identity, &self.proof, self.keep_alive)?;
         if let Some(fd) = link.descriptor() {
-            self.watch(connection, fd)?;
+            self.wake.watch(fd)?;
         }
         self.links.insert(connection, link);
         Ok(())
@@ -211,7 +189,7 @@ impl LastHop for Tcp {
     fn connect(&mut self, connection: Connection, address: &[u8]) {
         if self.connect_to(connection, address).is_err() {
             self.links.insert(connection, Link::ended(Ended::Unreachable));
-            self.ring();
+            self.wake.ring();
         }
     }
 
@@ -252,25 +230,22 @@ impl LastHop for Tcp {
         if let Some(link) = self.links.get_mut(&connection) {
             link.wanted = wanted;
         }
-        self.ring();
+        self.wake.ring();
     }
 
     fn statistics(&self, connection: Connection) -> Statistics {
-        let none = Statistics { round_trip: None, healthy: false, retransmissions: 0 };
-        self.links.get(&connection).and_then(Link::statistics).unwrap_or(none)
+        self.links.get(&connection).and_then(Link::statistics).unwrap_or(NOTHING_KNOWN)
     }
 }
 
 impl Carrier for Tcp {
     fn descriptor(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+        self.wake.descriptor()
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        // Edges are only what ends the wait: there are few links, and each is looked at.
-        let mut edges = Vec::with_capacity(64);
-        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
+        // There are few links, and each is looked at.
+        self.wake.take(Duration::ZERO);
         self.take_clients();
         let mut hurries = false;
         self.links.retain(|&connection, link| {
@@ -282,7 +257,7 @@ impl Carrier for Tcp {
         });
         self.bound_strangers();
         if hurries {
-            self.ring();
+            self.wake.ring();
         }
     }
 }

@@ -36,8 +36,8 @@ pub struct AgentArguments {
     /// Server and keys, as `lasthop resoa pair` has written them
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "key", "server_key"])]
     pub config: Option<PathBuf>,
-    /// Where the server takes clients, by which carrier
-    #[arg(long, value_name = "CARRIER:ADDRESS", required_unless_present = "config")]
+    /// Where the server takes clients: an address with a port, of the carrier udp: unless another stands before it
+    #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "config")]
     pub server: Option<Place>,
     /// This agent's secret key (`lasthop resoa key`) [default: one that lasts as long as the command]
     #[arg(long, value_name = "FILE")]

@@ -15,8 +15,8 @@ at the server, so that the last hop has no TCP on it and its losses are nobody's
 
 Examples:
   lasthop resoa key server.key                                    at the server
-  lasthop resoa pair --policy policy.toml --key server.key --at tcp:192.0.2.1:4000 --name laptop
-  lasthop resoa serve --listen tcp:192.0.2.1:4000 --key server.key --policy policy.toml
+  lasthop resoa pair --policy policy.toml --key server.key --at 192.0.2.1:4000 --name laptop
+  lasthop resoa serve --listen 192.0.2.1:4000 --key server.key --policy policy.toml
   lasthop resoa pair 'resoa-server laptop ...' --out laptop.toml  at the client
   lasthop resoa agent --config laptop.toml
   lasthop resoa run -- curl http://192.0.2.7/
@@ -66,11 +66,11 @@ again; if there is a mistake in it, the old one stays.
 
 Examples:
   lasthop resoa serve --listen plain:127.0.0.1:4000
-  lasthop resoa serve --listen tcp:192.0.2.1:4000 --key server.key --policy policy.toml --user resoa
+  lasthop resoa serve --listen 192.0.2.1:4000 --key server.key --policy policy.toml --user resoa
   lasthop resoa serve --policy policy.toml --check")]
 pub struct ServeArguments {
-    /// Where clients are taken, by which carrier; port 0 is one that is free
-    #[arg(long, value_name = "CARRIER:ADDRESS", required_unless_present = "check")]
+    /// Where clients are taken: an address with a port (0 is one that is free), of the carrier udp: unless another stands before it (ether:, quic:, tcp:, plain:)
+    #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "check")]
     pub listen: Option<Place>,
     /// The server's secret key (`lasthop resoa key`) [default: one that lasts as long as the command]
     #[arg(long, value_name = "FILE")]
@@ -129,7 +129,7 @@ a configuration, and prints a line with what the server has to know. Nothing in 
 but each has to arrive as it was printed: who can change them can be in between.
 
 Examples:
-  server$ lasthop resoa pair --policy policy.toml --key server.key --at tcp:192.0.2.1:4000 --name laptop
+  server$ lasthop resoa pair --policy policy.toml --key server.key --at 192.0.2.1:4000 --name laptop
   client$ lasthop resoa pair 'resoa-server ...' --out laptop.toml
   server$ lasthop resoa pair --policy policy.toml 'resoa-client ...'
   client$ lasthop resoa agent --config laptop.toml")]
@@ -143,8 +143,8 @@ pub struct PairArguments {
     /// Server: its secret key; it is made if there is none
     #[arg(long, value_name = "FILE", requires = "policy")]
     pub key: Option<PathBuf>,
-    /// Server: where the client reaches it
-    #[arg(long, value_name = "CARRIER:ADDRESS", requires = "policy")]
+    /// Server: where the client reaches it, as for `serve --listen`
+    #[arg(long, value_name = "[CARRIER:]ADDRESS", requires = "policy")]
     pub at: Option<Place>,
     /// Server: what the client is called
     #[arg(long, value_name = "NAME")]

@@ -1,7 +1,7 @@
 //! What a client knows of its server: the file that `lasthop resoa pair` writes and `lasthop resoa agent --config` reads.
 //!
 //! ```toml
-//! server = "tcp:192.0.2.1:4000"
+//! server = "udp:192.0.2.1:4000"      # or without the carrier, which is then udp:
 //! server-key = "dyp61-B_y5vZTyi52gbHAeVJcSE6t_Ln7USRPmiYpRA"
 //! key = "/home/user/laptop.key"       # or beside this file
 //! ```
@@ -74,6 +74,11 @@ mod tests {
         std::fs::write(&path, config.text().expect("a text")).expect("written");
         let read = ClientConfig::read(&path).expect("the same");
         assert_eq!(read, ClientConfig { key: folder.path().join("laptop.key"), ..config });
+        let short =
+            format!("server = \"192.0.2.1:4000\"\nserver-key = \"{server_key}\"\nkey = \"laptop.key\"");
+        std::fs::write(&path, short).expect("written");
+        let read = ClientConfig::read(&path).expect("a place without a carrier");
+        assert_eq!(read.server.to_string(), "udp:192.0.2.1:4000");
         std::fs::write(&path, "server = \"here\"\nserver-key = \"\"\nkey = \"\"").expect("written");
         let error = ClientConfig::read(&path).expect_err("no place").to_string();
         assert!(error.contains("laptop.toml: server: `here`"), "{error}");

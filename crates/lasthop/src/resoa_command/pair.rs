@@ -1,7 +1,7 @@
 //! `lasthop resoa pair`: a client and a server get to know each other by two lines that people carry over.
 //!
 //! ```text
-//! resoa-server laptop tcp:192.0.2.1:4000 KEY CHECK      from the server: where it is and what it is known by
+//! resoa-server laptop udp:192.0.2.1:4000 KEY CHECK      from the server: where it is and what it is known by
 //! resoa-client laptop KEY CHECK                         from the client: what it is known by
 //! ```
 //!
@@ -33,7 +33,7 @@ pub fn run(arguments: &PairArguments) -> Result<i32, Failure> {
         (None, Some(policy), _) => {
             let missing = |option: &str, what: &str| format!("{option}: {what}, for the line that the client gets");
             let key = key.as_deref().ok_or_else(|| missing("--key FILE", "the server's secret key"))?;
-            let place = at.clone().ok_or_else(|| missing("--at CARRIER:ADDRESS", "where the client reaches the server"))?;
+            let place = at.clone().ok_or_else(|| missing("--at [CARRIER:]ADDRESS", "where the client reaches the server"))?;
             let name = name.clone().ok_or_else(|| missing("--name NAME", "what the client is called"))?;
             offer(policy, key, place, name)
         }

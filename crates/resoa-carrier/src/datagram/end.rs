@@ -3,14 +3,28 @@
 use super::peer::Peer;
 use super::{Datagrams, Role};
 use crate::Carrier;
+use crate::llp::Machine;
+use crate::stage::NOTHING_KNOWN;
 use resoa_protocol::lhp::{Connection, Ended, Handed, Indication, LastHop, Provider, Service, Statistics};
-use rustix::event::epoll;
-use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fd::BorrowedFd;
 use std::io;
 use std::time::Duration;
 
 /// While the kernel takes nothing, what has time is looked at so often.
 const FULL: Duration = Duration::from_millis(1);
+
+impl Datagrams {
+    /// Ends a connection in this way; one that never was has nothing to be told.
+    fn end(&mut self, connection: Connection, how: impl FnOnce(&mut Machine)) {
+        let now = self.now();
+        match self.peers.get_mut(&connection).map(Peer::machine) {
+            Some(Some(machine)) => how(machine),
+            Some(None) => self.remove(connection),
+            None => {}
+        }
+        self.pump(connection, now);
+    }
+}
 
 impl LastHop for Datagrams {
     type Error = io::Error;
@@ -33,7 +47,7 @@ impl LastHop for Datagrams {
         self.remove(connection);
         if self.connect_to(connection, address, now).is_none() {
             self.peers.insert(connection, Peer::over(Ended::Unreachable));
-            self.ring();
+            self.wake.ring();
         }
         self.pump(connection, now);
     }
@@ -51,23 +65,11 @@ impl LastHop for Datagrams {
     }
 
     fn close(&mut self, connection: Connection) {
-        let now = self.now();
-        match self.peers.get_mut(&connection).map(Peer::machine) {
-            Some(Some(machine)) => machine.close(),
-            Some(None) => self.remove(connection),
-            None => {}
-        }
-        self.pump(connection, now);
+        self.end(connection, Machine::close);
     }
 
     fn reset(&mut self, connection: Connection) {
-        let now = self.now();
-        match self.peers.get_mut(&connection).map(Peer::machine) {
-            Some(Some(machine)) => machine.reset(),
-            Some(None) => self.remove(connection),
-            None => {}
-        }
-        self.pump(connection, now);
+        self.end(connection, Machine::reset);
     }
 
     fn send(&mut self, connection: Connection, message: &[u8]) -> Handed {
@@ -84,24 +86,21 @@ impl LastHop for Datagrams {
         if let Some(peer) = self.peers.get_mut(&connection) {
             peer.wanted = wanted;
         }
-        self.ring();
+        self.wake.ring();
     }
 
     fn statistics(&self, connection: Connection) -> Statistics {
-        let none = Statistics { round_trip: None, healthy: false, retransmissions: 0 };
-        self.peers.get(&connection).and_then(Peer::statistics).unwrap_or(none)
+        self.peers.get(&connection).and_then(Peer::statistics).unwrap_or(NOTHING_KNOWN)
     }
 }
 
 impl Carrier for Datagrams {
     fn descriptor(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+        self.wake.descriptor()
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        let mut edges = Vec::with_capacity(4);
-        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
+        self.wake.take(Duration::ZERO);
         let now = self.now();
         self.port.flush();
         let more = self.take_packets(now);
@@ -118,7 +117,7 @@ impl Carrier for Datagrams {
             self.remove(connection);
         }
         if more {
-            self.ring();
+            self.wake.ring();
         }
         if self.port.is_full() {
             // What is to be sent has to wait for the kernel, which says when it takes more.

@@ -36,6 +36,11 @@ impl<'a> Packet<'a> {
         fn number(octets: &[u8]) -> Option<(u32, &[u8])> {
             octets.split_first_chunk().map(|(number, rest)| (u32::from_be_bytes(*number), rest))
         }
+        fn numbers(octets: &[u8]) -> Option<(u32, u32, &[u8])> {
+            let (ours, rest) = number(octets)?;
+            let (other, rest) = number(rest)?;
+            Some((ours, other, rest))
+        }
         let (kind, rest) = octets.split_first()?;
         match kind {
             1 => {
@@ -44,8 +49,7 @@ impl<'a> Packet<'a> {
                 (first.len() == FIRST).then_some(Self::First { theirs, cookie, first })
             }
             2 => {
-                let (ours, rest) = number(rest)?;
-                let (theirs, answer) = number(rest)?;
+                let (ours, theirs, answer) = numbers(rest)?;
                 (answer.len() == ANSWER).then_some(Self::Answer { ours, theirs, answer })
             }
             3 => {
@@ -53,8 +57,7 @@ impl<'a> Packet<'a> {
                 Some(Self::Cookie { ours, cookie: cookie.try_into().ok()? })
             }
             4 => {
-                let (ours, rest) = number(rest)?;
-                let (number, sealed) = number(rest)?;
+                let (ours, number, sealed) = numbers(rest)?;
                 Some(Self::Sealed { ours, number, sealed })
             }
             _ => None,

@@ -1,8 +1,9 @@
 //! Messages on their way in: put together, held until what they stay behind was handed over, handed over once.
 
-use super::ranges::Ranges;
 use super::wire::{COST, Data, Malformed};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use crate::ranges::Ranges;
+use crate::sequence::Sequence;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Octets of messages, each with [`COST`], that are kept for a user who does not take them, or because something before them is missing.
 pub(super) const ROOM: u64 = 4 << 20;
@@ -15,23 +16,11 @@ struct Partial {
     behind: Option<Vec<u64>>,
 }
 
-#[derive(Debug)]
-struct Whole {
-    octets: Vec<u8>,
-    behind: Vec<u64>,
-}
-
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     partial: BTreeMap<u64, Partial>,
-    held: BTreeMap<u64, Whole>,
-    /// For a message that is missing, those that wait for it.
-    awaited: BTreeMap<u64, Vec<u64>>,
-    /// Those that wait for all before them.
-    behind_all: BTreeSet<u64>,
-    /// Handed over, or ready to be.
-    passed: Ranges,
+    sequence: Sequence,
     ready: VecDeque<Vec<u8>>,
     /// What those that have begun take of our limit; and those that the user has.
     begun: u64,
@@ -53,13 +42,13 @@ impl Incoming {
 
     /// Whether the user has so many messages, which are all.
     pub(super) fn is_through(&self, messages: u64) -> bool {
-        self.ready.is_empty() && self.passed.first_missing() >= messages
+        self.ready.is_empty() && self.sequence.done() >= messages
     }
 
     /// A part has come. Fails if the other side does not keep to what it said, or to our limit.
     pub(super) fn part(&mut self, data: Data) -> Result<(), Malformed> {
         let number = data.message;
-        if self.passed.contains(number) || self.held.contains_key(&number) {
+        if self.sequence.has(number) {
             return Ok(());
         }
         if !self.partial.contains_key(&number) {
@@ -83,40 +72,10 @@ impl Incoming {
         }
         let is_whole = partial.there.first_missing() == data.length;
         if is_whole && let Some(Partial { octets, behind: Some(behind), .. }) = self.partial.remove(&number) {
-            self.held.insert(number, Whole { octets, behind });
-            self.pass(number);
+            let ready = &mut self.ready;
+            self.sequence.arrived(number, behind, octets, |octets| ready.push_back(octets));
         }
         Ok(())
-    }
-
-    /// Passes on a whole message if nothing keeps it, and those that it kept.
-    fn pass(&mut self, number: u64) {
-        let mut candidates = vec![number];
-        while let Some(number) = candidates.pop() {
-            let Some(whole) = self.held.get(&number) else { continue };
-            let done = self.passed.first_missing();
-            let keeps = whole.behind.iter().find_map(|&distance| match distance {
-                0 if done < number => Some(None),
-                0 => None,
-                distance if self.passed.contains(number - distance) => None,
-                distance => Some(Some(number - distance)),
-            });
-            match keeps {
-                Some(None) => drop(self.behind_all.insert(number)),
-                Some(Some(missing)) => self.awaited.entry(missing).or_default().push(number),
-                None => {
-                    if let Some(Whole { octets, .. }) = self.held.remove(&number) {
-                        self.ready.push_back(octets);
-                    }
-                    self.passed.add(number..number + 1);
-                    self.behind_all.remove(&number);
-                    let done = self.passed.first_missing();
-                    candidates.extend(self.behind_all.first().filter(|first| **first <= done));
-                    // The oldest is looked at first.
-                    candidates.extend(self.awaited.remove(&number).into_iter().flatten().rev());
-                }
-            }
-        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Messages on their way out: numbered, cut into parts that fit packets, kept until the other side has them.
 
-use super::order::{Lanes, Place};
-use super::ranges::Ranges;
 use super::wire::{COST, Data, Frame};
+use crate::order::{Lanes, Place};
+use crate::ranges::Ranges;
 use std::collections::BTreeMap;
 
 /// A part of a message that was sent, or is to be sent again.

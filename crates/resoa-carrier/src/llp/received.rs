@@ -1,11 +1,14 @@
 //! Packets that have come: none is looked at twice, and the other side is told of them.
 
-use super::ranges::Ranges;
 use super::wire::{ACK_RANGES, Ack};
+use crate::ranges::Ranges;
 use std::time::Duration;
 
 /// Ranges that are kept; what lies before them counts as there.
 const KEPT: usize = 512;
+/// Octets of a range in what the other side is told, at most; and of all that stands beside them in a packet, with something to send.
+const RANGE: usize = 16;
+const BESIDE: usize = 128;
 /// Packets after which they are acknowledged at once.
 const EVERY: u32 = 4;
 /// The longest time until they are.
@@ -72,9 +75,10 @@ impl Received {
         self.due.is_some()
     }
 
-    /// What the other side is told, which it then knows.
-    pub(super) fn say(&mut self, limit: u64, now: Duration) -> Option<Ack> {
-        let ranges: Vec<_> = self.packets.last_first().take(ACK_RANGES).collect();
+    /// What the other side is told, which it then knows, in a packet of so many octets.
+    pub(super) fn say(&mut self, limit: u64, room: usize, now: Duration) -> Option<Ack> {
+        let fit = (room.saturating_sub(BESIDE) / RANGE).clamp(1, ACK_RANGES);
+        let ranges: Vec<_> = self.packets.last_first().take(fit).collect();
         if ranges.is_empty() {
             return None;
         }
@@ -87,8 +91,10 @@ impl Received {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llp::wire::Frame;
 
     const NOW: Duration = Duration::from_secs(1);
+    const ROOM: usize = 8973;
 
     /// A packet is taken once, and never when it is settled or too old, so that none can be sent again by others.
     #[test]
@@ -118,21 +124,40 @@ mod tests {
     #[test]
     fn what_is_said() {
         let mut received = Received::default();
-        assert_eq!(received.say(7, NOW), None);
+        assert_eq!(received.say(7, ROOM, NOW), None);
         received.add(0, false, NOW);
         assert!(!received.has_news());
         received.add(1, true, NOW);
         assert_eq!(received.due(), Some(NOW + DELAY));
         received.add(3, true, NOW);
         assert_eq!(received.due(), Some(NOW), "something is missing");
-        let said = received.say(7, NOW + DELAY).expect("news");
+        let said = received.say(7, ROOM, NOW + DELAY).expect("news");
         assert_eq!((said.limit, said.delay_us), (7, 2000));
         assert_eq!(said.ranges, [3..4, 0..2]);
         assert!(!received.has_news());
         for number in 0..2 * ACK_RANGES as u64 {
             received.add(10 + 2 * number, true, NOW);
         }
-        assert_eq!(received.say(7, NOW).map(|said| said.ranges.len()), Some(ACK_RANGES));
+        assert_eq!(received.say(7, ROOM, NOW).map(|said| said.ranges.len()), Some(ACK_RANGES));
+    }
+
+    /// What is said fits the packet, however many gaps there are and however large the numbers, and leaves room for what goes with it.
+    #[test]
+    fn what_is_said_fits() {
+        for (room, ranges) in [(229, 6), (1150, 63), (1447, ACK_RANGES), (8973, ACK_RANGES)] {
+            let mut received = Received::default();
+            let far = 1 << 40;
+            for number in 1..2 * ACK_RANGES as u64 {
+                received.packets.add(number * far..number * far + far / 2);
+            }
+            let mut octets = Vec::new();
+            let ack = received.say(u64::MAX >> 2, room, NOW + Duration::from_hours(1000)).expect("news");
+            assert_eq!(ack.ranges.len(), ranges);
+            Frame::Ack(ack).write(&mut octets);
+            Frame::Oldest(far).write(&mut octets);
+            Frame::Close { messages: far }.write(&mut octets);
+            assert!(octets.len() <= room, "{} of {room}", octets.len());
+        }
     }
 
     /// Every few packets are acknowledged at once.

@@ -1,8 +1,8 @@
 //! Messages on their way in: cut out of their lanes, put in order, kept until the user takes them.
 
 use super::ROOM;
-use super::sequence::Sequence;
 use super::wire::{COST, Head, Malformed};
+use crate::sequence::Sequence;
 use crate::tcp::backlog::Backlog;
 use quinn_proto::StreamId;
 use std::collections::{HashMap, VecDeque};
@@ -54,8 +54,11 @@ impl Incoming {
             };
             let message = message.to_vec();
             lane.octets.gone(head.octets);
+            if self.sequence.has(head.number) {
+                return Err(Malformed);
+            }
             let ready = &mut self.ready;
-            self.sequence.arrived(head, message, |message| ready.push_back(message))?;
+            self.sequence.arrived(head.number, head.behind, message, |message| ready.push_back(message));
         }
     }
 

@@ -8,6 +8,7 @@ use super::wire::{Frame, Malformed};
 use super::{ROOM, WAITING};
 use crate::Allowed;
 use crate::keys::{PublicKey, SecretKey};
+use crate::stage::Stage;
 use crate::tcp::backlog::Backlog;
 use bytes::Bytes;
 use quinn_proto::{ApplicationClose, ConnectionError, Dir, Event, StreamEvent, StreamId, VarInt};
@@ -25,24 +26,6 @@ const TURNED_AWAY: u32 = 2;
 const FORGED: u32 = 3;
 /// More urgent than messages.
 const CONTROL: i32 = 1;
-
-/// How far a connection has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// The client waits to be taken.
-    Asking,
-    /// The server waits to be told who it is.
-    Unknown,
-    /// The server's user has not said whether it takes the client.
-    Offered,
-    Up,
-    /// Our user has ended it: what was handed over is delivered.
-    Closing,
-    /// It has ended, and our user is to be told.
-    Over(Ended),
-    /// It has ended, and our user knows.
-    Gone,
-}
 
 /// A connection; see the [module](self).
 #[derive(Debug)]

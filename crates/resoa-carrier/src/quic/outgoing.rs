@@ -2,7 +2,7 @@
 
 use super::wire::{COST, Head};
 use super::{LANES, Lane};
-use crate::llp::order::{Lanes, Place};
+use crate::order::{Lanes, Place};
 use bytes::Bytes;
 use quinn_proto::{Connection, Dir, StreamId};
 use std::collections::VecDeque;

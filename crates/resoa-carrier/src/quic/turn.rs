@@ -1,23 +1,19 @@
 //! What happens at an end in a turn of its user's loop: datagrams come in, connections get on, datagrams go out.
 
-use super::link::{Link, Stage};
+use super::link::Link;
 use super::socket::Arrived;
 use super::{LOOKS, Quic, Role};
+use crate::stage::Stage;
 use crate::tcp::{INTRODUCTION, STRANGERS};
-use crate::timer;
 use quinn_proto::{DatagramEvent, EndpointEvent, Incoming, Transmit};
 use resoa_protocol::lhp::{Connection, Ended, Indication};
-use rustix::event::epoll;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Quic {
     /// A turn; it does not block.
     pub(super) fn turn(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        // Edges are only what ends the wait: everything is looked at.
-        let mut edges = Vec::with_capacity(8);
-        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let _ = epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut edges), Some(&at_once));
+        self.wake.take(Duration::ZERO);
         let now = Instant::now();
         for connection in std::mem::take(&mut self.failed) {
             happened.push((connection, Indication::Disconnected(Ended::Unreachable)));
@@ -36,10 +32,10 @@ impl Quic {
         self.sweep();
         let timers = self.links.values_mut().filter_map(|link| link.quic.poll_timeout());
         if let Some(next) = timers.chain(strangers).min() {
-            timer::set(&self.clock, next.saturating_duration_since(Instant::now()));
+            self.wake.set(next.saturating_duration_since(Instant::now()));
         }
         if hurries {
-            self.ring();
+            self.wake.ring();
         }
     }
 

@@ -8,6 +8,7 @@ use crate::Allowed;
 use crate::keys::{PublicKey, SecretKey};
 use crate::noise::{ANSWER, Answered, Carried, FIRST, Failed, Initiator, Keys, LONGEST, TAG, answer};
 use resoa_protocol::lhp::Ended;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 /// Octets of a record's length.
@@ -67,12 +68,25 @@ impl Cover {
         if let Self::Records(records) = self { records.client } else { None }
     }
 
-    /// What a stream that ends here means.
+    /// What a stream that ends here means. While the server has not proved that it is there, the end is not its word.
     pub(super) fn end_of_stream(&self) -> Ended {
         match self {
             Self::Plain => Ended::Closed,
             Self::Records(records) if records.ended => Ended::Closed,
-            _ => Ended::Reset,
+            Self::Records(_) => Ended::Reset,
+            Self::Asking(_) | Self::Listening(..) => Ended::Unreachable,
+        }
+    }
+
+    /// What a stream that breaks off with this error means; as for its end, but that nobody listens there is said by the host.
+    pub(super) fn break_of_stream(&self, error: &io::Error) -> Ended {
+        match error.kind() {
+            ErrorKind::ConnectionRefused => Ended::Reset,
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => match self {
+                Self::Plain | Self::Records(_) => Ended::Reset,
+                Self::Asking(_) | Self::Listening(..) => Ended::Unreachable,
+            },
+            _ => Ended::Unreachable,
         }
     }
 
@@ -101,7 +115,7 @@ impl Cover {
         }
     }
 
-    /// Moves what has come by the wire to where messages are cut out; `answer` is what the handshake has to say.
+    /// Moves what has come by the wire to where messages are cut out; `said` is what the handshake has to say, also if it fails.
     pub(super) fn open(
         &mut self,
         wire: &mut Backlog,
@@ -124,9 +138,10 @@ impl Cover {
                 Self::Listening(key, allowed) => {
                     let Some(first) = wire.waiting().get(..FIRST) else { return Ok(()) };
                     let Answered { answer, taken } = answer(key, allowed, Carried::Tcp, first)?;
-                    let (client, keys) = taken.ok_or(Failed::TurnedAway)?;
                     wire.gone(FIRST);
+                    // One that is turned away is told so, too.
                     said.extend(answer);
+                    let (client, keys) = taken.ok_or(Failed::TurnedAway)?;
                     *self = Self::Records(Records::new(keys, Some(client)));
                 }
                 Self::Records(records) => {

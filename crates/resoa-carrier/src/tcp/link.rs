@@ -4,6 +4,7 @@ use super::backlog::Backlog;
 use super::cover::{Cover, Proof};
 use super::{KeepAlive, info};
 use crate::noise::Failed;
+use crate::stage::Stage;
 use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, Statistics};
 use resoa_protocol::message::MESSAGE_OCTETS;
 use rustix::fd::{AsFd, BorrowedFd};
@@ -18,22 +19,6 @@ const LENGTH: usize = 4;
 const READ: usize = 256 << 10;
 /// Octets of each look at the socket.
 const GULP: usize = 64 << 10;
-
-/// How far a connection has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// The client waits to be taken.
-    Asking,
-    /// The server waits to be told who it is.
-    Unknown,
-    /// The server's user has not said whether it takes the client.
-    Offered,
-    Up,
-    /// Nothing more is sent behind what is waiting; the other side has still to end.
-    Closing,
-    /// It never was, or is not any more.
-    Over(Ended),
-}
 
 /// What comes of a look at a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,7 +201,7 @@ impl Link {
             (_, Err(Failed::TurnedAway)) => Some(Ended::Reset),
             (Ok(Filled::End), Ok(())) => Some(self.cover.end_of_stream()),
             (Ok(_), Ok(())) => None,
-            (Err(error), Ok(())) => Some(reason(error)),
+            (Err(error), Ok(())) => Some(self.cover.break_of_stream(error)),
         };
         let end = self.messages(happened).or(end);
         match end {
@@ -232,11 +217,11 @@ impl Link {
 
     fn uncover(&mut self) -> Result<(), Failed> {
         let mut said = Vec::new();
-        self.cover.open(&mut self.read, &mut self.inbound, &mut said)?;
+        let outcome = self.cover.open(&mut self.read, &mut self.inbound, &mut said);
         self.unsent.behind().extend(said);
-        // The answer of a handshake goes first, and what waited for it behind.
+        // The answer of a handshake goes first, and what waited for it behind; before a connection that comes to nothing is dropped.
         let _ = self.flush();
-        Ok(())
+        outcome
     }
 
     /// Reads what there is, as far as it is to be kept.
@@ -280,7 +265,7 @@ impl Link {
                     happened.push(Indication::Connected);
                 }
                 Stage::Offered | Stage::Up => happened.push(Indication::Data(message)),
-                Stage::Closing | Stage::Over(_) => {}
+                Stage::Closing | Stage::Over(_) | Stage::Gone => {}
             }
         }
         None
@@ -306,11 +291,4 @@ fn prepare(stream: &TcpStream, keep_alive: KeepAlive) -> io::Result<()> {
     sockopt::set_tcp_keepintvl(stream, interval)?;
     sockopt::set_tcp_keepcnt(stream, questions)?;
     Ok(sockopt::set_tcp_user_timeout(stream, (interval * questions).as_millis() as u32)?)
-}
-
-fn reason(error: &io::Error) -> Ended {
-    match error.kind() {
-        ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused | ErrorKind::BrokenPipe => Ended::Reset,
-        _ => Ended::Unreachable,
-    }
 }

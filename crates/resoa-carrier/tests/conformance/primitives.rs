@@ -108,7 +108,8 @@ pub fn three_ends(kind: Kind) {
     assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Closed)));
 }
 
-/// C85: a client that the server's user does not want is told so, one whose key is not allowed as well, and the server's user nothing of the latter.
+/// C85: a client that the server's user does not want is told so, one whose key is not allowed as well, and the server's user nothing of the latter. That it is
+/// the server which says so, and not somebody else, is what tells it from a server that cannot be reached.
 pub fn turned_away(kind: Kind) {
     let mut ends = Ends::new(kind);
     ends.client.carrier.connect(ends.link, &ends.address);

@@ -27,7 +27,7 @@ impl Machine {
         }
         if self.received.has_news() {
             self.said_limit = self.incoming.limit();
-            if let Some(ack) = self.received.say(self.said_limit, now) {
+            if let Some(ack) = self.received.say(self.said_limit, room, now) {
                 Frame::Ack(ack).write(out);
             }
         }

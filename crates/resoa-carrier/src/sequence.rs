@@ -1,8 +1,8 @@
-//! Messages that have arrived in whatever order, passed on in one that is right: each when those that it stays behind have been.
+//! Messages that have arrived in whatever order, passed on in one that is right: each when those that it stays behind have been
+//! ([`order`](crate::order) says which they are).
 
+use crate::ranges::Ranges;
 use std::collections::{BTreeMap, BTreeSet};
-
-use super::wire::{Head, Malformed};
 
 #[derive(Debug)]
 struct Held {
@@ -12,10 +12,8 @@ struct Held {
 
 /// See the [module](self).
 #[derive(Debug, Default)]
-pub(super) struct Sequence {
-    /// All before this one have been passed on, and of those behind it these.
-    done: u64,
-    beyond: BTreeSet<u64>,
+pub(crate) struct Sequence {
+    passed: Ranges,
     held: BTreeMap<u64, Held>,
     /// For one that is missing, those that wait for it.
     awaited: BTreeMap<u64, Vec<u64>>,
@@ -25,32 +23,32 @@ pub(super) struct Sequence {
 
 impl Sequence {
     /// All messages before this one have been passed on.
-    pub(super) fn done(&self) -> u64 {
-        self.done
+    pub(crate) fn done(&self) -> u64 {
+        self.passed.first_missing()
     }
 
-    fn has_passed(&self, number: u64) -> bool {
-        number < self.done || self.beyond.contains(&number)
+    /// Whether this message has arrived, passed on or not.
+    pub(crate) fn has(&self, number: u64) -> bool {
+        self.passed.contains(number) || self.held.contains_key(&number)
     }
 
-    /// A message has arrived. Passes on what can be.
-    pub(super) fn arrived(
+    /// A message has arrived, for the first time; `behind` is how far before it are those that it stays behind, none farther than the first; 0 is all before it. Passes
+    /// on what can be.
+    pub(crate) fn arrived(
         &mut self,
-        head: Head,
+        number: u64,
+        behind: Vec<u64>,
         octets: Vec<u8>,
         mut pass: impl FnMut(Vec<u8>),
-    ) -> Result<(), Malformed> {
-        let number = head.number;
-        if self.has_passed(number) || self.held.contains_key(&number) {
-            return Err(Malformed);
-        }
-        self.held.insert(number, Held { behind: head.behind, octets });
+    ) {
+        debug_assert!(!self.has(number));
+        self.held.insert(number, Held { behind, octets });
         let mut candidates = vec![number];
         while let Some(number) = candidates.pop() {
             let Some(candidate) = self.held.get(&number) else { continue };
             let missing = candidate.behind.iter().find(|&&distance| match distance {
-                0 => self.done < number,
-                distance => !self.has_passed(number - distance),
+                0 => self.done() < number,
+                distance => !self.passed.contains(number - distance),
             });
             match missing {
                 Some(0) => drop(self.behind_all.insert(number)),
@@ -60,17 +58,14 @@ impl Sequence {
                         pass(held.octets);
                     }
                     self.behind_all.remove(&number);
-                    self.beyond.insert(number);
-                    while self.beyond.remove(&self.done) {
-                        self.done += 1;
-                    }
-                    candidates.extend(self.behind_all.first().filter(|first| **first <= self.done));
+                    self.passed.add(number..number + 1);
+                    let done = self.done();
+                    candidates.extend(self.behind_all.first().filter(|first| **first <= done));
                     // The oldest is looked at first.
                     candidates.extend(self.awaited.remove(&number).into_iter().flatten().rev());
                 }
             }
         }
-        Ok(())
     }
 }
 
@@ -101,10 +96,11 @@ mod tests {
             let mut passed: Vec<usize> = Vec::new();
             let mut arrived = vec![false; behind.len()];
             for number in order {
-                let head = Head { number: number as u64, behind: behind[number].clone(), octets: 1 };
                 arrived[number] = true;
-                sequence.arrived(head.clone(), vec![number as u8], |octets| passed.push(octets[0].into())).unwrap();
-                prop_assert_eq!(sequence.arrived(head, Vec::new(), |_| ()), Err(Malformed));
+                prop_assert!(!sequence.has(number as u64));
+                let behind_this = behind[number].clone();
+                sequence.arrived(number as u64, behind_this, vec![number as u8], |octets| passed.push(octets[0].into()));
+                prop_assert!(sequence.has(number as u64));
                 let first_missing = arrived.iter().position(|there| !there).unwrap_or(arrived.len());
                 prop_assert!(sequence.done() >= first_missing as u64);
                 for (number, behind) in behind.iter().enumerate() {

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 /// See the [module](self). No two ranges touch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Ranges(BTreeMap<u64, u64>);
+pub(crate) struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {
     /// Adds a range. How many of its numbers are new.
-    pub(super) fn add(&mut self, range: Range<u64>) -> u64 {
+    pub(crate) fn add(&mut self, range: Range<u64>) -> u64 {
         let Range { mut start, mut end } = range;
         if start >= end {
             return 0;
@@ -29,38 +29,38 @@ impl Ranges {
         range.end - range.start - there
     }
 
-    pub(super) fn contains(&self, number: u64) -> bool {
+    pub(crate) fn contains(&self, number: u64) -> bool {
         self.0.range(..=number).next_back().is_some_and(|(_, &end)| number < end)
     }
 
     /// The first number from 0 on that is not there.
-    pub(super) fn first_missing(&self) -> u64 {
+    pub(crate) fn first_missing(&self) -> u64 {
         self.0.first_key_value().filter(|(start, _)| **start == 0).map_or(0, |(_, &end)| end)
     }
 
     /// The ranges, the last first.
-    pub(super) fn last_first(&self) -> impl Iterator<Item = Range<u64>> {
+    pub(crate) fn last_first(&self) -> impl Iterator<Item = Range<u64>> {
         self.0.iter().rev().map(|(&start, &end)| start..end)
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
     /// Forgets the first range; what it ended with.
-    pub(super) fn forget_first(&mut self) -> Option<u64> {
+    pub(crate) fn forget_first(&mut self) -> Option<u64> {
         self.0.pop_first().map(|(_, end)| end)
     }
 
     /// Forgets the ranges that end before this, but for the last.
-    pub(super) fn forget_before(&mut self, number: u64) {
+    pub(crate) fn forget_before(&mut self, number: u64) {
         while self.0.len() > 1 && self.0.first_key_value().is_some_and(|(_, end)| *end <= number) {
             self.0.pop_first();
         }
     }
 
     /// The numbers of `range` that are not there.
-    pub(super) fn missing_in(&self, range: Range<u64>) -> Vec<Range<u64>> {
+    pub(crate) fn missing_in(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let mut missing = Vec::new();
         let mut from = range.start;
         let before = self.0.range(..from).next_back();
