@@ -27,7 +27,7 @@ pub(crate) enum Call {
 pub(crate) enum Waiting {
     /// It answers what it brought.
     Plain { socket: SocketId },
-    /// `bind`, `listen`: descriptors that are gone may have had the address.
+    /// `bind`: descriptors that are gone may have had the address, so that it is tried once more.
     Address { socket: SocketId, again: Option<resoa_protocol::SocketCall> },
     /// `connect`, with the program's descriptor.
     Connect {

@@ -261,20 +261,13 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                     (false, _) => self.attach_connecting(socket, descriptor, now),
                 };
                 keep(self, Waiting::Plain { socket });
-                let answer =
-                    attached.map_or_else(|error| Response::Failed(error.linux()), |()| response(result));
-                self.respond(call, &answer, None);
+                self.respond(call, &response(attached.and(result)), None);
                 self.progress(socket, now);
             }
             Waiting::Listen { socket, descriptor } => {
-                let attached = match result {
-                    Ok(_) => self.attach_listener(socket, descriptor),
-                    Err(_) => Ok(()),
-                };
+                let attached = if result.is_ok() { self.attach_listener(socket, descriptor) } else { Ok(()) };
                 keep(self, Waiting::Plain { socket });
-                let answer =
-                    attached.map_or_else(|error| Response::Failed(error.linux()), |()| response(result));
-                self.respond(call, &answer, None);
+                self.respond(call, &response(attached.and(result)), None);
                 self.progress(socket, now);
             }
             Waiting::Accept { socket, flags } => {
