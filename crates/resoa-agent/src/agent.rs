@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// What epoll says of the carrier.
 const CARRIER: u64 = 0;
 /// The same of the socket that calls come to.
-const CALLS: u64 = 1;
+pub(crate) const CALLS: u64 = 1;
 /// The same of what the owner waits for.
 const OWNER: u64 = 2;
 /// Of a call, with its number; of an end, with that of its socket.
@@ -78,6 +78,8 @@ pub struct Agent<C> {
     /// Where calls come to, and where ends of pairs are made.
     calls_at: Listening,
     pub(crate) pairs_at: Listening,
+    /// No calls are taken before that: there was no descriptor for one.
+    pub(crate) resting_until: Option<Duration>,
     pub(crate) calls: FxHashMap<CallId, Call>,
     pub(crate) sockets: FxHashMap<SocketId, Socket>,
     pub(crate) halves: FxHashMap<RsockId, SocketId>,
@@ -131,6 +133,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             epoll,
             calls_at,
             pairs_at,
+            resting_until: None,
             calls: FxHashMap::default(),
             sockets: FxHashMap::default(),
             halves: FxHashMap::default(),
@@ -170,7 +173,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<()> {
         let now = self.now();
         let slow = self.slow.front().map(|&(at, _)| at);
-        let deadlines = [self.client.deadline(), self.association_deadline(), self.sweep_at(), slow];
+        let deadlines =
+            [self.client.deadline(), self.association_deadline(), self.sweep_at(), slow, self.resting_until];
         let next = deadlines.into_iter().flatten().min().map(|next| next.saturating_sub(now));
         let wait = next.into_iter().chain(longest).min();
         let wait = wait.map(|wait| Timespec {
@@ -210,6 +214,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         }
         self.expire_association(now);
         self.expire_slow(now);
+        self.expire_rest(now);
         if self.sweep_at().is_some_and(|at| at <= now) {
             self.sweep(now);
         }

@@ -10,6 +10,7 @@ use resoa_carrier::keys::{PublicKey, SecretKey};
 use resoa_protocol::message::AddressMode;
 use resoa_protocol::{Settings, Timers};
 use rustix::fd::AsFd;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 use std::io::{self, Read, Write};
@@ -88,6 +89,13 @@ fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretK
     Ok((server, arguments.server_key, key))
 }
 
+/// A socket of a program is a descriptor here, a call another one: as many as this process may have. What asks for more than that waits.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // Up to the hard limit any process may.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
 /// Attends to programs until Ctrl-C or SIGTERM.
 pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
     let (mut stop, signalled) = UnixStream::pair()?;
@@ -95,6 +103,7 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
         pipe::register(signal, signalled.try_clone()?)?;
     }
     stop.set_nonblocking(true)?;
+    raise_descriptor_limit();
     let (server, server_key, key) = whom(arguments)?;
     let (carrier, address) =
         server.reach(&key, server_key).map_err(|error| format!("--server {server}: {error}"))?;
