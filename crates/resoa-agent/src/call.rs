@@ -1,8 +1,8 @@
 //! Calls of programs: a connection each, from its request to its answer. One that is closed before that interrupts its call.
 
 use crate::agent::{Agent, CALLS};
+use crate::stack::Stack;
 use resoa_calls::{Response, SocketId, receive_request, respond};
-use resoa_carrier::Carrier;
 use resoa_protocol::{CallId, Errno, Value};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, OwnedFd};
@@ -55,7 +55,7 @@ pub(crate) enum Waiting {
     Closed,
 }
 
-impl<C: Carrier<Error = io::Error>> Agent<C> {
+impl Agent {
     /// Takes those who call.
     pub(crate) fn take_calls(&mut self, now: Duration) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -140,7 +140,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             }
         };
         if let Some(half) = self.sockets.get(&socket).and_then(|socket| socket.half) {
-            self.at_client(now, |client, out| client.interrupt(half, call, now, out));
+            self.at_half(half, now, |client, id, out| client.interrupt(id, call, now, out));
         }
         // One that waits for the server's answer is not interrupted, and has nobody to tell it to. An event of its connection would come again and again.
         if let Some(Call::Waiting { connection, .. }) = self.calls.get(&call) {
@@ -157,12 +157,18 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// A call has come to its end at the client.
-    pub(crate) fn returned(&mut self, call: CallId, result: Result<Value, Errno>, now: Duration) {
+    pub(crate) fn returned(
+        &mut self,
+        stack: Stack,
+        call: CallId,
+        result: Result<Value, Errno>,
+        now: Duration,
+    ) {
         match self.calls.remove(&call) {
             Some(Call::Closing { socket }) => self.forget(socket),
             Some(Call::Naming { socket }) => self.named(socket, now),
             Some(Call::Waiting { connection, what }) => {
-                self.finish(call, connection, what, result, now);
+                self.finish(stack, call, connection, what, result, now);
             }
             Some(asking @ Call::Asking { .. }) => {
                 self.calls.insert(call, asking);

@@ -35,6 +35,7 @@ mod place;
 mod requests;
 mod socket;
 mod socket_call;
+mod stack;
 mod stream;
 mod sweep;
 mod sys;

@@ -3,12 +3,12 @@
 use crate::agent::Agent;
 use crate::call::{Call, Waiting, response};
 use crate::end;
-use crate::socket::{Form, Socket};
+use crate::socket::{Form, Half, Socket};
 use crate::socket_call::socket_call;
+use crate::stack::Stack;
 use resoa_calls::{Query, Request, Response, SocketId, SocketName};
-use resoa_carrier::Carrier;
 use resoa_protocol::message::{self, Create, Family, Kind};
-use resoa_protocol::{CallId, Errno, RsockId, SocketCall, Value};
+use resoa_protocol::{CallId, Errno, SocketCall, Value};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use std::io;
@@ -43,7 +43,7 @@ fn create(family: i32, kind: i32, protocol: i32) -> Result<(Create, SocketFlags)
     Ok((Create { family, kind }, flags))
 }
 
-impl<C: Carrier<Error = io::Error>> Agent<C> {
+impl Agent {
     /// A request of a call.
     pub(crate) fn request(
         &mut self,
@@ -62,7 +62,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             Request::Resolve(query) => {
                 self.wait(call, Waiting::Resolve);
                 let query = query_of(query);
-                self.at_client(now, |client, out| client.look_up(call, query, now, out));
+                self.at_client(Stack::Remote, now, |client, out| client.look_up(call, query, now, out));
                 Ok(())
             }
             Request::Closed(socket) => {
@@ -94,7 +94,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// Asks the client's half, on behalf of a call that waits.
-    fn ask(&mut self, call: CallId, socket: SocketId, half: RsockId, what: SocketCall, now: Duration) {
+    fn ask(&mut self, call: CallId, socket: SocketId, half: Half, what: SocketCall, now: Duration) {
         // What the program has sent was before this.
         self.progress_datagrams_first(socket, &what, now);
         match what {
@@ -141,8 +141,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             Ok(half) => {
                 self.counts.octets.0 += octets.len() as u64;
                 // If there is no room it is lost, as if a queue on the way were full.
-                self.at_client(now, |client, out| {
-                    client.give_datagram(half, Some(to), octets, now, out);
+                self.at_half(half, now, |client, id, out| {
+                    client.give_datagram(id, Some(to), octets, now, out);
                 });
                 Response::Done
             }
@@ -151,8 +151,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// What the descriptor cannot do though the client's half could.
-    fn may(&self, socket: SocketId, half: RsockId, what: &SocketCall) -> Result<(), Errno> {
-        let Some(stream) = self.client.stream(half) else { return Err(Errno::EBADF) };
+    fn may(&self, socket: SocketId, half: Half, what: &SocketCall) -> Result<(), Errno> {
+        let Some(stream) = self.stream(half) else { return Err(Errno::EBADF) };
         let form = self.sockets.get(&socket).map(|socket| &socket.form);
         let is_spent = matches!(form, Some(Form::Loose { is_spent: true }));
         match what {
@@ -172,7 +172,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     /// socket(2).
     fn make(&mut self, family: i32, kind: i32, protocol: i32) -> Result<(SocketId, OwnedFd), i32> {
         let (create, flags) = create(family, kind, protocol)?;
-        if !self.association.is_registered() {
+        if !self.remote.is_registered() {
             return Err(libc::ENETDOWN);
         }
         let id = self.next_socket();
@@ -203,7 +203,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// The client's half of a socket, which is made when it is needed.
-    pub(crate) fn half(&mut self, id: SocketId, what: &SocketCall) -> Result<RsockId, Errno> {
+    pub(crate) fn half(&mut self, id: SocketId, what: &SocketCall) -> Result<Half, Errno> {
         let socket = self.sockets.get_mut(&id).ok_or(Errno::EBADF)?;
         if matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_) | SocketCall::Listen { .. })
             && !std::mem::replace(&mut socket.is_carried, true)
@@ -213,14 +213,16 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         if let Some(half) = socket.half {
             return Ok(half);
         }
-        let half = self.client.socket(socket.create)?;
+        let stack = Stack::Remote;
+        let id_of_half = self.remote.client.socket(socket.create)?;
+        let half = Half { stack, id: id_of_half };
         socket.half = Some(half);
         self.halves.insert(half, id);
         Ok(half)
     }
 
     /// Whether a `connect` waits, its descriptor says.
-    fn follow_flags(&mut self, socket: SocketId, half: RsockId, call: CallId, now: Duration) {
+    fn follow_flags(&mut self, socket: SocketId, half: Half, call: CallId, now: Duration) {
         let Some(Call::Waiting { what: Waiting::Connect { nonblocking, .. }, .. }) = self.calls.get(&call)
         else {
             return;
@@ -234,6 +236,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     /// A call that waited has come to its end.
     pub(crate) fn finish(
         &mut self,
+        stack: Stack,
         call: CallId,
         connection: OwnedFd,
         what: Waiting,
@@ -272,7 +275,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             }
             Waiting::Accept { socket, flags } => {
                 keep(self, Waiting::Plain { socket });
-                self.accepted(call, socket, flags, result, now);
+                self.accepted(stack, call, socket, flags, result, now);
             }
             Waiting::Outstanding { socket } => {
                 keep(self, Waiting::Plain { socket });

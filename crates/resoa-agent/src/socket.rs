@@ -2,6 +2,7 @@
 
 use crate::end::End;
 use crate::packets::Packets;
+use crate::stack::Stack;
 use resoa_protocol::message::Create;
 use resoa_protocol::{CallId, RsockId};
 
@@ -11,12 +12,19 @@ pub(crate) struct Socket {
     /// As the program made it.
     pub(crate) create: Create,
     /// The client's half, from its first use on.
-    pub(crate) half: Option<RsockId>,
+    pub(crate) half: Option<Half>,
     pub(crate) form: Form,
     /// The server was told of it, or will be.
     pub(crate) is_carried: bool,
     /// Calls that asked when `close` may return.
     pub(crate) closers: Vec<CallId>,
+}
+
+/// The client's half of a socket: of which client, and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Half {
+    pub(crate) stack: Stack,
+    pub(crate) id: RsockId,
 }
 
 /// What the program's descriptor is.
