@@ -2,11 +2,14 @@
 
 use crate::association::Association;
 use crate::call::Call;
+use crate::choice::Local;
 use crate::flight::Weights;
+use crate::local::LocalRules;
 use crate::place::Listening;
 use crate::socket::{Form, Half, Socket};
 use crate::stack::Stack;
-use resoa_calls::{SocketId, SocketName, Status};
+use crate::status::Counts;
+use resoa_calls::{SocketId, SocketName};
 use resoa_carrier::Carrier;
 use resoa_protocol::message::AddressMode;
 use resoa_protocol::{Action, CallId, Client, RsockId, Settings, SocketCall, Stream, Timers};
@@ -19,8 +22,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What epoll says of the carrier.
+/// What epoll says of the carrier to the server.
 const CARRIER: u64 = 0;
+/// The same of the one within this process.
+pub(crate) const LOCAL: u64 = 3;
 /// The same of the socket that calls come to.
 pub(crate) const CALLS: u64 = 1;
 /// The same of what the owner waits for.
@@ -42,6 +47,8 @@ pub struct AgentSettings {
     pub settings: Settings,
     /// Of its requests.
     pub timers: Timers,
+    /// What this host's own stack is for; with no rule, nothing.
+    pub local: LocalRules,
 }
 
 /// Why there is no agent.
@@ -73,6 +80,8 @@ pub enum AgentError {
 /// An agent; see [the crate](crate).
 pub struct Agent {
     pub(crate) remote: Association,
+    /// If there are rules for it.
+    pub(crate) local: Option<Local>,
     pub(crate) epoll: OwnedFd,
     /// Where calls come to, and where ends of pairs are made.
     calls_at: Listening,
@@ -96,15 +105,6 @@ pub struct Agent {
     pub(crate) swept: Duration,
     pub(crate) counts: Counts,
     origin: Instant,
-}
-
-/// See [`Status`].
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) made: u64,
-    pub(crate) carried: u64,
-    pub(crate) accepted: u64,
-    pub(crate) octets: (u64, u64),
 }
 
 impl Agent {
@@ -132,6 +132,7 @@ impl Agent {
         let client = Client::new(settings.mode, settings.settings, settings.timers);
         let mut agent = Self {
             remote: Association::new(client, carrier, address),
+            local: None,
             epoll,
             calls_at,
             pairs_at,
@@ -150,6 +151,9 @@ impl Agent {
             counts: Counts::default(),
             origin: Instant::now(),
         };
+        if !settings.local.is_empty() {
+            agent.serve_locally(settings.local, settings.settings, settings.timers)?;
+        }
         agent.register(Stack::Remote);
         Ok(agent)
     }
@@ -175,7 +179,8 @@ impl Agent {
     pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<()> {
         let now = self.now();
         let slow = self.slow.front().map(|&(at, _)| at);
-        let deadlines = [self.remote.deadline(), self.sweep_at(), slow, self.resting_until];
+        let local = self.local.as_ref().and_then(|local| local.association.deadline());
+        let deadlines = [self.remote.deadline(), local, self.sweep_at(), slow, self.resting_until];
         let next = deadlines.into_iter().flatten().min().map(|next| next.saturating_sub(now));
         let wait = next.into_iter().chain(longest).min();
         let wait = wait.map(|wait| Timespec {
@@ -198,6 +203,7 @@ impl Agent {
         for event in &events {
             match event.data.u64() {
                 CARRIER => self.hear(Stack::Remote, now),
+                LOCAL => self.hear(Stack::Local, now),
                 CALLS => self.take_calls(now),
                 token if token & CALL != 0 && token & END == 0 => self.at_call(CallId(token & !CALL), now),
                 _ => {}
@@ -209,6 +215,9 @@ impl Agent {
 
     fn expire(&mut self, now: Duration) {
         self.expire_association(Stack::Remote, now);
+        if self.local.is_some() {
+            self.expire_association(Stack::Local, now);
+        }
         self.expire_slow(now);
         self.expire_rest(now);
         if self.sweep_at().is_some_and(|at| at <= now) {
@@ -366,19 +375,5 @@ impl Agent {
 
     pub(crate) fn now(&self) -> Duration {
         self.origin.elapsed()
-    }
-
-    /// How it does.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        Status {
-            connected: self.remote.connected(),
-            made: self.counts.made,
-            carried: self.counts.carried,
-            accepted: self.counts.accepted,
-            open: self.sockets.len() as u64,
-            octets: self.counts.octets,
-            round_trip_us: self.remote.round_trip().map(|round_trip| round_trip.as_micros() as u64),
-        }
     }
 }

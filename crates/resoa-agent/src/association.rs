@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// What there is with the server; see the [module](self).
 pub(crate) struct Association {
     pub(crate) client: Client,
-    carrier: Box<dyn Carrier<Error = io::Error>>,
+    pub(crate) carrier: Box<dyn Carrier<Error = io::Error>>,
     /// Where the carrier finds it.
     address: Vec<u8>,
     link: Connection,
@@ -82,14 +82,16 @@ impl Association {
 
 impl Agent {
     pub(crate) fn association(&self, stack: Stack) -> &Association {
-        match stack {
-            Stack::Remote => &self.remote,
+        match (stack, &self.local) {
+            (Stack::Local, Some(local)) => &local.association,
+            _ => &self.remote,
         }
     }
 
     pub(crate) fn association_mut(&mut self, stack: Stack) -> &mut Association {
-        match stack {
-            Stack::Remote => &mut self.remote,
+        match (stack, &mut self.local) {
+            (Stack::Local, Some(local)) => &mut local.association,
+            _ => &mut self.remote,
         }
     }
 

@@ -67,18 +67,24 @@ impl Agent {
 
     fn datagrams_up(&mut self, id: SocketId, now: Duration) {
         loop {
-            let Some(half) = self.first_use(id) else { return };
-            let room = self.stream(half).map_or(0, |stream| stream.room);
+            // One that has not chosen has room: nothing was sent yet.
+            if self.has_chosen(id) {
+                let room =
+                    self.first_use(id, now).and_then(|half| self.stream(half)).map(|stream| stream.room);
+                if room.is_none_or(|room| room == 0) {
+                    return;
+                }
+            }
             let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
             else {
                 return;
             };
-            if room == 0 {
-                return;
-            }
             let Some((to, bytes)) = packets.take() else { return };
-            if packets.name == Name::None {
-                packets.name = Name::Asked;
+            let is_first = packets.name == Name::None;
+            self.choose_by_datagram(id, to, now);
+            // Without a server it is lost, as without a route.
+            let Some(half) = self.first_use(id, now) else { continue };
+            if is_first {
                 self.give_name(id, half, now);
             }
             self.counts.octets.0 += bytes.len() as u64;
@@ -90,8 +96,12 @@ impl Agent {
 
     /// The first datagram of a socket gives it an address, as natively; the datagram does not wait for the answer.
     fn give_name(&mut self, id: SocketId, half: Half, now: Duration) {
-        let Some(family) = self.sockets.get(&id).map(|socket| socket.create.family) else { return };
-        let any = match family {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        socket.choice.is_bound = true;
+        if let Form::Datagram(packets) = &mut socket.form {
+            packets.name = Name::Asked;
+        }
+        let any = match socket.create.family {
             Family::V4 => (Ipv4Addr::UNSPECIFIED, 0).into(),
             Family::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
@@ -100,10 +110,15 @@ impl Agent {
         self.call_half(half, call, SocketCall::Bind(any), now);
     }
 
-    /// Before a call: what the program has sent is seen to, and whether the call gives an address.
-    pub(crate) fn progress_datagrams_first(&mut self, id: SocketId, what: &SocketCall, now: Duration) {
-        let Some(Form::Datagram(_)) = self.sockets.get(&id).map(|socket| &socket.form) else { return };
-        self.progress(id, now);
+    /// Before a call: what the program has sent is seen to.
+    pub(crate) fn progress_datagrams_first(&mut self, id: SocketId, now: Duration) {
+        if let Some(Form::Datagram(_)) = self.sockets.get(&id).map(|socket| &socket.form) {
+            self.progress(id, now);
+        }
+    }
+
+    /// Whether a call gives a datagram socket an address: then a datagram need not.
+    pub(crate) fn names_itself(&mut self, id: SocketId, what: &SocketCall) {
         if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
             && packets.name == Name::None
             && matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_))
@@ -151,8 +166,8 @@ impl Agent {
     }
 
     /// The client's half of a socket whose program may have sent something.
-    fn first_use(&mut self, id: SocketId) -> Option<Half> {
+    fn first_use(&mut self, id: SocketId, now: Duration) -> Option<Half> {
         let what = SocketCall::LocalName;
-        self.half(id, &what).ok()
+        self.half(id, &what, now).ok()
     }
 }

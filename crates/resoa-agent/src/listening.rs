@@ -2,6 +2,7 @@
 
 use crate::agent::Agent;
 use crate::call::response;
+use crate::choice::Choice;
 use crate::end::{End, Fill, prepare};
 use crate::socket::{Form, Half, Socket};
 use crate::stack::Stack;
@@ -108,8 +109,17 @@ impl Agent {
         let end = End::new(ours, program.as_fd(), Fill::Primer)?;
         self.watch(id, &end)?;
         let form = Form::Stream { end, is_connecting: false, is_up_shut: false };
-        self.sockets
-            .insert(id, Socket { create, half: Some(half), form, is_carried: true, closers: Vec::new() });
+        self.sockets.insert(
+            id,
+            Socket {
+                create,
+                half: Some(half),
+                choice: Choice::made(half.stack),
+                form,
+                is_carried: true,
+                closers: Vec::new(),
+            },
+        );
         self.halves.insert(half, id);
         Ok((id, program))
     }

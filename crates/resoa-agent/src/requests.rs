@@ -2,6 +2,7 @@
 
 use crate::agent::Agent;
 use crate::call::{Call, Waiting, response};
+use crate::choice::Choice;
 use crate::end;
 use crate::socket::{Form, Half, Socket};
 use crate::socket_call::socket_call;
@@ -62,7 +63,8 @@ impl Agent {
             Request::Resolve(query) => {
                 self.wait(call, Waiting::Resolve);
                 let query = query_of(query);
-                self.at_client(Stack::Remote, now, |client, out| client.look_up(call, query, now, out));
+                let stack = self.stack_of(&query);
+                self.at_client(stack, now, |client, out| client.look_up(call, query, now, out));
                 Ok(())
             }
             Request::Closed(socket) => {
@@ -71,7 +73,9 @@ impl Agent {
                 Ok(())
             }
             request => socket_call(request, descriptor).and_then(|(socket, what, waiting)| {
-                let half = self.half(socket, &what).map_err(Errno::linux)?;
+                // What the program has sent was before this.
+                self.progress_datagrams_first(socket, now);
+                let half = self.half(socket, &what, now).map_err(Errno::linux)?;
                 self.wait(call, waiting);
                 self.ask(call, socket, half, what, now);
                 Ok(())
@@ -95,8 +99,8 @@ impl Agent {
 
     /// Asks the client's half, on behalf of a call that waits.
     fn ask(&mut self, call: CallId, socket: SocketId, half: Half, what: SocketCall, now: Duration) {
-        // What the program has sent was before this.
-        self.progress_datagrams_first(socket, &what, now);
+        self.names_itself(socket, &what);
+        self.remember(socket, &what);
         match what {
             SocketCall::Accept => self.claim(socket, now),
             SocketCall::LocalName if self.asks_for_name(socket, call) => return,
@@ -137,7 +141,7 @@ impl Agent {
     fn send_to(&mut self, socket: SocketId, to: SocketAddr, octets: Vec<u8>, now: Duration) -> Response {
         // What is on the descriptor was sent before.
         self.progress(socket, now);
-        match self.half(socket, &SocketCall::LocalName) {
+        match self.half(socket, &SocketCall::LocalName, now) {
             Ok(half) => {
                 self.counts.octets.0 += octets.len() as u64;
                 // If there is no room it is lost, as if a queue on the way were full.
@@ -172,7 +176,7 @@ impl Agent {
     /// socket(2).
     fn make(&mut self, family: i32, kind: i32, protocol: i32) -> Result<(SocketId, OwnedFd), i32> {
         let (create, flags) = create(family, kind, protocol)?;
-        if !self.remote.is_registered() {
+        if !self.has_a_stack() {
             return Err(libc::ENETDOWN);
         }
         let id = self.next_socket();
@@ -196,29 +200,26 @@ impl Agent {
         }
         let is_carried = create.kind == Kind::Datagram;
         self.counts.carried += u64::from(is_carried);
-        let socket = Socket { create, half: None, form, is_carried, closers: Vec::new() };
+        let socket =
+            Socket { create, half: None, choice: Choice::default(), form, is_carried, closers: Vec::new() };
         self.sockets.insert(id, socket);
         self.counts.made += 1;
         Ok((id, descriptor))
     }
 
     /// The client's half of a socket, which is made when it is needed.
-    pub(crate) fn half(&mut self, id: SocketId, what: &SocketCall) -> Result<Half, Errno> {
+    pub(crate) fn half(&mut self, id: SocketId, what: &SocketCall, now: Duration) -> Result<Half, Errno> {
         let socket = self.sockets.get_mut(&id).ok_or(Errno::EBADF)?;
         if matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_) | SocketCall::Listen { .. })
             && !std::mem::replace(&mut socket.is_carried, true)
         {
             self.counts.carried += 1;
         }
-        if let Some(half) = socket.half {
-            return Ok(half);
+        self.choose(id, what, now);
+        match self.sockets.get(&id).and_then(|socket| socket.half) {
+            Some(half) => Ok(half),
+            None => self.make_half(id, now),
         }
-        let stack = Stack::Remote;
-        let id_of_half = self.remote.client.socket(socket.create)?;
-        let half = Half { stack, id: id_of_half };
-        socket.half = Some(half);
-        self.halves.insert(half, id);
-        Ok(half)
     }
 
     /// Whether a `connect` waits, its descriptor says.
@@ -251,7 +252,7 @@ impl Agent {
                 if result == Err(Errno::EADDRINUSE) && self.sweep(now) =>
             {
                 keep(self, Waiting::Address { socket, again: None });
-                if let Ok(half) = self.half(socket, &what) {
+                if let Ok(half) = self.half(socket, &what, now) {
                     self.call_half(half, call, what, now);
                 }
             }
@@ -296,6 +297,11 @@ impl Agent {
                 self.respond(call, &response(result), None);
             }
             what => {
+                if let (Waiting::Address { socket, .. }, Ok(_)) = (&what, &result)
+                    && let Some(socket) = self.sockets.get_mut(socket)
+                {
+                    socket.choice.is_bound = true;
+                }
                 keep(self, what);
                 self.respond(call, &response(result), None);
             }

@@ -1,5 +1,6 @@
 //! A program's socket, as the agent keeps it.
 
+use crate::choice::Choice;
 use crate::end::End;
 use crate::packets::Packets;
 use crate::stack::Stack;
@@ -13,6 +14,8 @@ pub(crate) struct Socket {
     pub(crate) create: Create,
     /// The client's half, from its first use on.
     pub(crate) half: Option<Half>,
+    /// Whose stack it uses, once it was said where it goes.
+    pub(crate) choice: Choice,
     pub(crate) form: Form,
     /// The server was told of it, or will be.
     pub(crate) is_carried: bool,

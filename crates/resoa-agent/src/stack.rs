@@ -5,4 +5,6 @@
 pub(crate) enum Stack {
     /// The server's, across the last hop.
     Remote,
+    /// This host's own, for [destinations that are local](crate::local).
+    Local,
 }
