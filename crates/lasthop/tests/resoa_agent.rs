@@ -42,13 +42,15 @@ fn what_is_wrong() {
     fs::write(at.join("open.key"), "secret").expect("room");
     fs::set_permissions(at.join("open.key"), fs::Permissions::from_mode(0o644)).expect("it is ours");
     let server = ["agent", "--server", "plain:127.0.0.1:4000"];
-    let cases: [&[&str]; 6] = [
+    let cases: [&[&str]; 8] = [
         &["agent"],
         &["agent", "--server", "192.0.2.1:4000"],
         &["agent", "--server", "plain:127.0.0.1:4000", "--key", "open.key"],
         &["agent", "--server", "plain:127.0.0.1:4000", "--server-key", "abc"],
         &["agent", "--server", "plain:127.0.0.1:4000", "--listen", "nowhere/agent"],
         &["agent", "--server", "plain:127.0.0.1:4000", "--address", "mine"],
+        &["agent", "--server", "plain:127.0.0.1:4000", "--local", "nas"],
+        &["agent", "--server", "plain:127.0.0.1:4000", "--local-name", "nas"],
     ];
     let mut all: Vec<String> = cases
         .iter()
