@@ -1,12 +1,14 @@
 //! `lasthop resoa agent`, with a server of this command.
 
 use resoa_calls::{Agent, Connected, Request, Response, Status};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
 
 fn lasthop(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
@@ -40,7 +42,7 @@ fn what_is_wrong() {
     fs::write(at.join("open.key"), "secret").expect("room");
     fs::set_permissions(at.join("open.key"), fs::Permissions::from_mode(0o644)).expect("it is ours");
     let server = ["agent", "--server", "plain:127.0.0.1:4000"];
-    let cases: [&[&str]; 7] = [
+    let cases: [&[&str]; 9] = [
         &["agent"],
         &["agent", "--server", "192.0.2.1:4000"],
         &["agent", "--server", "server.example:4000"],
@@ -48,6 +50,8 @@ fn what_is_wrong() {
         &["agent", "--server", "plain:127.0.0.1:4000", "--server-key", "abc"],
         &["agent", "--server", "plain:127.0.0.1:4000", "--listen", "nowhere/agent"],
         &["agent", "--server", "plain:127.0.0.1:4000", "--address", "mine"],
+        &["agent", "--server", "plain:127.0.0.1:4000", "--local", "nas"],
+        &["agent", "--server", "plain:127.0.0.1:4000", "--local-name", "nas"],
     ];
     let mut all: Vec<String> = cases
         .iter()
@@ -97,4 +101,41 @@ fn registers_and_ends() {
     assert_eq!(end(&mut agent), Some(0));
     assert!(fs::read_dir(at).expect("a folder").next().is_none(), "nothing is left");
     assert_eq!(end(&mut server), Some(0));
+}
+
+/// C34: an agent has as many descriptors as it may have. Where those are used up by calls, it takes the others when some have ended.
+#[test]
+fn as_many_descriptors_as_there_may_be() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let script =
+        "ulimit -Sn 20; ulimit -Hn 48; exec \"$0\" resoa agent --server plain:127.0.0.1:1 --listen agent";
+    let mut agent = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_lasthop")])
+        .current_dir(at)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("runs");
+    let mut said = BufReader::new(agent.stderr.take().expect("a pipe"));
+    said.read_line(&mut String::new()).expect("it says that it listens");
+    let limits = fs::read_to_string(format!("/proc/{}/limits", agent.id())).expect("it runs");
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).expect("a limit");
+    assert_eq!(line.split_whitespace().skip(3).collect::<Vec<_>>(), ["48", "48", "files"]);
+    let path = SocketAddrUnix::new(at.join("agent")).expect("short");
+    let calls: Vec<_> = (0..64)
+        .map(|_| {
+            let call = socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).expect("descriptors");
+            connect(&call, &path).expect("it listens");
+            call
+        })
+        .collect();
+    while fs::read_dir(format!("/proc/{}/fd", agent.id())).expect("it runs").count() < 48 {
+        thread::yield_now();
+    }
+    drop(calls);
+    assert!(matches!(
+        Agent::at(at.join("agent")).call(&Request::Status, None),
+        Ok((Response::Status(_), None))
+    ));
+    assert_eq!(end(&mut agent), Some(0));
 }

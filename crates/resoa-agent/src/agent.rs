@@ -2,13 +2,17 @@
 
 use crate::association::Association;
 use crate::call::Call;
+use crate::choice::Local;
 use crate::flight::Weights;
+use crate::local::LocalRules;
 use crate::place::Listening;
-use crate::socket::{Form, Socket};
-use resoa_calls::{SocketId, SocketName, Status};
+use crate::socket::{Form, Half, Socket};
+use crate::stack::Stack;
+use crate::status::Counts;
+use resoa_calls::{SocketId, SocketName};
 use resoa_carrier::Carrier;
 use resoa_protocol::message::AddressMode;
-use resoa_protocol::{Action, CallId, Client, RsockId, Settings, SocketCall, Timers};
+use resoa_protocol::{Action, CallId, Client, RsockId, Settings, SocketCall, Stream, Timers};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -18,10 +22,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What epoll says of the carrier.
+/// What epoll says of the carrier to the server.
 const CARRIER: u64 = 0;
+/// The same of the one within this process.
+pub(crate) const LOCAL: u64 = 3;
 /// The same of the socket that calls come to.
-const CALLS: u64 = 1;
+pub(crate) const CALLS: u64 = 1;
 /// The same of what the owner waits for.
 const OWNER: u64 = 2;
 /// Of a call, with its number; of an end, with that of its socket.
@@ -41,6 +47,8 @@ pub struct AgentSettings {
     pub settings: Settings,
     /// Of its requests.
     pub timers: Timers,
+    /// What this host's own stack is for; with no rule, nothing.
+    pub local: LocalRules,
 }
 
 /// Why there is no agent.
@@ -70,17 +78,19 @@ pub enum AgentError {
 }
 
 /// An agent; see [the crate](crate).
-pub struct Agent<C> {
-    pub(crate) client: Client,
-    pub(crate) carrier: C,
-    pub(crate) association: Association,
+pub struct Agent {
+    pub(crate) remote: Association,
+    /// If there are rules for it.
+    pub(crate) local: Option<Local>,
     pub(crate) epoll: OwnedFd,
     /// Where calls come to, and where ends of pairs are made.
     calls_at: Listening,
     pub(crate) pairs_at: Listening,
+    /// No calls are taken before that: there was no descriptor for one.
+    pub(crate) resting_until: Option<Duration>,
     pub(crate) calls: FxHashMap<CallId, Call>,
     pub(crate) sockets: FxHashMap<SocketId, Socket>,
-    pub(crate) halves: FxHashMap<RsockId, SocketId>,
+    pub(crate) halves: FxHashMap<Half, SocketId>,
     /// Sockets of [`Form::Loose`].
     pub(crate) loose: FxHashSet<SocketId>,
     /// Sockets whose program may wait for more than is in flight, in the order in which that is to be done.
@@ -99,21 +109,16 @@ pub struct Agent<C> {
     origin: Instant,
 }
 
-/// See [`Status`].
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) made: u64,
-    pub(crate) carried: u64,
-    pub(crate) accepted: u64,
-    pub(crate) octets: (u64, u64),
-}
-
-impl<C: Carrier<Error = io::Error>> Agent<C> {
+impl Agent {
     /// An agent that takes calls from now on and will register at the server that `carrier` finds at `address`.
     ///
     /// # Errors
     /// If it cannot listen.
-    pub fn new(settings: AgentSettings, carrier: C, address: Vec<u8>) -> Result<Self, AgentError> {
+    pub fn new(
+        settings: AgentSettings,
+        carrier: impl Carrier<Error = io::Error> + 'static,
+        address: Vec<u8>,
+    ) -> Result<Self, AgentError> {
         let mut pairs = settings.listen.clone().into_os_string();
         pairs.push(".pairs");
         let calls_at = Listening::at(settings.listen, SocketType::SEQPACKET)?;
@@ -126,13 +131,14 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         let mut number = [0; 8];
         rustix::rand::getrandom(&mut number[..], rustix::rand::GetRandomFlags::empty())
             .map_err(io::Error::from)?;
+        let client = Client::new(settings.mode, settings.settings, settings.timers);
         let mut agent = Self {
-            client: Client::new(settings.mode, settings.settings, settings.timers),
-            carrier,
-            association: Association::new(address),
+            remote: Association::new(client, carrier, address),
+            local: None,
             epoll,
             calls_at,
             pairs_at,
+            resting_until: None,
             calls: FxHashMap::default(),
             sockets: FxHashMap::default(),
             halves: FxHashMap::default(),
@@ -148,7 +154,10 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             counts: Counts::default(),
             origin: Instant::now(),
         };
-        agent.register();
+        if !settings.local.is_empty() {
+            agent.serve_locally(settings.local, settings.settings, settings.timers)?;
+        }
+        agent.register(Stack::Remote);
         Ok(agent)
     }
 
@@ -173,7 +182,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<()> {
         let now = self.now();
         let slow = self.slow.front().map(|&(at, _)| at);
-        let deadlines = [self.client.deadline(), self.association_deadline(), self.sweep_at(), slow];
+        let local = self.local.as_ref().and_then(|local| local.association.deadline());
+        let deadlines = [self.remote.deadline(), local, self.sweep_at(), slow, self.resting_until];
         let next = deadlines.into_iter().flatten().min().map(|next| next.saturating_sub(now));
         let wait = next.into_iter().chain(longest).min();
         let wait = wait.map(|wait| Timespec {
@@ -186,7 +196,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         self.at_ends(&events, now);
         for event in &events {
             match event.data.u64() {
-                CARRIER => self.hear(now),
+                CARRIER => self.hear(Stack::Remote, now),
+                LOCAL => self.hear(Stack::Local, now),
                 CALLS => self.take_calls(now),
                 token if token & CALL != 0 && token & END == 0 => self.at_call(CallId(token & !CALL), now),
                 _ => {}
@@ -197,13 +208,12 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     fn expire(&mut self, now: Duration) {
-        if self.client.deadline().is_some_and(|deadline| deadline <= now) {
-            let statistics = self.carrier.statistics(self.association.link());
-            self.client.statistics(statistics);
-            self.at_client(now, |client, out| client.expire(now, out));
+        self.expire_association(Stack::Remote, now);
+        if self.local.is_some() {
+            self.expire_association(Stack::Local, now);
         }
-        self.expire_association(now);
         self.expire_slow(now);
+        self.expire_rest(now);
         if self.sweep_at().is_some_and(|at| at <= now) {
             self.sweep(now);
         }
@@ -266,41 +276,67 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// The same, by its half.
-    pub(crate) fn progress_half(&mut self, half: RsockId, now: Duration) {
+    pub(crate) fn progress_half(&mut self, half: Half, now: Duration) {
         if let Some(&id) = self.halves.get(&half) {
             self.progress(id, now);
         }
     }
 
-    /// Does something at the client, and what comes of it.
-    pub(crate) fn at_client(&mut self, now: Duration, event: impl FnOnce(&mut Client, &mut Vec<Action>)) {
+    /// How a half does; `None` if there is none.
+    pub(crate) fn stream(&self, half: Half) -> Option<Stream> {
+        self.association(half.stack).client.stream(half.id)
+    }
+
+    /// The same of a socket's.
+    pub(crate) fn stream_of(&self, id: SocketId) -> Option<Stream> {
+        self.stream(self.sockets.get(&id)?.half?)
+    }
+
+    /// Does something at a client, and what comes of it.
+    pub(crate) fn at_client<T>(
+        &mut self,
+        stack: Stack,
+        now: Duration,
+        event: impl FnOnce(&mut Client, &mut Vec<Action>) -> T,
+    ) -> T {
         let mut out = Vec::new();
-        event(&mut self.client, &mut out);
-        self.carry_out(out, now);
+        let result = event(&mut self.association_mut(stack).client, &mut out);
+        self.carry_out(stack, out, now);
+        result
+    }
+
+    /// The same at a half.
+    pub(crate) fn at_half<T>(
+        &mut self,
+        half: Half,
+        now: Duration,
+        event: impl FnOnce(&mut Client, RsockId, &mut Vec<Action>) -> T,
+    ) -> T {
+        self.at_client(half.stack, now, |client, out| event(client, half.id, out))
     }
 
     /// A call at a socket's half.
-    pub(crate) fn call_half(&mut self, half: RsockId, call: CallId, what: SocketCall, now: Duration) {
-        self.at_client(now, |client, out| client.call(half, call, what, now, out));
+    pub(crate) fn call_half(&mut self, half: Half, call: CallId, what: SocketCall, now: Duration) {
+        self.at_half(half, now, |client, id, out| client.call(id, call, what, now, out));
     }
 
     /// Messages first, in the order in which they were decided on: what the other actions lead to is said behind them.
-    fn carry_out(&mut self, actions: Vec<Action>, now: Duration) {
+    fn carry_out(&mut self, stack: Stack, actions: Vec<Action>, now: Duration) {
         let mut others = Vec::with_capacity(actions.len());
         for action in actions {
             match action {
-                Action::Send(message) => self.send(&message),
+                Action::Send(message) => self.send(stack, &message),
                 action => others.push(action),
             }
         }
         for action in others {
             match action {
-                Action::Return { call, result } => self.returned(call, result, now),
-                Action::Ready { socket, .. } => self.progress_half(socket, now),
-                Action::Connect => self.connect_carrier(),
-                Action::Close => self.close_carrier(),
-                Action::Reset => self.reset_carrier(),
-                Action::Registration(registration) => self.registration(registration, now),
+                Action::Return { call, result } => self.returned(stack, call, result, now),
+                Action::Ready { socket: id, .. } => self.progress_half(Half { stack, id }, now),
+                Action::Connect => self.connect_carrier(stack),
+                Action::Close => self.association_mut(stack).close(),
+                Action::Reset => self.association_mut(stack).reset(),
+                Action::Registration(registration) => self.registration(stack, registration, now),
                 // Data goes over the descriptor, and so do the signals that it brings.
                 Action::Signal { .. } | Action::Send(_) => {}
             }
@@ -365,23 +401,5 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
 
     pub(crate) fn now(&self) -> Duration {
         self.origin.elapsed()
-    }
-
-    /// How it does.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        Status {
-            connected: self.association.connected(),
-            made: self.counts.made,
-            carried: self.counts.carried,
-            accepted: self.counts.accepted,
-            open: self.sockets.len() as u64,
-            octets: self.counts.octets,
-            round_trip_us: self
-                .carrier
-                .statistics(self.association.link())
-                .round_trip
-                .map(|round_trip| round_trip.as_micros() as u64),
-        }
     }
 }

@@ -1,11 +1,13 @@
 //! With the server: the carrier's connection, the registration on it, and what follows when it is lost: sockets have failed, and it is tried again, later each time.
 
 use crate::agent::Agent;
+use crate::socket::Half;
+use crate::stack::Stack;
 use resoa_calls::Connected;
 use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Ended, Indication, Provider, Service};
 use resoa_protocol::message::Refusal;
-use resoa_protocol::{Client, Message, Registration, RsockId, Target};
+use resoa_protocol::{Client, Message, Registration, Target};
 use std::io;
 use std::time::Duration;
 
@@ -15,8 +17,9 @@ const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// What there is with the server; see the [module](self).
-#[derive(Debug)]
 pub(crate) struct Association {
+    pub(crate) client: Client,
+    pub(crate) carrier: Box<dyn Carrier<Error = io::Error>>,
     /// Where the carrier finds it.
     address: Vec<u8>,
     link: Connection,
@@ -31,8 +34,14 @@ pub(crate) struct Association {
 }
 
 impl Association {
-    pub(crate) fn new(address: Vec<u8>) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        carrier: impl Carrier<Error = io::Error> + 'static,
+        address: Vec<u8>,
+    ) -> Self {
         Self {
+            client,
+            carrier: Box::new(carrier),
             address,
             link: Connection(0),
             outbox: Outbox::default(),
@@ -44,8 +53,22 @@ impl Association {
         }
     }
 
-    pub(crate) fn link(&self) -> Connection {
-        self.link
+    /// Of the last hop, if it is known.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        self.carrier.statistics(self.link).round_trip
+    }
+
+    /// When [`expire_association`](Agent::expire_association) has something to do.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.client.deadline().into_iter().chain(self.again).min()
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.carrier.close(self.link);
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.carrier.reset(self.link);
     }
 
     pub(crate) fn connected(&self) -> Connected {
@@ -57,151 +80,165 @@ impl Association {
     }
 }
 
-impl<C: Carrier<Error = io::Error>> Agent<C> {
+impl Agent {
+    pub(crate) fn association(&self, stack: Stack) -> &Association {
+        match (stack, &self.local) {
+            (Stack::Local, Some(local)) => &local.association,
+            _ => &self.remote,
+        }
+    }
+
+    pub(crate) fn association_mut(&mut self, stack: Stack) -> &mut Association {
+        match (stack, &mut self.local) {
+            (Stack::Local, Some(local)) => &mut local.association,
+            _ => &mut self.remote,
+        }
+    }
+
     /// Connects and registers.
-    pub(crate) fn register(&mut self) {
+    pub(crate) fn register(&mut self, stack: Stack) {
         let now = self.now();
-        self.association.again = None;
-        self.at_client(now, Client::start);
+        self.association_mut(stack).again = None;
+        self.at_client(stack, now, Client::start);
     }
 
     /// Ends the registration: gracefully if no socket is open, and otherwise sockets are reset (C08).
     pub fn stop(&mut self) {
         let now = self.now();
         self.sweep(now);
-        self.association.stopping = true;
-        if self.association.is_registered() {
-            let graceful = self.client.sockets() == 0;
-            self.at_client(now, |client, out| client.stop(graceful, now, out));
+        self.remote.stopping = true;
+        if self.remote.is_registered() {
+            let graceful = self.remote.client.sockets() == 0;
+            self.at_client(Stack::Remote, now, |client, out| client.stop(graceful, now, out));
         } else {
-            self.association.ended = true;
+            self.remote.ended = true;
         }
     }
 
     /// Ends the carrier's connection at once, as a loss of the link does.
     pub fn cut(&mut self) {
         let now = self.now();
-        self.carrier.reset(self.association.link);
-        self.at_client(now, |client, out| {
-            client.indication(Indication::Disconnected(Ended::Unreachable), now, out);
-        });
+        self.remote.reset();
+        self.indication(Stack::Remote, Indication::Disconnected(Ended::Unreachable), now);
     }
 
     /// Whether nothing is left to be done after [`stop`](Self::stop).
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.association.ended
+        self.remote.ended
     }
 
-    pub(crate) fn association_deadline(&self) -> Option<Duration> {
-        self.association.again
-    }
-
-    pub(crate) fn expire_association(&mut self, now: Duration) {
-        if self.association.again.is_some_and(|again| again <= now) {
-            self.register();
+    pub(crate) fn expire_association(&mut self, stack: Stack, now: Duration) {
+        let association = self.association_mut(stack);
+        if association.client.deadline().is_some_and(|deadline| deadline <= now) {
+            let statistics = association.carrier.statistics(association.link);
+            association.client.statistics(statistics);
+            self.at_client(stack, now, |client, out| client.expire(now, out));
+        }
+        if self.association(stack).again.is_some_and(|again| again <= now) {
+            self.register(stack);
         }
     }
 
-    pub(crate) fn connect_carrier(&mut self) {
-        let old = self.association.link;
-        if old != Connection(0) {
-            let _ = self.carrier.unregister(old);
+    pub(crate) fn connect_carrier(&mut self, stack: Stack) {
+        let association = self.association_mut(stack);
+        if association.link != Connection(0) {
+            let _ = association.carrier.unregister(association.link);
         }
-        self.association.outbox = Outbox::default();
-        match self.carrier.register(Service::Reliable, Provider { id: 0, protocol: 0 }) {
+        association.outbox = Outbox::default();
+        match association.carrier.register(Service::Reliable, Provider { id: 0, protocol: 0 }) {
             Ok(link) => {
-                self.association.link = link;
-                self.carrier.connect(link, &self.association.address);
+                association.link = link;
+                association.carrier.connect(link, &association.address);
             }
             Err(error) => {
                 let now = self.now();
-                self.at_client(now, |client, out| {
-                    client.indication(Indication::Disconnected(Ended::Unreachable), now, out);
-                });
-                self.association.connected = Connected::No(error.to_string());
+                self.indication(stack, Indication::Disconnected(Ended::Unreachable), now);
+                self.association_mut(stack).connected = Connected::No(error.to_string());
             }
         }
     }
 
-    pub(crate) fn close_carrier(&mut self) {
-        self.carrier.close(self.association.link);
-    }
-
-    pub(crate) fn reset_carrier(&mut self) {
-        self.carrier.reset(self.association.link);
-    }
-
-    pub(crate) fn send(&mut self, message: &Message) {
-        let Association { outbox, link, .. } = &mut self.association;
-        if outbox.send(&mut self.carrier, *link, message.encode()) {
+    pub(crate) fn send(&mut self, stack: Stack, message: &Message) {
+        let Association { outbox, link, carrier, .. } = self.association_mut(stack);
+        if outbox.send(&mut **carrier, *link, message.encode()) {
             let now = self.now();
-            self.at_client(now, |client, out| client.indication(Indication::Off, now, out));
+            self.indication(stack, Indication::Off, now);
         }
     }
 
+    fn indication(&mut self, stack: Stack, indication: Indication, now: Duration) {
+        self.at_client(stack, now, |client, out| client.indication(indication, now, out));
+    }
+
     /// What the carrier tells.
-    pub(crate) fn hear(&mut self, now: Duration) {
+    pub(crate) fn hear(&mut self, stack: Stack, now: Duration) {
         let mut happened = Vec::new();
-        self.carrier.poll(&mut happened);
+        self.association_mut(stack).carrier.poll(&mut happened);
         for (link, indication) in happened {
-            if link != self.association.link {
+            let association = self.association_mut(stack);
+            if link != association.link {
                 continue;
             }
             match indication {
                 // Octets that are no message come from no server of this version.
                 Indication::Data(octets) => {
                     if let Ok(message) = Message::decode(&octets) {
-                        let target = message.target;
-                        self.at_client(now, |client, out| client.message(message, now, out));
-                        // One that nobody has accepted is its listener's affair.
-                        let half = match target {
-                            Target::Child { listener, .. } if self.is_unaccepted(target) => Some(listener),
-                            target => self.client.socket_of(target),
-                        };
-                        if let Some(half) = half {
-                            self.progress_half(half, now);
-                        }
+                        self.message(stack, message, now);
                     }
                 }
                 Indication::On => {
-                    if self.association.outbox.on(&mut self.carrier, link) {
-                        self.at_client(now, |client, out| client.indication(Indication::On, now, out));
+                    let Association { outbox, carrier, .. } = association;
+                    if outbox.on(&mut **carrier, link) {
+                        self.indication(stack, Indication::On, now);
                     }
                 }
-                other => self.at_client(now, |client, out| client.indication(other, now, out)),
+                other => self.indication(stack, other, now),
             }
         }
     }
 
-    fn is_unaccepted(&self, target: Target) -> bool {
-        self.client.socket_of(target).is_none_or(|child| !self.halves.contains_key(&child))
+    fn message(&mut self, stack: Stack, message: Message, now: Duration) {
+        let target = message.target;
+        self.at_client(stack, now, |client, out| client.message(message, now, out));
+        let socket = self.association(stack).client.socket_of(target);
+        let has_program = socket.is_some_and(|id| self.halves.contains_key(&Half { stack, id }));
+        // One that nobody has accepted is its listener's affair.
+        let id = match target {
+            Target::Child { listener, .. } if !has_program => Some(listener),
+            _ => socket,
+        };
+        if let Some(id) = id {
+            self.progress_half(Half { stack, id }, now);
+        }
     }
 
-    pub(crate) fn registration(&mut self, registration: Registration, now: Duration) {
-        let association = &mut self.association;
+    pub(crate) fn registration(&mut self, stack: Stack, registration: Registration, now: Duration) {
+        let association = self.association_mut(stack);
         match registration {
             Registration::Registered(accepted) => {
                 association.pause = SHORTEST;
                 association.connected =
                     Connected::Yes { address: accepted.address, sockets: accepted.sockets };
             }
-            Registration::Refused(refusal) => self.retry(why_refused(&refusal), wait_of(&refusal), now),
-            Registration::Lost(why) => self.retry(why_ended(why).to_owned(), Duration::ZERO, now),
+            Registration::Refused(refusal) => {
+                self.retry(stack, why_refused(&refusal), wait_of(&refusal), now);
+            }
+            Registration::Lost(why) => self.retry(stack, why_ended(why).to_owned(), Duration::ZERO, now),
             Registration::Ended => {
                 association.connected = Connected::No("stopped".into());
                 association.ended = true;
             }
             Registration::SocketsOpen => {
                 if association.stopping {
-                    self.at_client(now, |client, out| client.stop(false, now, out));
+                    self.at_client(stack, now, |client, out| client.stop(false, now, out));
                 }
             }
         }
     }
 
-    fn retry(&mut self, why: String, at_least: Duration, now: Duration) {
-        let association = &mut self.association;
+    fn retry(&mut self, stack: Stack, why: String, at_least: Duration, now: Duration) {
+        let association = self.association_mut(stack);
         association.connected = Connected::No(why);
         if association.stopping {
             association.ended = true;
@@ -210,7 +247,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         association.again = Some(now + association.pause.max(at_least));
         association.pause = (2 * association.pause).min(LONGEST);
         // Each socket has failed, and says so to its program.
-        let halves: Vec<RsockId> = self.halves.keys().copied().collect();
+        let halves: Vec<Half> = self.halves.keys().filter(|half| half.stack == stack).copied().collect();
         for half in halves {
             self.progress_half(half, now);
         }

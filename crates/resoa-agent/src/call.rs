@@ -1,13 +1,18 @@
 //! Calls of programs: a connection each, from its request to its answer. One that is closed before that interrupts its call.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, CALLS};
+use crate::stack::Stack;
 use resoa_calls::{Response, SocketId, receive_request, respond};
-use resoa_carrier::Carrier;
 use resoa_protocol::{CallId, Errno, Value};
+use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno as Number;
 use rustix::net::{SocketFlags, accept_with, sockopt};
 use std::io;
 use std::time::Duration;
+
+/// Until calls are taken again after there was no descriptor for one.
+const REST: Duration = Duration::from_millis(50);
 
 /// A call that is under way.
 #[derive(Debug)]
@@ -58,11 +63,18 @@ pub(crate) struct Again {
     pub(crate) closes: u64,
 }
 
-impl<C: Carrier<Error = io::Error>> Agent<C> {
+impl Agent {
     /// Takes those who call.
     pub(crate) fn take_calls(&mut self, now: Duration) {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        while let Ok(connection) = accept_with(self.calls_descriptor(), flags) {
+        loop {
+            let connection = match accept_with(self.calls_descriptor(), flags) {
+                Ok(connection) => connection,
+                Err(Number::INTR | Number::CONNABORTED) => continue,
+                Err(Number::AGAIN) => return,
+                // No descriptor is left, or no memory. They wait where they are, and would wake us for nothing all the time.
+                Err(_) => return self.take_none(now),
+            };
             let own = rustix::process::geteuid();
             let may =
                 sockopt::socket_peercred(&connection).is_ok_and(|peer| peer.uid == own || peer.uid.is_root());
@@ -72,6 +84,26 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 self.hear_call(call, true, now);
             }
         }
+    }
+
+    /// No calls are taken for a while.
+    fn take_none(&mut self, now: Duration) {
+        self.resting_until = Some(now + REST);
+        self.listen_for_calls(EventFlags::empty());
+    }
+
+    /// Calls are taken again when that is over.
+    pub(crate) fn expire_rest(&mut self, now: Duration) {
+        if self.resting_until.is_some_and(|until| until <= now) {
+            self.resting_until = None;
+            self.listen_for_calls(EventFlags::IN);
+        }
+    }
+
+    /// It cannot fail: the descriptor is there, and was added.
+    fn listen_for_calls(&self, flags: EventFlags) {
+        let changed = epoll::modify(&self.epoll, self.calls_descriptor(), EventData::new_u64(CALLS), flags);
+        debug_assert_eq!(changed, Ok(()), "it is watched");
     }
 
     /// Something happened at a call's connection.
@@ -116,11 +148,11 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             }
         };
         if let Some(half) = self.sockets.get(&socket).and_then(|socket| socket.half) {
-            self.at_client(now, |client, out| client.interrupt(half, call, now, out));
+            self.at_half(half, now, |client, id, out| client.interrupt(id, call, now, out));
         }
         // One that waits for the server's answer is not interrupted, and has nobody to tell it to. An event of its connection would come again and again.
         if let Some(Call::Waiting { connection, .. }) = self.calls.get(&call) {
-            let _ = rustix::event::epoll::delete(&self.epoll, connection.as_fd());
+            let _ = epoll::delete(&self.epoll, connection.as_fd());
         }
     }
 
@@ -133,12 +165,18 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// A call has come to its end at the client.
-    pub(crate) fn returned(&mut self, call: CallId, result: Result<Value, Errno>, now: Duration) {
+    pub(crate) fn returned(
+        &mut self,
+        stack: Stack,
+        call: CallId,
+        result: Result<Value, Errno>,
+        now: Duration,
+    ) {
         match self.calls.remove(&call) {
             Some(Call::Closing { socket }) => self.forget(socket),
             Some(Call::Naming { socket }) => self.named(socket, now),
             Some(Call::Waiting { connection, what }) => {
-                self.finish(call, connection, what, result, now);
+                self.finish(stack, call, connection, what, result, now);
             }
             Some(asking @ Call::Asking { .. }) => {
                 self.calls.insert(call, asking);

@@ -4,14 +4,13 @@ use crate::agent::Agent;
 use crate::end::{End, Fill};
 use crate::socket::Form;
 use resoa_calls::{SocketId, SocketName};
-use resoa_carrier::Carrier;
 use resoa_protocol::{Errno, Stage};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{SocketAddrUnix, SocketFlags, accept_with, connect, getpeername};
 use std::io;
 use std::time::Duration;
 
-impl<C: Carrier<Error = io::Error>> Agent<C> {
+impl Agent {
     /// Connects the descriptor that came with a `connect` if there is reason to: the connection is there, or comes while the program does not wait for it.
     pub(crate) fn attach_connecting(
         &mut self,
@@ -21,7 +20,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     ) -> Result<(), Errno> {
         let Some(socket) = self.sockets.get(&id) else { return Ok(()) };
         let Form::Loose { is_spent: false } = socket.form else { return Ok(()) };
-        let stage = socket.half.and_then(|half| self.client.stream(half)).map(|stream| stream.stage);
+        let stage = self.stream_of(id).map(|stream| stream.stage);
         let is_connecting = match stage {
             Some(Stage::Connecting) => true,
             Some(Stage::Connected) => false,

@@ -3,19 +3,18 @@
 use crate::agent::Agent;
 use crate::call::Call;
 use crate::packets::{Name, Packets, ROOM};
-use crate::socket::Form;
+use crate::socket::{Form, Half};
 use crate::sys;
 use resoa_calls::SocketId;
-use resoa_carrier::Carrier;
 use resoa_protocol::message::Family;
-use resoa_protocol::{CallId, Errno, RsockId, SocketCall, Stage};
+use resoa_protocol::{CallId, Errno, SocketCall, Stage};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-impl<C: Carrier<Error = io::Error>> Agent<C> {
+impl Agent {
     /// A pair for a new datagram socket: the program's end, and its form here.
     pub(crate) fn datagram_pair(&self, id: SocketId, flags: SocketFlags) -> io::Result<(OwnedFd, Form)> {
         let both = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -53,11 +52,12 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         self.datagrams_up(id, now);
         self.datagrams_down(id, now);
         self.progressing = None;
+        let stream = self.stream_of(id);
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         let Form::Datagram(packets) = &mut socket.form else { return };
         if packets.hung_up {
             self.close(id, now);
-        } else if let Some(stream) = socket.half.and_then(|half| self.client.stream(half)) {
+        } else if let Some(stream) = stream {
             packets.shut(stream.receive_shut && stream.waiting == 0, stream.send_shut);
             if stream.stage == Stage::Failed {
                 self.cut_loose(id, now);
@@ -67,31 +67,41 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
 
     fn datagrams_up(&mut self, id: SocketId, now: Duration) {
         loop {
-            let Some(half) = self.first_use(id) else { return };
-            let room = self.client.stream(half).map_or(0, |stream| stream.room);
+            // One that has not chosen has room: nothing was sent yet.
+            if self.has_chosen(id) {
+                let room =
+                    self.first_use(id, now).and_then(|half| self.stream(half)).map(|stream| stream.room);
+                if room.is_none_or(|room| room == 0) {
+                    return;
+                }
+            }
             let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
             else {
                 return;
             };
-            if room == 0 {
-                return;
-            }
             let Some((to, bytes)) = packets.take() else { return };
-            if packets.name == Name::None {
-                packets.name = Name::Asked;
+            let is_first = packets.name == Name::None;
+            self.choose_by_datagram(id, to, now);
+            // Without a server it is lost, as without a route.
+            let Some(half) = self.first_use(id, now) else { continue };
+            if is_first {
                 self.give_name(id, half, now);
             }
             self.counts.octets.0 += bytes.len() as u64;
-            self.at_client(now, |client, out| {
-                client.give_datagram(half, to, bytes, now, out);
+            self.at_half(half, now, |client, id, out| {
+                client.give_datagram(id, to, bytes, now, out);
             });
         }
     }
 
     /// The first datagram of a socket gives it an address, as natively; the datagram does not wait for the answer.
-    fn give_name(&mut self, id: SocketId, half: RsockId, now: Duration) {
-        let Some(family) = self.sockets.get(&id).map(|socket| socket.create.family) else { return };
-        let any = match family {
+    fn give_name(&mut self, id: SocketId, half: Half, now: Duration) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return };
+        socket.choice.is_bound = true;
+        if let Form::Datagram(packets) = &mut socket.form {
+            packets.name = Name::Asked;
+        }
+        let any = match socket.create.family {
             Family::V4 => (Ipv4Addr::UNSPECIFIED, 0).into(),
             Family::V6 => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
@@ -100,10 +110,15 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         self.call_half(half, call, SocketCall::Bind(any), now);
     }
 
-    /// Before a call: what the program has sent is seen to, and whether the call gives an address.
-    pub(crate) fn progress_datagrams_first(&mut self, id: SocketId, what: &SocketCall, now: Duration) {
-        let Some(Form::Datagram(_)) = self.sockets.get(&id).map(|socket| &socket.form) else { return };
-        self.progress(id, now);
+    /// Before a call: what the program has sent is seen to.
+    pub(crate) fn progress_datagrams_first(&mut self, id: SocketId, now: Duration) {
+        if let Some(Form::Datagram(_)) = self.sockets.get(&id).map(|socket| &socket.form) {
+            self.progress(id, now);
+        }
+    }
+
+    /// Whether a call gives a datagram socket an address: then a datagram need not.
+    pub(crate) fn names_itself(&mut self, id: SocketId, what: &SocketCall) {
         if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
             && packets.name == Name::None
             && matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_))
@@ -141,7 +156,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 return;
             }
             let mut datagram = None;
-            self.at_client(now, |client, out| datagram = client.take_datagram(half, now, out));
+            self.at_half(half, now, |client, id, out| datagram = client.take_datagram(id, now, out));
             let Some((from, bytes)) = datagram else { return };
             self.counts.octets.1 += bytes.len() as u64;
             if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
@@ -151,8 +166,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// The client's half of a socket whose program may have sent something.
-    fn first_use(&mut self, id: SocketId) -> Option<RsockId> {
+    fn first_use(&mut self, id: SocketId, now: Duration) -> Option<Half> {
         let what = SocketCall::LocalName;
-        self.half(id, &what).ok()
+        self.half(id, &what, now).ok()
     }
 }

@@ -25,18 +25,23 @@
 mod agent;
 mod association;
 mod call;
+mod choice;
 mod connecting;
 mod datagrams;
 mod end;
 mod flight;
 mod listening;
+mod local;
 mod packets;
 mod place;
 mod requests;
 mod socket;
 mod socket_call;
+mod stack;
+mod status;
 mod stream;
 mod sweep;
 mod sys;
 
 pub use agent::{Agent, AgentError, AgentSettings};
+pub use local::LocalRules;

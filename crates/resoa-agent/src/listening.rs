@@ -2,11 +2,12 @@
 
 use crate::agent::Agent;
 use crate::call::response;
+use crate::choice::Choice;
 use crate::end::{End, Fill, prepare};
-use crate::socket::{Form, Socket};
+use crate::socket::{Form, Half, Socket};
+use crate::stack::Stack;
 use resoa_calls::{Response, SocketId};
-use resoa_carrier::Carrier;
-use resoa_protocol::{CallId, Errno, RsockId, SocketCall, Stage, Value};
+use resoa_protocol::{CallId, Errno, SocketCall, Stage, Value};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
 use std::io;
@@ -15,12 +16,12 @@ use std::time::Duration;
 /// After so long an octet that was read is nobody's: whoever read it was interrupted before it asked, or does not live any more.
 const LOST: Duration = Duration::from_millis(500);
 
-impl<C: Carrier<Error = io::Error>> Agent<C> {
+impl Agent {
     /// Octets for connections that have come, the end if it listens no more.
     pub(crate) fn progress_listener(&mut self, id: SocketId, now: Duration) {
-        let Some(socket) = self.sockets.get_mut(&id) else { return };
-        let stream = socket.half.and_then(|half| self.client.stream(half));
-        let (Form::Listener { end, announced }, Some(stream)) = (&mut socket.form, stream) else { return };
+        let stream = self.stream_of(id);
+        let form = self.sockets.get_mut(&id).map(|socket| &mut socket.form);
+        let (Some(Form::Listener { end, announced }), Some(stream)) = (form, stream) else { return };
         if end.hung_up {
             self.close(id, now);
         } else if stream.stage == Stage::Listening {
@@ -64,17 +65,19 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     /// An `accept` has come to its end.
     pub(crate) fn accepted(
         &mut self,
+        stack: Stack,
         call: CallId,
         listener: SocketId,
         flags: i32,
         result: Result<Value, Errno>,
         now: Duration,
     ) {
-        let Ok(Value::Accepted { socket: half, peer }) = result else {
+        let Ok(Value::Accepted { socket: id, peer }) = result else {
             self.respond(call, &response(result), None);
             self.progress(listener, now);
             return;
         };
+        let half = Half { stack, id };
         if let Ok((socket, descriptor)) = self.adopt(listener, half, flags) {
             self.counts.accepted += 1;
             self.respond(call, &Response::Accepted { socket, peer }, Some(&descriptor));
@@ -88,7 +91,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// A descriptor for a connection that was accepted.
-    fn adopt(&mut self, listener: SocketId, half: RsockId, flags: i32) -> io::Result<(SocketId, OwnedFd)> {
+    fn adopt(&mut self, listener: SocketId, half: Half, flags: i32) -> io::Result<(SocketId, OwnedFd)> {
         let create =
             self.sockets.get(&listener).map(|socket| socket.create).ok_or(io::ErrorKind::NotFound)?;
         let id = self.next_socket();
@@ -106,8 +109,17 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         let end = End::new(ours, program.as_fd(), Fill::Primer)?;
         self.watch(id, &end)?;
         let form = Form::Stream { end, is_connecting: false, is_up_shut: false };
-        self.sockets
-            .insert(id, Socket { create, half: Some(half), form, is_carried: true, closers: Vec::new() });
+        self.sockets.insert(
+            id,
+            Socket {
+                create,
+                half: Some(half),
+                choice: Choice::made(half.stack),
+                form,
+                is_carried: true,
+                closers: Vec::new(),
+            },
+        );
         self.halves.insert(half, id);
         Ok((id, program))
     }

@@ -2,13 +2,14 @@
 
 use crate::agent::Agent;
 use crate::call::{Call, Waiting, response};
+use crate::choice::Choice;
 use crate::end;
-use crate::socket::{Form, Socket};
+use crate::socket::{Form, Half, Socket};
 use crate::socket_call::socket_call;
+use crate::stack::Stack;
 use resoa_calls::{Query, Request, Response, SocketId, SocketName};
-use resoa_carrier::Carrier;
 use resoa_protocol::message::{self, Create, Family, Kind};
-use resoa_protocol::{CallId, Errno, RsockId, SocketCall, Value};
+use resoa_protocol::{CallId, Errno, SocketCall, Value};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use std::io;
@@ -43,7 +44,7 @@ fn create(family: i32, kind: i32, protocol: i32) -> Result<(Create, SocketFlags)
     Ok((Create { family, kind }, flags))
 }
 
-impl<C: Carrier<Error = io::Error>> Agent<C> {
+impl Agent {
     /// A request of a call.
     pub(crate) fn request(
         &mut self,
@@ -62,7 +63,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
             Request::Resolve(query) => {
                 self.wait(call, Waiting::Resolve);
                 let query = query_of(query);
-                self.at_client(now, |client, out| client.look_up(call, query, now, out));
+                let stack = self.stack_of(&query);
+                self.at_client(stack, now, |client, out| client.look_up(call, query, now, out));
                 Ok(())
             }
             Request::Closed(socket) => {
@@ -97,7 +99,9 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         now: Duration,
     ) -> Result<(), i32> {
         let (socket, what, waiting) = socket_call(request, descriptor, self.closes)?;
-        let half = self.half(socket, &what).map_err(Errno::linux)?;
+        // What the program has sent was before this.
+        self.progress_datagrams_first(socket, now);
+        let half = self.half(socket, &what, now).map_err(Errno::linux)?;
         self.wait(call, waiting);
         self.ask(call, socket, half, what, now);
         Ok(())
@@ -111,9 +115,9 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// Asks the client's half, on behalf of a call that waits.
-    fn ask(&mut self, call: CallId, socket: SocketId, half: RsockId, what: SocketCall, now: Duration) {
-        // What the program has sent was before this.
-        self.progress_datagrams_first(socket, &what, now);
+    fn ask(&mut self, call: CallId, socket: SocketId, half: Half, what: SocketCall, now: Duration) {
+        self.names_itself(socket, &what);
+        self.remember(socket, &what);
         match what {
             SocketCall::Accept => self.claim(socket, now),
             SocketCall::LocalName if self.asks_for_name(socket, call) => return,
@@ -154,12 +158,12 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     fn send_to(&mut self, socket: SocketId, to: SocketAddr, octets: Vec<u8>, now: Duration) -> Response {
         // What is on the descriptor was sent before.
         self.progress(socket, now);
-        match self.half(socket, &SocketCall::LocalName) {
+        match self.half(socket, &SocketCall::LocalName, now) {
             Ok(half) => {
                 self.counts.octets.0 += octets.len() as u64;
                 // If there is no room it is lost, as if a queue on the way were full.
-                self.at_client(now, |client, out| {
-                    client.give_datagram(half, Some(to), octets, now, out);
+                self.at_half(half, now, |client, id, out| {
+                    client.give_datagram(id, Some(to), octets, now, out);
                 });
                 Response::Done
             }
@@ -168,8 +172,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// What the descriptor cannot do though the client's half could.
-    fn may(&self, socket: SocketId, half: RsockId, what: &SocketCall) -> Result<(), Errno> {
-        let Some(stream) = self.client.stream(half) else { return Err(Errno::EBADF) };
+    fn may(&self, socket: SocketId, half: Half, what: &SocketCall) -> Result<(), Errno> {
+        let Some(stream) = self.stream(half) else { return Err(Errno::EBADF) };
         let form = self.sockets.get(&socket).map(|socket| &socket.form);
         let is_spent = matches!(form, Some(Form::Loose { is_spent: true }));
         match what {
@@ -189,7 +193,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     /// socket(2).
     fn make(&mut self, family: i32, kind: i32, protocol: i32) -> Result<(SocketId, OwnedFd), i32> {
         let (create, flags) = create(family, kind, protocol)?;
-        if !self.association.is_registered() {
+        if !self.has_a_stack() {
             return Err(libc::ENETDOWN);
         }
         let id = self.next_socket();
@@ -213,31 +217,30 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         }
         let is_carried = create.kind == Kind::Datagram;
         self.counts.carried += u64::from(is_carried);
-        let socket = Socket { create, half: None, form, is_carried, closers: Vec::new() };
+        let socket =
+            Socket { create, half: None, choice: Choice::default(), form, is_carried, closers: Vec::new() };
         self.sockets.insert(id, socket);
         self.counts.made += 1;
         Ok((id, descriptor))
     }
 
     /// The client's half of a socket, which is made when it is needed.
-    pub(crate) fn half(&mut self, id: SocketId, what: &SocketCall) -> Result<RsockId, Errno> {
+    pub(crate) fn half(&mut self, id: SocketId, what: &SocketCall, now: Duration) -> Result<Half, Errno> {
         let socket = self.sockets.get_mut(&id).ok_or(Errno::EBADF)?;
         if matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_) | SocketCall::Listen { .. })
             && !std::mem::replace(&mut socket.is_carried, true)
         {
             self.counts.carried += 1;
         }
-        if let Some(half) = socket.half {
-            return Ok(half);
+        self.choose(id, what, now);
+        match self.sockets.get(&id).and_then(|socket| socket.half) {
+            Some(half) => Ok(half),
+            None => self.make_half(id, now),
         }
-        let half = self.client.socket(socket.create)?;
-        socket.half = Some(half);
-        self.halves.insert(half, id);
-        Ok(half)
     }
 
     /// Whether a `connect` waits, its descriptor says.
-    fn follow_flags(&mut self, socket: SocketId, half: RsockId, call: CallId, now: Duration) {
+    fn follow_flags(&mut self, socket: SocketId, half: Half, call: CallId, now: Duration) {
         let Some(Call::Waiting { what: Waiting::Connect { nonblocking, .. }, .. }) = self.calls.get(&call)
         else {
             return;
@@ -251,6 +254,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     /// A call that waited has come to its end.
     pub(crate) fn finish(
         &mut self,
+        stack: Stack,
         call: CallId,
         connection: OwnedFd,
         what: Waiting,
@@ -265,7 +269,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 self.sweep(now);
                 // Whoever found it: what another call's look has closed may have had the address, too.
                 let is_worth_it = self.closes > again.closes;
-                let half = if is_worth_it { self.half(socket, &again.what) } else { Err(Errno::EADDRINUSE) };
+                let half = if is_worth_it { self.half(socket, &again.what, now) } else { Err(Errno::EADDRINUSE) };
                 keep(self, Waiting::Address { socket, again: None });
                 match half {
                     Ok(half) => self.call_half(half, call, again.what, now),
@@ -281,25 +285,18 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                     (false, _) => self.attach_connecting(socket, descriptor, now),
                 };
                 keep(self, Waiting::Plain { socket });
-                let answer =
-                    attached.map_or_else(|error| Response::Failed(error.linux()), |()| response(result));
-                self.respond(call, &answer, None);
+                self.respond(call, &response(attached.and(result)), None);
                 self.progress(socket, now);
             }
             Waiting::Listen { socket, descriptor } => {
-                let attached = match result {
-                    Ok(_) => self.attach_listener(socket, descriptor),
-                    Err(_) => Ok(()),
-                };
+                let attached = if result.is_ok() { self.attach_listener(socket, descriptor) } else { Ok(()) };
                 keep(self, Waiting::Plain { socket });
-                let answer =
-                    attached.map_or_else(|error| Response::Failed(error.linux()), |()| response(result));
-                self.respond(call, &answer, None);
+                self.respond(call, &response(attached.and(result)), None);
                 self.progress(socket, now);
             }
             Waiting::Accept { socket, flags } => {
                 keep(self, Waiting::Plain { socket });
-                self.accepted(call, socket, flags, result, now);
+                self.accepted(stack, call, socket, flags, result, now);
             }
             Waiting::Outstanding { socket } => {
                 keep(self, Waiting::Plain { socket });
@@ -320,6 +317,11 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 self.respond(call, &response(result), None);
             }
             what => {
+                if let (Waiting::Address { socket, .. }, Ok(_)) = (&what, &result)
+                    && let Some(socket) = self.sockets.get_mut(socket)
+                {
+                    socket.choice.is_bound = true;
+                }
                 keep(self, what);
                 self.respond(call, &response(result), None);
             }

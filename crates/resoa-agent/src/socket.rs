@@ -1,7 +1,9 @@
 //! A program's socket, as the agent keeps it.
 
+use crate::choice::Choice;
 use crate::end::End;
 use crate::packets::Packets;
+use crate::stack::Stack;
 use resoa_protocol::message::Create;
 use resoa_protocol::{CallId, RsockId};
 
@@ -11,12 +13,21 @@ pub(crate) struct Socket {
     /// As the program made it.
     pub(crate) create: Create,
     /// The client's half, from its first use on.
-    pub(crate) half: Option<RsockId>,
+    pub(crate) half: Option<Half>,
+    /// Whose stack it uses, once it was said where it goes.
+    pub(crate) choice: Choice,
     pub(crate) form: Form,
     /// The server was told of it, or will be.
     pub(crate) is_carried: bool,
     /// Calls that asked when `close` may return.
     pub(crate) closers: Vec<CallId>,
+}
+
+/// The client's half of a socket: of which client, and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Half {
+    pub(crate) stack: Stack,
+    pub(crate) id: RsockId,
 }
 
 /// What the program's descriptor is.

@@ -3,12 +3,10 @@
 use crate::agent::Agent;
 use crate::end::IN_PAIR;
 use crate::flight::CHUNK;
-use crate::socket::{Form, Socket};
+use crate::socket::{Form, Half, Socket};
 use resoa_calls::SocketId;
-use resoa_carrier::Carrier;
-use resoa_protocol::message::Half;
-use resoa_protocol::{RsockId, SocketCall, Stage};
-use std::io;
+use resoa_protocol::message;
+use resoa_protocol::{SocketCall, Stage};
 use std::time::Duration;
 
 /// A program that has read nothing for so long while there is more than it was shown may be waiting for more than that: MSG_PEEK, FIONREAD, SO_RCVLOWAT (C29).
@@ -26,7 +24,7 @@ impl Socket {
     }
 }
 
-impl<C: Carrier<Error = io::Error>> Agent<C> {
+impl Agent {
     /// All that can be done for a stream.
     pub(crate) fn progress_stream(&mut self, id: SocketId, now: Duration) {
         // What comes of a step may lead here again; the steps that follow see to it.
@@ -46,8 +44,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// Whether octets may flow: not while it connects, and not if that was refused.
-    fn is_connected(&mut self, id: SocketId, half: RsockId, now: Duration) -> bool {
-        let Some(stream) = self.client.stream(half) else { return false };
+    fn is_connected(&mut self, id: SocketId, half: Half, now: Duration) -> bool {
+        let Some(stream) = self.stream(half) else { return false };
         let Some(socket) = self.sockets.get_mut(&id) else { return false };
         let Form::Stream { end, is_connecting, .. } = &mut socket.form else { return false };
         if !*is_connecting {
@@ -78,7 +76,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// What the program has read opens the window.
-    fn read(&mut self, id: SocketId, half: RsockId, now: Duration) {
+    fn read(&mut self, id: SocketId, half: Half, now: Duration) {
         let name = self.name(id);
         let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) else {
             return;
@@ -86,14 +84,14 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         let count = end.consumed(&name, now);
         if count > 0 {
             self.counts.octets.1 += count as u64;
-            self.at_client(now, |client, out| client.consumed(half, count, now, out));
+            self.at_half(half, now, |client, id, out| client.consumed(id, count, now, out));
         }
     }
 
     /// What the program has written, as far as SO_SNDBUF goes.
-    fn up(&mut self, id: SocketId, half: RsockId, now: Duration) {
+    fn up(&mut self, id: SocketId, half: Half, now: Duration) {
         loop {
-            let Some(stream) = self.client.stream(half) else { return };
+            let Some(stream) = self.stream(half) else { return };
             // What the program has written and is not taken waits in the pair, and counts for SO_SNDBUF.
             let room = stream.room.saturating_sub(IN_PAIR.min(stream.send_buffer / 4 * 3));
             let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
@@ -108,16 +106,16 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 return;
             }
             self.counts.octets.0 += bytes.len() as u64;
-            self.at_client(now, |client, out| {
-                client.give(half, &bytes, urgent, now, out);
+            self.at_half(half, now, |client, id, out| {
+                client.give(id, &bytes, urgent, now, out);
             });
         }
     }
 
     /// What has come for the program, as far as it may be in flight.
-    fn down(&mut self, id: SocketId, half: RsockId, now: Duration) {
+    fn down(&mut self, id: SocketId, half: Half, now: Duration) {
         loop {
-            let Some(stream) = self.client.stream(half) else { return };
+            let Some(stream) = self.stream(half) else { return };
             let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
             else {
                 return;
@@ -132,14 +130,14 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                 return;
             }
             let mut bytes = Vec::new();
-            self.at_client(now, |client, out| bytes = client.take(half, CHUNK, now, out));
+            self.at_half(half, now, |client, id, out| bytes = client.take(id, CHUNK, now, out));
             let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
             else {
                 return;
             };
             let written = if bytes.is_empty() {
                 let mut urgent = None;
-                self.at_client(now, |client, out| urgent = client.take_urgent(half, now, out));
+                self.at_half(half, now, |client, id, out| urgent = client.take_urgent(id, now, out));
                 let Some(octet) = urgent else { return };
                 match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
                     Some(Form::Stream { end, .. }) => end.write_urgent(octet, &mut self.weights),
@@ -174,8 +172,8 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
     }
 
     /// The ends of both directions, and of the socket.
-    fn ends(&mut self, id: SocketId, half: RsockId, now: Duration) {
-        let Some(stream) = self.client.stream(half) else { return };
+    fn ends(&mut self, id: SocketId, half: Half, now: Duration) {
+        let Some(stream) = self.stream(half) else { return };
         let Some(Form::Stream { end, is_up_shut, .. }) =
             self.sockets.get_mut(&id).map(|socket| &mut socket.form)
         else {
@@ -190,7 +188,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
                     rest.extend(bytes);
                 }
                 self.counts.octets.0 += rest.len() as u64;
-                self.at_client(now, |client, out| client.give_last(half, &rest, now, out));
+                self.at_half(half, now, |client, id, out| client.give_last(id, &rest, now, out));
             }
             self.close(id, now);
             return;
@@ -208,7 +206,7 @@ impl<C: Carrier<Error = io::Error>> Agent<C> {
         let is_over = end.read_hung_up && end.waiting() == 0;
         if is_over && stream.stage == Stage::Connected && !std::mem::replace(is_up_shut, true) {
             let call = self.next_call();
-            self.call_half(half, call, SocketCall::Shutdown(Half::Write), now);
+            self.call_half(half, call, SocketCall::Shutdown(message::Half::Write), now);
         }
     }
 

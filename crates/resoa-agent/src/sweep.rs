@@ -4,10 +4,8 @@
 use crate::agent::Agent;
 use crate::socket::Form;
 use resoa_calls::{SocketId, SocketName};
-use resoa_carrier::Carrier;
 use rustc_hash::FxHashSet;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
-use std::io;
 use std::time::Duration;
 
 /// Between two looks.
@@ -23,7 +21,7 @@ pub(crate) fn is_held(name: &SocketName, kind: SocketType) -> bool {
     }
 }
 
-impl<C: Carrier<Error = io::Error>> Agent<C> {
+impl Agent {
     /// When the next look is due.
     pub(crate) fn sweep_at(&self) -> Option<Duration> {
         (!self.loose.is_empty()).then_some(self.swept + PAUSE)

@@ -25,7 +25,12 @@ pub struct Outbox {
 impl Outbox {
     /// Hands over a message, or keeps it. Whether the machine is to be told to stop.
     #[must_use = "the machine would write messages that are kept here without a bound"]
-    pub fn send(&mut self, carrier: &mut impl LastHop, connection: Connection, message: Vec<u8>) -> bool {
+    pub fn send(
+        &mut self,
+        carrier: &mut (impl LastHop + ?Sized),
+        connection: Connection,
+        message: Vec<u8>,
+    ) -> bool {
         if self.off {
             self.waiting.push_back(message);
             return false;
@@ -36,7 +41,7 @@ impl Outbox {
 
     /// The carrier takes messages again. Whether the machine may go on: not if those that were kept have filled it.
     #[must_use = "the machine is still stopped"]
-    pub fn on(&mut self, carrier: &mut impl LastHop, connection: Connection) -> bool {
+    pub fn on(&mut self, carrier: &mut (impl LastHop + ?Sized), connection: Connection) -> bool {
         self.off = false;
         while !self.off
             && let Some(message) = self.waiting.pop_front()

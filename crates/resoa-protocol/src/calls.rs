@@ -56,6 +56,16 @@ pub enum SocketCall {
         /// What.
         value: Vec<u8>,
     },
+    /// The same of an option that another socket in this one's place has taken: nobody waits for the server, and what it says is not told. So nothing
+    /// that is asked behind it waits either.
+    SetOptionAgain {
+        /// `SOL_…`
+        level: i32,
+        /// `SO_…`, `TCP_…`
+        name: i32,
+        /// What.
+        value: Vec<u8>,
+    },
     /// `getsockopt`, Linux's numbers and layouts.
     GetOption {
         /// `SOL_…`

@@ -110,12 +110,6 @@ impl Client {
         self.sockets.get(&socket).map(Lsm::readiness)
     }
 
-    /// Connections of a listener that its program has not accepted.
-    #[must_use]
-    pub fn pending(&self, listener: RsockId) -> usize {
-        self.sockets.get(&listener).map_or(0, Lsm::pending)
-    }
-
     /// Sockets, those included that only deliver the rest.
     #[must_use]
     pub fn sockets(&self) -> usize {

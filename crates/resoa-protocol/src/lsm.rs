@@ -152,7 +152,12 @@ impl Lsm {
             SocketCall::Receive { length, flags } => self.receive(call, length, flags, now, out),
             SocketCall::Shutdown(half) => self.shutdown(half, out).map(Some),
             SocketCall::Close { may_wait } => Ok(self.close(call, may_wait, now, out)),
-            SocketCall::SetOption { level, name, value } => self.set_option(call, level, name, value, out),
+            SocketCall::SetOption { level, name, value } => {
+                self.set_option(Some(call), level, name, value, out)
+            }
+            SocketCall::SetOptionAgain { level, name, value } => {
+                self.set_option(None, level, name, value, out)
+            }
             SocketCall::GetOption { level, name, length } => self.get_option(call, level, name, length, out),
             SocketCall::Ioctl { command, argument } => self.ioctl(call, command, argument, out),
             SocketCall::SetNonblocking(nonblocking) => {

@@ -3,13 +3,15 @@
 use super::config::ClientConfig;
 use crate::link_command::Failure;
 use clap::Args;
-use resoa_agent::{Agent, AgentSettings};
+use resoa_agent::{Agent, AgentSettings, LocalRules};
 use resoa_calls::Connected;
 use resoa_carrier::Place;
 use resoa_carrier::keys::{PublicKey, SecretKey};
 use resoa_protocol::message::AddressMode;
 use resoa_protocol::{Settings, Timers};
+use resoa_server::policy::Destination;
 use rustix::fd::AsFd;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 use std::io::{self, Read, Write};
@@ -29,9 +31,14 @@ While there is no server, new sockets fail with ENETDOWN; when one is lost, thos
 reset, and it is tried again, after ten seconds at most. It runs until Ctrl-C or SIGTERM; then the
 sockets that are open are reset.
 
+Everything goes by the server, but for what --local names: a network, with ports or without. A socket
+that names no destination, as a listener at any address, is the server's. `localhost` is looked up
+here if the loopback is local.
+
 Examples:
   lasthop resoa agent --config laptop.toml
-  lasthop resoa agent --server plain:127.0.0.1:4000 --listen /run/lasthop/agent")]
+  lasthop resoa agent --server plain:127.0.0.1:4000 --listen /run/lasthop/agent
+  lasthop resoa agent --config laptop.toml --local 127.0.0.0/8 --local ::1 --local '192.168.1.0/24 22,80'")]
 pub struct AgentArguments {
     /// Server and keys, as `lasthop resoa pair` has written them
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "key", "server_key"])]
@@ -51,6 +58,12 @@ pub struct AgentArguments {
     /// Which address its sockets are to have: shared, own, any, or one that this host has brought along
     #[arg(long, value_name = "MODE", default_value = "any", value_parser = mode)]
     pub address: AddressMode,
+    /// What this host reaches by itself and not by the server; more than once for more
+    #[arg(long, value_name = "NETWORK [PORTS]")]
+    pub local: Vec<Destination>,
+    /// A host, or a domain with all hosts in it, that this host looks up itself
+    #[arg(long, value_name = "NAME")]
+    pub local_name: Vec<String>,
     /// Print a line on standard output when it is registered for the first time: for scripts that wait
     #[arg(long)]
     pub ready: bool,
@@ -74,18 +87,40 @@ pub fn place() -> PathBuf {
     folder.join("lasthop-resoa")
 }
 
-/// The server, its key, and our own.
-fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretKey), Failure> {
+/// The server, its key, our own, and what is local.
+fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretKey, LocalRules), Failure> {
+    let mut local = LocalRules::default();
+    let mut whom = None;
     if let Some(file) = &arguments.config {
-        let ClientConfig { server, server_key, key } = ClientConfig::read(file)?;
-        return Ok((server, Some(server_key), SecretKey::read(&key)?));
+        let config = ClientConfig::read(file)?;
+        local = config.local.rules()?;
+        whom = Some((config.server, Some(config.server_key), SecretKey::read(&config.key)?));
+    }
+    local.destinations.extend(arguments.local.iter().cloned());
+    local.names.extend(arguments.local_name.iter().cloned());
+    if local.is_empty() && !local.names.is_empty() {
+        return Err(format!(
+            "`{}` is to be looked up here, but no destination is local, so that it could not be reached: say which are with --local",
+            local.names[0]
+        )
+        .into());
+    }
+    if let Some((server, server_key, key)) = whom {
+        return Ok((server, server_key, key, local));
     }
     let key = match &arguments.key {
         Some(file) => SecretKey::read(file)?,
         None => SecretKey::generate()?,
     };
     let server = arguments.server.clone().ok_or("neither --config nor --server says where the server is")?;
-    Ok((server, arguments.server_key, key))
+    Ok((server, arguments.server_key, key, local))
+}
+
+/// A socket of a program is a descriptor here, a call another one: as many as this process may have. What asks for more than that waits.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // Up to the hard limit any process may.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Attends to programs until Ctrl-C or SIGTERM.
@@ -95,7 +130,8 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
         pipe::register(signal, signalled.try_clone()?)?;
     }
     stop.set_nonblocking(true)?;
-    let (server, server_key, key) = whom(arguments)?;
+    raise_descriptor_limit();
+    let (server, server_key, key, local) = whom(arguments)?;
     let (carrier, address) =
         server.reach(&key, server_key).map_err(|error| format!("--server {server}: {error}"))?;
     let listen = arguments.listen.clone().unwrap_or_else(place);
@@ -104,6 +140,7 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
         mode: arguments.address,
         settings: Settings::default(),
         timers: Timers::default(),
+        local,
     };
     let mut agent = Agent::new(settings, carrier, address)?;
     agent.wait_for(stop.as_fd())?;

@@ -8,7 +8,7 @@
 //! The check finds what was lost in between, not who has changed it: that the lines come from whom they should is the people's affair.
 
 use super::arguments::PairArguments;
-use super::config::ClientConfig;
+use super::config::{ClientConfig, Local};
 use crate::link_command::Failure;
 use resoa_carrier::Place;
 use resoa_carrier::keys::{PublicKey, SecretKey};
@@ -96,7 +96,7 @@ fn answer(name: String, place: Place, server_key: PublicKey, out: &Path) -> Resu
         Err(error) => return Err(error.into()),
     };
     let key = key_path.file_name().map(Into::into).unwrap_or_default();
-    let config = ClientConfig { server: place, server_key, key };
+    let config = ClientConfig { server: place, server_key, key, local: Local::default() };
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -7,6 +7,7 @@ mod closing;
 mod connecting;
 mod datagrams;
 mod listening;
+mod local;
 mod measured;
 mod rig;
 mod transfer;

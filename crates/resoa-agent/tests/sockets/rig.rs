@@ -1,6 +1,6 @@
 //! An agent, its server, and programs.
 
-use resoa_agent::{Agent, AgentSettings};
+use resoa_agent::{Agent, AgentSettings, LocalRules};
 use resoa_calls::{Connected, Request, Response, SocketId, SocketName, Status};
 use resoa_carrier::memory::Memory;
 use resoa_protocol::lhp::Identity;
@@ -24,6 +24,8 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 const ROOM: usize = 1 << 20;
 /// Where far hosts are.
 pub const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// Where the server's sockets are, if that is to be told from the agent's host.
+pub const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 9));
 /// All that a poll may say.
 pub const ALL: PollFlags = PollFlags::IN.union(PollFlags::OUT).union(PollFlags::RDHUP).union(PollFlags::PRI);
 
@@ -49,6 +51,24 @@ impl Rig {
 
     /// Its sockets have this address.
     pub fn of(settings: Settings, address: IpAddr) -> Self {
+        let rig = Self::made(settings, LocalRules::default(), Some(address));
+        rig.registered();
+        rig
+    }
+
+    /// With these destinations local, and a server whose sockets are at [`THERE`].
+    pub fn with_local(rules: &[&str]) -> Self {
+        let rig = Self::made(Settings::default(), local(rules), Some(THERE));
+        rig.registered();
+        rig
+    }
+
+    /// The same at a server that never answers.
+    pub fn without_server(rules: &[&str]) -> Self {
+        Self::made(Settings::default(), local(rules), None)
+    }
+
+    fn made(settings: Settings, local: LocalRules, address: Option<IpAddr>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let listen = folder.path().join("agent");
         let stop = Arc::new(AtomicBool::new(false));
@@ -63,13 +83,12 @@ impl Rig {
             }),
             thread::spawn({
                 let (stop, cut, listen) = (Arc::clone(&stop), Arc::clone(&cut), listen.clone());
-                move || attend(client, listen, settings, &stop, &cut)
+                move || attend(client, listen, (settings, local), &stop, &cut)
             }),
         ];
         let calls = resoa_calls::Agent::at(&listen);
         let rig = Self { calls, stop, cut, server_sockets, threads, _folder: folder };
         until(|| listen.exists().then_some(()));
-        rig.registered();
         rig
     }
 
@@ -169,7 +188,13 @@ impl Drop for Rig {
     }
 }
 
-fn serve(carrier: Memory, address: IpAddr, stop: &AtomicBool, count: &AtomicUsize) {
+fn local(rules: &[&str]) -> LocalRules {
+    let destinations = rules.iter().map(|rule| rule.parse().expect("a destination")).collect();
+    LocalRules { destinations, names: Vec::new() }
+}
+
+fn serve(carrier: Memory, address: Option<IpAddr>, stop: &AtomicBool, count: &AtomicUsize) {
+    let Some(address) = address else { return };
     let mut host = Host::new(ServerSettings::new(Addresses::shared(address)), carrier).expect("descriptors");
     while !stop.load(Ordering::SeqCst) {
         host.turn(Some(Duration::from_millis(2))).expect("epoll waits");
@@ -177,8 +202,15 @@ fn serve(carrier: Memory, address: IpAddr, stop: &AtomicBool, count: &AtomicUsiz
     }
 }
 
-fn attend(carrier: Memory, listen: PathBuf, settings: Settings, stop: &AtomicBool, cut: &AtomicBool) {
-    let settings = AgentSettings { listen, mode: AddressMode::Any, settings, timers: Timers::default() };
+fn attend(
+    carrier: Memory,
+    listen: PathBuf,
+    (settings, local): (Settings, LocalRules),
+    stop: &AtomicBool,
+    cut: &AtomicBool,
+) {
+    let settings =
+        AgentSettings { listen, mode: AddressMode::Any, settings, timers: Timers::default(), local };
     let mut agent = Agent::new(settings, carrier, Vec::new()).expect("a place");
     while !stop.load(Ordering::SeqCst) {
         agent.turn(Some(Duration::from_millis(20))).expect("epoll waits");

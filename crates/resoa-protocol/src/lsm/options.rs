@@ -133,9 +133,10 @@ impl Lsm {
         self.sending.buffer_size = send_buffer;
     }
 
+    /// Without a call nobody waits for what the server says of it.
     pub(super) fn set_option(
         &mut self,
-        call: CallId,
+        call: Option<CallId>,
         level: i32,
         name: i32,
         value: Vec<u8>,
@@ -176,6 +177,11 @@ impl Lsm {
             (SOL_SOCKET, SO_ATTACH_FILTER | SO_ATTACH_BPF | SO_ZEROCOPY) => return Err(Errno::ENOPROTOOPT),
             _ if self.state == State::Failed && !self.remote => return Err(Errno::ECONNRESET),
             _ => {
+                let Some(call) = call else {
+                    self.options.forget(level, name);
+                    self.tell(Call::SetOption { level, name, value }, out);
+                    return Ok(Some(Value::Done));
+                };
                 let purpose = Purpose::SetOption { call, level, name };
                 self.request(purpose, Operation::SetOption { level, name, value }, out);
                 return Ok(None);

@@ -98,6 +98,26 @@ fn options_of_the_server() {
     assert_eq!(pair.ended(call), Some(Err(Errno::ENOPROTOOPT)));
 }
 
+/// C02, C39: what another socket in this one's place has taken is told, so that nothing behind it waits; what it came to is asked for.
+#[test]
+fn options_that_are_set_again() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    let again = |level, name, value| SocketCall::SetOptionAgain { level, name, value };
+    // TCP_DEFER_ACCEPT, SO_LINGER.
+    assert_eq!(pair.call(socket, again(6, 9, number(2))), Ok(Value::Done));
+    assert_eq!(pair.messages, [1, 0]);
+    pair.done(1, Ok(Reply::Value(number(3))));
+    let linger = [number(1), number(7)].concat();
+    assert_eq!(pair.call(socket, again(SOL_SOCKET, 13, linger.clone())), Ok(Value::Done));
+    let get = |level, name| SocketCall::GetOption { level, name, length: 8 };
+    assert_eq!(pair.call(socket, get(SOL_SOCKET, 13)), Ok(Value::Option(linger)));
+    assert_eq!(pair.messages, [1, 0]);
+    let call = pair.begin(socket, get(6, 9));
+    pair.done(1, Ok(Reply::Value(number(3))));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Option(number(3)))));
+}
+
 /// A18: with a larger SO_RCVBUF more is forwarded before the program reads, so that nothing waits at the server.
 #[test]
 fn a_larger_receive_buffer() {

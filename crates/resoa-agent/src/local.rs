@@ -1,0 +1,202 @@
+//! This host's own stack beside the server's (dual protocol stack mode, 5.3.6; C02): a server within this process, for destinations that are local by rule.
+//!
+//! Which stack a socket uses is not known when it is made, so it is chosen by what comes first of the calls that say where it goes or where it is:
+//!
+//! | call | the stack |
+//! |---|---|
+//! | `connect`, the first datagram | this host's if a rule names the destination |
+//! | `bind` to an address | this host's if a rule has that address in its network |
+//! | `bind` to any address, `listen` | the server's |
+//!
+//! It fails closed: whatever no rule names is the server's, and the server within this process refuses its sockets to go anywhere else (ENETUNREACH).
+
+use crate::stack::Stack;
+use resoa_carrier::memory::Memory;
+use resoa_protocol::lhp::Identity;
+use resoa_protocol::message::Query;
+use resoa_protocol::{ServerSettings, server};
+use resoa_server::Host;
+use resoa_server::policy::{Client, Destination, Policy, Ports, Rules};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::{AsFd, OwnedFd};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+/// Octets that are under way within this process, each way.
+const CAPACITY: usize = 4 << 20;
+
+/// What is reached by this host's own stack.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LocalRules {
+    /// Networks, with ports or without. As in a server's policy `any` does not mean the loopback, neighbours or groups: those have to be named.
+    pub destinations: Vec<Destination>,
+    /// Names of hosts, and domains, that this host looks up: `nas`, `home.arpa` with all that ends so. `localhost` is one of them if the loopback is local.
+    pub names: Vec<String>,
+}
+
+impl LocalRules {
+    /// Whether nothing is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.destinations.is_empty()
+    }
+}
+
+/// The rules, as they are asked; see the [module](self).
+#[derive(Debug)]
+pub(crate) struct Chooser {
+    rules: Rules,
+    /// Those of them that name a network, of which an address of this host's may be.
+    networks: Vec<Destination>,
+    names: Vec<String>,
+}
+
+impl Chooser {
+    pub(crate) fn new(local: LocalRules) -> Self {
+        let networks = local.destinations.iter().filter(|entry| entry.network.is_some()).cloned().collect();
+        let rules = Rules {
+            allow: local.destinations,
+            deny: Vec::new(),
+            own: true,
+            // The kernel says which of them this process may have.
+            bind: Ports::from_to(1, u16::MAX),
+            listen: true,
+        };
+        let names = local.names.iter().map(|name| plain(name)).filter(|name| !name.is_empty());
+        let mut names: Vec<_> = names.collect();
+        let has = |address: IpAddr| rules.destination((address, 0).into(), |_| false).is_ok();
+        if has(Ipv4Addr::LOCALHOST.into()) || has(Ipv6Addr::LOCALHOST.into()) {
+            names.push("localhost".to_owned());
+        }
+        Self { rules, networks, names }
+    }
+
+    /// Of what goes there.
+    pub(crate) fn to(&self, destination: SocketAddr) -> Stack {
+        let is_local = self.rules.destination(destination, |_| false).is_ok();
+        if is_local { Stack::Local } else { Stack::Remote }
+    }
+
+    /// Of what is bound there: to any address it is where everything is that no rule names.
+    pub(crate) fn at(&self, address: SocketAddr) -> Stack {
+        let address = address.ip().to_canonical();
+        let is_local = !address.is_unspecified() && self.networks.iter().any(|entry| entry.has(address, 0));
+        if is_local { Stack::Local } else { Stack::Remote }
+    }
+
+    /// Of a look-up.
+    pub(crate) fn of(&self, query: &Query) -> Stack {
+        let host = match query {
+            Query::Address(address) => return self.to(SocketAddr::new(address.ip(), 0)),
+            Query::Host { host, .. } => plain(host),
+        };
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return self.at(SocketAddr::new(address, 0));
+        }
+        let is_within = |name: &String| {
+            host.strip_suffix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        if self.names.iter().any(is_within) { Stack::Local } else { Stack::Remote }
+    }
+}
+
+/// A name without regard to case and without the dot that may end it.
+fn plain(name: &str) -> String {
+    name.trim_matches('.').to_ascii_lowercase()
+}
+
+/// The server within this process, in a thread of its own; it ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct LocalServer {
+    stop: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl LocalServer {
+    /// Starts it, and says by what its only client reaches it.
+    ///
+    /// # Errors
+    /// If the kernel has no descriptor or no thread left.
+    pub(crate) fn start(chooser: &Chooser) -> io::Result<(Self, Memory)> {
+        let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let carrier = Memory::server(CAPACITY)?;
+        let memory = carrier.client(Identity(b"agent".to_vec()))?;
+        let client = Client { rules: chooser.rules.clone(), buffers: u64::MAX, ..Client::local("agent") };
+        let settings = ServerSettings::new(server::Addresses::shared(Ipv4Addr::UNSPECIFIED.into()));
+        let mut host = Host::with_policy(settings, carrier, Arc::new(Policy::anybody(client)))?;
+        host.wait_for(stop.as_fd())?;
+        let stopped = Arc::clone(&stop);
+        let thread = thread::Builder::new().name("local".to_owned()).spawn(move || {
+            while rustix::io::read(&*stopped, &mut [0; 8]).is_err() && host.turn(None).is_ok() {}
+            host.stop();
+        })?;
+        Ok((Self { stop, thread: Some(thread) }, memory))
+    }
+}
+
+impl Drop for LocalServer {
+    fn drop(&mut self) {
+        // If the counter is full it stops, too.
+        let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chooser(destinations: &[&str], names: &[&str]) -> Chooser {
+        let destinations = destinations.iter().map(|text| text.parse().expect("a destination")).collect();
+        Chooser::new(LocalRules { destinations, names: names.iter().map(|&name| name.to_owned()).collect() })
+    }
+
+    fn local(addresses: &[&str], stack: impl Fn(SocketAddr) -> Stack) -> Vec<bool> {
+        let at = |text: &&str| text.parse().expect("an address with a port");
+        addresses.iter().map(|text| stack(at(text)) == Stack::Local).collect()
+    }
+
+    /// C02: what a rule names is local, however it is written, and nothing else.
+    #[test]
+    fn destinations_that_are_local() {
+        let chooser = chooser(&["127.0.0.0/8 8080", "192.0.2.0/24", "fe80::/10"], &[]);
+        let named =
+            ["127.0.0.1:8080", "0.0.0.0:8080", "[::ffff:127.0.0.1]:8080", "192.0.2.9:1", "[fe80::1%2]:1"];
+        assert_eq!(local(&named, |to| chooser.to(to)), [true; 5]);
+        let others = ["127.0.0.1:80", "[::1]:8080", "192.0.3.9:1", "198.51.100.1:8080", "224.0.0.1:8080"];
+        assert_eq!(local(&others, |to| chooser.to(to)), [false; 5]);
+    }
+
+    /// C02: who names an address of this host's own has chosen; who names none has not.
+    #[test]
+    fn addresses_that_are_local() {
+        let chooser = chooser(&["127.0.0.0/8 8080", "any 22"], &[]);
+        assert_eq!(local(&["127.0.0.1:0", "127.0.0.9:80"], |at| chooser.at(at)), [true; 2]);
+        let others = ["0.0.0.0:8080", "[::]:22", "[::ffff:0.0.0.0]:22", "[::1]:22", "198.51.100.1:22"];
+        assert_eq!(local(&others, |at| chooser.at(at)), [false; 5]);
+    }
+
+    /// C02, C49: names are asked where what they name is.
+    #[test]
+    fn names_that_are_local() {
+        let of = |chooser: &Chooser, host: &str| {
+            chooser.of(&Query::Host { host: host.to_owned(), service: String::new(), family: None })
+        };
+        let home = chooser(&["::1", "192.0.2.0/24"], &["nas", ".Home.arpa."]);
+        for name in
+            ["nas", "NAS.", "home.arpa", "printer.home.arpa", "localhost", "a.localhost.", "192.0.2.1"]
+        {
+            assert_eq!(of(&home, name), Stack::Local, "{name}");
+        }
+        for name in ["", "nas.example", "bonas", "arpa", "0.0.0.0", "198.51.100.1"] {
+            assert_eq!(of(&home, name), Stack::Remote, "{name}");
+        }
+        assert_eq!(of(&chooser(&["192.0.2.0/24"], &[""]), "localhost"), Stack::Remote);
+        assert_eq!(home.of(&Query::Address(([192, 0, 2, 7], 80).into())), Stack::Local);
+        assert_eq!(home.of(&Query::Address(([192, 0, 3, 7], 80).into())), Stack::Remote);
+    }
+}

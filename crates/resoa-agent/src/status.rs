@@ -1,0 +1,29 @@
+//! How the agent does, for those who ask.
+
+use crate::agent::Agent;
+use resoa_calls::Status;
+
+/// See [`Status`].
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) made: u64,
+    pub(crate) carried: u64,
+    pub(crate) accepted: u64,
+    pub(crate) octets: (u64, u64),
+}
+
+impl Agent {
+    /// How it does.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        Status {
+            connected: self.remote.connected(),
+            made: self.counts.made,
+            carried: self.counts.carried,
+            accepted: self.counts.accepted,
+            open: self.sockets.len() as u64,
+            octets: self.counts.octets,
+            round_trip_us: self.remote.round_trip().map(|round_trip| round_trip.as_micros() as u64),
+        }
+    }
+}

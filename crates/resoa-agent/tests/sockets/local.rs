@@ -1,0 +1,200 @@
+//! Dual protocol stack mode (5.3.6, C02): which stack sockets use, by rule. Whatever is seen to come from [`THERE`] came by the server.
+
+use crate::rig::{HERE, PATIENCE, Program, Rig, THERE, at, until};
+use resoa_calls::datagram::{header, split};
+use resoa_calls::{Query, Request, Response};
+use std::io::{ErrorKind, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+
+/// What is local.
+const NEAR: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+/// The rules that say so.
+const RULES: &[&str] = &["127.0.0.2"];
+
+fn listener(address: IpAddr) -> TcpListener {
+    TcpListener::bind((address, 0)).expect("loopback")
+}
+
+fn port(address: IpAddr) -> UdpSocket {
+    let socket = UdpSocket::bind((address, 0)).expect("loopback");
+    socket.set_read_timeout(Some(PATIENCE)).expect("it is one");
+    socket
+}
+
+/// Where a program is seen by a far host that it connects to, and that octets flow both ways.
+fn seen_at(rig: &Rig, program: &Program, far: &TcpListener) -> IpAddr {
+    assert_eq!(rig.connect(program, at(far)), Response::Done);
+    let (mut stream, peer) = far.accept().expect("has connected");
+    program.write(b"question");
+    assert_eq!(crate::rig::read_exactly(&mut stream, 8), b"question");
+    stream.write_all(b"answer").expect("it reads");
+    assert_eq!(program.read(6), b"answer");
+    peer.ip()
+}
+
+fn send_to(program: &Program, to: SocketAddr, octets: &[u8]) {
+    let packet = [&header(Some(to))[..], octets].concat();
+    assert_eq!(rustix::io::write(&program.fd, &packet), Ok(packet.len()));
+}
+
+fn heard_from(far: &UdpSocket, expected: &[u8]) -> SocketAddr {
+    let mut room = [0; 64];
+    let (count, from) = far.recv_from(&mut room).expect("a datagram");
+    assert_eq!(&room[..count], expected);
+    from
+}
+
+fn bind(rig: &Rig, program: &Program, address: &str) -> Response {
+    let address = address.parse().expect("an address with a port");
+    rig.call(&Request::Bind { socket: program.id, address }, None)
+}
+
+fn own_address(rig: &Rig, program: &Program) -> SocketAddr {
+    match rig.call(&Request::LocalName(program.id), None) {
+        Response::Address(address) => address,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// C02: a stream uses the stack that the rules say for where it goes, and without a rule the server's.
+#[test]
+fn streams_go_by_rule() {
+    let rig = Rig::with_local(RULES);
+    let (near, far) = (listener(NEAR), listener(HERE));
+    let (one, two) = (rig.stream(), rig.stream());
+    assert_eq!(seen_at(&rig, &one, &near), HERE);
+    assert_eq!(seen_at(&rig, &two, &far), THERE);
+    drop((one, two));
+    rig.nothing_is_left();
+}
+
+/// C02: a socket that no attempt has given an address chooses anew with each.
+#[test]
+fn a_refused_attempt_chooses_nothing() {
+    let rig = Rig::with_local(RULES);
+    let (near, far) = (listener(NEAR), listener(HERE));
+    for (first, second, seen) in [(&far, &near, HERE), (&near, &far, THERE)] {
+        let nobody = at(&listener(at(first).ip()));
+        let program = rig.stream();
+        assert_eq!(rig.connect(&program, nobody), Response::Failed(libc::ECONNREFUSED));
+        assert_eq!(seen_at(&rig, &program, second), seen);
+    }
+    rig.nothing_is_left();
+}
+
+/// C02, C39: what was set before anything said where the socket goes holds there, whether it is told or asked for.
+#[test]
+fn options_are_kept() {
+    let rig = Rig::with_local(RULES);
+    for (far, seen) in [(listener(NEAR), HERE), (listener(HERE), THERE)] {
+        let program = rig.stream();
+        let options = [
+            (libc::SOL_SOCKET, libc::SO_PRIORITY, 4),
+            (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 77),
+            (libc::SOL_SOCKET, libc::SO_LINGER, 1),
+        ];
+        for (level, name, value) in options {
+            rig.set_option(&program, level, name, &[3, 0]);
+            rig.set_option(&program, level, name, &[value, 0]);
+        }
+        assert_eq!(seen_at(&rig, &program, &far), seen);
+        for (level, name, value) in options {
+            assert_eq!(rig.option(&program, level, name), value, "{name}");
+        }
+    }
+    rig.nothing_is_left();
+}
+
+/// C02, C91: the first datagram chooses. What a local socket sends to where no rule points goes nowhere.
+#[test]
+fn datagrams_go_by_rule() {
+    let rig = Rig::with_local(RULES);
+    let (near, far) = (port(NEAR), port(HERE));
+    let at = |socket: &UdpSocket| socket.local_addr().expect("is bound");
+    let (one, two) = (rig.socket(libc::SOCK_DGRAM), rig.socket(libc::SOCK_DGRAM));
+    rig.set_option(&one, libc::SOL_SOCKET, libc::SO_PRIORITY, &[4]);
+    send_to(&one, at(&near), b"near");
+    let from = heard_from(&near, b"near");
+    assert_eq!((from.ip(), own_address(&rig, &one).port()), (HERE, from.port()));
+    assert_eq!(rig.option(&one, libc::SOL_SOCKET, libc::SO_PRIORITY), 4);
+    near.send_to(b"answer", from).expect("it is there");
+    let mut room = [0; 64];
+    let count = rustix::io::read(&one.fd, &mut room).expect("an answer");
+    assert_eq!(split(&room[..count]), Some((Some(at(&near)), &b"answer"[..])));
+    send_to(&two, at(&far), b"far");
+    assert_eq!(heard_from(&far, b"far").ip(), THERE);
+    send_to(&one, at(&far), b"nowhere");
+    send_to(&one, at(&near), b"behind it");
+    heard_from(&near, b"behind it");
+    far.set_nonblocking(true).expect("it is one");
+    assert_eq!(far.recv(&mut room).map_err(|error| error.kind()), Err(ErrorKind::WouldBlock));
+    // Connected it is where it is connected to.
+    let three = rig.socket(libc::SOCK_DGRAM);
+    for (far, seen) in [(&far, THERE), (&near, HERE)] {
+        assert_eq!(rig.connect(&three, at(far)), Response::Done);
+        assert_eq!(own_address(&rig, &three).ip(), seen);
+    }
+    drop((one, two, three));
+    rig.nothing_is_left();
+}
+
+/// C02, C31: who binds to an address of this host's own has chosen, and goes nowhere else from there; who binds to any is at the server.
+#[test]
+fn addresses_choose() {
+    let rig = Rig::with_local(RULES);
+    let (near, far) = (listener(NEAR), listener(HERE));
+    let program = rig.stream();
+    assert_eq!(bind(&rig, &program, "127.0.0.2:0"), Response::Done);
+    assert_eq!(own_address(&rig, &program).ip(), NEAR);
+    assert_eq!(rig.connect(&program, at(&far)), Response::Failed(libc::ENETUNREACH));
+    assert_eq!(seen_at(&rig, &program, &near), NEAR);
+    let listening = rig.stream();
+    assert_eq!(bind(&rig, &listening, "127.0.0.2:0"), Response::Done);
+    let listen = Request::Listen { socket: listening.id, backlog: 1 };
+    assert_eq!(rig.call(&listen, Some(&listening.fd)), Response::Done);
+    // The server within the process hears of `listen` when it does (C83).
+    until(|| TcpStream::connect(own_address(&rig, &listening)).ok());
+    let any = rig.stream();
+    assert_eq!(bind(&rig, &any, "0.0.0.0:0"), Response::Done);
+    assert_eq!(seen_at(&rig, &any, &near), THERE);
+    drop((program, listening, any));
+    rig.nothing_is_left();
+}
+
+/// C02, C76: without the server local destinations are reached, names of this host are found, and nothing else is: it does not go by this host's stack instead.
+#[test]
+fn without_a_server() {
+    let rig = Rig::without_server(&["127.0.0.2", "127.0.0.1 80"]);
+    let (near, far) = (listener(NEAR), listener(HERE));
+    let program = rig.stream();
+    rig.set_option(&program, libc::SOL_SOCKET, libc::SO_KEEPALIVE, &[1]);
+    assert_eq!(rig.connect(&program, at(&far)), Response::Failed(libc::ENETDOWN));
+    assert_eq!(seen_at(&rig, &rig.stream(), &near), HERE);
+    let resolve = |host: &str| {
+        let query = Query::Host { host: host.into(), service: "80".into(), family: libc::AF_INET };
+        rig.call(&Request::Resolve(query), None)
+    };
+    assert_eq!(resolve("localhost"), Response::Hosts(vec!["127.0.0.1:80".parse().expect("an address")]));
+    assert_eq!(resolve("far.example"), Response::Failed(libc::ENETDOWN));
+    drop(program);
+    far.set_nonblocking(true).expect("it is one");
+    assert_eq!(far.accept().map_err(|error| error.kind()).map(|_| ()), Err(ErrorKind::WouldBlock));
+}
+
+/// C02, C77: what is lost with the server is what is there.
+#[test]
+fn the_server_is_lost_alone() {
+    let rig = Rig::with_local(RULES);
+    let (near, far) = (listener(NEAR), listener(HERE));
+    let (one, two) = (rig.stream(), rig.stream());
+    assert_eq!(rig.connect(&one, at(&near)), Response::Done);
+    let (mut stream, _) = near.accept().expect("has connected");
+    assert_eq!(seen_at(&rig, &two, &far), THERE);
+    rig.cut();
+    assert_eq!(two.read_to_end(), Err(rustix::io::Errno::CONNRESET));
+    one.write(b"still here");
+    assert_eq!(crate::rig::read_exactly(&mut stream, 10), b"still here");
+    drop((one, two));
+    rig.registered();
+    rig.nothing_is_left();
+}
