@@ -269,7 +269,8 @@ impl Agent {
                 self.sweep(now);
                 // Whoever found it: what another call's look has closed may have had the address, too.
                 let is_worth_it = self.closes > again.closes;
-                let half = if is_worth_it { self.half(socket, &again.what, now) } else { Err(Errno::EADDRINUSE) };
+                let half =
+                    if is_worth_it { self.half(socket, &again.what, now) } else { Err(Errno::EADDRINUSE) };
                 keep(self, Waiting::Address { socket, again: None });
                 match half {
                     Ok(half) => self.call_half(half, call, again.what, now),

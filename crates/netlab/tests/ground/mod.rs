@@ -60,7 +60,7 @@ impl Caller {
         self.states.path().join("states")
     }
 
-    /// A program in the caller's namespace, its standard streams piped.
+    /// A program in the caller's namespace, its standard streams piped. It has Ctrl-C, also where whoever runs the tests ignores it: in the background of a shell, say.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         let namespace = self.namespace.try_clone().expect("a descriptor");
@@ -70,9 +70,10 @@ impl Caller {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        // SAFETY: setns is one system call, on a descriptor that is open in the child too.
+        // SAFETY: setns is one system call, on a descriptor that is open in the child too; signal is another, with no handler.
         unsafe {
             command.pre_exec(move || {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
                 rustix::thread::move_into_link_name_space(
                     namespace.fd(),
                     Some(rustix::thread::LinkNameSpaceType::Network),
