@@ -5,6 +5,8 @@ use crate::caller::{Answer, Caller, Ended, Failure, Patience};
 use crate::filter::{FIONREAD, TIOCOUTQ};
 use crate::held::{Held, Kind};
 use crate::kernel::{set_socket_option, socket_option};
+use crate::status::{BIND_SERVICE, has_privilege};
+use resoa_calls::privilege::is_privileged;
 use resoa_calls::{Request, Response, address, datagram, option};
 use rustix::event::PollFlags;
 use rustix::fd::AsFd;
@@ -105,6 +107,9 @@ pub(crate) fn write_address(caller: &Caller, room: Room, address: SocketAddr) ->
 
 fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
     let address = address::to_bind(&given_address(caller, at, length)?)?;
+    if is_privileged(address.port()) && !has_privilege(&caller.target.status(), BIND_SERVICE) {
+        return Err(Failure::Errno(libc::EACCES));
+    }
     caller.ask(&Request::Bind { socket: held.socket, address })?;
     Ok(Answer::Value(0))
 }

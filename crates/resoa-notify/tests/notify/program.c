@@ -84,6 +84,7 @@ static void filter(void) {
     FAILS(socket(AF_PACKET, SOCK_DGRAM, 0), EPERM);
     FAILS(socket(AF_VSOCK, SOCK_STREAM, 0), EAFNOSUPPORT);
     FAILS(socket(AF_INET, SOCK_STREAM, 262), EPROTONOSUPPORT);
+    FAILS(socketpair(AF_TIPC, SOCK_STREAM, 0, pair), EOPNOTSUPP);
     FAILS(syscall(SYS_io_uring_setup, 4, NULL), ENOSYS);
 #ifdef __x86_64__
     FAILS(syscall(0x40000000 | SYS_getpid), ENOSYS);
@@ -166,6 +167,16 @@ static void client(void) {
     CHECK(fcntl(fd, F_GETFD) == FD_CLOEXEC && fcntl(fd, F_GETFL) == (O_RDWR | O_NONBLOCK));
     FAILS(connect(fd, (void *)&there, sizeof there), EINPROGRESS);
     CHECK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, (length = 4, &length)) == 0 && value == 0);
+}
+
+// Ports that take a privilege, with it and without.
+static void privileged(void) {
+    struct sockaddr_in low = at(80), high = at(8080);
+    if (geteuid() == 0) CHECK(bind(stream(), (void *)&low, sizeof low) == 0);
+    struct { unsigned version; int pid; } header = {0x20080522, 0};
+    CHECK(syscall(SYS_capset, &header, (unsigned[6]){0}) == 0);
+    FAILS(bind(stream(), (void *)&low, sizeof low), EACCES);
+    CHECK(bind(stream(), (void *)&high, sizeof high) == 0);
 }
 
 // Data of a stream in calls that have an address.
@@ -492,7 +503,7 @@ int main(int count, char **arguments) {
     struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers},         {"addressed", addressed}, {"broken", broken},
+    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers}, {"privileged", privileged},         {"addressed", addressed}, {"broken", broken},
                   {"datagrams", datagrams}, {"accepts", accepts},     {"meanwhile", meanwhile},   {"forks", forks},         {"inherited", inherited},
                   {"interrupts", interrupts}, {"stuck", stuck},       {"leaves", leaves},         {"cost", cost}};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
