@@ -17,7 +17,7 @@ pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, le
         return unsafe { real::bind(number, address, length) };
     };
     errno::settled_int(|| {
-        let address = address::to_bind(&values::given(address.cast(), length, values::LONGEST_ADDRESS)?)?;
+        let address = address::to_bind(&values::given(address.cast(), length, address::LONGEST)?)?;
         if is_forbidden(address.port()) {
             return Err(libc::EACCES);
         }

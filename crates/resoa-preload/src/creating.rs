@@ -4,6 +4,7 @@ use crate::table::{self, Hint};
 use crate::{agent, errno, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
 use resoa_calls::carried::{Maker, maker};
+use resoa_calls::option::OF_BOTH;
 use resoa_calls::{Request, Response};
 use rustix::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -183,23 +184,13 @@ fn release(copy: OwnedFd) {
 
 /// Options that are kept with the descriptor itself, and that a connection has from its listener.
 fn inherit(listener: c_int, connection: &OwnedFd) {
-    if let Some(linger) = sockets::option::<(c_int, c_int)>(listener, libc::SO_LINGER)
-        && linger.0 != 0
-    {
-        sockets::set_option(connection.as_raw_fd(), libc::SO_LINGER, linger);
-    }
-    for time_out in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
-        if let Some(time) = sockets::option::<(i64, i64)>(listener, time_out)
-            && time != (0, 0)
+    for name in OF_BOTH {
+        // The longest of them; of shorter ones the kernel fills and reads what they have.
+        let as_made = [c_int::from(name == libc::SO_RCVLOWAT), 0, 0, 0];
+        if let Some(value) = sockets::option::<[c_int; 4]>(listener, name)
+            && value != as_made
         {
-            sockets::set_option(connection.as_raw_fd(), time_out, time);
-        }
-    }
-    for number in [libc::SO_RCVLOWAT, libc::SO_OOBINLINE] {
-        if let Some(value) = sockets::option::<c_int>(listener, number)
-            && value != c_int::from(number == libc::SO_RCVLOWAT)
-        {
-            sockets::set_option(connection.as_raw_fd(), number, value);
+            sockets::set_option(connection.as_raw_fd(), name, value);
         }
     }
 }
