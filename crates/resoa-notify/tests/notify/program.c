@@ -202,6 +202,7 @@ static void addressed(void) {
     FAILS(recvfrom(stream(), got, 1, 0, (void *)&from, &length), ENOTCONN);
     signal(SIGPIPE, SIG_IGN);
     FAILS(sendto(stream(), "x", 1, 0, (void *)&there, sizeof there), EPIPE);
+    FAILS(sendto(stream(), "x", 1, MSG_FASTOPEN, (void *)&there, sizeof there), EOPNOTSUPP);
     size_t large = 3 << 20;
     char *octets = malloc(large), *back = malloc(large);
     memset(octets, 'x', large);
@@ -210,11 +211,8 @@ static void addressed(void) {
         CHECK(sendto(fd, octets, large, 0, (void *)&there, sizeof there) == (ssize_t)large);
         exit(0);
     }
-    for (size_t got_octets = 0; got_octets < large;) {
-        ssize_t more = recv(fd, back, large, 0);
-        CHECK(more > 0);
-        got_octets += more;
-    }
+    length = sizeof from;
+    CHECK(recvfrom(fd, back, large, MSG_WAITALL, (void *)&from, &length) == (ssize_t)large && back[large - 1] == 'x');
     int status;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
@@ -240,6 +238,17 @@ static void datagrams(void) {
     FAILS(sendmsg(fd, &(struct msghdr){.msg_iov = &(struct iovec){"x", 1}, .msg_iovlen = 1}, 0), EDESTADDRREQ);
     static char large[65508];
     FAILS(sendto(fd, large, sizeof large, 0, (void *)&there, sizeof there), EMSGSIZE);
+    struct sockaddr_in6 there6 = {.sin6_family = AF_INET6, .sin6_port = htons(53), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    CHECK(sendto(fd, large, sizeof large, 0, (void *)&there6, sizeof there6) == sizeof large);
+    length = sizeof from;
+    CHECK(recvfrom(fd, large, sizeof large, 0, (void *)&from, &length) == sizeof large && length == 28);
+    length = sizeof from;
+    there.sin_family = AF_UNSPEC;
+    CHECK(sendto(fd, "query", 5, 0, (void *)&there, sizeof there) == 5);
+    there.sin_family = AF_INET;
+    CHECK(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length) == 5 && memcmp(&from, &there, 16) == 0);
+    struct sockaddr_in nowhere = at(0);
+    FAILS(sendto(fd, "x", 1, 0, (void *)&nowhere, sizeof nowhere), EINVAL);
     CHECK(sendto(fd, "", 0, 0, (void *)&there, sizeof there) == 0);
     length = sizeof from;
     CHECK(recvfrom(fd, got, 3, 0, (void *)&from, &length) == 0 && length == 16);
