@@ -2,6 +2,8 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
+/// The longest address that the kernel reads (`struct sockaddr_storage`).
+pub const LONGEST: usize = 128;
 /// Octets of a `struct sockaddr_in`.
 const V4: usize = 16;
 /// Octets of a `struct sockaddr_in6`.

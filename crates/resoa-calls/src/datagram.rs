@@ -11,6 +11,29 @@ pub const CONNECTED: i32 = 1;
 /// Octets of an address in front of a datagram.
 pub const HEADER: usize = 28;
 
+/// Octets of the longest datagram of UDP to an address of this family.
+#[must_use]
+pub fn longest(is_v4: bool) -> usize {
+    // What 16 bits of length leave: of the whole packet in version 4, and of what follows the header in version 6.
+    if is_v4 { 65_507 } else { 65_527 }
+}
+
+/// A destination that a program gave to `sendto`. AF_UNSPEC means IPv4 to an old UDP (`udp_sendmsg`), and port 0 is none.
+///
+/// # Errors
+/// As [`read`](crate::address::read); EINVAL for port 0.
+pub fn destination(octets: &[u8]) -> Result<SocketAddr, i32> {
+    let address = if let Some(address) = crate::address::read(octets)? {
+        address
+    } else {
+        let mut v4 = octets.to_vec();
+        let family = (libc::AF_INET as u16).to_ne_bytes();
+        v4.get_mut(..2).ok_or(libc::EINVAL)?.copy_from_slice(&family);
+        crate::address::read(&v4)?.ok_or(libc::EINVAL)?
+    };
+    if address.port() == 0 { Err(libc::EINVAL) } else { Ok(address) }
+}
+
 /// The octets in front of a datagram; `None` sends it where it goes by itself, which is nowhere if the socket is not connected.
 #[must_use]
 pub fn header(address: Option<SocketAddr>) -> [u8; HEADER] {
@@ -45,5 +68,20 @@ mod tests {
             assert_eq!(split(&octets), Some((address, &b"payload"[..])));
         }
         assert_eq!(split(&[0; HEADER - 1]), None);
+    }
+
+    /// C91: what UDP takes for a destination, and what it does not.
+    #[test]
+    fn destinations() {
+        let at = ([192, 0, 2, 1], 53).into();
+        let mut octets = crate::address::written(at);
+        assert_eq!(destination(&octets), Ok(at));
+        octets[..2].copy_from_slice(&(libc::AF_UNSPEC as u16).to_ne_bytes());
+        assert_eq!(destination(&octets), Ok(at));
+        octets[2..4].fill(0);
+        assert_eq!(destination(&octets), Err(libc::EINVAL));
+        assert_eq!(destination(&octets[..4]), Err(libc::EINVAL));
+        assert_eq!(destination(&[1, 0, b'/']), Err(libc::EAFNOSUPPORT));
+        assert_eq!(longest(true) + 20, longest(false));
     }
 }

@@ -29,10 +29,12 @@
 #![deny(unsafe_code)]
 
 pub mod address;
+pub mod carried;
 mod connection;
 pub mod datagram;
 mod name;
 pub mod option;
+pub mod privilege;
 mod request;
 
 pub use connection::{Agent, CallError, Started, receive_request, respond};

@@ -5,6 +5,9 @@
 pub const OF_BOTH: [i32; 5] =
     [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO, libc::SO_RCVLOWAT, libc::SO_OOBINLINE, libc::SO_LINGER];
 
+/// Octets of the longest value that is passed on; Linux has none that is longer and no pointer in it.
+pub const LONGEST: usize = 4096;
+
 /// An option is one of [`OF_BOTH`].
 #[must_use]
 pub fn is_of_both(level: i32, name: i32) -> bool {

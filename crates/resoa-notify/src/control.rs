@@ -5,6 +5,8 @@ use crate::caller::{Answer, Caller, Ended, Failure, Patience};
 use crate::filter::{FIONREAD, TIOCOUTQ};
 use crate::held::{Held, Kind};
 use crate::kernel::{set_socket_option, socket_option};
+use crate::status::{BIND_SERVICE, has_privilege};
+use resoa_calls::privilege::is_privileged;
 use resoa_calls::{Request, Response, address, datagram, option};
 use rustix::event::PollFlags;
 use rustix::fd::AsFd;
@@ -14,10 +16,6 @@ use rustix::net::sockopt::Timeout;
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use std::net::SocketAddr;
 
-/// Octets of the longest address, `struct sockaddr_storage`.
-const LONGEST_ADDRESS: i32 = 128;
-/// Octets of the longest value of an option.
-const LONGEST_OPTION: i32 = 16 << 10;
 /// SIOCATMARK of `asm-generic/sockios.h`.
 const SIOCATMARK: u32 = 0x8905;
 /// Who gets signals of the descriptor: FIOSETOWN to SIOCGPGRP.
@@ -74,19 +72,16 @@ fn unexpected(response: &Response) -> Failure {
     }
 }
 
-/// The octets of an address as a program gives it.
-fn given_address(caller: &Caller, at: u64, length: i32) -> Result<Vec<u8>, Failure> {
-    if !(0..=LONGEST_ADDRESS).contains(&length) {
-        return Err(Failure::Errno(libc::EINVAL));
-    }
-    let octets = caller.target.read(at, length as usize)?;
-    caller.confirm()?;
-    Ok(octets)
+/// A length that a program gives.
+fn within(length: i32, longest: usize) -> Result<usize, i32> {
+    usize::try_from(length).ok().filter(|length| *length <= longest).ok_or(libc::EINVAL)
 }
 
-/// An address as a program gives it.
-pub(crate) fn read_address(caller: &Caller, at: u64, length: i32) -> Result<Option<SocketAddr>, Failure> {
-    Ok(address::read(&given_address(caller, at, length)?)?)
+/// The octets of an address as a program gives it.
+pub(crate) fn given_address(caller: &Caller, at: u64, length: i32) -> Result<Vec<u8>, Failure> {
+    let octets = caller.target.read(at, within(length, address::LONGEST)?)?;
+    caller.confirm()?;
+    Ok(octets)
 }
 
 /// Writes a value that may be cut, and its length. Nowhere, if the program wants none.
@@ -105,13 +100,18 @@ pub(crate) fn write_address(caller: &Caller, room: Room, address: SocketAddr) ->
 
 fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
     let address = address::to_bind(&given_address(caller, at, length)?)?;
+    if is_privileged(address.port()) && !has_privilege(&caller.target.status(), BIND_SERVICE) {
+        return Err(Failure::Errno(libc::EACCES));
+    }
     caller.ask(&Request::Bind { socket: held.socket, address })?;
     Ok(Answer::Value(0))
 }
 
 fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
-    let address = read_address(caller, at, length)?;
+    let address = address::read(&given_address(caller, at, length)?)?;
     let nonblocking = held.is_nonblocking();
+    // A stream that is not fresh any more has been told to connect before.
+    let is_first = held.kind == Kind::Datagram || held.is_fresh();
     let request = Request::Connect { socket: held.socket, address, nonblocking };
     let until = held.until(Timeout::Send);
     let asked = caller.ask_until(&request, Some(held.as_fd()), until, Patience::Interruptible)?;
@@ -129,15 +129,19 @@ fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer,
         }
         Ok((response, _)) => Err(unexpected(&response)),
         // SO_SNDTIMEO: it goes on without the caller.
-        Err(Ended::Time) => Err(Failure::Errno(libc::EINPROGRESS)),
+        Err(Ended::Time) => Err(Failure::Errno(if is_first { libc::EINPROGRESS } else { libc::EALREADY })),
         Err(ended) => Err(ended.into()),
     }
 }
 
 /// SO_ERROR, which is cleared.
 pub(crate) fn pending_error(caller: &Caller, held: &Held) -> Result<i32, Failure> {
-    let request =
-        Request::GetOption { socket: held.socket, level: libc::SOL_SOCKET, name: libc::SO_ERROR, length: 4 };
+    number(caller, held, libc::SO_ERROR)
+}
+
+/// An option of SOL_SOCKET that is a number.
+pub(crate) fn number(caller: &Caller, held: &Held, name: i32) -> Result<i32, Failure> {
+    let request = Request::GetOption { socket: held.socket, level: libc::SOL_SOCKET, name, length: 4 };
     match caller.ask(&request)? {
         Response::Value(value) => Ok(value.first_chunk().map_or(0, |octets| i32::from_ne_bytes(*octets))),
         response => Err(unexpected(&response)),
@@ -242,10 +246,7 @@ fn set_option(
     if option::is_of_the_descriptor(level, name) {
         return Ok(Answer::Continue);
     }
-    if !(0..=LONGEST_OPTION).contains(&length) {
-        return Err(Failure::Errno(libc::EINVAL));
-    }
-    let value = caller.target.read(at, length as usize)?;
+    let value = caller.target.read(at, within(length, option::LONGEST)?)?;
     caller.confirm()?;
     caller.ask(&Request::SetOption { socket: held.socket, level, name, value: value.clone() })?;
     if option::is_of_both(level, name) {

@@ -4,12 +4,12 @@
 
 use crate::call::Call;
 use crate::caller::{Answer, Caller, Failure};
-use crate::control::{read_address, write_address};
+use crate::control::{given_address, write_address};
 use crate::datagrams::{self, Received};
 use crate::held::{Held, Kind};
 use crate::message::{LENGTH, Message, WITH_LENGTH};
 use crate::streams;
-use resoa_calls::address;
+use resoa_calls::{address, datagram};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -25,8 +25,8 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
             let sent = if stream {
                 streams::send(caller, held, &data, transfer.flags)?
             } else {
-                let destination = read_address(caller, address, length)?;
-                datagrams::send(caller, held, &data, destination, transfer.flags)?
+                let destination = datagram::destination(&given_address(caller, address, length)?)?;
+                datagrams::send(caller, held, &data, Some(destination), transfer.flags)?
             };
             Ok(Answer::count(sent))
         }
@@ -93,7 +93,7 @@ fn send(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Result<u
     }
     let destination = match message.name {
         0 => None,
-        at => read_address(caller, at, message.name_length)?,
+        at => Some(datagram::destination(&given_address(caller, at, message.name_length)?)?),
     };
     datagrams::send(caller, held, &message.data, destination, flags)
 }

@@ -1,7 +1,7 @@
 //! Datagrams, each with an address in front while the socket has no destination of its own ([`resoa_calls::datagram`]).
 
 use crate::caller::{Caller, Failure, Patience};
-use crate::control::pending_error;
+use crate::control::{number, pending_error};
 use crate::held::Held;
 use crate::message::total;
 use crate::target::Piece;
@@ -13,8 +13,6 @@ use rustix::net::sockopt::Timeout;
 use rustix::net::{RecvFlags, SendFlags};
 use std::net::SocketAddr;
 
-/// Octets of the longest datagram of IPv4.
-const LONGEST: usize = 65_507;
 /// Room for any that is received.
 const ROOM: usize = 64 << 10;
 
@@ -27,8 +25,14 @@ pub(crate) fn send(
     flags: i32,
 ) -> Result<usize, Failure> {
     let length = total(data);
-    if length > LONGEST {
-        return Err(Failure::Errno(libc::EMSGSIZE));
+    if length > datagram::longest(true) {
+        let is_v4 = match destination {
+            Some(destination) => destination.is_ipv4(),
+            None => number(caller, held, libc::SO_DOMAIN)? == libc::AF_INET,
+        };
+        if length > datagram::longest(is_v4) {
+            return Err(Failure::Errno(libc::EMSGSIZE));
+        }
     }
     let connected = held.is_connected_datagram();
     let mut octets = match destination {

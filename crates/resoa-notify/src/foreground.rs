@@ -3,7 +3,7 @@
 //! The program stays in this process's group, so that it has the terminal, and what is typed there (Ctrl-C, Ctrl-Z) reaches it by itself. What others send to this process is passed on.
 
 use crate::filter::Closing;
-use crate::kernel::{SignalDescriptor, block, restore_in};
+use crate::kernel::{SignalDescriptor, block, raise_descriptors, restore_in};
 use crate::launch::{LaunchError, launch};
 use resoa_calls::Agent;
 use rustix::process::{Pid, Signal, kill_process};
@@ -26,7 +26,8 @@ pub enum RunError {
     Wait(#[from] io::Error),
 }
 
-/// Runs `command` with its calls answered by `agent`, until the last of its processes has ended; how the first one did. This process's signals stay blocked afterwards.
+/// Runs `command` with its calls answered by `agent`, until the last of its processes has ended; how the first one did. This process's signals stay blocked
+/// afterwards, and its limit of descriptors raised.
 ///
 /// If the program has ended and others are left, a signal ends the wait: they then have no sockets.
 ///
@@ -35,7 +36,7 @@ pub enum RunError {
 pub fn run(agent: Agent, command: &mut Command, closing: Closing) -> Result<ExitStatus, RunError> {
     let before = block(&PASSED_ON)?;
     let signals = SignalDescriptor::of(&PASSED_ON)?;
-    restore_in(command, before);
+    restore_in(command, before, raise_descriptors());
     let mut running = launch(agent, command, closing)?;
     let program = Pid::from_child(&running.child);
     let status = running.wait_and(&signals, |ended| {

@@ -3,7 +3,7 @@
 
 use libc::{seccomp_notif, seccomp_notif_addfd, seccomp_notif_resp, sock_filter, sock_fprog};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use rustix::process::Signal;
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt;
@@ -201,15 +201,23 @@ pub(crate) fn block(signals: &[Signal]) -> io::Result<libc::sigset_t> {
     if result == 0 { Ok(before) } else { Err(io::Error::from_raw_os_error(result)) }
 }
 
-/// Starts the command with these signals kept, and no others.
-pub(crate) fn restore_in(command: &mut Command, kept: libc::sigset_t) {
-    // SAFETY: between fork and exec it makes one system call.
+/// Starts the command with these signals kept and no others, and with this limit of descriptors.
+pub(crate) fn restore_in(command: &mut Command, kept: libc::sigset_t, limit: Rlimit) {
+    // SAFETY: between fork and exec it makes two system calls.
     unsafe {
         command.pre_exec(move || {
             libc::sigprocmask(libc::SIG_SETMASK, &raw const kept, std::ptr::null_mut());
-            Ok(())
+            Ok(setrlimit(Resource::Nofile, limit)?)
         });
     }
+}
+
+/// Lets this process have as many descriptors as it may, since it holds three for each call that waits; the limit before.
+pub(crate) fn raise_descriptors() -> Rlimit {
+    let before = getrlimit(Resource::Nofile);
+    // To raise the soft limit to the hard one takes no privilege.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: before.maximum, ..before });
+    before
 }
 
 /// Where signals arrive that are kept from all threads.

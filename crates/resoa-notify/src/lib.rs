@@ -28,6 +28,7 @@ mod launch;
 mod message;
 mod notifier;
 mod signals;
+mod status;
 mod streams;
 mod target;
 

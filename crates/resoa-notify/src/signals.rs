@@ -3,6 +3,8 @@
 //! A thread whose call is being answered sleeps so that only a fatal signal wakes it. What would interrupt the call in a kernel's TCP, a handler or a stop, is looked for
 //! here while a call waits, and the call is then ended as the kernel would end it.
 
+use crate::status::{field, mask};
+
 /// ERESTARTSYS of the kernel: with it a call starts again after a handler with SA_RESTART or a stop, and is EINTR after another handler. It may only be
 /// answered if a signal is certain to be there; a program would see the number otherwise.
 pub(crate) const RESTART: i32 = 512;
@@ -20,10 +22,7 @@ pub(crate) enum Pending {
 
 /// From the `status` of a thread. A signal that is blocked or ignored interrupts nothing.
 pub(crate) fn pending(status: &str) -> Pending {
-    let mask = |name| {
-        let digits = field(status, name).unwrap_or("0");
-        u64::from_str_radix(digits, 16).unwrap_or(0)
-    };
+    let mask = |name| mask(status, name);
     let passes = !(mask("SigBlk") | mask("SigIgn"));
     let alone = field(status, "Threads") == Some("1");
     match (mask("SigPnd") & passes != 0, mask("ShdPnd") & passes != 0) {
@@ -32,11 +31,6 @@ pub(crate) fn pending(status: &str) -> Pending {
         (false, true) => Pending::Shared,
         (false, false) => Pending::Nothing,
     }
-}
-
-/// A field of a `status`.
-pub(crate) fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
-    status.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
 }
 
 #[cfg(test)]

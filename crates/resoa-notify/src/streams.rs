@@ -17,6 +17,9 @@ const CHUNK: usize = 256 << 10;
 
 /// Sends all of it, as far as the descriptor lets it wait.
 pub(crate) fn send(caller: &Caller, held: &Held, data: &[Piece], flags: i32) -> Result<usize, Failure> {
+    if flags & libc::MSG_FASTOPEN != 0 {
+        return Err(Failure::Errno(libc::EOPNOTSUPP));
+    }
     let patient = flags & libc::MSG_DONTWAIT == 0 && !held.is_nonblocking();
     let until = held.until(Timeout::Send);
     let mut how = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
@@ -65,12 +68,20 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
     let kept = flags & (libc::MSG_PEEK | libc::MSG_OOB);
     let how = RecvFlags::from_bits_retain(kept.cast_unsigned()) | RecvFlags::DONTWAIT;
     let all = flags & libc::MSG_WAITALL != 0 && kept == 0;
-    let mut octets = vec![0; total(data).min(CHUNK)];
+    let wanted = total(data);
+    let mut octets = vec![0; wanted.min(CHUNK)];
     let mut received = 0;
-    while received < octets.len() {
-        match rustix::net::recv(held, &mut octets[received..], how) {
+    while received < wanted {
+        let room = octets.len().min(wanted - received);
+        match rustix::net::recv(held, &mut octets[..room], how) {
             Ok((_, 0)) => break,
-            Ok((_, more)) => received += more,
+            Ok((_, more)) => {
+                if flags & libc::MSG_TRUNC == 0 {
+                    caller.confirm()?;
+                    caller.target.scatter(&window(data, received, more), &octets[..more])?;
+                }
+                received += more;
+            }
             Err(Errno::AGAIN) if patient => {
                 match caller.wait(held.as_fd(), PollFlags::IN, until, Patience::Interruptible) {
                     Ok(()) => continue,
@@ -88,10 +99,6 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
         if !all {
             break;
         }
-    }
-    if flags & libc::MSG_TRUNC == 0 {
-        caller.confirm()?;
-        caller.target.scatter(data, &octets[..received])?;
     }
     Ok(received)
 }

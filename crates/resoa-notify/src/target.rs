@@ -2,7 +2,7 @@
 
 use crate::caller::Failure;
 use crate::kernel::{read_memory, write_memory};
-use crate::signals::field;
+use crate::status::field;
 use rustix::fd::{OwnedFd, RawFd};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pidfd_open, pidfd_send_signal};

@@ -44,6 +44,24 @@ fn signals_are_as_before() {
     assert_eq!((direct.len(), signals(&mut shell(script))), (3, direct));
 }
 
+/// Whoever answers may have more descriptors than the program; the program has the limits that it would have.
+#[test]
+fn descriptors_are_limited_as_before() {
+    let limits = |script: &str| {
+        let shell = shell(script);
+        let run = shell.get_program().to_owned();
+        let mut limited = Command::new("sh");
+        limited
+            .args(["-c", "ulimit -Sn 60; ulimit -Hn 600; exec \"$@\"", "sh"])
+            .arg(run)
+            .args(shell.get_args());
+        let output = limited.env(resoa_calls::AGENT, "/nowhere").output().expect("it is built");
+        String::from_utf8_lossy(&output.stdout).split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(limits("ulimit -Sn; ulimit -Hn"), ["60", "600"]);
+    assert_eq!(limits("sed -nE 's/^Max open files//p' /proc/$PPID/limits")[..2], ["600", "600"]);
+}
+
 /// Section 3.14: what is sent to it is passed on.
 #[test]
 fn signals_are_passed_on() {

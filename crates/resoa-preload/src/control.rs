@@ -3,6 +3,7 @@
 use crate::table::{self, Hint};
 use crate::{agent, errno, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
+use resoa_calls::privilege::is_privileged;
 use resoa_calls::{Request, Response, address};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::BorrowedFd;
@@ -16,23 +17,17 @@ pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, le
         return unsafe { real::bind(number, address, length) };
     };
     errno::settled_int(|| {
-        let address = address::to_bind(&values::given(address.cast(), length, values::LONGEST_ADDRESS)?)?;
-        if is_privileged(address.port()) {
+        let address = address::to_bind(&values::given(address.cast(), length, address::LONGEST)?)?;
+        if is_forbidden(address.port()) {
             return Err(libc::EACCES);
         }
         agent::ask(&Request::Bind { socket, address }, None).map(|_| 0)
     })
 }
 
-/// Whether this process lacks the privilege that a port takes on this host: nobody but the process itself knows (3.2 of the specification).
-fn is_privileged(port: u16) -> bool {
-    let first = || {
-        let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").ok()?;
-        text.trim().parse::<u16>().ok()
-    };
-    port != 0
-        && port < 1024
-        && port < first().unwrap_or(1024)
+/// Whether this thread lacks the privilege that a port takes.
+fn is_forbidden(port: u16) -> bool {
+    is_privileged(port)
         && rustix::thread::capabilities(None)
             .is_ok_and(|sets| !sets.effective.contains(rustix::thread::CapabilitySet::NET_BIND_SERVICE))
 }

@@ -3,6 +3,8 @@
 use crate::table::{self, Hint};
 use crate::{agent, errno, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
+use resoa_calls::carried::{Maker, maker};
+use resoa_calls::option::OF_BOTH;
 use resoa_calls::{Request, Response};
 use rustix::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -11,25 +13,27 @@ use rustix::io::{FdFlags, dup, fcntl_dupfd_cloexec, fcntl_getfd, fcntl_setfd};
 /// What `socket` takes beside a type.
 const FLAGS: c_int = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
 
-/// `socket(2)`. Sockets that would reach a network past the agent are refused, as they are to a process without rights (EPERM) or on a host without that family.
+/// `socket(2)`. Sockets that would reach a network past the agent are refused.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
-    if agent::known().is_none() || matches!(domain, libc::AF_UNIX | libc::AF_NETLINK) {
-        let number = unsafe { real::socket(domain, kind, protocol) };
-        table::remember(number, Hint::Foreign);
-        return number;
+    let maker = if agent::known().is_none() { Maker::Kernel } else { maker(domain, kind) };
+    match maker {
+        Maker::Kernel => {
+            let number = unsafe { real::socket(domain, kind, protocol) };
+            table::remember(number, Hint::Foreign);
+            number
+        }
+        Maker::Agent => errno::settled_int(|| create(domain, kind, protocol)),
+        Maker::Nobody(error) => {
+            errno::set(error);
+            -1
+        }
     }
-    errno::settled_int(|| create(domain, kind, protocol))
 }
 
 fn create(domain: c_int, kind: c_int, protocol: c_int) -> Result<usize, c_int> {
-    let hint = match (domain, kind & !FLAGS) {
-        (libc::AF_PACKET, _) | (libc::AF_INET | libc::AF_INET6, libc::SOCK_RAW) => return Err(libc::EPERM),
-        (libc::AF_INET | libc::AF_INET6, libc::SOCK_DGRAM) => Hint::Datagram,
-        // Types that there are not as well: the agent says what is wrong with them.
-        (libc::AF_INET | libc::AF_INET6, _) => Hint::Stream,
-        _ => return Err(libc::EAFNOSUPPORT),
-    };
+    // Of types that there are not the agent says what is wrong with them.
+    let hint = if kind & !FLAGS == libc::SOCK_DGRAM { Hint::Datagram } else { Hint::Stream };
     match agent::ask(&Request::Socket { family: domain, kind, protocol }, None)? {
         (Response::Descriptor(_), Some(descriptor)) => Ok(install(descriptor, hint, kind)),
         // There was no number for it.
@@ -180,23 +184,13 @@ fn release(copy: OwnedFd) {
 
 /// Options that are kept with the descriptor itself, and that a connection has from its listener.
 fn inherit(listener: c_int, connection: &OwnedFd) {
-    if let Some(linger) = sockets::option::<(c_int, c_int)>(listener, libc::SO_LINGER)
-        && linger.0 != 0
-    {
-        sockets::set_option(connection.as_raw_fd(), libc::SO_LINGER, linger);
-    }
-    for time_out in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
-        if let Some(time) = sockets::option::<(i64, i64)>(listener, time_out)
-            && time != (0, 0)
+    for name in OF_BOTH {
+        // The longest of them; of shorter ones the kernel fills and reads what they have.
+        let as_made = [c_int::from(name == libc::SO_RCVLOWAT), 0, 0, 0];
+        if let Some(value) = sockets::option::<[c_int; 4]>(listener, name)
+            && value != as_made
         {
-            sockets::set_option(connection.as_raw_fd(), time_out, time);
-        }
-    }
-    for number in [libc::SO_RCVLOWAT, libc::SO_OOBINLINE] {
-        if let Some(value) = sockets::option::<c_int>(listener, number)
-            && value != c_int::from(number == libc::SO_RCVLOWAT)
-        {
-            sockets::set_option(connection.as_raw_fd(), number, value);
+            sockets::set_option(connection.as_raw_fd(), name, value);
         }
     }
 }

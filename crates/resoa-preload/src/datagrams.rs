@@ -3,13 +3,11 @@
 use crate::control::{hangs_up, name};
 use crate::{agent, errno, options, real, sockets, values};
 use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
-use resoa_calls::datagram::{CONNECTED, HEADER, header, split};
-use resoa_calls::{Request, SocketId, address};
+use resoa_calls::datagram::{CONNECTED, HEADER, destination, header, longest, split};
+use resoa_calls::{Request, SocketId};
 use std::net::SocketAddr;
 use std::ptr;
 
-/// Octets of the longest datagram of UDP over IPv4, and over IPv6.
-const LONGEST: [usize; 2] = [65_507, 65_527];
 /// Pieces for which no memory is asked of the allocator.
 const FEW: usize = 8;
 
@@ -28,12 +26,12 @@ pub fn send(
 ) -> Result<usize, c_int> {
     let to = address.map(destination).transpose()?;
     let octets: usize = pieces.iter().map(|piece| piece.iov_len).sum();
-    if octets > LONGEST[0] {
+    if octets > longest(true) {
         let is_v4 = match to {
             Some(to) => to.is_ipv4(),
             None => options::number(socket, libc::SOL_SOCKET, libc::SO_DOMAIN)? == libc::AF_INET,
         };
-        if octets > LONGEST[usize::from(!is_v4)] {
+        if octets > longest(is_v4) {
             return Err(libc::EMSGSIZE);
         }
     }
@@ -68,22 +66,9 @@ fn gathered(pieces: &[iovec]) -> Result<Vec<u8>, c_int> {
     let mut octets = Vec::new();
     for piece in pieces {
         let length = piece.iov_len as libc::socklen_t;
-        octets.extend(values::given(piece.iov_base.cast(), length, LONGEST[1])?);
+        octets.extend(values::given(piece.iov_base.cast(), length, longest(false))?);
     }
     Ok(octets)
-}
-
-/// A destination. AF_UNSPEC means IPv4 to an old UDP (`udp_sendmsg`), and port 0 is none.
-fn destination(octets: &[u8]) -> Result<SocketAddr, c_int> {
-    let address = if let Some(address) = address::read(octets)? {
-        address
-    } else {
-        let mut v4 = octets.to_vec();
-        let family = (libc::AF_INET as u16).to_ne_bytes();
-        v4.get_mut(..2).ok_or(libc::EINVAL)?.copy_from_slice(&family);
-        address::read(&v4)?.ok_or(libc::EINVAL)?
-    };
-    if address.port() == 0 { Err(libc::EINVAL) } else { Ok(address) }
 }
 
 /// What the end of the agent's half means: the socket's error, EPIPE if the program has shut it down, and ENETDOWN if there is no agent any more.

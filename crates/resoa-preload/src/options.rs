@@ -2,11 +2,8 @@
 
 use crate::{agent, errno, real, sockets, values};
 use libc::{c_int, c_void, socklen_t};
-use resoa_calls::option::{is_of_both, is_of_the_descriptor};
+use resoa_calls::option::{LONGEST, is_of_both, is_of_the_descriptor};
 use resoa_calls::{Request, Response, SocketId};
-
-/// Octets of the longest value that is passed on; Linux has none that is longer and no pointer in it.
-const LONGEST: usize = 4096;
 
 /// `getsockopt(2)`
 #[unsafe(no_mangle)]

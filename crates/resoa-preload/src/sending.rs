@@ -6,6 +6,7 @@ use libc::{
     MSG_FASTOPEN, MSG_NOSIGNAL, c_int, c_uint, c_void, iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t,
     ssize_t,
 };
+use resoa_calls::address::LONGEST as LONGEST_ADDRESS;
 use std::{ptr, slice};
 
 /// The most pieces that one call has (UIO_MAXIOV).
@@ -100,7 +101,7 @@ pub unsafe extern "C-unwind" fn sendto(
         }
         Kind::Stream | Kind::Listener => unsafe { send(number, buffer, count, flags) },
         Kind::Datagram(socket) => errno::settled(|| {
-            let address = values::given(address.cast(), length, values::LONGEST_ADDRESS)?;
+            let address = values::given(address.cast(), length, LONGEST_ADDRESS)?;
             let piece = iovec { iov_base: buffer.cast_mut(), iov_len: count };
             datagrams::send(number, socket, &[piece], flags, Some(&address))
         }),
@@ -136,7 +137,7 @@ pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, f
             let address = if plain.msg_name.is_null() {
                 None
             } else {
-                Some(values::given(plain.msg_name.cast(), plain.msg_namelen, values::LONGEST_ADDRESS)?)
+                Some(values::given(plain.msg_name.cast(), plain.msg_namelen, LONGEST_ADDRESS)?)
             };
             datagrams::send(number, socket, pieces, flags, address.as_deref())
         }),

@@ -2,11 +2,9 @@
 //! this process to this process.
 
 use libc::{c_int, c_void, iovec, sockaddr, socklen_t};
+use resoa_calls::address;
 use rustix::process::getpid;
 use std::net::SocketAddr;
-
-/// The longest address that the kernel reads (`struct sockaddr_storage`).
-pub const LONGEST_ADDRESS: usize = 128;
 
 /// `process_vm_readv`, `process_vm_writev`
 type Copy = unsafe extern "C" fn(
@@ -73,8 +71,8 @@ pub fn length(place: *const socklen_t) -> Result<socklen_t, c_int> {
 }
 
 /// An address that a program gave; `None` is AF_UNSPEC.
-pub fn address(address: *const sockaddr, length: socklen_t) -> Result<Option<SocketAddr>, c_int> {
-    resoa_calls::address::read(&given(address.cast(), length, LONGEST_ADDRESS)?)
+pub fn address(place: *const sockaddr, length: socklen_t) -> Result<Option<SocketAddr>, c_int> {
+    address::read(&given(place.cast(), length, address::LONGEST)?)
 }
 
 /// Gives a program an address: as much as it has room for, and how long it is.
@@ -83,7 +81,7 @@ pub fn give(address: SocketAddr, place: *mut sockaddr, room: *mut socklen_t) -> 
         return Ok(());
     }
     let has = usize::try_from(length(room)?.cast_signed()).map_err(|_| libc::EINVAL)?;
-    let octets = resoa_calls::address::written(address);
+    let octets = address::written(address);
     put(place.cast(), &octets[..octets.len().min(has)])?;
     put(room.cast(), &(octets.len() as socklen_t).to_ne_bytes())
 }

@@ -12,9 +12,13 @@ use netlab::route::{self, Metrics, Prefix, Route};
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// After so long a process that was started does not come to be what it should.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Addresses of the near host, or of its server.
 pub const NEAR: [IpAddr; 2] =
@@ -174,19 +178,24 @@ impl Hosts {
         let mut server = Command::new(lasthop);
         server.args(["resoa", "serve", "--listen", "plain:127.0.0.1:4000"]);
         self.start("server", &near, server)?;
-        self.until_said("server", "serving", Duration::from_secs(5))?;
+        self.until_said("server", "serving", PATIENCE)?;
         let mut agent = Command::new(lasthop);
         agent.args(["resoa", "agent", "--server", "plain:127.0.0.1:4000"]);
         agent.arg("--key").arg(&key).arg("--listen").arg(self.agent_path());
         self.start("agent", &near, agent)?;
-        wait_for(&self.agent_path())
-            .map_err(|error| io::Error::other(format!("{error}; the agent said: {}", self.said("agent"))))?;
-        // It registers.
+        // It listens, and registers.
         let begin = Instant::now();
-        while !matches!(self.status()?.connected, resoa_calls::Connected::Yes { .. }) {
-            if begin.elapsed() > Duration::from_secs(5) {
+        loop {
+            let status = self.status();
+            if status
+                .as_ref()
+                .is_ok_and(|status| matches!(status.connected, resoa_calls::Connected::Yes { .. }))
+            {
+                break;
+            }
+            if begin.elapsed() > PATIENCE {
                 return Err(io::Error::other(format!(
-                    "the agent is not registered: {}; the server said: {}",
+                    "the agent is not registered ({status:?}): {}; the server said: {}",
                     self.said("agent"),
                     self.said("server")
                 )));
@@ -311,11 +320,12 @@ fn ip(namespace: &Namespace, arguments: &[&str]) -> netlab::Result<()> {
     Ok(())
 }
 
+/// Until somebody listens there: the file alone is there a moment before.
 fn wait_for(path: &Path) -> io::Result<()> {
     let begin = Instant::now();
-    while !path.exists() {
-        if begin.elapsed() > Duration::from_secs(5) {
-            return Err(io::Error::other(format!("{} does not come to be", path.display())));
+    while let Err(error) = UnixStream::connect(path) {
+        if begin.elapsed() > PATIENCE {
+            return Err(io::Error::other(format!("nobody listens at {}: {error}", path.display())));
         }
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -5,7 +5,7 @@ mod agent;
 use agent::FakeAgent;
 use resoa_calls::{Request, SocketId};
 use resoa_notify::{Closing, launch};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -84,6 +84,18 @@ fn calls_of_a_client() {
         ),
         1
     );
+}
+
+/// Section 3.2, C31: whether a program may bind a port is asked of the program.
+#[test]
+fn a_port_that_takes_a_privilege() {
+    let asked = play("privileged").asked();
+    let ports = asked.iter().filter_map(|asked| match asked {
+        Request::Bind { address, .. } => Some(address.port()),
+        _ => None,
+    });
+    let expected: &[_] = if geteuid().is_root() { &[80, 8080] } else { &[8080] };
+    assert_eq!(ports.collect::<Vec<_>>(), expected);
 }
 
 /// Section 3.9, case B: where `close` is notified it asks how a lingering socket ends; otherwise nobody does.

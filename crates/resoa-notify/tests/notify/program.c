@@ -84,6 +84,7 @@ static void filter(void) {
     FAILS(socket(AF_PACKET, SOCK_DGRAM, 0), EPERM);
     FAILS(socket(AF_VSOCK, SOCK_STREAM, 0), EAFNOSUPPORT);
     FAILS(socket(AF_INET, SOCK_STREAM, 262), EPROTONOSUPPORT);
+    FAILS(socketpair(AF_TIPC, SOCK_STREAM, 0, pair), EOPNOTSUPP);
     FAILS(syscall(SYS_io_uring_setup, 4, NULL), ENOSYS);
 #ifdef __x86_64__
     FAILS(syscall(0x40000000 | SYS_getpid), ENOSYS);
@@ -168,6 +169,16 @@ static void client(void) {
     CHECK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, (length = 4, &length)) == 0 && value == 0);
 }
 
+// Ports that take a privilege, with it and without.
+static void privileged(void) {
+    struct sockaddr_in low = at(80), high = at(8080);
+    if (geteuid() == 0) CHECK(bind(stream(), (void *)&low, sizeof low) == 0);
+    struct { unsigned version; int pid; } header = {0x20080522, 0};
+    CHECK(syscall(SYS_capset, &header, (unsigned[6]){0}) == 0);
+    FAILS(bind(stream(), (void *)&low, sizeof low), EACCES);
+    CHECK(bind(stream(), (void *)&high, sizeof high) == 0);
+}
+
 // Data of a stream in calls that have an address.
 static void addressed(void) {
     int fd = connected(7);
@@ -191,6 +202,7 @@ static void addressed(void) {
     FAILS(recvfrom(stream(), got, 1, 0, (void *)&from, &length), ENOTCONN);
     signal(SIGPIPE, SIG_IGN);
     FAILS(sendto(stream(), "x", 1, 0, (void *)&there, sizeof there), EPIPE);
+    FAILS(sendto(stream(), "x", 1, MSG_FASTOPEN, (void *)&there, sizeof there), EOPNOTSUPP);
     size_t large = 3 << 20;
     char *octets = malloc(large), *back = malloc(large);
     memset(octets, 'x', large);
@@ -199,11 +211,8 @@ static void addressed(void) {
         CHECK(sendto(fd, octets, large, 0, (void *)&there, sizeof there) == (ssize_t)large);
         exit(0);
     }
-    for (size_t got_octets = 0; got_octets < large;) {
-        ssize_t more = recv(fd, back, large, 0);
-        CHECK(more > 0);
-        got_octets += more;
-    }
+    length = sizeof from;
+    CHECK(recvfrom(fd, back, large, MSG_WAITALL, (void *)&from, &length) == (ssize_t)large && back[large - 1] == 'x');
     int status;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
@@ -229,6 +238,17 @@ static void datagrams(void) {
     FAILS(sendmsg(fd, &(struct msghdr){.msg_iov = &(struct iovec){"x", 1}, .msg_iovlen = 1}, 0), EDESTADDRREQ);
     static char large[65508];
     FAILS(sendto(fd, large, sizeof large, 0, (void *)&there, sizeof there), EMSGSIZE);
+    struct sockaddr_in6 there6 = {.sin6_family = AF_INET6, .sin6_port = htons(53), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    CHECK(sendto(fd, large, sizeof large, 0, (void *)&there6, sizeof there6) == sizeof large);
+    length = sizeof from;
+    CHECK(recvfrom(fd, large, sizeof large, 0, (void *)&from, &length) == sizeof large && length == 28);
+    length = sizeof from;
+    there.sin_family = AF_UNSPEC;
+    CHECK(sendto(fd, "query", 5, 0, (void *)&there, sizeof there) == 5);
+    there.sin_family = AF_INET;
+    CHECK(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length) == 5 && memcmp(&from, &there, 16) == 0);
+    struct sockaddr_in nowhere = at(0);
+    FAILS(sendto(fd, "x", 1, 0, (void *)&nowhere, sizeof nowhere), EINVAL);
     CHECK(sendto(fd, "", 0, 0, (void *)&there, sizeof there) == 0);
     length = sizeof from;
     CHECK(recvfrom(fd, got, 3, 0, (void *)&from, &length) == 0 && length == 16);
@@ -492,7 +512,7 @@ int main(int count, char **arguments) {
     struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers},         {"addressed", addressed}, {"broken", broken},
+    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers}, {"privileged", privileged},         {"addressed", addressed}, {"broken", broken},
                   {"datagrams", datagrams}, {"accepts", accepts},     {"meanwhile", meanwhile},   {"forks", forks},         {"inherited", inherited},
                   {"interrupts", interrupts}, {"stuck", stuck},       {"leaves", leaves},         {"cost", cost}};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)

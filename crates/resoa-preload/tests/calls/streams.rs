@@ -30,6 +30,7 @@ fn sockets_and_their_numbers() {
         );
         for (family, kind, error) in [
             (libc::AF_INET, libc::SOCK_RAW, libc::EPERM),
+            (libc::AF_INET, resoa_calls::carried::SOCK_PACKET, libc::EPERM),
             (libc::AF_PACKET, libc::SOCK_RAW, libc::EPERM),
             (libc::AF_PACKET, libc::SOCK_DGRAM, libc::EPERM),
             (libc::AF_VSOCK, libc::SOCK_STREAM, libc::EAFNOSUPPORT),

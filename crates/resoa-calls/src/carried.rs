@@ -1,0 +1,56 @@
+//! Which sockets a program may have: what an interposer does with `socket` before anything is asked, the same by whatever way it stops the call.
+
+/// What of a socket's type is its type (`SOCK_TYPE_MASK` of the kernel): the rest are flags.
+pub const SOCKET_TYPE: u32 = 0xf;
+/// SOCK_PACKET of `linux/net.h`: frames by way of AF_INET, as before Linux 2.2.
+pub const SOCK_PACKET: i32 = 10;
+/// Families whose sockets are the agent's.
+pub const BY_AGENT: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
+/// Families whose sockets reach nobody but this host, and its kernel's configuration.
+pub const BY_KERNEL: [i32; 2] = [libc::AF_UNIX, libc::AF_NETLINK];
+
+/// Who makes a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maker {
+    /// The agent, which says as well what is wrong with a type or a protocol that there is not.
+    Agent,
+    /// The kernel.
+    Kernel,
+    /// Nobody: it would reach a network past the agent. The call fails with this number, as for a process without rights (EPERM) or on a host without that family.
+    Nobody(i32),
+}
+
+/// Who makes a socket of this family and type, with the flags that a program may have said with the type.
+#[must_use]
+pub fn maker(family: i32, kind: i32) -> Maker {
+    let kind = kind.cast_unsigned() & SOCKET_TYPE;
+    let is_raw = [libc::SOCK_RAW, SOCK_PACKET].map(i32::cast_unsigned).contains(&kind);
+    match family {
+        _ if BY_KERNEL.contains(&family) => Maker::Kernel,
+        _ if family == libc::AF_PACKET || is_raw => Maker::Nobody(libc::EPERM),
+        _ if BY_AGENT.contains(&family) => Maker::Agent,
+        _ => Maker::Nobody(libc::EAFNOSUPPORT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C30: nothing that has a network of its own, and flags make no difference.
+    #[test]
+    fn makers() {
+        for flags in [0, libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK] {
+            for family in BY_AGENT {
+                assert_eq!(maker(family, libc::SOCK_STREAM | flags), Maker::Agent);
+                assert_eq!(maker(family, libc::SOCK_RAW | flags), Maker::Nobody(libc::EPERM));
+                assert_eq!(maker(family, SOCK_PACKET | flags), Maker::Nobody(libc::EPERM));
+            }
+            assert_eq!(maker(libc::AF_UNIX, libc::SOCK_STREAM | flags), Maker::Kernel);
+            assert_eq!(maker(libc::AF_NETLINK, libc::SOCK_RAW | flags), Maker::Kernel);
+            assert_eq!(maker(libc::AF_PACKET, libc::SOCK_DGRAM | flags), Maker::Nobody(libc::EPERM));
+            assert_eq!(maker(libc::AF_VSOCK, libc::SOCK_STREAM | flags), Maker::Nobody(libc::EAFNOSUPPORT));
+        }
+        assert_eq!(maker(-1, libc::SOCK_STREAM), Maker::Nobody(libc::EAFNOSUPPORT));
+    }
+}
