@@ -119,11 +119,6 @@ impl End {
         }
     }
 
-    /// Whether the program has closed with octets unread.
-    pub(crate) fn was_reset(&self) -> bool {
-        self.reset || !self.rest.is_empty()
-    }
-
     /// Octets of the program that were not taken yet.
     pub(crate) fn waiting(&self) -> usize {
         let queued = ioctl_fionread(&self.fd).unwrap_or(0) as usize;
