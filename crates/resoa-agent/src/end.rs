@@ -11,11 +11,13 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType, recv, send, shutdo
 use std::io;
 use std::time::Duration;
 
-/// SO_SNDBUF of a program's end, which the kernel doubles. The descriptor is writable while a quarter of that is used, and the octet that stays here keeps a
-/// whole packet, which weighs 37 120 at most of what is written, and 66 304 of what `sendfile` and `splice` move: a writer that waits is woken only when it is writable.
-const PROGRAMS: i32 = 135_168;
+/// What a packet weighs at most: one of as many pages as there can be (MAX_SKB_FRAGS), which `splice` makes of octets that do not begin with a page, and its head. What is written weighs 37 120.
+const HEAVIEST: i32 = 17 * 4096 + 768;
+/// SO_SNDBUF of a program's end, which the kernel doubles. The descriptor is writable while no more than a quarter of that is used, and an octet that stays here keeps a whole packet (and the
+/// kernel counts one octet from the start): a writer that waits is woken only when it is writable.
+const PROGRAMS: i32 = 2 * (HEAVIEST + 1);
 /// Octets that a program's end takes, of long writes: they count for SO_SNDBUF.
-pub(crate) const IN_PAIR: usize = 270_336;
+pub(crate) const IN_PAIR: usize = 2 * PROGRAMS as usize;
 /// SO_SNDBUF of our end: what is in it is read and not counted, so it may be large.
 const OURS: i32 = 2 << 20;
 /// SO_SNDBUF of a listener, which nobody writes to.
@@ -117,11 +119,6 @@ impl End {
         if self.hung_up && self.is_shut {
             self.hung_up = !crate::sweep::is_held(name, SocketType::STREAM);
         }
-    }
-
-    /// Whether the program has closed with octets unread.
-    pub(crate) fn was_reset(&self) -> bool {
-        self.reset || !self.rest.is_empty()
     }
 
     /// Octets of the program that were not taken yet.

@@ -180,16 +180,13 @@ impl Agent {
             return;
         };
         if end.hung_up {
-            // Unread octets and SO_LINGER without a time are resets, which nothing that was written survives.
-            let is_reset = end.was_reset() || stream.waiting > 0 || stream.linger == Some(Duration::ZERO);
-            if !is_reset {
-                let mut rest = Vec::new();
-                while let bytes @ [_, ..] = &end.take(usize::MAX).0[..] {
-                    rest.extend(bytes);
-                }
-                self.counts.octets.0 += rest.len() as u64;
-                self.at_half(half, now, |client, id, out| client.give_last(id, &rest, now, out));
+            // Also where the end is a reset, by unread octets or by SO_LINGER without a time: what TCP has sent by then arrives before it, and is lost only if there is no room.
+            let mut rest = Vec::new();
+            while let bytes @ [_, ..] = &end.take(usize::MAX).0[..] {
+                rest.extend(bytes);
             }
+            self.counts.octets.0 += rest.len() as u64;
+            self.at_half(half, now, |client, id, out| client.give_last(id, &rest, now, out));
             self.close(id, now);
             return;
         }

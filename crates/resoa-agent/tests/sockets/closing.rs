@@ -47,6 +47,31 @@ fn lingering() {
     rig.nothing_is_left();
 }
 
+/// C51, C52: what was written just before a `close` that is a reset arrives before the reset, as from a TCP that had sent it. It is tried often, since what is seen depends on whether the agent
+/// hears of the octets or of the end first.
+#[test]
+fn octets_before_a_reset() {
+    let rig = Rig::new();
+    for round in 0..40 {
+        let (program, mut far) = rig.connected();
+        if round % 2 == 0 {
+            rig.set_option(&program, libc::SOL_SOCKET, libc::SO_LINGER, &[1, 0]);
+        } else {
+            far.write_all(b"unread").expect("is connected");
+            until_polled(&program.fd, PollFlags::IN | PollFlags::OUT);
+        }
+        program.write(b"last words");
+        drop(program);
+        assert_eq!(read_exactly(&mut far, 10), b"last words");
+        assert_eq!(
+            far.read(&mut [0]).expect_err("a reset").kind(),
+            ErrorKind::ConnectionReset,
+            "round {round}"
+        );
+    }
+    rig.nothing_is_left();
+}
+
 /// C55: it waits as long as the far host does not take what is left, and then no longer than it is to.
 #[test]
 fn lingering_in_vain() {

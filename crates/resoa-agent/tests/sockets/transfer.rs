@@ -1,6 +1,6 @@
 //! Octets both ways, and their ends.
 
-use crate::rig::{Rig, read_exactly, until_polled, until_polled_has};
+use crate::rig::{PATIENCE, Rig, read_exactly, until_polled, until_polled_has};
 use rustix::event::PollFlags;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -41,6 +41,41 @@ fn many_octets_each_way() {
         assert!(heard == *sent, "{} of {} octets came up", heard.len(), sent.len());
     });
     drop(program);
+    rig.nothing_is_left();
+}
+
+/// C50: octets that the kernel moves from one connection to another (Go's net does so) come in packets of as many pages as a packet has room for. When the far host has them, the program may
+/// write again, and hears of it.
+#[test]
+fn octets_from_socket_to_socket() {
+    let rig = Rig::new();
+    let (program, mut far) = rig.connected();
+    let (source, mut from) = rig.connected();
+    // So that the threads end if this one does.
+    far.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    from.set_write_timeout(Some(PATIENCE)).expect("a socket");
+    let (pipe_end, pipe_begin) = rustix::pipe::pipe().expect("descriptors");
+    rustix::pipe::fcntl_setpipe_size(&pipe_begin, 1 << 20).expect("a pipe of a megabyte");
+    let sent = pattern(MANY / 4);
+    thread::scope(|scope| {
+        scope.spawn(|| from.write_all(&sent).expect("is connected"));
+        let heard = scope.spawn(|| read_exactly(&mut far, sent.len()));
+        let mut moved = 0;
+        while moved < sent.len() {
+            let flags = rustix::pipe::SpliceFlags::empty();
+            let mut filled =
+                rustix::pipe::splice(&source.fd, None, &pipe_begin, None, 1 << 20, flags).expect("octets");
+            moved += filled;
+            while filled > 0 {
+                until_polled_has(&program.fd, PollFlags::OUT);
+                filled -=
+                    rustix::pipe::splice(&pipe_end, None, &program.fd, None, filled, flags).expect("room");
+            }
+        }
+        assert!(heard.join().expect("reads") == sent);
+    });
+    until_polled(&program.fd, PollFlags::OUT);
+    drop((program, far, source, from));
     rig.nothing_is_left();
 }
 
