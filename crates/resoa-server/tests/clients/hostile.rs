@@ -1,6 +1,6 @@
 //! What one client does that means no good, and that the others do not notice.
 
-use crate::site::{Site, policy, sending};
+use crate::site::{Site, Turns, policy, sending};
 use resoa_protocol::lhp::LastHop;
 use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Kind, Operation};
 use resoa_protocol::{Message, RsockId, SocketCall, Target, Value, Xid};

@@ -6,6 +6,8 @@
 #[path = "../sockets/carried.rs"]
 mod carried;
 mod ground;
+#[path = "../sockets/guest.rs"]
+mod guest;
 mod hosts;
 mod lossy;
 mod ours;
