@@ -1,21 +1,19 @@
 //! The loop of a server: one carrier, all sockets, look-ups, and the timers of all of them. What is done for a client is asked for at the [gate](crate::gate).
 
+mod look_ups;
+
 use crate::gate::{Gate, Usage};
 use crate::kernel::KernelTcp;
 use crate::locals::Locals;
-use crate::names::{self, Asked, Names};
+use crate::names::Names;
 use crate::policy::{Client, Policy, Refusal};
 use crate::{Capabilities, FinHold};
 use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Identity, Indication};
-use resoa_protocol::message::{Query, Reply, Unresolved};
-use resoa_protocol::{
-    Endpoint, Errno, Message, Server, ServerAction, ServerSettings, TcpAction, TcpEvent, Xid,
-};
+use resoa_protocol::{Endpoint, Errno, Message, Server, ServerAction, ServerSettings, TcpAction, TcpEvent};
 use rustix::fd::BorrowedFd;
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,8 +23,6 @@ const SHORTEST: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_millis(16);
 /// Messages to a client that its carrier does not take, at more of which nothing is read from it: who asks has to listen.
 const UNHEARD: usize = 1024;
-/// Look-ups of one client at a time.
-const LOOK_UPS: usize = 16;
 /// Between two looks for FINs that nobody asks for.
 const SWEEP: Duration = Duration::from_mins(1);
 
@@ -364,54 +360,6 @@ impl<C: Carrier> Host<C> {
         for event in events {
             self.gate.happened(endpoint, &event);
             self.server.tcp(endpoint, event, more);
-        }
-    }
-
-    fn look_up(&mut self, connection: Connection, xid: Xid, query: Query, more: &mut Vec<ServerAction>) {
-        let now = self.origin.elapsed();
-        let Some(visitor) = self.gate.visitor(connection) else { return };
-        visitor.counts.look_ups += 1;
-        let rules = &visitor.client.rules;
-        let may_be_named = match &query {
-            Query::Address(address) => {
-                let to = SocketAddr::new(address.ip(), 0);
-                rules.destination(to, |address| self.locals.has(address, now)).is_ok()
-            }
-            Query::Host { .. } => true,
-        };
-        let answer = if let Some(found) = names::number(&query) {
-            found
-        } else if !may_be_named {
-            Reply::Unresolved(Unresolved::NoName)
-        } else if visitor.looking_up < LOOK_UPS && self.names.ask(Asked { connection, xid, query }, now) {
-            visitor.looking_up += 1;
-            return;
-        } else {
-            self.gate.count(connection, Refusal::LookUps);
-            Reply::Unresolved(Unresolved::Again)
-        };
-        self.server.resolved(connection, xid, Ok(answer), more);
-    }
-
-    /// Names that were found, as far as the client may go there.
-    fn tell_what_was_found(&mut self, now: Duration) {
-        for (Asked { connection, xid, query }, mut reply) in self.names.found(now) {
-            let Some(visitor) = self.gate.visitor(connection) else { continue };
-            visitor.looking_up = visitor.looking_up.saturating_sub(1);
-            // Without a host it is the service that was looked up.
-            let is_of_a_host = matches!(&query, Query::Host { host, .. } if !host.is_empty());
-            if let Reply::Hosts(addresses) = &mut reply
-                && is_of_a_host
-            {
-                let (rules, locals) = (&visitor.client.rules, &mut self.locals);
-                addresses.retain(|&to| rules.destination(to, |address| locals.has(address, now)).is_ok());
-                if addresses.is_empty() {
-                    reply = Reply::Unresolved(Unresolved::NoName);
-                }
-            }
-            let mut actions = Vec::new();
-            self.server.resolved(connection, xid, Ok(reply), &mut actions);
-            self.carry_out(actions);
         }
     }
 
