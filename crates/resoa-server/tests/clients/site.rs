@@ -51,10 +51,13 @@ pub fn policy(text: &str) -> Arc<Policy> {
 
 impl Site {
     pub fn new(policy: Arc<Policy>) -> Self {
+        Self::with(ServerSettings::new(Addresses::default()), policy)
+    }
+
+    pub fn with(settings: ServerSettings, policy: Arc<Policy>) -> Self {
         let carrier = Memory::server(ROOM).expect("descriptors");
         // Clients are made by any end.
         let door = carrier.client(Identity(Vec::new())).expect("descriptors");
-        let settings = ServerSettings::new(Addresses::default());
         let host = Host::with_policy(settings, carrier, policy).expect("descriptors");
         Self { host, door, guests: Vec::new() }
     }
