@@ -2,6 +2,7 @@
 
 use super::config::ClientConfig;
 use crate::link_command::Failure;
+use crate::signals::SignalPipe;
 use clap::Args;
 use resoa_agent::{Agent, AgentSettings};
 use resoa_calls::Connected;
@@ -9,12 +10,9 @@ use resoa_carrier::Place;
 use resoa_carrier::keys::{PublicKey, SecretKey};
 use resoa_protocol::message::AddressMode;
 use resoa_protocol::{Settings, Timers};
-use rustix::fd::AsFd;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::low_level::pipe;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::IpAddr;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -90,11 +88,7 @@ fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretK
 
 /// Attends to programs until Ctrl-C or SIGTERM.
 pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
-    let (mut stop, signalled) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM] {
-        pipe::register(signal, signalled.try_clone()?)?;
-    }
-    stop.set_nonblocking(true)?;
+    let stop = SignalPipe::of(&[SIGINT, SIGTERM])?;
     let (server, server_key, key) = whom(arguments)?;
     let (carrier, address) =
         server.reach(&key, server_key).map_err(|error| format!("--server {server}: {error}"))?;
@@ -106,11 +100,11 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
         timers: Timers::default(),
     };
     let mut agent = Agent::new(settings, carrier, address)?;
-    agent.wait_for(stop.as_fd())?;
+    agent.wait_for(stop.descriptor())?;
     anstream::eprintln!("lasthop: {}={}, key {}", resoa_calls::AGENT, agent.path().display(), key.public());
     let mut said = agent.status().connected;
     let mut is_ready = !arguments.ready;
-    while !was_signalled(&mut stop)? {
+    while !stop.has_come()? {
         let connected = agent.status().connected;
         if said != connected {
             say(&server, &connected);
@@ -141,14 +135,5 @@ fn say(server: &Place, connected: &Connected) {
         Connected::No(why) => {
             anstream::eprintln!("lasthop: not registered at {server}: {why}; it is tried again");
         }
-    }
-}
-
-/// Whether a signal has come since this was last asked.
-fn was_signalled(stop: &mut UnixStream) -> io::Result<bool> {
-    match stop.read(&mut [0; 16]) {
-        Ok(count) => Ok(count > 0),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-        Err(error) => Err(error),
     }
 }
