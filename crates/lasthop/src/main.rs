@@ -22,6 +22,7 @@ mod retrace_command;
 mod rto_command;
 mod run_command;
 mod self_check_command;
+mod signals;
 mod trace_command;
 
 use arguments::{Arguments, Command, RunningLinks};

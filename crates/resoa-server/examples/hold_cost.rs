@@ -7,6 +7,9 @@
 #[path = "../tests/sockets/carried.rs"]
 mod carried;
 #[allow(dead_code, reason = "the tests use all of it")]
+#[path = "../tests/sockets/guest.rs"]
+mod guest;
+#[allow(dead_code, reason = "the tests use all of it")]
 #[path = "../tests/sockets/rig.rs"]
 mod rig;
 
@@ -17,7 +20,7 @@ use netlab::veth::{self, End};
 use netlab::{Namespace, interface, sysctl};
 use resoa_protocol::{RsockId, Settings, SocketCall, Value};
 use resoa_server::FinHold;
-use rig::{Rig, reading, sending};
+use rig::{Rig, Turns, reading, sending};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{FromRawFd, OwnedFd};

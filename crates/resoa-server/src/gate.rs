@@ -1,14 +1,19 @@
 //! Asked before anything is done for a client: whether its policy lets it, and counted what it does.
 //!
-//! It knows each connection of the Last Hop Protocol as the client of the policy that it is, and each socket as that client's. Ports are kept apart by client
-//! here and not by the kernel: to the kernel all sockets are the same user's, so that SO_REUSEPORT would let one client share the port of another (C10).
+//! It knows each connection of the Last Hop Protocol as the client of the policy that it is, and each socket as that client's (`sockets`).
+
+mod sockets;
+mod usage;
+
+pub use usage::Usage;
 
 use crate::policy::{Client, Policy, Refusal};
 use resoa_protocol::lhp::{Connection, Identity};
-use resoa_protocol::message::{Kind, Operation, Reply};
+use resoa_protocol::message::{Operation, Reply};
 use resoa_protocol::server::Grant;
 use resoa_protocol::{Endpoint, TcpAction, TcpEvent};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use sockets::{Socket, Sockets};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,21 +22,6 @@ use std::time::Duration;
 const UNREGISTERED: Duration = Duration::from_secs(30);
 /// Connections of a Last Hop Protocol without a registration that there may be beside those with one.
 const SPARE: usize = 64;
-
-/// What a client has done.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Octets to far hosts.
-    pub sent: u64,
-    /// Octets from far hosts.
-    pub received: u64,
-    /// Sockets that were made, connections that arrived included.
-    pub sockets: u64,
-    /// Look-ups that were asked for.
-    pub look_ups: u64,
-    /// What was refused, and why.
-    pub refusals: BTreeMap<Refusal, u64>,
-}
 
 /// A client that is here.
 #[derive(Debug)]
@@ -48,41 +38,16 @@ pub(crate) struct Visitor {
     pub(crate) stopped: bool,
 }
 
-/// What there is to know of a socket.
-#[derive(Debug)]
-struct Held {
-    connection: Connection,
-    kind: Kind,
-    source: IpAddr,
-    bound: Option<SocketAddr>,
-    outstanding: u64,
-}
-
 /// See the [module](self).
 #[derive(Debug)]
 pub(crate) struct Gate {
     policy: Arc<Policy>,
     visitors: BTreeMap<Connection, Visitor>,
-    sockets: HashMap<Endpoint, Held>,
-    /// By port.
-    bound: BTreeSet<(u16, Endpoint)>,
+    sockets: Sockets,
     /// Who has to have registered when, in this order.
     waiting: VecDeque<(Duration, Connection)>,
     /// What those have done that are gone.
     past: Usage,
-}
-
-impl Usage {
-    /// Adds what another has done.
-    pub fn add(&mut self, other: &Usage) {
-        self.sent += other.sent;
-        self.received += other.received;
-        self.sockets += other.sockets;
-        self.look_ups += other.look_ups;
-        for (refusal, count) in &other.refusals {
-            *self.refusals.entry(*refusal).or_default() += count;
-        }
-    }
 }
 
 impl Gate {
@@ -90,8 +55,7 @@ impl Gate {
         Self {
             policy,
             visitors: BTreeMap::new(),
-            sockets: HashMap::new(),
-            bound: BTreeSet::new(),
+            sockets: Sockets::default(),
             waiting: VecDeque::new(),
             past: Usage::default(),
         }
@@ -208,7 +172,7 @@ impl Gate {
             }
             TcpAction::Execute(Operation::Bind(wanted)) => {
                 rules.bound(*wanted)?;
-                self.port_is_free(connection, endpoint, *wanted)
+                self.sockets.port_is_free(connection, endpoint, *wanted)
             }
             TcpAction::Execute(Operation::Listen { .. }) if !rules.listen => Err(Refusal::Listen),
             TcpAction::Execute(Operation::SetOption { level, name, value }) => {
@@ -221,42 +185,18 @@ impl Gate {
         }
     }
 
-    fn port_is_free(
-        &self,
-        connection: Connection,
-        endpoint: Endpoint,
-        wanted: SocketAddr,
-    ) -> Result<(), Refusal> {
-        let Some(socket) = self.sockets.get(&endpoint) else { return Err(Refusal::Denied) };
-        if wanted.port() == 0 {
-            return Ok(());
-        }
-        let address = socket.address_of(wanted);
-        let port = wanted.port();
-        let others = self.bound.range((port, Endpoint(0))..=(port, Endpoint(u64::MAX)));
-        let mut others = others.filter_map(|(_, endpoint)| self.sockets.get(endpoint));
-        let is_taken = others.any(|other| {
-            other.connection != connection
-                && other.kind == socket.kind
-                && other.bound.is_some_and(|bound| overlap(other.address_of(bound), address))
-        });
-        if is_taken { Err(Refusal::Taken) } else { Ok(()) }
-    }
-
     /// It will be done.
     pub(crate) fn does(&mut self, connection: Connection, endpoint: Endpoint, action: &TcpAction) {
         let Some(visitor) = self.visitors.get_mut(&connection) else { return };
         match action {
             TcpAction::Create { create, source, .. } => {
                 visitor.counts.sockets += 1;
-                let held =
-                    Held { connection, kind: create.kind, source: *source, bound: None, outstanding: 0 };
-                self.sockets.insert(endpoint, held);
+                self.sockets.insert(endpoint, Socket::new(connection, create.kind, *source));
             }
             TcpAction::Send { bytes, .. } => {
                 visitor.counts.sent += bytes.len() as u64;
                 visitor.outstanding += bytes.len() as u64;
-                if let Some(socket) = self.sockets.get_mut(&endpoint) {
+                if let Some(socket) = self.sockets.get_mut(endpoint) {
                     socket.outstanding += bytes.len() as u64;
                 }
             }
@@ -267,15 +207,12 @@ impl Gate {
 
     /// Whose socket it is, until it is [closed](Self::closed): the protocol's server forgets it before what it has decided is done.
     pub(crate) fn owner(&self, endpoint: Endpoint) -> Option<Connection> {
-        self.sockets.get(&endpoint).map(|socket| socket.connection)
+        self.sockets.get(endpoint).map(|socket| socket.connection)
     }
 
     /// A socket is gone, with the client or without.
     pub(crate) fn closed(&mut self, endpoint: Endpoint) {
-        let Some(socket) = self.sockets.remove(&endpoint) else { return };
-        if let Some(bound) = socket.bound {
-            self.bound.remove(&(bound.port(), endpoint));
-        }
+        let Some(socket) = self.sockets.remove(endpoint) else { return };
         if let Some(visitor) = self.visitors.get_mut(&socket.connection) {
             visitor.outstanding = visitor.outstanding.saturating_sub(socket.outstanding);
         }
@@ -283,8 +220,10 @@ impl Gate {
 
     /// A connection has arrived at a listener.
     pub(crate) fn adopted(&mut self, listener: Endpoint, endpoint: Endpoint) {
-        let Some(&Held { connection, kind, source, .. }) = self.sockets.get(&listener) else { return };
-        self.sockets.insert(endpoint, Held { connection, kind, source, bound: None, outstanding: 0 });
+        let Some(socket) = self.sockets.get(listener) else { return };
+        let connection = socket.connection;
+        let arrived = Socket::new(connection, socket.kind, socket.source);
+        self.sockets.insert(endpoint, arrived);
         if let Some(visitor) = self.visitors.get_mut(&connection) {
             visitor.counts.sockets += 1;
         }
@@ -292,16 +231,11 @@ impl Gate {
 
     /// What the stack says.
     pub(crate) fn happened(&mut self, endpoint: Endpoint, event: &TcpEvent) {
-        let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
+        let Some(socket) = self.sockets.get_mut(endpoint) else { return };
         let Some(visitor) = self.visitors.get_mut(&socket.connection) else { return };
         match event {
             TcpEvent::NotCreated => self.closed(endpoint),
-            TcpEvent::Done(Ok(Reply::Local(local))) => {
-                if let Some(before) = socket.bound.replace(*local) {
-                    self.bound.remove(&(before.port(), endpoint));
-                }
-                self.bound.insert((local.port(), endpoint));
-            }
+            TcpEvent::Done(Ok(Reply::Local(local))) => self.sockets.bound(endpoint, *local),
             TcpEvent::Received(bytes) | TcpEvent::Datagram { bytes, .. } => {
                 visitor.counts.received += bytes.len() as u64;
             }
@@ -313,19 +247,6 @@ impl Gate {
             _ => {}
         }
     }
-}
-
-impl Held {
-    /// What is bound if a program names this address: any address of the client's is its own.
-    fn address_of(&self, named: SocketAddr) -> IpAddr {
-        let named = named.ip().to_canonical();
-        if named.is_unspecified() { self.source.to_canonical() } else { named }
-    }
-}
-
-/// Whether one socket would get what is sent to the other.
-fn overlap(one: IpAddr, other: IpAddr) -> bool {
-    one == other || one.is_unspecified() || other.is_unspecified()
 }
 
 /// The multicast group that a program wants to join or to leave.
@@ -340,7 +261,7 @@ fn group(level: i32, name: i32, value: &[u8]) -> Option<IpAddr> {
 mod tests {
     use super::*;
     use crate::policy::Rules;
-    use resoa_protocol::message::{Create, Family};
+    use resoa_protocol::message::{Create, Family, Kind};
 
     const A: Connection = Connection(1);
     const B: Connection = Connection(2);

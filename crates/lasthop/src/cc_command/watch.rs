@@ -4,6 +4,7 @@ mod connections;
 
 use super::arguments::WatchArguments;
 use crate::link_command::Failure;
+use crate::signals::SignalPipe;
 use capture::WallTime;
 use capture::senders::columns::COLUMNS;
 use capture::senders::{Header, SCHEMA, SenderState};
@@ -12,10 +13,7 @@ use connections::Connections;
 use netlab::Namespace;
 use serde_json::{Map, Value};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::low_level::pipe;
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// Clears a terminal, and goes to its upper left corner.
@@ -27,17 +25,14 @@ pub fn watch(arguments: &WatchArguments) -> Result<i32, Failure> {
     let namespace = namespace.map_or_else(Namespace::current, Ok)?;
     let name = arguments.namespace.clone().unwrap_or_else(|| "here".to_owned());
     let node = Node { name: name.clone(), addresses: Vec::new(), cookie: namespace.cookie()? };
-    let (stop, signalled) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        pipe::register(signal, signalled.try_clone()?)?;
-    }
+    let stop = SignalPipe::of(&[SIGINT, SIGTERM, SIGHUP])?;
     let mut output = io::BufWriter::new(io::stdout().lock());
     let watched = if arguments.json {
         let header = header(name);
-        recorder::watch(&[node], stop.as_fd(), |states| print_lines(&mut output, states, &header))
+        recorder::watch(&[node], stop.descriptor(), |states| print_lines(&mut output, states, &header))
     } else {
         let mut table = Screen::new(arguments);
-        recorder::watch(&[node], stop.as_fd(), |states| table.show(&mut output, states))
+        recorder::watch(&[node], stop.descriptor(), |states| table.show(&mut output, states))
     };
     match watched {
         Ok(0) => Ok(0),

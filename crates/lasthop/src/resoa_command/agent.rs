@@ -2,6 +2,7 @@
 
 use super::config::ClientConfig;
 use crate::link_command::Failure;
+use crate::signals::SignalPipe;
 use clap::Args;
 use resoa_agent::{Agent, AgentSettings, LocalRules};
 use resoa_calls::Connected;
@@ -10,13 +11,10 @@ use resoa_carrier::keys::{PublicKey, SecretKey};
 use resoa_protocol::message::AddressMode;
 use resoa_protocol::{Settings, Timers};
 use resoa_server::policy::Destination;
-use rustix::fd::AsFd;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::low_level::pipe;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::IpAddr;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -125,11 +123,7 @@ fn raise_descriptor_limit() {
 
 /// Attends to programs until Ctrl-C or SIGTERM.
 pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
-    let (mut stop, signalled) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM] {
-        pipe::register(signal, signalled.try_clone()?)?;
-    }
-    stop.set_nonblocking(true)?;
+    let stop = SignalPipe::of(&[SIGINT, SIGTERM])?;
     raise_descriptor_limit();
     let (server, server_key, key, local) = whom(arguments)?;
     let (carrier, address) =
@@ -143,11 +137,11 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
         local,
     };
     let mut agent = Agent::new(settings, carrier, address)?;
-    agent.wait_for(stop.as_fd())?;
+    agent.wait_for(stop.descriptor())?;
     anstream::eprintln!("lasthop: {}={}, key {}", resoa_calls::AGENT, agent.path().display(), key.public());
     let mut said = agent.status().connected;
     let mut is_ready = !arguments.ready;
-    while !was_signalled(&mut stop)? {
+    while !stop.has_come()? {
         let connected = agent.status().connected;
         if said != connected {
             say(&server, &connected);
@@ -178,14 +172,5 @@ fn say(server: &Place, connected: &Connected) {
         Connected::No(why) => {
             anstream::eprintln!("lasthop: not registered at {server}: {why}; it is tried again");
         }
-    }
-}
-
-/// Whether a signal has come since this was last asked.
-fn was_signalled(stop: &mut UnixStream) -> io::Result<bool> {
-    match stop.read(&mut [0; 16]) {
-        Ok(count) => Ok(count > 0),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-        Err(error) => Err(error),
     }
 }

@@ -4,6 +4,7 @@ mod questions;
 
 use super::arguments::ServeArguments;
 use crate::link_command::Failure;
+use crate::signals::SignalPipe;
 use questions::Questions;
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, AnyCarrier, Place};
@@ -12,11 +13,7 @@ use resoa_protocol::server::Addresses;
 use resoa_server::confinement::{Confinement, Needs};
 use resoa_server::policy::{Client, Policy};
 use resoa_server::{FinHold, Host};
-use rustix::fd::AsFd;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::low_level::pipe;
-use std::io::{self, Read};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,7 +23,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
         return check(arguments);
     }
     let Some(listen) = &arguments.listen else { return Err("--listen: where clients are taken".into()) };
-    let (stop, reload) = (Wire::of(&[SIGINT, SIGTERM])?, Wire::of(&[SIGHUP])?);
+    let (stop, reload) = (SignalPipe::of(&[SIGINT, SIGTERM])?, SignalPipe::of(&[SIGHUP])?);
     let key = match &arguments.key {
         Some(file) => SecretKey::read(file)?,
         None => SecretKey::generate()?,
@@ -40,7 +37,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
         host = host.with_fin_hold(hold);
     }
     let mut questions = Questions::open(arguments)?;
-    for descriptor in [stop.0.as_fd(), reload.0.as_fd(), questions.descriptor()] {
+    for descriptor in [stop.descriptor(), reload.descriptor(), questions.descriptor()] {
         host.wait_for(descriptor)?;
     }
     if policy.is_open() {
@@ -51,9 +48,9 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     anstream::eprintln!("lasthop: {confinement}");
     questions.answer()?;
     anstream::eprintln!("lasthop: listening at {place}, key {}", key.public());
-    while !stop.was_pulled()? {
+    while !stop.has_come()? {
         host.turn(None)?;
-        if reload.was_pulled()? {
+        if reload.has_come()? {
             reload_policy(arguments, listen, &mut host, &current);
         }
         questions.hear(|| host.report());
@@ -171,29 +168,6 @@ fn reload_policy(
             let reader =
                 arguments.user.as_ref().map_or(String::new(), |user| format!(" (it is read as {user})"));
             anstream::eprintln!("lasthop: {error}{reader}\nlasthop: the policy stays as it was");
-        }
-    }
-}
-
-/// A descriptor that becomes readable by a signal.
-struct Wire(UnixStream);
-
-impl Wire {
-    fn of(signals: &[i32]) -> io::Result<Self> {
-        let (end, signalled) = UnixStream::pair()?;
-        for &signal in signals {
-            pipe::register(signal, signalled.try_clone()?)?;
-        }
-        end.set_nonblocking(true)?;
-        Ok(Self(end))
-    }
-
-    /// Whether a signal has come since this was last asked.
-    fn was_pulled(&self) -> io::Result<bool> {
-        match (&self.0).read(&mut [0; 16]) {
-            Ok(count) => Ok(count > 0),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-            Err(error) => Err(error),
         }
     }
 }

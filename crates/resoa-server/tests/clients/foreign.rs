@@ -1,6 +1,6 @@
 //! An address that is the client's and not the server's (5.3.6). Needs root: it is done in a network namespace of the test's own, which has the loopback alone.
 
-use crate::site::{Site, at, policy};
+use crate::site::{Site, Turns, at, policy};
 use netlab::{Namespace, interface};
 use resoa_protocol::message::{AddressMode, Family, Kind};
 use resoa_protocol::{Registration, SocketCall, Value};
@@ -11,7 +11,7 @@ use rustix::thread::UnshareFlags;
 #[expect(unsafe_code, reason = "a thread's own namespace")]
 fn the_clients_own_address() {
     if !rustix::process::geteuid().is_root() {
-        println!("not tested: namespaces need root");
+        println!("skipped: namespaces need root");
         return;
     }
     // SAFETY: the descriptor table stays shared; the thread is the test's own.

@@ -1,11 +1,13 @@
 //! What one client does that means no good, and that the others do not notice.
 
-use crate::site::{Site, policy, sending};
+use crate::site::{Site, Turns, policy, sending};
 use resoa_protocol::lhp::LastHop;
 use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Kind, Operation};
-use resoa_protocol::{Message, RsockId, SocketCall, Target, Value, Xid};
+use resoa_protocol::server::Addresses;
+use resoa_protocol::{Message, RsockId, ServerSettings, SocketCall, Target, Value, Xid};
 use std::io::Read;
 use std::net::TcpListener;
+use std::time::Duration;
 
 const BOTH: &str =
     "[defaults]\nallow = [\"127.0.0.1\"]\n[clients.a]\nkey = \"KEY1\"\n[clients.b]\nkey = \"KEY2\"\n";
@@ -65,6 +67,30 @@ fn a_client_that_does_not_listen() {
     assert!(full, "the server has read everything");
     let report = site.host.report();
     assert!(report.clients.iter().any(|client| client.stopped), "{report:?}");
+    goes_on(&mut site, good);
+}
+
+/// E9: a client that has fallen silent is asked whether it is there, and given up if it does not answer; one that answers stays.
+#[test]
+fn a_client_that_falls_silent() {
+    let mut settings = ServerSettings::new(Addresses::default());
+    settings.timers.watchdog = Duration::from_millis(40);
+    settings.timers.reply = Duration::from_millis(40);
+    let mut site = Site::with(settings, policy(BOTH));
+    let (bad, good) = (site.guest(1), site.guest(2));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    assert_eq!(site.connect(bad, listener.local_addr().expect("is bound")), Ok(Value::Done));
+    let mut far = listener.accept().expect("has connected").0;
+    // Its connection stays, and nobody is there.
+    let silent = site.guests.remove(bad);
+    let good = good - 1;
+    site.until(|site| (site.host.report().clients.len() == 1).then_some(()));
+    assert_eq!(far.read(&mut [0; 1]).expect_err("RST").kind(), std::io::ErrorKind::ConnectionReset);
+    drop(silent);
+    // The other has been asked as often, and is asked again.
+    for _ in 0..100 {
+        site.turn();
+    }
     goes_on(&mut site, good);
 }
 

@@ -3,6 +3,8 @@
 //! Clients are in the test's thread with the server, over memory; far hosts are sockets of the standard library on loopback.
 
 mod foreign;
+#[path = "../sockets/guest.rs"]
+mod guest;
 mod hostile;
 mod names;
 mod policies;

@@ -1,6 +1,6 @@
 //! What a policy says is what happens.
 
-use crate::site::{Site, at, policy, sending};
+use crate::site::{Site, Turns, at, policy, sending};
 use resoa_protocol::message::{AddressMode, Family, Kind, Refusal};
 use resoa_protocol::{Errno, ReceiveFlags, Registration, SocketCall, Value};
 use std::io::Read;

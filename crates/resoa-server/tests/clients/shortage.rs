@@ -2,7 +2,7 @@
 //!
 //! The limit is the process's, so that the test runs itself once more as a process of its own.
 
-use crate::site::{Site, at, policy};
+use crate::site::{Site, Turns, at, policy};
 use resoa_protocol::{Errno, SocketCall, Value};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::net::{TcpListener, TcpStream};

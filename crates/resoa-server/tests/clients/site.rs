@@ -1,45 +1,43 @@
 //! A server with a policy, and clients that come one by one.
 
+pub use crate::guest::{Returned, Turns, sending};
 use resoa_carrier::memory::Memory;
-use resoa_carrier::{Carrier, Outbox};
-use resoa_protocol::lhp::{Connection, Identity, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{Identity, LastHop, Provider, Service};
 use resoa_protocol::message::{AddressMode, Create, Family, Kind};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
-    Action, CallId, Client, Errno, LookUp, Registration, RsockId, SendFlags, ServerSettings, Settings,
-    SocketCall, Timers, Value,
+    Action, CallId, Client, LookUp, Registration, RsockId, ServerSettings, Settings, SocketCall, Timers,
 };
 use resoa_server::Host;
 use resoa_server::policy::Policy;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// After so long something will never come.
-pub const PATIENCE: Duration = Duration::from_mins(1);
 /// Octets that the carrier takes before it says stop.
 const ROOM: usize = 1 << 20;
 
-pub type Returned = Result<Value, Errno>;
+/// A client within this process.
+pub type Guest = crate::guest::Guest<Memory>;
 
 /// A server, and its clients by number.
 pub struct Site {
     pub host: Host<Memory>,
     door: Memory,
     pub guests: Vec<Guest>,
-    origin: Instant,
 }
 
-/// A client.
-pub struct Guest {
-    client: Client,
-    pub carrier: Memory,
-    pub link: Connection,
-    outbox: Outbox,
-    returned: BTreeMap<CallId, Returned>,
-    pub registration: Option<Registration>,
-    last_call: u64,
+impl Turns for Site {
+    fn turn(&mut self) {
+        let mut has_heard = false;
+        for guest in &mut self.guests {
+            has_heard |= guest.hear();
+            guest.expire();
+        }
+        let wait = if has_heard { Duration::ZERO } else { Duration::from_millis(2) };
+        self.host.turn(Some(wait)).expect("epoll waits");
+    }
 }
 
 /// The text of a policy, in which keys are numbers.
@@ -53,28 +51,23 @@ pub fn policy(text: &str) -> Arc<Policy> {
 
 impl Site {
     pub fn new(policy: Arc<Policy>) -> Self {
+        Self::with(ServerSettings::new(Addresses::default()), policy)
+    }
+
+    pub fn with(settings: ServerSettings, policy: Arc<Policy>) -> Self {
         let carrier = Memory::server(ROOM).expect("descriptors");
         // Clients are made by any end.
         let door = carrier.client(Identity(Vec::new())).expect("descriptors");
-        let settings = ServerSettings::new(Addresses::default());
         let host = Host::with_policy(settings, carrier, policy).expect("descriptors");
-        Self { host, door, guests: Vec::new(), origin: Instant::now() }
+        Self { host, door, guests: Vec::new() }
     }
 
     /// A client of this key has come; whether it may stay is seen at its registration.
     pub fn comes(&mut self, who: u8, mode: AddressMode) -> usize {
         let mut carrier = self.door.client(Identity(vec![who; 32])).expect("descriptors");
         let link = carrier.register(Service::Reliable, Provider { id: 1, protocol: 0 }).expect("always");
-        let guest = Guest {
-            client: Client::new(mode, Settings::default(), Timers::default()),
-            carrier,
-            link,
-            outbox: Outbox::default(),
-            returned: BTreeMap::new(),
-            registration: None,
-            last_call: 0,
-        };
-        self.guests.push(guest);
+        let client = Client::new(mode, Settings::default(), Timers::default());
+        self.guests.push(Guest::new(client, carrier, link, Vec::new()));
         self.guests.len() - 1
     }
 
@@ -89,67 +82,7 @@ impl Site {
     }
 
     pub fn at(&mut self, guest: usize, event: impl FnOnce(&mut Client, Duration, &mut Vec<Action>)) {
-        let Guest { client, carrier, link, outbox, returned, registration, .. } = &mut self.guests[guest];
-        let mut out = Vec::new();
-        event(client, self.origin.elapsed(), &mut out);
-        for action in out {
-            match action {
-                Action::Send(message) => {
-                    if outbox.send(carrier, *link, message.encode()) {
-                        client.indication(Indication::Off, self.origin.elapsed(), &mut Vec::new());
-                    }
-                }
-                Action::Return { call, result } => drop(returned.insert(call, result)),
-                Action::Registration(news) => *registration = Some(news),
-                Action::Connect => carrier.connect(*link, &[]),
-                Action::Close => carrier.close(*link),
-                Action::Reset => carrier.reset(*link),
-                Action::Signal { .. } | Action::Ready { .. } => {}
-            }
-        }
-    }
-
-    /// A turn of all.
-    pub fn turn(&mut self) {
-        let mut idle = true;
-        for guest in 0..self.guests.len() {
-            let mut happened = Vec::new();
-            self.guests[guest].carrier.poll(&mut happened);
-            for (_, indication) in happened {
-                idle = false;
-                let Guest { carrier, link, outbox, .. } = &mut self.guests[guest];
-                if indication == Indication::On && !outbox.on(carrier, *link) {
-                    continue;
-                }
-                self.at(guest, |client, now, out| client.indication(indication, now, out));
-            }
-            if self.guests[guest].client.deadline().is_some_and(|deadline| deadline <= self.origin.elapsed())
-            {
-                self.at(guest, Client::expire);
-            }
-        }
-        self.host.turn(Some(Duration::from_millis(if idle { 2 } else { 0 }))).expect("epoll waits");
-    }
-
-    /// Turns until there is something.
-    pub fn until<T>(&mut self, mut there: impl FnMut(&mut Self) -> Option<T>) -> T {
-        let begin = Instant::now();
-        loop {
-            if let Some(found) = there(self) {
-                return found;
-            }
-            assert!(begin.elapsed() < PATIENCE, "does not come");
-            self.turn();
-        }
-    }
-
-    /// What a far host does, in its own thread, while the others run.
-    pub fn far<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> T {
-        std::thread::scope(|scope| {
-            let far = scope.spawn(work);
-            self.until(|_| far.is_finished().then_some(()));
-            far.join().expect("the far host does what it should")
-        })
+        self.guests[guest].at(event);
     }
 
     pub fn socket(&mut self, guest: usize, family: Family, kind: Kind) -> RsockId {
@@ -161,14 +94,11 @@ impl Site {
     }
 
     pub fn begin(&mut self, guest: usize, socket: RsockId, what: SocketCall) -> CallId {
-        self.guests[guest].last_call += 1;
-        let call = CallId(self.guests[guest].last_call);
-        self.at(guest, |client, now, out| client.call(socket, call, what, now, out));
-        call
+        self.guests[guest].begin(socket, what)
     }
 
     pub fn ended(&mut self, guest: usize, call: CallId) -> Option<Returned> {
-        self.guests[guest].returned.remove(&call)
+        self.guests[guest].ended(call)
     }
 
     /// A call, to its end.
@@ -184,8 +114,7 @@ impl Site {
     }
 
     pub fn look_up(&mut self, guest: usize, query: LookUp) -> Returned {
-        self.guests[guest].last_call += 1;
-        let call = CallId(self.guests[guest].last_call);
+        let call = self.guests[guest].next_call();
         self.at(guest, |client, now, out| client.look_up(call, query, now, out));
         self.until(|site| site.ended(guest, call))
     }
@@ -198,8 +127,4 @@ impl Site {
 
 pub fn at(text: &str) -> SocketAddr {
     text.parse().expect("an address with a port")
-}
-
-pub fn sending(bytes: Vec<u8>) -> SocketCall {
-    SocketCall::Send { bytes, to: None, flags: SendFlags::default() }
 }

@@ -4,8 +4,12 @@
 mod carried;
 #[path = "../sockets/closing.rs"]
 mod closing;
+#[path = "../sockets/guest.rs"]
+mod guest;
 #[path = "../sockets/listening.rs"]
 mod listening;
+#[path = "../sockets/place.rs"]
+mod place;
 #[path = "../sockets/rig.rs"]
 mod rig;
 #[path = "../sockets/transfer.rs"]

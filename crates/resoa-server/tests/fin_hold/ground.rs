@@ -1,6 +1,6 @@
 //! A server in a network namespace of the test's thread.
 
-use crate::rig::PATIENCE;
+use crate::guest::PATIENCE;
 use netlab::address::{self, Address};
 use netlab::route::{self, Metrics, Prefix, Route};
 use netlab::{Namespace, interface, sysctl};

@@ -1,7 +1,7 @@
 //! What programs at far hosts see: ordinary ones, on a kernel of their own behind a cable, with the offloads that it has.
 
 use crate::ground::{WAYS, Way, enter, join, prepare};
-use crate::rig::{Rig, bytes};
+use crate::rig::{Rig, Turns, bytes};
 use netlab::veth::{self, End};
 use netlab::{Namespace, interface};
 use resoa_protocol::message::Half;

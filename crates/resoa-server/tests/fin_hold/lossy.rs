@@ -1,7 +1,7 @@
 //! A link between two kernels that loses packets, acknowledgements of FINs among them.
 
 use crate::ground::{WAYS, Way, enter, join, prepare};
-use crate::rig::{Rig, bytes, reading};
+use crate::rig::{Rig, Turns, bytes, reading};
 use netlab::Namespace;
 use netlab::tun::{self, Tun};
 use resoa_protocol::message::Half;

@@ -1,7 +1,7 @@
 //! What the server does while a FIN is held: its own FIN waits, and its RST is heard; and listeners, whose connections may end before they are accepted.
 
 use crate::ground::{WAYS, Way, enter};
-use crate::rig::{Rig, bytes};
+use crate::rig::{Rig, Turns, bytes};
 use crate::wire::in_all_ways;
 use crate::written::{Far, far, far_with};
 use netlab::{Namespace, sysctl};

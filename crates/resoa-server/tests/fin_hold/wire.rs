@@ -1,7 +1,7 @@
 //! Segment by segment: the far host is written out, so each answer of the server's has one reason.
 
 use crate::ground::{WAYS, Way, enter};
-use crate::rig::{Rig, bytes};
+use crate::rig::{Rig, Turns, bytes};
 use crate::written::{Far, far};
 use packet::Tcp;
 use resoa_protocol::message::Half;

@@ -1,7 +1,8 @@
 //! A far host that is written out: it sends the segments that a test wants over a TUN device, and none by itself, so that each answer has one reason.
 
 use crate::ground::{Way, join};
-use crate::rig::{PATIENCE, Rig};
+use crate::guest::PATIENCE;
+use crate::rig::{Rig, Turns};
 use netlab::Namespace;
 use netlab::tun::{self, Tun};
 use packet::checksum::{self, Verdict};

@@ -3,16 +3,23 @@
 use netlab::{Namespace, interface, sysctl};
 use resoa_server::FinHold;
 use rustix::thread::UnshareFlags;
+use std::cell::Cell;
 
 #[allow(dead_code, reason = "another hold is ours")]
 #[path = "../sockets/carried.rs"]
 mod memory;
 pub use memory::{Carried, cut, pair};
 
-/// FINs are held, if this user may; otherwise these tests are those of `sockets`.
+thread_local! {
+    static SAID: Cell<bool> = const { Cell::new(false) };
+}
+
+/// FINs are held, if this user may; otherwise these tests are those of `sockets`, and each says so, once.
 pub fn hold() -> Option<FinHold> {
     if !rustix::process::geteuid().is_root() {
-        println!("not held: eBPF programs and namespaces need root");
+        if !SAID.replace(true) {
+            println!("skipped: FINs are not held: eBPF programs and namespaces need root");
+        }
         return None;
     }
     // SAFETY: the descriptor table stays shared; the thread is the test's own.

@@ -3,6 +3,8 @@
 mod carried;
 #[path = "../sockets/closing.rs"]
 mod closing;
+#[path = "../sockets/guest.rs"]
+mod guest;
 #[path = "../sockets/listening.rs"]
 mod listening;
 #[path = "../sockets/rig.rs"]

@@ -1,10 +1,24 @@
 //! The tests of `sockets` once more, over the Link Layer Protocol on a wire that loses, repeats and delays datagrams.
 
-mod carried;
+/// `udp` on the loopback interface, by a wire that damages what it carries.
+mod carried {
+    pub use crate::place::{Carried, cut, hold};
+    use resoa_protocol::lhp::Connection;
+
+    pub fn pair() -> (Carried, Carried, Connection, Vec<u8>) {
+        crate::place::pair("udp:127.0.0.1:0", crate::damage::wire_to)
+    }
+}
 #[path = "../sockets/closing.rs"]
 mod closing;
+#[path = "../sockets/damage.rs"]
+mod damage;
+#[path = "../sockets/guest.rs"]
+mod guest;
 #[path = "../sockets/listening.rs"]
 mod listening;
+#[path = "../sockets/place.rs"]
+mod place;
 #[path = "../sockets/rig.rs"]
 mod rig;
 #[path = "../sockets/transfer.rs"]

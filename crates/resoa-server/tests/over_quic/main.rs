@@ -1,10 +1,22 @@
 //! The tests of `sockets` once more, over QUIC.
 
-mod carried;
+/// `quic` on the loopback interface.
+mod carried {
+    pub use crate::place::{Carried, cut, hold};
+    use resoa_protocol::lhp::Connection;
+
+    pub fn pair() -> (Carried, Carried, Connection, Vec<u8>) {
+        crate::place::pair("quic:127.0.0.1:0", |place| place)
+    }
+}
 #[path = "../sockets/closing.rs"]
 mod closing;
+#[path = "../sockets/guest.rs"]
+mod guest;
 #[path = "../sockets/listening.rs"]
 mod listening;
+#[path = "../sockets/place.rs"]
+mod place;
 #[path = "../sockets/rig.rs"]
 mod rig;
 #[path = "../sockets/transfer.rs"]

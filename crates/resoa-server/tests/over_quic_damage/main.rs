@@ -1,16 +1,30 @@
 //! The tests of `sockets` once more, over QUIC on a wire that loses, repeats and delays datagrams.
 
-mod carried;
+/// `quic` on the loopback interface, by a wire that damages what it carries.
+mod carried {
+    pub use crate::place::{Carried, cut, hold};
+    use resoa_protocol::lhp::Connection;
+
+    pub fn pair() -> (Carried, Carried, Connection, Vec<u8>) {
+        crate::place::pair("quic:127.0.0.1:0", crate::damage::wire_to)
+    }
+}
 #[path = "../sockets/closing.rs"]
 mod closing;
+#[path = "../sockets/damage.rs"]
+mod damage;
+#[path = "../sockets/guest.rs"]
+mod guest;
 #[path = "../sockets/listening.rs"]
 mod listening;
+#[path = "../sockets/place.rs"]
+mod place;
 #[path = "../sockets/rig.rs"]
 mod rig;
 #[path = "../sockets/transfer.rs"]
 mod transfer;
 #[path = "../sockets/window.rs"]
 mod window;
-#[expect(dead_code, reason = "this wire stays as it is")]
+#[expect(dead_code, reason = "here its faults stay as they are")]
 #[path = "../../../resoa-carrier/tests/conformance/wire.rs"]
 mod wire;

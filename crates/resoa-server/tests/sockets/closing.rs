@@ -1,6 +1,6 @@
 //! How connections begin and end, seen by the program and by the far host.
 
-use crate::rig::{LOOPBACKS, Rig, bytes, listener};
+use crate::rig::{LOOPBACKS, Rig, Turns, bytes, listener};
 use resoa_protocol::message::Half;
 use resoa_protocol::{Errno, SocketCall, Value};
 use std::io::{ErrorKind, Read, Write};

@@ -1,6 +1,6 @@
 //! Listeners on the kernel's TCP: who is accepted, and how many may wait.
 
-use crate::rig::{LOOPBACKS, Rig, bytes};
+use crate::rig::{LOOPBACKS, Rig, Turns, bytes};
 use resoa_protocol::message::Half;
 use resoa_protocol::{RsockId, SocketCall, Value};
 use std::io::{ErrorKind, Read, Write};

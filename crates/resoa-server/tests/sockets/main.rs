@@ -5,6 +5,7 @@
 
 mod carried;
 mod closing;
+mod guest;
 mod listening;
 mod rig;
 mod transfer;

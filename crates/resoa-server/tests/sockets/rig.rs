@@ -1,24 +1,16 @@
 //! A client and a server in one thread, and far hosts beside them.
 
 use crate::carried::{Carried, cut, hold, pair};
-use resoa_carrier::{Carrier, Outbox};
-use resoa_protocol::lhp::{Connection, Indication, LastHop};
+use crate::guest::{Guest, Returned};
+pub use crate::guest::{Turns, sending};
 use resoa_protocol::message::{AddressMode, Create, Family, Kind};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{
-    Action, CallId, Client, Errno, ReceiveFlags, Registration, RsockId, SendFlags, ServerSettings, Settings,
-    SocketCall, Timers, Value,
+    CallId, Client, ReceiveFlags, Registration, RsockId, ServerSettings, Settings, SocketCall, Timers, Value,
 };
 use resoa_server::{FinHold, Host};
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// After so long something will never come.
-pub const PATIENCE: Duration = Duration::from_mins(1);
-
-pub type Returned = Result<Value, Errno>;
+use std::time::Duration;
 
 /// Both loopback addresses.
 pub const LOOPBACKS: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
@@ -26,18 +18,19 @@ pub const LOOPBACKS: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(
 /// A registered client and its server.
 pub struct Rig {
     pub host: Host<Carried>,
-    client: Client,
-    carrier: Carried,
-    outbox: Outbox,
-    link: Connection,
-    address: Vec<u8>,
-    origin: Instant,
+    guest: Guest<Carried>,
     own: IpAddr,
-    returned: BTreeMap<CallId, Returned>,
-    registration: Option<Registration>,
-    last_call: u64,
     /// The client hears nothing, and says what it is asked alone.
     pub stalled: bool,
+}
+
+impl Turns for Rig {
+    fn turn(&mut self) {
+        let has_heard = !self.stalled && self.guest.hear();
+        self.guest.expire();
+        let wait = if has_heard { Duration::ZERO } else { Duration::from_millis(2) };
+        self.host.turn(Some(wait)).expect("epoll waits");
+    }
 }
 
 impl Rig {
@@ -57,110 +50,33 @@ impl Rig {
         if let Some(hold) = hold {
             host = host.with_fin_hold(hold);
         }
-        let mut rig = Self {
-            host,
-            client: Client::new(AddressMode::Any, settings, Timers::default()),
-            carrier,
-            outbox: Outbox::default(),
-            link,
-            address,
-            origin: Instant::now(),
-            own,
-            returned: BTreeMap::new(),
-            registration: None,
-            last_call: 0,
-            stalled: false,
-        };
-        rig.at_client(|client, _, out| client.start(out));
-        rig.until(|rig| rig.registration.is_some().then_some(()));
-        assert!(matches!(rig.registration, Some(Registration::Registered(_))), "{:?}", rig.registration);
+        let client = Client::new(AddressMode::Any, settings, Timers::default());
+        let mut rig = Self { host, guest: Guest::new(client, carrier, link, address), own, stalled: false };
+        rig.guest.at(|client, _, out| client.start(out));
+        rig.until(|rig| rig.guest.registration.is_some().then_some(()));
+        let registration = &rig.guest.registration;
+        assert!(matches!(registration, Some(Registration::Registered(_))), "{registration:?}");
         rig
-    }
-
-    fn at_client(&mut self, event: impl FnOnce(&mut Client, Duration, &mut Vec<Action>)) {
-        let mut out = Vec::new();
-        event(&mut self.client, self.origin.elapsed(), &mut out);
-        for action in out {
-            match action {
-                Action::Send(message) => {
-                    if self.outbox.send(&mut self.carrier, self.link, message.encode()) {
-                        self.client.indication(Indication::Off, self.origin.elapsed(), &mut Vec::new());
-                    }
-                }
-                Action::Return { call, result } => {
-                    assert!(self.returned.insert(call, result).is_none(), "{call:?} returns twice");
-                }
-                Action::Registration(registration) => self.registration = Some(registration),
-                Action::Connect => self.carrier.connect(self.link, &self.address),
-                Action::Close => self.carrier.close(self.link),
-                Action::Reset => self.carrier.reset(self.link),
-                Action::Signal { .. } | Action::Ready { .. } => {}
-            }
-        }
-    }
-
-    /// A turn of both.
-    pub fn turn(&mut self) {
-        let mut happened = Vec::new();
-        if !self.stalled {
-            self.carrier.poll(&mut happened);
-        }
-        let wait = if happened.is_empty() { Duration::from_millis(2) } else { Duration::ZERO };
-        for (_, indication) in happened {
-            if indication == Indication::On && !self.outbox.on(&mut self.carrier, self.link) {
-                continue;
-            }
-            self.at_client(|client, now, out| client.indication(indication, now, out));
-        }
-        let now = self.origin.elapsed();
-        if self.client.deadline().is_some_and(|deadline| deadline <= now) {
-            self.at_client(Client::expire);
-        }
-        self.host.turn(Some(wait)).expect("epoll waits");
-    }
-
-    /// Turns until there is something.
-    pub fn until<T>(&mut self, mut there: impl FnMut(&mut Self) -> Option<T>) -> T {
-        let begin = Instant::now();
-        loop {
-            if let Some(found) = there(self) {
-                return found;
-            }
-            assert!(begin.elapsed() < PATIENCE, "does not come");
-            self.turn();
-        }
-    }
-
-    /// What a far host does, in its own thread, while client and server run.
-    pub fn far<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> T {
-        thread::scope(|scope| {
-            let far = scope.spawn(work);
-            self.until(|_| far.is_finished().then_some(()));
-            far.join().expect("the far host does what it should")
-        })
     }
 
     /// The link to the client ends as by an outage.
     pub fn cut(&mut self) {
-        if let Some(indication) = cut(&mut self.carrier, self.link) {
-            self.at_client(|client, now, out| client.indication(indication, now, out));
+        if let Some(indication) = cut(&mut self.guest.carrier, self.guest.link) {
+            self.guest.at(|client, now, out| client.indication(indication, now, out));
         }
     }
 
     pub fn socket(&mut self) -> RsockId {
         let family = if self.own.is_ipv4() { Family::V4 } else { Family::V6 };
-        self.client.socket(Create { family, kind: Kind::Stream }).expect("registered")
+        self.guest.client.socket(Create { family, kind: Kind::Stream }).expect("registered")
     }
 
     pub fn begin(&mut self, socket: RsockId, what: SocketCall) -> CallId {
-        self.last_call += 1;
-        let call = CallId(self.last_call);
-        self.at_client(|client, now, out| client.call(socket, call, what, now, out));
-        call
+        self.guest.begin(socket, what)
     }
 
     pub fn ended(&mut self, call: CallId) -> Option<Returned> {
-        self.returned.remove(&call)
+        self.guest.ended(call)
     }
 
     /// A call, to its end.
@@ -206,16 +122,12 @@ impl Rig {
 
     /// Nothing is left of any socket at the server, and nothing at the client.
     pub fn nothing_is_left(&mut self) {
-        self.until(|rig| (rig.host.sockets() == 0 && rig.client.sockets() == 0).then_some(()));
+        self.until(|rig| (rig.host.sockets() == 0 && rig.guest.client.sockets() == 0).then_some(()));
     }
 }
 
 pub fn listener(own: IpAddr) -> TcpListener {
     TcpListener::bind(SocketAddr::new(own, 0)).expect("loopback")
-}
-
-pub fn sending(bytes: Vec<u8>) -> SocketCall {
-    SocketCall::Send { bytes, to: None, flags: SendFlags::default() }
 }
 
 pub fn reading(length: usize) -> SocketCall {

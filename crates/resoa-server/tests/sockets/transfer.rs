@@ -1,6 +1,6 @@
 //! Octets in quantity, and options of the real socket.
 
-use crate::rig::{LOOPBACKS, Rig, bytes, reading, sending};
+use crate::rig::{LOOPBACKS, Rig, Turns, bytes, reading, sending};
 use resoa_protocol::{Errno, SocketCall, Value};
 use std::io::{Read, Write};
 use std::net::Shutdown;

@@ -1,6 +1,7 @@
 //! The far host's window follows the program, and not the server.
 
-use crate::rig::{LOOPBACKS, PATIENCE, Rig, listener};
+use crate::guest::PATIENCE;
+use crate::rig::{LOOPBACKS, Rig, Turns, listener};
 use resoa_protocol::{SocketCall, Value};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::net::{AddressFamily, SocketType, sockopt};

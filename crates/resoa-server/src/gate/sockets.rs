@@ -1,0 +1,108 @@
+//! Whose sockets are, and which ports they have.
+//!
+//! Ports are kept apart by client here and not by the kernel: to the kernel all sockets are the same user's, so that SO_REUSEPORT would let one client
+//! share the port of another (C10).
+
+use crate::policy::Refusal;
+use resoa_protocol::Endpoint;
+use resoa_protocol::lhp::Connection;
+use resoa_protocol::message::Kind;
+use std::collections::{BTreeSet, HashMap};
+use std::net::{IpAddr, SocketAddr};
+
+/// What there is to know of a socket.
+#[derive(Debug)]
+pub(super) struct Socket {
+    /// Whose it is.
+    pub(super) connection: Connection,
+    pub(super) kind: Kind,
+    /// The client's address.
+    pub(super) source: IpAddr,
+    bound: Option<SocketAddr>,
+    /// Octets that the far host has not acknowledged.
+    pub(super) outstanding: u64,
+}
+
+/// Those of all clients; see the [module](self).
+#[derive(Debug, Default)]
+pub(super) struct Sockets {
+    sockets: HashMap<Endpoint, Socket>,
+    /// By port.
+    bound: BTreeSet<(u16, Endpoint)>,
+}
+
+impl Socket {
+    /// One without a port.
+    pub(super) fn new(connection: Connection, kind: Kind, source: IpAddr) -> Self {
+        Self { connection, kind, source, bound: None, outstanding: 0 }
+    }
+
+    /// What is bound if a program names this address: any address of the client's is its own.
+    fn address_of(&self, named: SocketAddr) -> IpAddr {
+        let named = named.ip().to_canonical();
+        if named.is_unspecified() { self.source.to_canonical() } else { named }
+    }
+}
+
+impl Sockets {
+    pub(super) fn insert(&mut self, endpoint: Endpoint, socket: Socket) {
+        self.sockets.insert(endpoint, socket);
+    }
+
+    pub(super) fn get(&self, endpoint: Endpoint) -> Option<&Socket> {
+        self.sockets.get(&endpoint)
+    }
+
+    pub(super) fn get_mut(&mut self, endpoint: Endpoint) -> Option<&mut Socket> {
+        self.sockets.get_mut(&endpoint)
+    }
+
+    /// It is gone, and its port is free.
+    pub(super) fn remove(&mut self, endpoint: Endpoint) -> Option<Socket> {
+        let socket = self.sockets.remove(&endpoint)?;
+        if let Some(bound) = socket.bound {
+            self.bound.remove(&(bound.port(), endpoint));
+        }
+        Some(socket)
+    }
+
+    /// It has this address, and no other that it had before.
+    pub(super) fn bound(&mut self, endpoint: Endpoint, local: SocketAddr) {
+        let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
+        if let Some(before) = socket.bound.replace(local) {
+            self.bound.remove(&(before.port(), endpoint));
+        }
+        self.bound.insert((local.port(), endpoint));
+    }
+
+    /// Whether no other client has the port that a program wants.
+    ///
+    /// # Errors
+    /// `Taken` if one has; `Denied` if there is no such socket.
+    pub(super) fn port_is_free(
+        &self,
+        connection: Connection,
+        endpoint: Endpoint,
+        wanted: SocketAddr,
+    ) -> Result<(), Refusal> {
+        let Some(socket) = self.sockets.get(&endpoint) else { return Err(Refusal::Denied) };
+        if wanted.port() == 0 {
+            return Ok(());
+        }
+        let address = socket.address_of(wanted);
+        let port = wanted.port();
+        let others = self.bound.range((port, Endpoint(0))..=(port, Endpoint(u64::MAX)));
+        let mut others = others.filter_map(|(_, endpoint)| self.sockets.get(endpoint));
+        let is_taken = others.any(|other| {
+            other.connection != connection
+                && other.kind == socket.kind
+                && other.bound.is_some_and(|bound| overlap(other.address_of(bound), address))
+        });
+        if is_taken { Err(Refusal::Taken) } else { Ok(()) }
+    }
+}
+
+/// Whether one socket would get what is sent to the other.
+fn overlap(one: IpAddr, other: IpAddr) -> bool {
+    one == other || one.is_unspecified() || other.is_unspecified()
+}

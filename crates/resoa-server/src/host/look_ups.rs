@@ -1,0 +1,71 @@
+//! Names that clients ask for, as far as each may know of them.
+
+use super::Host;
+use crate::names::{self, Asked};
+use crate::policy::Refusal;
+use resoa_carrier::Carrier;
+use resoa_protocol::lhp::Connection;
+use resoa_protocol::message::{Query, Reply, Unresolved};
+use resoa_protocol::{ServerAction, Xid};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Look-ups of one client at a time.
+const LOOK_UPS: usize = 16;
+
+impl<C: Carrier> Host<C> {
+    /// Answers at once what needs no server of names, or may not be asked; the rest [later](Self::tell_what_was_found).
+    pub(super) fn look_up(
+        &mut self,
+        connection: Connection,
+        xid: Xid,
+        query: Query,
+        more: &mut Vec<ServerAction>,
+    ) {
+        let now = self.origin.elapsed();
+        let Some(visitor) = self.gate.visitor(connection) else { return };
+        visitor.counts.look_ups += 1;
+        let rules = &visitor.client.rules;
+        let may_be_named = match &query {
+            Query::Address(address) => {
+                let to = SocketAddr::new(address.ip(), 0);
+                rules.destination(to, |address| self.locals.has(address, now)).is_ok()
+            }
+            Query::Host { .. } => true,
+        };
+        let answer = if let Some(found) = names::number(&query) {
+            found
+        } else if !may_be_named {
+            Reply::Unresolved(Unresolved::NoName)
+        } else if visitor.looking_up < LOOK_UPS && self.names.ask(Asked { connection, xid, query }, now) {
+            visitor.looking_up += 1;
+            return;
+        } else {
+            self.gate.count(connection, Refusal::LookUps);
+            Reply::Unresolved(Unresolved::Again)
+        };
+        self.server.resolved(connection, xid, Ok(answer), more);
+    }
+
+    /// Names that were found, as far as the client may go there.
+    pub(super) fn tell_what_was_found(&mut self, now: Duration) {
+        for (Asked { connection, xid, query }, mut reply) in self.names.found(now) {
+            let Some(visitor) = self.gate.visitor(connection) else { continue };
+            visitor.looking_up = visitor.looking_up.saturating_sub(1);
+            // Without a host it is the service that was looked up.
+            let is_of_a_host = matches!(&query, Query::Host { host, .. } if !host.is_empty());
+            if let Reply::Hosts(addresses) = &mut reply
+                && is_of_a_host
+            {
+                let (rules, locals) = (&visitor.client.rules, &mut self.locals);
+                addresses.retain(|&to| rules.destination(to, |address| locals.has(address, now)).is_ok());
+                if addresses.is_empty() {
+                    reply = Reply::Unresolved(Unresolved::NoName);
+                }
+            }
+            let mut actions = Vec::new();
+            self.server.resolved(connection, xid, Ok(reply), &mut actions);
+            self.carry_out(actions);
+        }
+    }
+}
