@@ -1,6 +1,9 @@
-//! Any bytes at all can be analysed as a capture, and the figures of its connections agree with each other.
+//! Any bytes at all can be analysed as a capture, and the figures of its connections agree with each other; those of its retransmissions too.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| trace::fuzz::trace(bytes));
+fuzz_target!(|bytes: &[u8]| {
+    trace::fuzz::trace(bytes);
+    trace::fuzz::directions(bytes);
+});

@@ -20,11 +20,11 @@ const INSIDE: u64 = 100;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let dir = PathBuf::from(arguments.next().ok_or("usage: cost DIRECTORY [PACKETS]")?);
+    let dir = PathBuf::from(arguments.next().ok_or("usage: recording DIRECTORY [PACKETS]")?);
     let packets: u64 = arguments.next().map_or(Ok(1_000_000), |count| count.parse())?;
-    let capture = || Some(CaptureTo::Path(dir.join("cost.pcapng")));
+    let capture = || Some(CaptureTo::Path(dir.join("recording.pcapng")));
     let nowhere = || Some(CaptureTo::Writer(Box::new(std::io::sink())));
-    let events = || Some(dir.join("cost.parquet"));
+    let events = || Some(dir.join("recording.parquet"));
     let roomy = 2 * (packets as usize) * (LENGTH + 512);
     let usual = Options::default().memory;
     for (what, capture, events, memory) in [

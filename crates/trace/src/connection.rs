@@ -272,6 +272,8 @@ fn send(me: &mut Half, peer: &Half, segment: &Segment, first: u64, end: u64, tim
             duplicates: me.duplicates,
             selectively: me.selectively,
             sacked: me.sacked,
+            told_at: me.told_at,
+            permits_sack: me.offer.sack && peer.offer.sack,
             segment: me.counts.max_segment,
             timeout: me.round_trips.timeout(),
             round_trip: me.round_trips.smoothed(),
@@ -333,9 +335,13 @@ fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> 
             peer.follower.came_twice(left, right, time, peer.round_trips.least());
         }
         let blocks = &sacks[usize::from(twice.is_some())..];
+        let before = (peer.sacked, peer.selectively);
         peer.sacked = blocks.iter().map(|&(left, right)| u64::from(right.wrapping_sub(left))).sum();
         for &(_, right) in blocks {
             peer.selectively = peer.selectively.max(peer.sequence.place(right));
+        }
+        if peer.sacked > before.0 || peer.selectively > before.1 {
+            peer.told_at = time;
         }
     }
     Ack { number: Unwrap::relative(place), edge: Unwrap::relative(place + window), duplicates, round_trip }

@@ -1,9 +1,13 @@
 //! Entry point for fuzzing: takes any bytes and must return.
 
-use crate::analysis::{self, Options};
+use crate::analysis::{self, Options, Unwatched};
 use crate::connection::Connection;
+use crate::layers::graph::View;
+use crate::layers::time::Alignment;
+use crate::layers::{self, Sources};
 use crate::long::Long;
 use crate::sequence::collect::{Collector, Wanted};
+use crate::spurious::{self, Verdict};
 use capture::packets::Reader;
 use std::path::Path;
 
@@ -34,6 +38,44 @@ pub fn trace(bytes: &[u8]) {
             let end = interface.end();
             let _ = Long { connection, number: index + 1, end, file: "fuzz" }.to_string();
         }
+    }
+}
+
+/// Reads a capture and looks at every direction with data as `--spurious` and `--layers` do, as if it were the sender's, or both ends were in it.
+///
+/// # Panics
+///
+/// If counts contradict each other.
+pub fn directions(bytes: &[u8]) {
+    let Ok(reader) = Reader::new(bytes) else { return };
+    let mut collector = spurious::collect::Collector::new(Unwatched);
+    let trace = analysis::analyse(reader, Path::new("fuzz"), &Options::default(), &mut collector);
+    let interfaces = collector.finish("fuzz", &trace.expect("bytes can be read"));
+    for sides in spurious::pair(&interfaces) {
+        for alignment in [Alignment::Syn, Alignment::Common, Alignment::Estimated] {
+            let sources = Sources {
+                sides,
+                ends: &[],
+                limiters: &[],
+                states: &[],
+                receiver_window: None,
+                alignment,
+                span: None,
+            };
+            let tracing = layers::view(&sources);
+            check_view(&tracing.view);
+            let examined = &tracing.examined;
+            let count = |verdict| examined.count(|again| again.verdict == verdict).0;
+            let all = Verdict::ALL.into_iter().map(count).sum::<u64>();
+            assert_eq!(all, examined.retransmissions.len() as u64);
+            assert!(all <= examined.sent.0);
+        }
+    }
+}
+
+fn check_view(view: &View) {
+    for graph in &view.graphs {
+        assert!(graph.points.iter().all(|point| point.bytes >= 0.0), "{}", graph.label);
     }
 }
 

@@ -132,6 +132,8 @@ pub struct Half {
     pub(crate) selectively: u64,
     /// Bytes in the blocks of the last SACK that came for its data.
     pub(crate) sacked: u64,
+    /// When a SACK last told of data that none had told of before.
+    pub(crate) told_at: u64,
     /// The window that the other end opens to it, in bytes.
     pub(crate) window_seen: u64,
 }
@@ -162,6 +164,7 @@ impl Half {
             duplicates: 0,
             selectively: 0,
             sacked: 0,
+            told_at: 0,
             window_seen: 0,
         }
     }

@@ -6,9 +6,12 @@
 //!   that such a signal began (RFC 5681, RFC 6675).
 //! * *RACK*: SACK told of data behind it, but of less than three segments, so that it was time that told (RFC 8985); or it is
 //!   sent a third time within such a recovery, which only RACK does.
-//! * *timeout*: no such signal, it is the oldest byte on its way, and as much time has passed since it was last sent as a
-//!   sender waits (RFC 6298 over the round-trip times seen), or it belongs to the go-back-N after such an event.
-//! * *tail probe*: no such signal, it is the newest data on its way, and two round-trip times have passed (RFC 8985).
+//! * *timeout*: no such signal, it is the oldest byte on its way, and as much time has passed as a sender waits (RFC 6298 over the
+//!   round-trip times seen): since it was last sent, since data was acknowledged (section 5.3), and, where SACK told of data behind it, since
+//!   that news, which begins the timer anew in Linux. What answers a SACK at once is RACK's, however long it had been on its way. Without any
+//!   signal or recovery the time since it was sent is enough: Linux takes that after a tail probe. Or it belongs to the go-back-N after such an event.
+//! * *tail probe*: no such signal, it is the newest data on its way, and two round-trip times have passed (RFC 8985). With SACK, the
+//!   first one of a segment that is alone on its way, no later than a probe is due: that comes before the timer, or in its place.
 //! * *keep-alive*: one byte or none just below what was acknowledged (RFC 9293 section 3.8.4).
 //! * *unknown*: none of these.
 //!
@@ -88,6 +91,10 @@ pub struct Moment {
     pub selectively: u64,
     /// Bytes in the blocks of the last SACK.
     pub sacked: u64,
+    /// When SACK last told of data that it had not told of before, in nanoseconds.
+    pub told_at: u64,
+    /// Whether both ends permit SACK, without which there is no probe (RFC 8985 section 3.2).
+    pub permits_sack: bool,
     /// The longest segment so far, in bytes of data.
     pub segment: u64,
     /// The sender's retransmission timeout, in nanoseconds, as far as it can be told.
@@ -96,6 +103,15 @@ pub struct Moment {
     pub round_trip: Option<u64>,
     /// The time stamp in the segment.
     pub timestamp: Option<u32>,
+}
+
+impl Moment {
+    /// When a tail probe of a segment that is alone on its way is due, in nanoseconds: two round-trip times and the longest that its
+    /// acknowledgment may be held back, but not after the timer (RFC 8985 section 7.2).
+    fn probe_timeout(&self) -> u64 {
+        const MAX_ACK_DELAY: u64 = 200_000_000;
+        self.round_trip.map_or(self.timeout, |trip| (2 * trip + MAX_ACK_DELAY).min(self.timeout))
+    }
 }
 
 /// Follows the retransmissions of one direction.
@@ -174,10 +190,20 @@ impl Follower {
             moment.before.is_some_and(|(time, again)| again > 0 && time >= recovery.began)
         });
         let is_oldest = moment.oldest.is_some_and(|oldest| moment.first <= oldest);
-        let timer =
-            moment.before.map(|(time, _)| moment.time.saturating_sub(time.max(moment.acknowledged_at)));
+        let is_newest = moment.end >= moment.highest;
+        let probe = moment.round_trip.zip(waited).is_some_and(|(trip, waited)| waited >= 2 * trip);
         // A tenth less: the sender's estimate is not quite ours, and its timers run in ticks.
-        let timed_out = is_oldest && timer.is_some_and(|timer| timer >= moment.timeout / 10 * 9);
+        let is_long = |nanos: u64| nanos >= moment.timeout / 10 * 9;
+        let told_at = if moment.selectively >= moment.end { moment.told_at } else { 0 };
+        let timer = moment
+            .before
+            .map(|(time, _)| moment.time.saturating_sub(time.max(moment.acknowledged_at).max(told_at)));
+        let is_alone = is_oldest && is_newest && moment.before.is_some_and(|(_, again)| again == 0);
+        let is_due = timer.is_some_and(|timer| timer <= moment.probe_timeout() / 10 * 11);
+        if moment.permits_sack && is_alone && probe && is_due && !signalled && self.recovery.is_none() {
+            return (Cause::TailProbe, false);
+        }
+        let timed_out = is_oldest && timer.is_some_and(is_long);
         let going_on = self.recovery.map(|recovery| recovery.cause).filter(|cause| *cause != Cause::Timeout);
         // RFC 6675 section 4, IsLost. Less than that is for RACK, which does not wait for as long as the timer does.
         let enough = moment.duplicates >= 3 || (signalled && moment.sacked > 2 * moment.segment);
@@ -199,9 +225,14 @@ impl Follower {
         if let Some(recovery) = self.recovery {
             return (recovery.cause, false);
         }
-        let is_newest = moment.end >= moment.highest;
-        let probe = moment.round_trip.zip(waited).is_some_and(|(trip, waited)| waited >= 2 * trip);
-        if is_newest && probe { (Cause::TailProbe, false) } else { (Cause::Unknown, false) }
+        if is_newest && probe {
+            return (Cause::TailProbe, false);
+        }
+        if is_oldest && waited.is_some_and(is_long) {
+            (Cause::Timeout, true)
+        } else {
+            (Cause::Unknown, false)
+        }
     }
 
     /// The other end acknowledged everything below `place`, where it had awaited the byte at `edge`, and echoed a time stamp.
@@ -262,3 +293,6 @@ impl Cause {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

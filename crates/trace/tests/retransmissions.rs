@@ -317,7 +317,16 @@ proptest! {
         let packets: Vec<_> = packets.into_iter().map(|packet| { at += packet.at; Packet { at, ..packet } }).collect();
         let bytes = pcap(&packets);
         trace::fuzz::trace(&bytes);
+        trace::fuzz::directions(&bytes);
         trace::fuzz::trace(&bytes[..bytes.len().saturating_sub(cut)]);
+    }
+
+    /// Clocks are set back, and interfaces with several queues hand packets over in another order than that of their time stamps.
+    #[test]
+    fn times_that_go_back_do_no_harm(packets in prop::collection::vec(arbitrary(), 0..80)) {
+        let bytes = pcap(&packets);
+        trace::fuzz::trace(&bytes);
+        trace::fuzz::directions(&bytes);
     }
 
     #[test]
@@ -325,6 +334,7 @@ proptest! {
         let header = pcap(&[]);
         let magic: &[u8] = [&header[..], &[0x0A, 0x0D, 0x0D, 0x0A], &[]][start];
         trace::fuzz::trace(&[magic, &bytes].concat());
+        trace::fuzz::directions(&[magic, &bytes].concat());
     }
 
     #[test]
@@ -339,5 +349,6 @@ proptest! {
             bytes[at] = byte;
         }
         trace::fuzz::trace(&bytes);
+        trace::fuzz::directions(&bytes);
     }
 }

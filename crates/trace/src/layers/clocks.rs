@@ -24,6 +24,14 @@ pub struct Passage {
     pub arrived: i64,
 }
 
+impl Passage {
+    /// The delay as the two clocks show it, in nanoseconds.
+    const fn delay_ns(&self) -> f64 {
+        // A capture whose time stamps are damaged may be centuries off.
+        self.arrived.saturating_sub(self.sent) as f64
+    }
+}
+
 /// The receiver's clock beside the sender's: it shows `t + offset_ns + drift * t` when the sender's shows `t` since its zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
@@ -40,11 +48,9 @@ pub struct Estimate {
 pub fn estimate(data: &[Passage], answers: &[Passage]) -> Option<Estimate> {
     // Over the sender's time, the delay as the two clocks show it.
     let there: Vec<(f64, f64)> =
-        data.iter().map(|passage| (passage.sent as f64, (passage.arrived - passage.sent) as f64)).collect();
-    let back: Vec<(f64, f64)> = answers
-        .iter()
-        .map(|passage| (passage.arrived as f64, (passage.arrived - passage.sent) as f64))
-        .collect();
+        data.iter().map(|passage| (passage.sent as f64, passage.delay_ns())).collect();
+    let back: Vec<(f64, f64)> =
+        answers.iter().map(|passage| (passage.arrived as f64, passage.delay_ns())).collect();
     let slopes = [lower_edge(&there), lower_edge(&back).map(|slope| -slope)];
     let drift = slopes.into_iter().flatten().min_by(|one, other| one.abs().total_cmp(&other.abs()))?;
     let least = |points: &[(f64, f64)], slope: f64| {

@@ -36,7 +36,7 @@ impl Axis {
     pub fn at(&self, time: u64) -> i64 {
         let since = time.wrapping_sub(self.zero).cast_signed();
         // The difference alone goes through a float: it is small where the time is long, and 0 of a clock that is right.
-        since + (since as f64 * (self.rate - 1.0) + self.shift_ns).round() as i64
+        since.saturating_add((since as f64 * (self.rate - 1.0) + self.shift_ns).round() as i64)
     }
 }
 
@@ -52,5 +52,7 @@ mod tests {
         assert_eq!(Axis::from_zero(year).at(year + 3), 3, "to the nanosecond");
         let fast = Axis { zero: 1_000, shift_ns: 50.0, rate: 1.0 - 1e-4 };
         assert_eq!((fast.at(1_000), fast.at(1_001_000)), (50, 999_950));
+        // A damaged time stamp.
+        assert_eq!(Axis { zero: 0, shift_ns: 1e9, rate: 1.0 }.at(i64::MAX as u64), i64::MAX);
     }
 }

@@ -135,6 +135,29 @@ fn nothing_is_said_of_a_path_that_changes_the_order() {
 }
 
 proptest! {
+    /// A clock that is set, forwards or back, while all that alignment looks at goes by: nothing true can be asked for, but an end.
+    #[test]
+    fn a_clock_that_is_set_does_no_harm(
+        first in prop::collection::vec(prop::bool::weighted(0.2), 30),
+        set in prop::collection::vec((any::<prop::sample::Index>(), 0..2_000_000_000_u32), 1..8),
+    ) {
+        let lost: Vec<u32> = (0..30).filter(|number| *number == 0 || first[*number as usize]).collect();
+        let sent = [row(100, 0..30, &lost), row(400, 0..30, &[0]), row(700, 0..30, &[])].concat();
+        let mut bytes = super::conversation::capture(&capture(&sent).0);
+        let mut records = Vec::new();
+        let mut at = 24;
+        while at < bytes.len() {
+            records.push(at);
+            let length = bytes[at + 8..at + 12].try_into().expect("four bytes");
+            at += 16 + u32::from_le_bytes(length) as usize;
+        }
+        for (record, seconds) in set {
+            let at = records[record.index(records.len())];
+            bytes[at..at + 4].copy_from_slice(&seconds.to_le_bytes());
+        }
+        trace::fuzz::directions(&bytes);
+    }
+
     /// Whatever is lost behind the bottleneck, of the originals and of what is sent again: what is said is true.
     #[test]
     fn what_is_said_of_a_path_that_keeps_the_order_is_true(

@@ -89,3 +89,11 @@ proptest! {
         prop_assert!((found.offset_ns / 1e9 - offset).abs() < 1e-3, "{found:?}");
     }
 }
+
+/// Damaged time stamps are told nothing of, and do no harm.
+#[test]
+fn times_that_are_centuries_apart_are_reckoned_with() {
+    let far = [Passage { sent: i64::MIN, arrived: i64::MAX }, Passage { sent: 0, arrived: i64::MIN }];
+    let estimate = estimate(&far, &far).expect("two instants");
+    assert!(estimate.offset_ns.is_finite() && estimate.drift.is_finite(), "{estimate:?}");
+}

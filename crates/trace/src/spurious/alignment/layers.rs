@@ -77,11 +77,10 @@ impl<'a> Aligned<'a> {
     /// How much later the answer came to what was sent right behind a packet that the queue dropped, and would have come to that, in
     /// nanoseconds, as far as both are sure.
     pub fn drops(&self) -> Vec<(u64, u64)> {
-        let later = |at: usize, ack: usize| self.ack(ack).time - self.sent(at).time;
         let is_sure = |at: usize| self.said[at].is_there() && self.said[at - 1].is_lost();
         let alone = self.pairs.chunk_by(|one, other| one.0 == other.0).filter(|pairs| pairs.len() == 1);
         let drops = alone.filter_map(|pairs| pairs.first().filter(|pair| pair.2 && is_sure(pair.0)));
-        drops.map(|&(at, ack, _)| (later(at, ack), later(at - 1, ack))).collect()
+        drops.map(|&(at, ack, _)| (self.later(at, ack), self.later(at - 1, ack))).collect()
     }
 
     fn sent(&self, at: usize) -> &'a Transmission {
@@ -90,6 +89,11 @@ impl<'a> Aligned<'a> {
 
     fn ack(&self, ack: usize) -> &'a Acknowledgment {
         &self.story.flow.acknowledgments[ack]
+    }
+
+    /// How much later than the transmission at `at` the acknowledgment at `ack` came, in nanoseconds; 0 where the clock went back.
+    fn later(&self, at: usize, ack: usize) -> u64 {
+        self.ack(ack).time.saturating_sub(self.sent(at).time)
     }
 
     /// When the acknowledgment before this one came.
@@ -139,10 +143,10 @@ impl<'a> Aligned<'a> {
     fn answer(&self, at: usize, ack: usize, fills: bool) -> Answer {
         let (sent, now, before) = (self.sent(at), self.ack(ack), self.before(ack));
         let off = self.path.off(now.time, self.path.behind(before, sent));
-        let taken = self.path.taken(now.time - sent.time);
+        let taken = self.path.taken(self.later(at, ack));
         let strange = fills && sent.stamp.zip(now.echo).is_some_and(|(stamp, echo)| stamp != echo);
         let next = off + taken + if strange { STRANGE } else { 0 };
-        let dropped = at.checked_sub(1).map_or(0, |at| self.path.dropped(now.time - self.sent(at).time));
+        let dropped = at.checked_sub(1).map_or(0, |at| self.path.dropped(self.later(at, ack)));
         Answer { at, from: at, next, skip: next + dropped }
     }
 
