@@ -325,6 +325,12 @@ impl Drop for Datagrams {
     }
 }
 
+/// A packet that was read, written again.
+#[cfg(feature = "fuzz")]
+pub(crate) fn read_again(octets: &[u8]) -> Option<Vec<u8>> {
+    Packet::read(octets).map(|packet| packet.octets())
+}
+
 /// Who a client is.
 fn identity(key: PublicKey) -> Identity {
     Identity(key.0.to_vec())

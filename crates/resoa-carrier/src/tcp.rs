@@ -8,7 +8,8 @@
 //! new ones.
 
 pub(crate) mod backlog;
-mod cover;
+pub(crate) mod cover;
+pub(crate) mod framing;
 mod info;
 mod link;
 
