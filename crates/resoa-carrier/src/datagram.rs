@@ -74,7 +74,7 @@ pub struct Datagrams {
     /// By the number that the other side writes.
     numbers: HashMap<u32, Connection>,
     last: u64,
-    /// For what comes in, one packet at a time.
+    /// For what comes in.
     buffer: Vec<u8>,
 }
 
@@ -151,7 +151,7 @@ impl Datagrams {
             peers: BTreeMap::new(),
             numbers: HashMap::new(),
             last: 0,
-            buffer: vec![0; 1 << 16],
+            buffer: vec![0; port::LOOK],
         })
     }
 
@@ -204,16 +204,13 @@ impl Datagrams {
     /// What has come, up to a bound; whether there may be more.
     fn take_packets(&mut self, now: Duration) -> bool {
         let mut buffer = std::mem::take(&mut self.buffer);
-        let mut more = true;
-        for _ in 0..LOOK {
-            match self.port.receive(&mut buffer) {
-                Ok(Some((length, from))) => self.packet(&buffer[..length], from, now),
-                // An error of a datagram that was sent before is told once, and nothing of those behind it.
-                Err(_) => {}
-                Ok(None) => {
-                    more = false;
-                    break;
-                }
+        let (mut found, mut count, mut more) = (Vec::new(), 0, true);
+        while more && count < LOOK {
+            // An error of a datagram that was sent before is told once, and nothing of those behind it.
+            more = self.port.receive(&mut buffer, &mut found).unwrap_or(true);
+            count += found.len().max(1);
+            for (place, from) in found.drain(..) {
+                self.packet(&buffer[place], from, now);
             }
         }
         self.buffer = buffer;
@@ -326,6 +323,12 @@ impl Drop for Datagrams {
             self.wake.take(left);
         }
     }
+}
+
+/// A packet that was read, written again.
+#[cfg(feature = "fuzz")]
+pub(crate) fn read_again(octets: &[u8]) -> Option<Vec<u8>> {
+    Packet::read(octets).map(|packet| packet.octets())
 }
 
 /// Who a client is.

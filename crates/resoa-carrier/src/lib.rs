@@ -11,6 +11,8 @@
 
 mod allowed;
 pub mod datagram;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod keys;
 mod llp;
 pub mod memory;

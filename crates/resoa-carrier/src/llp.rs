@@ -21,6 +21,8 @@ mod outgoing;
 mod rate;
 mod received;
 mod rtt;
+#[cfg(feature = "fuzz")]
+pub(crate) mod script;
 #[cfg(test)]
 mod tests;
 mod wire;

@@ -283,6 +283,32 @@ impl Carrier for Quic {
     }
 }
 
+/// What stands on streams, by a script of pieces: the stream (255 is the control stream), how much of it comes, and the octets.
+#[cfg(feature = "fuzz")]
+pub(crate) fn script(octets: &[u8]) {
+    let (mut incoming, mut control, mut rest) = (incoming::Incoming::new(), Vec::new(), octets);
+    while let Some((&[lane, count], behind)) = rest.split_first_chunk() {
+        let (octets, behind) = behind.split_at(usize::from(count).min(behind.len()));
+        rest = behind;
+        if lane == u8::MAX {
+            control.extend(octets);
+            while let Ok(Some((_, length))) = wire::Frame::read(&control) {
+                control.drain(..length);
+            }
+            continue;
+        }
+        let stream =
+            quinn_proto::StreamId::new(quinn_proto::Side::Client, quinn_proto::Dir::Uni, (lane % 4).into());
+        if incoming.heard(stream, octets).is_err() {
+            return;
+        }
+        if lane & 4 == 0 {
+            while incoming.take().is_some() {}
+            let _ = incoming.report();
+        }
+    }
+}
+
 impl Drop for Quic {
     /// What was handed over to connections that are closed is delivered, if that does not take long. The other sides of the rest are told, as far as one
     /// datagram does it.

@@ -8,7 +8,8 @@
 //! new ones.
 
 pub(crate) mod backlog;
-mod cover;
+pub(crate) mod cover;
+pub(crate) mod framing;
 mod info;
 mod link;
 
@@ -23,7 +24,7 @@ use resoa_protocol::lhp::{
 };
 use rustix::fd::{AsFd, BorrowedFd};
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,9 @@ const ROOM: usize = 1 << 20;
 pub const STRANGERS: usize = 64;
 /// Time in which they say it.
 pub const INTRODUCTION: Duration = Duration::from_secs(10);
+
+/// Until a client is looked at again for whom there was no descriptor.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// How an outage is found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +58,7 @@ impl Default for KeepAlive {
 /// An end; see the [module](self).
 #[derive(Debug)]
 pub struct Tcp {
-    /// The clock is for strangers whose time is over.
+    /// The clock is for strangers whose time is over, and for clients for whom there was no descriptor.
     wake: Wake,
     listener: Option<TcpListener>,
     identity: Identity,
@@ -90,7 +94,7 @@ impl Tcp {
         let mut end = Self::new(Identity(Vec::new()), proof, keep_alive)?;
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        end.wake.watch_listener(listener.as_fd())?;
+        end.wake.watch(listener.as_fd())?;
         end.listener = Some(listener);
         Ok(end)
     }
@@ -129,8 +133,19 @@ impl Tcp {
         Connection(self.last)
     }
 
-    fn take_clients(&mut self) {
-        while let Some(Ok((stream, _))) = self.listener.as_ref().map(TcpListener::accept) {
+    /// Takes those who have come. When it is to be tried again, if there is no descriptor left for somebody.
+    fn take_clients(&mut self) -> Option<Duration> {
+        loop {
+            let stream = match self.listener.as_ref()?.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => return None,
+                    // Who has gone already.
+                    ErrorKind::ConnectionAborted | ErrorKind::Interrupted => continue,
+                    // That there is one again nobody says.
+                    _ => return Some(PAUSE),
+                },
+            };
             let connection = self.next();
             let link = Link::accepted(stream, &self.proof, self.keep_alive);
             if let Ok(link) = link
@@ -142,8 +157,8 @@ impl Tcp {
         }
     }
 
-    /// Sends away those who have had their time, and the oldest if there are too many.
-    fn bound_strangers(&mut self) {
+    /// Sends away those who have had their time, and the oldest if there are too many. When the next has had its time.
+    fn bound_strangers(&mut self) -> Option<Duration> {
         let strangers = self.links.iter().filter(|(_, link)| link.stage == Stage::Unknown);
         // In the order in which they came.
         let strangers: Vec<_> = strangers.map(|(&connection, link)| (connection, link.since)).collect();
@@ -153,9 +168,7 @@ impl Tcp {
         for (connection, _) in leave {
             self.reset(*connection);
         }
-        if let Some((_, since)) = stay.first() {
-            self.wake.set(INTRODUCTION.saturating_sub(since.elapsed()));
-        }
+        stay.first().map(|(_, since)| INTRODUCTION.saturating_sub(since.elapsed()))
     }
 
     fn connect_to(&mut self, connection: Connection, address: &[u8]) -> io::Result<()> {
@@ -246,7 +259,7 @@ impl Carrier for Tcp {
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
         // There are few links, and each is looked at.
         self.wake.take(Duration::ZERO);
-        self.take_clients();
+        let again = self.take_clients();
         let mut hurries = false;
         self.links.retain(|&connection, link| {
             let mut indications = Vec::new();
@@ -255,7 +268,9 @@ impl Carrier for Tcp {
             hurries |= progress == Progress::Hurries;
             progress != Progress::Over
         });
-        self.bound_strangers();
+        if let Some(wait) = self.bound_strangers().into_iter().chain(again).min() {
+            self.wake.set(wait);
+        }
         if hurries {
             self.wake.ring();
         }

@@ -39,11 +39,6 @@ impl Wake {
         self.add(socket, EventFlags::IN | EventFlags::OUT | EventFlags::ET)
     }
 
-    /// As long as somebody waits at this listener no wait lasts.
-    pub(crate) fn watch_listener(&self, listener: BorrowedFd) -> io::Result<()> {
-        self.add(listener, EventFlags::IN)
-    }
-
     /// Ends the wait, or the next.
     pub(crate) fn ring(&self) {
         // If the counter is full it has rung.

@@ -233,19 +233,22 @@ impl Peer {
                 if !keyed.proved {
                     return;
                 }
-                let (_, room) = port.rooms();
-                let (mut frames, mut packet) =
-                    (Vec::with_capacity(room), Vec::with_capacity(room + HEADER + TAG));
+                let mut frames = Vec::with_capacity(port.rooms().1);
+                let mut run = port.run(address);
                 while !port.is_full() {
                     frames.clear();
-                    let Some(number) = keyed.machine.transmit(now, &mut frames) else { return };
-                    packet.clear();
-                    packet.extend(
-                        Packet::Sealed { ours: keyed.theirs, number: number as u32, sealed: &[] }.octets(),
-                    );
-                    keyed.keys.seal(number, &frames, &mut packet);
-                    port.send(address, &packet);
+                    let Some(number) = keyed.machine.transmit(now, &mut frames) else { break };
+                    let octets = HEADER + frames.len() + TAG;
+                    if !port.fits(&run, octets) {
+                        run = port.send_run(run);
+                    }
+                    let out = run.packet(octets);
+                    let header = Packet::Sealed { ours: keyed.theirs, number: number as u32, sealed: &[] };
+                    out.extend(header.octets());
+                    keyed.keys.seal(number, &frames, out);
                 }
+                let run = port.send_run(run);
+                port.keep(run);
             }
         }
     }

@@ -1,15 +1,18 @@
-//! What packets go out and come in by: a UDP socket, or an interface of Ethernet.
+//! What packets go out and come in by: a UDP socket, or an interface of Ethernet. Over UDP the kernel takes and hands over many packets of a connection in one system call (UDP_SEGMENT,
+//! UDP_GRO; udp(7)).
 
 use super::ether::Ether;
 use super::whole;
 use crate::MacAddress;
 use crate::noise::TAG;
+use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::net::sockopt;
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
+use std::ops::Range;
 
 /// Octets of a datagram: what every path of today carries whole (RFC 9000, 14).
 const DATAGRAM: usize = 1200;
@@ -17,8 +20,15 @@ const DATAGRAM: usize = 1200;
 const ETHERNET: usize = 1500;
 /// Octets that the kernel keeps for us, if it may: some milliseconds of a fast link.
 const KERNEL: usize = 4 << 20;
-/// Packets that wait for the kernel to take them; more are as good as lost.
+/// Runs of packets that wait for the kernel to take them; more are as good as lost.
 const WAITING: usize = 64;
+/// Octets of a run that the kernel takes: together they may be no longer than one datagram can be.
+const TOGETHER: usize = 65_000;
+/// Octets of a run that it hands over, and runs of one look.
+const LONGEST: usize = 1 << 16;
+const RUNS: usize = 8;
+/// Octets of the room for one look.
+pub(super) const LOOK: usize = RUNS * LONGEST;
 
 /// Where a packet comes from or goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +50,22 @@ impl fmt::Display for Address {
 #[derive(Debug)]
 pub(super) struct Port {
     kind: Kind,
-    waiting: VecDeque<(Address, Vec<u8>)>,
+    waiting: VecDeque<Run>,
+    /// Room for what is being written, kept for the next time.
+    scratch: Run,
+}
+
+/// Packets to one address, one behind the other, all of the same length but for the last, which may be shorter.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    to: Option<Address>,
+    octets: Vec<u8>,
+    each: usize,
 }
 
 #[derive(Debug)]
 enum Kind {
-    Udp(UdpSocket),
+    Udp(UdpSocket, UdpSocketState),
     Ether(Ether),
 }
 
@@ -54,33 +74,38 @@ impl Port {
         let socket = UdpSocket::bind(address)?;
         socket.set_nonblocking(true)?;
         enlarge(socket.as_fd());
+        let state = UdpSocketState::new((&socket).into())?;
         whole::never_cut(&socket)?;
-        Ok(Self { kind: Kind::Udp(socket), waiting: VecDeque::new() })
+        Ok(Self::new(Kind::Udp(socket, state)))
     }
 
     pub(super) fn ether(interface: &str) -> io::Result<Self> {
         let ether = Ether::new(interface)?;
         enlarge(ether.descriptor());
-        Ok(Self { kind: Kind::Ether(ether), waiting: VecDeque::new() })
+        Ok(Self::new(Kind::Ether(ether)))
+    }
+
+    fn new(kind: Kind) -> Self {
+        Self { kind, waiting: VecDeque::new(), scratch: Run::default() }
     }
 
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         match &self.kind {
-            Kind::Udp(socket) => socket.as_fd(),
+            Kind::Udp(socket, _) => socket.as_fd(),
             Kind::Ether(ether) => ether.descriptor(),
         }
     }
 
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match &self.kind {
-            Kind::Udp(socket) => socket.local_addr().ok(),
+            Kind::Udp(socket, _) => socket.local_addr().ok(),
             Kind::Ether(_) => None,
         }
     }
 
     pub(super) fn read_address(&self, text: &str) -> Option<Address> {
         match &self.kind {
-            Kind::Udp(_) => text.parse().ok().map(Address::Udp),
+            Kind::Udp(..) => text.parse().ok().map(Address::Udp),
             Kind::Ether(_) => super::read_mac(text).map(Address::Ether),
         }
     }
@@ -88,7 +113,7 @@ impl Port {
     /// Octets of frames that fit a packet for certain, and that might.
     pub(super) fn rooms(&self) -> (usize, usize) {
         let (short, long) = match &self.kind {
-            Kind::Udp(socket) => {
+            Kind::Udp(socket, _) => {
                 let is_v4 = socket.local_addr().is_ok_and(|address| address.is_ipv4());
                 (DATAGRAM, ETHERNET - if is_v4 { 20 + 8 } else { 40 + 8 })
             }
@@ -104,46 +129,129 @@ impl Port {
     }
 
     /// Sends a packet. What cannot be sent is lost, as on the way.
-    pub(super) fn send(&mut self, to: Address, octets: &[u8]) {
-        if !self.is_full() && self.try_send(to, octets) {
-            return;
+    pub(super) fn send(&mut self, to: Address, packet: &[u8]) {
+        let mut run = std::mem::take(&mut self.scratch);
+        run.begin(to);
+        run.octets.extend(packet);
+        run.each = packet.len();
+        self.scratch = self.send_run(run);
+    }
+
+    /// An empty run to this address, to be filled and given back to [`send_run`](Self::send_run) or [`keep`](Self::keep).
+    pub(super) fn run(&mut self, to: Address) -> Run {
+        let mut run = std::mem::take(&mut self.scratch);
+        run.begin(to);
+        run
+    }
+
+    /// Sends a run. What cannot be sent is lost, as on the way. The run comes back empty, for the next to the same address.
+    pub(super) fn send_run(&mut self, mut run: Run) -> Run {
+        if run.octets.is_empty() {
+            return run;
+        }
+        let next = Run { to: run.to, ..Run::default() };
+        if !self.is_full() && self.try_send(&mut run) {
+            run.octets.clear();
+            return run;
         }
         if self.waiting.len() < WAITING {
-            self.waiting.push_back((to, octets.to_vec()));
+            self.waiting.push_back(run);
         }
+        next
+    }
+
+    /// Keeps the room of a run.
+    pub(super) fn keep(&mut self, run: Run) {
+        self.scratch = run;
+    }
+
+    /// Whether one more packet of this length can go in the same run.
+    pub(super) fn fits(&self, run: &Run, packet: usize) -> bool {
+        let most = match &self.kind {
+            Kind::Udp(_, state) => state.max_gso_segments(),
+            Kind::Ether(_) => usize::MAX,
+        };
+        run.octets.is_empty()
+            || run.octets.len().is_multiple_of(run.each)
+                && packet <= run.each
+                && run.octets.len() + packet <= TOGETHER
+                && run.octets.len() / run.each < most
     }
 
     /// Sends what waits.
     pub(super) fn flush(&mut self) {
-        while let Some((to, octets)) = self.waiting.pop_front() {
-            if !self.try_send(to, &octets) {
-                self.waiting.push_front((to, octets));
+        while let Some(mut run) = self.waiting.pop_front() {
+            if !self.try_send(&mut run) {
+                self.waiting.push_front(run);
                 return;
             }
         }
     }
 
-    /// Whether there was room for it.
-    fn try_send(&self, to: Address, octets: &[u8]) -> bool {
-        let outcome = match (&self.kind, to) {
-            (Kind::Udp(socket), Address::Udp(to)) => socket.send_to(octets, to),
-            (Kind::Ether(ether), Address::Ether(to)) => ether.send(to, octets),
-            _ => return true,
-        };
-        !outcome.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    /// Whether there was room for all of it; if not, what is left of it is there.
+    fn try_send(&self, run: &mut Run) -> bool {
+        let is_full =
+            |outcome: io::Result<()>| outcome.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        match (&self.kind, run.to) {
+            (Kind::Udp(socket, state), Some(Address::Udp(destination))) => {
+                let segment_size = (run.octets.len() > run.each).then_some(run.each);
+                let contents = &run.octets[..];
+                let together = Transmit { destination, ecn: None, contents, segment_size, src_ip: None };
+                !is_full(state.try_send(socket.into(), &together))
+            }
+            (Kind::Ether(ether), Some(Address::Ether(to))) => {
+                let packets = run.octets.chunks(run.each.max(1));
+                let sent = packets.take_while(|packet| !is_full(ether.send(to, packet).map(drop))).count();
+                run.octets.drain(..(sent * run.each).min(run.octets.len()));
+                run.octets.is_empty()
+            }
+            _ => true,
+        }
     }
 
-    /// The next packet; `None` if there is none.
-    pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, Address)>> {
+    /// Takes some of the packets that have come: where they are in `room`, which has [`LOOK`] octets, and where they are from. Whether there may be more.
+    pub(super) fn receive(
+        &self,
+        room: &mut [u8],
+        found: &mut Vec<(Range<usize>, Address)>,
+    ) -> io::Result<bool> {
         let outcome = match &self.kind {
-            Kind::Udp(socket) => socket.recv_from(buffer).map(|(length, from)| (length, Address::Udp(from))),
-            Kind::Ether(ether) => ether.receive(buffer).map(|(length, from)| (length, Address::Ether(from))),
+            Kind::Udp(socket, state) => {
+                let mut metas = [RecvMeta::default(); RUNS];
+                let mut buffers: Vec<_> = room.chunks_mut(LONGEST).map(IoSliceMut::new).collect();
+                state.recv(socket.into(), &mut buffers, &mut metas).map(|count| {
+                    for (place, meta) in metas.iter().take(count).enumerate() {
+                        let (begin, end) = (place * LONGEST, place * LONGEST + meta.len);
+                        for from in (begin..end).step_by(meta.stride.max(1)) {
+                            found.push((from..end.min(from + meta.stride), Address::Udp(meta.addr)));
+                        }
+                    }
+                })
+            }
+            Kind::Ether(ether) => {
+                ether.receive(room).map(|(length, from)| found.push((0..length, Address::Ether(from))))
+            }
         };
         match outcome {
-            Ok(found) => Ok(Some(found)),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl Run {
+    fn begin(&mut self, to: Address) {
+        self.to = Some(to);
+        self.octets.clear();
+    }
+
+    /// Where the next packet is written, which has this length and [fits](Port::fits).
+    pub(super) fn packet(&mut self, octets: usize) -> &mut Vec<u8> {
+        if self.octets.is_empty() {
+            self.each = octets;
+        }
+        &mut self.octets
     }
 }
 
@@ -154,5 +262,75 @@ fn enlarge(socket: BorrowedFd) {
     }
     if sockopt::set_socket_send_buffer_size_force(socket, KERNEL).is_err() {
         let _ = sockopt::set_socket_send_buffer_size(socket, KERNEL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use std::time::{Duration, Instant};
+
+    const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
+
+    /// Packets as they come, until there are so many.
+    fn receive(port: &Port, count: usize) -> Vec<Vec<u8>> {
+        let (mut room, mut found, mut packets) = (vec![0; LOOK], Vec::new(), Vec::new());
+        let begin = Instant::now();
+        while packets.len() < count {
+            assert!(begin.elapsed() < Duration::from_mins(1), "{} packets have come", packets.len());
+            if !port.receive(&mut room, &mut found).expect("a socket") {
+                std::thread::yield_now();
+            }
+            packets.extend(found.drain(..).map(|(place, _)| room[place].to_vec()));
+        }
+        packets
+    }
+
+    /// Packets that are sent as runs come one by one, as they were written, whatever their lengths and however many there are.
+    #[test]
+    fn runs_come_packet_by_packet() {
+        let (mut from, to) =
+            (Port::udp(ANY_PORT.into()).expect("loopback"), Port::udp(ANY_PORT.into()).expect("loopback"));
+        let address = Address::Udp(to.address().expect("is bound"));
+        let lengths =
+            [[1200; 80].to_vec(), vec![300, 300, 40, 1200, 1472, 1472, 9, 9, 1], [100; 3].to_vec()].concat();
+        let packets: Vec<_> =
+            lengths.iter().enumerate().map(|(number, &octets)| vec![number as u8; octets]).collect();
+        let mut runs = 1;
+        let mut run = from.run(address);
+        for packet in &packets {
+            if !from.fits(&run, packet.len()) {
+                run = from.send_run(run);
+                runs += 1;
+            }
+            run.packet(packet.len()).extend(packet);
+        }
+        let run = from.send_run(run);
+        assert!(run.octets.is_empty() && !from.is_full());
+        from.keep(run);
+        from.send(address, b"alone");
+        assert!(runs < lengths.len() / 4 && runs > 80 * 1200 / TOGETHER, "{runs} runs");
+        let found = receive(&to, packets.len() + 1);
+        assert!(found[..packets.len()] == packets && found[packets.len()] == b"alone");
+    }
+
+    /// A run is packets of one length and a shorter one; no more octets than a datagram has, and no more packets than the kernel takes.
+    #[test]
+    fn what_fits_a_run() {
+        let mut port = Port::udp(ANY_PORT.into()).expect("loopback");
+        let mut run = port.run(Address::Udp(([127, 0, 0, 1], 9).into()));
+        assert!(port.fits(&run, 70_000), "one packet is a run");
+        run.packet(1000).extend([0; 1000]);
+        assert!(port.fits(&run, 1000) && port.fits(&run, 9) && !port.fits(&run, 1001));
+        run.packet(9).extend([0; 9]);
+        assert!(!port.fits(&run, 9) && !port.fits(&run, 1000));
+        run.octets.resize(60 * 1000, 0);
+        assert!(port.fits(&run, 1000));
+        run.octets.resize(65 * 1000, 0);
+        assert!(!port.fits(&run, 1));
+        run.each = 10;
+        run.octets.resize(10 * 64, 0);
+        assert!(!port.fits(&run, 10), "the kernel takes 64 (UDP_MAX_SEGMENTS)");
     }
 }

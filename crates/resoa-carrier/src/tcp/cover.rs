@@ -18,7 +18,7 @@ const FULL: usize = LONGEST - TAG;
 
 /// Who an end is, and who may be at the other.
 #[derive(Debug, Clone)]
-pub(super) enum Proof {
+pub(crate) enum Proof {
     /// Nothing is proved.
     None,
     /// A client's.
@@ -29,7 +29,7 @@ pub(super) enum Proof {
 
 /// See the [module](self).
 #[derive(Debug)]
-pub(super) enum Cover {
+pub(crate) enum Cover {
     Plain,
     /// A client waits for the server's answer.
     Asking(Initiator),
@@ -39,7 +39,7 @@ pub(super) enum Cover {
 }
 
 #[derive(Debug)]
-pub(super) struct Records {
+pub(crate) struct Records {
     keys: Keys,
     sent: u64,
     received: u64,
@@ -51,7 +51,7 @@ pub(super) struct Records {
 
 impl Cover {
     /// That of a connection which begins; what there is to say first goes to the wire.
-    pub(super) fn new(proof: &Proof, wire: &mut Vec<u8>) -> Result<Self, Failed> {
+    pub(crate) fn new(proof: &Proof, wire: &mut Vec<u8>) -> Result<Self, Failed> {
         Ok(match proof {
             Proof::None => Self::Plain,
             Proof::Client { key, server } => {
@@ -91,7 +91,7 @@ impl Cover {
     }
 
     /// Moves what is to be sent to the wire; during the handshake it waits.
-    pub(super) fn seal(&mut self, plain: &mut Backlog, wire: &mut Backlog) {
+    pub(crate) fn seal(&mut self, plain: &mut Backlog, wire: &mut Backlog) {
         match self {
             Self::Plain => {
                 wire.behind().extend(plain.waiting());
@@ -109,14 +109,14 @@ impl Cover {
     }
 
     /// Puts the end of what this side says on the wire.
-    pub(super) fn finish(&mut self, wire: &mut Backlog) {
+    pub(crate) fn finish(&mut self, wire: &mut Backlog) {
         if let Self::Records(records) = self {
             records.write(&[], wire.behind());
         }
     }
 
     /// Moves what has come by the wire to where messages are cut out; `said` is what the handshake has to say, also if it fails.
-    pub(super) fn open(
+    pub(crate) fn open(
         &mut self,
         wire: &mut Backlog,
         plain: &mut Backlog,

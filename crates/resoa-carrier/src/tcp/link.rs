@@ -2,19 +2,17 @@
 
 use super::backlog::Backlog;
 use super::cover::{Cover, Proof};
-use super::{KeepAlive, info};
+use super::framing::TooLong;
+use super::{KeepAlive, framing, info};
 use crate::noise::Failed;
 use crate::stage::Stage;
 use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, Statistics};
-use resoa_protocol::message::MESSAGE_OCTETS;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Octets of the length in front of a message.
-const LENGTH: usize = 4;
 /// Octets that are read before the user is told of what is in them: what a fast sender can make us keep.
 const READ: usize = 256 << 10;
 /// Octets of each look at the socket.
@@ -115,8 +113,7 @@ impl Link {
     }
 
     fn write(&mut self, message: &[u8]) {
-        self.outbound.behind().extend((message.len() as u32).to_be_bytes());
-        self.outbound.behind().extend(message);
+        framing::write(message, &mut self.outbound);
     }
 
     /// Sends a message, now or when there is room for it. If that shows the connection to be over, the next look at it does, too.
@@ -246,14 +243,12 @@ impl Link {
 
     /// Tells the messages that are whole. One that is too long is the end: nothing behind it can be trusted.
     fn messages(&mut self, happened: &mut Vec<Indication>) -> Option<Ended> {
-        while let Some(length) = self.inbound.waiting().first_chunk::<LENGTH>() {
-            let length = u32::from_be_bytes(*length) as usize;
-            if length > MESSAGE_OCTETS {
-                return Some(Ended::Reset);
-            }
-            let Some(message) = self.inbound.waiting().get(LENGTH..LENGTH + length) else { break };
-            let message = message.to_vec();
-            self.inbound.gone(LENGTH + length);
+        loop {
+            let message = match framing::next(&mut self.inbound) {
+                Ok(Some(message)) => message,
+                Ok(None) => return None,
+                Err(TooLong) => return Some(Ended::Reset),
+            };
             match self.stage {
                 Stage::Unknown => {
                     self.stage = Stage::Offered;
@@ -268,7 +263,6 @@ impl Link {
                 Stage::Closing | Stage::Over(_) | Stage::Gone => {}
             }
         }
-        None
     }
 
     pub(super) fn statistics(&self) -> Option<Statistics> {

@@ -50,6 +50,16 @@ impl Default for Link {
     }
 }
 
+/// What becomes of one packet, whatever the link does to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Lost,
+    /// And so much later again.
+    Twice(Duration),
+    /// By so much.
+    Late(Duration),
+}
+
 /// Both ends, client and server; see the [module](self).
 pub struct World {
     pub ends: [Machine; 2],
@@ -61,6 +71,9 @@ pub struct World {
     /// Packets by the time at which they arrive.
     air: BTreeMap<(Duration, u64), (usize, u64, Vec<u8>)>,
     sent: u64,
+    /// Packets that were sent, and the fates of some of them, by their places.
+    pub packets: usize,
+    pub fates: BTreeMap<usize, Fate>,
     /// When each direction is free.
     busy: [Duration; 2],
     /// Octets on the link, and of the longest packet.
@@ -80,6 +93,8 @@ impl World {
             random: ChaCha8Rng::seed_from_u64(seed),
             air: BTreeMap::new(),
             sent: 0,
+            packets: 0,
+            fates: BTreeMap::new(),
             busy: [Duration::ZERO; 2],
             carried: 0,
             longest: 0,
@@ -115,6 +130,8 @@ impl World {
     fn carry(&mut self, from: usize, number: u64, packet: &[u8]) {
         let octets = packet.len() as u64 + OVERHEAD;
         let mut at = self.now;
+        let fate = self.fates.get(&self.packets).copied();
+        self.packets += 1;
         if self.link.rate > 0.0 {
             let begin = self.busy[from].max(self.now);
             let waiting = begin.saturating_sub(self.now).as_secs_f64() * self.link.rate;
@@ -129,6 +146,12 @@ impl World {
             return;
         }
         self.longest = self.longest.max(packet.len());
+        match fate {
+            Some(Fate::Lost) => return,
+            Some(Fate::Twice(later)) => self.fly(at + later, from, number, packet),
+            Some(Fate::Late(late)) => at += late,
+            None => {}
+        }
         let copies = 1 + usize::from(self.random.random_bool(self.link.repeated));
         for _ in 0..copies {
             let is_out = (self.link.outage.0..self.link.outage.1).contains(&self.now);
@@ -141,9 +164,14 @@ impl World {
             } else {
                 Duration::ZERO
             };
-            self.sent += 1;
-            self.air.insert((at + self.link.delay + late, self.sent), (1 - from, number, packet.to_vec()));
+            self.fly(at + late, from, number, packet);
         }
+    }
+
+    /// It is on the link from then on.
+    fn fly(&mut self, at: Duration, from: usize, number: u64, packet: &[u8]) {
+        self.sent += 1;
+        self.air.insert((at + self.link.delay, self.sent), (1 - from, number, packet.to_vec()));
     }
 
     /// When the next thing happens.

@@ -1,0 +1,76 @@
+//! A machine whose other side says anything, for the fuzz target.
+
+use super::machine::{Event, Machine, Side, Silence};
+use std::time::Duration;
+
+/// Packets that are sent, or times that something is due, at one moment: more would be without end.
+const MOST: usize = 20_000;
+
+struct World {
+    machine: Machine,
+    long: usize,
+    now: Duration,
+    wanted: bool,
+}
+
+impl World {
+    /// What a driver does: sends what is to be sent, tells what there is to tell, and does what is due.
+    fn settle(&mut self) {
+        let mut packet = Vec::new();
+        for round in 0.. {
+            assert!(round < MOST, "it is never done");
+            while let Some(event) = self.machine.take(self.wanted, self.now) {
+                if event == Event::Connect {
+                    self.machine.accept();
+                }
+            }
+            packet.clear();
+            if self.machine.transmit(self.now, &mut packet).is_some() {
+                assert!(!packet.is_empty() && packet.len() <= self.long, "{} octets", packet.len());
+            } else if self.machine.deadline().is_some_and(|due| due <= self.now) {
+                self.machine.expire(self.now);
+            } else {
+                return;
+            }
+        }
+    }
+}
+
+/// The first octets say which machine it is, then each is what happens, with what belongs to it.
+pub(crate) fn run(octets: &[u8]) {
+    let Some((&[side, short, long], mut rest)) = octets.split_first_chunk() else { return };
+    let side = if side & 1 == 0 { Side::Client } else { Side::Server };
+    // From what fits the smallest frame to what fits the largest.
+    let short = 229 + usize::from(short) * 34;
+    let long = short + usize::from(long);
+    let silence = Silence { ask: Duration::from_secs(10), end: Duration::from_secs(30) };
+    let machine = Machine::new(side, (short, long), silence, Duration::ZERO);
+    let mut world = World { machine, long, now: Duration::ZERO, wanted: true };
+    world.settle();
+    while let Some((&[what, how], behind)) = rest.split_first_chunk() {
+        rest = behind;
+        let machine = &mut world.machine;
+        match what % 8 {
+            0 => world.now += Duration::from_micros(1 << (how % 26)),
+            1 => world.wanted = how & 1 == 0,
+            2 => machine.send(&vec![how; usize::from(how) * 17]),
+            3 if how == 0 => machine.close(),
+            3 if how == 1 => machine.reset(),
+            _ => {
+                let number = (machine.expected() + u64::from(what / 8)).saturating_sub(4);
+                let (frames, behind) = rest.split_at(usize::from(how).min(rest.len()));
+                rest = behind;
+                if machine.is_new(number) && machine.packet(number, frames, world.now).is_err() {
+                    machine.fail();
+                }
+            }
+        }
+        world.settle();
+    }
+    // Nothing is heard any more: it ends, and says so to who still cares.
+    for _ in 0..100 {
+        world.now += Duration::from_secs(1);
+        world.settle();
+    }
+    assert!(world.machine.is_over());
+}

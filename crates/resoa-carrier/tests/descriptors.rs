@@ -1,0 +1,53 @@
+//! A server over TCP whose process has no descriptor left. The limit is the whole process's, so that this test has one of its own.
+
+use resoa_carrier::Carrier;
+use resoa_carrier::tcp::{KeepAlive, Tcp};
+use resoa_protocol::lhp::{Identity, Indication, LastHop, Provider, Service};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use std::fs::File;
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+/// After so long something will never come.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Waits for a moment, at most; whether there is something to look at.
+fn is_told(server: &Tcp) -> bool {
+    let moment = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
+    poll(&mut [PollFd::from_borrowed_fd(server.descriptor(), PollFlags::IN)], Some(&moment)) == Ok(1)
+}
+
+/// It does not look for one all the time, and takes the client as soon as there is one.
+#[test]
+fn no_descriptor_left() {
+    let mut server = Tcp::server((Ipv4Addr::LOCALHOST, 0).into(), KeepAlive::default()).expect("loopback");
+    let mut client = Tcp::client(Identity(vec![7]), KeepAlive::default()).expect("descriptors");
+    let link = client.register(Service::Reliable, Provider { id: 2, protocol: 0 }).expect("always");
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = Some(64);
+    setrlimit(Resource::Nofile, limit).expect("less than before");
+    let mut kept = Vec::new();
+    server.poll(&mut kept);
+    client.connect(link, server.address().expect("listens").to_string().as_bytes());
+    let mut others: Vec<_> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    let (begin, mut looks) = (Instant::now(), 0);
+    while begin.elapsed() < Duration::from_secs(1) {
+        client.poll(&mut Vec::new());
+        server.poll(&mut kept);
+        is_told(&server);
+        looks += 1;
+    }
+    assert_eq!(kept, []);
+    assert!(looks < 100, "{looks} looks in a second");
+    drop(others.pop());
+    let begin = Instant::now();
+    while kept.is_empty() {
+        assert!(begin.elapsed() < PATIENCE, "does not come");
+        client.poll(&mut Vec::new());
+        if is_told(&server) {
+            server.poll(&mut kept);
+        }
+    }
+    assert!(matches!(&kept[..], [(_, Indication::Connect { identity })] if *identity == Identity(vec![7])));
+}

@@ -1,0 +1,16 @@
+//! Whatever comes to a carrier of remote sockets from outside is read or refused: what strangers send, what the other side says once there are keys, and streams. The first octet says
+//! which.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use resoa_carrier::fuzz;
+
+fuzz_target!(|octets: &[u8]| {
+    let Some((which, octets)) = octets.split_first() else { return };
+    match which % 4 {
+        0 => fuzz::packet(octets),
+        1 => fuzz::framing(octets),
+        2 => fuzz::streams(octets),
+        _ => fuzz::order(octets),
+    }
+});

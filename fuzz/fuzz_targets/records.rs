@@ -1,0 +1,6 @@
+//! Sealed records over TCP, of which somebody in between changes, drops or adds something: nothing is taken but what was sent. A handshake each time makes it slow.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|octets: &[u8]| resoa_carrier::fuzz::records(octets));
