@@ -27,6 +27,7 @@ fn agent(path: &Path, connected: Connected) {
                 connected: connected.clone(),
                 made: 3 * asked,
                 carried: 2 * asked,
+                local: 0,
                 accepted: asked,
                 open: 0,
                 octets: (0, 0),

@@ -84,6 +84,7 @@ impl Agent {
             self.choose_by_datagram(id, to, now);
             // Without a server it is lost, as without a route.
             let Some(half) = self.first_use(id, now) else { continue };
+            self.count(id, half.stack);
             if is_first {
                 self.give_name(id, half, now);
             }

@@ -7,7 +7,7 @@
 //!  interposer ── Request, Response ─────▶ Call ─┴─ Agent ─ Client (resoa-protocol) ─ Carrier ══ last hop ══▶ server
 //! ```
 //!
-//! One loop of epoll, no thread; nothing in it waits for anything else. No event costs more when there are more sockets, except the loss of the server and, once
+//! One loop of epoll; nothing in it waits for anything else, and the only thread beside it is the server of [local destinations](LocalRules). No event costs more when there are more sockets, except the loss of the server and, once
 //! in a second, a look for descriptors that nobody has any more and that have no end here by which that would be seen.
 //!
 //! # How a pair of AF_UNIX becomes a socket

@@ -116,7 +116,7 @@ impl Agent {
                 half: Some(half),
                 choice: Choice::made(half.stack),
                 form,
-                is_carried: true,
+                is_counted: true,
                 closers: Vec::new(),
             },
         );

@@ -171,6 +171,15 @@ mod tests {
         assert_eq!(local(&others, |to| chooser.to(to)), [false; 5]);
     }
 
+    /// C02: what is nobody's in particular has to be named, as in a policy.
+    #[test]
+    fn any_is_not_everything() {
+        let chooser = chooser(&["any"], &[]);
+        assert_eq!(local(&["198.51.100.1:1", "[2001:db8::1]:1"], |to| chooser.to(to)), [true; 2]);
+        let guarded = ["127.0.0.1:1", "[::]:1", "169.254.0.1:1", "[ff02::1]:1"];
+        assert_eq!(local(&guarded, |to| chooser.to(to)), [false; 4]);
+    }
+
     /// C02: who names an address of this host's own has chosen; who names none has not.
     #[test]
     fn addresses_that_are_local() {

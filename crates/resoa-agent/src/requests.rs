@@ -215,10 +215,14 @@ impl Agent {
             }
             self.loose.insert(id);
         }
-        let is_carried = create.kind == Kind::Datagram;
-        self.counts.carried += u64::from(is_carried);
-        let socket =
-            Socket { create, half: None, choice: Choice::default(), form, is_carried, closers: Vec::new() };
+        let socket = Socket {
+            create,
+            half: None,
+            choice: Choice::default(),
+            form,
+            is_counted: false,
+            closers: Vec::new(),
+        };
         self.sockets.insert(id, socket);
         self.counts.made += 1;
         Ok((id, descriptor))
@@ -226,16 +230,26 @@ impl Agent {
 
     /// The client's half of a socket, which is made when it is needed.
     pub(crate) fn half(&mut self, id: SocketId, what: &SocketCall, now: Duration) -> Result<Half, Errno> {
-        let socket = self.sockets.get_mut(&id).ok_or(Errno::EBADF)?;
-        if matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_) | SocketCall::Listen { .. })
-            && !std::mem::replace(&mut socket.is_carried, true)
-        {
-            self.counts.carried += 1;
-        }
         self.choose(id, what, now);
-        match self.sockets.get(&id).and_then(|socket| socket.half) {
-            Some(half) => Ok(half),
-            None => self.make_half(id, now),
+        let half = match self.sockets.get(&id).ok_or(Errno::EBADF)?.half {
+            Some(half) => half,
+            None => self.make_half(id, now)?,
+        };
+        if matches!(what, SocketCall::Bind(_) | SocketCall::Connect(_) | SocketCall::Listen { .. }) {
+            self.count(id, half.stack);
+        }
+        Ok(half)
+    }
+
+    /// A socket is used for the first time.
+    pub(crate) fn count(&mut self, id: SocketId, stack: Stack) {
+        if let Some(socket) = self.sockets.get_mut(&id)
+            && !std::mem::replace(&mut socket.is_counted, true)
+        {
+            match stack {
+                Stack::Remote => self.counts.carried += 1,
+                Stack::Local => self.counts.local += 1,
+            }
         }
     }
 

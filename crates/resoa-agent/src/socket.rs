@@ -17,8 +17,8 @@ pub(crate) struct Socket {
     /// Whose stack it uses, once it was said where it goes.
     pub(crate) choice: Choice,
     pub(crate) form: Form,
-    /// The server was told of it, or will be.
-    pub(crate) is_carried: bool,
+    /// It was used, and is among those that are counted by their stack.
+    pub(crate) is_counted: bool,
     /// Calls that asked when `close` may return.
     pub(crate) closers: Vec<CallId>,
 }

@@ -8,6 +8,7 @@ use resoa_calls::Status;
 pub(crate) struct Counts {
     pub(crate) made: u64,
     pub(crate) carried: u64,
+    pub(crate) local: u64,
     pub(crate) accepted: u64,
     pub(crate) octets: (u64, u64),
 }
@@ -20,6 +21,7 @@ impl Agent {
             connected: self.remote.connected(),
             made: self.counts.made,
             carried: self.counts.carried,
+            local: self.counts.local,
             accepted: self.counts.accepted,
             open: self.sockets.len() as u64,
             octets: self.counts.octets,

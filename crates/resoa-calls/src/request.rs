@@ -166,6 +166,8 @@ pub struct Status {
     pub made: u64,
     /// Of those, the ones that the server was told of: `bind`, `connect`, `listen`, a datagram. A socket that a program made and never used is not among them.
     pub carried: u64,
+    /// The same that use the host's own stack, as a rule says.
+    pub local: u64,
     /// Connections that programs have accepted since it started.
     pub accepted: u64,
     /// Sockets that are open.

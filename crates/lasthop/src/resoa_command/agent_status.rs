@@ -18,7 +18,7 @@ pub fn of(agent: &Agent) -> Result<Status, Failure> {
 }
 
 pub fn shown(status: &Status) -> String {
-    let Status { connected, made, carried, accepted, open, octets, round_trip_us } = status;
+    let Status { connected, made, carried, local, accepted, open, octets, round_trip_us } = status;
     let connected = match connected {
         Connected::Yes { address, sockets } => {
             format!("registered; sockets have {address}, {sockets} at a time")
@@ -27,7 +27,7 @@ pub fn shown(status: &Status) -> String {
     };
     let round_trip = round_trip_us.map_or_else(|| "not known".to_owned(), |us| format!("{us} us"));
     format!(
-        "server      {connected}\nlast hop    round trip {round_trip}\nsockets     {made} made, {carried} carried, {accepted} accepted, {open} open\noctets      {} sent, {} received",
+        "server      {connected}\nlast hop    round trip {round_trip}\nsockets     {made} made, {carried} carried, {local} local, {accepted} accepted, {open} open\noctets      {} sent, {} received",
         octets.0, octets.1
     )
 }
@@ -43,6 +43,7 @@ mod tests {
             connected: Connected::Yes { address: [192, 0, 2, 1].into(), sockets: 256 },
             made: 5,
             carried: 4,
+            local: 0,
             accepted: 1,
             open: 2,
             octets: (10, 20),
@@ -51,7 +52,7 @@ mod tests {
         insta::assert_snapshot!(shown(&status), @r"
         server      registered; sockets have 192.0.2.1, 256 at a time
         last hop    round trip 731 us
-        sockets     5 made, 4 carried, 1 accepted, 2 open
+        sockets     5 made, 4 carried, 0 local, 1 accepted, 2 open
         octets      10 sent, 20 received
         ");
     }

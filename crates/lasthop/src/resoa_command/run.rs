@@ -132,9 +132,11 @@ fn say_counts(agent: &Agent, before: &Status) -> Result<(), Failure> {
     let after = agent_status::of(agent)?;
     let made = after.made.saturating_sub(before.made);
     let carried = after.carried.saturating_sub(before.carried);
+    let local = after.local.saturating_sub(before.local);
     let accepted = after.accepted.saturating_sub(before.accepted);
+    let local = if local > 0 { format!(", {local} local") } else { String::new() };
     anstream::eprintln!(
-        "lasthop: {made} sockets made, {carried} of them carried, {accepted} connections accepted"
+        "lasthop: {made} sockets made, {carried} of them carried{local}, {accepted} connections accepted"
     );
     Ok(())
 }
