@@ -11,6 +11,7 @@ mod options;
 mod polling;
 mod resets;
 mod signals;
+mod tables;
 mod transfer;
 mod urgent;
 
@@ -58,7 +59,7 @@ use cases;
 
 /// All cases, in the order of the files.
 pub fn all() -> Vec<Named> {
-    let files: [(&str, &[Case]); 13] = [
+    let files: [(&str, &[Case]); 14] = [
         ("connecting", connecting::CASES),
         ("binding", binding::CASES),
         ("listening", listening::CASES),
@@ -69,6 +70,7 @@ pub fn all() -> Vec<Named> {
         ("urgent", urgent::CASES),
         ("options", options::CASES),
         ("descriptors", descriptors::CASES),
+        ("tables", tables::CASES),
         ("signals", signals::CASES),
         ("datagrams", datagrams::CASES),
         ("lookups", lookups::CASES),
