@@ -62,6 +62,15 @@ fn the_filter() {
     assert!(matches!(asked[..], [Request::Socket { protocol: libc::IPPROTO_MPTCP, .. }]), "{asked:?}");
 }
 
+/// C30: no family, type or protocol makes a socket of a network: the agent is asked of those of IP that are not raw, and nobody of others. In a namespace without interfaces.
+#[test]
+fn ways_to_a_network() {
+    let (families, types, protocols) = (2, 16 - 2, 10);
+    let asked = play("ways").asked();
+    assert!(asked.iter().all(|asked| matches!(asked, Request::Socket { .. })), "{asked:?}");
+    assert_eq!(asked.len(), families * types * protocols);
+}
+
 /// The ABI of i386 ends the process.
 #[test]
 fn foreign_calls() {
