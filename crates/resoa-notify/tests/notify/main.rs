@@ -174,7 +174,10 @@ fn forks() {
 #[test]
 fn interrupts() {
     let agent = play("interrupts");
-    assert_eq!(agent.interrupted().len(), 2, "both connects were dropped");
+    // Both connects are dropped; the agent may hear of it when the program has ended.
+    while agent.interrupted().len() < 2 {
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// C108: a reset is seen, and told once.
