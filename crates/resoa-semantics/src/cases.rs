@@ -15,6 +15,7 @@ mod polling;
 pub mod processes;
 mod resets;
 mod signals;
+mod tables;
 mod transfer;
 mod urgent;
 
@@ -62,7 +63,7 @@ use cases;
 
 /// All cases, in the order of the files.
 pub fn all() -> Vec<Named> {
-    let files: [(&str, &[Case]); 17] = [
+    let files: [(&str, &[Case]); 18] = [
         ("connecting", connecting::CASES),
         ("binding", binding::CASES),
         ("listening", listening::CASES),
@@ -76,6 +77,7 @@ pub fn all() -> Vec<Named> {
         ("options", options::CASES),
         ("descriptors", descriptors::CASES),
         ("processes", processes::CASES),
+        ("tables", tables::CASES),
         ("signals", signals::CASES),
         ("datagrams", datagrams::CASES),
         ("boundaries", boundaries::CASES),

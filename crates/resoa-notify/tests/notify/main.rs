@@ -62,6 +62,15 @@ fn the_filter() {
     assert!(matches!(asked[..], [Request::Socket { protocol: libc::IPPROTO_MPTCP, .. }]), "{asked:?}");
 }
 
+/// C30: no family, type or protocol makes a socket of a network: the agent is asked of those of IP that are not raw, and nobody of others. In a namespace without interfaces.
+#[test]
+fn ways_to_a_network() {
+    let (families, types, protocols) = (2, 16 - 2, 10);
+    let asked = play("ways").asked();
+    assert!(asked.iter().all(|asked| matches!(asked, Request::Socket { .. })), "{asked:?}");
+    assert_eq!(asked.len(), families * types * protocols);
+}
+
 /// The ABI of i386 ends the process.
 #[test]
 fn foreign_calls() {
@@ -165,7 +174,10 @@ fn forks() {
 #[test]
 fn interrupts() {
     let agent = play("interrupts");
-    assert_eq!(agent.interrupted().len(), 2, "both connects were dropped");
+    // Both connects are dropped; the agent may hear of it when the program has ended.
+    while agent.interrupted().len() < 2 {
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// C108: a reset is seen, and told once.

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,26 @@ static void filter(void) {
 #ifdef __x86_64__
     FAILS(syscall(0x40000000 | SYS_getpid), ENOSYS);
 #endif
+}
+
+// Of all families, types and protocols: what there is is AF_UNIX's, the configuration of this host's kernel, or the agent's.
+static void ways(void) {
+    // Without it, and without the right to it, nothing is different but the host's network.
+    (void)unshare(CLONE_NEWNET);
+    const int protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_DCCP, IPPROTO_SCTP, 115 /* L2TP */, IPPROTO_UDPLITE, IPPROTO_RAW, 256 /* SMC */, IPPROTO_MPTCP};
+    for (int family = 0; family < 64; family++)
+        for (int type = 0; type < 16; type++)
+            for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+                int fd = socket(family, type, protocols[i]), pair[2];
+                if (family != AF_UNIX) FAILS(socketpair(family, type, protocols[i], pair), EOPNOTSUPP);
+                if (fd < 0) continue;
+                CHECK(family == AF_UNIX || family == AF_NETLINK || family == AF_INET || family == AF_INET6);
+                CHECK(family == AF_UNIX || (type != SOCK_RAW && type != SOCK_PACKET) || family == AF_NETLINK);
+                close(fd);
+            }
+    FAILS(syscall(SYS_io_uring_setup, 1, NULL), ENOSYS);
+    FAILS(syscall(SYS_io_uring_enter, 0, 1, 0, 0, NULL, 0), ENOSYS);
+    FAILS(syscall(SYS_io_uring_register, 0, 0, NULL, 0), ENOSYS);
 }
 
 // A call by the ABI of i386: ends the process.
@@ -512,7 +533,7 @@ int main(int count, char **arguments) {
     struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers}, {"privileged", privileged},         {"addressed", addressed}, {"broken", broken},
+    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers}, {"privileged", privileged}, {"ways", ways},         {"addressed", addressed}, {"broken", broken},
                   {"datagrams", datagrams}, {"accepts", accepts},     {"meanwhile", meanwhile},   {"forks", forks},         {"inherited", inherited},
                   {"interrupts", interrupts}, {"stuck", stuck},       {"leaves", leaves},         {"cost", cost}};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)

@@ -44,6 +44,32 @@ fn sockets_and_their_numbers() {
     assert_eq!(asked.len(), 3);
 }
 
+/// C30: no family, type or protocol makes a socket of a network. In a namespace without interfaces.
+#[test]
+fn ways_to_a_network() {
+    const PROTOCOLS: [i32; 5] =
+        [0, libc::IPPROTO_SCTP, libc::IPPROTO_UDPLITE, libc::IPPROTO_RAW, libc::IPPROTO_MPTCP];
+    const FAMILIES: std::ops::Range<i32> = 0..64;
+    let asked = carried("streams::ways_to_a_network", || unsafe {
+        // Without the right to it nothing is different but the host's network.
+        let _ = libc::unshare(libc::CLONE_NEWNET);
+        for family in FAMILIES {
+            for (kind, protocol) in (0..16).flat_map(|kind| PROTOCOLS.map(|protocol| (kind, protocol))) {
+                let number = libc::socket(family, kind, protocol);
+                assert!(
+                    number < 0
+                        || [libc::AF_UNIX, libc::AF_NETLINK, libc::AF_INET, libc::AF_INET6].contains(&family),
+                    "{family} {kind} {protocol}"
+                );
+                libc::close(number);
+            }
+        }
+    });
+    let of_ip = 2 * (16 - 2) * PROTOCOLS.len();
+    assert!(asked.iter().all(|asked| matches!(asked, Request::Socket { .. })), "{asked:?}");
+    assert_eq!(asked.len(), of_ip);
+}
+
 /// Without an agent nothing is made, and nothing of the host's own network is used instead.
 #[test]
 fn no_agent() {
