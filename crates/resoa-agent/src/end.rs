@@ -13,9 +13,9 @@ use std::time::Duration;
 
 /// What a packet weighs at most: one of as many pages as there can be (MAX_SKB_FRAGS), which `splice` makes of octets that do not begin with a page, and its head. What is written weighs 37 120.
 const HEAVIEST: i32 = 17 * 4096 + 768;
-/// SO_SNDBUF of a program's end, which the kernel doubles. The descriptor is writable while no more than a quarter of that is used, and an octet that stays here keeps a whole packet (and the
-/// kernel counts one octet from the start): a writer that waits is woken only when it is writable.
-const PROGRAMS: i32 = 2 * (HEAVIEST + 1);
+/// SO_SNDBUF of a program's end, which the kernel doubles. The descriptor is writable while no more than a quarter of that is used, and an octet that stays here keeps a whole packet: a writer
+/// that waits is woken only when it is writable. The kernel counts one octet from the start, and one more while it frees a packet and wakes.
+const PROGRAMS: i32 = 2 * (HEAVIEST + 2);
 /// Octets that a program's end takes, of long writes: they count for SO_SNDBUF.
 pub(crate) const IN_PAIR: usize = 2 * PROGRAMS as usize;
 /// SO_SNDBUF of our end: what is in it is read and not counted, so it may be large.

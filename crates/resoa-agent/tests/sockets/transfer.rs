@@ -1,7 +1,9 @@
 //! Octets both ways, and their ends.
 
 use crate::rig::{PATIENCE, Rig, read_exactly, until_polled, until_polled_has};
-use rustix::event::PollFlags;
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFlags, Timespec, epoll};
+use rustix::pipe::{SpliceFlags, splice};
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::thread;
@@ -56,20 +58,36 @@ fn octets_from_socket_to_socket() {
     from.set_write_timeout(Some(PATIENCE)).expect("a socket");
     let (pipe_end, pipe_begin) = rustix::pipe::pipe().expect("descriptors");
     rustix::pipe::fcntl_setpipe_size(&pipe_begin, 1 << 20).expect("a pipe of a megabyte");
-    let sent = pattern(MANY / 4);
+    rustix::io::ioctl_fionbio(&program.fd, true).expect("a socket");
+    // Edges and not poll: that there is room has to be told.
+    let edges = epoll::create(epoll::CreateFlags::CLOEXEC).expect("descriptors");
+    epoll::add(
+        &edges,
+        &program.fd,
+        epoll::EventData::new_u64(0),
+        epoll::EventFlags::OUT | epoll::EventFlags::ET,
+    )
+    .expect("an epoll");
+    let limit = Timespec::try_from(PATIENCE).expect("a time");
+    let flags = SpliceFlags::empty();
+    let sent = pattern(MANY);
     thread::scope(|scope| {
         scope.spawn(|| from.write_all(&sent).expect("is connected"));
         let heard = scope.spawn(|| read_exactly(&mut far, sent.len()));
         let mut moved = 0;
         while moved < sent.len() {
-            let flags = rustix::pipe::SpliceFlags::empty();
-            let mut filled =
-                rustix::pipe::splice(&source.fd, None, &pipe_begin, None, 1 << 20, flags).expect("octets");
+            let mut filled = splice(&source.fd, None, &pipe_begin, None, 1 << 20, flags).expect("octets");
             moved += filled;
             while filled > 0 {
-                until_polled_has(&program.fd, PollFlags::OUT);
-                filled -=
-                    rustix::pipe::splice(&pipe_end, None, &program.fd, None, filled, flags).expect("room");
+                match splice(&pipe_end, None, &program.fd, None, filled, flags) {
+                    Ok(count) => filled -= count,
+                    Err(error) => {
+                        assert_eq!(error, rustix::io::Errno::AGAIN);
+                        let mut events = Vec::with_capacity(1);
+                        epoll::wait(&edges, spare_capacity(&mut events), Some(&limit)).expect("an epoll");
+                        assert!(!events.is_empty(), "nobody says that there is room, after {moved} octets");
+                    }
+                }
             }
         }
         assert!(heard.join().expect("reads") == sent);

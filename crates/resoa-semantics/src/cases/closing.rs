@@ -6,12 +6,12 @@ use crate::sys;
 use std::time::Instant;
 
 cases! {
-    "C51 C52" Both: clean, unread, unread_there, after_much_data, twice;
+    "C51 C52" Both: clean, unread, unread_and_answered, unread_there, after_much_data, twice;
     "C63" Both: half_here, half_there, half_there_then_here, both_halves, half_with_data_waiting;
     "C64" Both: reading_half, reading_half_then_data;
     "C63" Both: shutdown_twice, shutdown_fresh, shutdown_no_half, shutdown_bound;
     "C54" Both: data_after_close, data_after_shutdown_of_both;
-    "C51 C55" Both: linger_zero, linger_zero_shutdown, linger_done, linger_expired, linger_nonblocking;
+    "C51 C55" Both: linger_zero, linger_zero_with_data, linger_zero_shutdown, linger_done, linger_expired, linger_nonblocking;
     "C56 C79" Both: linger_exit, killed, killed_with_unread, ended_with_data;
     "C65" Both: both_at_once;
     "C66" Both: write_after_shutdown, read_after_end;
@@ -31,6 +31,19 @@ fn unread(n: &mut Near) {
     n.until("poll", fd, libc::POLLIN);
     n.say("close", sys::close(fd));
     n.hear("recv", &format!("recv {} 10", far.0));
+}
+
+/// What was sent before the reset arrives before it: a server may answer a request that it has not read to its end.
+fn unread_and_answered(n: &mut Near) {
+    for _ in 0..5 {
+        let (fd, far) = n.connected();
+        n.hear("send", &format!("send {} question", far.0));
+        n.until("poll", fd, libc::POLLIN);
+        n.say("send", sys::send(fd, b"answer", 0));
+        n.say("close", sys::close(fd));
+        n.hear("recv", &format!("recv {} 20", far.0));
+        n.hear("recv", &format!("recv {} 20", far.0));
+    }
 }
 
 fn unread_there(n: &mut Near) {
@@ -204,6 +217,18 @@ fn linger_zero(n: &mut Near) {
     n.say("SO_LINGER", sys::set_linger(fd, true, 0));
     n.say("close", sys::close(fd));
     n.hear("recv", &format!("recv {} 20", far.0));
+}
+
+/// As [`unread_and_answered`].
+fn linger_zero_with_data(n: &mut Near) {
+    for _ in 0..5 {
+        let (fd, far) = n.connected();
+        n.say("SO_LINGER", sys::set_linger(fd, true, 0));
+        n.say("send", sys::send(fd, b"last words", 0));
+        n.say("close", sys::close(fd));
+        n.hear("recv", &format!("recv {} 20", far.0));
+        n.hear("recv", &format!("recv {} 20", far.0));
+    }
 }
 
 fn linger_zero_shutdown(n: &mut Near) {
