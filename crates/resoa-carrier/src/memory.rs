@@ -37,6 +37,8 @@ struct Link {
     /// The client's and the server's.
     inboxes: [Inbox; 2],
     up: bool,
+    /// Who has given it up; it is forgotten when the other side knows.
+    left: Option<Side>,
 }
 
 /// All that the ends share.
@@ -110,6 +112,12 @@ impl Network {
         }
     }
 
+    /// Forgets the connections that the one side has given up, of which this one has been told everything.
+    fn forget(&mut self, told: Side) {
+        let knows = |link: &Link| link.inboxes[told as usize].waiting.is_empty();
+        self.links.retain(|_, link| link.left.is_none_or(|left| left == told || !knows(link)));
+    }
+
     /// Ends a connection; to each side for which there is a reason it is told, and nothing else.
     fn end(&mut self, connection: Connection, why: [Option<Ended>; 2]) {
         let Some(link) = self.links.get_mut(&connection).filter(|link| link.up) else { return };
@@ -133,14 +141,18 @@ impl LastHop for Memory {
         network.last += 1;
         let connection = Connection(network.last);
         let (identity, bell) = (self.identity.clone(), Arc::clone(&self.bell));
-        let link = Link { identity, bell, inboxes: Default::default(), up: false };
+        let link = Link { identity, bell, inboxes: Default::default(), up: false, left: None };
         network.links.insert(connection, link);
         Ok(connection)
     }
 
     fn unregister(&mut self, connection: Connection) -> io::Result<()> {
         self.reset(connection);
-        self.network().links.remove(&connection);
+        let (side, other) = (self.side, self.other());
+        if let Some(link) = self.network().links.get_mut(&connection) {
+            link.left = Some(side);
+        }
+        self.network().forget(other);
         Ok(())
     }
 
@@ -241,6 +253,7 @@ impl Carrier for Memory {
                 emptied.push(connection);
             }
         }
+        network.forget(side);
         for connection in emptied {
             network.tell(connection, other, Indication::On);
         }

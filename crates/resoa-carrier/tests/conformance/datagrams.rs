@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 const PROVIDER: Provider = Provider { id: 4, protocol: 0 };
 const MESSAGES: u32 = 400;
-pub const BRIEF: KeepAlive =
-    KeepAlive { interval: Duration::from_millis(300), end: Duration::from_millis(1500) };
+/// Brief, and still so long that a busy machine does not take it for an outage.
+pub const BRIEF: KeepAlive = KeepAlive { interval: Duration::from_secs(1), end: Duration::from_secs(6) };
 
 fn key() -> SecretKey {
     SecretKey::generate().expect("random octets")
@@ -130,7 +130,7 @@ pub fn silent(mut ends: Ends, wire: &Wire) {
     let taken = ends.connect();
     let idle = Instant::now();
     let mut turns = 0;
-    while idle.elapsed() < BRIEF.end * 2 {
+    while idle.elapsed() < BRIEF.end + BRIEF.interval {
         ends.wait();
         turns += 1;
     }
@@ -139,10 +139,10 @@ pub fn silent(mut ends: Ends, wire: &Wire) {
     wire.set(Faults { loss: 1.0, ..Faults::default() });
     let _ = ends.client.carrier.send(ends.link, &data(1, 0, 5000));
     let out = Instant::now();
-    while out.elapsed() < BRIEF.end / 2 {
+    while out.elapsed() < BRIEF.interval || ends.client.carrier.statistics(ends.link).healthy {
+        assert!(out.elapsed() < PATIENCE, "an outage does not show");
         ends.wait();
     }
-    assert!(!ends.client.carrier.statistics(ends.link).healthy);
     wire.set(Faults::default());
     assert_eq!(ends.server_told(), (taken, Indication::Data(data(1, 0, 5000))));
     wire.set(Faults { loss: 1.0, ..Faults::default() });

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// After so long something will never come.
 pub const PATIENCE: Duration = Duration::from_mins(1);
-const PROVIDER: Provider = Provider { id: 1, protocol: 0 };
+pub const PROVIDER: Provider = Provider { id: 1, protocol: 0 };
 
 /// Which carrier.
 #[expect(non_camel_case_types, reason = "they are the names of modules as well")]

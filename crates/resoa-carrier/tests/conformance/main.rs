@@ -30,6 +30,10 @@ macro_rules! carrier {
                 primitives::three_ends(Kind::$name);
             }
             #[test]
+            fn given_up() {
+                primitives::given_up(Kind::$name);
+            }
+            #[test]
             fn turned_away() {
                 primitives::turned_away(Kind::$name);
             }

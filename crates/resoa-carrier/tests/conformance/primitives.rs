@@ -1,7 +1,7 @@
 //! Each primitive of appendix C.
 
-use crate::ends::{Ends, Kind, strangers};
-use resoa_protocol::lhp::{Ended, Handed, Indication, LastHop};
+use crate::ends::{Ends, Kind, PROVIDER, strangers};
+use resoa_protocol::lhp::{Ended, Handed, Indication, LastHop, Service};
 use resoa_protocol::message::MESSAGE_OCTETS;
 
 /// Messages of a socket's data are in order; so much of each says whose they are.
@@ -106,6 +106,20 @@ pub fn three_ends(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     ends.server.carrier.close(taken);
     assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Closed)));
+}
+
+/// C85: an end point that is given up is reset for the other side, nothing more is known of it, and the next one is another.
+pub fn given_up(kind: Kind) {
+    let (mut ends, taken) = Ends::connected(kind);
+    assert!(ends.server.carrier.passive(taken).is_ok(), "it is a server's");
+    let old = ends.link;
+    ends.client.carrier.unregister(old).expect("it is registered");
+    assert!(!ends.client.carrier.statistics(old).healthy);
+    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Reset)));
+    ends.link = ends.client.carrier.register(Service::Reliable, PROVIDER).expect("always");
+    assert_ne!(ends.link, old);
+    ends.connect();
+    assert_eq!(ends.client.kept, []);
 }
 
 /// C85: a client that the server's user does not want is told so, one whose key is not allowed as well, and the server's user nothing of the latter. That it is
