@@ -32,6 +32,8 @@ pub(crate) enum Call {
 pub(crate) enum Waiting {
     /// It answers what it brought.
     Plain { socket: SocketId },
+    /// `setsockopt`, with level, name and value: what was set may have to be set again.
+    Set { socket: SocketId, option: ((i32, i32), Vec<u8>) },
     /// `bind`: descriptors that are gone may have had the address, so that it is tried once more.
     Address { socket: SocketId, again: Option<Again> },
     /// `connect`, with the program's descriptor.
@@ -136,6 +138,7 @@ impl Agent {
         let Some(Call::Waiting { what, .. }) = self.calls.get(&call) else { return };
         let socket = match what {
             Waiting::Plain { socket }
+            | Waiting::Set { socket, .. }
             | Waiting::Shut { socket }
             | Waiting::Address { socket, .. }
             | Waiting::Connect { socket, .. }

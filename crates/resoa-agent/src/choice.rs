@@ -5,6 +5,7 @@
 
 use crate::agent::{Agent, AgentError, LOCAL};
 use crate::association::Association;
+use crate::call::Waiting;
 use crate::local::{Chooser, LocalRules, LocalServer};
 use crate::socket::Half;
 use crate::stack::Stack;
@@ -42,13 +43,6 @@ impl Choice {
     /// Of a connection that was accepted.
     pub(crate) fn made(stack: Stack) -> Self {
         Self { stack: Some(stack), ..Self::default() }
-    }
-
-    /// An option was set, perhaps once more.
-    fn remember(&mut self, what: &SocketCall) {
-        let SocketCall::SetOption { level, name, value } = what else { return };
-        self.options.retain(|(other, _)| *other != (*level, *name));
-        self.options.push(((*level, *name), value.clone()));
     }
 }
 
@@ -146,12 +140,18 @@ impl Agent {
         Ok(half)
     }
 
-    /// An option is being set: another half will need it.
-    pub(crate) fn remember(&mut self, id: SocketId, what: &SocketCall) {
-        if self.local.is_some()
-            && let Some(socket) = self.sockets.get_mut(&id)
-        {
-            socket.choice.remember(what);
+    /// A call has succeeded that another choice has to know of.
+    pub(crate) fn remember(&mut self, what: &Waiting) {
+        if self.local.is_none() {
+            return;
+        }
+        let (Waiting::Set { socket, .. } | Waiting::Address { socket, .. }) = what else { return };
+        let Some(choice) = self.sockets.get_mut(socket).map(|socket| &mut socket.choice) else { return };
+        if let Waiting::Set { option, .. } = what {
+            choice.options.retain(|(other, _)| *other != option.0);
+            choice.options.push(option.clone());
+        } else {
+            choice.is_bound = true;
         }
     }
 

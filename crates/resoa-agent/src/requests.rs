@@ -117,7 +117,6 @@ impl Agent {
     /// Asks the client's half, on behalf of a call that waits.
     fn ask(&mut self, call: CallId, socket: SocketId, half: Half, what: SocketCall, now: Duration) {
         self.names_itself(socket, &what);
-        self.remember(socket, &what);
         match what {
             SocketCall::Accept => self.claim(socket, now),
             SocketCall::LocalName if self.asks_for_name(socket, call) => return,
@@ -332,10 +331,8 @@ impl Agent {
                 self.respond(call, &response(result), None);
             }
             what => {
-                if let (Waiting::Address { socket, .. }, Ok(_)) = (&what, &result)
-                    && let Some(socket) = self.sockets.get_mut(socket)
-                {
-                    socket.choice.is_bound = true;
+                if result.is_ok() {
+                    self.remember(&what);
                 }
                 keep(self, what);
                 self.respond(call, &response(result), None);

@@ -36,7 +36,8 @@ pub(crate) fn socket_call(
             (socket, SocketCall::Shutdown(half), Waiting::Shut { socket })
         }
         Request::SetOption { socket, level, name, value } => {
-            (socket, SocketCall::SetOption { level, name, value }, Waiting::Plain { socket })
+            let option = ((level, name), value.clone());
+            (socket, SocketCall::SetOption { level, name, value }, Waiting::Set { socket, option })
         }
         Request::GetOption { socket, level, name, length } => {
             (socket, SocketCall::GetOption { level, name, length }, Waiting::Plain { socket })

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
-use worlds::{Hosts, World};
+use worlds::{Hosts, Serving, World};
 
 /// After so long all cases together have come to nothing.
 const LIMIT: Duration = Duration::from_mins(15);
@@ -69,9 +69,8 @@ enum What {
         /// So many times natively, to see that nothing differs from itself
         #[arg(long, default_value_t = 1)]
         repeat: usize,
-        /// The command `lasthop`
-        #[arg(long, default_value = "lasthop")]
-        lasthop: PathBuf,
+        #[command(flatten)]
+        serving: Serving,
         /// Differences that are known, as TOML
         #[arg(long)]
         waivers: Option<PathBuf>,
@@ -82,9 +81,8 @@ enum What {
     /// Run a command beside these hosts, a server and an agent; it finds them by the environment: FAR, NEAR and BARE are the namespaces of the far host, of the server and of
     /// programs with remote sockets (for `nsenter --net=`), LASTHOP_RESOA is the agent
     Hosts {
-        /// The command `lasthop`
-        #[arg(long, default_value = "lasthop")]
-        lasthop: PathBuf,
+        #[command(flatten)]
+        serving: Serving,
         /// The command and its arguments
         #[arg(required = true, last = true)]
         command: Vec<std::ffi::OsString>,
@@ -147,17 +145,17 @@ fn carry_out(command: What) -> Result<ExitCode, Box<dyn Error>> {
                 print(&outcomes);
             }
         }
-        What::Compare { worlds, case, jobs, repeat, lasthop, waivers, json } => {
+        What::Compare { worlds, case, jobs, repeat, serving, waivers, json } => {
             let waivers = match waivers {
                 Some(path) => toml::from_str(&std::fs::read_to_string(path)?)?,
                 None => compare::Waivers::default(),
             };
-            return compare_worlds(&worlds, &case, jobs, repeat, &lasthop, &waivers, json.as_deref());
+            return compare_worlds(&worlds, &case, jobs, repeat, &serving, &waivers, json.as_deref());
         }
-        What::Hosts { lasthop, command } => {
+        What::Hosts { serving, command } => {
             end_with_a_signal()?;
             let mut hosts = Hosts::new()?;
-            hosts.serve(&lasthop)?;
+            hosts.serve(&serving)?;
             let status = std::process::Command::new(&command[0])
                 .args(&command[1..])
                 .envs(hosts.environment())
@@ -199,7 +197,7 @@ fn compare_worlds(
     patterns: &[String],
     jobs: usize,
     repeat: usize,
-    lasthop: &Path,
+    serving: &Serving,
     waivers: &compare::Waivers,
     json: Option<&Path>,
 ) -> Result<ExitCode, Box<dyn Error>> {
@@ -228,16 +226,17 @@ fn compare_worlds(
         );
     }
     if worlds.iter().any(|world| *world != World::Native) {
-        hosts.serve(lasthop)?;
+        hosts.serve(serving)?;
         let mut before = hosts.status()?;
         for world in worlds.iter().filter(|world| **world != World::Native) {
             outcomes.insert(*world, run_in(&hosts, *world, patterns, jobs)?);
             let now = hosts.status()?;
             println!(
-                "{}: {} sockets made by programs, {} told to the server, {} connections accepted; {} open",
+                "{}: {} sockets made by programs, {} told to the server, {} local, {} connections accepted; {} open",
                 world.name(),
                 now.made - before.made,
                 now.carried - before.carried,
+                now.local - before.local,
                 now.accepted - before.accepted,
                 now.open
             );

@@ -60,6 +60,21 @@ impl World {
     }
 }
 
+/// How remote sockets are served.
+#[derive(Debug, clap::Args)]
+pub struct Serving {
+    /// The command `lasthop`
+    #[arg(long, default_value = "lasthop")]
+    pub lasthop: PathBuf,
+    /// Every destination is local to the agent, which is on the near host: dual protocol stack mode. Sockets that name none are still the server's
+    #[arg(long)]
+    pub local: bool,
+}
+
+/// All destinations, those that `any` does not mean included.
+const EVERYWHERE: [&str; 7] =
+    ["any", "127.0.0.0/8", "::1", "169.254.0.0/16", "fe80::/10", "224.0.0.0/4", "ff00::/8"];
+
 /// Ends a process when it goes.
 struct Kept(Child);
 
@@ -164,7 +179,8 @@ impl Hosts {
     ///
     /// # Errors
     /// If they do not start, with what they said.
-    pub fn serve(&mut self, lasthop: &Path) -> io::Result<()> {
+    pub fn serve(&mut self, serving: &Serving) -> io::Result<()> {
+        let lasthop = &serving.lasthop;
         let near = self.near.try_clone().map_err(io::Error::other)?;
         let folder = self.folder.path();
         let key = folder.join("client.key");
@@ -182,6 +198,9 @@ impl Hosts {
         let mut agent = Command::new(lasthop);
         agent.args(["resoa", "agent", "--server", "plain:127.0.0.1:4000"]);
         agent.arg("--key").arg(&key).arg("--listen").arg(self.agent_path());
+        if serving.local {
+            agent.args(EVERYWHERE.iter().flat_map(|destination| ["--local", destination]));
+        }
         self.start("agent", &near, agent)?;
         // It listens, and registers.
         let begin = Instant::now();
@@ -202,7 +221,7 @@ impl Hosts {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        self.lasthop = Some(lasthop.to_owned());
+        self.lasthop = Some(lasthop.clone());
         Ok(())
     }
 

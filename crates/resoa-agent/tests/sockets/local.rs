@@ -100,6 +100,11 @@ fn options_are_kept() {
             rig.set_option(&program, level, name, &[3, 0]);
             rig.set_option(&program, level, name, &[value, 0]);
         }
+        // One that is refused changes nothing, now or then.
+        let value = 0_i32.to_ne_bytes().to_vec();
+        let (level, name) = (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE);
+        let refused = Request::SetOption { socket: program.id, level, name, value };
+        assert_eq!(rig.call(&refused, None), Response::Failed(libc::EINVAL));
         assert_eq!(seen_at(&rig, &program, &far), seen);
         for (level, name, value) in options {
             assert_eq!(rig.option(&program, level, name), value, "{name}");
