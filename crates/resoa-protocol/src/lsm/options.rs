@@ -143,8 +143,12 @@ impl Lsm {
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
         if let Some(told) = self.told(level, name, &value) {
-            self.tell_option(told?, level, name, value, out);
-            return Ok(Some(Value::Done));
+            let told = told?;
+            // The next connection of a listener inherits it. A far host that connects when the program says so does not wait for us.
+            if self.state != State::Listening || call.is_none() {
+                self.tell_option(told, level, name, value, out);
+                return Ok(Some(Value::Done));
+            }
         }
         match (level, name) {
             (SOL_SOCKET, SO_LINGER) => {

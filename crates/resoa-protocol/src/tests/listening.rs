@@ -204,3 +204,20 @@ fn another_backlog() {
         assert_eq!(pair.asked().last(), Some(&admit), "{backlog}");
     }
 }
+
+/// C39: what a connection inherits is there when `setsockopt` of its listener returns; what the server would refuse is refused here.
+#[test]
+fn options_of_a_listener_are_asked_for() {
+    let mut pair = Pair::new();
+    let listener = pair.listener(5);
+    let set =
+        |level, name, value: i32| SocketCall::SetOption { level, name, value: value.to_ne_bytes().to_vec() };
+    // SO_RCVBUF, TCP_NODELAY.
+    for (level, name) in [(1, 8), (6, 1)] {
+        let call = pair.begin(listener, set(level, name, 60_000));
+        assert_eq!(pair.ended(call), None);
+        pair.done(1, Ok(Reply::Value(1_i32.to_ne_bytes().to_vec())));
+        assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    }
+    assert_eq!(pair.call(listener, set(6, 6, 128)), Err(Errno::EINVAL), "TCP_KEEPCNT");
+}
