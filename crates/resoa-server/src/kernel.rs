@@ -175,7 +175,11 @@ impl KernelTcp {
         let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
         match &mut socket.phase {
             Phase::Fresh | Phase::Listening { .. } => {}
-            Phase::Datagrams => datagrams::receive(&socket.fd, &mut self.buffer, events),
+            Phase::Datagrams => {
+                if datagrams::receive(&socket.fd, &mut self.buffer, events) {
+                    self.due.insert(endpoint);
+                }
+            }
             Phase::Connecting(peer) => {
                 let peer = *peer;
                 if let Some(outcome) = socket.connected(peer, self.hold.is_some()) {
