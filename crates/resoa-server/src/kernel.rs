@@ -6,6 +6,7 @@
 mod ends;
 
 use crate::capabilities::Capabilities;
+use crate::congestion_controls;
 use crate::datagrams;
 use crate::errors;
 use crate::fin_hold::{Connection, FinHold};
@@ -95,6 +96,7 @@ impl KernelTcp {
     /// # Errors
     /// If the kernel has no descriptor left.
     pub fn new() -> io::Result<Self> {
+        congestion_controls::keep_lists();
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             capabilities: Capabilities::probe(),

@@ -20,6 +20,7 @@
 
 mod capabilities;
 pub mod confinement;
+mod congestion_controls;
 mod datagrams;
 mod descriptors;
 mod errors;
