@@ -6,9 +6,12 @@ use rustix::fd::AsFd;
 use rustix::net::{self, RecvFlags, SendFlags};
 use std::net::SocketAddr;
 
-/// Tells of all datagrams that have arrived, and of errors that others have caused (ICMP).
-pub(crate) fn receive(fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEvent>) {
-    loop {
+/// Datagrams that are told of at a time: whoever sends them faster than they are told holds nobody else up.
+const AT_A_TIME: usize = 64;
+
+/// Tells of datagrams that have arrived, and of errors that others have caused (ICMP). Whether there may be more, for which there is no other edge.
+pub(crate) fn receive(fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEvent>) -> bool {
+    for _ in 0..AT_A_TIME {
         match net::recvfrom(&fd, &mut *buffer, RecvFlags::DONTWAIT) {
             Ok((count, _, Some(from))) => {
                 if let Ok(from) = SocketAddr::try_from(from) {
@@ -16,13 +19,15 @@ pub(crate) fn receive(fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEven
                 }
             }
             Ok((_, _, None)) | Err(rustix::io::Errno::INTR) => {}
-            Err(rustix::io::Errno::AGAIN) => break,
+            Err(rustix::io::Errno::AGAIN) => return false,
+            // It is the last, or it is told before what is behind it.
             Err(error) => {
                 events.push(TcpEvent::Failed(errors::of(error)));
-                break;
+                return true;
             }
         }
     }
+    true
 }
 
 /// Sends one, or tells why not. That there is no room for it at the moment is no error: it is lost.
@@ -35,5 +40,32 @@ pub(crate) fn send(fd: impl AsFd, to: Option<SocketAddr>, bytes: &[u8], events: 
     match sent {
         Ok(_) | Err(rustix::io::Errno::AGAIN) => {}
         Err(error) => events.push(TcpEvent::Failed(errors::of(error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, UdpSocket};
+
+    /// Many are told in parts, and between two of them others have their turn; none is left behind.
+    #[test]
+    fn some_at_a_time() {
+        let [near, far] = [(); 2].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback"));
+        let to = near.local_addr().expect("is bound");
+        for number in 0..AT_A_TIME as u8 + 10 {
+            far.send_to(&[number], to).expect("there is room");
+        }
+        let (mut buffer, mut told) = ([0; 100], Vec::new());
+        while told.len() < AT_A_TIME + 10 {
+            let mut events = Vec::new();
+            let may_be_more = receive(&near, &mut buffer, &mut events);
+            assert!(events.len() <= AT_A_TIME);
+            assert_eq!(may_be_more, events.len() == AT_A_TIME, "{events:?}");
+            told.extend(events);
+        }
+        let from = far.local_addr().expect("is bound");
+        let expected = (0..).map(|number| TcpEvent::Datagram { from, bytes: vec![number] });
+        assert_eq!(told, expected.take(AT_A_TIME + 10).collect::<Vec<_>>());
     }
 }

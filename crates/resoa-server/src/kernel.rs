@@ -6,6 +6,7 @@
 mod ends;
 
 use crate::capabilities::Capabilities;
+use crate::congestion_controls;
 use crate::datagrams;
 use crate::errors;
 use crate::fin_hold::{Connection, FinHold};
@@ -95,6 +96,7 @@ impl KernelTcp {
     /// # Errors
     /// If the kernel has no descriptor left.
     pub fn new() -> io::Result<Self> {
+        congestion_controls::keep_lists();
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             capabilities: Capabilities::probe(),
@@ -175,7 +177,11 @@ impl KernelTcp {
         let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
         match &mut socket.phase {
             Phase::Fresh | Phase::Listening { .. } => {}
-            Phase::Datagrams => datagrams::receive(&socket.fd, &mut self.buffer, events),
+            Phase::Datagrams => {
+                if datagrams::receive(&socket.fd, &mut self.buffer, events) {
+                    self.due.insert(endpoint);
+                }
+            }
             Phase::Connecting(peer) => {
                 let peer = *peer;
                 if let Some(outcome) = socket.connected(peer, self.hold.is_some()) {

@@ -20,7 +20,9 @@
 
 mod capabilities;
 pub mod confinement;
+mod congestion_controls;
 mod datagrams;
+mod descriptors;
 mod errors;
 mod fin_hold;
 mod gate;
@@ -38,6 +40,7 @@ mod sys;
 mod urgent;
 
 pub use capabilities::Capabilities;
+pub use descriptors::raise_descriptor_limit;
 pub use fin_hold::{Counts, FinHold, FinHoldError};
 pub use gate::Usage;
 pub use host::{Host, Incidents};

@@ -5,7 +5,7 @@
 //! or it would change what the server relies on (`SO_OOBINLINE`, `SO_PEEK_OFF`, `SO_RCVLOWAT`, `SO_LINGER`). The client keeps those of the last
 //! kind that it needs itself (C39).
 
-use crate::{errors, sys};
+use crate::{congestion_controls, errors, sys};
 use resoa_protocol::Errno;
 use resoa_protocol::message::Reply;
 use rustix::fd::BorrowedFd;
@@ -82,6 +82,10 @@ const READABLE: &[(i32, &[i32])] = &[
     (libc::IPPROTO_IPV6, &[libc::IPV6_MTU]),
 ];
 
+/// Octets of the longest value that is in the lists and not only read: the name of a congestion control (`TCP_CA_NAME_MAX`), which the kernel says with
+/// zeroes behind it, however short it was set.
+const LONGEST: usize = 16;
+
 fn is_in(list: &[(i32, &[i32])], level: i32, name: i32) -> bool {
     list.iter().any(|&(listed, names)| listed == level && names.contains(&name))
 }
@@ -98,24 +102,8 @@ fn is_permitted(level: i32, name: i32, value: &[u8]) -> Result<(), Errno> {
         (libc::SOL_SOCKET, libc::SO_DEBUG) if number().is_some_and(|number| number != 0) => {
             Err(Errno::EACCES)
         }
-        (libc::IPPROTO_TCP, libc::TCP_CONGESTION) => congestion_control(value),
+        (libc::IPPROTO_TCP, libc::TCP_CONGESTION) => congestion_controls::may_be_chosen(value),
         _ => Ok(()),
-    }
-}
-
-/// A congestion control that every program may choose, as this kernel says.
-fn congestion_control(value: &[u8]) -> Result<(), Errno> {
-    let name = value.split(|octet| *octet == 0).next().unwrap_or_default();
-    let is_listed = |file: &str| {
-        std::fs::read(format!("/proc/sys/net/ipv4/{file}"))
-            .is_ok_and(|list| list.split(u8::is_ascii_whitespace).any(|listed| listed == name))
-    };
-    if is_listed("tcp_allowed_congestion_control") {
-        Ok(())
-    } else if is_listed("tcp_available_congestion_control") {
-        Err(Errno::EPERM)
-    } else {
-        Err(Errno::ENOENT)
     }
 }
 
@@ -130,7 +118,7 @@ pub(crate) fn set(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> Result
     is_permitted(level, name, value)?;
     sys::set_option(fd, level, name, value).map_err(|error| errors::errno(&error))?;
     // Memberships can be set and not read.
-    Ok(sys::option(fd, level, name, value.len().max(4)).map_or(Reply::Done, Reply::Value))
+    Ok(sys::option(fd, level, name, value.len().max(LONGEST)).map_or(Reply::Done, Reply::Value))
 }
 
 /// `getsockopt`, cut to the room that the program has.

@@ -12,7 +12,7 @@ use resoa_protocol::ServerSettings;
 use resoa_protocol::server::Addresses;
 use resoa_server::confinement::{Confinement, Needs};
 use resoa_server::policy::{Client, Policy};
-use resoa_server::{FinHold, Host};
+use resoa_server::{FinHold, Host, raise_descriptor_limit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +23,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
         return check(arguments);
     }
     let Some(listen) = &arguments.listen else { return Err("--listen: where clients are taken".into()) };
+    raise_descriptor_limit()?;
     let (stop, reload) = (SignalPipe::of(&[SIGINT, SIGTERM])?, SignalPipe::of(&[SIGHUP])?);
     let key = match &arguments.key {
         Some(file) => SecretKey::read(file)?,

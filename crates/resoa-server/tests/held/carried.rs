@@ -8,7 +8,7 @@ use std::cell::Cell;
 #[allow(dead_code, reason = "another hold is ours")]
 #[path = "../sockets/carried.rs"]
 mod memory;
-pub use memory::{Carried, cut, pair};
+pub use memory::{Carried, cut, opened, pair};
 
 thread_local! {
     static SAID: Cell<bool> = const { Cell::new(false) };

@@ -2,7 +2,7 @@
 
 /// `udp` on the loopback interface, by a wire that damages what it carries.
 mod carried {
-    pub use crate::place::{Carried, cut, hold};
+    pub use crate::place::{Carried, cut, hold, opened};
     use resoa_protocol::lhp::Connection;
 
     pub fn pair() -> (Carried, Carried, Connection, Vec<u8>) {

@@ -2,7 +2,7 @@
 
 /// `quic` on the loopback interface.
 mod carried {
-    pub use crate::place::{Carried, cut, hold};
+    pub use crate::place::{Carried, cut, hold, opened};
     use resoa_protocol::lhp::Connection;
 
     pub fn pair() -> (Carried, Carried, Connection, Vec<u8>) {

@@ -20,6 +20,9 @@ pub fn pair() -> (Memory, Memory, Connection, Vec<u8>) {
     (server, client, link, Vec::new())
 }
 
+/// The server is open; nothing is to be given up.
+pub fn opened() {}
+
 /// FINs are not held.
 pub fn hold() -> Option<FinHold> {
     None

@@ -19,6 +19,10 @@ pub fn pair(place: &str, between: impl FnOnce(Place) -> Place) -> (Carried, Carr
     (server, client, link, address)
 }
 
+/// The server is open; nothing is to be given up.
+#[allow(dead_code, reason = "some tests are confined")]
+pub fn opened() {}
+
 #[allow(dead_code, reason = "some tests hold them")]
 pub fn hold() -> Option<FinHold> {
     None

@@ -1,6 +1,6 @@
 //! A client and a server in one thread, and far hosts beside them.
 
-use crate::carried::{Carried, cut, hold, pair};
+use crate::carried::{Carried, cut, hold, opened, pair};
 use crate::guest::{Guest, Returned};
 pub use crate::guest::{Turns, sending};
 use resoa_protocol::message::{AddressMode, Create, Family, Kind};
@@ -50,6 +50,7 @@ impl Rig {
         if let Some(hold) = hold {
             host = host.with_fin_hold(hold);
         }
+        opened();
         let client = Client::new(AddressMode::Any, settings, Timers::default());
         let mut rig = Self { host, guest: Guest::new(client, carrier, link, address), own, stalled: false };
         rig.guest.at(|client, _, out| client.start(out));

@@ -98,6 +98,18 @@ fn options_of_the_real_socket() {
         for name in [libc::SO_MARK, libc::SO_PEEK_OFF, libc::SO_RCVBUFFORCE, libc::SO_ATTACH_REUSEPORT_CBPF] {
             assert_eq!(rig.call(socket, set(name, 1)), Err(Errno::ENOPROTOOPT), "option {name}");
         }
+        // Also where the server opens no files any more.
+        let choose = |name: &[u8]| {
+            let (level, value) = (libc::IPPROTO_TCP, name.to_vec());
+            SocketCall::SetOption { level, name: libc::TCP_CONGESTION, value }
+        };
+        assert_eq!(rig.call(socket, choose(b"reno")), Ok(Value::Done));
+        // With zeroes to its end, as natively.
+        assert_eq!(
+            rig.option(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION),
+            *b"reno\0\0\0\0\0\0\0\0\0\0\0\0"
+        );
+        assert_eq!(rig.call(socket, choose(b"none-of-that")), Err(Errno::ENOENT));
     }
 }
 

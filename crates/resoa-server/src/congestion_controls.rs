@@ -1,0 +1,48 @@
+//! Which congestion controls a program may choose without a privilege, as this kernel says.
+
+use resoa_protocol::Errno;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
+
+/// Octets of a list at most: 128 names of 16 (`TCP_CA_BUF_MAX`).
+const LONGEST: usize = 2048;
+
+const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// The kernel's lists, kept open: a server that is confined opens no files.
+static KEPT: OnceLock<[Option<File>; 2]> = OnceLock::new();
+
+/// Opens the lists. To be called before the process is confined; what they say is always new.
+pub(crate) fn keep_lists() {
+    KEPT.get_or_init(|| [ALLOWED, AVAILABLE].map(|path| File::open(path).ok()));
+}
+
+/// Whether a program may choose this one, a name that ends with the value or with a zero.
+///
+/// # Errors
+/// EPERM if it takes a privilege, ENOENT if there is none of that name.
+pub(crate) fn may_be_chosen(value: &[u8]) -> Result<(), Errno> {
+    let name = value.split(|octet| *octet == 0).next().unwrap_or_default();
+    let [allowed, available] = KEPT.get().map_or([None, None], |kept| kept.each_ref().map(Option::as_ref));
+    if has(ALLOWED, allowed, name) {
+        Ok(())
+    } else if has(AVAILABLE, available, name) {
+        Err(Errno::EPERM)
+    } else {
+        Err(Errno::ENOENT)
+    }
+}
+
+/// What was kept is read only if the list cannot be opened: it is gone with the network namespace that it was opened in.
+fn has(path: &str, kept: Option<&File>, name: &[u8]) -> bool {
+    let mut text = [0; LONGEST];
+    let length = match File::open(path) {
+        Ok(list) => list.read_at(&mut text, 0).ok(),
+        Err(_) => kept.and_then(|list| list.read_at(&mut text, 0).ok()),
+    };
+    text[..length.unwrap_or_default()]
+        .split(u8::is_ascii_whitespace)
+        .any(|listed| !listed.is_empty() && listed == name)
+}
