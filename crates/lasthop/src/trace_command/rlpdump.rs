@@ -12,9 +12,10 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
     let [path] = &arguments.files[..] else {
         return Err("an RLP trace is of one run: --rlpdump takes one file".into());
     };
-    let reader = read(path)?;
+    let failed = |error| format!("{}: {error}", path.display());
+    let reader = read(path).map_err(failed)?;
     let (header, tail) = (reader.header().clone(), reader.tail().to_owned());
-    let rows: Vec<Row> = reader.collect::<Result<_, _>>()?;
+    let rows: Vec<Row> = reader.collect::<Result<_, _>>().map_err(failed)?;
     let end = match arguments.end {
         End::Mobile => Direction::Up,
         End::Network => Direction::Down,

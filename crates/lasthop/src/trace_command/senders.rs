@@ -10,14 +10,18 @@ use std::io::{BufWriter, StdoutLock};
 pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'static>>) -> Result<(), Failure> {
     let several = arguments.files.len() > 1;
     let mut output = csv::Writer::from_writer(output);
-    let names = COLUMNS.iter().map(|column| column.name);
-    output.write_record(several.then_some("file").into_iter().chain(names)).map_err(io)?;
+    let mut names = Some(COLUMNS.iter().map(|column| column.name));
     for path in &arguments.files {
         let name = path.display().to_string();
-        let mut reader = Reader::open(path)?;
+        let failed = |error| format!("{name}: {error}");
+        let mut reader = Reader::open(path).map_err(failed)?;
+        // Not before there is something to print below it.
+        if let Some(names) = names.take() {
+            output.write_record(several.then_some("file").into_iter().chain(names)).map_err(io)?;
+        }
         let header = reader.header().clone();
         for state in reader.by_ref() {
-            let state = state?;
+            let state = state.map_err(failed)?;
             let file = several.then(|| name.clone());
             let cells =
                 COLUMNS.iter().map(|column| column.cell(&state, &header).to_text().unwrap_or_default());

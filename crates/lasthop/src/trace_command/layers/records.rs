@@ -89,8 +89,8 @@ impl Monitors {
     pub fn placed(&self, first: u64, began: u64) -> impl Iterator<Item = End> {
         let zero = self.zero;
         let shift = move |time: u64| match zero {
-            Some(zero) => zero + time,
-            None => (began + time).saturating_sub(first),
+            Some(zero) => zero.saturating_add(time),
+            None => began.saturating_add(time).saturating_sub(first),
         };
         self.ends.iter().map(move |end| {
             let records = end.records.iter().map(|record| Record { time: shift(record.time), ..*record });
@@ -103,7 +103,7 @@ impl Monitors {
 fn since_1970(text: &str) -> Option<u64> {
     let (seconds, rest) = text.trim().strip_suffix("s since 1970")?.trim().split_once('.')?;
     let nanos: u64 = format!("{rest:0<9}").get(..9)?.parse().ok()?;
-    Some(seconds.parse::<u64>().ok()? * 1_000_000_000 + nanos)
+    seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(nanos)
 }
 
 #[cfg(test)]
@@ -115,6 +115,23 @@ mod tests {
         assert_eq!(since_1970("1767225600.000000007 s since 1970"), Some(1_767_225_600_000_000_007));
         assert_eq!(since_1970("1.5 s since 1970"), Some(1_500_000_000));
         assert_eq!(since_1970("2001-03-04 10:15"), None);
+        assert_eq!(since_1970("18446744073.709551615 s since 1970"), Some(u64::MAX));
+        assert_eq!(since_1970("18446744073.709551616 s since 1970"), None);
+    }
+
+    /// A trace may have been damaged: a time that nothing holds is the last there is.
+    #[test]
+    fn times_that_nothing_holds_do_no_harm() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("call.rlp");
+        for start in ["", "# start: 1767225600.0 s since 1970\n"] {
+            let text = format!("# format: rlp\n{start}1 S DATA 0 0 24\n18446744073709551615 S DATA 1 0 24\n");
+            std::fs::write(&path, text).expect("a file");
+            let monitors = Monitors::of_text(&path).expect("a trace");
+            let end = monitors.placed(1000, 5_000_000_000).next().expect("an end");
+            assert_eq!(end.records.len(), 2);
+            assert!(end.records[1].time >= u64::MAX - 1000, "{end:?}");
+        }
     }
 
     /// LL-07: a colleague's trace, in which the first frame is the SYN's.

@@ -107,3 +107,6 @@ fn quantile(mut values: Vec<u64>, share: f64) -> Option<u64> {
     let place = (values.len() as f64 * share) as usize;
     (values.len() >= ENOUGH).then(|| *values.select_nth_unstable(place).1)
 }
+
+#[cfg(test)]
+mod tests;
