@@ -35,10 +35,6 @@ impl Udp {
         Ok(Self { socket, state, address })
     }
 
-    pub(crate) fn socket(&self) -> &UdpSocket {
-        &self.socket
-    }
-
     /// Its own address.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address

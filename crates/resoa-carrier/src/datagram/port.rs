@@ -2,7 +2,6 @@
 //! UDP_GRO; udp(7)).
 
 use super::ether::Ether;
-use super::whole;
 use crate::MacAddress;
 use crate::noise::TAG;
 use crate::udp::{TOGETHER, Udp, enlarge};
@@ -65,7 +64,10 @@ enum Kind {
 impl Port {
     pub(super) fn udp(address: SocketAddr) -> io::Result<Self> {
         let udp = Udp::bind(address)?;
-        whole::never_cut(udp.socket())?;
+        if udp.may_fragment() {
+            // A packet that is too long has to be lost: that is how its length is found out.
+            return Err(io::Error::new(ErrorKind::Unsupported, "the kernel cannot keep datagrams whole"));
+        }
         Ok(Self::new(Kind::Udp(udp)))
     }
 
