@@ -12,7 +12,6 @@ mod ether;
 mod packet;
 mod peer;
 mod port;
-mod whole;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::llp::Silence;

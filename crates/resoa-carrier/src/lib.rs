@@ -24,6 +24,7 @@ mod ranges;
 mod sequence;
 mod stage;
 pub mod tcp;
+mod udp;
 mod waiting;
 mod wake;
 

@@ -181,7 +181,7 @@ impl Place {
             Self::Quic(address) => {
                 let (silence, control) = (KeepAlive::default(), Congestion::default());
                 let end = Quic::server(address, key, allowed.clone(), silence, control)?;
-                let bound = end.address().unwrap_or(address);
+                let bound = end.address();
                 Ok((Box::new(end), Self::Quic(bound)))
             }
         }

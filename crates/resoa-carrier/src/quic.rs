@@ -147,10 +147,8 @@ impl Quic {
     }
 
     /// Its own address.
-    ///
-    /// # Errors
-    /// None that could be helped.
-    pub fn address(&self) -> io::Result<SocketAddr> {
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
         self.socket.address()
     }
 
@@ -165,7 +163,7 @@ impl Quic {
     /// # Errors
     /// If the kernel has no descriptor left.
     pub fn move_to_another_port(&mut self) -> io::Result<()> {
-        let mut address = self.address()?;
+        let mut address = self.address();
         address.set_port(0);
         let socket = Socket::bind(address)?;
         self.wake.watch(socket.descriptor())?;

@@ -2,33 +2,25 @@
 //! UDP_GRO; udp(7)).
 
 use super::ether::Ether;
-use super::whole;
 use crate::MacAddress;
 use crate::noise::TAG;
-use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
+use crate::udp::{TOGETHER, Udp, enlarge};
+use quinn_udp::Transmit;
 use rustix::fd::{AsFd, BorrowedFd};
-use rustix::net::sockopt;
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::{self, ErrorKind, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::ops::Range;
 
 /// Octets of a datagram: what every path of today carries whole (RFC 9000, 14).
 const DATAGRAM: usize = 1200;
 /// Octets of IP that most paths carry, and are tried.
 const ETHERNET: usize = 1500;
-/// Octets that the kernel keeps for us, if it may: some milliseconds of a fast link.
-const KERNEL: usize = 4 << 20;
 /// Runs of packets that wait for the kernel to take them; more are as good as lost.
 const WAITING: usize = 64;
-/// Octets of a run that the kernel takes: together they may be no longer than one datagram can be.
-const TOGETHER: usize = 65_000;
-/// Octets of a run that it hands over, and runs of one look.
-const LONGEST: usize = 1 << 16;
-const RUNS: usize = 8;
 /// Octets of the room for one look.
-pub(super) const LOOK: usize = RUNS * LONGEST;
+pub(super) const LOOK: usize = crate::udp::ROOM;
 
 /// Where a packet comes from or goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,18 +57,18 @@ pub(super) struct Run {
 
 #[derive(Debug)]
 enum Kind {
-    Udp(UdpSocket, UdpSocketState),
+    Udp(Udp),
     Ether(Ether),
 }
 
 impl Port {
     pub(super) fn udp(address: SocketAddr) -> io::Result<Self> {
-        let socket = UdpSocket::bind(address)?;
-        socket.set_nonblocking(true)?;
-        enlarge(socket.as_fd());
-        let state = UdpSocketState::new((&socket).into())?;
-        whole::never_cut(&socket)?;
-        Ok(Self::new(Kind::Udp(socket, state)))
+        let udp = Udp::bind(address)?;
+        if udp.may_fragment() {
+            // A packet that is too long has to be lost: that is how its length is found out.
+            return Err(io::Error::new(ErrorKind::Unsupported, "the kernel cannot keep datagrams whole"));
+        }
+        Ok(Self::new(Kind::Udp(udp)))
     }
 
     pub(super) fn ether(interface: &str) -> io::Result<Self> {
@@ -91,21 +83,21 @@ impl Port {
 
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         match &self.kind {
-            Kind::Udp(socket, _) => socket.as_fd(),
+            Kind::Udp(udp) => udp.as_fd(),
             Kind::Ether(ether) => ether.descriptor(),
         }
     }
 
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match &self.kind {
-            Kind::Udp(socket, _) => socket.local_addr().ok(),
+            Kind::Udp(udp) => Some(udp.address()),
             Kind::Ether(_) => None,
         }
     }
 
     pub(super) fn read_address(&self, text: &str) -> Option<Address> {
         match &self.kind {
-            Kind::Udp(..) => text.parse().ok().map(Address::Udp),
+            Kind::Udp(_) => text.parse().ok().map(Address::Udp),
             Kind::Ether(_) => super::read_mac(text).map(Address::Ether),
         }
     }
@@ -113,10 +105,7 @@ impl Port {
     /// Octets of frames that fit a packet for certain, and that might.
     pub(super) fn rooms(&self) -> (usize, usize) {
         let (short, long) = match &self.kind {
-            Kind::Udp(socket, _) => {
-                let is_v4 = socket.local_addr().is_ok_and(|address| address.is_ipv4());
-                (DATAGRAM, ETHERNET - if is_v4 { 20 + 8 } else { 40 + 8 })
-            }
+            Kind::Udp(udp) => (DATAGRAM, ETHERNET - if udp.address().is_ipv4() { 20 + 8 } else { 40 + 8 }),
             Kind::Ether(ether) => (ether.room(), ether.room()),
         };
         let beside = super::packet::HEADER + TAG;
@@ -168,7 +157,7 @@ impl Port {
     /// Whether one more packet of this length can go in the same run.
     pub(super) fn fits(&self, run: &Run, packet: usize) -> bool {
         let most = match &self.kind {
-            Kind::Udp(_, state) => state.max_gso_segments(),
+            Kind::Udp(udp) => udp.most(),
             Kind::Ether(_) => usize::MAX,
         };
         run.octets.is_empty()
@@ -193,11 +182,11 @@ impl Port {
         let is_full =
             |outcome: io::Result<()>| outcome.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
         match (&self.kind, run.to) {
-            (Kind::Udp(socket, state), Some(Address::Udp(destination))) => {
+            (Kind::Udp(udp), Some(Address::Udp(destination))) => {
                 let segment_size = (run.octets.len() > run.each).then_some(run.each);
                 let contents = &run.octets[..];
                 let together = Transmit { destination, ecn: None, contents, segment_size, src_ip: None };
-                !is_full(state.try_send(socket.into(), &together))
+                udp.send(&together)
             }
             (Kind::Ether(ether), Some(Address::Ether(to))) => {
                 let packets = run.octets.chunks(run.each.max(1));
@@ -215,27 +204,16 @@ impl Port {
         room: &mut [u8],
         found: &mut Vec<(Range<usize>, Address)>,
     ) -> io::Result<bool> {
-        let outcome = match &self.kind {
-            Kind::Udp(socket, state) => {
-                let mut metas = [RecvMeta::default(); RUNS];
-                let mut buffers: Vec<_> = room.chunks_mut(LONGEST).map(IoSliceMut::new).collect();
-                state.recv(socket.into(), &mut buffers, &mut metas).map(|count| {
-                    for (place, meta) in metas.iter().take(count).enumerate() {
-                        let (begin, end) = (place * LONGEST, place * LONGEST + meta.len);
-                        for from in (begin..end).step_by(meta.stride.max(1)) {
-                            found.push((from..end.min(from + meta.stride), Address::Udp(meta.addr)));
-                        }
-                    }
-                })
-            }
-            Kind::Ether(ether) => {
-                ether.receive(room).map(|(length, from)| found.push((0..length, Address::Ether(from))))
-            }
-        };
-        match outcome {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-            Err(error) => Err(error),
+        match &self.kind {
+            Kind::Udp(udp) => udp.receive(room, |place, meta| found.push((place, Address::Udp(meta.addr)))),
+            Kind::Ether(ether) => match ether.receive(room) {
+                Ok((length, from)) => {
+                    found.push((0..length, Address::Ether(from)));
+                    Ok(true)
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+                Err(error) => Err(error),
+            },
         }
     }
 }
@@ -252,16 +230,6 @@ impl Run {
             self.each = octets;
         }
         &mut self.octets
-    }
-}
-
-/// More than everybody has, if we may; as much as anybody may have otherwise.
-fn enlarge(socket: BorrowedFd) {
-    if sockopt::set_socket_recv_buffer_size_force(socket, KERNEL).is_err() {
-        let _ = sockopt::set_socket_recv_buffer_size(socket, KERNEL);
-    }
-    if sockopt::set_socket_send_buffer_size_force(socket, KERNEL).is_err() {
-        let _ = sockopt::set_socket_send_buffer_size(socket, KERNEL);
     }
 }
 

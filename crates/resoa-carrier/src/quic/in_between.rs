@@ -113,9 +113,9 @@ fn in_between() {
     let (silence, control) = (KeepAlive::default(), Congestion::default());
     let mut server = Quic::server(ANY_PORT.into(), &ours, Allowed::anybody(), silence, control).unwrap();
     let mut client = Quic::client(ANY_PORT.into(), &theirs, ours.public(), silence, control).unwrap();
-    let mut halves = [Half::server(), Half::client(server.address().unwrap())];
+    let mut halves = [Half::server(), Half::client(server.address())];
     let link = client.register(Service::Reliable, Provider { id: 5, protocol: 0 }).unwrap();
-    client.connect(link, halves[0].socket.address().unwrap().to_string().as_bytes());
+    client.connect(link, halves[0].socket.address().to_string().as_bytes());
     let mut told = [Vec::new(), Vec::new()];
     let mut passed = 0;
     let begin = Instant::now();

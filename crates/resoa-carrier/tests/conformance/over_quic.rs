@@ -8,6 +8,7 @@ use resoa_carrier::quic::{Congestion, Quic};
 use resoa_carrier::tcp::{KeepAlive, STRANGERS};
 use resoa_carrier::{Allowed, Carrier};
 use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, LastHop, Provider, Service};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ fn client(key: &SecretKey, server: &SecretKey, keep_alive: KeepAlive, congestion
 fn over(faults: Faults, keep_alive: KeepAlive, congestion: Congestion) -> (Ends, Wire) {
     let (ours, theirs) = (key(), key());
     let server = server(&ours, Allowed::keys([theirs.public()].into()), keep_alive, congestion);
-    let wire = Wire::new(server.address().expect("is bound"), faults, 1);
+    let wire = Wire::new(server.address(), faults, 1);
     let client = client(&theirs, &ours, keep_alive, congestion);
     let address = wire.address.to_string().into_bytes();
     let identity = Identity(theirs.public().0.to_vec());
@@ -82,18 +83,24 @@ fn nobody_there() {
     ends.connect();
 }
 
-/// C88: what was handed over before `close` is delivered although the end is given up at once.
+/// How long an end that is given up waits for what its connections have still to deliver.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// C88: what was handed over before `close` is delivered although the end is given up at once, if that takes less than it waits; if a busy machine takes longer, the other side is told that
+/// it has not got everything.
 #[test]
 fn an_end_that_is_given_up() {
     let (ours, theirs) = (key(), key());
     let (silence, control) = (KeepAlive::default(), Congestion::default());
     let mut server = server(&ours, Allowed::anybody(), silence, control);
-    let address = server.address().expect("is bound").to_string().into_bytes();
+    let address = server.address().to_string().into_bytes();
     let far = std::thread::spawn(move || {
         let mut told = Vec::new();
         let begin = Instant::now();
         while !matches!(told.last(), Some((_, Indication::Disconnected(_)))) {
             assert!(begin.elapsed() < PATIENCE, "does not come");
+            let moment = Timespec { tv_sec: 1, tv_nsec: 0 };
+            let _ = poll(&mut [PollFd::from_borrowed_fd(server.descriptor(), PollFlags::IN)], Some(&moment));
             server.poll(&mut told);
             if let [(taken, Indication::Connect { .. })] = told[..] {
                 server.accept(taken);
@@ -113,11 +120,21 @@ fn an_end_that_is_given_up() {
         assert_eq!(client.send(link, &data(1, number, 10_000)), Handed::Taken);
     }
     client.close(link);
+    let begin = Instant::now();
     drop(client);
+    let is_in_time = begin.elapsed() < LINGER;
     let told = far.join().expect("the server does what it should");
-    let messages = told.iter().filter(|(_, told)| matches!(told, Indication::Data(_))).count();
-    assert_eq!(messages, 10);
-    assert_eq!(told.last().map(|(_, told)| told), Some(&Indication::Disconnected(Ended::Closed)));
+    let messages: Vec<_> = told[1..told.len() - 1].iter().map(|(_, told)| told.clone()).collect();
+    let all: Vec<_> = (0..10).map(|number| Indication::Data(data(1, number, 10_000))).collect();
+    assert!(all.starts_with(&messages));
+    let Some((_, Indication::Disconnected(end))) = told.last() else { panic!("it ends") };
+    assert_eq!(
+        *end == Ended::Closed,
+        messages.len() == all.len(),
+        "{end:?} behind {} messages",
+        messages.len()
+    );
+    assert!(*end == Ended::Closed || !is_in_time, "it did not wait");
 }
 
 /// A client that comes from another port is the same, and is answered there.
@@ -126,7 +143,7 @@ fn change_of_address() {
     let (ours, theirs) = (key(), key());
     let (silence, control) = (KeepAlive::default(), Congestion::default());
     let mut server = server(&ours, Allowed::anybody(), silence, control);
-    let address = server.address().expect("is bound").to_string().into_bytes();
+    let address = server.address().to_string().into_bytes();
     let mut client = client(&theirs, &ours, silence, control);
     let link = client.register(Service::Reliable, PROVIDER).expect("always");
     client.connect(link, &address);
@@ -208,7 +225,7 @@ fn strangers() {
     let (ours, theirs) = (key(), key());
     let (silence, control) = (KeepAlive::default(), Congestion::default());
     let mut server = server(&ours, Allowed::anybody(), silence, control);
-    let at = server.address().expect("is bound").to_string().into_bytes();
+    let at = server.address().to_string().into_bytes();
     // They have sessions, and want another server, which is not here: none of them can introduce itself.
     let mut crowd: Vec<Quic> =
         (0..STRANGERS + 20).map(|_| client(&key(), &key(), silence, control)).collect();
@@ -237,7 +254,7 @@ fn first_datagrams_of_nobody() {
     let (ours, theirs) = (key(), key());
     let (silence, control) = (KeepAlive::default(), Congestion::default());
     let mut server = server(&ours, Allowed::anybody(), silence, control);
-    let to = server.address().expect("is bound");
+    let to = server.address();
     let catcher = UdpSocket::bind(ANY_PORT).expect("loopback");
     let at: SocketAddr = catcher.local_addr().expect("is bound");
     let mut client = client(&theirs, &ours, silence, control);
