@@ -34,6 +34,10 @@ const SO_ZEROCOPY: i32 = 60;
 const SOL_TCP: i32 = 6;
 const TCP_REPAIR: i32 = 19;
 const TCP_ULP: i32 = 31;
+const SOL_IP: i32 = 0;
+const IP_RECVERR: i32 = 11;
+const SOL_IPV6: i32 = 41;
+const IPV6_RECVERR: i32 = 25;
 const FIONREAD: u32 = 0x541b;
 const TIOCOUTQ: u32 = 0x5411;
 const FIONBIO: u32 = 0x5421;
@@ -168,6 +172,11 @@ impl Lsm {
                 self.options.receive_low_water = wanted;
             }
             (SOL_SOCKET, SO_OOBINLINE) => self.options.urgent_inline = int(&value)? != 0,
+            // Taken, since the C library's resolver asks no server without it; errors have no queue here, and are told as ever.
+            (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR) if self.has_level(level) => {
+                let is_on = i32::from(int(&value)? != 0);
+                self.options.remember(level, name, is_on.to_ne_bytes().to_vec());
+            }
             (SOL_TCP, TCP_ULP) => return Err(Errno::ENOENT),
             (SOL_TCP, TCP_REPAIR) => return Err(Errno::EPERM),
             (SOL_SOCKET, SO_SNDLOWAT | SO_TYPE | SO_ERROR | SO_ACCEPTCONN | SO_PROTOCOL | SO_DOMAIN) => {
@@ -218,6 +227,11 @@ impl Lsm {
         Ok(None)
     }
 
+    /// Options of IPv6 are none of a socket of version 4.
+    fn has_level(&self, level: i32) -> bool {
+        level != SOL_IPV6 || self.create.family == Family::V6
+    }
+
     fn local_option(&mut self, level: i32, name: i32) -> Option<Vec<u8>> {
         let is_stream = self.create.kind == Kind::Stream;
         let number = match (level, name) {
@@ -256,7 +270,11 @@ impl Lsm {
             }
             (SOL_SOCKET, SO_RCVTIMEO) => return Some(timeval(self.options.receive_timeout)),
             (SOL_SOCKET, SO_SNDTIMEO) => return Some(timeval(self.options.send_timeout)),
-            (SOL_SOCKET, SO_KEEPALIVE) if !self.options.remembered.contains_key(&(level, name)) => 0,
+            (SOL_SOCKET, SO_KEEPALIVE) | (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR)
+                if self.has_level(level) && !self.options.remembered.contains_key(&(level, name)) =>
+            {
+                0
+            }
             _ => return self.options.remembered.get(&(level, name)).cloned(),
         };
         Some(number.to_ne_bytes().to_vec())

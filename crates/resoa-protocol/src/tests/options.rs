@@ -30,6 +30,24 @@ fn options_of_the_client() {
     assert_eq!(pair.call(socket, ulp), Err(Errno::ENOENT));
 }
 
+/// C39: IP_RECVERR is taken and read back, and is no affair of the server's; IPV6_RECVERR is one of version 6.
+#[test]
+fn errors_have_no_queue() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let get = |level, name| SocketCall::GetOption { level, name, length: 4 };
+    assert_eq!(pair.call(socket, get(0, 11)), Ok(Value::Option(number(0))));
+    for (value, read_back) in [(1, 1), (7, 1), (0, 0)] {
+        let set = SocketCall::SetOption { level: 0, name: 11, value: number(value) };
+        assert_eq!(pair.call(socket, set), Ok(Value::Done));
+        assert_eq!(pair.call(socket, get(0, 11)), Ok(Value::Option(number(read_back))));
+    }
+    assert_eq!(pair.messages, [0, 0]);
+    // Of this one the server says what its kernel says.
+    pair.begin(socket, SocketCall::SetOption { level: 41, name: 25, value: number(1) });
+    assert_eq!(pair.messages, [1, 0]);
+}
+
 /// C40: SO_KEEPALIVE is told, and nobody waits.
 #[test]
 fn keep_alive_is_told() {
