@@ -50,6 +50,8 @@ const LEAST_BUFFER: u32 = 4608;
 const LARGEST_BUFFER: u32 = 4 << 20;
 /// What Linux says of SO_SNDBUF before it has grown by itself (`net.ipv4.tcp_wmem`); ours need not grow.
 const FIRST_BUFFER: i32 = 16 << 10;
+/// The same of a datagram socket (`net.core.wmem_default`).
+const FIRST_BUFFER_OF_DATAGRAMS: i32 = 212_992;
 
 /// What `setsockopt` has set here, and what it has set at the server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -258,7 +260,13 @@ impl Lsm {
                 }
             }
             (SOL_SOCKET, SO_ACCEPTCONN) => i32::from(self.state == State::Listening),
-            (SOL_SOCKET, SO_SNDBUF) if !self.options.has_send_buffer => FIRST_BUFFER,
+            (SOL_SOCKET, SO_SNDBUF) if !self.options.has_send_buffer => {
+                if is_stream {
+                    FIRST_BUFFER
+                } else {
+                    FIRST_BUFFER_OF_DATAGRAMS
+                }
+            }
             (SOL_SOCKET, SO_SNDBUF) => (self.sending.buffer_size * 2).cast_signed(),
             (SOL_SOCKET, SO_SNDLOWAT) => 1,
             (SOL_SOCKET, SO_RCVLOWAT) => self.options.receive_low_water.cast_signed(),

@@ -1,6 +1,6 @@
 //! `setsockopt`, `getsockopt`, `ioctl`: where each is done.
 
-use super::{Pair, SOL_SOCKET, STREAM, execute};
+use super::{DATAGRAM, Pair, SOL_SOCKET, STREAM, execute};
 use crate::Errno;
 use crate::calls::{SocketCall, Value};
 use crate::message::{Operation, Reply};
@@ -28,6 +28,15 @@ fn options_of_the_client() {
     // What a shared TCP cannot give (C39): libraries go on without.
     let ulp = SocketCall::SetOption { level: 6, name: 31, value: b"tls".to_vec() };
     assert_eq!(pair.call(socket, ulp), Err(Errno::ENOENT));
+}
+
+/// C39: SO_SNDBUF before it is set, of streams and of datagrams.
+#[test]
+fn send_buffers_at_first() {
+    let mut pair = Pair::new();
+    let stream = pair.socket(STREAM);
+    let datagrams = pair.socket(DATAGRAM);
+    assert_eq!((pair.get(stream, 7), pair.get(datagrams, 7)), (16_384, 212_992));
 }
 
 /// C39: IP_RECVERR is taken and read back, and is no affair of the server's; IPV6_RECVERR is one of version 6.
