@@ -34,6 +34,10 @@ const SO_ZEROCOPY: i32 = 60;
 const SOL_TCP: i32 = 6;
 const TCP_REPAIR: i32 = 19;
 const TCP_ULP: i32 = 31;
+const SOL_IP: i32 = 0;
+const IP_RECVERR: i32 = 11;
+const SOL_IPV6: i32 = 41;
+const IPV6_RECVERR: i32 = 25;
 const FIONREAD: u32 = 0x541b;
 const TIOCOUTQ: u32 = 0x5411;
 const FIONBIO: u32 = 0x5421;
@@ -46,6 +50,8 @@ const LEAST_BUFFER: u32 = 4608;
 const LARGEST_BUFFER: u32 = 4 << 20;
 /// What Linux says of SO_SNDBUF before it has grown by itself (`net.ipv4.tcp_wmem`); ours need not grow.
 const FIRST_BUFFER: i32 = 16 << 10;
+/// The same of a datagram socket (`net.core.wmem_default`).
+const FIRST_BUFFER_OF_DATAGRAMS: i32 = 212_992;
 
 /// What `setsockopt` has set here, and what it has set at the server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -173,6 +179,11 @@ impl Lsm {
                 self.options.receive_low_water = wanted;
             }
             (SOL_SOCKET, SO_OOBINLINE) => self.options.urgent_inline = int(&value)? != 0,
+            // Taken, since the C library's resolver asks no server without it; errors have no queue here, and are told as ever.
+            (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR) if self.has_level(level) => {
+                let is_on = i32::from(int(&value)? != 0);
+                self.options.remember(level, name, is_on.to_ne_bytes().to_vec());
+            }
             (SOL_TCP, TCP_ULP) => return Err(Errno::ENOENT),
             (SOL_TCP, TCP_REPAIR) => return Err(Errno::EPERM),
             (SOL_SOCKET, SO_SNDLOWAT | SO_TYPE | SO_ERROR | SO_ACCEPTCONN | SO_PROTOCOL | SO_DOMAIN) => {
@@ -228,6 +239,11 @@ impl Lsm {
         Ok(None)
     }
 
+    /// Options of IPv6 are none of a socket of version 4.
+    fn has_level(&self, level: i32) -> bool {
+        level != SOL_IPV6 || self.create.family == Family::V6
+    }
+
     fn local_option(&mut self, level: i32, name: i32) -> Option<Vec<u8>> {
         let is_stream = self.create.kind == Kind::Stream;
         let number = match (level, name) {
@@ -254,7 +270,13 @@ impl Lsm {
                 }
             }
             (SOL_SOCKET, SO_ACCEPTCONN) => i32::from(self.state == State::Listening),
-            (SOL_SOCKET, SO_SNDBUF) if !self.options.has_send_buffer => FIRST_BUFFER,
+            (SOL_SOCKET, SO_SNDBUF) if !self.options.has_send_buffer => {
+                if is_stream {
+                    FIRST_BUFFER
+                } else {
+                    FIRST_BUFFER_OF_DATAGRAMS
+                }
+            }
             (SOL_SOCKET, SO_SNDBUF) => (self.sending.buffer_size * 2).cast_signed(),
             (SOL_SOCKET, SO_SNDLOWAT) => 1,
             (SOL_SOCKET, SO_RCVLOWAT) => self.options.receive_low_water.cast_signed(),
@@ -266,7 +288,11 @@ impl Lsm {
             }
             (SOL_SOCKET, SO_RCVTIMEO) => return Some(timeval(self.options.receive_timeout)),
             (SOL_SOCKET, SO_SNDTIMEO) => return Some(timeval(self.options.send_timeout)),
-            (SOL_SOCKET, SO_KEEPALIVE) if !self.options.remembered.contains_key(&(level, name)) => 0,
+            (SOL_SOCKET, SO_KEEPALIVE) | (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR)
+                if self.has_level(level) && !self.options.remembered.contains_key(&(level, name)) =>
+            {
+                0
+            }
             _ => return self.options.remembered.get(&(level, name)).cloned(),
         };
         Some(number.to_ne_bytes().to_vec())

@@ -1,6 +1,6 @@
 //! `setsockopt`, `getsockopt`, `ioctl`: where each is done.
 
-use super::{Pair, SOL_SOCKET, STREAM, execute};
+use super::{DATAGRAM, Pair, SOL_SOCKET, STREAM, execute};
 use crate::Errno;
 use crate::calls::{SocketCall, Value};
 use crate::message::{Operation, Reply};
@@ -28,6 +28,33 @@ fn options_of_the_client() {
     // What a shared TCP cannot give (C39): libraries go on without.
     let ulp = SocketCall::SetOption { level: 6, name: 31, value: b"tls".to_vec() };
     assert_eq!(pair.call(socket, ulp), Err(Errno::ENOENT));
+}
+
+/// C39: SO_SNDBUF before it is set, of streams and of datagrams.
+#[test]
+fn send_buffers_at_first() {
+    let mut pair = Pair::new();
+    let stream = pair.socket(STREAM);
+    let datagrams = pair.socket(DATAGRAM);
+    assert_eq!((pair.get(stream, 7), pair.get(datagrams, 7)), (16_384, 212_992));
+}
+
+/// C39: IP_RECVERR is taken and read back, and is no affair of the server's; IPV6_RECVERR is one of version 6.
+#[test]
+fn errors_have_no_queue() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let get = |level, name| SocketCall::GetOption { level, name, length: 4 };
+    assert_eq!(pair.call(socket, get(0, 11)), Ok(Value::Option(number(0))));
+    for (value, read_back) in [(1, 1), (7, 1), (0, 0)] {
+        let set = SocketCall::SetOption { level: 0, name: 11, value: number(value) };
+        assert_eq!(pair.call(socket, set), Ok(Value::Done));
+        assert_eq!(pair.call(socket, get(0, 11)), Ok(Value::Option(number(read_back))));
+    }
+    assert_eq!(pair.messages, [0, 0]);
+    // Of this one the server says what its kernel says.
+    pair.begin(socket, SocketCall::SetOption { level: 41, name: 25, value: number(1) });
+    assert_eq!(pair.messages, [1, 0]);
 }
 
 /// C40: SO_KEEPALIVE is told, and nobody waits.
