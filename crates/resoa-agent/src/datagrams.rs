@@ -38,8 +38,12 @@ impl Agent {
         let descriptor = descriptor.filter(|descriptor| self.is_of(descriptor, id)).ok_or(Errno::EBADF)?;
         // What was sent before it goes where it was to.
         self.progress(id, now);
+        let is_named = self.stream_of(id).is_some_and(|stream| stream.named);
         if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
             packets.connect(peer, descriptor.as_fd());
+            if !is_named {
+                packets.name = Name::None;
+            }
         }
         Ok(())
     }

@@ -240,8 +240,8 @@ pub struct Stream {
     pub pending: usize,
     /// SO_LINGER, if it is on.
     pub linger: Option<std::time::Duration>,
-    /// SO_OOBINLINE.
-    pub urgent_inline: bool,
+    /// It has an address.
+    pub named: bool,
 }
 
 /// Where a stream stands.

@@ -64,6 +64,8 @@ pub(crate) struct Lsm {
     /// A non-blocking `connect` has ended and no `connect` was told of it yet.
     untold: bool,
     local: Option<SocketAddr>,
+    /// As `bind` has asked for it.
+    bound: Option<SocketAddr>,
     peer: Option<SocketAddr>,
     /// Nothing more is received (the far host's FIN, `shutdown`, or failure).
     receive_shut: bool,
@@ -121,6 +123,7 @@ impl Lsm {
             state: State::Unconnected,
             untold: false,
             local: None,
+            bound: None,
             peer: None,
             receive_shut: false,
             send_shut: false,

@@ -31,6 +31,12 @@ impl Socket {
 
     fn bind(&mut self, wanted: SocketAddr) -> Result<Reply, Errno> {
         let address = own::bound(self.create.family, self.source, wanted)?;
+        if self.bound {
+            // It has the client's address without a port, was connected, and is not any more: now a port is wanted.
+            let off = 0_i32.to_ne_bytes();
+            sys::set_option(self.fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &off)
+                .map_err(|error| errors::errno(&error))?;
+        }
         net::bind(&self.fd, &address).map_err(errors::of)?;
         (self.bound, self.named) = (true, !wanted.ip().is_unspecified());
         self.local()

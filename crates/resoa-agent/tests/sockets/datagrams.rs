@@ -131,6 +131,23 @@ fn datagrams_give_an_address() {
     rig.nothing_is_left();
 }
 
+/// C38, C91: so does the first one after the socket was connected and is not any more.
+#[test]
+fn datagrams_give_an_address_again() {
+    let rig = Rig::new();
+    let (far, address) = far();
+    let program = rig.socket(libc::SOCK_DGRAM);
+    let name = || rig.call(&Request::LocalName(program.id), None);
+    rig.connect_datagrams(&program, Some(address));
+    rig.connect_datagrams(&program, None);
+    assert_eq!(name(), Response::Address(([0, 0, 0, 0], 0).into()));
+    program.write(&[&header(Some(address))[..], b"x"].concat());
+    let Response::Address(named) = name() else { panic!("a name") };
+    assert_eq!(heard(&far).1.port(), named.port());
+    drop(program);
+    rig.nothing_is_left();
+}
+
 /// C49: the server looks names up.
 #[test]
 fn names_are_the_servers() {

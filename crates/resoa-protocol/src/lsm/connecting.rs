@@ -33,7 +33,7 @@ impl Lsm {
         if self.local.is_some() || self.state != State::Unconnected {
             return Err(Errno::EINVAL);
         }
-        self.request(Purpose::Bind(call), Operation::Bind(address), out);
+        self.request(Purpose::Bind { call, address }, Operation::Bind(address), out);
         Ok(None)
     }
 

@@ -10,6 +10,7 @@ use crate::message::{Body, Control, Message, Operation, Reply};
 use crate::settings::Timers;
 use crate::{Errno, Xid};
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Requests of a socket.
@@ -33,7 +34,10 @@ struct Outstanding {
 /// What a request is for: what happens when its answer comes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Purpose {
-    Bind(CallId),
+    Bind {
+        call: CallId,
+        address: SocketAddr,
+    },
     /// Those who wait for a connection do so in a line of their own.
     Connect,
     ConnectDatagram(CallId),
@@ -55,11 +59,11 @@ impl Purpose {
     fn call(&self) -> Option<CallId> {
         match *self {
             Self::Connect => None,
-            Self::Bind(call)
-            | Self::ConnectDatagram(call)
+            Self::ConnectDatagram(call)
             | Self::Disconnect(call)
             | Self::Listen(call)
             | Self::Ioctl(call)
+            | Self::Bind { call, .. }
             | Self::SetOption { call, .. }
             | Self::GetOption { call, .. } => Some(call),
         }
@@ -193,8 +197,8 @@ impl Lsm {
     fn answered(&mut self, purpose: Purpose, outcome: Result<Reply, Errno>, out: &mut Vec<Action>) {
         let Some(call) = purpose.call() else { return };
         let result = outcome.and_then(|reply| match (purpose, reply) {
-            (Purpose::Bind(_), Reply::Local(local)) => {
-                self.local = Some(local);
+            (Purpose::Bind { address, .. }, Reply::Local(local)) => {
+                (self.local, self.bound) = (Some(local), Some(address));
                 Ok(Value::Done)
             }
             (Purpose::Listen(_), Reply::Local(local)) => {
@@ -207,7 +211,9 @@ impl Lsm {
                 Ok(Value::Done)
             }
             (Purpose::Disconnect(_), Reply::Done) => {
-                self.peer = None;
+                // What `bind` has asked for is kept, and nothing that the stack has chosen (`__udp_disconnect`).
+                let is_any = |address: &SocketAddr| address.ip().is_unspecified() && address.port() == 0;
+                (self.local, self.peer) = (self.bound.filter(|address| !is_any(address)), None);
                 Ok(Value::Done)
             }
             (Purpose::SetOption { level, name, .. }, Reply::Value(value)) => {

@@ -29,7 +29,7 @@ impl Lsm {
             send_shut: self.send_shut,
             pending: self.pending(),
             linger: self.options.linger,
-            urgent_inline: self.options.urgent_inline,
+            named: self.local.is_some(),
         }
     }
 

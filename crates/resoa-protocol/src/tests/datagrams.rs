@@ -7,6 +7,7 @@ use crate::server::{Addresses, ServerAction, ServerSettings};
 use crate::settings::Settings;
 use crate::tcp::{TcpAction, TcpEvent};
 use crate::{Errno, Xid};
+use std::net::SocketAddr;
 
 fn send_to(bytes: &[u8], port: Option<u16>) -> SocketCall {
     SocketCall::Send { bytes: bytes.to_vec(), to: port.map(address), flags: SendFlags::default() }
@@ -59,6 +60,33 @@ fn datagrams_with_a_destination() {
     assert_eq!(pair.read(socket, 9), Err(Errno::EAGAIN));
     pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![3; 4] });
     assert!(pair.read(socket, 9).is_ok(), "there is room again");
+}
+
+/// C38, C91: disconnected, a socket has the address that it has asked for and none that the stack chose for it.
+#[test]
+fn addresses_of_the_disconnected() {
+    let any = |port| SocketAddr::from(([0, 0, 0, 0], port));
+    for (asked_for, left) in
+        [(None, any(0)), (Some(any(0)), any(0)), (Some(any(7)), any(7)), (Some(address(0)), address(0))]
+    {
+        let mut pair = Pair::new();
+        let socket = pair.socket(DATAGRAM);
+        if let Some(wanted) = asked_for {
+            let bind = pair.begin(socket, SocketCall::Bind(wanted));
+            let port = if wanted.port() == 0 { 5000 } else { wanted.port() };
+            pair.done(1, Ok(Reply::Local(SocketAddr::new(wanted.ip(), port))));
+            assert_eq!(pair.ended(bind), Some(Ok(Value::Done)));
+        }
+        let connect = pair.begin(socket, SocketCall::Connect(address(53)));
+        pair.done(1, Ok(Reply::Connected { local: address(5000), peer: address(53) }));
+        assert_eq!(pair.ended(connect), Some(Ok(Value::Done)));
+        assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(5000))));
+        let disconnect = pair.begin(socket, SocketCall::Disconnect);
+        pair.done(1, Ok(Reply::Done));
+        assert_eq!(pair.ended(disconnect), Some(Ok(Value::Done)));
+        assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(left)), "{asked_for:?}");
+        assert_eq!(pair.client.stream(socket).map(|stream| stream.named), Some(left != any(0)));
+    }
 }
 
 /// C53, C91: what was written before `close` goes, and an error in between does not end it.
