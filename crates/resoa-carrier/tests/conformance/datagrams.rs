@@ -15,6 +15,8 @@ const PROVIDER: Provider = Provider { id: 4, protocol: 0 };
 const MESSAGES: u32 = 400;
 /// Brief, and still so long that a busy machine does not take it for an outage.
 pub const BRIEF: KeepAlive = KeepAlive { interval: Duration::from_secs(1), end: Duration::from_secs(6) };
+/// Longer than any outage that a test ends.
+pub const LONG: KeepAlive = KeepAlive { interval: Duration::from_secs(1), end: Duration::from_secs(120) };
 
 fn key() -> SecretKey {
     SecretKey::generate().expect("random octets")
@@ -118,15 +120,22 @@ pub fn measured(mut ends: Ends, delay: Duration) {
     assert!(trip >= delay * 2, "{trip:?}");
 }
 
-/// C90: both sides are told, by the connection's name, that nothing comes any more; an outage that ends before is none.
+/// C90: both sides are told, by the connection's name, that nothing comes any more.
 #[test]
-fn outages() {
+fn an_outage_for_good() {
     let (ends, wire) = over(Faults::default(), BRIEF);
-    silent(ends, &wire);
+    dead(ends, &wire);
 }
 
-/// A wire that is idle, then dead for a while, then for good; the connection takes [`BRIEF`] for its end.
-pub fn silent(mut ends: Ends, wire: &Wire) {
+/// C90: an outage that ends in time is none.
+#[test]
+fn an_outage_that_ends() {
+    let (ends, wire) = over(Faults::default(), LONG);
+    interrupted(ends, &wire);
+}
+
+/// A wire that is idle, then dead for good; the connection takes [`BRIEF`] for its end.
+pub fn dead(mut ends: Ends, wire: &Wire) {
     let taken = ends.connect();
     let idle = Instant::now();
     let mut turns = 0;
@@ -137,17 +146,22 @@ pub fn silent(mut ends: Ends, wire: &Wire) {
     assert!(turns < 500, "{turns} turns for a few questions and answers");
     assert_eq!((ends.client.kept.len(), ends.server.kept.len()), (0, 0), "questions have answers");
     wire.set(Faults { loss: 1.0, ..Faults::default() });
+    assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Unreachable)));
+    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Unreachable)));
+}
+
+/// A wire that is dead until that shows, while a message is under way; the connection takes [`LONG`] for its end.
+pub fn interrupted(mut ends: Ends, wire: &Wire) {
+    let taken = ends.connect();
+    wire.set(Faults { loss: 1.0, ..Faults::default() });
     let _ = ends.client.carrier.send(ends.link, &data(1, 0, 5000));
     let out = Instant::now();
-    while out.elapsed() < BRIEF.interval || ends.client.carrier.statistics(ends.link).healthy {
+    while out.elapsed() < LONG.interval || ends.client.carrier.statistics(ends.link).healthy {
         assert!(out.elapsed() < PATIENCE, "an outage does not show");
         ends.wait();
     }
     wire.set(Faults::default());
     assert_eq!(ends.server_told(), (taken, Indication::Data(data(1, 0, 5000))));
-    wire.set(Faults { loss: 1.0, ..Faults::default() });
-    assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Unreachable)));
-    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Unreachable)));
 }
 
 /// Somebody who waits for room is woken by room, and seldom otherwise.

@@ -1,6 +1,6 @@
 //! What QUIC promises beyond: on a wire that damages, to strangers, and to a client that moves.
 
-use crate::datagrams::{BRIEF, damaged, data, measured, silent};
+use crate::datagrams::{BRIEF, LONG, damaged, data, dead, interrupted, measured};
 use crate::ends::{Ends, PATIENCE};
 use crate::wire::{Faults, Wire};
 use resoa_carrier::keys::SecretKey;
@@ -38,10 +38,10 @@ fn over(faults: Faults, keep_alive: KeepAlive, congestion: Congestion) -> (Ends,
     (Ends::of(Box::new(server), Box::new(client), address, identity), wire)
 }
 
-fn brief() -> KeepAlive {
+fn keep_alive(of_datagrams: resoa_carrier::datagram::KeepAlive) -> KeepAlive {
     KeepAlive {
-        interval: BRIEF.interval,
-        questions: (BRIEF.end.as_millis() / BRIEF.interval.as_millis()) as u32,
+        interval: of_datagrams.interval,
+        questions: (of_datagrams.end.as_millis() / of_datagrams.interval.as_millis()) as u32,
     }
 }
 
@@ -63,17 +63,25 @@ fn round_trip_time() {
     measured(ends, delay);
 }
 
-/// C90: both sides are told, by the connection's name, that nothing comes any more; an outage that ends before is none.
+/// C90: both sides are told, by the connection's name, that nothing comes any more.
 #[test]
-fn outages() {
-    let (ends, wire) = over(Faults::default(), brief(), Congestion::default());
-    silent(ends, &wire);
+fn an_outage_for_good() {
+    let (ends, wire) = over(Faults::default(), keep_alive(BRIEF), Congestion::default());
+    dead(ends, &wire);
+}
+
+/// C90: an outage that ends in time is none.
+#[test]
+fn an_outage_that_ends() {
+    let (ends, wire) = over(Faults::default(), keep_alive(LONG), Congestion::default());
+    interrupted(ends, &wire);
 }
 
 /// C88: nobody at the address, and an address that is none. The same name can be tried again.
 #[test]
 fn nobody_there() {
-    let (mut ends, wire) = over(Faults { loss: 1.0, ..Faults::default() }, brief(), Congestion::default());
+    let (mut ends, wire) =
+        over(Faults { loss: 1.0, ..Faults::default() }, keep_alive(BRIEF), Congestion::default());
     let unreachable = (ends.link, Indication::Disconnected(Ended::Unreachable));
     ends.client.carrier.connect(ends.link, b"nowhere");
     assert_eq!(ends.client_told(), unreachable);
