@@ -1,4 +1,4 @@
-//! How many descriptors the server may have: each socket of a client's is one.
+//! How many descriptors a process may have: at the server each socket of a client is one, at the agent each of a program.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;

@@ -11,7 +11,7 @@ use resoa_carrier::keys::{PublicKey, SecretKey};
 use resoa_protocol::message::AddressMode;
 use resoa_protocol::{Settings, Timers};
 use resoa_server::policy::Destination;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use resoa_server::raise_descriptor_limit;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -114,17 +114,11 @@ fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretK
     Ok((server, arguments.server_key, key, local))
 }
 
-/// A socket of a program is a descriptor here, a call another one: as many as this process may have. What asks for more than that waits.
-fn raise_descriptor_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    // Up to the hard limit any process may.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-}
-
 /// Attends to programs until Ctrl-C or SIGTERM.
 pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
     let stop = SignalPipe::of(&[SIGINT, SIGTERM])?;
-    raise_descriptor_limit();
+    // A socket of a program is a descriptor here, a call another one. What asks for more than there may be waits.
+    raise_descriptor_limit()?;
     let (server, server_key, key, local) = whom(arguments)?;
     let (carrier, address) =
         server.reach(&key, server_key).map_err(|error| format!("--server {server}: {error}"))?;
