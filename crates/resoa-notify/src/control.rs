@@ -128,9 +128,17 @@ fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer,
             }
         }
         Ok((response, _)) => Err(unexpected(&response)),
-        // SO_SNDTIMEO: it goes on without the caller.
-        Err(Ended::Time) => Err(Failure::Errno(if is_first { libc::EINPROGRESS } else { libc::EALREADY })),
-        Err(ended) => Err(ended.into()),
+        Err(Ended::Gone) => Err(Failure::Gone),
+        Err(ended) => {
+            // The attempt goes on without the caller. Before the agent answers anything else, it has heard so and connected the descriptor: the next `connect` is not the first.
+            let _ = caller.ask(&Request::LocalName(held.socket));
+            match ended {
+                // SO_SNDTIMEO.
+                Ended::Time if is_first => Err(Failure::Errno(libc::EINPROGRESS)),
+                Ended::Time => Err(Failure::Errno(libc::EALREADY)),
+                ended => Err(ended.into()),
+            }
+        }
     }
 }
 
