@@ -1,15 +1,7 @@
 //! The tests of `sockets` once more, where the FINs of far hosts are held: nothing that a program or a far host sees is different.
 
+#[path = "../sockets/all.rs"]
+mod all;
 mod carried;
-#[path = "../sockets/closing.rs"]
-mod closing;
-#[path = "../sockets/guest.rs"]
-mod guest;
-#[path = "../sockets/listening.rs"]
-mod listening;
-#[path = "../sockets/rig.rs"]
-mod rig;
-#[path = "../sockets/transfer.rs"]
-mod transfer;
-#[path = "../sockets/window.rs"]
-mod window;
+
+use all::{guest, rig};

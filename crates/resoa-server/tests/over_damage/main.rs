@@ -9,22 +9,14 @@ mod carried {
         crate::place::pair("udp:127.0.0.1:0", crate::damage::wire_to)
     }
 }
-#[path = "../sockets/closing.rs"]
-mod closing;
+#[path = "../sockets/all.rs"]
+mod all;
 #[path = "../sockets/damage.rs"]
 mod damage;
-#[path = "../sockets/guest.rs"]
-mod guest;
-#[path = "../sockets/listening.rs"]
-mod listening;
 #[path = "../sockets/place.rs"]
 mod place;
-#[path = "../sockets/rig.rs"]
-mod rig;
-#[path = "../sockets/transfer.rs"]
-mod transfer;
-#[path = "../sockets/window.rs"]
-mod window;
 #[expect(dead_code, reason = "here its faults stay as they are")]
 #[path = "../../../resoa-carrier/tests/conformance/wire.rs"]
 mod wire;
+
+use all::{guest, rig};

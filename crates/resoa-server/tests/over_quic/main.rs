@@ -9,17 +9,9 @@ mod carried {
         crate::place::pair("quic:127.0.0.1:0", |place| place)
     }
 }
-#[path = "../sockets/closing.rs"]
-mod closing;
-#[path = "../sockets/guest.rs"]
-mod guest;
-#[path = "../sockets/listening.rs"]
-mod listening;
+#[path = "../sockets/all.rs"]
+mod all;
 #[path = "../sockets/place.rs"]
 mod place;
-#[path = "../sockets/rig.rs"]
-mod rig;
-#[path = "../sockets/transfer.rs"]
-mod transfer;
-#[path = "../sockets/window.rs"]
-mod window;
+
+use all::{guest, rig};

@@ -3,10 +3,8 @@
 //! A far host's calls block, so they run in a thread of their own while client and server run in the test's. Nothing is measured in time; what never comes
 //! ends a test after [`rig::PATIENCE`].
 
+#[path = "all.rs"]
+mod all;
 mod carried;
-mod closing;
-mod guest;
-mod listening;
-mod rig;
-mod transfer;
-mod window;
+
+use all::{guest, rig};
