@@ -208,11 +208,6 @@ impl LastHop for Quic {
         Ok(self.next())
     }
 
-    fn unregister(&mut self, connection: Connection) -> io::Result<()> {
-        self.reset(connection);
-        Ok(())
-    }
-
     fn passive(&mut self, _: Connection) -> io::Result<()> {
         if matches!(self.role, Role::Server { .. }) { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
@@ -231,10 +226,6 @@ impl LastHop for Quic {
             link.accept();
             self.wake.ring();
         }
-    }
-
-    fn reject(&mut self, connection: Connection) {
-        self.reset(connection);
     }
 
     fn close(&mut self, connection: Connection) {

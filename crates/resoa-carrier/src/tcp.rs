@@ -190,11 +190,6 @@ impl LastHop for Tcp {
         Ok(self.next())
     }
 
-    fn unregister(&mut self, connection: Connection) -> io::Result<()> {
-        self.reset(connection);
-        Ok(())
-    }
-
     fn passive(&mut self, _: Connection) -> io::Result<()> {
         if self.listener.is_some() { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
@@ -211,10 +206,6 @@ impl LastHop for Tcp {
             link.stage = Stage::Up;
             link.send(b"");
         }
-    }
-
-    fn reject(&mut self, connection: Connection) {
-        self.reset(connection);
     }
 
     fn close(&mut self, connection: Connection) {

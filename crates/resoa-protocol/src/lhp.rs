@@ -94,8 +94,11 @@ pub trait LastHop {
 
     /// Makes an end point; nothing is sent yet (LHP_REGISTER).
     fn register(&mut self, service: Service, provider: Provider) -> Result<Connection, Self::Error>;
-    /// Gives it up (LHP_UNREGISTER).
-    fn unregister(&mut self, connection: Connection) -> Result<(), Self::Error>;
+    /// Gives it up (LHP_UNREGISTER); a connection that is there ends at once.
+    fn unregister(&mut self, connection: Connection) -> Result<(), Self::Error> {
+        self.reset(connection);
+        Ok(())
+    }
     /// Takes clients at it from now on (LHP_PASSIVE).
     fn passive(&mut self, connection: Connection) -> Result<(), Self::Error>;
     /// Connects it to the server at an address that only the carrier understands (LHP_CONNECT_REQ).
@@ -103,7 +106,9 @@ pub trait LastHop {
     /// Takes a client (LHP_CONNECT_RESP).
     fn accept(&mut self, connection: Connection);
     /// Turns it away (LHP_CONNECT_REJ).
-    fn reject(&mut self, connection: Connection);
+    fn reject(&mut self, connection: Connection) {
+        self.reset(connection);
+    }
     /// Ends the connection after everything handed over is delivered (LHP_CLOSE_REQ).
     fn close(&mut self, connection: Connection);
     /// Ends it at once (LHP_RESET).

@@ -33,11 +33,6 @@ impl LastHop for Datagrams {
         Ok(self.next())
     }
 
-    fn unregister(&mut self, connection: Connection) -> io::Result<()> {
-        self.reset(connection);
-        Ok(())
-    }
-
     fn passive(&mut self, _: Connection) -> io::Result<()> {
         if matches!(self.role, Role::Server { .. }) { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
@@ -58,10 +53,6 @@ impl LastHop for Datagrams {
             machine.accept();
         }
         self.pump(connection, now);
-    }
-
-    fn reject(&mut self, connection: Connection) {
-        self.reset(connection);
     }
 
     fn close(&mut self, connection: Connection) {
