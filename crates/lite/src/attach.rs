@@ -1,17 +1,16 @@
 //! The programs loaded and attached.
 
-mod complaint;
-
 use crate::{LiteError, Localization, Mode, Parameters, Settings, Totals};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapFlags, ProgramImpl};
+use libbpf_rs::{Link, MapCore, MapFlags, ProgramImpl};
 use netlab::{Namespace, interface};
 use std::fs::File;
 use std::io;
 use std::mem::{MaybeUninit, offset_of};
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::ptr::{self, NonNull};
+use std::ptr;
+use tcx::{Header, Refusal};
 
 #[allow(
     clippy::all,
@@ -52,7 +51,7 @@ impl Lite {
     /// # Errors
     /// If this user may not, if the kernel refuses the programs, or if the directory is no control group.
     pub fn attach(control_group: &Path, settings: &Settings) -> Result<Self, LiteError> {
-        let skeleton = load(settings).map_err(|error| complaint::of(&error))?;
+        let skeleton = load(settings).map_err(|error| Refusal::of(&error))?;
         let refused = |reason: String| LiteError::ControlGroup { path: control_group.to_owned(), reason };
         if !control_group.join("cgroup.procs").exists() {
             return Err(refused("this is no directory of a control group".into()));
@@ -81,14 +80,13 @@ impl Lite {
         let found = Namespace::current().and_then(|namespace| interface::find(&namespace, name));
         let interface = found.map_err(|error| refused(error.to_string()))?;
         let programs = &self.skeleton.progs;
-        let program = match (header_of(interface.link_layer).map_err(refused)?, self.mode) {
+        let program = match (Header::of(interface.link_layer).map_err(refused)?, self.mode) {
             (Header::Ethernet, Mode::Recovery) => &programs.lite_recovery_ethernet,
             (Header::None, Mode::Recovery) => &programs.lite_recovery_ip,
             (Header::Ethernet, Mode::Thesis) => &programs.lite_thesis_ethernet,
             (Header::None, Mode::Thesis) => &programs.lite_thesis_ip,
         };
-        self.links
-            .push(attach_to_ingress(program, interface.index).map_err(|error| refused(error.to_string()))?);
+        self.links.push(tcx::attach(program, interface.index).map_err(|error| refused(error.to_string()))?);
         Ok(())
     }
 
@@ -163,7 +161,7 @@ pub(crate) fn tracked(map: &impl MapCore) -> libbpf_rs::Result<(u64, u64)> {
 }
 
 fn load(settings: &Settings) -> libbpf_rs::Result<LiteSkel<'static>> {
-    complaint::listen();
+    tcx::listen();
     // Where libbpf keeps its pointer to the object. It must outlive the skeleton, which is not to be tied to a stack: one pointer is left
     // behind for each that is attached.
     let object = Box::leak(Box::new(MaybeUninit::uninit()));
@@ -195,42 +193,4 @@ fn tunables(settings: &Settings) -> types::tunables {
         policy: settings.every_connection.unwrap_or_default() as u8,
         ..types::tunables::default()
     }
-}
-
-/// What stands before the IP header of a packet that an interface hands up.
-enum Header {
-    None,
-    Ethernet,
-}
-
-/// Types of link layers (`linux/if_arp.h`).
-const ETHER: u16 = 1;
-const LOOPBACK: u16 = 772;
-const NONE: u16 = 65534;
-const RAW_IP: u16 = 519;
-const PPP: u16 = 512;
-
-fn header_of(link_layer: u16) -> Result<Header, String> {
-    match link_layer {
-        ETHER | LOOPBACK => Ok(Header::Ethernet),
-        NONE | RAW_IP | PPP => Ok(Header::None),
-        other => Err(format!(
-            "its link layer (ARPHRD {other}) is not known here; Ethernet, Wi-Fi, TUN, PPP and raw IP are"
-        )),
-    }
-}
-
-/// The hook in front of tc's filters at an interface's ingress (tcx, Linux 6.6), behind those that are at it already; the program stays as long as the link.
-fn attach_to_ingress(program: &ProgramImpl<'_, libbpf_rs::Mut>, index: u32) -> io::Result<Link> {
-    // SAFETY: the program is loaded and lives as long as `self` of the caller, and no options means the defaults.
-    let link = unsafe {
-        libbpf_sys::bpf_program__attach_tcx(
-            program.as_libbpf_object().as_ptr(),
-            index.cast_signed(),
-            std::ptr::null(),
-        )
-    };
-    let Some(link) = NonNull::new(link) else { return Err(io::Error::last_os_error()) };
-    // SAFETY: libbpf made it, and nobody else has it.
-    Ok(unsafe { Link::from_ptr(link) })
 }

@@ -37,3 +37,12 @@ pub enum LiteError {
     #[error("read TCP Lite's counters: {0}")]
     Read(io::Error),
 }
+
+impl From<tcx::Refusal> for LiteError {
+    fn from(refusal: tcx::Refusal) -> Self {
+        match refusal {
+            tcx::Refusal::Load(why) => Self::Load(why),
+            tcx::Refusal::Rights(why) => Self::Rights(why),
+        }
+    }
+}

@@ -11,7 +11,6 @@
 //! Programs and marks of sockets are gone with the process.
 
 mod attach;
-mod complaint;
 mod connection;
 mod error;
 mod interfaces;

@@ -1,13 +1,12 @@
 //! The programs loaded and attached, and what the server asks of them.
 
-use super::complaint;
 use super::connection::{Connection, Key};
 use super::error::FinHoldError;
-use super::interfaces::{self, Header};
+use super::interfaces;
 use super::records::{Counts, Hold, State};
 use super::segment;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapFlags, ProgramImpl};
+use libbpf_rs::{Link, MapCore, MapFlags};
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::net::{AddressFamily, Protocol, SendFlags, SocketFlags, SocketType};
 use rustix::time::ClockId;
@@ -15,8 +14,8 @@ use std::collections::HashSet;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::IpAddr;
-use std::ptr::NonNull;
 use std::time::Duration;
+use tcx::{Header, Refusal};
 
 #[allow(
     clippy::all,
@@ -95,7 +94,7 @@ impl FinHold {
         if interfaces.is_empty() {
             return Err(FinHoldError::NoInterface);
         }
-        complaint::listen();
+        tcx::listen();
         // Where libbpf keeps its pointer to the object. It must outlive the skeleton, which is not to be tied to a stack: one pointer is left
         // behind for each that is attached.
         let object = Box::leak(Box::new(MaybeUninit::uninit()));
@@ -103,7 +102,7 @@ impl FinHold {
             open.maps.holds.set_max_entries(room.max(1))?;
             Ok(open)
         });
-        let skeleton = open.and_then(OpenSkel::load).map_err(|error| complaint::of(&error))?;
+        let skeleton = open.and_then(OpenSkel::load).map_err(|error| Refusal::of(&error))?;
         let raw = [raw(AddressFamily::INET), raw(AddressFamily::INET6)];
         let [v4, v6] = raw.map(|made| made.map_err(FinHoldError::RawSocket));
         let mut hold = Self { links: Vec::new(), skeleton, raw: [v4?, v6?] };
@@ -122,7 +121,7 @@ impl FinHold {
             Header::None => [&programs.hold_ingress_ip, &programs.hold_egress_ip],
         };
         for program in programs {
-            let link = attach(program, interface.index).map_err(|error| refused(error.to_string()))?;
+            let link = tcx::attach(program, interface.index).map_err(|error| refused(error.to_string()))?;
             self.links.push(link);
         }
         Ok(())
@@ -241,22 +240,6 @@ fn raw(family: AddressFamily) -> io::Result<OwnedFd> {
     let protocol = Protocol::from_raw(core::num::NonZeroU32::new(libc::IPPROTO_RAW as u32).expect("255"));
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     Ok(rustix::net::socket_with(family, SocketType::RAW, flags, Some(protocol))?)
-}
-
-/// The hook in front of tc's filters (tcx, Linux 6.6), behind those programs that are at it already; the program stays as long as the link.
-#[expect(unsafe_code, reason = "libbpf-rs does not wrap tcx")]
-fn attach(program: &ProgramImpl<'_, libbpf_rs::Mut>, index: u32) -> io::Result<Link> {
-    // SAFETY: the program is loaded and lives as long as `self` of the caller, and no options means the defaults.
-    let link = unsafe {
-        libbpf_sys::bpf_program__attach_tcx(
-            program.as_libbpf_object().as_ptr(),
-            index.cast_signed(),
-            std::ptr::null(),
-        )
-    };
-    let Some(link) = NonNull::new(link) else { return Err(io::Error::last_os_error()) };
-    // SAFETY: libbpf made it, and nobody else has it.
-    Ok(unsafe { Link::from_ptr(link) })
 }
 
 #[cfg(test)]

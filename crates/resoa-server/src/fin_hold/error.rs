@@ -34,3 +34,12 @@ pub enum FinHoldError {
     #[error("read what became of FINs: {0}")]
     Read(String),
 }
+
+impl From<tcx::Refusal> for FinHoldError {
+    fn from(refusal: tcx::Refusal) -> Self {
+        match refusal {
+            tcx::Refusal::Load(why) => Self::Load(why),
+            tcx::Refusal::Rights(why) => Self::Rights(why),
+        }
+    }
+}

@@ -5,6 +5,7 @@ use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::ffi::CStr;
 use std::io;
+use tcx::Header;
 
 /// An interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,29 +17,13 @@ pub(super) struct Interface {
     pub(super) is_loopback: bool,
 }
 
-/// As of modems; the libc crate does not have it.
-const RAW_IP: u16 = 519;
-
-/// What stands before the IP header of a packet that an interface hands up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Header {
-    None,
-    Ethernet,
-}
-
 impl Interface {
     /// What its packets begin with.
     ///
     /// # Errors
     /// A reason, if that is not known.
     pub(super) fn header(self) -> Result<Header, String> {
-        match self.link_layer {
-            libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Ok(Header::Ethernet),
-            libc::ARPHRD_NONE | RAW_IP | libc::ARPHRD_PPP => Ok(Header::None),
-            other => Err(format!(
-                "its link layer (ARPHRD {other}) is not known here; Ethernet, Wi-Fi, TUN, PPP and raw IP are"
-            )),
-        }
+        Header::of(self.link_layer)
     }
 }
 

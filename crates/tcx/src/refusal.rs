@@ -1,27 +1,37 @@
 //! What the kernel says about programs that it refuses: libbpf prints it, and it belongs into the error.
 
-use crate::LiteError;
 use libbpf_rs::{ErrorKind, PrintLevel};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Keeps from now on what libbpf would print, and forgets what it said before.
-pub(super) fn listen() {
+/// Keeps from now on what libbpf would print, and forgets what it said before: for the [`Refusal`] of the load that follows.
+pub fn listen() {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
     libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
         SAID.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     })));
 }
 
-/// Why the programs were not loaded.
-pub(super) fn of(error: &libbpf_rs::Error) -> LiteError {
-    let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).concat();
-    match verdict(&said) {
-        Some(verdict) => LiteError::Load(verdict),
-        None if error.kind() == ErrorKind::PermissionDenied => LiteError::Rights(error.to_string()),
-        None => LiteError::Load(format!("{error:#}")),
+/// Why programs were not loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The kernel, or its verifier, does not take them: why.
+    Load(String),
+    /// This user may not: the kernel's error.
+    Rights(String),
+}
+
+impl Refusal {
+    /// What an error of libbpf means, beside what it has said since [`listen`].
+    #[must_use]
+    pub fn of(error: &libbpf_rs::Error) -> Self {
+        let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).concat();
+        match verdict(&said) {
+            Some(verdict) => Self::Load(verdict),
+            None if error.kind() == ErrorKind::PermissionDenied => Self::Rights(error.to_string()),
+            None => Self::Load(format!("{error:#}")),
+        }
     }
 }
 
