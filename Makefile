@@ -5,7 +5,6 @@
 #   make test    everything that CI runs
 #   make bench   ratios against other emulators, measured side by side in one run
 #   make install-cc     the command, and the systemd unit that loads a congestion control at each start (lasthop-cc@NAME), below PREFIX
-#   make install-resoa  the command, and the systemd unit of the server of remote sockets (lasthop-resoa), below PREFIX
 #   make install-lite   the C header and the manual page of TCP Lite, below PREFIX (/usr/local)
 #   make soak    remote sockets while things fail, and an hour of connections that come and go
 #   make install-resoa  the command, the preload library and the systemd unit of the server of remote sockets, below PREFIX
@@ -19,7 +18,7 @@ RUN_PACKAGES   := iproute2 nftables
 TEST_PACKAGES  := tshark iputils-ping curl python3 ethtool passt chromium
 FUZZ_SECONDS   ?= 30
 
-.PHONY: demo demo-virtual test bench soak fuzz build install-lite install-cc install-resoa install-resoa
+.PHONY: demo demo-virtual test bench soak fuzz build install-lite install-cc install-resoa
 
 build:
 	@scripts/require-rust
@@ -50,7 +49,8 @@ bench: build
 	@scripts/bench-layers
 	@scripts/require slirp4netns dante-server proxychains4 shadowsocks-libev
 	@scripts/bench-resoa target/release/lasthop
-	@scripts/bench-carriers target/release/lasthop
+	@cargo build --release --locked --quiet --package resoa-carrier --example bulk
+	@scripts/bench-carriers target/release/lasthop target/release/examples/bulk
 
 # What becomes of programs on remote sockets when something fails; connections made and closed for SOAK_SECONDS (default an hour), and what is left.
 soak: build

@@ -22,7 +22,7 @@ pub enum Record {
     State(SenderState),
     /// Something happened to the recording.
     Note(Note),
-    /// So many states more were lost: the recorder was too slow.
+    /// So many states more are missing: the recorder was too slow, or the kernel did not run it.
     Lost(u64),
 }
 

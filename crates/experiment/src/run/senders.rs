@@ -64,7 +64,7 @@ impl Senders {
             if recorded.lost > 0 {
                 let (lost, all) = (recorded.lost, recorded.lost + recorded.states);
                 missing.push(format!(
-                    "{lost} of {all} states of TCP senders were lost: the recorder was too slow"
+                    "{lost} of {all} states of TCP senders may be missing: the recorder was too slow, or the kernel did not run it for a segment (perhaps another run's)"
                 ));
             }
         }

@@ -41,6 +41,11 @@ pub fn forget(fd: i32) {
 }
 
 impl Child {
+    /// Of its process.
+    pub fn number(&self) -> i32 {
+        self.0
+    }
+
     /// Its status, or the signal that ended it, negative.
     pub fn wait(&self) -> i32 {
         let mut status = 0;

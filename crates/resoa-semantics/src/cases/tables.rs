@@ -1,5 +1,6 @@
 //! Sockets by numbers that came to be in other ways than by `socket` and `dup`, and what the kernel moves by itself: ways by which an interposer could lose sight of a socket.
 
+use super::processes::fork_holding;
 use super::{call, cases};
 use crate::near::Near;
 use crate::sys;
@@ -45,17 +46,11 @@ fn in_a_range(n: &mut Near) {
 /// `pidfd_getfd` of a child's socket.
 fn by_another_process(n: &mut Near) {
     let (fd, far) = n.connected();
-    let child = call!(fork()).descriptor();
-    if child == 0 {
-        loop {
-            call!(pause());
-        }
-    }
-    let descriptor = call!(syscall(libc::SYS_pidfd_open, child, 0)).descriptor();
+    let child = fork_holding(fd);
+    let descriptor = call!(syscall(libc::SYS_pidfd_open, child.number(), 0)).descriptor();
     n.say("close", sys::close(fd));
     let taken = call!(syscall(libc::SYS_pidfd_getfd, descriptor, fd, 0)).descriptor();
-    call!(kill(child, libc::SIGKILL));
-    n.say("waitpid", call!(waitpid(child, std::ptr::null_mut(), 0)).0 == Ok(child.into()));
+    child.kill();
     n.say("getpeername", sys::getpeername(taken).is_ok());
     n.say("send", sys::send(taken, b"taken", 0));
     n.hear("recv", &format!("recv {} 5", far.0));
