@@ -165,8 +165,7 @@ impl Rules {
         }
         let mut allowed =
             self.allow.iter().filter(|entry| entry.has(address, port)).map(|entry| entry.network);
-        let guarded = GUARDED.iter().find(|(network, _)| network.contains(address));
-        if let Some((network, which)) = guarded {
+        if let Some((network, which)) = guarded(address) {
             let opened = allowed.any(|entry| entry.is_some_and(|entry| network.covers(&entry)));
             return if opened { Ok(()) } else { Err(Refusal::Guarded(*which)) };
         }
@@ -194,12 +193,17 @@ impl Rules {
         if wanted.ip().is_unspecified() {
             return Ok(());
         }
-        // That it is the server's own is what the kernel demands.
-        self.destination(SocketAddr::new(wanted.ip(), 0), |_| false).map_or_else(
-            |refusal| if matches!(refusal, Refusal::Guarded(_)) { Err(refusal) } else { Ok(()) },
-            Ok,
-        )
+        // What else it may reach says nothing of where it may be, and that an address is the server's own is what the kernel demands.
+        match guarded(meant(wanted.ip())) {
+            Some(_) => self.destination(SocketAddr::new(wanted.ip(), 0), |_| false),
+            None => Ok(()),
+        }
     }
+}
+
+/// The guarded network that an address is in.
+fn guarded(address: IpAddr) -> Option<&'static (Network, Guarded)> {
+    GUARDED.iter().find(|(network, _)| network.contains(address))
 }
 
 #[cfg(test)]
@@ -296,5 +300,24 @@ mod tests {
         assert_eq!(rules(&["127.0.0.0/8"], &[]).bound(at("127.0.0.1:8080")), Ok(()));
         // What it may reach says nothing of where it may be.
         assert_eq!(rules(&["198.51.100.0/24"], &[]).bound(at("192.0.2.1:8080")), Ok(()));
+        assert_eq!(rules(&["any"], &["192.0.2.0/24"]).bound(at("192.0.2.1:8080")), Ok(()));
+    }
+
+    /// `deny` only ever takes away: what is guarded stays so, and what was opened is closed by it again.
+    #[test]
+    fn denying_opens_nothing() {
+        let at = |text: &str| text.parse().expect("an address with a port");
+        for deny in ["127.0.0.1", "127.0.0.0/8", "0.0.0.0/0", "any"] {
+            for allow in ["any", "127.0.0.0/8"] {
+                let bound = rules(&[allow], &[deny]).bound(at("127.0.0.1:8080"));
+                assert!(bound.is_err(), "allow {allow}, deny {deny}: {bound:?}");
+            }
+        }
+        let linked = rules(&["any"], &["169.254.0.0/16", "224.0.0.0/4"]);
+        for wanted in ["169.254.1.1:8080", "224.0.0.251:5353", "[::ffff:169.254.1.1]:8080"] {
+            assert!(linked.bound(at(wanted)).is_err(), "{wanted}");
+        }
+        // A denied port says nothing of an address as a whole.
+        assert_eq!(rules(&["127.0.0.1"], &["any 25"]).bound(at("127.0.0.1:8080")), Ok(()));
     }
 }
