@@ -3,6 +3,8 @@
 //! It knows each connection of the Last Hop Protocol as the client of the policy that it is, and each socket as that client's (`sockets`).
 
 mod sockets;
+#[cfg(test)]
+mod tests;
 mod usage;
 
 pub use usage::Usage;
@@ -205,6 +207,20 @@ impl Gate {
         }
     }
 
+    /// Whether doing this lets the kernel choose a port, or give one up.
+    pub(crate) fn chooses_port(&self, endpoint: Endpoint, action: &TcpAction) -> bool {
+        match action {
+            TcpAction::Execute(Operation::Connect(_) | Operation::Disconnect) => true,
+            TcpAction::SendTo { .. } => !self.sockets.has_port(endpoint),
+            _ => false,
+        }
+    }
+
+    /// What the kernel has chosen: it is this client's as if a program had named it (C10).
+    pub(crate) fn port_chosen(&mut self, endpoint: Endpoint, local: SocketAddr) {
+        self.sockets.bound(endpoint, local);
+    }
+
     /// Whose socket it is, until it is [closed](Self::closed): the protocol's server forgets it before what it has decided is done.
     pub(crate) fn owner(&self, endpoint: Endpoint) -> Option<Connection> {
         self.sockets.get(endpoint).map(|socket| socket.connection)
@@ -255,136 +271,4 @@ fn group(level: i32, name: i32, value: &[u8]) -> Option<IpAddr> {
         level == libc::IPPROTO_IP && [libc::IP_ADD_MEMBERSHIP, libc::IP_DROP_MEMBERSHIP].contains(&name);
     let octets = value.first_chunk::<4>().filter(|_| is_membership)?;
     Some(IpAddr::from(*octets))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::policy::Rules;
-    use resoa_protocol::message::{Create, Family, Kind};
-
-    const A: Connection = Connection(1);
-    const B: Connection = Connection(2);
-    const STREAM: Create = Create { family: Family::V4, kind: Kind::Stream };
-
-    fn gate(rules: Rules) -> Gate {
-        let client = Client { rules, ..Client::named("anybody") };
-        let mut gate = Gate::new(Arc::new(Policy::anybody(client)));
-        for connection in [A, B] {
-            assert!(gate.come(connection, &Identity(vec![connection.0 as u8]), Duration::ZERO).is_some());
-        }
-        gate
-    }
-
-    fn socket(gate: &mut Gate, connection: Connection, number: u64, source: [u8; 4]) -> Endpoint {
-        let endpoint = Endpoint(number);
-        let action = TcpAction::Create { create: STREAM, source: source.into(), foreign: false };
-        assert_eq!(gate.ask(connection, endpoint, &action, |_| false), Ok(()));
-        gate.does(connection, endpoint, &action);
-        endpoint
-    }
-
-    fn bind(
-        gate: &mut Gate,
-        connection: Connection,
-        endpoint: Endpoint,
-        address: &str,
-    ) -> Result<(), Refusal> {
-        let address: SocketAddr = address.parse().expect("an address with a port");
-        gate.ask(connection, endpoint, &TcpAction::Execute(Operation::Bind(address)), |_| false)?;
-        gate.happened(endpoint, &TcpEvent::Done(Ok(Reply::Local(address))));
-        Ok(())
-    }
-
-    /// C10: one client has a port at an address, also where the kernel would let both have it; at addresses of their own both do (C09).
-    #[test]
-    fn ports_are_one_clients() {
-        let mut gate = gate(Rules::default());
-        let shared = [192, 0, 2, 1];
-        let first = socket(&mut gate, A, 1, shared);
-        assert_eq!(bind(&mut gate, A, first, "0.0.0.0:8080"), Ok(()));
-        let second = socket(&mut gate, B, 2, shared);
-        for address in ["0.0.0.0:8080", "192.0.2.1:8080", "[::ffff:192.0.2.1]:8080"] {
-            assert_eq!(bind(&mut gate, B, second, address), Err(Refusal::Taken), "{address}");
-        }
-        assert_eq!(bind(&mut gate, B, second, "0.0.0.0:8081"), Ok(()));
-        let own = socket(&mut gate, B, 3, [192, 0, 2, 7]);
-        assert_eq!(bind(&mut gate, B, own, "0.0.0.0:8080"), Ok(()));
-        // Its own other sockets are the kernel's affair.
-        let third = socket(&mut gate, A, 4, shared);
-        assert_eq!(bind(&mut gate, A, third, "0.0.0.0:8080"), Ok(()));
-        gate.closed(first);
-        gate.closed(third);
-        let fourth = socket(&mut gate, B, 5, shared);
-        assert_eq!(bind(&mut gate, B, fourth, "0.0.0.0:8080"), Ok(()));
-        assert_eq!(gate.total().refusals, [(Refusal::Taken, 3)].into());
-    }
-
-    /// Octets are a client's from the moment that it sends them until the far host has acknowledged them, or the socket is gone.
-    #[test]
-    fn octets_are_counted() {
-        let mut gate = gate(Rules::default());
-        let endpoint = socket(&mut gate, A, 1, [192, 0, 2, 1]);
-        gate.does(A, endpoint, &TcpAction::Send { bytes: vec![0; 100], urgent: false });
-        gate.happened(endpoint, &TcpEvent::Acknowledged(30));
-        gate.happened(endpoint, &TcpEvent::Received(vec![0; 7]));
-        let visitor = gate.visitor(A).expect("is here");
-        assert_eq!((visitor.outstanding, visitor.counts.sent, visitor.counts.received), (70, 100, 7));
-        gate.closed(endpoint);
-        assert_eq!(gate.visitor(A).expect("is here").outstanding, 0);
-        gate.gone(A);
-        assert_eq!((gate.total().sent, gate.total().sockets), (100, 1));
-    }
-
-    /// Each way to send something somewhere is asked for.
-    #[test]
-    fn every_way_out_is_asked_for() {
-        let mut gate = gate(Rules { listen: false, ..Rules::default() });
-        let endpoint = socket(&mut gate, A, 1, [192, 0, 2, 1]);
-        let to: SocketAddr = "127.0.0.1:80".parse().expect("an address");
-        let membership = [[224, 0, 0, 251], [0; 4]].concat();
-        for action in [
-            TcpAction::Execute(Operation::Connect(to)),
-            TcpAction::SendTo { to: Some(to), bytes: Vec::new() },
-            TcpAction::Execute(Operation::Listen { backlog: 1 }),
-            TcpAction::Execute(Operation::Bind(to)),
-            TcpAction::Execute(Operation::SetOption {
-                level: libc::IPPROTO_IP,
-                name: libc::IP_ADD_MEMBERSHIP,
-                value: membership,
-            }),
-        ] {
-            assert!(gate.ask(A, endpoint, &action, |_| false).is_err(), "{action:?}");
-        }
-        // Of nobody, nothing is done.
-        let connect = TcpAction::Execute(Operation::Connect("192.0.2.9:80".parse().expect("an address")));
-        assert_eq!(gate.ask(A, endpoint, &connect, |_| false), Ok(()));
-        assert_eq!(gate.ask(Connection(9), endpoint, &connect, |_| false), Err(Refusal::Denied));
-        assert_eq!(gate.total().refusals.values().sum::<u64>(), 5);
-    }
-
-    /// A client that is taken out of the policy has to go; one that may do something else does that at once.
-    #[test]
-    fn another_policy() {
-        let mut gate = gate(Rules::default());
-        let closed = Policy::parse("p", "").expect("a policy without clients");
-        assert_eq!(gate.reload(Arc::new(closed)), [A, B]);
-        let strict = Client { rules: Rules { allow: Vec::new(), ..Rules::default() }, ..Client::named("x") };
-        assert_eq!(gate.reload(Arc::new(Policy::anybody(strict))), []);
-        let endpoint = socket(&mut gate, A, 1, [192, 0, 2, 1]);
-        let connect = TcpAction::Execute(Operation::Connect("192.0.2.9:80".parse().expect("an address")));
-        assert_eq!(gate.ask(A, endpoint, &connect, |_| false), Err(Refusal::NotAllowed));
-    }
-
-    /// Half a minute without a registration, in the order of coming.
-    #[test]
-    fn who_does_not_register() {
-        let mut gate = gate(Rules::default());
-        let later = Connection(3);
-        assert!(gate.come(later, &Identity(vec![3]), Duration::from_secs(5)).is_some());
-        assert_eq!((gate.deadline(), gate.overdue(Duration::from_secs(29))), (Some(UNREGISTERED), vec![]));
-        assert_eq!(gate.overdue(Duration::from_secs(30)), [A, B]);
-        assert_eq!(gate.overdue(Duration::from_secs(35)), [later]);
-        assert_eq!(gate.deadline(), None);
-    }
 }

@@ -374,7 +374,11 @@ impl<C: Carrier> Host<C> {
             // It was never made.
             return;
         }
+        let chooses = self.gate.chooses_port(endpoint, &action);
         self.tcp.act(endpoint, action, &mut events);
+        if let Some(local) = chooses.then(|| self.tcp.local(endpoint)).flatten() {
+            self.gate.port_chosen(endpoint, local);
+        }
         self.happened(endpoint, events, more);
     }
 

@@ -3,10 +3,10 @@
 use crate::kernel::{Phase, Socket, name};
 use crate::{errors, options, own, sys};
 use resoa_protocol::Errno;
-use resoa_protocol::message::{Kind, Operation, Reply};
+use resoa_protocol::message::{Family, Kind, Operation, Reply};
 use rustix::fd::AsFd;
 use rustix::net;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 impl Socket {
     /// Does it; `None` if it is under way (`connect`).
@@ -15,7 +15,10 @@ impl Socket {
             Operation::Bind(address) => Some(self.bind(address)),
             Operation::Connect(address) => self.connect(address),
             Operation::Disconnect => {
-                Some(net::connect_unspec(&self.fd).map(|()| Reply::Done).map_err(errors::of))
+                let outcome = net::connect_unspec(&self.fd).map(|()| Reply::Done).map_err(errors::of);
+                // A port that the kernel had chosen is given up.
+                self.bound = name(&self.fd).is_some_and(|local| local.port() != 0);
+                Some(outcome)
             }
             Operation::Listen { backlog } => Some(self.listen(backlog)),
             Operation::SetOption { level, name, value } => {
@@ -37,25 +40,58 @@ impl Socket {
             sys::set_option(self.fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &off)
                 .map_err(|error| errors::errno(&error))?;
         }
-        net::bind(&self.fd, &address).map_err(errors::of)?;
+        if self.create.kind == Kind::Datagram && address.port() == 0 {
+            self.bind_alone(address)?;
+        } else {
+            net::bind(&self.fd, &address).map_err(errors::of)?;
+        }
         (self.bound, self.named) = (true, !wanted.ip().is_unspecified());
         self.local()
     }
 
-    /// Its connections come from the client's address, whatever port.
+    /// What it sends comes from the client's address, whatever port.
     pub(crate) fn bind_own(&mut self) -> Result<(), Errno> {
         if self.bound {
             return Ok(());
         }
-        if let Some(own) = own::source(self.create.family, self.source)? {
-            // The port is chosen when it is known where to: one can serve many far hosts.
-            let on = 1_i32.to_ne_bytes();
-            sys::set_option(self.fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &on)
-                .map_err(|error| errors::errno(&error))?;
-            net::bind(&self.fd, &SocketAddr::new(own, 0)).map_err(errors::of)?;
+        match (self.create.kind, own::source(self.create.family, self.source)?) {
+            (Kind::Stream, None) => {}
+            (Kind::Stream, Some(own)) => {
+                // The port is chosen when it is known where to: one can serve many far hosts.
+                let on = 1_i32.to_ne_bytes();
+                sys::set_option(self.fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &on)
+                    .map_err(|error| errors::errno(&error))?;
+                net::bind(&self.fd, &SocketAddr::new(own, 0)).map_err(errors::of)?;
+            }
+            (Kind::Datagram, own) => {
+                let any = match self.create.family {
+                    Family::V4 => Ipv4Addr::UNSPECIFIED.into(),
+                    Family::V6 => Ipv6Addr::UNSPECIFIED.into(),
+                };
+                self.bind_alone(SocketAddr::new(own.unwrap_or(any), 0))?;
+            }
         }
         self.bound = true;
         Ok(())
+    }
+
+    /// Binds to a port that the kernel chooses, and that nobody has. Of datagrams it would choose one that is somebody's if both may share it (SO_REUSEADDR,
+    /// SO_REUSEPORT), and to the kernel all clients are one user (C10): so this socket shares nothing meanwhile.
+    fn bind_alone(&self, address: SocketAddr) -> Result<(), Errno> {
+        let shares = [libc::SO_REUSEADDR, libc::SO_REUSEPORT].into_iter().filter(|&option| {
+            let value = sys::option(self.fd.as_fd(), libc::SOL_SOCKET, option, 4);
+            value.is_ok_and(|value| value.iter().any(|&octet| octet != 0))
+        });
+        let shares: Vec<_> = shares.collect();
+        let set = |on: i32| {
+            shares.iter().try_for_each(|&option| {
+                sys::set_option(self.fd.as_fd(), libc::SOL_SOCKET, option, &on.to_ne_bytes())
+            })
+        };
+        set(0).map_err(|error| errors::errno(&error))?;
+        let bound = net::bind(&self.fd, &address).map_err(errors::of);
+        set(1).map_err(|error| errors::errno(&error))?;
+        bound
     }
 
     fn connect(&mut self, peer: SocketAddr) -> Option<Result<Reply, Errno>> {

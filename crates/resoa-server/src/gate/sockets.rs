@@ -66,13 +66,21 @@ impl Sockets {
         Some(socket)
     }
 
-    /// It has this address, and no other that it had before.
+    /// It has this address, and no other that it had before; none if the port is 0.
     pub(super) fn bound(&mut self, endpoint: Endpoint, local: SocketAddr) {
         let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
-        if let Some(before) = socket.bound.replace(local) {
+        let now = (local.port() != 0).then_some(local);
+        if let Some(before) = std::mem::replace(&mut socket.bound, now) {
             self.bound.remove(&(before.port(), endpoint));
         }
-        self.bound.insert((local.port(), endpoint));
+        if now.is_some() {
+            self.bound.insert((local.port(), endpoint));
+        }
+    }
+
+    /// Whether it has a port that is known here.
+    pub(super) fn has_port(&self, endpoint: Endpoint) -> bool {
+        self.sockets.get(&endpoint).is_some_and(|socket| socket.bound.is_some())
     }
 
     /// Whether no other client has the port that a program wants.

@@ -7,7 +7,7 @@ use resoa_protocol::message::{Create, Family, Kind};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 impl KernelTcp {
@@ -39,6 +39,11 @@ impl KernelTcp {
         }
         let (named, bound) = (false, false);
         Ok(Socket { fd, create, source, named, bound, phase, connection: None, behind: Vec::new() })
+    }
+
+    /// The address that a socket has now, with port 0 if none was chosen.
+    pub(crate) fn local(&self, endpoint: Endpoint) -> Option<SocketAddr> {
+        super::name(&self.sockets.get(&endpoint)?.fd)
     }
 
     pub(super) fn forget(&mut self, endpoint: Endpoint, resets: bool) {
@@ -76,4 +81,67 @@ pub(super) fn prepare(fd: &OwnedFd) -> io::Result<()> {
 pub(super) fn reset(fd: &OwnedFd) {
     // Without effect on what has no connection.
     let _ = sockopt::set_socket_linger(fd, Some(Duration::ZERO));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use resoa_protocol::message::Operation;
+    use resoa_protocol::{Errno, TcpAction, TcpEvent};
+    use std::net::{Ipv4Addr, UdpSocket};
+
+    /// Ports that the kernel may choose for a socket, both 16 bits of one number (`linux/in.h`, since Linux 6.3).
+    const IP_LOCAL_PORT_RANGE: i32 = 51;
+
+    /// C10: a port that the kernel chooses for datagrams is nobody else's, though both may share theirs; what the program has set stays set.
+    #[test]
+    fn chosen_ports_are_not_shared() {
+        let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let share = |socket: &dyn Fn(i32)| [libc::SO_REUSEADDR, libc::SO_REUSEPORT].map(socket);
+        let on = 1_i32.to_ne_bytes();
+        let theirs = UdpSocket::bind(local).expect("loopback");
+        share(&|name| {
+            crate::sys::set_option(theirs.as_fd(), libc::SOL_SOCKET, name, &on).expect("may be set");
+        });
+        let port = theirs.local_addr().expect("is bound").port();
+        let mut tcp = KernelTcp::new().expect("descriptors");
+        let (endpoint, create) = (Endpoint(1), Create { family: Family::V4, kind: Kind::Datagram });
+        let mut done = |tcp: &mut KernelTcp, action| {
+            let mut events = Vec::new();
+            tcp.act(endpoint, action, &mut events);
+            events
+        };
+        done(&mut tcp, TcpAction::Create { create, source: local.ip(), foreign: false });
+        let fd = tcp.sockets[&endpoint].fd.as_fd().try_clone_to_owned().expect("a descriptor");
+        share(&|name| {
+            crate::sys::set_option(fd.as_fd(), libc::SOL_SOCKET, name, &on).expect("may be set");
+        });
+        let set_range = |low: u16, high: u16| {
+            let range = u32::from(high) << 16 | u32::from(low);
+            crate::sys::set_option(fd.as_fd(), libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, &range.to_ne_bytes())
+                .expect("may be set");
+        };
+        set_range(port, port);
+        let to = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
+        let send = || TcpAction::SendTo { to: Some(to), bytes: vec![1] };
+        let taken = [TcpEvent::Failed(Errno::EADDRINUSE)];
+        assert_eq!(done(&mut tcp, send()), taken);
+        let bind = TcpAction::Execute(Operation::Bind(local));
+        assert_eq!(done(&mut tcp, bind), [TcpEvent::Done(Err(Errno::EADDRINUSE))]);
+        let connect = || TcpAction::Execute(Operation::Connect(to));
+        assert_eq!(done(&mut tcp, connect()), [TcpEvent::Done(Err(Errno::EADDRINUSE))]);
+        set_range(0, 0);
+        assert!(matches!(done(&mut tcp, connect())[..], [TcpEvent::Done(Ok(_))]));
+        // A port that was given up is chosen again as the first one was.
+        assert!(matches!(
+            done(&mut tcp, TcpAction::Execute(Operation::Disconnect))[..],
+            [TcpEvent::Done(Ok(_))]
+        ));
+        assert_eq!(tcp.local(endpoint).map(|local| local.port()), Some(0));
+        set_range(port, port);
+        assert_eq!(done(&mut tcp, send()), taken);
+        for name in [libc::SO_REUSEADDR, libc::SO_REUSEPORT] {
+            assert_eq!(crate::sys::option(fd.as_fd(), libc::SOL_SOCKET, name, 4).ok(), Some(on.into()));
+        }
+    }
 }

@@ -86,6 +86,60 @@ fn two_clients_and_one_port() {
     assert_eq!(site.call(second, other, SocketCall::Bind(name)), Ok(Value::Done));
 }
 
+/// C10: a port that the kernel has chosen for one client is no other's either, however much both share: not of a socket that has sent, or is connected.
+#[test]
+fn two_clients_and_a_chosen_port() {
+    let mut site = Site::new(policy(
+        "address = \"127.0.0.1\"\n[defaults]\nallow = [\"127.0.0.1\"]\n[clients.a]\nkey = \"KEY1\"\n[clients.b]\nkey = \"KEY2\"\n",
+    ));
+    let (first, second) = (site.guest(1), site.guest(2));
+    let sharing = |site: &mut Site, guest, kind| {
+        let socket = site.socket(guest, Family::V4, kind);
+        for name in [libc::SO_REUSEADDR, libc::SO_REUSEPORT] {
+            let value = 1_i32.to_ne_bytes().into();
+            let set = SocketCall::SetOption { level: libc::SOL_SOCKET, name, value };
+            assert_eq!(site.call(guest, socket, set), Ok(Value::Done));
+        }
+        socket
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let far = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let heard = || far.recv_from(&mut [0; 8]).expect("comes").1;
+
+    let sends = sharing(&mut site, first, Kind::Datagram);
+    let send = |to| match sending(b"hi".to_vec()) {
+        SocketCall::Send { bytes, flags, .. } => SocketCall::Send { bytes, to, flags },
+        other => other,
+    };
+    let to = far.local_addr().expect("is bound");
+    site.call(first, sends, send(Some(to))).expect("is taken");
+    let from = site.far(heard);
+    let connected = sharing(&mut site, first, Kind::Datagram);
+    assert_eq!(site.call(first, connected, SocketCall::Connect(to)), Ok(Value::Done));
+    site.call(first, connected, send(None)).expect("is taken");
+    let from_connected = site.far(heard);
+    let stream = sharing(&mut site, first, Kind::Stream);
+    let to = listener.local_addr().expect("is bound");
+    assert_eq!(site.call(first, stream, SocketCall::Connect(to)), Ok(Value::Done));
+    let from_stream = listener.accept().expect("has connected").1;
+
+    for (kind, own, name) in [
+        (Kind::Datagram, sends, from),
+        (Kind::Datagram, connected, from_connected),
+        (Kind::Stream, stream, from_stream),
+    ] {
+        let thief = sharing(&mut site, second, kind);
+        assert_eq!(site.call(second, thief, SocketCall::Bind(name)), Err(Errno::EADDRINUSE), "{kind:?}");
+        if kind == Kind::Datagram {
+            // With the socket, the port goes.
+            assert_eq!(site.call(first, own, SocketCall::Close { may_wait: true }), Ok(Value::Done));
+            site.until(|site| {
+                (site.call(second, thief, SocketCall::Bind(name)) == Ok(Value::Done)).then_some(())
+            });
+        }
+    }
+}
+
 /// C05: the same number at two clients is two sockets, each with its own octets.
 #[test]
 fn equal_numbers_at_two_clients() {
