@@ -43,8 +43,18 @@ pub fn of(path: &Path) -> Result<Report, Failure> {
     asked.map_err(|error| {
         format!("{path}: {error}; no server answers there (`lasthop resoa serve --status {path}` would)")
     })?;
-    Ok(serde_json::from_str(&text)
-        .map_err(|error| format!("{path}: the server is of another version: {error}"))?)
+    read(&text).map_err(|error| format!("{path}: {error}").into())
+}
+
+/// What it has answered; it hangs up if its loop has no time for it.
+fn read(text: &str) -> Result<Report, String> {
+    serde_json::from_str(text).map_err(|error| match text {
+        "" => "the server has hung up without an answer: it is busy, or ends; try again".to_owned(),
+        _ if error.is_eof() => {
+            "the server's answer ends in the middle: it is busy, or has ended; try again".to_owned()
+        }
+        _ => format!("the server is of another version: {error}"),
+    })
 }
 
 /// A table of clients, and what is to be said of all of them.
@@ -146,6 +156,16 @@ fn octets(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A server without time is told apart from one of another version.
+    #[test]
+    fn what_is_no_answer() {
+        let said = |text| read(text).expect_err("no answer");
+        assert!(said("").contains("busy"), "{}", said(""));
+        assert!(said("{\"uptime_s\": 1.0, ").contains("in the middle"));
+        assert!(said("{\"uptime_s\": 1.0}").contains("another version"));
+        assert!(said("220 ready").contains("another version"));
+    }
 
     /// Numbers as people read them.
     #[test]
