@@ -137,7 +137,7 @@ pub struct PairArguments {
     /// The line that the other side has printed
     #[arg(value_name = "LINE")]
     pub line: Option<String>,
-    /// Server: the policy; it gets an entry, and is made if there is none
+    /// Server: the policy; the client's line gives it an entry, and makes it if there is none
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
     /// Server: its secret key; it is made if there is none

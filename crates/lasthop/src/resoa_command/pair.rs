@@ -15,7 +15,7 @@ use resoa_carrier::keys::{PublicKey, SecretKey};
 use resoa_server::policy::Policy;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
 /// A line, as it was carried over.
@@ -116,8 +116,13 @@ fn answer(name: String, place: Place, server_key: PublicKey, out: &Path) -> Resu
 /// At the server: the client may come.
 fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
     let file = policy.display().to_string();
-    let before = match fs::read_to_string(policy) {
+    // Through a link, if it is one: the file that it names is replaced, and the link stays.
+    let target = policy.canonicalize().unwrap_or_else(|_| policy.to_owned());
+    let before = match fs::read_to_string(&target) {
         Ok(text) => text,
+        Err(error) if target.is_symlink() => {
+            return Err(format!("{file}: it is a link, and what it names cannot be read: {error}").into());
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => "# lasthop resoa serve --policy\n".to_owned(),
         Err(error) => return Err(format!("{file}: {error}").into()),
     };
@@ -132,14 +137,25 @@ fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
     let after = format!("{before}{gap}\n[clients.{name}]\nkey = \"{key}\"\n");
     Policy::parse(&file, &after)?;
     // Whole or not at all: a server may be reading it.
-    let folder = policy.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut new = tempfile::NamedTempFile::new_in(folder).map_err(|error| format!("{file}: {error}"))?;
     new.write_all(after.as_bytes())?;
-    // Nothing in it is secret, and the server may read it as another user.
-    let permissions =
-        fs::metadata(policy).map_or(fs::Permissions::from_mode(0o644), |there| there.permissions());
-    new.as_file().set_permissions(permissions)?;
-    new.persist(policy).map_err(|error| format!("{file}: {}", error.error))?;
+    // Who could read it before has to go on doing so: the server may be another user. A new one is anybody's to read, since nothing in it is secret.
+    let there = fs::metadata(&target).ok();
+    if let Some(there) = &there {
+        let made = new.as_file().metadata()?;
+        let other = |is: u32, made: u32| (is != made).then_some(is);
+        fchown(new.as_file(), other(there.uid(), made.uid()), other(there.gid(), made.gid())).map_err(|error| {
+            format!(
+                "{file}: it would not be that of user {} and group {} any more: {error}; as its owner or root it would",
+                there.uid(),
+                there.gid()
+            )
+        })?;
+    }
+    new.as_file()
+        .set_permissions(there.map_or(fs::Permissions::from_mode(0o644), |there| there.permissions()))?;
+    new.persist(&target).map_err(|error| format!("{file}: {}", error.error))?;
     anstream::eprintln!(
         "lasthop: `{name}` may come; a server that runs learns it by SIGHUP (systemctl reload lasthop-resoa)"
     );
@@ -205,6 +221,28 @@ fn check(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A policy that gets an entry stays whose it was, who could read it can, and a link to it stays one. A new one is anybody's to read.
+    #[test]
+    fn a_policy_stays_whose_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("policy.toml"), folder.path().join("link.toml"));
+        std::os::unix::fs::symlink(&file, &link).expect("made");
+        let nothing = enter(&link, "a", PublicKey([1; 32])).expect_err("it names nothing").to_string();
+        assert!(nothing.contains("it is a link") && link.is_symlink(), "{nothing}");
+
+        enter(&file, "a", PublicKey([1; 32])).expect("a new one");
+        assert_eq!(fs::metadata(&file).expect("is there").mode() & 0o777, 0o644);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("mine");
+        let own = fs::metadata(&file).expect("is there");
+        let (uid, gid) = if own.uid() == 0 { (65_534, 12_345) } else { (own.uid(), own.gid()) };
+        std::os::unix::fs::chown(&file, Some(uid), Some(gid)).expect("mine, or root's");
+        enter(&link, "b", PublicKey([2; 32])).expect("another one");
+        let then = fs::metadata(&file).expect("is there");
+        assert_eq!((then.uid(), then.gid(), then.mode() & 0o777), (uid, gid, 0o640));
+        assert!(link.is_symlink());
+        assert_eq!(Policy::read(&file).expect("a policy").clients().len(), 2);
+    }
 
     /// Lines are read as written, however they were broken into words; one that has changed is none.
     #[test]
