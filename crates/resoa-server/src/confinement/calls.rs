@@ -1,7 +1,8 @@
 //! The system calls that a server makes: those of its loop and its sockets, of its threads, of memory, and of the C library's resolver. All others fail with EPERM.
 //!
 //! What opens something says what: sockets are of the Internet's families, the resolver's netlink and its daemon's Unix sockets; prctl names threads and nothing
-//! else. Files are Landlock's affair.
+//! else. What is cloned is a thread, and in no namespace of its own: clone3, whose flags are behind a pointer where no filter sees them, is one that the kernel
+//! does not have (ENOSYS), upon which the C library takes clone. Files are Landlock's affair.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -74,8 +75,6 @@ const PLAIN: &[i64] = &[
     libc::SYS_madvise,
     libc::SYS_membarrier,
     // Threads and the end.
-    libc::SYS_clone,
-    libc::SYS_clone3,
     libc::SYS_futex,
     libc::SYS_set_robust_list,
     libc::SYS_rseq,
@@ -118,18 +117,36 @@ const OLD: &[i64] = &[];
 const FAMILIES: &[i32] = &[libc::AF_INET, libc::AF_INET6, libc::AF_UNIX];
 /// Types of sockets: no raw ones.
 const TYPES: &[i32] = &[libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET];
+/// Flags of clone(2) that make namespaces.
+const NAMESPACES: i32 = libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET;
 /// The type without its flags.
 const TYPE_MASK: u64 = 0xf;
 
 /// How many there are.
 pub(super) fn count() -> usize {
-    PLAIN.len() + OLD.len() + 3
+    PLAIN.len() + OLD.len() + 4
 }
 
 /// From now on this thread, and those that it makes, has no others. `fin_hold` is to go on by bpf(2).
 pub(super) fn restrict(fin_hold: bool) -> io::Result<()> {
-    let program = program(fin_hold).map_err(io::Error::other)?;
-    seccompiler::apply_filter(&program).map_err(io::Error::other)
+    // Both are asked, and the stricter one holds; with the second in force there would be no first.
+    for program in [absent(), program(fin_hold)] {
+        seccompiler::apply_filter(&program.map_err(io::Error::other)?).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+/// Calls that this kernel seems not to have: whoever makes them has another way, in which a filter sees more.
+fn absent() -> Result<BpfProgram, seccompiler::BackendError> {
+    let absent = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
+    let rules = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    SeccompFilter::new(rules, SeccompAction::Allow, absent, std::env::consts::ARCH.try_into()?)?.try_into()
 }
 
 fn program(fin_hold: bool) -> Result<BpfProgram, seccompiler::BackendError> {
@@ -161,6 +178,12 @@ fn program(fin_hold: bool) -> Result<BpfProgram, seccompiler::BackendError> {
         libc::SYS_prctl,
         vec![SeccompRule::new(vec![is(0, libc::PR_SET_NAME)?])?, SeccompRule::new(vec![is(0, PR_SET_VMA)?])?],
     );
+    let is_thread = SeccompCmpOp::MaskedEq((NAMESPACES | libc::CLONE_THREAD).cast_unsigned().into());
+    let thread = libc::CLONE_THREAD.cast_unsigned().into();
+    let thread = SeccompCondition::new(0, SeccompCmpArgLen::Dword, is_thread, thread)?;
+    rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![thread])?]);
+    // The other filter's.
+    rules.insert(libc::SYS_clone3, Vec::new());
     if fin_hold {
         let maps = MAP_COMMANDS.iter().map(|&command| SeccompRule::new(vec![is(0, command)?]));
         rules.insert(libc::SYS_bpf, maps.collect::<Result<_, _>>()?);

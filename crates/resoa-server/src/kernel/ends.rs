@@ -106,7 +106,7 @@ mod tests {
         let port = theirs.local_addr().expect("is bound").port();
         let mut tcp = KernelTcp::new().expect("descriptors");
         let (endpoint, create) = (Endpoint(1), Create { family: Family::V4, kind: Kind::Datagram });
-        let mut done = |tcp: &mut KernelTcp, action| {
+        let done = |tcp: &mut KernelTcp, action| {
             let mut events = Vec::new();
             tcp.act(endpoint, action, &mut events);
             events
