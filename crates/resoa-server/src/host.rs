@@ -70,15 +70,17 @@ impl<C: Carrier> Host<C> {
         let mut anybody = Client::local("anybody");
         anybody.grant = resoa_protocol::server::Grant::of(&settings);
         anybody.buffers = u64::MAX;
-        Self::with_policy(settings, carrier, Arc::new(Policy::anybody(anybody)))
+        let mut policy = Policy::anybody(anybody);
+        policy.most = settings.clients;
+        Self::with_policy(settings, carrier, Arc::new(policy))
     }
 
-    /// The same for those of a policy, who may do what it says.
+    /// The same for those of a policy, who may do what it says; how many there may be is the policy's to say, too.
     ///
     /// # Errors
     /// If the kernel has no descriptor left.
     pub fn with_policy(mut settings: ServerSettings, carrier: C, policy: Arc<Policy>) -> io::Result<Self> {
-        settings.clients = settings.clients.min(policy.most);
+        settings.clients = policy.most;
         let silence = settings.timers.watchdog;
         let tcp = KernelTcp::new()?;
         tcp.wait_for(carrier.descriptor())?;
@@ -102,8 +104,10 @@ impl<C: Carrier> Host<C> {
         })
     }
 
-    /// Another policy from now on. Clients that it does not have any more are reset; what others may do changes for what they do from now on.
+    /// Another policy from now on. Clients that it does not have any more are reset; what others may do changes for what they do from now on. If there are more
+    /// than it has room for, all that are here stay.
     pub fn reload(&mut self, policy: Arc<Policy>) {
+        self.server.take_at_most(policy.most);
         for connection in self.gate.reload(policy) {
             self.turn_out(connection);
         }

@@ -72,6 +72,11 @@ impl Server {
         addresses.lease(mode, &taken).map_err(Refusal::Mode)?.ok_or(no_room)
     }
 
+    /// Clients at a time from now on. Those that are here stay.
+    pub fn take_at_most(&mut self, clients: usize) {
+        self.settings.clients = clients;
+    }
+
     /// Frees what the same client had before; whether it had anything.
     fn supersede(&mut self, connection: Connection, out: &mut Vec<ServerAction>) -> bool {
         let Some(identity) = self.peers.get(&connection).map(|peer| &peer.identity) else { return false };

@@ -2,7 +2,8 @@
 
 use crate::site::{Site, Turns, at, policy, sending};
 use resoa_protocol::message::{AddressMode, Family, Kind, Refusal};
-use resoa_protocol::{Errno, ReceiveFlags, Registration, SocketCall, Value};
+use resoa_protocol::server::Addresses;
+use resoa_protocol::{Errno, ReceiveFlags, Registration, ServerSettings, SocketCall, Value};
 use std::io::Read;
 use std::net::{TcpListener, UdpSocket};
 
@@ -138,6 +139,34 @@ fn two_clients_and_a_chosen_port() {
             });
         }
     }
+}
+
+/// As many clients as the policy says, which may be more than any number here; another one, once it is read again.
+#[test]
+fn as_many_as_the_policy_says() {
+    let clients = |most: usize| {
+        let keys: String = (1..=3).map(|who| format!("[clients.c{who}]\nkey = \"KEY{who}\"\n")).collect();
+        policy(&format!("clients-at-a-time = {most}\n{keys}"))
+    };
+    let mut site =
+        Site::with(ServerSettings { clients: 1, ..ServerSettings::new(Addresses::default()) }, clients(2));
+    let comes = |site: &mut Site, who| {
+        let guest = site.comes(who, AddressMode::Any);
+        site.at(guest, |client, _, out| client.start(out));
+        site.until(|site| site.guests[guest].registration.is_some().then_some(()));
+        matches!(site.guests[guest].registration, Some(Registration::Registered(_)))
+    };
+    assert!(comes(&mut site, 1) && comes(&mut site, 2));
+    assert!(!comes(&mut site, 3), "there is no room");
+    site.host.reload(clients(3));
+    assert!(comes(&mut site, 3), "now there is");
+    site.host.reload(clients(1));
+    let report = site.host.report();
+    assert_eq!(
+        report.clients.iter().filter(|client| client.address.is_some()).count(),
+        3,
+        "who is here stays"
+    );
 }
 
 /// C05: the same number at two clients is two sockets, each with its own octets.
