@@ -194,11 +194,20 @@ impl Report {
             self.starved,
         );
         out.metric("last_hop_round_trip_seconds", "gauge", "Round trip of the last hop.");
+        // A client that has come again is here twice until the old connection has ended, and those without a verified key may all be called the same. A scrape with
+        // equal labels is refused as a whole: of several, the one that came last stands for them.
+        let mut latest: BTreeMap<_, (f64, u64)> = BTreeMap::new();
         for client in &self.clients {
             if let Some(time) = client.round_trip_us {
-                let labels = [("client", client.name.as_str()), ("key", client.key.as_str())];
-                out.value("last_hop_round_trip_seconds", &labels, time as f64 / 1e6);
+                let one = latest.entry((&client.name, &client.key)).or_insert((client.connected_s, time));
+                if client.connected_s < one.0 {
+                    *one = (client.connected_s, time);
+                }
             }
+        }
+        for ((name, key), (_, time)) in latest {
+            let labels = [("client", name.as_str()), ("key", key.as_str())];
+            out.value("last_hop_round_trip_seconds", &labels, time as f64 / 1e6);
         }
         out.0
     }
@@ -229,7 +238,12 @@ mod tests {
         let report = Report {
             uptime_s: 2.5,
             fin_hold: false,
-            clients: vec![client],
+            // It has come again, and the server has not given up its old connection.
+            clients: vec![
+                ClientReport { connected_s: 90.0, round_trip_us: Some(7), ..client.clone() },
+                client.clone(),
+                ClientReport { connected_s: 50.0, round_trip_us: None, ..client },
+            ],
             octets_sent: 10,
             octets_received: 20,
             sockets_made: 4,
@@ -243,8 +257,8 @@ mod tests {
         let text = report.metrics();
         for line in [
             "lasthop_resoa_uptime_seconds 2.5",
-            "lasthop_resoa_clients 1",
-            "lasthop_resoa_sockets{state=\"open\"} 3",
+            "lasthop_resoa_clients 3",
+            "lasthop_resoa_sockets{state=\"open\"} 9",
             "lasthop_resoa_sockets{state=\"listening\"} 0",
             "lasthop_resoa_octets_total{to=\"far_hosts\"} 10",
             "lasthop_resoa_refusals_total{reason=\"loopback\"} 6",
@@ -253,6 +267,12 @@ mod tests {
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }
+        let mut series: Vec<_> = text.lines().filter_map(|line| Some(line.rsplit_once(' ')?.0)).collect();
+        series.retain(|line| !line.starts_with('#'));
+        let count = series.len();
+        series.sort_unstable();
+        series.dedup();
+        assert_eq!(series.len(), count, "one value of each\n{text}");
         let mut typed = "";
         for line in text.lines() {
             match line.strip_prefix("# TYPE ") {
