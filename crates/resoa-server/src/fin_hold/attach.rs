@@ -231,8 +231,17 @@ impl FinHold {
     }
 }
 
+/// With the kernel's reason: libbpf-rs keeps the number to itself and says of what kind it is, and the number in its text.
 fn as_io(error: libbpf_rs::Error) -> io::Error {
-    io::Error::new(io::ErrorKind::OutOfMemory, error)
+    let kind = match error.kind() {
+        libbpf_rs::ErrorKind::NotFound => io::ErrorKind::NotFound,
+        libbpf_rs::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
+        libbpf_rs::ErrorKind::InvalidInput => io::ErrorKind::InvalidInput,
+        libbpf_rs::ErrorKind::OutOfMemory => io::ErrorKind::OutOfMemory,
+        libbpf_rs::ErrorKind::TooBig => io::ErrorKind::ArgumentListTooLong,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error)
 }
 
 /// A socket whose packets have their IP headers already.
@@ -246,6 +255,17 @@ fn raw(family: AddressFamily) -> io::Result<OwnedFd> {
 mod tests {
     use super::*;
     use netlab::Namespace;
+
+    /// What the kernel has against something is said as it is.
+    #[test]
+    fn reasons_are_the_kernels() {
+        for number in [libc::ENOENT, libc::EPERM, libc::EINVAL, libc::ENOMEM, libc::E2BIG, libc::EBUSY] {
+            let reason = || io::Error::from_raw_os_error(number);
+            let kind = if number == libc::EBUSY { io::ErrorKind::Other } else { reason().kind() };
+            let error = as_io(reason().into());
+            assert_eq!((error.kind(), error.to_string()), (kind, reason().to_string()));
+        }
+    }
 
     /// The map of FINs that are held is bounded: what the server never heard of, and its sender has given up, leaves it.
     #[test]
