@@ -118,7 +118,7 @@ impl Near {
         Ok(Measured { figure, cost: Some(busy * 1e9 / octets as f64) })
     }
 
-    /// What the far host has counted, and the time until the time until it has said so.
+    /// What the far host has counted, and the time until it has said so.
     fn up(&self) -> io::Result<(u64, Duration)> {
         let mut stream = self.connect(Purpose::Count)?;
         let mut octets = vec![7; BULK];

@@ -14,12 +14,15 @@ const ALONE: &str = "RESOA_TEST_ALONE";
 #[test]
 fn no_descriptor_is_left() {
     if std::env::var_os(ALONE).is_none() {
-        let status = Command::new(std::env::current_exe().expect("this test"))
+        let output = Command::new(std::env::current_exe().expect("this test"))
             .args(["--exact", "shortage::no_descriptor_is_left", "--test-threads=1"])
             .env(ALONE, "1")
-            .status()
+            .output()
             .expect("runs");
-        assert!(status.success());
+        let said =
+            [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).concat();
+        // Without a test of that name, all that there are would be well.
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
         return;
     }
     let mut site =
