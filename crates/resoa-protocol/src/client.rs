@@ -5,7 +5,7 @@
 //! holding up the others.
 
 mod dispatch;
-mod lookup;
+pub(crate) mod lookup;
 mod registering;
 mod streaming;
 

@@ -34,8 +34,6 @@ pub(crate) struct Visitor {
     pub(crate) counts: Usage,
     /// Octets that the far hosts have not acknowledged.
     pub(crate) outstanding: u64,
-    /// Look-ups that have no answer yet.
-    pub(crate) looking_up: usize,
     /// Nothing is read from it at the moment.
     pub(crate) stopped: bool,
 }
@@ -94,7 +92,6 @@ impl Gate {
             since: now,
             counts: Usage::default(),
             outstanding: 0,
-            looking_up: 0,
             stopped: false,
         };
         self.visitors.insert(connection, visitor);

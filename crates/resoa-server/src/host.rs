@@ -247,9 +247,8 @@ impl<C: Carrier> Host<C> {
                     }
                 }
                 Indication::Disconnected(_) => {
-                    self.outboxes.remove(&connection);
                     self.server.disconnected(connection, &mut actions);
-                    self.gate.gone(connection);
+                    self.forget(connection);
                 }
                 Indication::Connected => {}
             }
@@ -276,6 +275,13 @@ impl<C: Carrier> Host<C> {
         self.server.disconnected(connection, &mut actions);
         actions.push(ServerAction::Reset(connection));
         self.carry_out(actions);
+    }
+
+    /// Nothing comes from there any more, and nothing goes there.
+    fn forget(&mut self, connection: Connection) {
+        self.outboxes.remove(&connection);
+        self.gate.gone(connection);
+        self.names.forget(connection);
     }
 
     /// A client that has too much under way, or does not listen, is not read from until that has changed. Others are.
@@ -351,8 +357,7 @@ impl<C: Carrier> Host<C> {
                     self.look_up(connection, xid, query, &mut more);
                 }
                 ServerAction::Reset(connection) => {
-                    self.outboxes.remove(&connection);
-                    self.gate.gone(connection);
+                    self.forget(connection);
                     self.carrier.reset(connection);
                 }
             }

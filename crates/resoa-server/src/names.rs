@@ -1,10 +1,14 @@
 //! Names of hosts and services, looked up beside the loop: `getaddrinfo` waits for servers of names, and nothing else should.
 //!
-//! A few threads, made when there is something to do. What takes too long is answered without them; a thread that hangs is not replaced.
+//! Some threads, made when there is something to do, and no more than a share of them for one client (`desk`). What takes too long is answered without them; a thread
+//! that hangs is not replaced.
+
+mod desk;
 
 use crate::sys;
+use desk::Desk;
 use resoa_protocol::Xid;
-use resoa_protocol::lhp::Connection;
+use resoa_protocol::lhp::{Connection, Identity};
 use resoa_protocol::message::{Family, Query, Reply, Unresolved};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,9 +19,13 @@ use std::thread;
 use std::time::Duration;
 
 /// Threads at most.
-const THREADS: usize = 4;
+const THREADS: usize = 16;
+/// Threads that one client has at a time: what it asks for may hang in all of them.
+const SHARE: usize = 4;
 /// Look-ups of all clients that wait or are under way, at most.
 const WAITING: usize = 256;
+/// The same of one client.
+const WAITING_OF_ONE: usize = 16;
 /// Addresses of one answer, at most: a message has room for more than any resolver gives.
 const ADDRESSES: usize = 64;
 /// After so long the answer is EAI_AGAIN. The resolver's own patience is 10 s a server.
@@ -27,13 +35,15 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(12);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) connection: Connection,
+    /// Which client that is.
+    pub(crate) who: Identity,
     pub(crate) xid: Xid,
     pub(crate) query: Query,
 }
 
 #[derive(Debug, Default)]
-struct Desk {
-    asked: VecDeque<Asked>,
+struct Work {
+    desk: Desk,
     found: Vec<(Asked, Reply)>,
     idle: usize,
     threads: usize,
@@ -42,8 +52,8 @@ struct Desk {
 
 #[derive(Debug)]
 struct Shared {
-    desk: Mutex<Desk>,
-    work: Condvar,
+    work: Mutex<Work>,
+    more: Condvar,
     bell: OwnedFd,
     look_up: fn(&Query) -> Reply,
 }
@@ -57,23 +67,24 @@ pub(crate) struct Names {
 }
 
 impl Shared {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self) {
-        let mut desk = self.desk();
-        while !desk.over {
-            let Some(asked) = desk.asked.pop_front() else {
-                desk.idle += 1;
-                desk = self.work.wait(desk).unwrap_or_else(PoisonError::into_inner);
-                desk.idle -= 1;
+    fn run(&self) {
+        let mut work = self.work();
+        while !work.over {
+            let Some(asked) = work.desk.next(SHARE) else {
+                work.idle += 1;
+                work = self.more.wait(work).unwrap_or_else(PoisonError::into_inner);
+                work.idle -= 1;
                 continue;
             };
-            drop(desk);
+            drop(work);
             let reply = (self.look_up)(&asked.query);
-            desk = self.desk();
-            desk.found.push((asked, reply));
+            work = self.work();
+            work.desk.done(&asked.who);
+            work.found.push((asked, reply));
             // If the counter is full it has rung.
             let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
         }
@@ -91,7 +102,7 @@ impl Names {
 
     fn by(look_up: fn(&Query) -> Reply) -> io::Result<Self> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let shared = Shared { desk: Mutex::default(), work: Condvar::new(), bell, look_up };
+        let shared = Shared { work: Mutex::default(), more: Condvar::new(), bell, look_up };
         Ok(Self { shared: Arc::new(shared), pending: VecDeque::new() })
     }
 
@@ -102,22 +113,29 @@ impl Names {
 
     /// Asks; whether there is room for it.
     pub(crate) fn ask(&mut self, asked: Asked, now: Duration) -> bool {
-        let mut desk = self.shared.desk();
-        if self.pending.len() >= WAITING {
+        let of_this_one = self.pending.iter().filter(|(_, pending)| pending.who == asked.who).count();
+        if self.pending.len() >= WAITING || of_this_one >= WAITING_OF_ONE {
             return false;
         }
         self.pending.push_back((now + PATIENCE, asked.clone()));
-        desk.asked.push_back(asked);
-        if desk.idle < desk.asked.len() && desk.threads < THREADS {
+        let mut work = self.shared.work();
+        work.desk.put(asked);
+        if work.idle < work.desk.ready(SHARE) && work.threads < THREADS {
             let shared = Arc::clone(&self.shared);
             let thread = thread::Builder::new().name("names".to_owned()).stack_size(256 << 10);
             // Without one more, those that there are do it, or it takes too long.
-            if thread.spawn(move || shared.work()).is_ok() {
-                desk.threads += 1;
+            if thread.spawn(move || shared.run()).is_ok() {
+                work.threads += 1;
             }
         }
-        self.shared.work.notify_one();
+        self.shared.more.notify_one();
         true
+    }
+
+    /// A client is gone: what it asked for need not be found, and is done only if it has begun.
+    pub(crate) fn forget(&mut self, connection: Connection) {
+        self.pending.retain(|(_, pending)| pending.connection != connection);
+        self.shared.work().desk.forget(connection);
     }
 
     /// When [`found`](Self::found) has something without having rung.
@@ -128,15 +146,15 @@ impl Names {
     /// What was found since this was last asked, and what took too long.
     pub(crate) fn found(&mut self, now: Duration) -> Vec<(Asked, Reply)> {
         let _ = rustix::io::read(&self.shared.bell, &mut [0; 8]);
-        let mut desk = self.shared.desk();
-        let mut found = std::mem::take(&mut desk.found);
+        let mut work = self.shared.work();
+        let mut found = std::mem::take(&mut work.found);
         found.retain(|(asked, _)| {
             let place = self.pending.iter().position(|(_, pending)| pending == asked);
             // Without one it was given up.
             place.is_some_and(|place| self.pending.remove(place).is_some())
         });
         while let Some((_, asked)) = self.pending.pop_front_if(|(deadline, _)| *deadline <= now) {
-            desk.asked.retain(|waiting| *waiting != asked);
+            work.desk.give_up(&asked);
             found.push((asked, Reply::Unresolved(Unresolved::Again)));
         }
         found
@@ -145,8 +163,8 @@ impl Names {
 
 impl Drop for Names {
     fn drop(&mut self) {
-        self.shared.desk().over = true;
-        self.shared.work.notify_all();
+        self.shared.work().over = true;
+        self.shared.more.notify_all();
     }
 }
 
@@ -233,52 +251,84 @@ mod tests {
         assert_eq!(number(&host("localhost", "80", None)), None);
     }
 
-    /// The resolver is asked beside the loop, and what it does not answer in time is answered without it.
-    #[test]
-    fn a_resolver_that_hangs() {
-        let mut names = Names::by(|query| {
+    fn asked(who: u8, name: &str, xid: u32) -> Asked {
+        let (connection, who) = (Connection(who.into()), Identity(vec![who]));
+        Asked { connection, who, xid: Xid(xid), query: host(name, "", None) }
+    }
+
+    /// A resolver that hangs for one name and answers others at once.
+    fn hanging() -> Names {
+        let look_up = |query: &Query| {
             if *query == host("slow", "", None) {
                 loop {
                     thread::park();
                 }
             }
             Reply::Done
-        })
-        .expect("descriptors");
-        let asked =
-            |name: &str, xid| Asked { connection: Connection(1), xid: Xid(xid), query: host(name, "", None) };
-        // All threads but one hang.
-        for xid in 0..THREADS as u32 - 1 {
-            assert!(names.ask(asked("slow", xid), Duration::ZERO));
-        }
-        assert!(names.ask(asked("quick", 9), Duration::from_secs(1)));
+        };
+        Names::by(look_up).expect("descriptors")
+    }
+
+    fn until_found(names: &mut Names) -> Vec<(Asked, Reply)> {
         let begin = Instant::now();
         let mut found = Vec::new();
         while found.is_empty() && begin.elapsed() < Duration::from_mins(1) {
             found = names.found(Duration::from_secs(1));
             thread::yield_now();
         }
-        assert_eq!(found, [(asked("quick", 9), Reply::Done)]);
-        let given_up = names.found(PATIENCE);
-        assert_eq!(given_up.len(), THREADS - 1);
-        assert!(given_up.iter().all(|(_, reply)| *reply == Reply::Unresolved(Unresolved::Again)));
-        assert_eq!(names.deadline(), None);
+        found
     }
 
-    /// No more than there is room for.
+    /// The resolver is asked beside the loop, and what it does not answer in time is answered without it. A client that asks for what hangs, and comes again to ask for
+    /// more, is the only one that waits.
+    #[test]
+    fn a_resolver_that_hangs() {
+        let mut names = hanging();
+        for xid in 0..WAITING_OF_ONE as u32 {
+            assert!(names.ask(asked(1, "slow", xid), Duration::ZERO));
+        }
+        assert!(!names.ask(asked(1, "slow", 100), Duration::ZERO), "no more of one client");
+        names.forget(Connection(1));
+        assert_eq!(names.deadline(), None);
+        for xid in 0..WAITING_OF_ONE as u32 {
+            let again = Asked { connection: Connection(10), ..asked(1, "slow", xid) };
+            assert!(names.ask(again, Duration::ZERO));
+        }
+        assert!(names.ask(asked(2, "quick", 9), Duration::from_secs(1)));
+        assert_eq!(until_found(&mut names), [(asked(2, "quick", 9), Reply::Done)]);
+        let given_up = names.found(PATIENCE);
+        assert_eq!(given_up.len(), WAITING_OF_ONE);
+        assert!(given_up.iter().all(|(_, reply)| *reply == Reply::Unresolved(Unresolved::Again)));
+        assert_eq!(names.deadline(), None);
+        // What it has begun goes on, and is its share.
+        assert!(names.ask(asked(1, "quick", 9), PATIENCE));
+        assert!(names.ask(asked(3, "quick", 9), PATIENCE));
+        assert_eq!(until_found(&mut names), [(asked(3, "quick", 9), Reply::Done)]);
+    }
+
+    /// One that takes long does not keep its own client's others waiting.
+    #[test]
+    fn some_at_a_time() {
+        let mut names = hanging();
+        for xid in 1..SHARE as u32 {
+            assert!(names.ask(asked(1, "slow", xid), Duration::ZERO));
+        }
+        for xid in 10..12 {
+            assert!(names.ask(asked(1, "quick", xid), Duration::ZERO));
+            assert_eq!(until_found(&mut names), [(asked(1, "quick", xid), Reply::Done)]);
+        }
+    }
+
+    /// No more than there is room for, of however many clients.
     #[test]
     fn look_ups_are_bounded() {
-        let mut names = Names::by(|_| {
-            loop {
-                thread::park();
-            }
-        })
-        .expect("descriptors");
-        let asked = |xid| Asked { connection: Connection(1), xid: Xid(xid), query: host("slow", "", None) };
-        for xid in 0..WAITING as u32 {
-            assert!(names.ask(asked(xid), Duration::ZERO));
+        let mut names = hanging();
+        for number in 0..WAITING as u32 {
+            let who = (number / WAITING_OF_ONE as u32) as u8;
+            assert!(names.ask(asked(who, "slow", number), Duration::ZERO));
         }
-        assert!(!names.ask(asked(1000), Duration::ZERO));
+        assert!(!names.ask(asked(100, "slow", 1000), Duration::ZERO));
         assert_eq!(names.found(PATIENCE).len(), WAITING);
+        assert!(names.shared.work().threads <= THREADS);
     }
 }

@@ -1,4 +1,5 @@
-//! Host and service look-ups, executed by the server: the client needs no resolver of its own (6.2.6). They are nobody's socket: number 0, one at a time.
+//! Host and service look-ups, executed by the server: the client needs no resolver of its own (6.2.6). They are nobody's socket: number 0. A few at a time: the
+//! thesis has one request of a number at a time, by which one name whose servers are silent would keep all others waiting; answers are told apart by their `xid`.
 
 use super::Client;
 use crate::calls::{Action, CallId, LookUp, Value};
@@ -7,10 +8,13 @@ use crate::{Errno, RsockId, Target, Xid};
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// Look-ups under way at a time; others wait here.
+pub(crate) const AT_A_TIME: usize = 4;
+
 /// Look-ups that are under way.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct LookUps {
-    outstanding: Option<Outstanding>,
+    outstanding: Vec<Outstanding>,
     queue: VecDeque<(CallId, LookUp)>,
     last: u32,
 }
@@ -25,13 +29,13 @@ struct Outstanding {
 
 impl LookUps {
     pub(super) fn deadline(&self) -> Option<Duration> {
-        self.outstanding.as_ref().map(|outstanding| outstanding.deadline)
+        self.outstanding.iter().map(|outstanding| outstanding.deadline).min()
     }
 
     /// The calls that wait, which are given up.
     pub(super) fn abandon(&mut self) -> Vec<CallId> {
-        let first = self.outstanding.take().map(|outstanding| outstanding.call);
-        first.into_iter().chain(self.queue.drain(..).map(|(call, _)| call)).collect()
+        let asked = self.outstanding.drain(..).map(|outstanding| outstanding.call);
+        asked.chain(self.queue.drain(..).map(|(call, _)| call)).collect()
     }
 }
 
@@ -47,14 +51,14 @@ impl Client {
     }
 
     fn next_look_up(&mut self, now: Duration, out: &mut Vec<Action>) {
-        if self.look_ups.outstanding.is_some() {
+        if self.look_ups.outstanding.len() >= AT_A_TIME {
             return;
         }
         let Some((call, query)) = self.look_ups.queue.pop_front() else { return };
         self.look_ups.last += 1;
         let xid = Xid(self.look_ups.last);
         let deadline = now + self.request_timeout();
-        self.look_ups.outstanding = Some(Outstanding { xid, call, deadline, unanswered: 0 });
+        self.look_ups.outstanding.push(Outstanding { xid, call, deadline, unanswered: 0 });
         let body = Body::Request { xid, create: None, operation: Operation::Resolve(query) };
         self.carry_out(Action::Send(Message { target: Target::Socket(RsockId::CLIENT), body }), out);
     }
@@ -66,10 +70,9 @@ impl Client {
         now: Duration,
         out: &mut Vec<Action>,
     ) {
-        let Some(outstanding) = self.look_ups.outstanding.take_if(|outstanding| outstanding.xid == xid)
-        else {
-            return;
-        };
+        let outstanding = &mut self.look_ups.outstanding;
+        let Some(place) = outstanding.iter().position(|outstanding| outstanding.xid == xid) else { return };
+        let outstanding = outstanding.remove(place);
         let result = outcome.and_then(|reply| match reply {
             Reply::Hosts(hosts) => Ok(Value::Hosts(hosts)),
             Reply::Name { host, service } => Ok(Value::Name { host, service }),
@@ -84,8 +87,8 @@ impl Client {
     pub(super) fn look_up_pending(&mut self, xid: Xid, pending: bool, now: Duration, out: &mut Vec<Action>) {
         if !pending {
             self.looked_up(xid, Err(Errno::ECONNRESET), now, out);
-        } else if let Some(outstanding) = &mut self.look_ups.outstanding
-            && outstanding.xid == xid
+        } else if let Some(outstanding) =
+            self.look_ups.outstanding.iter_mut().find(|outstanding| outstanding.xid == xid)
         {
             outstanding.unanswered = 0;
         }
@@ -93,20 +96,21 @@ impl Client {
 
     pub(super) fn expire_look_up(&mut self, now: Duration, out: &mut Vec<Action>) {
         let timeout = self.request_timeout();
-        let Some(outstanding) = &mut self.look_ups.outstanding else { return };
-        if outstanding.deadline > now {
-            return;
+        let (is_healthy, expiries) = (self.statistics.healthy, self.timers.expiries);
+        let mut asked = Vec::new();
+        for outstanding in self.look_ups.outstanding.iter_mut().filter(|one| one.deadline <= now) {
+            outstanding.deadline = now + timeout;
+            if !is_healthy {
+                continue;
+            }
+            if outstanding.unanswered == expiries {
+                return self.give_up(now, out);
+            }
+            outstanding.unanswered += 1;
+            asked.push(outstanding.xid);
         }
-        outstanding.deadline = now + timeout;
-        if !self.statistics.healthy {
-            return;
+        for xid in asked {
+            self.carry_out(Action::Send(Message::control(Control::RequestPending(xid))), out);
         }
-        if outstanding.unanswered == self.timers.expiries {
-            self.give_up(now, out);
-            return;
-        }
-        outstanding.unanswered += 1;
-        let control = Control::RequestPending(outstanding.xid);
-        self.carry_out(Action::Send(Message::control(control)), out);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{DATAGRAM, Pair, address};
 use crate::calls::{CallId, ReceiveFlags, SendFlags, SocketCall, Value};
+use crate::client::lookup::AT_A_TIME;
 use crate::message::{Operation, Query, Reply, Unresolved};
 use crate::server::{Addresses, ServerAction, ServerSettings};
 use crate::settings::Settings;
@@ -123,30 +124,44 @@ fn datagrams_do_not_run_out_of_room() {
     assert_eq!(pair.asked().len(), 301);
 }
 
-/// C49: a look-up is the server's, one at a time.
+/// C49: look-ups are the server's, some at a time: one that takes long keeps no other waiting, and what is beyond waits here.
 #[test]
 fn names_are_looked_up_by_the_server() {
     let mut pair = Pair::new();
-    let query = |host: &str| Query::Host { host: host.into(), service: "80".into(), family: None };
+    let query = |number: u64| {
+        let host = format!("{number}.example");
+        Query::Host { host, service: "80".into(), family: None }
+    };
+    let numbers = 1..=AT_A_TIME as u64 + 1;
     pair.flows = false;
     pair.at_client(|client, now, out| {
-        client.look_up(CallId(100), query("a.example"), now, out);
-        client.look_up(CallId(101), query("b.example"), now, out);
+        for number in numbers.clone() {
+            client.look_up(CallId(100 + number), query(number), now, out);
+        }
     });
-    assert_eq!(pair.up.len(), 1);
-    let mut asked = Vec::new();
-    let request = pair.up.remove(0);
-    pair.server.message(super::LINK, request, pair.now, &mut asked);
-    let xid = Xid(1);
-    let resolve = ServerAction::Resolve { connection: super::LINK, xid, query: query("a.example") };
-    assert_eq!(asked, [resolve]);
+    assert_eq!(pair.up.len(), AT_A_TIME);
+    let requests = std::mem::take(&mut pair.up);
+    for (number, request) in (1..).zip(requests) {
+        let mut asked = Vec::new();
+        pair.server.message(super::LINK, request, pair.now, &mut asked);
+        let xid = Xid(number);
+        let query = query(number.into());
+        assert_eq!(asked, [ServerAction::Resolve { connection: super::LINK, xid, query }]);
+    }
     pair.flows = true;
-    let hosts = vec![address(80)];
-    pair.at_server(|server, _, out| server.resolved(super::LINK, xid, Ok(Reply::Hosts(hosts)), out));
-    assert_eq!(pair.ended(CallId(100)), Some(Ok(Value::Hosts(vec![address(80)]))));
+    // The last that was asked for is found first, and makes room for the one that waits.
+    let last = AT_A_TIME as u32;
+    for number in (1..=last).rev() {
+        let hosts = vec![address(number as u16)];
+        pair.at_server(|server, _, out| {
+            server.resolved(super::LINK, Xid(number), Ok(Reply::Hosts(hosts.clone())), out);
+        });
+        assert_eq!(pair.ended(CallId(100 + u64::from(number))), Some(Ok(Value::Hosts(hosts))), "{number}");
+    }
     let nothing = Reply::Unresolved(Unresolved::NoName);
-    pair.at_server(|server, _, out| server.resolved(super::LINK, Xid(2), Ok(nothing), out));
-    assert_eq!(pair.ended(CallId(101)), Some(Ok(Value::Unresolved(Unresolved::NoName))));
+    pair.at_server(|server, _, out| server.resolved(super::LINK, Xid(last + 1), Ok(nothing), out));
+    let call = CallId(101 + u64::from(last));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Unresolved(Unresolved::NoName))));
     assert!(!matches!(pair.asked()[..], [TcpAction::Execute(Operation::Resolve(_)), ..]));
 }
 

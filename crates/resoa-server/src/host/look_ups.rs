@@ -10,9 +10,6 @@ use resoa_protocol::{ServerAction, Xid};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Look-ups of one client at a time.
-const LOOK_UPS: usize = 16;
-
 impl<C: Carrier> Host<C> {
     /// Answers at once what needs no server of names, or may not be asked; the rest [later](Self::tell_what_was_found).
     pub(super) fn look_up(
@@ -37,8 +34,7 @@ impl<C: Carrier> Host<C> {
             found
         } else if !may_be_named {
             Reply::Unresolved(Unresolved::NoName)
-        } else if visitor.looking_up < LOOK_UPS && self.names.ask(Asked { connection, xid, query }, now) {
-            visitor.looking_up += 1;
+        } else if self.names.ask(Asked { connection, who: visitor.identity.clone(), xid, query }, now) {
             return;
         } else {
             self.gate.count(connection, Refusal::LookUps);
@@ -49,9 +45,8 @@ impl<C: Carrier> Host<C> {
 
     /// Names that were found, as far as the client may go there.
     pub(super) fn tell_what_was_found(&mut self, now: Duration) {
-        for (Asked { connection, xid, query }, mut reply) in self.names.found(now) {
+        for (Asked { connection, xid, query, .. }, mut reply) in self.names.found(now) {
             let Some(visitor) = self.gate.visitor(connection) else { continue };
-            visitor.looking_up = visitor.looking_up.saturating_sub(1);
             // Without a host it is the service that was looked up.
             let is_of_a_host = matches!(&query, Query::Host { host, .. } if !host.is_empty());
             if let Reply::Hosts(addresses) = &mut reply
