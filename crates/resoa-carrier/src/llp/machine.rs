@@ -280,7 +280,13 @@ impl Machine {
             Frame::Oldest(packet) => self.received.settled(packet),
             Frame::Reset => self.ended(Ended::Reset),
             _ if self.stage == Stage::Over => {}
+            // A client has nothing to say before it was welcomed: what anybody may make us keep begins when our user has taken it.
+            Frame::Data(_) if self.side == Side::Server && self.stage == Stage::Opening => {
+                return Err(Malformed);
+            }
             Frame::Data(data) => self.incoming.part(data)?,
+            Frame::Hello if self.side == Side::Client => return Err(Malformed),
+            Frame::Welcome if self.side == Side::Server => return Err(Malformed),
             Frame::Hello => {
                 if !std::mem::replace(&mut self.said_hello, true) {
                     self.events.push_back(Event::Connect);
