@@ -324,6 +324,7 @@ impl Machine {
         self.rate.arrived(&outcome.arrived, trip, now);
         for sent in outcome.arrived {
             sent.parts.into_iter().for_each(|part| self.outgoing.arrived(part));
+            self.length.has_carried(sent.octets);
             if sent.tries_length {
                 self.length.arrived();
             }
@@ -336,6 +337,9 @@ impl Machine {
     }
 
     fn lost(&mut self, packets: Vec<Sent>, now: Duration) {
+        if let Some(longest) = packets.iter().map(|sent| sent.octets).max() {
+            self.length.has_missed(longest, now);
+        }
         for sent in packets {
             if sent.tries_length {
                 self.length.lost(now);
