@@ -222,16 +222,19 @@ impl Machine {
         if let Some(event) = self.events.pop_front() {
             return Some(event);
         }
-        if !wanted || !matches!(self.stage, Stage::Up | Stage::Closing) {
-            return None;
-        }
-        if self.stage == Stage::Closing {
-            while self.incoming.take().is_some() {}
-        }
-        if let Some(message) = self.incoming.take() {
-            if self.incoming.limit() >= self.said_limit + ROOM / 4 {
-                self.received.hurry(now);
+        let message = match self.stage {
+            Stage::Up if wanted => self.incoming.take(),
+            Stage::Closing => {
+                // Nobody wants it; but while it is here the other side, which may be closing as well, has no room for the rest.
+                while self.incoming.take().is_some() {}
+                None
             }
+            _ => return None,
+        };
+        if self.incoming.limit() >= self.said_limit + ROOM / 4 {
+            self.received.hurry(now);
+        }
+        if let Some(message) = message {
             return Some(Event::Data(message));
         }
         if self.end.is_some_and(|messages| self.incoming.is_through(messages)) {

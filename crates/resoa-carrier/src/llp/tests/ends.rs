@@ -75,6 +75,25 @@ fn close_is_behind_everything() {
     assert_eq!(world.told[1], []);
 }
 
+/// C88: both close while more is under way than there is room for, and neither wants anything: each is through, since what comes is let go.
+#[test]
+fn both_close_and_want_nothing() {
+    let mut world = World::up(Link { rate: 12.5e6, ..Link::default() }, 8);
+    world.wanted = [false; 2];
+    for number in 0..200 {
+        for end in &mut world.ends {
+            end.send(&data(1, number, 50_000));
+        }
+    }
+    world.run(Duration::from_secs(10));
+    assert!(world.ends.iter().all(Machine::is_full), "more is sent than there is room for");
+    let begin = world.now;
+    world.ends.iter_mut().for_each(Machine::close);
+    world.until(|world| world.ends.iter().all(Machine::is_over));
+    assert!(world.now < begin + Duration::from_secs(10), "{:?}", world.now.saturating_sub(begin));
+    assert_eq!(world.told, [vec![], vec![]]);
+}
+
 /// What only the other side may say, or only later, is refused: HELLO and WELCOME have a side each, and a client that was not welcomed has no messages.
 #[test]
 fn what_an_end_does_not_say() {
