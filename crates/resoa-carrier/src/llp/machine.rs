@@ -156,9 +156,9 @@ impl Machine {
         self.outgoing.waiting() as u64 >= WAITING.max(2 * self.rate.window())
     }
 
-    /// Whether hardly anything waits.
+    /// Whether hardly anything waits, and it takes messages.
     pub(crate) fn has_room(&self) -> bool {
-        (self.outgoing.waiting() as u64) < WAITING.max(2 * self.rate.window()) / 2
+        self.stage == Stage::Up && (self.outgoing.waiting() as u64) < WAITING.max(2 * self.rate.window()) / 2
     }
 
     /// Ends it behind everything that was sent.

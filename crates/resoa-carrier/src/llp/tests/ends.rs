@@ -94,6 +94,22 @@ fn both_close_and_want_nothing() {
     assert_eq!(world.told, [vec![], vec![]]);
 }
 
+/// Who was told to stop is not told to go on when the connection has ended.
+#[test]
+fn no_room_behind_the_end() {
+    let mut world = World::up(Link { rate: 12.5e6, ..Link::default() }, 9);
+    world.wanted[1] = false;
+    for number in 0..200 {
+        world.ends[0].send(&data(1, number, 50_000));
+    }
+    world.run(Duration::from_secs(1));
+    assert!(world.ends[0].is_full() && !world.ends[0].has_room());
+    world.ends[1].reset();
+    world.until(|world| !world.told[0].is_empty());
+    assert_eq!(world.told[0], [Event::Ended(Ended::Reset)]);
+    assert!(!world.ends[0].has_room());
+}
+
 /// What only the other side may say, or only later, is refused: HELLO and WELCOME have a side each, and a client that was not welcomed has no messages.
 #[test]
 fn what_an_end_does_not_say() {
