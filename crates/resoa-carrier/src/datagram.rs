@@ -12,6 +12,8 @@ mod ether;
 mod packet;
 mod peer;
 mod port;
+#[cfg(test)]
+mod tests;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::llp::Silence;

@@ -211,6 +211,11 @@ impl Machine {
         self.stage == Stage::Over && !self.resets && self.events.is_empty()
     }
 
+    /// Whether a client has said that it is there.
+    pub(crate) fn has_said_hello(&self) -> bool {
+        self.said_hello
+    }
+
     /// Whether our user has closed it, and the other side does not know everything yet.
     pub(crate) fn is_closing(&self) -> bool {
         self.stage == Stage::Closing
