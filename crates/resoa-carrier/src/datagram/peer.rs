@@ -240,13 +240,18 @@ impl Peer {
                     frames.clear();
                     let Some(number) = keyed.machine.transmit(now, &mut frames) else { break };
                     let octets = HEADER + frames.len() + TAG;
-                    if !port.fits(&run, octets) {
+                    // The kernel refuses a run as a whole if its packets are too long: what is tried goes by itself, and what follows is not lost with it.
+                    let is_tried = frames.len() > keyed.machine.packet_octets();
+                    if is_tried || !port.fits(&run, octets) {
                         run = port.send_run(run);
                     }
                     let out = run.packet(octets);
                     let header = Packet::Sealed { ours: keyed.theirs, number: number as u32, sealed: &[] };
                     out.extend(header.octets());
                     keyed.keys.seal(number, &frames, out);
+                    if is_tried {
+                        run = port.send_run(run);
+                    }
                 }
                 let run = port.send_run(run);
                 port.keep(run);

@@ -1,18 +1,27 @@
 //! What ends and connections do at moments that the tests choose, with packets of nobody's carrier.
+#![expect(
+    unsafe_code,
+    reason = "namespaces, and the length of what an interface carries, are set by no safe library of ours"
+)]
 
 use super::packet::Packet;
 use super::peer::Peer;
 use super::port::{Address, Port};
-use super::INTRODUCTION;
+use super::{Datagrams, INTRODUCTION, KeepAlive};
 use crate::Allowed;
 use crate::keys::SecretKey;
 use crate::llp::Silence;
 use crate::noise::{self, Answered, Carried, Initiator, Keys};
-use std::net::Ipv4Addr;
-use std::time::Duration;
+use resoa_protocol::lhp::{Connection, Indication, LastHop, Provider, Service};
+use rustix::fd::AsRawFd;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
 
 const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 const SILENCE: Silence = Silence { ask: Duration::from_secs(15), end: Duration::from_secs(30) };
+/// After so long something will never come.
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Frames, as `llp::wire` has them.
 const PING: &[u8] = &[1];
 const DATA: &[u8] = &[3, 0, 0, 1, 1, 0, b'!'];
@@ -72,4 +81,65 @@ fn a_stranger_that_resets() {
     assert!(peer.poll(&mut port, Duration::ZERO, |told| panic!("{told:?}")));
     let gone = peer.deadline().expect("it has a time");
     assert!(gone < INTRODUCTION && !peer.poll(&mut port, gone, |told| panic!("{told:?}")));
+}
+
+/// Loopback of a namespace of this thread's own, which carries so many octets of IP at once.
+fn loopback_of(octets: i32) {
+    // SAFETY: the descriptor table stays shared; the thread is the test's own.
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }.expect("a namespace");
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("needs no interface");
+    // SAFETY: it is made of numbers; 0 is one of each.
+    let mut change: libc::ifreq = unsafe { std::mem::zeroed() };
+    change.ifr_name[..2].copy_from_slice(&[b'l', b'o'].map(u8::cast_signed));
+    change.ifr_ifru.ifru_mtu = octets;
+    // SAFETY: the kernel reads a structure of this kind, which lives as long as the call.
+    let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFMTU, &raw const change) };
+    assert_eq!(outcome, 0, "{}", std::io::Error::last_os_error());
+    change.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    // SAFETY: as above.
+    let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const change) };
+    assert_eq!(outcome, 0, "{}", std::io::Error::last_os_error());
+}
+
+/// What has come and is to be sent, at the beginning of time: nothing that was lost is sent again.
+fn turn(end: &mut Datagrams, told: &mut Vec<(Connection, Indication)>) {
+    end.take_packets(Duration::ZERO);
+    for (&connection, peer) in &mut end.peers {
+        peer.poll(&mut end.port, Duration::ZERO, |indication| told.push((connection, indication)));
+    }
+}
+
+/// Where packets of 1472 octets are longer than what the interface carries, the trial of one takes nothing with it: the welcome arrives at the first time. And the kernel goes on taking runs.
+#[test]
+fn a_trial_goes_by_itself() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: namespaces need root");
+        return;
+    }
+    let alone = thread::spawn(|| {
+        loopback_of(1400);
+        let (ours, theirs, keep_alive) = (key(), key(), KeepAlive::default());
+        let mut server =
+            Datagrams::udp_server(ANY_PORT.into(), &ours, Allowed::anybody(), keep_alive).expect("loopback");
+        let address = server.address().expect("is bound");
+        let mut client =
+            Datagrams::udp_client(address, &theirs, ours.public(), keep_alive).expect("descriptors");
+        let link = client.register(Service::Reliable, Provider { id: 4, protocol: 0 }).expect("always");
+        client.connect_to(link, address.to_string().as_bytes(), Duration::ZERO).expect("an address");
+        let mut told = [Vec::new(), Vec::new()];
+        let begin = Instant::now();
+        while told[0].is_empty() {
+            assert!(begin.elapsed() < PATIENCE, "the welcome does not come: {told:?}");
+            turn(&mut client, &mut told[0]);
+            turn(&mut server, &mut told[1]);
+            if let Some((taken, _)) = told[1].pop() {
+                server.peers.get_mut(&taken).and_then(Peer::machine).expect("is there").accept();
+            }
+        }
+        assert_eq!(told[0], [(link, Indication::Connected)]);
+        let mut run = server.port.run(Address::Udp(address));
+        run.packet(1000).extend([0; 1000]);
+        assert!(server.port.fits(&run, 1000), "the kernel does not take runs any more");
+    });
+    alone.join().expect("as it should be");
 }

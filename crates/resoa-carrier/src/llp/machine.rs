@@ -216,6 +216,11 @@ impl Machine {
         self.said_hello
     }
 
+    /// Octets of frames that are known to arrive in a packet; only what is tried is longer.
+    pub(crate) fn packet_octets(&self) -> usize {
+        self.length.octets()
+    }
+
     /// Whether our user has closed it, and the other side does not know everything yet.
     pub(crate) fn is_closing(&self) -> bool {
         self.stage == Stage::Closing
