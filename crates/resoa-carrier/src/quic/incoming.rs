@@ -59,6 +59,10 @@ impl Incoming {
             }
             let ready = &mut self.ready;
             self.sequence.arrived(head.number, head.behind, message, |message| ready.push_back(message));
+            // All that is missing was begun, and is not with our user: it fits the room. Who leaves out numbers would have us keep them for ever.
+            if self.sequence.runs() as u64 > ROOM / COST + 1 {
+                return Err(Malformed);
+            }
         }
     }
 
@@ -136,5 +140,17 @@ mod tests {
             incoming.heard(lane(0), &long(number)).unwrap();
         }
         assert_eq!(incoming.heard(lane(0), &long(2 * fit)[..9]), Err(Malformed));
+    }
+
+    /// Numbers that are left out are no more than fit the room, though the user takes what comes.
+    #[test]
+    fn numbers_are_not_left_out() {
+        let mut incoming = Incoming::new();
+        for number in 0..=ROOM / COST {
+            incoming.heard(lane(0), &message(1 + 2 * number, vec![], 0)).unwrap();
+            incoming.take().unwrap();
+        }
+        let next = message(3 + 2 * (ROOM / COST), vec![], 0);
+        assert_eq!(incoming.heard(lane(0), &next), Err(Malformed));
     }
 }
