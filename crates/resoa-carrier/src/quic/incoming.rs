@@ -1,7 +1,7 @@
 //! Messages on their way in: cut out of their lanes, put in order, kept until the user takes them.
 
-use super::ROOM;
 use super::wire::{COST, Head, Malformed};
+use super::{LANES, ROOM};
 use crate::sequence::Sequence;
 use crate::tcp::backlog::Backlog;
 use quinn_proto::StreamId;
@@ -34,6 +34,10 @@ impl Incoming {
 
     /// Octets of a lane have come. Fails if the other side does not keep to what it said, or to our limit.
     pub(super) fn heard(&mut self, stream: StreamId, octets: &[u8]) -> Result<(), Malformed> {
+        // Lanes stay open. One that is finished would make room for another at QUIC's count, and here for none.
+        if stream.index() >= LANES as u64 {
+            return Err(Malformed);
+        }
         let lane = self.lanes.entry(stream).or_default();
         lane.octets.behind().extend(octets);
         loop {
@@ -152,5 +156,15 @@ mod tests {
         }
         let next = message(3 + 2 * (ROOM / COST), vec![], 0);
         assert_eq!(incoming.heard(lane(0), &next), Err(Malformed));
+    }
+
+    /// There are as many lanes as there may be, though one after the other was finished.
+    #[test]
+    fn lanes() {
+        let mut incoming = Incoming::new();
+        for number in 0..LANES as u64 {
+            incoming.heard(lane(number), &message(number, vec![], 1)).unwrap();
+        }
+        assert_eq!(incoming.heard(lane(LANES as u64), &[]), Err(Malformed));
     }
 }
