@@ -7,7 +7,7 @@
 use super::packet::Packet;
 use super::peer::Peer;
 use super::port::{Address, Port};
-use super::{Datagrams, INTRODUCTION, KeepAlive};
+use super::{Datagrams, INTRODUCTION, KeepAlive, SUSPICIOUS};
 use crate::Allowed;
 use crate::keys::SecretKey;
 use crate::llp::Silence;
@@ -81,6 +81,46 @@ fn a_stranger_that_resets() {
     assert!(peer.poll(&mut port, Duration::ZERO, |told| panic!("{told:?}")));
     let gone = peer.deadline().expect("it has a time");
     assert!(gone < INTRODUCTION && !peer.poll(&mut port, gone, |told| panic!("{told:?}")));
+}
+
+/// First messages that come to nothing, by keys that are not allowed or for another server, make it suspicious as strangers do: it does not go on reckoning for addresses that do not answer.
+#[test]
+fn handshakes_that_come_to_nothing() {
+    let (ours, theirs) = (key(), key());
+    for server_of_first in [ours.public(), key().public()] {
+        let allowed = Allowed::keys([theirs.public()].into());
+        let mut server =
+            Datagrams::udp_server(ANY_PORT.into(), &ours, allowed, KeepAlive::default()).expect("loopback");
+        let client = UdpSocket::bind(ANY_PORT).expect("loopback");
+        client.set_read_timeout(Some(PATIENCE)).expect("it is a time");
+        let from = Address::Udp(client.local_addr().expect("is bound"));
+        let mut says = |key: &SecretKey, to, cookie: &[u8; 16], now| {
+            let (_, first) = Initiator::new(key, to, Carried::Llp).expect("keys");
+            server.packet(&Packet::First { theirs: 7, cookie, first: &first }.octets(), from, now);
+        };
+        let hears = || {
+            let mut buffer = [0; 2048];
+            let (length, _) = client.recv_from(&mut buffer).expect("an answer");
+            buffer[..length].to_vec()
+        };
+        let is_answered = server_of_first == ours.public();
+        for _ in 0..SUSPICIOUS {
+            says(&key(), server_of_first, &[0; 16], Duration::ZERO);
+            if is_answered {
+                assert!(matches!(Packet::read(&hears()), Some(Packet::Answer { theirs: 0, .. })));
+            }
+        }
+        // From now on it asks, whoever it is, and goes on with those that are where they say.
+        let last = INTRODUCTION.saturating_sub(Duration::from_millis(1));
+        says(&theirs, ours.public(), &[0; 16], last);
+        let asked = hears();
+        let Some(Packet::Cookie { ours: 7, cookie }) = Packet::read(&asked) else { panic!("{asked:?}") };
+        says(&theirs, ours.public(), cookie, last);
+        assert!(matches!(Packet::read(&hears()), Some(Packet::Answer { .. })));
+        // Those that are long over do not count.
+        says(&theirs, ours.public(), &[0; 16], INTRODUCTION);
+        assert!(matches!(Packet::read(&hears()), Some(Packet::Answer { .. })));
+    }
 }
 
 /// Loopback of a namespace of this thread's own, which carries so many octets of IP at once.
