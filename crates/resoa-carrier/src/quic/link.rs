@@ -251,8 +251,8 @@ impl Link {
                     _ => Ended::Reset,
                 }
             }
-            // It was there, and has forgotten us.
-            ConnectionError::Reset => Ended::Reset,
+            // It was there, and has forgotten us. Before, it may be who is in between.
+            ConnectionError::Reset if self.introduction.is_done() => Ended::Reset,
             _ => Ended::Unreachable,
         }
     }
