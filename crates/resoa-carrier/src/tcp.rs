@@ -12,6 +12,8 @@ pub(crate) mod cover;
 pub(crate) mod framing;
 mod info;
 mod link;
+#[cfg(test)]
+mod tests;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::stage::{NOTHING_KNOWN, Stage};
