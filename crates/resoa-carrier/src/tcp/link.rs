@@ -52,6 +52,8 @@ pub(super) struct Link {
     unsent: Backlog,
     /// The first error of sending, which the kernel says once.
     pub(super) broken: Option<io::Error>,
+    /// The end of what we say is on the wire, or will be behind what waits.
+    finished: bool,
     /// When it began.
     pub(super) since: Instant,
     /// Our user was told to stop.
@@ -71,6 +73,7 @@ impl Link {
             outbound: Backlog::default(),
             unsent: Backlog::default(),
             broken: None,
+            finished: false,
             since: Instant::now(),
             full: false,
             wanted: true,
@@ -143,8 +146,6 @@ impl Link {
             return;
         }
         self.stage = Stage::Closing;
-        self.cover.seal(&mut self.outbound, &mut self.unsent);
-        self.cover.finish(&mut self.unsent);
         self.flush();
     }
 
@@ -158,6 +159,10 @@ impl Link {
     fn flush(&mut self) {
         let Some(mut stream) = self.stream.as_ref() else { return };
         self.cover.seal(&mut self.outbound, &mut self.unsent);
+        if self.stage == Stage::Closing && !self.finished {
+            // During the handshake it is not yet.
+            self.finished = self.cover.finish(&mut self.unsent);
+        }
         while !self.unsent.is_empty() {
             match stream.write(self.unsent.waiting()) {
                 Ok(count) => self.unsent.gone(count),
@@ -170,7 +175,7 @@ impl Link {
                 }
             }
         }
-        if self.stage == Stage::Closing && self.waiting() == 0 {
+        if self.finished && self.waiting() == 0 {
             // The other side has it, or has gone.
             let _ = stream.shutdown(Shutdown::Write);
         }

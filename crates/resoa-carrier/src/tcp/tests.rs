@@ -1,9 +1,10 @@
 //! How connections over TCP end when one side does not do its part.
 
 use super::{KeepAlive, Tcp};
-use crate::Carrier;
-use resoa_protocol::lhp::{Connection, Ended, Indication, LastHop};
-use std::io::Write;
+use crate::keys::SecretKey;
+use crate::{Allowed, Carrier};
+use resoa_protocol::lhp::{Connection, Ended, Identity, Indication, LastHop, Provider, Service};
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -84,4 +85,24 @@ fn why_it_broke_is_not_forgotten() {
     until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
     assert_eq!(told, [(taken, Indication::Disconnected(Ended::Unreachable))]);
     drop(stream);
+}
+
+/// C88: a client that closes before the server has proved itself does so behind that, with a word of it: the server does not take it for one that was cut off.
+#[test]
+fn closed_during_the_handshake() {
+    let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().expect("random octets"));
+    let mut server = Tcp::secure_server(ANY_PORT.into(), &ours, Allowed::anybody(), KeepAlive::default())
+        .expect("loopback");
+    let mut client = Tcp::secure_client(&theirs, ours.public(), KeepAlive::default()).expect("descriptors");
+    let link = client.register(Service::Reliable, Provider { id: 2, protocol: 0 }).expect("always");
+    client.connect(link, server.address().expect("listens").to_string().as_bytes());
+    client.close(link);
+    let mut told = Vec::new();
+    until(&mut server, &mut [&mut client], &mut told, |_, told| told.len() == 2);
+    let identity = Identity(theirs.public().0.to_vec());
+    let taken = told[0].0;
+    assert_eq!(
+        told,
+        [(taken, Indication::Connect { identity }), (taken, Indication::Disconnected(Ended::Closed))]
+    );
 }
