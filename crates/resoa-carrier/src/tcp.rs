@@ -204,7 +204,7 @@ impl LastHop for Tcp {
     }
 
     fn accept(&mut self, connection: Connection) {
-        if let Some(link) = self.links.get_mut(&connection) {
+        if let Some(link) = self.links.get_mut(&connection).filter(|link| link.stage == Stage::Offered) {
             link.stage = Stage::Up;
             link.send(b"");
         }

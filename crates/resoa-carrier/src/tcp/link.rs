@@ -130,9 +130,9 @@ impl Link {
         }
     }
 
-    /// Whether more is taken, if so much may wait.
+    /// Whether more is taken, if so much may wait. Who was told to stop is to wait until told to go on.
     pub(super) fn stop_at(&mut self, room: usize) -> Handed {
-        self.full = self.waiting() >= room;
+        self.full |= self.waiting() >= room;
         if self.full { Handed::TakenLast } else { Handed::Taken }
     }
 
@@ -190,7 +190,9 @@ impl Link {
         self.flush();
         if self.full && self.waiting() == 0 {
             self.full = false;
-            happened.push(Indication::On);
+            if self.stage == Stage::Up {
+                happened.push(Indication::On);
+            }
         }
         if !self.wanted {
             return self.look(happened);

@@ -106,3 +106,22 @@ fn closed_during_the_handshake() {
         [(taken, Indication::Connect { identity }), (taken, Indication::Disconnected(Ended::Closed))]
     );
 }
+
+/// Who was told to stop is told so until there is room, whatever was sent meanwhile.
+#[test]
+fn stop_holds_until_go_on() {
+    let (mut server, mut stream, taken) = plain(KeepAlive::default());
+    let link = server.links.get_mut(&taken).expect("is there");
+    link.send(&vec![7; 60_000]);
+    assert_eq!(link.stop_at(0), resoa_protocol::lhp::Handed::TakenLast);
+    assert_eq!(link.stop_at(usize::MAX), resoa_protocol::lhp::Handed::TakenLast);
+    let reader = std::thread::spawn(move || {
+        let mut octets = vec![0; 4 + 4 + 60_000];
+        stream.read_exact(&mut octets).expect("it comes");
+        stream
+    });
+    let mut told = Vec::new();
+    until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
+    assert_eq!(told, [(taken, Indication::On)]);
+    drop(reader.join());
+}
