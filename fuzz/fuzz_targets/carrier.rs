@@ -1,5 +1,5 @@
-//! Whatever comes to a carrier of remote sockets from outside is read or refused: what strangers send, what the other side says once there are keys, and streams. The first octet says
-//! which.
+//! Whatever comes to a carrier of remote sockets from outside is read or refused: what strangers send over datagrams, the framing of TCP, the streams of QUIC, and messages as their
+//! order is found out. The first octet says which.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

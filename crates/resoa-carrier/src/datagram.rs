@@ -3,8 +3,8 @@
 //! [`packet`] has the layout of what is sent, [`peer`] a connection from its handshake to its end, [`port`] and [`ether`] what it is sent by. This is the loop around
 //! them. Connections are known by numbers of their own: whoever has the keys may send from another address, and is answered there.
 //!
-//! A server keeps at most [`STRANGERS`] connections that have not proved to be there, each for at most [`INTRODUCTION`]. If there are more than [`SUSPICIOUS`], it
-//! answers a first message by a cookie, which costs it a hash, and goes on with those that bring it back: so nobody is kept out by messages from addresses that are not
+//! A server keeps at most [`STRANGERS`] connections that have not proved to be there, each for at most [`INTRODUCTION`]. If there are [`SUSPICIOUS`] or more, counting
+//! the handshakes of that time that came to nothing, it answers a first message by a cookie, which costs it a hash, and goes on with those that bring it back: so nobody is kept out by messages from addresses that are not
 //! their sender's.
 
 mod end;
@@ -12,6 +12,8 @@ mod ether;
 mod packet;
 mod peer;
 mod port;
+#[cfg(test)]
+mod tests;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::llp::Silence;
@@ -22,7 +24,7 @@ use packet::{Cookies, Packet};
 use peer::Peer;
 use port::{Address, Port};
 use resoa_protocol::lhp::{Connection, Identity};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -56,7 +58,29 @@ impl Default for KeepAlive {
 
 enum Role {
     Client { server: PublicKey },
-    Server { allowed: Allowed, cookies: Cookies },
+    Server { allowed: Allowed, cookies: Cookies, futile: Futile },
+}
+
+/// When handshakes came to nothing, of those who are not allowed or did not mean us: no connection is kept of them, but each has cost as much as any other.
+#[derive(Debug, Default)]
+struct Futile(VecDeque<Duration>);
+
+impl Futile {
+    /// One has.
+    fn add(&mut self, now: Duration) {
+        if self.0.len() == SUSPICIOUS {
+            self.0.pop_front();
+        }
+        self.0.push_back(now);
+    }
+
+    /// How many have in the last [`INTRODUCTION`], up to [`SUSPICIOUS`].
+    fn count(&mut self, now: Duration) -> usize {
+        while self.0.front().is_some_and(|then| *then + INTRODUCTION <= now) {
+            self.0.pop_front();
+        }
+        self.0.len()
+    }
 }
 
 /// An end; see the [module](self).
@@ -133,7 +157,12 @@ impl Datagrams {
     }
 
     fn server(port: Port, key: &SecretKey, allowed: Allowed, keep_alive: KeepAlive) -> io::Result<Self> {
-        Self::new(port, key, Role::Server { allowed, cookies: Cookies::new()? }, keep_alive)
+        Self::new(
+            port,
+            key,
+            Role::Server { allowed, cookies: Cookies::new()?, futile: Futile::default() },
+            keep_alive,
+        )
     }
 
     fn new(port: Port, key: &SecretKey, role: Role, keep_alive: KeepAlive) -> io::Result<Self> {
@@ -231,7 +260,7 @@ impl Datagrams {
 
     /// A client's first message, or the same again.
     fn first(&mut self, theirs: u32, cookie: &[u8; 16], first: &[u8], from: Address, now: Duration) {
-        let Role::Server { allowed, cookies } = &mut self.role else { return };
+        let Role::Server { allowed, cookies, futile } = &mut self.role else { return };
         let mut strangers = self.peers.iter().filter(|(_, peer)| peer.is_stranger());
         let oldest = strangers.next().map(|(connection, _)| *connection);
         let count = strangers.count() + usize::from(oldest.is_some());
@@ -242,7 +271,7 @@ impl Datagrams {
             }
             return;
         }
-        if count >= SUSPICIOUS {
+        if count + futile.count(now) >= SUSPICIOUS {
             let expected = cookies.of(from, now);
             if !cookies.is_of(cookie, from, now) {
                 let packet = Packet::Cookie { ours: theirs, cookie: &expected };
@@ -251,9 +280,11 @@ impl Datagrams {
             }
         }
         let Ok(Answered { answer, taken }) = noise::answer(&self.key, allowed, Carried::Llp, first) else {
+            futile.add(now);
             return;
         };
         let Some((client, keys)) = taken else {
+            futile.add(now);
             self.port.send(from, &Packet::Answer { ours: theirs, theirs: 0, answer: &answer }.octets());
             return;
         };

@@ -119,6 +119,8 @@ impl MacAddress {
         let mut parts = text.split(':');
         for octet in &mut octets {
             let part = parts.next().filter(|part| part.len() == 2)?;
+            // A sign would be taken for one of the digits.
+            let part = part.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(part)?;
             *octet = u8::from_str_radix(part, 16).ok()?;
         }
         parts.next().is_none().then_some(Self(octets))
@@ -315,6 +317,7 @@ mod tests {
             "ether:eth0/02:00:00:00:00",
             "ether:eth0/02:00:00:00:00:01:02",
             "ether:eth0/2:0:0:0:0:1",
+            "ether:eth0/+2:00:00:00:00:01",
             "ether:a-name-of-16-oct",
         ] {
             let error = text.parse::<Place>().expect_err("no place").to_string();

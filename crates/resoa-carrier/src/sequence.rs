@@ -27,6 +27,11 @@ impl Sequence {
         self.passed.first_missing()
     }
 
+    /// Runs of numbers that have been passed on. Between two of them at least one is missing; what may be missing is bounded by what the other side may have begun.
+    pub(crate) fn runs(&self) -> usize {
+        self.passed.count()
+    }
+
     /// Whether this message has arrived, passed on or not.
     pub(crate) fn has(&self, number: u64) -> bool {
         self.passed.contains(number) || self.held.contains_key(&number)

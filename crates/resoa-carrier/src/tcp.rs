@@ -12,6 +12,8 @@ pub(crate) mod cover;
 pub(crate) mod framing;
 mod info;
 mod link;
+#[cfg(test)]
+mod tests;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::stage::{NOTHING_KNOWN, Stage};
@@ -202,7 +204,7 @@ impl LastHop for Tcp {
     }
 
     fn accept(&mut self, connection: Connection) {
-        if let Some(link) = self.links.get_mut(&connection) {
+        if let Some(link) = self.links.get_mut(&connection).filter(|link| link.stage == Stage::Offered) {
             link.stage = Stage::Up;
             link.send(b"");
         }

@@ -123,11 +123,14 @@ impl Cookies {
     }
 
     fn rotate(&mut self, now: Duration) {
-        if now.saturating_sub(self.since) >= ROTATION
-            && let Ok(secret) = secret()
+        let age = now.saturating_sub(self.since);
+        if age >= ROTATION
+            && let (Ok(next), Ok(other)) = (secret(), secret())
         {
-            self.secrets = [secret, self.secrets[0]];
-            self.since = now;
+            // Its minute ended when it was over, not when somebody asks; after a silence both are too old.
+            let is_late = age >= 2 * ROTATION;
+            self.secrets = [next, if is_late { other } else { self.secrets[0] }];
+            self.since = if is_late { now } else { self.since + ROTATION };
         }
     }
 
@@ -209,5 +212,20 @@ mod tests {
         assert!(cookies.is_of(&cookie, here, Duration::from_secs(61)));
         assert!(!cookies.is_of(&cookie, here, Duration::from_secs(122)));
         assert!(!cookies.is_of(&[0; COOKIE], here, Duration::from_secs(122)));
+    }
+
+    /// Nor for longer if nobody asked in between, or late.
+    #[test]
+    fn cookies_after_a_silence() {
+        let here = Address::Udp(([192, 0, 2, 1], 4000).into());
+        for (asked, is_good) in [(vec![3600], false), (vec![119], true), (vec![119, 121], false)] {
+            let mut cookies = Cookies::new().expect("random octets");
+            let cookie = cookies.of(here, Duration::ZERO);
+            let found: Vec<_> = asked
+                .iter()
+                .map(|&second| cookies.is_of(&cookie, here, Duration::from_secs(second)))
+                .collect();
+            assert_eq!(found.last(), Some(&is_good), "{asked:?}");
+        }
     }
 }

@@ -39,7 +39,7 @@ struct Keyed {
     machine: Machine,
     /// The other side's number.
     theirs: u32,
-    /// Something came that only the other side could have sealed, now.
+    /// The other side has said, under the keys of both, that it is there: a server's client by HELLO, of which our user is told.
     proved: bool,
     /// A server's: of whom, by which first message, and the answer.
     client: Option<(PublicKey, [u8; 32], [u8; ANSWER])>,
@@ -117,7 +117,7 @@ impl Peer {
         Self::new(ours, Some(address), Phase::Keyed(Box::new(keyed)))
     }
 
-    /// Whether nothing has come yet that a client of now alone could have sent.
+    /// Whether it is a client that has not said yet that it is there.
     pub(super) fn is_stranger(&self) -> bool {
         matches!(&self.phase, Phase::Keyed(keyed) if !keyed.proved && keyed.client.is_some())
     }
@@ -203,7 +203,6 @@ impl Peer {
                 if !keyed.machine.is_new(number) || keyed.keys.open(number, sealed, &mut frames).is_err() {
                     return;
                 }
-                keyed.proved = true;
                 if number >= expected {
                     // It is where its last packet comes from.
                     self.address = Some(from);
@@ -211,6 +210,8 @@ impl Peer {
                 if keyed.machine.packet(number, &frames, now).is_err() {
                     keyed.machine.fail();
                 }
+                // Until then it is bounded as those are who say nothing: our user, who bounds all others, does not know of it.
+                keyed.proved |= keyed.machine.has_said_hello();
             }
             _ => {}
         }
@@ -239,13 +240,18 @@ impl Peer {
                     frames.clear();
                     let Some(number) = keyed.machine.transmit(now, &mut frames) else { break };
                     let octets = HEADER + frames.len() + TAG;
-                    if !port.fits(&run, octets) {
+                    // The kernel refuses a run as a whole if its packets are too long: what is tried goes by itself, and what follows is not lost with it.
+                    let is_tried = frames.len() > keyed.machine.packet_octets();
+                    if is_tried || !port.fits(&run, octets) {
                         run = port.send_run(run);
                     }
                     let out = run.packet(octets);
                     let header = Packet::Sealed { ours: keyed.theirs, number: number as u32, sealed: &[] };
                     out.extend(header.octets());
                     keyed.keys.seal(number, &frames, out);
+                    if is_tried {
+                        run = port.send_run(run);
+                    }
                 }
                 let run = port.send_run(run);
                 port.keep(run);
@@ -305,7 +311,9 @@ impl Peer {
         match &self.phase {
             Phase::Over(_) => None,
             Phase::Asking(asking) => Some(asking.next.min(asking.until)),
-            Phase::Keyed(keyed) if !keyed.proved => Some(keyed.since + INTRODUCTION),
+            Phase::Keyed(keyed) if !keyed.proved => {
+                keyed.gone.into_iter().chain([keyed.since + INTRODUCTION]).min()
+            }
             Phase::Keyed(keyed) => keyed.machine.deadline().into_iter().chain(keyed.gone).min(),
         }
     }

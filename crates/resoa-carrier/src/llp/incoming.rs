@@ -74,6 +74,10 @@ impl Incoming {
         if is_whole && let Some(Partial { octets, behind: Some(behind), .. }) = self.partial.remove(&number) {
             let ready = &mut self.ready;
             self.sequence.arrived(number, behind, octets, |octets| ready.push_back(octets));
+            // All that is missing was begun, and is not with our user: it fits the room. Who leaves out numbers would have us keep them for ever.
+            if self.sequence.runs() as u64 > ROOM / COST + 1 {
+                return Err(Malformed);
+            }
         }
         Ok(())
     }
@@ -137,5 +141,16 @@ mod tests {
         let mut incoming = Incoming::default();
         incoming.part(data(0, 0, 10, &[7])).expect("fits");
         assert_eq!(incoming.part(data(0, 1, 11, &[7])), Err(Malformed));
+    }
+
+    /// Numbers that are left out are no more than fit the room, though the user takes what comes.
+    #[test]
+    fn numbers_are_not_left_out() {
+        let mut incoming = Incoming::default();
+        for number in 0..=ROOM / COST {
+            incoming.part(data(1 + 2 * number, 0, 0, &[])).expect("may be under way");
+            incoming.take().expect("stays behind nothing");
+        }
+        assert_eq!(incoming.part(data(3 + 2 * (ROOM / COST), 0, 0, &[])), Err(Malformed));
     }
 }

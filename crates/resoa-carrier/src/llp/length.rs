@@ -6,6 +6,8 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_secs(1);
 const TRIES: u32 = 3;
 const REST: Duration = Duration::from_mins(5);
+/// So many times in a row longer ones were found to be lost, while none of them has arrived, before they are short again. Losses that are found together count once.
+const SUSPICIONS: u32 = 6;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -17,11 +19,13 @@ pub(super) struct Length {
     tries: u32,
     under_way: bool,
     next: Duration,
+    suspicions: u32,
 }
 
 impl Length {
     pub(super) fn new(short: usize, long: usize, now: Duration) -> Self {
-        Self { short, long: long.max(short), arrives: false, tries: 0, under_way: false, next: now }
+        let long = long.max(short);
+        Self { short, long, arrives: false, tries: 0, under_way: false, next: now, suspicions: 0 }
     }
 
     /// Octets of frames in a packet.
@@ -57,9 +61,27 @@ impl Length {
         }
     }
 
-    /// Nothing arrives any more: the path may be another.
+    /// A packet of so many octets of frames has arrived.
+    pub(super) fn has_carried(&mut self, octets: usize) {
+        if octets > self.short {
+            self.suspicions = 0;
+        }
+    }
+
+    /// Packets are lost, the longest of which has so many octets of frames. If only long ones are, others go on arriving, and nothing else would tell.
+    pub(super) fn has_missed(&mut self, longest: usize, now: Duration) {
+        if self.arrives && longest > self.short {
+            self.suspicions += 1;
+            if self.suspicions >= SUSPICIONS {
+                self.doubt(now);
+            }
+        }
+    }
+
+    /// Nothing arrives any more, or nothing that is long: the path may be another.
     pub(super) fn doubt(&mut self, now: Duration) {
         self.arrives = false;
+        self.suspicions = 0;
         self.next = now + PAUSE;
         self.tries = 0;
     }

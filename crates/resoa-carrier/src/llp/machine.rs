@@ -156,9 +156,9 @@ impl Machine {
         self.outgoing.waiting() as u64 >= WAITING.max(2 * self.rate.window())
     }
 
-    /// Whether hardly anything waits.
+    /// Whether hardly anything waits, and it takes messages.
     pub(crate) fn has_room(&self) -> bool {
-        (self.outgoing.waiting() as u64) < WAITING.max(2 * self.rate.window()) / 2
+        self.stage == Stage::Up && (self.outgoing.waiting() as u64) < WAITING.max(2 * self.rate.window()) / 2
     }
 
     /// Ends it behind everything that was sent.
@@ -211,6 +211,16 @@ impl Machine {
         self.stage == Stage::Over && !self.resets && self.events.is_empty()
     }
 
+    /// Whether a client has said that it is there.
+    pub(crate) fn has_said_hello(&self) -> bool {
+        self.said_hello
+    }
+
+    /// Octets of frames that are known to arrive in a packet; only what is tried is longer.
+    pub(crate) fn packet_octets(&self) -> usize {
+        self.length.octets()
+    }
+
     /// Whether our user has closed it, and the other side does not know everything yet.
     pub(crate) fn is_closing(&self) -> bool {
         self.stage == Stage::Closing
@@ -222,16 +232,19 @@ impl Machine {
         if let Some(event) = self.events.pop_front() {
             return Some(event);
         }
-        if !wanted || !matches!(self.stage, Stage::Up | Stage::Closing) {
-            return None;
-        }
-        if self.stage == Stage::Closing {
-            while self.incoming.take().is_some() {}
-        }
-        if let Some(message) = self.incoming.take() {
-            if self.incoming.limit() >= self.said_limit + ROOM / 4 {
-                self.received.hurry(now);
+        let message = match self.stage {
+            Stage::Up if wanted => self.incoming.take(),
+            Stage::Closing => {
+                // Nobody wants it; but while it is here the other side, which may be closing as well, has no room for the rest.
+                while self.incoming.take().is_some() {}
+                None
             }
+            _ => return None,
+        };
+        if self.incoming.limit() >= self.said_limit + ROOM / 4 {
+            self.received.hurry(now);
+        }
+        if let Some(message) = message {
             return Some(Event::Data(message));
         }
         if self.end.is_some_and(|messages| self.incoming.is_through(messages)) {
@@ -280,7 +293,13 @@ impl Machine {
             Frame::Oldest(packet) => self.received.settled(packet),
             Frame::Reset => self.ended(Ended::Reset),
             _ if self.stage == Stage::Over => {}
+            // A client has nothing to say before it was welcomed: what anybody may make us keep begins when our user has taken it.
+            Frame::Data(_) if self.side == Side::Server && self.stage == Stage::Opening => {
+                return Err(Malformed);
+            }
             Frame::Data(data) => self.incoming.part(data)?,
+            Frame::Hello if self.side == Side::Client => return Err(Malformed),
+            Frame::Welcome if self.side == Side::Server => return Err(Malformed),
             Frame::Hello => {
                 if !std::mem::replace(&mut self.said_hello, true) {
                     self.events.push_back(Event::Connect);
@@ -318,6 +337,7 @@ impl Machine {
         self.rate.arrived(&outcome.arrived, trip, now);
         for sent in outcome.arrived {
             sent.parts.into_iter().for_each(|part| self.outgoing.arrived(part));
+            self.length.has_carried(sent.octets);
             if sent.tries_length {
                 self.length.arrived();
             }
@@ -330,6 +350,9 @@ impl Machine {
     }
 
     fn lost(&mut self, packets: Vec<Sent>, now: Duration) {
+        if let Some(longest) = packets.iter().map(|sent| sent.octets).max() {
+            self.length.has_missed(longest, now);
+        }
         for sent in packets {
             if sent.tries_length {
                 self.length.lost(now);

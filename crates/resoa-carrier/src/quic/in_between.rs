@@ -6,7 +6,9 @@ use crate::keys::SecretKey;
 use crate::noise::FIRST;
 use crate::tcp::KeepAlive;
 use crate::{Allowed, Carrier};
-use quinn_proto::{Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, Event, StreamEvent, StreamId};
+use quinn_proto::{
+    Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointEvent, Event, StreamEvent, StreamId,
+};
 use resoa_protocol::lhp::{Ended, Indication, LastHop, Provider, Service};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -58,12 +60,16 @@ impl Half {
         let mut arrived = Vec::new();
         self.socket.receive(&mut arrived);
         for Arrived { from, to, ecn, octets } in arrived {
-            match (self.endpoint.handle(now, from, to, ecn, octets, &mut Vec::new()), &mut self.session) {
+            let mut answer = Vec::new();
+            match (self.endpoint.handle(now, from, to, ecn, octets, &mut answer), &mut self.session) {
                 (Some(DatagramEvent::ConnectionEvent(_, event)), Some((_, session))) => {
                     session.handle_event(event);
                 }
                 (Some(DatagramEvent::NewConnection(incoming)), None) => {
                     self.session = self.endpoint.accept(incoming, now, &mut Vec::new(), None).ok();
+                }
+                (Some(DatagramEvent::Response(transmit)), _) => {
+                    self.socket.send(transmit, answer);
                 }
                 _ => {}
             }
@@ -104,6 +110,31 @@ impl Half {
             }
         }
     }
+}
+
+/// Whoever ends the client's TLS session can reset it as well, without a word sealed in it (RFC 9000, 10.3): while the server has not introduced itself that is not taken for its word.
+#[test]
+fn a_reset_by_who_is_in_between() {
+    let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().unwrap());
+    let (silence, control) = (KeepAlive::default(), Congestion::default());
+    let mut client = Quic::client(ANY_PORT.into(), &theirs, ours.public(), silence, control).unwrap();
+    let mut half = Half::server();
+    let link = client.register(Service::Reliable, Provider { id: 5, protocol: 0 }).unwrap();
+    client.connect(link, half.socket.address().to_string().as_bytes());
+    let mut told = Vec::new();
+    let begin = Instant::now();
+    while told.is_empty() {
+        assert!(begin.elapsed() < PATIENCE, "does not come");
+        client.poll(&mut told);
+        half.turn(&mut Vec::new());
+        if half.is_up
+            && let Some((handle, _)) = half.session.take()
+        {
+            // It knows nothing of the session any more, but how to reset it.
+            half.endpoint.handle_event(handle, EndpointEvent::drained());
+        }
+    }
+    assert_eq!(told, [(link, Indication::Disconnected(Ended::Unreachable))]);
 }
 
 /// Both see through it: the client is told that there is no such server, and the server's user nothing at all.

@@ -1,7 +1,7 @@
 //! Messages on their way in: cut out of their lanes, put in order, kept until the user takes them.
 
-use super::ROOM;
 use super::wire::{COST, Head, Malformed};
+use super::{LANES, ROOM};
 use crate::sequence::Sequence;
 use crate::tcp::backlog::Backlog;
 use quinn_proto::StreamId;
@@ -34,6 +34,10 @@ impl Incoming {
 
     /// Octets of a lane have come. Fails if the other side does not keep to what it said, or to our limit.
     pub(super) fn heard(&mut self, stream: StreamId, octets: &[u8]) -> Result<(), Malformed> {
+        // Lanes stay open. One that is finished would make room for another at QUIC's count, and here for none.
+        if stream.index() >= LANES as u64 {
+            return Err(Malformed);
+        }
         let lane = self.lanes.entry(stream).or_default();
         lane.octets.behind().extend(octets);
         loop {
@@ -59,6 +63,10 @@ impl Incoming {
             }
             let ready = &mut self.ready;
             self.sequence.arrived(head.number, head.behind, message, |message| ready.push_back(message));
+            // All that is missing was begun, and is not with our user: it fits the room. Who leaves out numbers would have us keep them for ever.
+            if self.sequence.runs() as u64 > ROOM / COST + 1 {
+                return Err(Malformed);
+            }
         }
     }
 
@@ -136,5 +144,27 @@ mod tests {
             incoming.heard(lane(0), &long(number)).unwrap();
         }
         assert_eq!(incoming.heard(lane(0), &long(2 * fit)[..9]), Err(Malformed));
+    }
+
+    /// Numbers that are left out are no more than fit the room, though the user takes what comes.
+    #[test]
+    fn numbers_are_not_left_out() {
+        let mut incoming = Incoming::new();
+        for number in 0..=ROOM / COST {
+            incoming.heard(lane(0), &message(1 + 2 * number, vec![], 0)).unwrap();
+            incoming.take().unwrap();
+        }
+        let next = message(3 + 2 * (ROOM / COST), vec![], 0);
+        assert_eq!(incoming.heard(lane(0), &next), Err(Malformed));
+    }
+
+    /// There are as many lanes as there may be, though one after the other was finished.
+    #[test]
+    fn lanes() {
+        let mut incoming = Incoming::new();
+        for number in 0..LANES as u64 {
+            incoming.heard(lane(number), &message(number, vec![], 1)).unwrap();
+        }
+        assert_eq!(incoming.heard(lane(LANES as u64), &[]), Err(Malformed));
     }
 }

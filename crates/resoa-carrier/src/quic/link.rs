@@ -251,8 +251,8 @@ impl Link {
                     _ => Ended::Reset,
                 }
             }
-            // It was there, and has forgotten us.
-            ConnectionError::Reset => Ended::Reset,
+            // It was there, and has forgotten us. Before, it may be who is in between.
+            ConnectionError::Reset if self.introduction.is_done() => Ended::Reset,
             _ => Ended::Unreachable,
         }
     }
@@ -366,11 +366,14 @@ impl Link {
     }
 
     pub(super) fn statistics(&self, now: Instant) -> Statistics {
-        let path = self.quic.stats().path;
+        let stats = self.quic.stats();
+        let path = stats.path;
         let is_there = matches!(self.stage, Stage::Up | Stage::Offered | Stage::Closing);
         let patience = path.rtt * 4 + SLOW;
         let healthy = is_there && self.unanswered.is_none_or(|since| now.duration_since(since) < patience);
-        Statistics { round_trip: is_there.then_some(path.rtt), healthy, retransmissions: path.lost_packets }
+        // Before anything was acknowledged it is what QUIC takes it for.
+        let round_trip = (is_there && stats.frame_rx.acks > 0).then_some(path.rtt);
+        Statistics { round_trip, healthy, retransmissions: path.lost_packets }
     }
 }
 

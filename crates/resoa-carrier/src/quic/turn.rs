@@ -137,6 +137,7 @@ impl Quic {
     /// Passes on what connections and the end have to tell each other, and forgets those that are gone.
     fn sweep(&mut self) {
         let (endpoint, handles) = (&mut self.endpoint, &mut self.handles);
+        let mut is_told = false;
         for handle in self.forgotten.drain(..) {
             if let Some(link) = self.links.remove(&handle) {
                 handles.remove(&link.name);
@@ -147,6 +148,7 @@ impl Quic {
             while let Some(event) = link.quic.poll_endpoint_events() {
                 if let Some(event) = endpoint.handle_event(handle, event) {
                     link.quic.handle_event(event);
+                    is_told = true;
                 }
             }
             let stays = link.stage != Stage::Gone || !link.quic.is_drained();
@@ -155,5 +157,9 @@ impl Quic {
             }
             stays
         });
+        if is_told {
+            // What it makes of that, such as new names of its own for the other side, is sent in the next turn.
+            self.wake.ring();
+        }
     }
 }

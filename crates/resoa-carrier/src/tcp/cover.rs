@@ -108,10 +108,15 @@ impl Cover {
         }
     }
 
-    /// Puts the end of what this side says on the wire.
-    pub(crate) fn finish(&mut self, wire: &mut Backlog) {
-        if let Self::Records(records) = self {
-            records.write(&[], wire.behind());
+    /// Puts the end of what this side says on the wire. Whether that is done: not before there are keys.
+    pub(crate) fn finish(&mut self, wire: &mut Backlog) -> bool {
+        match self {
+            Self::Plain => true,
+            Self::Asking(_) | Self::Listening(..) => false,
+            Self::Records(records) => {
+                records.write(&[], wire.behind());
+                true
+            }
         }
     }
 

@@ -50,6 +50,10 @@ pub(super) struct Link {
     read: Backlog,
     outbound: Backlog,
     unsent: Backlog,
+    /// The first error of sending, which the kernel says once.
+    pub(super) broken: Option<io::Error>,
+    /// The end of what we say is on the wire, or will be behind what waits.
+    finished: bool,
     /// When it began.
     pub(super) since: Instant,
     /// Our user was told to stop.
@@ -68,6 +72,8 @@ impl Link {
             read: Backlog::default(),
             outbound: Backlog::default(),
             unsent: Backlog::default(),
+            broken: None,
+            finished: false,
             since: Instant::now(),
             full: false,
             wanted: true,
@@ -120,13 +126,13 @@ impl Link {
     pub(super) fn send(&mut self, message: &[u8]) {
         if self.stage == Stage::Up {
             self.write(message);
-            let _ = self.flush();
+            self.flush();
         }
     }
 
-    /// Whether more is taken, if so much may wait.
+    /// Whether more is taken, if so much may wait. Who was told to stop is to wait until told to go on.
     pub(super) fn stop_at(&mut self, room: usize) -> Handed {
-        self.full = self.waiting() >= room;
+        self.full |= self.waiting() >= room;
         if self.full { Handed::TakenLast } else { Handed::Taken }
     }
 
@@ -140,9 +146,7 @@ impl Link {
             return;
         }
         self.stage = Stage::Closing;
-        self.cover.seal(&mut self.outbound, &mut self.unsent);
-        self.cover.finish(&mut self.unsent);
-        let _ = self.flush();
+        self.flush();
     }
 
     pub(super) fn reset(self) {
@@ -152,10 +156,13 @@ impl Link {
         }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        let Some(mut stream) = self.stream.as_ref() else { return Ok(()) };
+    fn flush(&mut self) {
+        let Some(mut stream) = self.stream.as_ref() else { return };
         self.cover.seal(&mut self.outbound, &mut self.unsent);
-        let mut outcome = Ok(());
+        if self.stage == Stage::Closing && !self.finished {
+            // During the handshake it is not yet.
+            self.finished = self.cover.finish(&mut self.unsent);
+        }
         while !self.unsent.is_empty() {
             match stream.write(self.unsent.waiting()) {
                 Ok(count) => self.unsent.gone(count),
@@ -163,16 +170,15 @@ impl Link {
                 // Not connected yet looks the same.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => {
-                    outcome = Err(error);
+                    self.broken.get_or_insert(error);
                     break;
                 }
             }
         }
-        if self.stage == Stage::Closing && self.waiting() == 0 {
+        if self.finished && self.waiting() == 0 {
             // The other side has it, or has gone.
             let _ = stream.shutdown(Shutdown::Write);
         }
-        outcome
     }
 
     /// Sends and takes what there is. Whether the connection goes on, and if so, whether there may be more to read at once.
@@ -181,17 +187,20 @@ impl Link {
             happened.push(Indication::Disconnected(why));
             return Progress::Over;
         }
-        let sent = self.flush();
+        self.flush();
         if self.full && self.waiting() == 0 {
             self.full = false;
-            happened.push(Indication::On);
+            if self.stage == Stage::Up {
+                happened.push(Indication::On);
+            }
         }
         if !self.wanted {
-            return Progress::Waits;
+            return self.look(happened);
         }
-        // What came before the end is told before it.
-        let filled = self.fill().and_then(|filled| sent.map(|()| filled));
+        // What came before the end is told before it. Why sending failed the kernel says once, and the end of the stream after that.
+        let filled = self.fill();
         let uncovered = self.uncover();
+        let filled = self.broken.take().map_or(filled, Err);
         let end = match (&filled, uncovered) {
             // Nothing behind it can be trusted, but for the server's word that it takes no such client.
             (_, Err(Failed::Forged)) => Some(Ended::Unreachable),
@@ -212,12 +221,21 @@ impl Link {
         }
     }
 
+    /// Whether it has broken off while nobody wants what comes. An end in the stream is behind messages and has time; this is told at once, and loses what is there, as with every carrier.
+    fn look(&mut self, happened: &mut Vec<Indication>) -> Progress {
+        let stream = self.stream.as_ref();
+        let told = || stream.and_then(|stream| stream.take_error().ok().flatten());
+        let Some(error) = self.broken.take().or_else(told) else { return Progress::Waits };
+        happened.push(Indication::Disconnected(self.cover.break_of_stream(&error)));
+        Progress::Over
+    }
+
     fn uncover(&mut self) -> Result<(), Failed> {
         let mut said = Vec::new();
         let outcome = self.cover.open(&mut self.read, &mut self.inbound, &mut said);
         self.unsent.behind().extend(said);
         // The answer of a handshake goes first, and what waited for it behind; before a connection that comes to nothing is dropped.
-        let _ = self.flush();
+        self.flush();
         outcome
     }
 

@@ -54,10 +54,10 @@ fn a_wire_that_damages() {
     damaged(ends);
 }
 
-/// C89: the round-trip time is the wire's, within a fifth.
+/// C89: the round-trip time is not less than the wire's. That is more than what QUIC takes it for before it is measured (RFC 9002, 6.2.2: 333 ms), which would not do.
 #[test]
 fn round_trip_time() {
-    let delay = Duration::from_millis(25);
+    let delay = Duration::from_millis(200);
     let (ends, _wire) =
         over(Faults { delay, ..Faults::default() }, KeepAlive::default(), Congestion::default());
     measured(ends, delay);

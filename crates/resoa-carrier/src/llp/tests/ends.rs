@@ -1,7 +1,8 @@
 //! C88 to C90: how a connection ends, and how it does not.
 
-use super::link::{Link, SILENCE, World, data, read};
-use crate::llp::{Event, Machine};
+use super::link::{LONG, Link, PACKET, SILENCE, World, data, read};
+use crate::llp::wire::{Data, Frame, Malformed};
+use crate::llp::{Event, Machine, Side};
 use resoa_protocol::lhp::Ended;
 use std::time::Duration;
 
@@ -72,6 +73,68 @@ fn close_is_behind_everything() {
     let (messages, ended) = world.messages(0);
     assert_eq!((messages.len(), ended), (20, Some(Ended::Closed)));
     assert_eq!(world.told[1], []);
+}
+
+/// C88: both close while more is under way than there is room for, and neither wants anything: each is through, since what comes is let go.
+#[test]
+fn both_close_and_want_nothing() {
+    let mut world = World::up(Link { rate: 12.5e6, ..Link::default() }, 8);
+    world.wanted = [false; 2];
+    for number in 0..200 {
+        for end in &mut world.ends {
+            end.send(&data(1, number, 50_000));
+        }
+    }
+    world.run(Duration::from_secs(10));
+    assert!(world.ends.iter().all(Machine::is_full), "more is sent than there is room for");
+    let begin = world.now;
+    world.ends.iter_mut().for_each(Machine::close);
+    world.until(|world| world.ends.iter().all(Machine::is_over));
+    assert!(world.now < begin + Duration::from_secs(10), "{:?}", world.now.saturating_sub(begin));
+    assert_eq!(world.told, [vec![], vec![]]);
+}
+
+/// Who was told to stop is not told to go on when the connection has ended.
+#[test]
+fn no_room_behind_the_end() {
+    let mut world = World::up(Link { rate: 12.5e6, ..Link::default() }, 9);
+    world.wanted[1] = false;
+    for number in 0..200 {
+        world.ends[0].send(&data(1, number, 50_000));
+    }
+    world.run(Duration::from_secs(1));
+    assert!(world.ends[0].is_full() && !world.ends[0].has_room());
+    world.ends[1].reset();
+    world.until(|world| !world.told[0].is_empty());
+    assert_eq!(world.told[0], [Event::Ended(Ended::Reset)]);
+    assert!(!world.ends[0].has_room());
+}
+
+/// What only the other side may say, or only later, is refused: HELLO and WELCOME have a side each, and a client that was not welcomed has no messages.
+#[test]
+fn what_an_end_does_not_say() {
+    let says = |end: &mut Machine, number: u64, frame: &Frame| {
+        let mut frames = Vec::new();
+        frame.write(&mut frames);
+        end.packet(number, &frames, Duration::ZERO)
+    };
+    let octets = [7; 10];
+    let data = Frame::Data(Data { message: 0, offset: 0, length: 10, behind: Vec::new(), octets: &octets });
+    let end = |side| Machine::new(side, (PACKET, LONG), SILENCE, Duration::ZERO);
+    assert_eq!(says(&mut end(Side::Client), 0, &Frame::Hello), Err(Malformed));
+    assert_eq!(says(&mut end(Side::Server), 0, &Frame::Welcome), Err(Malformed));
+    assert_eq!(says(&mut end(Side::Server), 0, &data), Err(Malformed));
+    let mut server = end(Side::Server);
+    assert_eq!(says(&mut server, 0, &Frame::Hello), Ok(()));
+    assert_eq!(says(&mut server, 1, &data), Err(Malformed));
+    server.accept();
+    assert_eq!(says(&mut server, 2, &data), Ok(()));
+    // A server's first messages may come before its welcome, which was lost.
+    let mut client = end(Side::Client);
+    assert_eq!(says(&mut client, 0, &data), Ok(()));
+    assert_eq!(says(&mut client, 1, &Frame::Welcome), Ok(()));
+    let told: Vec<_> = std::iter::from_fn(|| client.take(true, Duration::ZERO)).collect();
+    assert_eq!(told, [Event::Connected, Event::Data(octets.to_vec())]);
 }
 
 /// C89: the round-trip time is the link's, within a fifth, idle and busy; and an outage shows.

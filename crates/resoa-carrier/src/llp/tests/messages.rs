@@ -109,6 +109,27 @@ fn room_is_asked_for() {
     world.until(|world| world.told[1].len() == 200);
 }
 
+/// Where long packets do not arrive any more they are found out, though all the time short ones do.
+#[test]
+fn long_packets_are_lost_beside_a_trickle() {
+    let mut world = World::up(Link { longest: LONG, ..Link::default() }, 4);
+    world.ends[0].send(&data(1, 0, 50_000));
+    world.run(Duration::from_secs(5));
+    assert!(world.longest > PACKET);
+    world.link.longest = PACKET;
+    world.ends[0].send(&data(1, 1, 50_000));
+    let begin = world.now;
+    for number in 0.. {
+        world.ends[0].send(&data(2, number, 10));
+        world.run(Duration::from_millis(10));
+        if world.messages(1).0.iter().any(|message| read(message) == (1, 1)) {
+            break;
+        }
+        assert!(world.now < begin + Duration::from_secs(10), "does not come");
+    }
+    assert!(world.ends[0].statistics().healthy);
+}
+
 /// Longer packets are used where they arrive, and where they do not any more, short ones again.
 #[test]
 fn length_of_packets() {

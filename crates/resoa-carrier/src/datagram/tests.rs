@@ -1,0 +1,185 @@
+//! What ends and connections do at moments that the tests choose, with packets of nobody's carrier.
+#![expect(
+    unsafe_code,
+    reason = "namespaces, and the length of what an interface carries, are set by no safe library of ours"
+)]
+
+use super::packet::Packet;
+use super::peer::Peer;
+use super::port::{Address, Port};
+use super::{Datagrams, INTRODUCTION, KeepAlive, SUSPICIOUS};
+use crate::Allowed;
+use crate::keys::SecretKey;
+use crate::llp::Silence;
+use crate::noise::{self, Answered, Carried, Initiator, Keys};
+use resoa_protocol::lhp::{Connection, Indication, LastHop, Provider, Service};
+use rustix::fd::AsRawFd;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
+const SILENCE: Silence = Silence { ask: Duration::from_secs(15), end: Duration::from_secs(30) };
+/// After so long something will never come.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Frames, as `llp::wire` has them.
+const PING: &[u8] = &[1];
+const DATA: &[u8] = &[3, 0, 0, 1, 1, 0, b'!'];
+const HELLO: &[u8] = &[4];
+
+fn key() -> SecretKey {
+    SecretKey::generate().expect("random octets")
+}
+
+/// A server's connection that has just been answered, and its client's keys.
+fn answered(port: &Port, from: Address) -> (Peer, Keys) {
+    let (ours, theirs) = (key(), key());
+    let (mut initiator, first) = Initiator::new(&theirs, ours.public(), Carried::Llp).expect("keys");
+    let outcome = noise::answer(&ours, &Allowed::anybody(), Carried::Llp, &first).expect("a client");
+    let Answered { answer, taken } = outcome;
+    let taken = taken.expect("is allowed");
+    let peer = Peer::answered(1, 2, from, &first, answer, taken, port.rooms(), SILENCE, Duration::ZERO);
+    (peer, initiator.finish(&answer).expect("the server"))
+}
+
+/// A client that has the keys and does not say that it is there is bounded as one that says nothing: it stays a stranger, is answered nothing, and has its time.
+#[test]
+fn who_says_no_hello() {
+    let mut port = Port::udp(ANY_PORT.into()).expect("loopback");
+    let from = Address::Udp(([127, 0, 0, 1], 9).into());
+    for (says, is_bounded) in [(&[PING, PING][..], true), (&[DATA], true), (&[PING, HELLO], false)] {
+        let (mut peer, keys) = answered(&port, from);
+        let mut told = Vec::new();
+        for (number, frames) in (0_u32..).zip(says) {
+            let mut sealed = Vec::new();
+            keys.seal(number.into(), frames, &mut sealed);
+            let packet = Packet::Sealed { ours: 1, number, sealed: &sealed };
+            peer.packet(&packet, from, port.rooms(), SILENCE, Duration::ZERO);
+            assert!(peer.poll(&mut port, Duration::ZERO, |indication| told.push(indication)));
+        }
+        assert_eq!(peer.is_stranger(), is_bounded, "{says:?}");
+        assert_eq!(peer.answer().is_some(), is_bounded, "{says:?}");
+        assert_eq!(told.is_empty(), is_bounded, "{told:?}");
+        let late = INTRODUCTION.saturating_sub(Duration::from_millis(1));
+        assert!(peer.poll(&mut port, late, |_| {}));
+        assert_eq!(peer.deadline() == Some(INTRODUCTION), is_bounded);
+        assert_ne!(peer.poll(&mut port, INTRODUCTION, |_| {}), is_bounded, "{says:?}");
+    }
+}
+
+/// A client that takes it back before it was there is forgotten when its packets need no answer any more, as any other that has ended.
+#[test]
+fn a_stranger_that_resets() {
+    const RESET: &[u8] = &[7];
+    let mut port = Port::udp(ANY_PORT.into()).expect("loopback");
+    let from = Address::Udp(([127, 0, 0, 1], 9).into());
+    let (mut peer, keys) = answered(&port, from);
+    let mut sealed = Vec::new();
+    keys.seal(0, RESET, &mut sealed);
+    let packet = Packet::Sealed { ours: 1, number: 0, sealed: &sealed };
+    peer.packet(&packet, from, port.rooms(), SILENCE, Duration::ZERO);
+    assert!(peer.poll(&mut port, Duration::ZERO, |told| panic!("{told:?}")));
+    let gone = peer.deadline().expect("it has a time");
+    assert!(gone < INTRODUCTION && !peer.poll(&mut port, gone, |told| panic!("{told:?}")));
+}
+
+/// First messages that come to nothing, by keys that are not allowed or for another server, make it suspicious as strangers do: it does not go on reckoning for addresses that do not answer.
+#[test]
+fn handshakes_that_come_to_nothing() {
+    let (ours, theirs) = (key(), key());
+    for server_of_first in [ours.public(), key().public()] {
+        let allowed = Allowed::keys([theirs.public()].into());
+        let mut server =
+            Datagrams::udp_server(ANY_PORT.into(), &ours, allowed, KeepAlive::default()).expect("loopback");
+        let client = UdpSocket::bind(ANY_PORT).expect("loopback");
+        client.set_read_timeout(Some(PATIENCE)).expect("it is a time");
+        let from = Address::Udp(client.local_addr().expect("is bound"));
+        let mut says = |key: &SecretKey, to, cookie: &[u8; 16], now| {
+            let (_, first) = Initiator::new(key, to, Carried::Llp).expect("keys");
+            server.packet(&Packet::First { theirs: 7, cookie, first: &first }.octets(), from, now);
+        };
+        let hears = || {
+            let mut buffer = [0; 2048];
+            let (length, _) = client.recv_from(&mut buffer).expect("an answer");
+            buffer[..length].to_vec()
+        };
+        let is_answered = server_of_first == ours.public();
+        for _ in 0..SUSPICIOUS {
+            says(&key(), server_of_first, &[0; 16], Duration::ZERO);
+            if is_answered {
+                assert!(matches!(Packet::read(&hears()), Some(Packet::Answer { theirs: 0, .. })));
+            }
+        }
+        // From now on it asks, whoever it is, and goes on with those that are where they say.
+        let last = INTRODUCTION.saturating_sub(Duration::from_millis(1));
+        says(&theirs, ours.public(), &[0; 16], last);
+        let asked = hears();
+        let Some(Packet::Cookie { ours: 7, cookie }) = Packet::read(&asked) else { panic!("{asked:?}") };
+        says(&theirs, ours.public(), cookie, last);
+        assert!(matches!(Packet::read(&hears()), Some(Packet::Answer { .. })));
+        // Those that are long over do not count.
+        says(&theirs, ours.public(), &[0; 16], INTRODUCTION);
+        assert!(matches!(Packet::read(&hears()), Some(Packet::Answer { .. })));
+    }
+}
+
+/// Loopback of a namespace of this thread's own, which carries so many octets of IP at once.
+fn loopback_of(octets: i32) {
+    // SAFETY: the descriptor table stays shared; the thread is the test's own.
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }.expect("a namespace");
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("needs no interface");
+    // SAFETY: it is made of numbers; 0 is one of each.
+    let mut change: libc::ifreq = unsafe { std::mem::zeroed() };
+    change.ifr_name[..2].copy_from_slice(&[b'l', b'o'].map(u8::cast_signed));
+    change.ifr_ifru.ifru_mtu = octets;
+    // SAFETY: the kernel reads a structure of this kind, which lives as long as the call.
+    let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFMTU, &raw const change) };
+    assert_eq!(outcome, 0, "{}", std::io::Error::last_os_error());
+    change.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    // SAFETY: as above.
+    let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const change) };
+    assert_eq!(outcome, 0, "{}", std::io::Error::last_os_error());
+}
+
+/// What has come and is to be sent, at the beginning of time: nothing that was lost is sent again.
+fn turn(end: &mut Datagrams, told: &mut Vec<(Connection, Indication)>) {
+    end.take_packets(Duration::ZERO);
+    for (&connection, peer) in &mut end.peers {
+        peer.poll(&mut end.port, Duration::ZERO, |indication| told.push((connection, indication)));
+    }
+}
+
+/// Where packets of 1472 octets are longer than what the interface carries, the trial of one takes nothing with it: the welcome arrives at the first time. And the kernel goes on taking runs.
+#[test]
+fn a_trial_goes_by_itself() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: namespaces need root");
+        return;
+    }
+    let alone = thread::spawn(|| {
+        loopback_of(1400);
+        let (ours, theirs, keep_alive) = (key(), key(), KeepAlive::default());
+        let mut server =
+            Datagrams::udp_server(ANY_PORT.into(), &ours, Allowed::anybody(), keep_alive).expect("loopback");
+        let address = server.address().expect("is bound");
+        let mut client =
+            Datagrams::udp_client(address, &theirs, ours.public(), keep_alive).expect("descriptors");
+        let link = client.register(Service::Reliable, Provider { id: 4, protocol: 0 }).expect("always");
+        client.connect_to(link, address.to_string().as_bytes(), Duration::ZERO).expect("an address");
+        let mut told = [Vec::new(), Vec::new()];
+        let begin = Instant::now();
+        while told[0].is_empty() {
+            assert!(begin.elapsed() < PATIENCE, "the welcome does not come: {told:?}");
+            turn(&mut client, &mut told[0]);
+            turn(&mut server, &mut told[1]);
+            if let Some((taken, _)) = told[1].pop() {
+                server.peers.get_mut(&taken).and_then(Peer::machine).expect("is there").accept();
+            }
+        }
+        assert_eq!(told[0], [(link, Indication::Connected)]);
+        let mut run = server.port.run(Address::Udp(address));
+        run.packet(1000).extend([0; 1000]);
+        assert!(server.port.fits(&run, 1000), "the kernel does not take runs any more");
+    });
+    alone.join().expect("as it should be");
+}

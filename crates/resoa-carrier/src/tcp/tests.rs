@@ -1,0 +1,127 @@
+//! How connections over TCP end when one side does not do its part.
+
+use super::{KeepAlive, Tcp};
+use crate::keys::SecretKey;
+use crate::{Allowed, Carrier};
+use resoa_protocol::lhp::{Connection, Ended, Identity, Indication, LastHop, Provider, Service};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// After so long something will never come.
+const PATIENCE: Duration = Duration::from_mins(1);
+const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
+const BRIEF: KeepAlive = KeepAlive { interval: Duration::from_secs(1), questions: 1 };
+
+type Told = Vec<(Connection, Indication)>;
+
+/// Until something holds of what an end was told, while others work.
+fn until(
+    end: &mut Tcp,
+    others: &mut [&mut Tcp],
+    told: &mut Told,
+    mut holds: impl FnMut(&mut Tcp, &Told) -> bool,
+) {
+    let begin = Instant::now();
+    while !holds(end, told) {
+        assert!(begin.elapsed() < PATIENCE, "does not come: {told:?}");
+        end.poll(told);
+        for other in &mut *others {
+            other.poll(&mut Vec::new());
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// A server without proofs, somebody who writes octets as he likes and was taken, and the server's name for him.
+fn plain(keep_alive: KeepAlive) -> (Tcp, TcpStream, Connection) {
+    let mut server = Tcp::server(ANY_PORT.into(), keep_alive).expect("loopback");
+    let mut stream = TcpStream::connect(server.address().expect("listens")).expect("listens");
+    stream.write_all(&[0, 0, 0, 1, 7]).expect("is taken");
+    let mut told = Vec::new();
+    until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
+    server.accept(told[0].0);
+    (server, stream, told[0].0)
+}
+
+fn reset(stream: TcpStream) {
+    rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).expect("is connected");
+    drop(stream);
+}
+
+/// C88: a break is told though nothing is wanted, whether something is to be sent or not.
+#[test]
+fn a_break_while_nothing_is_wanted() {
+    for sends in [false, true] {
+        let (mut server, stream, taken) = plain(KeepAlive::default());
+        server.receive(taken, false);
+        let mut told = Vec::new();
+        server.poll(&mut told);
+        reset(stream);
+        until(&mut server, &mut [], &mut told, |server, told| {
+            if sends {
+                let _ = server.send(taken, b"something");
+            }
+            !told.is_empty()
+        });
+        assert_eq!(told, [(taken, Indication::Disconnected(Ended::Reset))]);
+        assert!(server.links.is_empty());
+    }
+}
+
+/// C90: that nothing is acknowledged any more the kernel says once, to whoever sends next, and nothing but the end of the stream afterwards. It is told as what it was.
+#[test]
+fn why_it_broke_is_not_forgotten() {
+    let (mut server, stream, taken) = plain(BRIEF);
+    let link = server.links.get_mut(&taken).expect("is there");
+    // Nobody reads: the window closes, and stays so for longer than BRIEF.
+    let begin = Instant::now();
+    while link.broken.is_none() {
+        assert!(begin.elapsed() < PATIENCE, "the kernel goes on for ever");
+        link.send(&vec![7; 60_000]);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut told = Vec::new();
+    until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
+    assert_eq!(told, [(taken, Indication::Disconnected(Ended::Unreachable))]);
+    drop(stream);
+}
+
+/// C88: a client that closes before the server has proved itself does so behind that, with a word of it: the server does not take it for one that was cut off.
+#[test]
+fn closed_during_the_handshake() {
+    let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().expect("random octets"));
+    let mut server = Tcp::secure_server(ANY_PORT.into(), &ours, Allowed::anybody(), KeepAlive::default())
+        .expect("loopback");
+    let mut client = Tcp::secure_client(&theirs, ours.public(), KeepAlive::default()).expect("descriptors");
+    let link = client.register(Service::Reliable, Provider { id: 2, protocol: 0 }).expect("always");
+    client.connect(link, server.address().expect("listens").to_string().as_bytes());
+    client.close(link);
+    let mut told = Vec::new();
+    until(&mut server, &mut [&mut client], &mut told, |_, told| told.len() == 2);
+    let identity = Identity(theirs.public().0.to_vec());
+    let taken = told[0].0;
+    assert_eq!(
+        told,
+        [(taken, Indication::Connect { identity }), (taken, Indication::Disconnected(Ended::Closed))]
+    );
+}
+
+/// Who was told to stop is told so until there is room, whatever was sent meanwhile.
+#[test]
+fn stop_holds_until_go_on() {
+    let (mut server, mut stream, taken) = plain(KeepAlive::default());
+    let link = server.links.get_mut(&taken).expect("is there");
+    link.send(&vec![7; 60_000]);
+    assert_eq!(link.stop_at(0), resoa_protocol::lhp::Handed::TakenLast);
+    assert_eq!(link.stop_at(usize::MAX), resoa_protocol::lhp::Handed::TakenLast);
+    let reader = std::thread::spawn(move || {
+        let mut octets = vec![0; 4 + 4 + 60_000];
+        stream.read_exact(&mut octets).expect("it comes");
+        stream
+    });
+    let mut told = Vec::new();
+    until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
+    assert_eq!(told, [(taken, Indication::On)]);
+    drop(reader.join());
+}
