@@ -15,6 +15,10 @@ use std::time::{Duration, Instant};
 
 /// Messages of one call at most, as in the kernel.
 const MESSAGES: u32 = 1024;
+/// Octets of a `struct timespec`.
+const TIMESPEC: usize = 16;
+/// Where the time is too long to be counted.
+const FOREVER: Duration = Duration::from_secs(1 << 32);
 
 /// Answers a call of data.
 pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer, Failure> {
@@ -126,7 +130,7 @@ fn several(
 ) -> Result<Answer, Failure> {
     let mut done = 0;
     while done < count.min(MESSAGES) {
-        let at = messages + u64::from(done) * WITH_LENGTH;
+        let at = messages.wrapping_add(u64::from(done) * WITH_LENGTH);
         let step = Message::read(&caller.target, at).map_err(Failure::from).and_then(|message| {
             let length = one(&message, flags & !libc::MSG_WAITFORONE)?;
             Ok(caller.target.write(at + LENGTH, &(length as u32).to_ne_bytes())?)
@@ -148,8 +152,31 @@ fn several(
 
 /// When the time of `recvmmsg` is over, which the kernel looks at after each datagram.
 fn deadline(caller: &Caller, at: u64) -> Result<Instant, Failure> {
-    let octets = caller.target.read(at, 16)?;
-    let word = |at: usize| octets[at..].first_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
-    let span = Duration::new(word(0), u32::try_from(word(8)).map_err(|_| libc::EINVAL)?);
-    Ok(Instant::now().checked_add(span).ok_or(libc::EINVAL)?)
+    let span = span(&caller.target.read(at, TIMESPEC)?).ok_or(libc::EINVAL)?;
+    Ok(Instant::now().checked_add(span).unwrap_or_else(|| Instant::now() + FOREVER))
+}
+
+/// What a `struct timespec` says; `None` if the kernel refuses it (`timespec64_valid`).
+fn span(octets: &[u8]) -> Option<Duration> {
+    let (seconds, rest) = octets.split_first_chunk()?;
+    let seconds = u64::try_from(i64::from_ne_bytes(*seconds)).ok()?;
+    let nanos = u32::try_from(i64::from_ne_bytes(*rest.first_chunk()?)).ok()?;
+    (nanos < 1_000_000_000).then(|| Duration::new(seconds, nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A time before now, or nanoseconds that are a second, are EINVAL: whatever a program writes there.
+    #[test]
+    fn times_that_are_none() {
+        let of = |seconds: i64, nanos: i64| span(&[seconds.to_ne_bytes(), nanos.to_ne_bytes()].concat());
+        assert_eq!(of(1, 999_999_999), Some(Duration::new(1, 999_999_999)));
+        assert_eq!(of(i64::MAX, 0), Some(Duration::from_secs(i64::MAX.unsigned_abs())));
+        for (seconds, nanos) in [(-1, 0), (-1, 2_000_000_000), (0, 1_000_000_000), (0, -1), (0, 1 << 32)] {
+            assert_eq!(of(seconds, nanos), None, "{seconds} {nanos}");
+        }
+        assert_eq!(span(&[0; 15]), None);
+    }
 }

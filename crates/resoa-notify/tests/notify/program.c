@@ -290,6 +290,10 @@ static void datagrams(void) {
     CHECK(messages[1].msg_len == 4 && messages[1].msg_hdr.msg_flags == MSG_TRUNC);
     CHECK(messages[1].msg_hdr.msg_namelen == 16 && messages[1].msg_hdr.msg_controllen == 0);
     CHECK(memcmp(rooms[1], "seco", 4) == 0 && senders[1].sin_port == htons(53));
+    struct timespec times[] = {{-1, 0}, {-1, 2000000000}, {0, 1000000000}, {0, -1}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        FAILS(recvmmsg(fd, messages, 1, MSG_DONTWAIT, &times[i]), EINVAL);
+    FAILS(recvmmsg(fd, messages, 1, MSG_DONTWAIT, &(struct timespec){1L << 62, 0}), EAGAIN);
     FAILS(accept(fd, NULL, NULL), EOPNOTSUPP);
     struct timeval tv = {0, 30000};
     CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv) == 0);
