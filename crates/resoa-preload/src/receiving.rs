@@ -1,6 +1,6 @@
 //! `read`, `recv` and their like.
 
-use crate::sending::{MOST_PIECES, pieces};
+use crate::sending::{MOST_PIECES, pieces, total};
 use crate::sockets::{Kind, kind};
 use crate::table::{self, Hint};
 use crate::{datagrams, errno, real, stream, values};
@@ -16,7 +16,10 @@ use std::{ptr, slice};
 pub unsafe extern "C-unwind" fn read(number: c_int, buffer: *mut c_void, count: size_t) -> ssize_t {
     match kind(number) {
         Kind::Foreign => unsafe { real::read(number, buffer, count) },
-        Kind::Stream => stream::received(number, 0, unsafe { real::read(number, buffer, count) }),
+        Kind::Stream => {
+            let result = unsafe { real::read(number, buffer, count) };
+            stream::received(number, 0, result, || count > 0)
+        }
         Kind::Listener => not_connected(),
         Kind::Datagram(socket) => {
             let piece = iovec { iov_base: buffer, iov_len: count };
@@ -45,7 +48,12 @@ pub unsafe extern "C-unwind" fn __read_chk(
 pub unsafe extern "C-unwind" fn readv(number: c_int, parts: *const iovec, count: c_int) -> ssize_t {
     match kind(number) {
         Kind::Foreign => unsafe { real::readv(number, parts, count) },
-        Kind::Stream => stream::received(number, 0, unsafe { real::readv(number, parts, count) }),
+        Kind::Stream => {
+            let result = unsafe { real::readv(number, parts, count) };
+            // SAFETY: the kernel has just read them.
+            let all = || unsafe { slice::from_raw_parts(parts, count as usize) };
+            stream::received(number, 0, result, || count > 0 && total(all()) > 0)
+        }
         Kind::Listener => not_connected(),
         Kind::Datagram(socket) => match usize::try_from(count) {
             Ok(count) if count <= MOST_PIECES && !parts.is_null() => {
@@ -71,7 +79,10 @@ pub unsafe extern "C-unwind" fn recv(
         Kind::Stream if stream::peeks_at_all(flags) && stream::is_carried(number) => unsafe {
             stream::peeked(number, buffer, count, flags)
         },
-        Kind::Stream => stream::received(number, flags, unsafe { real::recv(number, buffer, count, flags) }),
+        Kind::Stream => {
+            let result = unsafe { real::recv(number, buffer, count, flags) };
+            stream::received(number, flags, result, || count > 0)
+        }
         Kind::Listener => not_connected(),
         Kind::Datagram(socket) => {
             let piece = iovec { iov_base: buffer, iov_len: count };
@@ -204,8 +215,7 @@ pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, fla
         Kind::Listener => not_connected(),
         Kind::Foreign | Kind::Stream => {
             let result = if is_unusual(number, flags) {
-                let count =
-                    unsafe { pieces(message) }.unwrap_or_default().iter().map(|part| part.iov_len).sum();
+                let count = total(unsafe { pieces(message) }.unwrap_or_default());
                 message.msg_flags = 0;
                 unusual(number, count, flags)
             } else {
@@ -213,7 +223,8 @@ pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, fla
                 (plain.msg_name, plain.msg_namelen) = (ptr::null_mut(), 0);
                 let result = unsafe { real::recvmsg(number, &raw mut plain, flags) };
                 message.msg_flags = plain.msg_flags;
-                stream::received(number, flags, result)
+                let wants_octets = || unsafe { pieces(message) }.is_ok_and(|pieces| total(pieces) > 0);
+                stream::received(number, flags, result, wants_octets)
             };
             if result >= 0 {
                 (message.msg_namelen, message.msg_controllen) = (0, 0);

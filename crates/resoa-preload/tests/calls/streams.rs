@@ -1,6 +1,6 @@
 //! Sockets of streams.
 
-use crate::agent::{ENDED, HELLO, REFUSED, RESET, SILENT, SLOW};
+use crate::agent::{ENDED, HELLO, LOST, REFUSED, RESET, SILENT, SLOW};
 use crate::program::{
     alone, at, carried, connect, hold_signals, length, of, option, recv, send, set_option, socket,
     was_signalled, write,
@@ -166,6 +166,68 @@ fn a_reset() {
         assert_eq!(connect(number, ENDED), Ok(0));
         assert_eq!(write(number, b"x"), Err(libc::EPIPE));
         assert!(was_signalled());
+        // Who reads has the end that came before it.
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, ENDED), Ok(0));
+        assert_eq!(recv(number, 9, 0), Ok(vec![]));
+    });
+}
+
+/// C66, C108: a read that waits for more than came before a reset returns that, and the next one the error: never an end that there was not.
+#[test]
+fn a_reset_while_more_is_waited_for() {
+    use libc::MSG_WAITALL;
+    carried("streams::a_reset_while_more_is_waited_for", || {
+        let reset = || {
+            let number = socket(libc::SOCK_STREAM);
+            assert_eq!(connect(number, RESET), Ok(0));
+            number
+        };
+        let last = Ok(b"last".to_vec());
+        for again in [0, MSG_WAITALL, MSG_TRUNC, MSG_PEEK, MSG_PEEK | MSG_WAITALL] {
+            let number = reset();
+            assert_eq!(recv(number, 9, MSG_WAITALL), last);
+            assert_eq!(recv(number, 0, 0), Ok(vec![]));
+            assert_eq!(recv(number, 9, again), Err(libc::ECONNRESET), "{again:#x}");
+            assert_eq!(recv(number, 9, again), Ok(vec![]));
+        }
+        let mut place = [0u8; 9];
+        let at: *mut libc::c_void = place.as_mut_ptr().cast();
+        let mut piece = libc::iovec { iov_base: at, iov_len: 9 };
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (&raw mut piece, 1);
+        let mut readers: [(&str, &mut dyn FnMut(c_int) -> isize); 3] = [
+            ("read", &mut |number| unsafe { libc::read(number, at, 9) }),
+            ("readv", &mut |number| unsafe { libc::readv(number, &raw const piece, 1) }),
+            ("recvmsg", &mut |number| unsafe { libc::recvmsg(number, &raw mut message, 0) }),
+        ];
+        for (name, reader) in &mut readers {
+            let number = reset();
+            assert_eq!(set_option(number, SOL_SOCKET, libc::SO_RCVLOWAT, &9), Ok(0));
+            assert_eq!(recv(number, 9, 0), last);
+            assert_eq!(length(reader(number)), Err(libc::ECONNRESET), "{name}");
+            assert_eq!(length(reader(number)), Ok(0), "{name}");
+        }
+        let number = reset();
+        assert_eq!(length(unsafe { libc::recv(number, ptr::null_mut(), 9, MSG_TRUNC | MSG_WAITALL) }), Ok(4));
+        assert_eq!(recv(number, 9, 0), Err(libc::ECONNRESET));
+        assert_eq!(option(number, SOL_SOCKET, libc::SO_ERROR), Ok(0));
+    });
+}
+
+/// C66, C108: a writer that waits for room hears the connection's error, and hears it once.
+#[test]
+fn lost_while_writing() {
+    carried("streams::lost_while_writing", || {
+        hold_signals();
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, LOST), Ok(0));
+        while send(number, &[0; 4096], MSG_DONTWAIT).is_ok() {}
+        assert_eq!(send(number, &[0; 4096], 0), Err(libc::ETIMEDOUT));
+        assert!(!was_signalled());
+        assert_eq!(send(number, b"x", 0), Err(libc::EPIPE));
+        assert!(was_signalled());
+        assert_eq!(recv(number, 9, 0), Ok(vec![]));
     });
 }
 
