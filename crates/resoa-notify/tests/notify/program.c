@@ -365,6 +365,27 @@ static void reset(void) {
     }
 }
 
+// A connection that is lost: its error comes once, whoever hears it, and never as an end that there was not.
+static void lost(void) {
+    signal(SIGPIPE, SIG_IGN);
+    struct sockaddr_in there = at(11), from;
+    socklen_t length = sizeof from;
+    char got[8];
+    int fd = connected(11);
+    CHECK(recvfrom(fd, got, sizeof got, MSG_WAITALL, (void *)&from, &length) == 4);
+    FAILS(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length), ETIMEDOUT);
+    CHECK(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length) == 0);
+    fd = connected(11);
+    FAILS(sendto(fd, "x", 1, 0, (void *)&there, sizeof there), ETIMEDOUT);
+    FAILS(sendto(fd, "x", 1, 0, (void *)&there, sizeof there), EPIPE);
+    CHECK(read(fd, got, sizeof got) == 4 && read(fd, got, sizeof got) == 0);
+    fd = connected(11);
+    FAILS(shutdown(fd, SHUT_WR), ENOTCONN);
+    fd = connected(7);
+    CHECK(shutdown(fd, SHUT_WR) == 0 && read(fd, got, sizeof got) == 0);
+    CHECK(shutdown(fd, SHUT_WR) == 0);
+}
+
 static void *accepting(void *listener) {
     return (void *)(long)accept(*(int *)listener, NULL, NULL);
 }
@@ -537,7 +558,7 @@ int main(int count, char **arguments) {
     struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers}, {"privileged", privileged}, {"ways", ways},         {"addressed", addressed}, {"broken", broken},
+    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"lost", lost}, {"signalled", signalled}, {"lingers", lingers}, {"privileged", privileged}, {"ways", ways},         {"addressed", addressed}, {"broken", broken},
                   {"datagrams", datagrams}, {"accepts", accepts},     {"meanwhile", meanwhile},   {"forks", forks},         {"inherited", inherited},
                   {"interrupts", interrupts}, {"stuck", stuck},       {"leaves", leaves},         {"cost", cost}};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
