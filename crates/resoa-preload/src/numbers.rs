@@ -72,7 +72,7 @@ pub unsafe extern "C-unwind" fn dup3(number: c_int, to: c_int, flags: c_int) -> 
 
 fn copied(number: c_int, copy: c_int) -> c_int {
     if copy != number {
-        table::copy(number, copy);
+        table::copied(copy);
     }
     copy
 }
