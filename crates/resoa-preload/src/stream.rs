@@ -19,6 +19,7 @@ use libc::{
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl};
+use std::time::{Duration, Instant};
 
 /// The return of a call that sends, made with MSG_NOSIGNAL whatever the program said; `flags` are those that it said.
 pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
@@ -156,6 +157,8 @@ pub fn peeks_at_all(flags: c_int) -> bool {
 pub unsafe fn peeked(number: c_int, buffer: *mut c_void, count: size_t, flags: c_int) -> ssize_t {
     let before = errno::get();
     let arrivals = arrivals(number);
+    // SO_RCVTIMEO is for the call, and not for each octet.
+    let until = deadline(number);
     loop {
         // SAFETY: as the caller promises.
         let result = unsafe { real::recv(number, buffer, count, flags & !MSG_WAITALL) };
@@ -164,7 +167,7 @@ pub unsafe fn peeked(number: c_int, buffer: *mut c_void, count: size_t, flags: c
         }
         let is_more_waited_for = result.cast_unsigned() < count && !has_ended(number);
         let Some(arrivals) = arrivals.as_ref().filter(|_| is_more_waited_for) else { return result };
-        if !arrived(number, arrivals) {
+        if !arrived(arrivals, until) {
             errno::set(before);
             return result;
         }
@@ -184,13 +187,19 @@ fn arrivals(number: c_int) -> Option<OwnedFd> {
     Some(arrivals)
 }
 
-/// Waits as long as SO_RCVTIMEO says; whether something has come.
-fn arrived(number: c_int, arrivals: &OwnedFd) -> bool {
+/// When a call that begins now has waited for as long as SO_RCVTIMEO says.
+fn deadline(number: c_int) -> Option<Instant> {
     let (seconds, micros) = sockets::option::<(i64, i64)>(number, libc::SO_RCVTIMEO).unwrap_or_default();
-    let limit = Timespec { tv_sec: seconds, tv_nsec: micros * 1000 };
-    let limit = ((seconds, micros) != (0, 0)).then_some(&limit);
+    let limit = Duration::from_secs(seconds.unsigned_abs()) + Duration::from_micros(micros.unsigned_abs());
+    if limit.is_zero() { None } else { Instant::now().checked_add(limit) }
+}
+
+/// Waits until then; whether something has come.
+fn arrived(arrivals: &OwnedFd, until: Option<Instant>) -> bool {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let limit = left.and_then(|left| Timespec::try_from(left).ok());
     let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }];
-    epoll::wait(arrivals, &mut events, limit).is_ok_and(|count| count > 0)
+    epoll::wait(arrivals, &mut events, limit.as_ref()).is_ok_and(|count| count > 0)
 }
 
 /// Whether nothing more will come.

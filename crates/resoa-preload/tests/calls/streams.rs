@@ -1,6 +1,6 @@
 //! Sockets of streams.
 
-use crate::agent::{ENDED, HELLO, LOST, REFUSED, RESET, SILENT, SLOW};
+use crate::agent::{DRIP, ENDED, HELLO, LOST, REFUSED, RESET, SILENT, SLOW};
 use crate::program::{
     alone, at, carried, connect, hold_signals, length, of, option, recv, send, set_option, socket,
     was_signalled, write,
@@ -139,6 +139,26 @@ fn peeking_at_all() {
         assert_eq!(recv(number, 3, flags), Ok(b"ab".to_vec()));
         assert_eq!(recv(number, 3, 0), Ok(b"ab".to_vec()));
         assert_eq!(recv(number, 3, flags), Ok(vec![]));
+    });
+}
+
+/// C29, C44: SO_RCVTIMEO ends that wait as well, however often something comes meanwhile.
+#[test]
+fn peeking_at_all_for_a_while() {
+    carried("streams::peeking_at_all_for_a_while", || {
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, DRIP), Ok(0));
+        let time = libc::timeval { tv_sec: 0, tv_usec: 200_000 };
+        assert_eq!(set_option(number, SOL_SOCKET, libc::SO_RCVTIMEO, &time), Ok(0));
+        let many = 2000;
+        let seen = loop {
+            match recv(number, many, MSG_PEEK | libc::MSG_WAITALL) {
+                // On a machine that does nothing at all for so long.
+                Err(libc::EAGAIN) => {}
+                seen => break seen.expect("octets").len(),
+            }
+        };
+        assert!((1..many).contains(&seen), "{seen} octets");
     });
 }
 
@@ -344,9 +364,23 @@ fn close_that_lingers() {
         assert_eq!(libc::close(accepted), 0);
         let without = socket(libc::SOCK_STREAM);
         assert_eq!((connect(without, HELLO), libc::close(without)), (Ok(0), 0));
+        // Another file in its place closes it, too, unless that is itself or none.
+        let files: [&dyn Fn(c_int, c_int) -> c_int; 2] =
+            [&|file, number| libc::dup2(file, number), &|file, number| libc::dup3(file, number, 0)];
+        for replace in files {
+            let number = socket(libc::SOCK_STREAM);
+            assert_eq!(connect(number, HELLO), Ok(0));
+            assert_eq!(set_option(number, SOL_SOCKET, libc::SO_LINGER, &linger), Ok(0));
+            replace(number, number);
+            assert_eq!(of(replace(-1, number)), Err(libc::EBADF));
+            assert_eq!(recv(number, 9, 0), Ok(b"hello".to_vec()));
+            let file = File::open("/dev/null").expect("it is there");
+            assert_eq!(replace(file.as_raw_fd(), number), number);
+            assert_eq!(libc::close(number), 0);
+        }
     });
     let closed = asked.iter().filter(|request| matches!(request, Request::Closed(_))).count();
-    assert_eq!(closed, 3, "{asked:?}");
+    assert_eq!(closed, 5, "{asked:?}");
 }
 
 /// C39: options are the agent's; those that concern waiting and reading are the descriptor's as well.
