@@ -98,6 +98,18 @@ pub(crate) fn write_address(caller: &Caller, room: Room, address: SocketAddr) ->
     Ok(())
 }
 
+/// Says by its length alone that there is no address, as the kernel does.
+pub(crate) fn write_no_address(caller: &Caller, room: Room) -> Result<(), Failure> {
+    if room.value == 0 {
+        return Ok(());
+    }
+    if caller.target.number(room.length)? < 0 {
+        return Err(Failure::Errno(libc::EINVAL));
+    }
+    caller.confirm()?;
+    Ok(caller.target.write(room.length, &0_u32.to_ne_bytes())?)
+}
+
 fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
     let address = address::to_bind(&given_address(caller, at, length)?)?;
     if is_privileged(address.port()) && !has_privilege(&caller.target.status(), BIND_SERVICE) {

@@ -4,19 +4,18 @@
 
 use crate::call::Call;
 use crate::caller::{Answer, Caller, Failure};
-use crate::control::{given_address, write_address};
+use crate::control::{given_address, write_address, write_no_address};
 use crate::datagrams::{self, Received};
 use crate::held::{Held, Kind};
 use crate::message::{LENGTH, Message, WITH_LENGTH};
 use crate::streams;
+use resoa_calls::time::{TIMESPEC, span};
 use resoa_calls::{address, datagram};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Messages of one call at most, as in the kernel.
 const MESSAGES: u32 = 1024;
-/// Octets of a `struct timespec`.
-const TIMESPEC: usize = 16;
 /// Where the time is too long to be counted.
 const FOREVER: Duration = Duration::from_secs(1 << 32);
 
@@ -38,16 +37,13 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
             let data = [transfer.data];
             if stream {
                 let received = streams::receive(caller, held, &data, transfer.flags)?;
-                if from.value != 0 && from.length != 0 {
-                    caller.target.write(from.length, &0_u32.to_ne_bytes())?;
-                }
+                write_no_address(caller, from)?;
                 return Ok(Answer::count(received));
             }
             let received = datagrams::receive(caller, held, &data, transfer.flags)?;
-            if from.value != 0
-                && let Some(address) = sender(caller, held, &received)?
-            {
-                write_address(caller, from, address)?;
+            match if from.value == 0 { None } else { sender(caller, held, &received)? } {
+                Some(address) => write_address(caller, from, address)?,
+                None => write_no_address(caller, from)?,
             }
             Ok(Answer::count(received.reported(transfer.flags)))
         }
@@ -152,31 +148,7 @@ fn several(
 
 /// When the time of `recvmmsg` is over, which the kernel looks at after each datagram.
 fn deadline(caller: &Caller, at: u64) -> Result<Instant, Failure> {
-    let span = span(&caller.target.read(at, TIMESPEC)?).ok_or(libc::EINVAL)?;
+    let octets = caller.target.read(at, TIMESPEC)?;
+    let span = octets.first_chunk().and_then(span).ok_or(libc::EINVAL)?;
     Ok(Instant::now().checked_add(span).unwrap_or_else(|| Instant::now() + FOREVER))
-}
-
-/// What a `struct timespec` says; `None` if the kernel refuses it (`timespec64_valid`).
-fn span(octets: &[u8]) -> Option<Duration> {
-    let (seconds, rest) = octets.split_first_chunk()?;
-    let seconds = u64::try_from(i64::from_ne_bytes(*seconds)).ok()?;
-    let nanos = u32::try_from(i64::from_ne_bytes(*rest.first_chunk()?)).ok()?;
-    (nanos < 1_000_000_000).then(|| Duration::new(seconds, nanos))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A time before now, or nanoseconds that are a second, are EINVAL: whatever a program writes there.
-    #[test]
-    fn times_that_are_none() {
-        let of = |seconds: i64, nanos: i64| span(&[seconds.to_ne_bytes(), nanos.to_ne_bytes()].concat());
-        assert_eq!(of(1, 999_999_999), Some(Duration::new(1, 999_999_999)));
-        assert_eq!(of(i64::MAX, 0), Some(Duration::from_secs(i64::MAX.unsigned_abs())));
-        for (seconds, nanos) in [(-1, 0), (-1, 2_000_000_000), (0, 1_000_000_000), (0, -1), (0, 1 << 32)] {
-            assert_eq!(of(seconds, nanos), None, "{seconds} {nanos}");
-        }
-        assert_eq!(span(&[0; 15]), None);
-    }
 }

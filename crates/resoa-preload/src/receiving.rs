@@ -8,7 +8,7 @@ use libc::{
     CMSG_DATA, CMSG_FIRSTHDR, CMSG_LEN, CMSG_NXTHDR, MSG_ERRQUEUE, MSG_WAITFORONE, c_int, c_uint, c_void,
     iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec,
 };
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{ptr, slice};
 
 /// `read(2)`
@@ -136,7 +136,7 @@ pub unsafe extern "C-unwind" fn recvfrom(
     address: *mut sockaddr,
     length: *mut socklen_t,
 ) -> ssize_t {
-    if address.is_null() || length.is_null() {
+    if address.is_null() {
         return match kind(number) {
             Kind::Foreign => unsafe { real::recvfrom(number, buffer, count, flags, address, length) },
             _ => unsafe { recv(number, buffer, count, flags) },
@@ -145,8 +145,11 @@ pub unsafe extern "C-unwind" fn recvfrom(
     match kind(number) {
         Kind::Stream if stream::is_carried(number) => {
             let result = unsafe { recv(number, buffer, count, flags) };
-            if result >= 0 {
-                unsafe { *length = 0 };
+            if result >= 0
+                && let Err(error) = values::give_none(length)
+            {
+                errno::set(error);
+                return -1;
             }
             result
         }
@@ -160,7 +163,7 @@ pub unsafe extern "C-unwind" fn recvfrom(
                 let received = datagrams::receive(number, socket, &[piece], flags, true)?;
                 match received.from {
                     Some(from) => values::give(from, address, length)?,
-                    None => unsafe { *length = 0 },
+                    None => values::give_none(length)?,
                 }
                 Ok(received.octets)
             })
@@ -271,11 +274,14 @@ pub unsafe extern "C-unwind" fn recvmmsg(
         }
         return result;
     }
-    let limit = (!timeout.is_null()).then(|| {
-        let timeout = unsafe { *timeout };
-        Duration::new(timeout.tv_sec.max(0).cast_unsigned(), timeout.tv_nsec.clamp(0, 999_999_999) as u32)
-    });
-    let began = limit.map(|_| Instant::now());
+    let limit = match (!timeout.is_null()).then(|| values::span(timeout)).transpose() {
+        Ok(limit) => limit,
+        Err(error) => {
+            errno::set(error);
+            return -1;
+        }
+    };
+    let began = Instant::now();
     let messages = unsafe { slice::from_raw_parts_mut(messages, (count as usize).min(MOST_PIECES)) };
     let mut flags_now = flags & !MSG_WAITFORONE;
     for (done, message) in messages.iter_mut().enumerate() {
@@ -287,9 +293,7 @@ pub unsafe extern "C-unwind" fn recvmmsg(
         if flags & MSG_WAITFORONE != 0 {
             flags_now |= libc::MSG_DONTWAIT;
         }
-        if let (Some(limit), Some(began)) = (limit, began)
-            && began.elapsed() >= limit
-        {
+        if limit.is_some_and(|limit| began.elapsed() >= limit) {
             return done as c_int + 1;
         }
     }

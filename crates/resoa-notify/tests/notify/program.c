@@ -209,6 +209,10 @@ static void addressed(void) {
     CHECK(sendto(fd, "ignored", 7, 0, (void *)&there, sizeof there) == 7);
     CHECK(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length) == 7 && length == 0);
     CHECK(memcmp(got, "ignored", 7) == 0);
+    CHECK(sendto(fd, "x", 1, 0, (void *)&there, sizeof there) == 1);
+    FAILS(recvfrom(fd, got, sizeof got, MSG_PEEK, (void *)&from, NULL), EFAULT);
+    length = -1;
+    FAILS(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length), EINVAL);
     struct iovec vector[2] = {{"ab", 2}, {"cde", 3}};
     struct msghdr message = {.msg_name = &there, .msg_namelen = 16, .msg_iov = vector, .msg_iovlen = 2};
     CHECK(sendmsg(fd, &message, 0) == 5);

@@ -273,6 +273,25 @@ fn places_that_lead_nowhere() {
         assert_eq!(of(libc::ioctl(number, libc::TIOCOUTQ, nowhere)), Err(libc::EFAULT));
         assert_eq!(connect(number, HELLO), Ok(0));
         assert_eq!(length(libc::read(number, nowhere, 1)), Err(libc::EFAULT));
+        let mut place = [0u8; 16];
+        let mut from = |number, room| {
+            let address = (&raw mut place).cast();
+            length(libc::recvfrom(number, (&raw mut value).cast(), 1, MSG_DONTWAIT, address, room))
+        };
+        assert_eq!(from(number, nowhere.cast()), Err(libc::EFAULT));
+        assert_eq!(from(number, ptr::null_mut()), Err(libc::EFAULT));
+        room = u32::MAX;
+        assert_eq!(from(number, &raw mut room), Err(libc::EINVAL));
+        room = 16;
+        assert_eq!((from(number, &raw mut room), room), (Ok(1), 0));
+        let datagrams = socket(libc::SOCK_DGRAM);
+        let mut message: libc::mmsghdr = std::mem::zeroed();
+        let mut several = |time| of(libc::recvmmsg(datagrams, &raw mut message, 1, MSG_DONTWAIT, time));
+        assert_eq!(several(nowhere.cast()), Err(libc::EFAULT));
+        let mut time = libc::timespec { tv_sec: -1, tv_nsec: 2_000_000_000 };
+        assert_eq!(several(&raw mut time), Err(libc::EINVAL));
+        time = libc::timespec { tv_sec: i64::MAX, tv_nsec: 0 };
+        assert_eq!(several(&raw mut time), Err(libc::EAGAIN));
     });
 }
 
