@@ -84,6 +84,10 @@ impl Agent {
                 return;
             };
             let Some((to, bytes)) = packets.take() else { return };
+            // Written without an address to a socket that has no destination: it goes nowhere, so it chooses nothing and gives no address.
+            if to.is_none() && packets.peer.is_none() {
+                continue;
+            }
             let is_first = packets.name == Name::None;
             self.choose_by_datagram(id, to, now);
             // Without a server it is lost, as without a route.
