@@ -3,7 +3,7 @@
 use crate::agent::Agent;
 use crate::call::Call;
 use crate::packets::{Name, Packets, ROOM};
-use crate::socket::{Form, Half};
+use crate::socket::{Form, Half, Socket};
 use crate::sys;
 use resoa_calls::SocketId;
 use resoa_protocol::message::Family;
@@ -70,9 +70,11 @@ impl Agent {
     }
 
     fn datagrams_up(&mut self, id: SocketId, now: Duration) {
+        // What the program has sent before it closed was taken: as a kernel would have sent it, it is delivered whether there is room or not.
+        let is_last = self.sockets.get(&id).is_some_and(Socket::is_closing);
         loop {
             // One that has not chosen has room: nothing was sent yet.
-            if self.has_chosen(id) {
+            if !is_last && self.has_chosen(id) {
                 let room =
                     self.first_use(id, now).and_then(|half| self.stream(half)).map(|stream| stream.room);
                 if room.is_none_or(|room| room == 0) {
@@ -84,6 +86,10 @@ impl Agent {
                 return;
             };
             let Some((to, bytes)) = packets.take() else { return };
+            // Written without an address to a socket that has no destination: it goes nowhere, so it chooses nothing and gives no address.
+            if to.is_none() && packets.peer.is_none() {
+                continue;
+            }
             let is_first = packets.name == Name::None;
             self.choose_by_datagram(id, to, now);
             // Without a server it is lost, as without a route.
@@ -94,7 +100,11 @@ impl Agent {
             }
             self.counts.octets.0 += bytes.len() as u64;
             self.at_half(half, now, |client, id, out| {
-                client.give_datagram(id, to, bytes, now, out);
+                if is_last {
+                    client.give_last_datagram(id, to, bytes, now, out);
+                } else {
+                    client.give_datagram(id, to, bytes, now, out);
+                }
             });
         }
     }

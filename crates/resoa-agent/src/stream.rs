@@ -124,7 +124,8 @@ impl Agent {
                 return;
             }
             if end.room() == 0 {
-                if !std::mem::replace(&mut end.is_slow, true) {
+                // More than it may be grown to there is not, before the program reads.
+                if !end.is_grown && !std::mem::replace(&mut end.is_slow, true) {
                     self.slow.push_back((now + PATIENCE, id));
                 }
                 return;
@@ -164,8 +165,7 @@ impl Agent {
                     self.slow.push_back((now + PATIENCE, id));
                     continue;
                 }
-                end.is_slow = end.is_grown;
-                end.is_grown = true;
+                (end.is_slow, end.is_grown) = (false, true);
                 self.progress(id, now);
             }
         }

@@ -36,6 +36,7 @@ mod name;
 pub mod option;
 pub mod privilege;
 mod request;
+pub mod time;
 
 pub use connection::{Agent, CallError, Started, receive_request, respond};
 pub use name::{SocketId, SocketName};

@@ -98,6 +98,18 @@ pub(crate) fn write_address(caller: &Caller, room: Room, address: SocketAddr) ->
     Ok(())
 }
 
+/// Says by its length alone that there is no address, as the kernel does.
+pub(crate) fn write_no_address(caller: &Caller, room: Room) -> Result<(), Failure> {
+    if room.value == 0 {
+        return Ok(());
+    }
+    if caller.target.number(room.length)? < 0 {
+        return Err(Failure::Errno(libc::EINVAL));
+    }
+    caller.confirm()?;
+    Ok(caller.target.write(room.length, &0_u32.to_ne_bytes())?)
+}
+
 fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
     let address = address::to_bind(&given_address(caller, at, length)?)?;
     if is_privileged(address.port()) && !has_privilege(&caller.target.status(), BIND_SERVICE) {
@@ -142,8 +154,9 @@ fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer,
     }
 }
 
-/// SO_ERROR, which is cleared.
+/// SO_ERROR, which is cleared: at the agent, and what the kernel has to say of the descriptor, which is the same error.
 pub(crate) fn pending_error(caller: &Caller, held: &Held) -> Result<i32, Failure> {
+    let _ = rustix::net::sockopt::socket_error(held);
     number(caller, held, libc::SO_ERROR)
 }
 
@@ -234,7 +247,7 @@ fn get_option(caller: &Caller, held: &Held, level: i32, name: i32, room: Room) -
         response => return Err(unexpected(&response)),
     };
     if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
-        // What the kernel has to say of the descriptor is the same error, and told by this.
+        // As in `pending_error`.
         let _ = rustix::net::sockopt::socket_error(held);
     }
     let kept = &value[..value.len().min(length as usize)];
@@ -275,6 +288,10 @@ fn shut(caller: &Caller, held: &Held, how: i32) -> Result<Answer, Failure> {
     }
     if held.is_fresh() {
         return Err(Failure::Errno(libc::ENOTCONN));
+    }
+    // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not.
+    if how == libc::SHUT_WR && held.hangs_up() {
+        caller.ask(&asked)?;
     }
     if how != libc::SHUT_WR {
         caller.ask(&Request::Shutdown { socket: held.socket, how: libc::SHUT_RD })?;

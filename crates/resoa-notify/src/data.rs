@@ -4,17 +4,20 @@
 
 use crate::call::Call;
 use crate::caller::{Answer, Caller, Failure};
-use crate::control::{given_address, write_address};
+use crate::control::{given_address, write_address, write_no_address};
 use crate::datagrams::{self, Received};
 use crate::held::{Held, Kind};
 use crate::message::{LENGTH, Message, WITH_LENGTH};
 use crate::streams;
+use resoa_calls::time::{TIMESPEC, span};
 use resoa_calls::{address, datagram};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Messages of one call at most, as in the kernel.
 const MESSAGES: u32 = 1024;
+/// Where the time is too long to be counted.
+const FOREVER: Duration = Duration::from_secs(1 << 32);
 
 /// Answers a call of data.
 pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer, Failure> {
@@ -34,16 +37,13 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
             let data = [transfer.data];
             if stream {
                 let received = streams::receive(caller, held, &data, transfer.flags)?;
-                if from.value != 0 && from.length != 0 {
-                    caller.target.write(from.length, &0_u32.to_ne_bytes())?;
-                }
+                write_no_address(caller, from)?;
                 return Ok(Answer::count(received));
             }
             let received = datagrams::receive(caller, held, &data, transfer.flags)?;
-            if from.value != 0
-                && let Some(address) = sender(caller, held, &received)?
-            {
-                write_address(caller, from, address)?;
+            match if from.value == 0 { None } else { sender(caller, held, &received)? } {
+                Some(address) => write_address(caller, from, address)?,
+                None => write_no_address(caller, from)?,
             }
             Ok(Answer::count(received.reported(transfer.flags)))
         }
@@ -126,7 +126,7 @@ fn several(
 ) -> Result<Answer, Failure> {
     let mut done = 0;
     while done < count.min(MESSAGES) {
-        let at = messages + u64::from(done) * WITH_LENGTH;
+        let at = messages.wrapping_add(u64::from(done) * WITH_LENGTH);
         let step = Message::read(&caller.target, at).map_err(Failure::from).and_then(|message| {
             let length = one(&message, flags & !libc::MSG_WAITFORONE)?;
             Ok(caller.target.write(at + LENGTH, &(length as u32).to_ne_bytes())?)
@@ -148,8 +148,7 @@ fn several(
 
 /// When the time of `recvmmsg` is over, which the kernel looks at after each datagram.
 fn deadline(caller: &Caller, at: u64) -> Result<Instant, Failure> {
-    let octets = caller.target.read(at, 16)?;
-    let word = |at: usize| octets[at..].first_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
-    let span = Duration::new(word(0), u32::try_from(word(8)).map_err(|_| libc::EINVAL)?);
-    Ok(Instant::now().checked_add(span).ok_or(libc::EINVAL)?)
+    let octets = caller.target.read(at, TIMESPEC)?;
+    let span = octets.first_chunk().and_then(span).ok_or(libc::EINVAL)?;
+    Ok(Instant::now().checked_add(span).unwrap_or_else(|| Instant::now() + FOREVER))
 }

@@ -6,7 +6,7 @@ use crate::held::Held;
 use crate::message::total;
 use crate::target::Piece;
 use resoa_calls::{Request, Response, datagram};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
@@ -127,7 +127,7 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
             Err(error) => return Err(error.into()),
         }
     };
-    if whole == 0 && has_hung_up(held) {
+    if whole == 0 && held.hangs_up() {
         return match told_error(caller, held)? {
             0 => Ok(Received { from: None, kept: 0, whole: 0 }),
             error => Err(Failure::Errno(error)),
@@ -143,10 +143,4 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
     caller.confirm()?;
     caller.target.scatter(data, payload)?;
     Ok(Received { from, kept: payload.len(), whole: whole - header })
-}
-
-fn has_hung_up(held: &Held) -> bool {
-    let mut descriptors = [PollFd::new(held, PollFlags::IN)];
-    poll(&mut descriptors, Some(&Timespec::default())).is_ok()
-        && descriptors[0].revents().contains(PollFlags::HUP)
 }

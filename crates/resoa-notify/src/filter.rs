@@ -141,6 +141,16 @@ fn rules(closing: Closing) -> Vec<Rule> {
     rules
 }
 
+/// The calls of which the notifier is told, whatever their arguments or with some of them.
+#[cfg(test)]
+pub(crate) fn notified(closing: Closing) -> Vec<libc::c_long> {
+    let is_notified = |rule: &Rule| {
+        let mut verdicts = rule.checks.iter().map(|check| check.verdict).chain([rule.otherwise]);
+        verdicts.any(|verdict| verdict == Verdict::Notify)
+    };
+    rules(closing).iter().filter(|rule| is_notified(rule)).map(|rule| rule.call).collect()
+}
+
 /// Codes of instructions (`linux/bpf_common.h`).
 mod code {
     /// A = word of `seccomp_data` at k.

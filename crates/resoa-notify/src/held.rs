@@ -2,6 +2,7 @@
 
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::Priority};
 use resoa_calls::{LISTENING, SocketId, SocketName, datagram};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::net::SocketType;
@@ -58,6 +59,13 @@ impl Held {
     /// Nothing is at its other end: neither `connect` nor `listen` was called.
     pub(crate) fn is_fresh(&self) -> bool {
         rustix::net::getpeername(self).is_err()
+    }
+
+    /// Nothing is at its other end any more, or both halves are over.
+    pub(crate) fn hangs_up(&self) -> bool {
+        let mut descriptors = [PollFd::new(self, PollFlags::empty())];
+        poll(&mut descriptors, Some(&Timespec::default())).is_ok()
+            && descriptors[0].revents().contains(PollFlags::HUP)
     }
 
     fn mark(&self) -> i32 {

@@ -66,13 +66,8 @@ pub fn launch(agent: Agent, command: &mut Command, closing: Closing) -> Result<R
         let start = move || -> Result<Child, LaunchError> {
             let listener = filter_this_thread(&filter).map_err(LaunchError::Filter)?;
             // From here on this thread may be notified, too.
-            if filtered.send(listener).is_ok() {
-                let _ = answered.recv();
-            }
-            command.spawn().map_err(|error| LaunchError::Program {
-                program: command.get_program().to_string_lossy().into_owned(),
-                error,
-            })
+            let _ = filtered.send(listener);
+            spawn(command, &answered)
         };
         let thread = thread::Builder::new().name("launcher".into()).spawn_scoped(scope, start);
         let thread = thread.map_err(LaunchError::Thread)?;
@@ -85,6 +80,15 @@ pub fn launch(agent: Agent, command: &mut Command, closing: Closing) -> Result<R
         }
         let child = thread.join().expect("it does not panic")?;
         Ok(Running { child, notifier: notifier.expect("there is a filter where a program was started") })
+    })
+}
+
+/// Starts the program once its calls are answered. If nobody will, it would have no sockets, and its owner does not wait for it: it is not started.
+fn spawn(command: &mut Command, answered: &mpsc::Receiver<()>) -> Result<Child, LaunchError> {
+    answered.recv().map_err(|_| LaunchError::Thread(io::ErrorKind::BrokenPipe.into()))?;
+    command.spawn().map_err(|error| LaunchError::Program {
+        program: command.get_program().to_string_lossy().into_owned(),
+        error,
     })
 }
 
@@ -130,5 +134,22 @@ impl Running {
                 _ => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where no thread answers nothing is started.
+    #[test]
+    fn nobody_answers() {
+        let (ready, answered) = mpsc::channel();
+        drop(ready);
+        assert!(matches!(spawn(&mut Command::new("true"), &answered), Err(LaunchError::Thread(_))));
+        let (ready, answered) = mpsc::channel();
+        ready.send(()).expect("it waits");
+        let mut child = spawn(&mut Command::new("true"), &answered).expect("it is everywhere");
+        assert!(child.wait().expect("it was started").success());
     }
 }

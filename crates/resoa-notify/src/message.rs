@@ -52,7 +52,7 @@ pub(crate) fn window(pieces: &[Piece], mut skip: usize, mut most: usize) -> Vec<
         let skipped = skip.min(piece.length);
         let length = (piece.length - skipped).min(most);
         if length > 0 {
-            window.push(Piece { address: piece.address + skipped as u64, length });
+            window.push(Piece { address: piece.address.wrapping_add(skipped as u64), length });
         }
         skip -= skipped;
         most -= length;

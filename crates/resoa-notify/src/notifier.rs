@@ -11,6 +11,7 @@ use libc::{seccomp_notif, seccomp_notif_resp};
 use resoa_calls::Agent;
 use std::cell::Cell;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
@@ -65,7 +66,7 @@ impl Notifier {
     }
 
     fn answer(self: &Arc<Self>, notification: &seccomp_notif, threads: &mut Threads, turn: &Cell<bool>) {
-        let outcome = self.outcome(notification, threads, turn);
+        let outcome = settled(|| self.outcome(notification, threads, turn));
         let id = notification.id;
         let sent = match outcome {
             Ok(Answer::Descriptor(descriptor, cloexec)) => {
@@ -115,5 +116,24 @@ impl Notifier {
             }
             Notified::Other => Ok(Answer::Continue),
         }
+    }
+}
+
+/// What a call comes to if answering it fails by our own fault: EIO for this one. Its thread goes on, with the turn if it has it: otherwise its caller would wait for ever, and after it every other.
+fn settled(answer: impl FnOnce() -> Result<Answer, Failure>) -> Result<Answer, Failure> {
+    // What a step has left half done is its call's own. Threads that are remembered are looked at again, and the turn is a flag.
+    catch_unwind(AssertUnwindSafe(answer)).unwrap_or(Err(Failure::Errno(libc::EIO)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mistake of ours is an error of one call.
+    #[test]
+    fn a_mistake_has_an_answer() {
+        assert!(matches!(settled(|| Ok(Answer::Value(3))), Ok(Answer::Value(3))));
+        assert!(matches!(settled(|| Err(Failure::Gone)), Err(Failure::Gone)));
+        assert!(matches!(settled(|| panic!("a mistake")), Err(Failure::Errno(libc::EIO))));
     }
 }

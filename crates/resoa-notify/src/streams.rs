@@ -27,27 +27,34 @@ pub(crate) fn send(caller: &Caller, held: &Held, data: &[Piece], flags: i32) -> 
     let length = total(data);
     let mut sent = 0;
     // What is sent already is told before an error.
-    let ended = |sent: usize, failure| if sent > 0 { Ok(sent) } else { Err(failure) };
+    let so_far = |sent: usize, failure| if sent > 0 { Ok(sent) } else { Err(failure) };
     loop {
         let octets = match caller.target.gather(&window(data, sent, CHUNK)) {
             Ok(octets) => octets,
-            Err(error) => return ended(sent, error.into()),
+            Err(error) => return so_far(sent, error.into()),
         };
         caller.confirm()?;
         match rustix::net::send(held, &octets, how) {
             Ok(more) => sent += more,
             Err(Errno::AGAIN) if patient => {
                 if let Err(end) = caller.wait(held.as_fd(), PollFlags::OUT, until, Patience::Interruptible) {
-                    return ended(sent, end.into());
+                    return so_far(sent, end.into());
                 }
             }
-            Err(Errno::PIPE | Errno::NOTCONN) => {
-                if sent == 0 && flags & libc::MSG_NOSIGNAL == 0 {
+            // The next call tells of it.
+            Err(_) if sent > 0 => return Ok(sent),
+            Err(error @ (Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN)) => {
+                // A descriptor that was not connected has not failed.
+                let pending = if error == Errno::NOTCONN { 0 } else { lost(caller, held, error)? };
+                if !matches!(pending, 0 | libc::EPIPE) {
+                    return Err(Failure::Errno(pending));
+                }
+                if flags & libc::MSG_NOSIGNAL == 0 {
                     caller.target.signal(Signal::PIPE);
                 }
-                return ended(sent, Failure::Errno(libc::EPIPE));
+                return Err(Failure::Errno(libc::EPIPE));
             }
-            Err(error) => return ended(sent, error.into()),
+            Err(error) => return Err(error.into()),
         }
         if sent >= length {
             return Ok(sent);
@@ -74,6 +81,10 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
     while received < wanted {
         let room = octets.len().min(wanted - received);
         match rustix::net::recv(held, &mut octets[..room], how) {
+            // An end, or a reset whose error the call before took with the octets that it had.
+            Ok((_, 0)) if received == 0 && kept & libc::MSG_OOB == 0 && held.hangs_up() => {
+                return ended(lost(caller, held, Errno::PIPE)?);
+            }
             Ok((_, 0)) => break,
             Ok((_, more)) => {
                 if flags & libc::MSG_TRUNC == 0 {
@@ -91,8 +102,8 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
             }
             Err(_) if received > 0 => break,
             Err(Errno::CONNRESET) => {
-                let error = pending_error(caller, held)?;
-                return Err(Failure::Errno(if error == 0 { libc::ECONNRESET } else { error }));
+                let error = lost(caller, held, Errno::CONNRESET)?;
+                return ended(if error == 0 { libc::ECONNRESET } else { error });
             }
             Err(error) => return Err(error.into()),
         }
@@ -101,4 +112,17 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
         }
     }
     Ok(received)
+}
+
+/// The error of a connection that is lost, which is told by this, and 0 if it was told already; what the kernel says if there is no agent any more.
+fn lost(caller: &Caller, held: &Held, seen: Errno) -> Result<i32, Failure> {
+    match pending_error(caller, held) {
+        Err(Failure::Errno(_)) => Ok(seen.raw_os_error()),
+        told => told,
+    }
+}
+
+/// What that is to who reads. EPIPE is the error of a reset behind the far host's FIN, and who reads has the FIN (`tcp_recvmsg`).
+fn ended(error: i32) -> Result<usize, Failure> {
+    if matches!(error, 0 | libc::EPIPE) { Ok(0) } else { Err(Failure::Errno(error)) }
 }

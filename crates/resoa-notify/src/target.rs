@@ -9,7 +9,7 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pid
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Threads that are remembered. The descriptor of one that has ended leads to nobody, so that its number may come again.
+/// Threads that are remembered: those whose descriptor leads to nobody when they have ended, so that their number may come again.
 const REMEMBERED: usize = 64;
 
 /// Descriptors of threads that have called before.
@@ -23,17 +23,34 @@ pub(crate) struct Target {
     descriptor: Rc<OwnedFd>,
 }
 
+/// A descriptor that a thread's files are reached by.
+#[derive(Debug)]
+struct Opened {
+    descriptor: OwnedFd,
+    /// It leads to nobody once the thread has ended. One of the whole process leads there as long as that lives, and its thread's number may be another process's by then.
+    ends_with_thread: bool,
+}
+
 /// A descriptor of one thread, and not of its process, which has been there since Linux 6.9; before that its process will do, unless it unshared its descriptors.
-fn open(number: i32) -> Result<OwnedFd, Errno> {
-    let thread = PidfdFlags::from_bits_retain(libc::PIDFD_THREAD);
-    let pid = |number| Pid::from_raw(number).ok_or(Errno::SRCH);
-    pidfd_open(pid(number)?, thread).or_else(|error| {
-        let leader = || field(&status(number)?, "Tgid")?.parse().ok();
-        match error {
-            Errno::INVAL => pidfd_open(pid(leader().ok_or(Errno::SRCH)?)?, PidfdFlags::empty()),
-            other => Err(other),
-        }
-    })
+fn open(number: i32) -> Result<Opened, Errno> {
+    let flags = PidfdFlags::from_bits_retain(libc::PIDFD_THREAD);
+    match pidfd_open(pid(number)?, flags) {
+        Ok(descriptor) => Ok(Opened { descriptor, ends_with_thread: true }),
+        Err(Errno::INVAL) => open_process(number),
+        Err(error) => Err(error),
+    }
+}
+
+/// A descriptor of the process that a thread is of.
+fn open_process(number: i32) -> Result<Opened, Errno> {
+    let leader = || field(&status(number)?, "Tgid")?.parse().ok();
+    let leader = leader().ok_or(Errno::SRCH)?;
+    let descriptor = pidfd_open(pid(leader)?, PidfdFlags::empty())?;
+    Ok(Opened { descriptor, ends_with_thread: leader == number })
+}
+
+fn pid(number: i32) -> Result<Pid, Errno> {
+    Pid::from_raw(number).ok_or(Errno::SRCH)
 }
 
 fn status(number: i32) -> Option<String> {
@@ -77,12 +94,18 @@ impl Threads {
     /// # Errors
     /// As [`Threads::descriptor`].
     pub(crate) fn target(&mut self, number: i32) -> Result<Target, Failure> {
-        let descriptor = Rc::new(open(number).map_err(lack)?);
-        if self.0.len() >= REMEMBERED {
-            self.0.clear();
+        Ok(self.opened(number, open(number).map_err(lack)?))
+    }
+
+    fn opened(&mut self, number: i32, opened: Opened) -> Target {
+        let descriptor = Rc::new(opened.descriptor);
+        if opened.ends_with_thread {
+            if self.0.len() >= REMEMBERED {
+                self.0.clear();
+            }
+            self.0.insert(number, Rc::clone(&descriptor));
         }
-        self.0.insert(number, Rc::clone(&descriptor));
-        Ok(Target { number, descriptor })
+        Target { number, descriptor }
     }
 }
 
@@ -199,7 +222,7 @@ mod tests {
     #[test]
     fn numbers_come_again() {
         let (first, number) = sleeper();
-        let gone = Rc::new(open(number).expect("it runs"));
+        let gone = Rc::new(open(number).expect("it runs").descriptor);
         end(first);
         let (second, number) = sleeper();
         let mut threads = Threads(HashMap::from([(number, gone)]));
@@ -208,6 +231,28 @@ mod tests {
         end(second);
         assert_eq!(threads.descriptor(number, 0).err(), Some(Failure::Gone));
         assert_eq!(threads.target(number).err(), Some(Failure::Gone));
+    }
+
+    /// Before Linux 6.9 a thread is looked at by its process, whose descriptor is remembered for the thread of that number alone: the number of another may be a stranger's while the process lives.
+    #[test]
+    fn threads_before_they_had_descriptors() {
+        let (told, number) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            told.send(rustix::thread::gettid().as_raw_pid()).expect("it waits");
+            let _ = ended.recv();
+        });
+        let (number, process) = (number.recv().expect("it says so"), std::process::id().cast_signed());
+        let mut threads = Threads::default();
+        for (number, is_remembered) in [(number, false), (process, true)] {
+            let target = threads.opened(number, open_process(number).expect("it runs"));
+            assert!(pidfd_getfd(target.end(), 0, PidfdGetfdFlags::empty()).is_ok());
+            assert_eq!(threads.0.contains_key(&number), is_remembered);
+        }
+        assert!(threads.target(number).is_ok());
+        assert!(threads.0.contains_key(&number) || open(number).is_ok_and(|opened| !opened.ends_with_thread));
+        drop(end);
+        thread.join().expect("it ends");
     }
 
     /// A thread that waits has to be told something.

@@ -1,6 +1,7 @@
 //! Datagrams: while a socket has no destination of its own, each has an address in front on the descriptor (`resoa_calls::datagram`), which programs never see.
 
 use crate::control::{hangs_up, name};
+use crate::sending::total;
 use crate::{agent, errno, options, real, sockets, values};
 use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
 use resoa_calls::datagram::{CONNECTED, HEADER, destination, header, longest, split};
@@ -25,7 +26,7 @@ pub fn send(
     address: Option<&[u8]>,
 ) -> Result<usize, c_int> {
     let to = address.map(destination).transpose()?;
-    let octets: usize = pieces.iter().map(|piece| piece.iov_len).sum();
+    let octets = total(pieces);
     if octets > longest(true) {
         let is_v4 = match to {
             Some(to) => to.is_ipv4(),

@@ -12,16 +12,19 @@ pub unsafe extern "C-unwind" fn close(number: c_int) -> c_int {
     // Before it is closed: afterwards the number may be another thread's already.
     table::forget(number, number);
     let closed = unsafe { real::close(number) };
-    if let Some(socket) = lingers
-        && closed == 0
-    {
-        // Whatever comes of it, the descriptor is closed: `close` says 0, as Linux does when the time is over or a signal has come.
-        return errno::settled_int(|| {
-            let _ = agent::ask_interruptibly(&Request::Closed(socket), None, false);
-            Ok(0)
-        });
+    if closed == 0 {
+        linger(lingers);
     }
     closed
+}
+
+/// Waits for the end of a socket whose descriptor was closed. Whatever comes of it, that is so: the call is a success, as Linux says when the time is over or a signal has come.
+fn linger(socket: Option<SocketId>) {
+    if let Some(socket) = socket {
+        let before = errno::get();
+        let _ = agent::ask_interruptibly(&Request::Closed(socket), None, false);
+        errno::set(before);
+    }
 }
 
 /// The socket of a descriptor with SO_LINGER, which is set on the descriptor itself, too.
@@ -61,18 +64,29 @@ pub unsafe extern "C-unwind" fn dup(number: c_int) -> c_int {
 /// `dup2(2)`
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn dup2(number: c_int, to: c_int) -> c_int {
-    copied(number, unsafe { real::dup2(number, to) })
+    replaced(number, to, || unsafe { real::dup2(number, to) })
 }
 
 /// `dup3(2)`
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn dup3(number: c_int, to: c_int, flags: c_int) -> c_int {
-    copied(number, unsafe { real::dup3(number, to, flags) })
+    replaced(number, to, || unsafe { real::dup3(number, to, flags) })
+}
+
+/// A number that becomes a copy is closed first, and lingers like any.
+fn replaced(number: c_int, to: c_int, copy: impl FnOnce() -> c_int) -> c_int {
+    let is_closed = number != to && table::hint(to) != Hint::Foreign;
+    let lingers = if is_closed { lingers(to) } else { None };
+    let made = copied(number, copy());
+    if made >= 0 {
+        linger(lingers);
+    }
+    made
 }
 
 fn copied(number: c_int, copy: c_int) -> c_int {
     if copy != number {
-        table::copy(number, copy);
+        table::copied(copy);
     }
     copy
 }

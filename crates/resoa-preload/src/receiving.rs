@@ -1,6 +1,6 @@
 //! `read`, `recv` and their like.
 
-use crate::sending::{MOST_PIECES, pieces};
+use crate::sending::{MOST_PIECES, pieces, total};
 use crate::sockets::{Kind, kind};
 use crate::table::{self, Hint};
 use crate::{datagrams, errno, real, stream, values};
@@ -8,7 +8,7 @@ use libc::{
     CMSG_DATA, CMSG_FIRSTHDR, CMSG_LEN, CMSG_NXTHDR, MSG_ERRQUEUE, MSG_WAITFORONE, c_int, c_uint, c_void,
     iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec,
 };
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{ptr, slice};
 
 /// `read(2)`
@@ -16,7 +16,10 @@ use std::{ptr, slice};
 pub unsafe extern "C-unwind" fn read(number: c_int, buffer: *mut c_void, count: size_t) -> ssize_t {
     match kind(number) {
         Kind::Foreign => unsafe { real::read(number, buffer, count) },
-        Kind::Stream => stream::received(number, 0, unsafe { real::read(number, buffer, count) }),
+        Kind::Stream => {
+            let result = unsafe { real::read(number, buffer, count) };
+            stream::received(number, 0, result, || count > 0)
+        }
         Kind::Listener => not_connected(),
         Kind::Datagram(socket) => {
             let piece = iovec { iov_base: buffer, iov_len: count };
@@ -45,7 +48,12 @@ pub unsafe extern "C-unwind" fn __read_chk(
 pub unsafe extern "C-unwind" fn readv(number: c_int, parts: *const iovec, count: c_int) -> ssize_t {
     match kind(number) {
         Kind::Foreign => unsafe { real::readv(number, parts, count) },
-        Kind::Stream => stream::received(number, 0, unsafe { real::readv(number, parts, count) }),
+        Kind::Stream => {
+            let result = unsafe { real::readv(number, parts, count) };
+            // SAFETY: the kernel has just read them.
+            let all = || unsafe { slice::from_raw_parts(parts, count as usize) };
+            stream::received(number, 0, result, || count > 0 && total(all()) > 0)
+        }
         Kind::Listener => not_connected(),
         Kind::Datagram(socket) => match usize::try_from(count) {
             Ok(count) if count <= MOST_PIECES && !parts.is_null() => {
@@ -71,7 +79,10 @@ pub unsafe extern "C-unwind" fn recv(
         Kind::Stream if stream::peeks_at_all(flags) && stream::is_carried(number) => unsafe {
             stream::peeked(number, buffer, count, flags)
         },
-        Kind::Stream => stream::received(number, flags, unsafe { real::recv(number, buffer, count, flags) }),
+        Kind::Stream => {
+            let result = unsafe { real::recv(number, buffer, count, flags) };
+            stream::received(number, flags, result, || count > 0)
+        }
         Kind::Listener => not_connected(),
         Kind::Datagram(socket) => {
             let piece = iovec { iov_base: buffer, iov_len: count };
@@ -125,7 +136,7 @@ pub unsafe extern "C-unwind" fn recvfrom(
     address: *mut sockaddr,
     length: *mut socklen_t,
 ) -> ssize_t {
-    if address.is_null() || length.is_null() {
+    if address.is_null() {
         return match kind(number) {
             Kind::Foreign => unsafe { real::recvfrom(number, buffer, count, flags, address, length) },
             _ => unsafe { recv(number, buffer, count, flags) },
@@ -134,8 +145,11 @@ pub unsafe extern "C-unwind" fn recvfrom(
     match kind(number) {
         Kind::Stream if stream::is_carried(number) => {
             let result = unsafe { recv(number, buffer, count, flags) };
-            if result >= 0 {
-                unsafe { *length = 0 };
+            if result >= 0
+                && let Err(error) = values::give_none(length)
+            {
+                errno::set(error);
+                return -1;
             }
             result
         }
@@ -149,7 +163,7 @@ pub unsafe extern "C-unwind" fn recvfrom(
                 let received = datagrams::receive(number, socket, &[piece], flags, true)?;
                 match received.from {
                     Some(from) => values::give(from, address, length)?,
-                    None => unsafe { *length = 0 },
+                    None => values::give_none(length)?,
                 }
                 Ok(received.octets)
             })
@@ -204,8 +218,7 @@ pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, fla
         Kind::Listener => not_connected(),
         Kind::Foreign | Kind::Stream => {
             let result = if is_unusual(number, flags) {
-                let count =
-                    unsafe { pieces(message) }.unwrap_or_default().iter().map(|part| part.iov_len).sum();
+                let count = total(unsafe { pieces(message) }.unwrap_or_default());
                 message.msg_flags = 0;
                 unusual(number, count, flags)
             } else {
@@ -213,7 +226,8 @@ pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, fla
                 (plain.msg_name, plain.msg_namelen) = (ptr::null_mut(), 0);
                 let result = unsafe { real::recvmsg(number, &raw mut plain, flags) };
                 message.msg_flags = plain.msg_flags;
-                stream::received(number, flags, result)
+                let wants_octets = || unsafe { pieces(message) }.is_ok_and(|pieces| total(pieces) > 0);
+                stream::received(number, flags, result, wants_octets)
             };
             if result >= 0 {
                 (message.msg_namelen, message.msg_controllen) = (0, 0);
@@ -260,11 +274,14 @@ pub unsafe extern "C-unwind" fn recvmmsg(
         }
         return result;
     }
-    let limit = (!timeout.is_null()).then(|| {
-        let timeout = unsafe { *timeout };
-        Duration::new(timeout.tv_sec.max(0).cast_unsigned(), timeout.tv_nsec.clamp(0, 999_999_999) as u32)
-    });
-    let began = limit.map(|_| Instant::now());
+    let limit = match (!timeout.is_null()).then(|| values::span(timeout)).transpose() {
+        Ok(limit) => limit,
+        Err(error) => {
+            errno::set(error);
+            return -1;
+        }
+    };
+    let began = Instant::now();
     let messages = unsafe { slice::from_raw_parts_mut(messages, (count as usize).min(MOST_PIECES)) };
     let mut flags_now = flags & !MSG_WAITFORONE;
     for (done, message) in messages.iter_mut().enumerate() {
@@ -276,9 +293,7 @@ pub unsafe extern "C-unwind" fn recvmmsg(
         if flags & MSG_WAITFORONE != 0 {
             flags_now |= libc::MSG_DONTWAIT;
         }
-        if let (Some(limit), Some(began)) = (limit, began)
-            && began.elapsed() >= limit
-        {
+        if limit.is_some_and(|limit| began.elapsed() >= limit) {
             return done as c_int + 1;
         }
     }

@@ -181,3 +181,8 @@ pub unsafe fn pieces(message: &msghdr) -> Result<&[iovec], c_int> {
     // SAFETY: as the caller promises.
     Ok(unsafe { slice::from_raw_parts(message.msg_iov, message.msg_iovlen) })
 }
+
+/// Octets of pieces, of which a program may claim more than there can be.
+pub fn total(pieces: &[iovec]) -> usize {
+    pieces.iter().fold(0, |total, piece| total.saturating_add(piece.iov_len))
+}

@@ -3,13 +3,14 @@
 //! | state | AF_UNIX | TCP, and here |
 //! |---|---|---|
 //! | not connected | send ENOTCONN, recv EINVAL | EPIPE and SIGPIPE, ENOTCONN |
-//! | refused, reset | recv ECONNRESET | the error that it was |
-//! | reset | send EPIPE and SIGPIPE | the error once and no signal, then EPIPE and SIGPIPE |
+//! | refused, reset | recv ECONNRESET, and no error after one that has octets and waits for more | the error that it was |
+//! | reset | send EPIPE and SIGPIPE, or ECONNRESET if it waits | the error once and no signal, then EPIPE and SIGPIPE |
 //! | connected | an address to send to is EISCONN | it is ignored |
 //! | connected | recv with MSG_PEEK and MSG_WAITALL does not wait | it waits |
 //! | connected | recv with MSG_TRUNC copies, with MSG_ERRQUEUE reads | octets are discarded, EAGAIN |
 
-use crate::options::pending_error;
+use crate::control::hangs_up;
+use crate::options::{pending_error, told_error};
 use crate::table::Hint;
 use crate::{errno, real, sockets, table};
 use libc::{
@@ -18,6 +19,7 @@ use libc::{
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl};
+use std::time::{Duration, Instant};
 
 /// The return of a call that sends, made with MSG_NOSIGNAL whatever the program said; `flags` are those that it said.
 pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
@@ -25,7 +27,7 @@ pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
         return result;
     }
     let error = errno::get();
-    if !matches!(error, libc::EPIPE | libc::ENOTCONN) {
+    if !matches!(error, libc::EPIPE | libc::ECONNRESET | libc::ENOTCONN) {
         return result;
     }
     let Some((socket, _)) = sockets::carried(number) else {
@@ -34,7 +36,13 @@ pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
         return if error == libc::EPIPE { broken(flags) } else { -1 };
     };
     // A descriptor that was not connected has not failed.
-    match if error == libc::EPIPE { pending_error(number, socket, 0) } else { 0 } {
+    let pending = match error {
+        libc::EPIPE => pending_error(number, socket, 0),
+        // What a call hears that waits for room. That it is told once the agent has to know.
+        libc::ECONNRESET => pending_error(number, socket, error),
+        _ => 0,
+    };
+    match pending {
         // The connection's error may be EPIPE itself, when the reset came after the far host's end.
         0 | libc::EPIPE => broken(flags),
         pending => {
@@ -54,11 +62,39 @@ pub fn broken(flags: c_int) -> ssize_t {
     -1
 }
 
-/// The return of a call that receives.
-pub fn received(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
-    if result >= 0 {
-        return result;
+/// The return of a call that receives; `wants_octets` says of one that has come to 0 whether there was room for more.
+pub fn received(
+    number: c_int,
+    flags: c_int,
+    result: ssize_t,
+    wants_octets: impl FnOnce() -> bool,
+) -> ssize_t {
+    match result {
+        0 if flags & MSG_OOB == 0 && wants_octets() => ended(number),
+        0.. => result,
+        _ => failed(number, flags, result),
     }
+}
+
+/// An end, which may be a reset of which nobody was told: a read that has octets and waits for more (MSG_WAITALL, SO_RCVLOWAT) returns them and takes the kernel's error, which a TCP keeps for
+/// the next. An end in order does not hang up while this side may write.
+fn ended(number: c_int) -> ssize_t {
+    let before = errno::get();
+    let error = if hangs_up(number) {
+        sockets::carried(number).map_or(0, |(socket, _)| told_error(socket).unwrap_or(0))
+    } else {
+        0
+    };
+    errno::set(if is_an_end(error) { before } else { error });
+    if is_an_end(error) { 0 } else { -1 }
+}
+
+/// Whether what is left is the end and no error. EPIPE is the error of a reset behind the far host's FIN, and who reads has the FIN (`tcp_recvmsg`).
+fn is_an_end(error: c_int) -> bool {
+    matches!(error, 0 | libc::EPIPE)
+}
+
+fn failed(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
     let error = errno::get();
     let repaired = match error {
         libc::ECONNRESET => match sockets::carried(number) {
@@ -69,8 +105,8 @@ pub fn received(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
         libc::EINVAL if flags & MSG_OOB == 0 && sockets::carried(number).is_some() => libc::ENOTCONN,
         _ => error,
     };
-    errno::set(repaired);
-    if repaired == 0 { 0 } else { -1 }
+    errno::set(if is_an_end(repaired) { 0 } else { repaired });
+    if is_an_end(repaired) { 0 } else { result }
 }
 
 /// Whether `recv` with these flags needs [`discarded`].
@@ -83,13 +119,18 @@ pub fn discarded(number: c_int, count: size_t, flags: c_int) -> ssize_t {
     let mut nowhere = [0u8; 16 << 10];
     let mut flags = flags & !MSG_TRUNC;
     let mut done = 0;
+    let before = errno::get();
     loop {
         let wanted = (count - done).min(nowhere.len());
         // SAFETY: there is as much room.
         let result = unsafe { real::recv(number, nowhere.as_mut_ptr().cast(), wanted, flags) };
         match usize::try_from(result) {
-            Err(_) if done > 0 => return done.cast_signed(),
-            Err(_) => return received(number, flags, result),
+            // Its error is the next call's, by which an end is looked into.
+            Err(_) | Ok(0) if done > 0 => {
+                errno::set(before);
+                return done.cast_signed();
+            }
+            Err(_) | Ok(0) => return received(number, flags, result, || wanted > 0),
             Ok(octets) => {
                 done += octets;
                 if octets < wanted || done == count {
@@ -116,15 +157,17 @@ pub fn peeks_at_all(flags: c_int) -> bool {
 pub unsafe fn peeked(number: c_int, buffer: *mut c_void, count: size_t, flags: c_int) -> ssize_t {
     let before = errno::get();
     let arrivals = arrivals(number);
+    // SO_RCVTIMEO is for the call, and not for each octet.
+    let until = deadline(number);
     loop {
         // SAFETY: as the caller promises.
         let result = unsafe { real::recv(number, buffer, count, flags & !MSG_WAITALL) };
         if result <= 0 {
-            return received(number, flags, result);
+            return received(number, flags, result, || count > 0);
         }
         let is_more_waited_for = result.cast_unsigned() < count && !has_ended(number);
         let Some(arrivals) = arrivals.as_ref().filter(|_| is_more_waited_for) else { return result };
-        if !arrived(number, arrivals) {
+        if !arrived(arrivals, until) {
             errno::set(before);
             return result;
         }
@@ -144,13 +187,19 @@ fn arrivals(number: c_int) -> Option<OwnedFd> {
     Some(arrivals)
 }
 
-/// Waits as long as SO_RCVTIMEO says; whether something has come.
-fn arrived(number: c_int, arrivals: &OwnedFd) -> bool {
+/// When a call that begins now has waited for as long as SO_RCVTIMEO says.
+fn deadline(number: c_int) -> Option<Instant> {
     let (seconds, micros) = sockets::option::<(i64, i64)>(number, libc::SO_RCVTIMEO).unwrap_or_default();
-    let limit = Timespec { tv_sec: seconds, tv_nsec: micros * 1000 };
-    let limit = ((seconds, micros) != (0, 0)).then_some(&limit);
+    let limit = Duration::from_secs(seconds.unsigned_abs()) + Duration::from_micros(micros.unsigned_abs());
+    if limit.is_zero() { None } else { Instant::now().checked_add(limit) }
+}
+
+/// Waits until then; whether something has come.
+fn arrived(arrivals: &OwnedFd, until: Option<Instant>) -> bool {
+    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let limit = left.and_then(|left| Timespec::try_from(left).ok());
     let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }];
-    epoll::wait(arrivals, &mut events, limit).is_ok_and(|count| count > 0)
+    epoll::wait(arrivals, &mut events, limit.as_ref()).is_ok_and(|count| count > 0)
 }
 
 /// Whether nothing more will come.

@@ -56,10 +56,9 @@ pub fn learn(number: c_int, hint: Hint) {
     }
 }
 
-/// A copy has another number. A foreign one is looked at again: after `vfork` a child's numbers differ from its parent's, and the memory is one.
-pub fn copy(from: c_int, to: c_int) {
-    let known = hint(from);
-    remember(to, if known == Hint::Foreign { Hint::Unknown } else { known });
+/// A number has become a copy of another one. It is looked at again: after `vfork` a child's numbers differ from its parent's, and the memory is one.
+pub fn copied(to: c_int) {
+    remember(to, Hint::Unknown);
 }
 
 /// Forgets numbers.
@@ -75,15 +74,16 @@ pub fn forget(first: c_int, last: c_int) {
 mod tests {
     use super::*;
 
-    /// A foreign number never stays one through a copy, and what is learnt late does not hide what happened meanwhile.
+    /// Of a copy nothing is known, whatever its number was, and what is learnt late does not hide what happened meanwhile.
     #[test]
     fn hints_are_wrong_in_one_direction_only() {
-        remember(1000, Hint::Foreign);
-        copy(1000, 1001);
-        assert_eq!(hint(1001), Hint::Unknown);
+        for known in [Hint::Foreign, Hint::Stream, Hint::Listener, Hint::Datagram] {
+            remember(1001, known);
+            copied(1001);
+            assert_eq!(hint(1001), Hint::Unknown);
+        }
         remember(1000, Hint::Datagram);
-        copy(1000, 1001);
-        assert_eq!(hint(1001), Hint::Datagram);
+        learn(1001, Hint::Datagram);
         learn(1001, Hint::Foreign);
         assert_eq!(hint(1001), Hint::Datagram);
         forget(1001, c_int::MAX);

@@ -1,10 +1,12 @@
 //! Addresses and values as programs give them and take them: by pointers that may lead nowhere, which is EFAULT and not the program's end. So the kernel copies, from
 //! this process to this process.
 
-use libc::{c_int, c_void, iovec, sockaddr, socklen_t};
-use resoa_calls::address;
+use libc::{c_int, c_void, iovec, sockaddr, socklen_t, timespec};
+use resoa_calls::time::TIMESPEC;
+use resoa_calls::{address, time};
 use rustix::process::getpid;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// `process_vm_readv`, `process_vm_writev`
 type Copy = unsafe extern "C" fn(
@@ -86,6 +88,20 @@ pub fn give(address: SocketAddr, place: *mut sockaddr, room: *mut socklen_t) -> 
     put(room.cast(), &(octets.len() as socklen_t).to_ne_bytes())
 }
 
+/// Tells a program that there is no address, as the kernel does: by its length alone.
+pub fn give_none(room: *mut socklen_t) -> Result<(), c_int> {
+    if length(room)?.cast_signed() < 0 {
+        return Err(libc::EINVAL);
+    }
+    put(room.cast(), &socklen_t::to_ne_bytes(0))
+}
+
+/// How long a program that gave a time wants to wait at most.
+pub fn span(place: *const timespec) -> Result<Duration, c_int> {
+    let octets = given(place.cast(), TIMESPEC as socklen_t, TIMESPEC)?;
+    octets.first_chunk().and_then(time::span).ok_or(libc::EINVAL)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +133,14 @@ mod tests {
         assert_eq!(address(ptr::null(), 0), Err(libc::EINVAL));
         assert_eq!(address(ptr::null(), 4096), Err(libc::EINVAL));
         assert_eq!(address(ptr::null(), u32::MAX), Err(libc::EINVAL));
+        assert_eq!(give_none(nowhere.cast()), Err(libc::EFAULT));
+        let mut room = 5;
+        assert_eq!((give_none(&raw mut room), room), (Ok(()), 0));
+        room = u32::MAX;
+        assert_eq!(give_none(&raw mut room), Err(libc::EINVAL));
+        assert_eq!(span(nowhere.cast()), Err(libc::EFAULT));
+        assert_eq!(span(&timespec { tv_sec: -1, tv_nsec: 0 }), Err(libc::EINVAL));
+        assert_eq!(span(&timespec { tv_sec: 1, tv_nsec: 5 }), Ok(Duration::new(1, 5)));
         let mut place = [0u8; 16];
         let given = give(([192, 0, 2, 1], 80).into(), place.as_mut_ptr().cast(), nowhere.cast());
         assert_eq!((given, place), (Err(libc::EFAULT), [0; 16]));

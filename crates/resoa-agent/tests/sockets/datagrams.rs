@@ -92,6 +92,17 @@ fn datagrams_before_the_end() {
             assert_eq!(heard(&far).0, [number]);
         }
     }
+    // Also more than there is room for (SO_SNDBUF).
+    let program = rig.socket(libc::SOCK_DGRAM);
+    rig.set_option(&program, libc::SOL_SOCKET, libc::SO_SNDBUF, &[1]);
+    let datagram = |number| [number; 1000];
+    for number in 0..40 {
+        program.write(&[&header(Some(address))[..], &datagram(number)].concat());
+    }
+    drop(program);
+    for number in 0..40 {
+        assert_eq!(heard(&far).0, datagram(number));
+    }
     rig.nothing_is_left();
 }
 

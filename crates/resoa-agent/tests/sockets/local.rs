@@ -113,6 +113,23 @@ fn options_are_kept() {
     rig.nothing_is_left();
 }
 
+/// C02, C91: one that goes nowhere chooses nothing, and gives no address.
+#[test]
+fn a_datagram_without_a_destination_chooses_nothing() {
+    let rig = Rig::with_local(RULES);
+    let near = port(NEAR);
+    let program = rig.socket(libc::SOCK_DGRAM);
+    for octets in [&[0; 40][..], b"short"] {
+        assert_eq!(rustix::io::write(&program.fd, octets), Ok(octets.len()));
+        assert_eq!(own_address(&rig, &program), ([0, 0, 0, 0], 0).into());
+    }
+    send_to(&program, near.local_addr().expect("bound"), b"x");
+    assert_eq!(heard_from(&near, b"x").ip(), HERE);
+    assert_eq!((rig.status().carried, rig.status().local), (0, 1));
+    drop(program);
+    rig.nothing_is_left();
+}
+
 /// C02, C91: the first datagram chooses. What a local socket sends to where no rule points goes nowhere.
 #[test]
 fn datagrams_go_by_rule() {

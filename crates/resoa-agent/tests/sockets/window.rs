@@ -105,3 +105,26 @@ fn a_program_that_does_not_read_stops_the_sender() {
         rig.nothing_is_left();
     }
 }
+
+/// C29: a program that was slow once and has read everything can see as much without reading as before.
+#[test]
+fn one_that_was_slow_sees_all_again() {
+    let rig = Rig::new();
+    let listener = TcpListener::bind((HERE, 0)).expect("loopback");
+    let program = rig.stream();
+    rig.set_option(&program, libc::SOL_SOCKET, libc::SO_RCVBUF, &[8 << 20]);
+    assert_eq!(rig.connect(&program, at(&listener)), Response::Done);
+    let mut far = listener.accept().expect("has connected").0;
+    let shown = || rustix::io::ioctl_fionread(&program.fd).expect("is a socket") as usize;
+    // As much as there may be, and long enough for the pair to have grown to what it takes at most.
+    let placed = places(&mut far);
+    let before = shown();
+    read(&program.fd, placed);
+    let again = places(&mut far);
+    // How octets lie in packets may differ.
+    let wanted = (before / 2).min(again / 2);
+    let seen = crate::rig::until(|| Some(shown()).filter(|seen| *seen >= wanted));
+    println!("{before} octets were shown of {placed}, {seen} of {again}");
+    drop((program, far));
+    rig.nothing_is_left();
+}

@@ -1,6 +1,6 @@
 //! An agent that plays the far hosts itself and remembers what it was asked.
 //!
-//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 19 is never answered; 53 is of datagrams. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
+//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 11 says `last` and is lost (ETIMEDOUT); 19 is never answered; 53 is of datagrams. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
 
 use nix::sys::socket::{setsockopt, sockopt::Priority};
 use resoa_calls::{
@@ -31,6 +31,8 @@ struct State {
     ended: Vec<SocketId>,
     pairs: HashMap<SocketId, OwnedFd>,
     listeners: Vec<OwnedFd>,
+    /// Of connections that are lost: what nobody was told yet.
+    errors: HashMap<SocketId, i32>,
 }
 
 /// The agent.
@@ -131,30 +133,8 @@ impl FakeAgent {
                 self.state.lock().expect("no panic").local.insert(socket, address);
                 plain(Response::Done)
             }
-            Request::Connect { address: Some(address), .. } if address.port() == 9 => {
-                failed(libc::ECONNREFUSED)
-            }
-            Request::Connect { address: Some(address), .. } if address.port() == 19 => None,
-            Request::Connect { address: Some(address), .. } if address.port() == 10 => {
-                let ours = self.join(&descriptor?);
-                thread::spawn(move || poll(&mut [PollFd::new(&ours, PollFlags::IN)], None).map(drop));
-                plain(Response::Done)
-            }
-            Request::Connect { socket, address: Some(address), .. } if address.port() == 53 => {
-                // Of datagrams: from now on without an address in front.
-                setsockopt(&descriptor?, Priority, &datagram::CONNECTED).expect("it takes no privilege");
-                self.state.lock().expect("no panic").peer.insert(socket, address);
-                plain(Response::Done)
-            }
             Request::Connect { socket, address, nonblocking } => {
-                let ours = self.join(&descriptor?);
-                let state = Arc::clone(&self.state);
-                thread::spawn(move || {
-                    echo(&ours);
-                    state.lock().expect("no panic").ended.push(socket);
-                });
-                self.state.lock().expect("no panic").peer.extend(address.map(|address| (socket, address)));
-                if nonblocking { failed(libc::EINPROGRESS) } else { plain(Response::Done) }
+                Some((self.connect(socket, address, nonblocking, &descriptor?)?, None))
             }
             Request::Listen { .. } => {
                 let ours = self.join(&descriptor?);
@@ -189,7 +169,11 @@ impl FakeAgent {
                 let peer = self.state.lock().expect("no panic").peer.get(&socket).copied();
                 plain(peer.map_or(Response::Failed(libc::ENOTCONN), Response::Address))
             }
-            Request::GetOption { name: libc::SO_ERROR, .. } => plain(Response::Value(vec![0; 4])),
+            Request::GetOption { socket, name: libc::SO_ERROR, .. } => {
+                let mut state = self.state.lock().expect("no panic");
+                let error = state.errors.get_mut(&socket).map_or(0, std::mem::take);
+                plain(Response::Value(error.to_ne_bytes().to_vec()))
+            }
             Request::GetOption { name: libc::SO_PRIORITY, .. } => {
                 plain(Response::Value(LISTENING.to_ne_bytes().to_vec()))
             }
@@ -200,7 +184,11 @@ impl FakeAgent {
             }
             Request::SetOption { name: 77, .. } => failed(libc::ENOPROTOOPT),
             Request::Shutdown { socket, .. } => {
-                if let Some(end) = self.state.lock().expect("no panic").pairs.get(&socket) {
+                let state = self.state.lock().expect("no panic");
+                if state.errors.contains_key(&socket) {
+                    return failed(libc::ENOTCONN);
+                }
+                if let Some(end) = state.pairs.get(&socket) {
                     shutdown(end, Shutdown::Both).expect("it is one of a pair");
                 }
                 plain(Response::Done)
@@ -209,6 +197,51 @@ impl FakeAgent {
             Request::SetOption { .. } | Request::SendTo { .. } => plain(Response::Done),
             _ => failed(libc::ENOSYS),
         }
+    }
+
+    /// By the port; `None`: never.
+    fn connect(
+        &self,
+        socket: SocketId,
+        address: Option<SocketAddr>,
+        nonblocking: bool,
+        theirs: &OwnedFd,
+    ) -> Option<Response> {
+        let port = address.map_or(0, |address| address.port());
+        let state = || self.state.lock().expect("no panic");
+        match port {
+            9 => return Some(Response::Failed(libc::ECONNREFUSED)),
+            19 => return None,
+            10 => {
+                let ours = self.join(theirs);
+                thread::spawn(move || poll(&mut [PollFd::new(&ours, PollFlags::IN)], None).map(drop));
+            }
+            11 => {
+                let ours = self.join(theirs);
+                send(&ours, b"last", SendFlags::NOSIGNAL).expect("room");
+                // An end that is closed with an octet unread is a reset.
+                send(theirs, b"p", SendFlags::NOSIGNAL).expect("room");
+                state().errors.insert(socket, libc::ETIMEDOUT);
+            }
+            53 => {
+                // Of datagrams: from now on without an address in front.
+                setsockopt(theirs, Priority, &datagram::CONNECTED).expect("it takes no privilege");
+                state().peer.extend(address.map(|address| (socket, address)));
+            }
+            _ => {
+                let ours = self.join(theirs);
+                let ended = Arc::clone(&self.state);
+                thread::spawn(move || {
+                    echo(&ours);
+                    ended.lock().expect("no panic").ended.push(socket);
+                });
+                state().peer.extend(address.map(|address| (socket, address)));
+                if nonblocking {
+                    return Some(Response::Failed(libc::EINPROGRESS));
+                }
+            }
+        }
+        Some(Response::Done)
     }
 
     /// Connects a program's descriptor; our end of it.

@@ -186,6 +186,12 @@ fn resets() {
     play("reset");
 }
 
+/// C66, C108: the error of a connection that is lost is told once, by the call that comes first.
+#[test]
+fn a_lost_connection() {
+    play("lost");
+}
+
 /// Section 3.14: a program that is stopped while it waits goes on waiting.
 #[test]
 fn stops() {

@@ -209,6 +209,10 @@ static void addressed(void) {
     CHECK(sendto(fd, "ignored", 7, 0, (void *)&there, sizeof there) == 7);
     CHECK(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length) == 7 && length == 0);
     CHECK(memcmp(got, "ignored", 7) == 0);
+    CHECK(sendto(fd, "x", 1, 0, (void *)&there, sizeof there) == 1);
+    FAILS(recvfrom(fd, got, sizeof got, MSG_PEEK, (void *)&from, NULL), EFAULT);
+    length = -1;
+    FAILS(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length), EINVAL);
     struct iovec vector[2] = {{"ab", 2}, {"cde", 3}};
     struct msghdr message = {.msg_name = &there, .msg_namelen = 16, .msg_iov = vector, .msg_iovlen = 2};
     CHECK(sendmsg(fd, &message, 0) == 5);
@@ -290,6 +294,10 @@ static void datagrams(void) {
     CHECK(messages[1].msg_len == 4 && messages[1].msg_hdr.msg_flags == MSG_TRUNC);
     CHECK(messages[1].msg_hdr.msg_namelen == 16 && messages[1].msg_hdr.msg_controllen == 0);
     CHECK(memcmp(rooms[1], "seco", 4) == 0 && senders[1].sin_port == htons(53));
+    struct timespec times[] = {{-1, 0}, {-1, 2000000000}, {0, 1000000000}, {0, -1}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        FAILS(recvmmsg(fd, messages, 1, MSG_DONTWAIT, &times[i]), EINVAL);
+    FAILS(recvmmsg(fd, messages, 1, MSG_DONTWAIT, &(struct timespec){1L << 62, 0}), EAGAIN);
     FAILS(accept(fd, NULL, NULL), EOPNOTSUPP);
     struct timeval tv = {0, 30000};
     CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv) == 0);
@@ -359,6 +367,27 @@ static void reset(void) {
             FAILS(recvfrom(fd, &octet, 1, 0, (void *)&from, &length), ECONNRESET);
         }
     }
+}
+
+// A connection that is lost: its error comes once, whoever hears it, and never as an end that there was not.
+static void lost(void) {
+    signal(SIGPIPE, SIG_IGN);
+    struct sockaddr_in there = at(11), from;
+    socklen_t length = sizeof from;
+    char got[8];
+    int fd = connected(11);
+    CHECK(recvfrom(fd, got, sizeof got, MSG_WAITALL, (void *)&from, &length) == 4);
+    FAILS(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length), ETIMEDOUT);
+    CHECK(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length) == 0);
+    fd = connected(11);
+    FAILS(sendto(fd, "x", 1, 0, (void *)&there, sizeof there), ETIMEDOUT);
+    FAILS(sendto(fd, "x", 1, 0, (void *)&there, sizeof there), EPIPE);
+    CHECK(read(fd, got, sizeof got) == 4 && read(fd, got, sizeof got) == 0);
+    fd = connected(11);
+    FAILS(shutdown(fd, SHUT_WR), ENOTCONN);
+    fd = connected(7);
+    CHECK(shutdown(fd, SHUT_WR) == 0 && read(fd, got, sizeof got) == 0);
+    CHECK(shutdown(fd, SHUT_WR) == 0);
 }
 
 static void *accepting(void *listener) {
@@ -533,7 +562,7 @@ int main(int count, char **arguments) {
     struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"signalled", signalled}, {"lingers", lingers}, {"privileged", privileged}, {"ways", ways},         {"addressed", addressed}, {"broken", broken},
+    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"lost", lost}, {"signalled", signalled}, {"lingers", lingers}, {"privileged", privileged}, {"ways", ways},         {"addressed", addressed}, {"broken", broken},
                   {"datagrams", datagrams}, {"accepts", accepts},     {"meanwhile", meanwhile},   {"forks", forks},         {"inherited", inherited},
                   {"interrupts", interrupts}, {"stuck", stuck},       {"leaves", leaves},         {"cost", cost}};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)

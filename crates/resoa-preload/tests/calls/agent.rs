@@ -25,6 +25,10 @@ pub const RESET: u16 = 81;
 pub const ENDED: u16 = 82;
 /// Connected, and says one octet each 20 ms, twice, then its end.
 pub const SLOW: u16 = 84;
+/// Connected, and says one octet each 5 ms as long as somebody reads.
+pub const DRIP: u16 = 86;
+/// Connected, takes nothing, and is lost a while after it was sent something.
+pub const LOST: u16 = 85;
 /// Does not answer.
 pub const SILENT: u16 = 83;
 
@@ -225,6 +229,25 @@ impl Agent {
                     shutdown(&end, Shutdown::Write).expect("it is there");
                     // As long as the program.
                     let _ = poll(&mut [PollFd::new(&end, PollFlags::HUP)], None);
+                });
+            }
+            DRIP => {
+                thread::spawn(move || {
+                    while send(&end, b"d", SendFlags::NOSIGNAL).is_ok() {
+                        thread::sleep(Duration::from_millis(5));
+                    }
+                });
+            }
+            LOST => {
+                socket.error = libc::ETIMEDOUT;
+                thread::spawn(move || {
+                    // The primer is there from the start.
+                    while rustix::io::ioctl_fionread(&end).expect("a socket") < 2 {
+                        thread::sleep(Duration::from_millis(1));
+                    }
+                    // So that the program waits for room, most likely.
+                    thread::sleep(Duration::from_millis(100));
+                    drop(end);
                 });
             }
             ENDED => socket.error = libc::EPIPE,

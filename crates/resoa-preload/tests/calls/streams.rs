@@ -1,6 +1,6 @@
 //! Sockets of streams.
 
-use crate::agent::{ENDED, HELLO, REFUSED, RESET, SILENT, SLOW};
+use crate::agent::{DRIP, ENDED, HELLO, LOST, REFUSED, RESET, SILENT, SLOW};
 use crate::program::{
     alone, at, carried, connect, hold_signals, length, of, option, recv, send, set_option, socket,
     was_signalled, write,
@@ -142,6 +142,26 @@ fn peeking_at_all() {
     });
 }
 
+/// C29, C44: SO_RCVTIMEO ends that wait as well, however often something comes meanwhile.
+#[test]
+fn peeking_at_all_for_a_while() {
+    carried("streams::peeking_at_all_for_a_while", || {
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, DRIP), Ok(0));
+        let time = libc::timeval { tv_sec: 0, tv_usec: 200_000 };
+        assert_eq!(set_option(number, SOL_SOCKET, libc::SO_RCVTIMEO, &time), Ok(0));
+        let many = 2000;
+        let seen = loop {
+            match recv(number, many, MSG_PEEK | libc::MSG_WAITALL) {
+                // On a machine that does nothing at all for so long.
+                Err(libc::EAGAIN) => {}
+                seen => break seen.expect("octets").len(),
+            }
+        };
+        assert!((1..many).contains(&seen), "{seen} octets");
+    });
+}
+
 /// C66, C108: octets before a reset are read first; then the error comes once and without a signal, then EPIPE with one.
 #[test]
 fn a_reset() {
@@ -166,6 +186,68 @@ fn a_reset() {
         assert_eq!(connect(number, ENDED), Ok(0));
         assert_eq!(write(number, b"x"), Err(libc::EPIPE));
         assert!(was_signalled());
+        // Who reads has the end that came before it.
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, ENDED), Ok(0));
+        assert_eq!(recv(number, 9, 0), Ok(vec![]));
+    });
+}
+
+/// C66, C108: a read that waits for more than came before a reset returns that, and the next one the error: never an end that there was not.
+#[test]
+fn a_reset_while_more_is_waited_for() {
+    use libc::MSG_WAITALL;
+    carried("streams::a_reset_while_more_is_waited_for", || {
+        let reset = || {
+            let number = socket(libc::SOCK_STREAM);
+            assert_eq!(connect(number, RESET), Ok(0));
+            number
+        };
+        let last = Ok(b"last".to_vec());
+        for again in [0, MSG_WAITALL, MSG_TRUNC, MSG_PEEK, MSG_PEEK | MSG_WAITALL] {
+            let number = reset();
+            assert_eq!(recv(number, 9, MSG_WAITALL), last);
+            assert_eq!(recv(number, 0, 0), Ok(vec![]));
+            assert_eq!(recv(number, 9, again), Err(libc::ECONNRESET), "{again:#x}");
+            assert_eq!(recv(number, 9, again), Ok(vec![]));
+        }
+        let mut place = [0u8; 9];
+        let at: *mut libc::c_void = place.as_mut_ptr().cast();
+        let mut piece = libc::iovec { iov_base: at, iov_len: 9 };
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (&raw mut piece, 1);
+        let mut readers: [(&str, &mut dyn FnMut(c_int) -> isize); 3] = [
+            ("read", &mut |number| unsafe { libc::read(number, at, 9) }),
+            ("readv", &mut |number| unsafe { libc::readv(number, &raw const piece, 1) }),
+            ("recvmsg", &mut |number| unsafe { libc::recvmsg(number, &raw mut message, 0) }),
+        ];
+        for (name, reader) in &mut readers {
+            let number = reset();
+            assert_eq!(set_option(number, SOL_SOCKET, libc::SO_RCVLOWAT, &9), Ok(0));
+            assert_eq!(recv(number, 9, 0), last);
+            assert_eq!(length(reader(number)), Err(libc::ECONNRESET), "{name}");
+            assert_eq!(length(reader(number)), Ok(0), "{name}");
+        }
+        let number = reset();
+        assert_eq!(length(unsafe { libc::recv(number, ptr::null_mut(), 9, MSG_TRUNC | MSG_WAITALL) }), Ok(4));
+        assert_eq!(recv(number, 9, 0), Err(libc::ECONNRESET));
+        assert_eq!(option(number, SOL_SOCKET, libc::SO_ERROR), Ok(0));
+    });
+}
+
+/// C66, C108: a writer that waits for room hears the connection's error, and hears it once.
+#[test]
+fn lost_while_writing() {
+    carried("streams::lost_while_writing", || {
+        hold_signals();
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, LOST), Ok(0));
+        while send(number, &[0; 4096], MSG_DONTWAIT).is_ok() {}
+        assert_eq!(send(number, &[0; 4096], 0), Err(libc::ETIMEDOUT));
+        assert!(!was_signalled());
+        assert_eq!(send(number, b"x", 0), Err(libc::EPIPE));
+        assert!(was_signalled());
+        assert_eq!(recv(number, 9, 0), Ok(vec![]));
     });
 }
 
@@ -191,6 +273,25 @@ fn places_that_lead_nowhere() {
         assert_eq!(of(libc::ioctl(number, libc::TIOCOUTQ, nowhere)), Err(libc::EFAULT));
         assert_eq!(connect(number, HELLO), Ok(0));
         assert_eq!(length(libc::read(number, nowhere, 1)), Err(libc::EFAULT));
+        let mut place = [0u8; 16];
+        let mut from = |number, room| {
+            let address = (&raw mut place).cast();
+            length(libc::recvfrom(number, (&raw mut value).cast(), 1, MSG_DONTWAIT, address, room))
+        };
+        assert_eq!(from(number, nowhere.cast()), Err(libc::EFAULT));
+        assert_eq!(from(number, ptr::null_mut()), Err(libc::EFAULT));
+        room = u32::MAX;
+        assert_eq!(from(number, &raw mut room), Err(libc::EINVAL));
+        room = 16;
+        assert_eq!((from(number, &raw mut room), room), (Ok(1), 0));
+        let datagrams = socket(libc::SOCK_DGRAM);
+        let mut message: libc::mmsghdr = std::mem::zeroed();
+        let mut several = |time| of(libc::recvmmsg(datagrams, &raw mut message, 1, MSG_DONTWAIT, time));
+        assert_eq!(several(nowhere.cast()), Err(libc::EFAULT));
+        let mut time = libc::timespec { tv_sec: -1, tv_nsec: 2_000_000_000 };
+        assert_eq!(several(&raw mut time), Err(libc::EINVAL));
+        time = libc::timespec { tv_sec: i64::MAX, tv_nsec: 0 };
+        assert_eq!(several(&raw mut time), Err(libc::EAGAIN));
     });
 }
 
@@ -282,9 +383,23 @@ fn close_that_lingers() {
         assert_eq!(libc::close(accepted), 0);
         let without = socket(libc::SOCK_STREAM);
         assert_eq!((connect(without, HELLO), libc::close(without)), (Ok(0), 0));
+        // Another file in its place closes it, too, unless that is itself or none.
+        let files: [&dyn Fn(c_int, c_int) -> c_int; 2] =
+            [&|file, number| libc::dup2(file, number), &|file, number| libc::dup3(file, number, 0)];
+        for replace in files {
+            let number = socket(libc::SOCK_STREAM);
+            assert_eq!(connect(number, HELLO), Ok(0));
+            assert_eq!(set_option(number, SOL_SOCKET, libc::SO_LINGER, &linger), Ok(0));
+            replace(number, number);
+            assert_eq!(of(replace(-1, number)), Err(libc::EBADF));
+            assert_eq!(recv(number, 9, 0), Ok(b"hello".to_vec()));
+            let file = File::open("/dev/null").expect("it is there");
+            assert_eq!(replace(file.as_raw_fd(), number), number);
+            assert_eq!(libc::close(number), 0);
+        }
     });
     let closed = asked.iter().filter(|request| matches!(request, Request::Closed(_))).count();
-    assert_eq!(closed, 3, "{asked:?}");
+    assert_eq!(closed, 5, "{asked:?}");
 }
 
 /// C39: options are the agent's; those that concern waiting and reading are the descriptor's as well.

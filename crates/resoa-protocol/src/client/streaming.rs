@@ -83,4 +83,20 @@ impl Client {
     pub fn give_last(&mut self, socket: RsockId, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
         self.at(socket, now, out, |socket, actions| socket.give_last(bytes, now, actions));
     }
+
+    /// One of the last datagrams of a program that has closed, before the [call](Self::call) that says so: it is taken whether there is room or not, unless it goes nowhere.
+    pub fn give_last_datagram(
+        &mut self,
+        socket: RsockId,
+        to: Option<SocketAddr>,
+        bytes: Vec<u8>,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let mut is_taken = false;
+        self.at(socket, now, out, |socket, actions| {
+            is_taken = socket.give_last_datagram(to, bytes, now, actions);
+        });
+        is_taken
+    }
 }

@@ -92,7 +92,18 @@ impl Lsm {
         now: Duration,
         out: &mut Vec<Action>,
     ) -> bool {
-        let is_taken = self.stream().room > 0 && to.or(self.peer).is_some();
+        self.stream().room > 0 && self.give_last_datagram(to, bytes, now, out)
+    }
+
+    /// One of the last datagrams of a program that has closed: the descriptor has taken it, so it is sent whether there is room or not. Whether it was taken; not if it goes nowhere.
+    pub(crate) fn give_last_datagram(
+        &mut self,
+        to: Option<SocketAddr>,
+        bytes: Vec<u8>,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> bool {
+        let is_taken = self.may_write() && to.or(self.peer).is_some();
         if is_taken {
             self.sending.put_datagram(to, bytes);
             self.forward(out);
