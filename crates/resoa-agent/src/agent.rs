@@ -192,6 +192,7 @@ impl Agent {
         });
         let events = self.events(wait.as_ref())?;
         let now = self.now();
+        self.gather();
         // What happened to sockets before what was said of them: a call that follows a close must find it closed.
         self.at_ends(&events, now);
         for event in &events {
@@ -204,6 +205,7 @@ impl Agent {
             }
         }
         self.expire(now);
+        self.flush();
         Ok(())
     }
 

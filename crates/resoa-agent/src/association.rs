@@ -167,6 +167,22 @@ impl Agent {
         }
     }
 
+    /// What is said from now on goes together, at [`flush`](Self::flush): in one segment or packet, whatever it is about.
+    pub(crate) fn gather(&mut self) {
+        self.remote.carrier.gather();
+        if let Some(local) = &mut self.local {
+            local.association.carrier.gather();
+        }
+    }
+
+    /// See [`gather`](Self::gather).
+    pub(crate) fn flush(&mut self) {
+        self.remote.carrier.flush();
+        if let Some(local) = &mut self.local {
+            local.association.carrier.flush();
+        }
+    }
+
     fn indication(&mut self, stack: Stack, indication: Indication, now: Duration) {
         self.at_client(stack, now, |client, out| client.indication(indication, now, out));
     }

@@ -97,6 +97,10 @@ pub struct Datagrams {
     /// By the number that the other side writes.
     numbers: HashMap<u32, Connection>,
     last: u64,
+    /// Messages wait to go together, in the same packets as far as they fit; those of these connections, and how many octets.
+    gathers: bool,
+    gathered: Vec<Connection>,
+    gathered_octets: usize,
     /// For what comes in.
     buffer: Vec<u8>,
 }
@@ -179,6 +183,9 @@ impl Datagrams {
             peers: BTreeMap::new(),
             numbers: HashMap::new(),
             last: 0,
+            gathers: false,
+            gathered: Vec::new(),
+            gathered_octets: 0,
             buffer: vec![0; port::LOOK],
         })
     }
@@ -321,6 +328,14 @@ impl Datagrams {
         peer.transmit(&mut self.port, now);
         let due = peer.deadline();
         self.arm(due, now);
+    }
+
+    /// Sends what has waited to go together.
+    fn let_go(&mut self, now: Duration) {
+        self.gathered_octets = 0;
+        for connection in std::mem::take(&mut self.gathered) {
+            self.pump(connection, now);
+        }
     }
 
     fn arm(&mut self, due: Option<Duration>, now: Duration) {

@@ -281,6 +281,12 @@ impl Carrier for AnyCarrier {
     fn poll(&mut self, happened: &mut Vec<(Connection, resoa_protocol::lhp::Indication)>) {
         (**self).poll(happened);
     }
+    fn gather(&mut self) {
+        (**self).gather();
+    }
+    fn flush(&mut self) {
+        (**self).flush();
+    }
 }
 
 #[cfg(test)]

@@ -91,6 +91,9 @@ pub struct Quic {
     /// Connections that came to nothing at once.
     failed: Vec<Connection>,
     last: u64,
+    /// Messages wait to go together; there are some.
+    gathers: bool,
+    gathered: bool,
 }
 
 impl Quic {
@@ -143,6 +146,8 @@ impl Quic {
             forgotten: Vec::new(),
             failed: Vec::new(),
             last: 0,
+            gathers: false,
+            gathered: false,
         })
     }
 
@@ -245,7 +250,10 @@ impl LastHop for Quic {
     fn send(&mut self, connection: Connection, message: &[u8]) -> Handed {
         let Some(link) = self.link(connection) else { return Handed::Taken };
         let handed = link.send(message);
-        self.wake.ring();
+        self.gathered = true;
+        if !self.gathers {
+            self.flush();
+        }
         handed
     }
 
@@ -269,6 +277,18 @@ impl Carrier for Quic {
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
         self.turn(happened);
+    }
+
+    fn gather(&mut self) {
+        self.gathers = true;
+    }
+
+    /// They go with the next turn, which all that is handed over until then does.
+    fn flush(&mut self) {
+        self.gathers = false;
+        if std::mem::take(&mut self.gathered) {
+            self.wake.ring();
+        }
     }
 }
 

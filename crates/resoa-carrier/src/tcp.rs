@@ -68,6 +68,9 @@ pub struct Tcp {
     keep_alive: KeepAlive,
     links: BTreeMap<Connection, Link>,
     last: u64,
+    /// Messages wait to go together; those of these connections.
+    gathers: bool,
+    gathered: Vec<Connection>,
 }
 
 impl Tcp {
@@ -121,7 +124,8 @@ impl Tcp {
 
     fn new(identity: Identity, proof: Proof, keep_alive: KeepAlive) -> io::Result<Self> {
         let (wake, links) = (Wake::new()?, BTreeMap::new());
-        Ok(Self { wake, listener: None, identity, proof, keep_alive, links, last: 0 })
+        let (gathers, gathered) = (false, Vec::new());
+        Ok(Self { wake, listener: None, identity, proof, keep_alive, links, last: 0, gathers, gathered })
     }
 
     /// Where clients are taken.
@@ -206,7 +210,7 @@ impl LastHop for Tcp {
     fn accept(&mut self, connection: Connection) {
         if let Some(link) = self.links.get_mut(&connection).filter(|link| link.stage == Stage::Offered) {
             link.stage = Stage::Up;
-            link.send(b"");
+            link.send(b"", false);
         }
     }
 
@@ -225,7 +229,9 @@ impl LastHop for Tcp {
     fn send(&mut self, connection: Connection, message: &[u8]) -> Handed {
         match self.links.get_mut(&connection) {
             Some(link) => {
-                link.send(message);
+                if !link.send(message, self.gathers) {
+                    self.gathered.push(connection);
+                }
                 link.stop_at(ROOM)
             }
             None => Handed::Taken,
@@ -266,6 +272,19 @@ impl Carrier for Tcp {
         }
         if hurries {
             self.wake.ring();
+        }
+    }
+
+    fn gather(&mut self) {
+        self.gathers = true;
+    }
+
+    fn flush(&mut self) {
+        self.gathers = false;
+        for connection in self.gathered.drain(..) {
+            if let Some(link) = self.links.get_mut(&connection) {
+                link.let_go();
+            }
         }
     }
 }

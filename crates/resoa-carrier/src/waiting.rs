@@ -12,7 +12,17 @@ pub trait Carrier: LastHop {
 
     /// What has happened since this was last asked, in order. Does not block.
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>);
+
+    /// What is handed over from now on may wait for [`flush`](Self::flush), and goes together then: one segment, record or packet for what a pass of a loop says,
+    /// and not one for each message (C107). It does not wait for a time, and a pass that says much is not held up by that.
+    fn gather(&mut self) {}
+
+    /// Sends what has waited, and nothing waits any more.
+    fn flush(&mut self) {}
 }
+
+/// Octets that wait for [`flush`](Carrier::flush) at most: what is longer fills segments, records and packets in any case.
+pub(crate) const GATHERED: usize = 32 << 10;
 
 /// The messages of one connection that the carrier does not take at the moment. A machine is told to stop when one message was the last that is
 /// taken; those that it had written behind that one are here.

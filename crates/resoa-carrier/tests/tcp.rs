@@ -3,7 +3,7 @@
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::tcp::{KeepAlive, STRANGERS, Tcp};
 use resoa_carrier::{Allowed, Carrier};
-use resoa_protocol::lhp::{Connection, Ended, Identity, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service};
 use resoa_protocol::message::MESSAGE_OCTETS;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -212,4 +212,37 @@ fn somebody_in_between() {
         assert_eq!(end, Some(if changes { Ended::Unreachable } else { Ended::Reset }));
         drop((forth, back));
     }
+}
+
+/// C107: messages that are gathered are on the wire when they are let go, all at once, and not before; many do not wait for that.
+#[test]
+fn gathered_messages_are_one_write() {
+    let server = TcpListener::bind(ANY_PORT).expect("loopback");
+    let mut client = Tcp::client(Identity(vec![7]), KeepAlive::default()).expect("descriptors");
+    let link = client.register(Service::Reliable, PROVIDER).expect("always");
+    client.connect(link, server.local_addr().expect("listens").to_string().as_bytes());
+    let (mut far, _) = server.accept().expect("connects");
+    let begin = Instant::now();
+    let mut told = Vec::new();
+    far.write_all(&[0; 4]).expect("connected");
+    while told.is_empty() {
+        assert!(begin.elapsed() < PATIENCE, "does not come");
+        client.poll(&mut told);
+    }
+    assert_eq!(told, [(link, Indication::Connected)]);
+    let mut buffer = vec![0; 1 << 16];
+    far.read_exact(&mut buffer[..5]).expect("who it is");
+    client.gather();
+    for message in [&b"ab"[..], b"c"] {
+        assert_eq!(client.send(link, message), Handed::Taken);
+    }
+    far.set_nonblocking(true).expect("it is ours");
+    assert!(far.read(&mut buffer).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock));
+    client.flush();
+    far.set_nonblocking(false).expect("it is ours");
+    assert_eq!(far.read(&mut buffer).expect("connected"), 11);
+    assert_eq!(buffer[..11], *b"\0\0\0\x02ab\0\0\0\x01c");
+    client.gather();
+    assert_eq!(client.send(link, &vec![9; 40_000]), Handed::Taken);
+    far.read_exact(&mut buffer[..40_004]).expect("connected");
 }

@@ -181,6 +181,8 @@ impl<C: Carrier> Host<C> {
         let wait = next.map(|next| next.saturating_sub(now)).into_iter().chain(longest).min();
         let happened = self.tcp.wait(wait)?;
         let now = self.origin.elapsed();
+        // What is said in this turn goes together at its end.
+        self.carrier.gather();
         self.hear(now);
         for endpoint in happened {
             let mut events = Vec::new();
@@ -201,6 +203,7 @@ impl<C: Carrier> Host<C> {
             self.tcp.sweep();
         }
         self.ask_the_silent(now);
+        self.carrier.flush();
         Ok(())
     }
 

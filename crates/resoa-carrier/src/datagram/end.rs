@@ -5,6 +5,7 @@ use super::{Datagrams, Role};
 use crate::Carrier;
 use crate::llp::Machine;
 use crate::stage::NOTHING_KNOWN;
+use crate::waiting::GATHERED;
 use resoa_protocol::lhp::{Connection, Ended, Handed, Indication, LastHop, Provider, Service, Statistics};
 use rustix::fd::BorrowedFd;
 use std::io;
@@ -68,7 +69,13 @@ impl LastHop for Datagrams {
         let Some(peer) = self.peers.get_mut(&connection) else { return Handed::Taken };
         let Some(machine) = peer.machine() else { return Handed::Taken };
         machine.send(message);
-        self.pump(connection, now);
+        self.gathered_octets += message.len();
+        if self.gathered.last() != Some(&connection) {
+            self.gathered.push(connection);
+        }
+        if !self.gathers || self.gathered_octets >= GATHERED {
+            self.let_go(now);
+        }
         let is_full = self.peers.get_mut(&connection).is_some_and(Peer::fills_up);
         if is_full { Handed::TakenLast } else { Handed::Taken }
     }
@@ -117,5 +124,15 @@ impl Carrier for Datagrams {
         // It was for what has been done now.
         self.armed = None;
         self.arm(due, now);
+    }
+
+    fn gather(&mut self) {
+        self.gathers = true;
+    }
+
+    fn flush(&mut self) {
+        self.gathers = false;
+        let now = self.now();
+        self.let_go(now);
     }
 }

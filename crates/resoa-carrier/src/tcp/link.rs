@@ -6,6 +6,7 @@ use super::framing::TooLong;
 use super::{KeepAlive, framing, info};
 use crate::noise::Failed;
 use crate::stage::Stage;
+use crate::waiting::GATHERED;
 use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, Statistics};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
@@ -122,12 +123,24 @@ impl Link {
         framing::write(message, &mut self.outbound);
     }
 
-    /// Sends a message, now or when there is room for it. If that shows the connection to be over, the next look at it does, too.
-    pub(super) fn send(&mut self, message: &[u8]) {
-        if self.stage == Stage::Up {
-            self.write(message);
-            self.flush();
+    /// Sends a message, now or when there is room for it; if it `may_wait`, and little does so already, not before it is [let go](Self::let_go). Whether it
+    /// does not wait for that, or for what waits already.
+    pub(super) fn send(&mut self, message: &[u8], may_wait: bool) -> bool {
+        if self.stage != Stage::Up {
+            return true;
         }
+        let is_first = self.outbound.is_empty();
+        self.write(message);
+        if may_wait && self.outbound.len() < GATHERED {
+            return !is_first;
+        }
+        self.let_go();
+        true
+    }
+
+    /// Sends what waits to go together. If that shows the connection to be over, the next look at it does, too.
+    pub(super) fn let_go(&mut self) {
+        self.flush();
     }
 
     /// Whether more is taken, if so much may wait. Who was told to stop is to wait until told to go on.

@@ -22,6 +22,10 @@ macro_rules! carrier {
                 primitives::stop_and_go(Kind::$name);
             }
             #[test]
+            fn gathered() {
+                primitives::gathered(Kind::$name);
+            }
+            #[test]
             fn not_wanted() {
                 primitives::not_wanted(Kind::$name);
             }

@@ -54,6 +54,27 @@ pub fn stop_and_go(kind: Kind) {
     assert_eq!(ends.server_told(), (taken, Indication::Data(b"more".to_vec())));
 }
 
+/// C85, C107: what is gathered comes in order when it is let go, however much it is; and before an end that was asked for, whether it was let go or not.
+pub fn gathered(kind: Kind) {
+    let (mut ends, taken) = Ends::connected(kind);
+    ends.client.carrier.gather();
+    let messages: Vec<_> = (0..20).map(message).collect();
+    for message in &messages {
+        let _ = ends.client.carrier.send(ends.link, message);
+    }
+    ends.client.carrier.flush();
+    for (number, message) in messages.iter().enumerate() {
+        assert!(ends.server_told() == (taken, Indication::Data(message.clone())), "message {number}");
+    }
+    let _ = ends.client.carrier.send(ends.link, b"not gathered");
+    assert_eq!(ends.server_told(), (taken, Indication::Data(b"not gathered".to_vec())));
+    ends.client.carrier.gather();
+    let _ = ends.client.carrier.send(ends.link, b"last");
+    ends.client.carrier.close(ends.link);
+    assert_eq!(ends.server_told(), (taken, Indication::Data(b"last".to_vec())));
+    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
+}
+
 /// C26, C85: what is not wanted stays in the carrier, as much as it has room for, and comes when it is; the other direction goes on.
 pub fn not_wanted(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
