@@ -1,9 +1,9 @@
 //! An address that is the client's and not the server's (5.3.6). Needs root: it is done in a network namespace of the test's own, which has the loopback alone.
 
-use crate::site::{Site, Turns, at, policy};
+use crate::site::{Site, at, policy};
 use netlab::{Namespace, interface};
 use resoa_protocol::message::{AddressMode, Family, Kind};
-use resoa_protocol::{Registration, SocketCall, Value};
+use resoa_protocol::{SocketCall, Value};
 use rustix::thread::UnshareFlags;
 
 /// C09: the server uses the address without having it, with sockets of version 4 and with those of version 6 that reach both.
@@ -18,11 +18,7 @@ fn the_clients_own_address() {
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.expect("a namespace");
     interface::loopback_up(&Namespace::current().expect("a namespace")).expect("loopback");
     let mut site = Site::new(policy("[clients.a]\nkey = \"KEY1\"\nbrings = [\"203.0.113.9\"]\n"));
-    let guest = site.comes(1, AddressMode::Brought([203, 0, 113, 9].into()));
-    site.at(guest, |client, _, out| client.start(out));
-    site.until(|site| site.guests[guest].registration.is_some().then_some(()));
-    let registration = site.guests[guest].registration.clone();
-    assert!(matches!(registration, Some(Registration::Registered(_))), "{registration:?}");
+    let guest = site.registered(1, AddressMode::Brought([203, 0, 113, 9].into()));
     for (family, kind, wanted) in [
         (Family::V4, Kind::Stream, "203.0.113.9:8080"),
         (Family::V6, Kind::Stream, "[::ffff:203.0.113.9]:8081"),

@@ -2,6 +2,8 @@
 //!
 //! Clients are in the test's thread with the server, over memory; far hosts are sockets of the standard library on loopback.
 
+mod cable;
+mod dual;
 mod foreign;
 #[path = "../sockets/guest.rs"]
 mod guest;
@@ -10,3 +12,4 @@ mod names;
 mod policies;
 mod shortage;
 mod site;
+mod wire;

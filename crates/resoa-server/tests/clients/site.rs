@@ -43,7 +43,7 @@ impl Turns for Site {
 /// The text of a policy, in which keys are numbers.
 pub fn policy(text: &str) -> Arc<Policy> {
     let mut text = text.to_owned();
-    for who in 1..=3 {
+    for who in 1..=4 {
         text = text.replace(&format!("KEY{who}"), &resoa_carrier::keys::PublicKey([who; 32]).to_string());
     }
     Arc::new(Policy::parse("policy", &text).unwrap_or_else(|error| panic!("{error}")))
@@ -73,7 +73,12 @@ impl Site {
 
     /// It has registered.
     pub fn guest(&mut self, who: u8) -> usize {
-        let guest = self.comes(who, AddressMode::Any);
+        self.registered(who, AddressMode::Any)
+    }
+
+    /// The same, with an address of this kind.
+    pub fn registered(&mut self, who: u8, mode: AddressMode) -> usize {
+        let guest = self.comes(who, mode);
         self.at(guest, |client, _, out| client.start(out));
         self.until(|site| site.guests[guest].registration.is_some().then_some(()));
         let registration = self.guests[guest].registration.clone();

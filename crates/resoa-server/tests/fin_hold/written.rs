@@ -21,6 +21,8 @@ const DEVICE: &str = "far0";
 /// The far host's port, and where its numbers begin: so that they go past their end soon.
 pub const PORT: u16 = 7000;
 const FIRST: u32 = u32::MAX - 5;
+/// The number of its first octet.
+pub const FIRST_OCTET: u32 = FIRST + 1;
 /// Turns in which whatever the server would say is said.
 const QUIET: usize = 60;
 
@@ -38,7 +40,8 @@ pub struct Far {
 /// One of its connections.
 #[derive(Debug, Clone, Copy)]
 pub struct Connection {
-    /// The server's port.
+    /// Its own port and the server's.
+    pub own: u16,
     port: u16,
     /// Its own next number, and the one that it expects.
     pub next: u32,
@@ -49,7 +52,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    const NONE: Self = Self { port: 0, next: FIRST, expected: 0, echo: 0, clock: 1000 };
+    const NONE: Self = Self { own: PORT, port: 0, next: FIRST, expected: 0, echo: 0, clock: 1000 };
 }
 
 impl Deref for Far {
@@ -104,9 +107,21 @@ impl Far {
 
     /// A socket that is connected to it; it talks by this connection from now on.
     pub fn connected(&mut self, rig: &mut Rig) -> RsockId {
-        self.connection = Connection::NONE;
         let socket = rig.socket();
+        self.takes(rig, socket);
+        socket
+    }
+
+    /// Connects a socket that there is.
+    pub fn takes(&mut self, rig: &mut Rig, socket: RsockId) {
         let connect = rig.begin(socket, SocketCall::Connect(self.address()));
+        self.answers(rig);
+        assert_eq!(rig.until(|rig| rig.ended(connect)), Ok(Value::Done));
+    }
+
+    /// Answers a SYN, whosever it is.
+    pub fn answers(&mut self, rig: &mut Rig) {
+        self.connection = Connection::NONE;
         let syn = self.hears(rig);
         assert_eq!(syn.tcp.flags & (Tcp::SYN | Tcp::ACK), Tcp::SYN);
         self.port = syn.source_port;
@@ -116,16 +131,24 @@ impl Far {
         self.next = self.next.wrapping_add(1);
         let ack = self.hears(rig);
         assert_eq!((ack.tcp.flags, ack.tcp.acknowledgment), (Tcp::ACK, self.next));
-        assert_eq!(rig.until(|rig| rig.ended(connect)), Ok(Value::Done));
-        socket
     }
 
     /// It connects to a port of the server's.
     pub fn connects(&mut self, rig: &mut Rig, port: u16) {
-        self.connection = Connection { port, ..Connection::NONE };
+        self.asks(PORT, port);
+        self.is_answered(rig);
+    }
+
+    /// It sends a SYN from a port of its own to one of the server's.
+    pub fn asks(&mut self, own: u16, port: u16) {
+        self.connection = Connection { own, port, ..Connection::NONE };
         let (next, agreed) = (self.next, self.agreed());
         self.sends(Tcp::SYN, next, b"", &agreed);
         self.next = self.next.wrapping_add(1);
+    }
+
+    /// Its SYN is answered.
+    pub fn is_answered(&mut self, rig: &mut Rig) {
         let syn = self.hears(rig);
         assert_eq!(syn.tcp.flags & (Tcp::SYN | Tcp::ACK), Tcp::SYN | Tcp::ACK);
         self.expected = syn.tcp.sequence.wrapping_add(1);
@@ -179,7 +202,7 @@ impl Far {
             _ => unreachable!("both are of one version"),
         };
         let start = packet.len();
-        packet.extend(PORT.to_be_bytes().into_iter().chain(self.port.to_be_bytes()));
+        packet.extend(self.own.to_be_bytes().into_iter().chain(self.port.to_be_bytes()));
         packet.extend(sequence.to_be_bytes().into_iter().chain(self.expected.to_be_bytes()));
         packet.extend([((20 + options.len()) as u8 / 4) << 4, flags, 0xff, 0xff, 0, 0, 0, 0]);
         packet.extend(options.iter().chain(octets));
@@ -207,7 +230,12 @@ impl Far {
             assert_options(&octets[headers.segment().start..]);
             let is_reset = segment.tcp.has(Tcp::RST);
             assert!(is_reset || segment.options.timestamps.is_some() == self.way.stamps, "{segment:?}");
-            if let Some((value, _)) = segment.options.timestamps {
+            // Each connection has a clock of its own.
+            let is_its_own =
+                segment.destination_port == self.own && [0, segment.source_port].contains(&self.port);
+            if let Some((value, _)) = segment.options.timestamps
+                && is_its_own
+            {
                 assert!(value.wrapping_sub(self.echo) < 1 << 31 || self.echo == 0, "goes back: {segment:?}");
                 self.echo = value;
             }

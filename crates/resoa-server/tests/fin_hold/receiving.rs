@@ -1,0 +1,228 @@
+//! What is on the wire where nobody reads, or nobody accepts: as with a native socket of the same kernel, segment by segment.
+
+use crate::ground::{WAYS, enter};
+use crate::rig::{Rig, Turns};
+use crate::written::{Connection, FIRST_OCTET, Far, PORT, far};
+use packet::{Segment, Tcp};
+use resoa_protocol::{RsockId, SocketCall, Value};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use std::io::Read;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+/// SO_RCVBUF, and octets of a segment.
+const RCVBUF: i32 = 50_000;
+const SEGMENT: usize = 1400;
+/// Turns in which the server takes what it takes of a listener's.
+const SETTLED: usize = 60;
+
+fn in_all_ways(test: impl Fn(Far, Rig)) {
+    for way in WAYS {
+        if !enter(way) {
+            return;
+        }
+        println!("{way:?}");
+        let (far, rig) = far(way, false);
+        test(far, rig);
+    }
+}
+
+/// A native socket with this receive buffer that is connected to the far host.
+fn native(far: &mut Far, rig: &mut Rig) -> TcpStream {
+    let family = if far.way().is_ipv6 { AddressFamily::INET6 } else { AddressFamily::INET };
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK, None);
+    let socket = socket.expect("descriptors");
+    sockopt::set_socket_recv_buffer_size(&socket, RCVBUF as usize).expect("is a socket");
+    assert_eq!(rustix::net::connect(&socket, &far.address()), Err(rustix::io::Errno::INPROGRESS));
+    far.answers(rig);
+    rustix::io::ioctl_fionbio(&socket, false).expect("a descriptor");
+    socket.into()
+}
+
+/// A remote one.
+fn remote(far: &mut Far, rig: &mut Rig) -> RsockId {
+    let socket = rig.socket();
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_RCVBUF);
+    let option = SocketCall::SetOption { level, name, value: RCVBUF.to_ne_bytes().to_vec() };
+    assert_eq!(rig.call(socket, option), Ok(Value::Done));
+    far.takes(rig, socket);
+    socket
+}
+
+/// The far host fills the window by segments, each when the one before is acknowledged, and then says one octet more: how many octets each answer acknowledges, and how many more it admits.
+fn fills(far: &mut Far, rig: &mut Rig) -> Vec<(usize, u16)> {
+    let mut answers = vec![(0, SEGMENT as u16)];
+    while let &(octets, window) = answers.last().expect("the first is there")
+        && window > 0
+    {
+        let more = SEGMENT.min(window.into());
+        far.tells(Tcp::PSH, &vec![1; more]);
+        let next = far.next;
+        answers.push((octets + more, far.hears_ack(rig, next).window));
+    }
+    let next = far.next;
+    far.sends(Tcp::ACK, next, b"x", &[]);
+    let refused = far.hears_ack(rig, next);
+    let total = answers.last().expect("the first is there").0;
+    answers.push((total, refused.window));
+    answers
+}
+
+/// The window as it is now: an octet that is there already is answered at once.
+fn window(far: &mut Far, rig: &mut Rig) -> u16 {
+    let next = far.next;
+    far.sends(Tcp::ACK, next.wrapping_sub(1), b"1", &[]);
+    far.hears_ack(rig, next).window
+}
+
+/// C24 (5.3.3, 6.3): a program that does not read. The server hands every octet over as it comes, and yet each acknowledgement says the window that a native socket with the same
+/// SO_RCVBUF says, until it closes at the same octet and refuses the next; when the program has read everything, it is open as far as there.
+#[test]
+fn the_window_closes_where_it_does_natively() {
+    in_all_ways(|mut far, mut rig| {
+        let mut socket = native(&mut far, &mut rig);
+        let natively = fills(&mut far, &mut rig);
+        let &(total, last) = natively.last().expect("some");
+        assert_eq!(last, 0, "{natively:?}");
+        socket.read_exact(&mut vec![0; total]).expect("is connected");
+        while far.found().is_some() {}
+        let open = window(&mut far, &mut rig);
+        // By RST, behind which nothing comes.
+        sockopt::set_socket_linger(&socket, Some(Duration::ZERO)).expect("is a socket");
+        drop(socket);
+        while far.found().is_some() {}
+
+        let socket = remote(&mut far, &mut rig);
+        assert_eq!(fills(&mut far, &mut rig), natively);
+        assert_eq!(rig.host.counts().received, total as u64);
+        println!("SO_RCVBUF {RCVBUF}: the window closes at {total} octets, and opens to {open}");
+        let mut read = 0;
+        while read < total {
+            match rig.read(socket, total - read) {
+                Ok(Value::Bytes(bytes)) if !bytes.is_empty() => read += bytes.len(),
+                other => panic!("{other:?}"),
+            }
+        }
+        // What was read is told in parts.
+        rig.until(|rig| {
+            while far.found().is_some() {}
+            (window(&mut far, rig) == open).then_some(())
+        });
+    });
+}
+
+/// What a far host of a listener is answered.
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Nothing,
+    /// SYN-ACK, whether it has a time stamp, and its scale of windows.
+    Synchronised {
+        stamped: bool,
+        scale: Option<u8>,
+    },
+    /// So many octets are acknowledged.
+    Acknowledged(u32),
+}
+
+/// An answer that is there for the connection that the far host talks by, when everybody has had the time to do something. What is said to others is passed over, and what is said again.
+fn answer(far: &mut Far, rig: &mut Rig) -> Answer {
+    let Connection { own, .. } = far.talks_by();
+    let mut said = Answer::Nothing;
+    for _ in 0..SETTLED {
+        rig.turn();
+        while let Some(segment) = far.found() {
+            if segment.destination_port == own && !is_again(far, &segment) {
+                said = read(far, &segment);
+            }
+        }
+    }
+    said
+}
+
+/// A SYN-ACK that was heard before: the handshake took the far host a while.
+fn is_again(far: &Far, segment: &Segment) -> bool {
+    segment.tcp.has(Tcp::SYN) && far.expected == segment.tcp.sequence.wrapping_add(1)
+}
+
+fn read(far: &mut Far, segment: &Segment) -> Answer {
+    if segment.tcp.has(Tcp::SYN) {
+        far.expected = segment.tcp.sequence.wrapping_add(1);
+        let stamped = segment.options.timestamps.is_some();
+        return Answer::Synchronised { stamped, scale: segment.options.window_scale };
+    }
+    assert_eq!(segment.tcp.flags, Tcp::ACK, "{segment:?}");
+    Answer::Acknowledged(segment.tcp.acknowledgment.wrapping_sub(FIRST_OCTET))
+}
+
+/// More far hosts than a listener with a backlog of 2 takes: two have connected; two more are half way, and then both end their handshakes, with an octet behind, before a fifth begins one. What each is
+/// answered; and what the fourth is when the program has accepted one. `is_told` that its handshake is not over, or has to repeat its octet by itself.
+fn overflows(
+    far: &mut Far,
+    rig: &mut Rig,
+    port: u16,
+    is_told: bool,
+    accept: impl FnOnce(&mut Rig),
+) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    for own in [PORT, PORT + 1] {
+        far.asks(own, port);
+        answers.push(answer(far, rig));
+        far.tells(0, b"");
+        answers.push(answer(far, rig));
+    }
+    let half_way = [PORT + 2, PORT + 3].map(|own| {
+        far.asks(own, port);
+        answers.push(answer(far, rig));
+        far.talks_by()
+    });
+    for connection in half_way {
+        far.resumes(connection);
+        far.tells(0, b"");
+        answers.push(answer(far, rig));
+        far.sends(Tcp::ACK | Tcp::PSH, connection.next, b"x", &[]);
+        answers.push(answer(far, rig));
+    }
+    far.asks(PORT + 4, port);
+    answers.push(answer(far, rig));
+    far.resumes(half_way[1]);
+    if is_told {
+        rig.until(|rig| {
+            rig.turn();
+            far.found().filter(|segment| segment.destination_port == PORT + 3 && is_again(far, segment))
+        });
+    }
+    accept(rig);
+    let repeated = rig.until(|rig| {
+        far.sends(Tcp::ACK | Tcp::PSH, half_way[1].next, b"x", &[]);
+        Some(answer(far, rig)).filter(|answer| *answer != Answer::Nothing)
+    });
+    answers.push(repeated);
+    answers
+}
+
+/// C32: backlog overflow on the wire: the last acknowledgement of a handshake for which there is no room is ignored, and so is what comes behind it, and a SYN for which there is none; when the
+/// program has accepted one there is room. As with a native listener, with one difference: that says SYN-ACK once more. Here the server has taken two connections and left no more room to its kernel than
+/// for one, and a kernel whose queue of handshakes is full answers by cookies, of which it remembers nothing.
+#[test]
+fn a_backlog_overflows_as_it_does_natively() {
+    in_all_ways(|mut far, mut rig| {
+        let here = SocketAddr::new(far.way().addresses()[0], 0);
+        let listener = TcpListener::bind(here).expect("its own address");
+        rustix::net::listen(&listener, 2).expect("is bound");
+        let port = listener.local_addr().expect("is bound").port();
+        let natively =
+            overflows(&mut far, &mut rig, port, true, |_| drop(listener.accept().expect("has connected")));
+        println!("{natively:?}");
+
+        let socket = rig.socket();
+        assert_eq!(rig.call(socket, SocketCall::Bind(here)), Ok(Value::Done));
+        assert_eq!(rig.call(socket, SocketCall::Listen { backlog: 2 }), Ok(Value::Done));
+        let Ok(Value::Address(name)) = rig.call(socket, SocketCall::LocalName) else { panic!("is bound") };
+        // LISTEN has no answer, but this has.
+        rig.option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
+        let remotely = overflows(&mut far, &mut rig, name.port(), false, |rig| {
+            assert!(matches!(rig.call(socket, SocketCall::Accept), Ok(Value::Accepted { .. })));
+        });
+        assert_eq!(remotely, natively);
+    });
+}
