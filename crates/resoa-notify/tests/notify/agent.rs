@@ -29,6 +29,8 @@ struct State {
     local: HashMap<SocketId, SocketAddr>,
     peer: HashMap<SocketId, SocketAddr>,
     ended: Vec<SocketId>,
+    /// SO_ERROR of sockets that were reset, until it is asked for.
+    reset: Vec<SocketId>,
     pairs: HashMap<SocketId, OwnedFd>,
     listeners: Vec<OwnedFd>,
 }
@@ -107,6 +109,15 @@ impl FakeAgent {
         socket
     }
 
+    /// What a connection died of, once.
+    fn error(&self, socket: SocketId) -> Response {
+        let reset = &mut self.state.lock().expect("no panic").reset;
+        let before = reset.len();
+        reset.retain(|of| *of != socket);
+        let error = if reset.len() < before { libc::ECONNRESET } else { 0 };
+        Response::Value(error.to_ne_bytes().to_vec())
+    }
+
     /// `None`: never.
     fn answer(&self, request: &Request, descriptor: Option<OwnedFd>) -> Option<(Response, Option<OwnedFd>)> {
         let plain = |response| Some((response, None));
@@ -135,8 +146,9 @@ impl FakeAgent {
                 failed(libc::ECONNREFUSED)
             }
             Request::Connect { address: Some(address), .. } if address.port() == 19 => None,
-            Request::Connect { address: Some(address), .. } if address.port() == 10 => {
+            Request::Connect { socket, address: Some(address), .. } if address.port() == 10 => {
                 let ours = self.join(&descriptor?);
+                self.state.lock().expect("no panic").reset.push(socket);
                 thread::spawn(move || poll(&mut [PollFd::new(&ours, PollFlags::IN)], None).map(drop));
                 plain(Response::Done)
             }
@@ -189,7 +201,7 @@ impl FakeAgent {
                 let peer = self.state.lock().expect("no panic").peer.get(&socket).copied();
                 plain(peer.map_or(Response::Failed(libc::ENOTCONN), Response::Address))
             }
-            Request::GetOption { name: libc::SO_ERROR, .. } => plain(Response::Value(vec![0; 4])),
+            Request::GetOption { socket, name: libc::SO_ERROR, .. } => plain(self.error(socket)),
             Request::GetOption { name: libc::SO_PRIORITY, .. } => {
                 plain(Response::Value(LISTENING.to_ne_bytes().to_vec()))
             }
