@@ -6,6 +6,7 @@ use crate::filter::{FIONREAD, TIOCOUTQ};
 use crate::held::{Held, Kind};
 use crate::kernel::{set_socket_option, socket_option};
 use crate::status::{BIND_SERVICE, has_privilege};
+use crate::streams;
 use resoa_calls::privilege::is_privileged;
 use resoa_calls::{Request, Response, address, datagram, option};
 use rustix::event::PollFlags;
@@ -290,7 +291,7 @@ fn shut(caller: &Caller, held: &Held, how: i32) -> Result<Answer, Failure> {
         return Err(Failure::Errno(libc::ENOTCONN));
     }
     // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not.
-    if how == libc::SHUT_WR && held.hangs_up() {
+    if how == libc::SHUT_WR && !streams::is_ordinary(held) {
         caller.ask(&asked)?;
     }
     if how != libc::SHUT_WR {

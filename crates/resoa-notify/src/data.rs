@@ -1,6 +1,6 @@
-//! Data with an address, and messages: the calls of data that do not mean the same on the program's descriptor.
+//! The calls of data that only sockets have, and that do not always mean the same on the program's descriptor.
 //!
-//! A message on a stream without an address does, and passes. What is left is done here on a copy of the descriptor, with the program's memory read or written.
+//! On a stream without an address they mostly do, and pass. What is left is done here on a copy of the descriptor, with the program's memory read or written.
 
 use crate::call::Call;
 use crate::caller::{Answer, Caller, Failure};
@@ -22,11 +22,18 @@ const FOREVER: Duration = Duration::from_secs(1 << 32);
 /// Answers a call of data.
 pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer, Failure> {
     let stream = held.kind == Kind::Stream;
+    // The kernel says of it what TCP would.
+    let passes =
+        |address, flags| stream && address == 0 && streams::are_ordinary(flags) && streams::is_ordinary(held);
     match *call {
+        Call::Send { address, .. } if passes(address, 0) => Ok(Answer::Continue),
+        Call::Receive { transfer, from } if passes(from.value, transfer.flags) => Ok(Answer::Continue),
         Call::Send { transfer, address, length } => {
             let data = [transfer.data];
             let sent = if stream {
                 streams::send(caller, held, &data, transfer.flags)?
+            } else if address == 0 {
+                datagrams::send(caller, held, &data, None, transfer.flags)?
             } else {
                 let destination = datagram::destination(&given_address(caller, address, length)?)?;
                 datagrams::send(caller, held, &data, Some(destination), transfer.flags)?
@@ -49,14 +56,14 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
         }
         Call::SendMessage { message, flags } => {
             let message = Message::read(&caller.target, message)?;
-            if stream && message.name == 0 {
+            if passes(message.name, 0) {
                 return Ok(Answer::Continue);
             }
             Ok(Answer::count(send(caller, held, &message, flags)?))
         }
         Call::ReceiveMessage { message, flags } => {
             let message = Message::read(&caller.target, message)?;
-            if stream && message.name == 0 {
+            if passes(message.name, flags) {
                 return Ok(Answer::Continue);
             }
             Ok(Answer::count(receive(caller, held, &message, flags)?))

@@ -1,24 +1,47 @@
-//! Data of a stream whose call has an address, which TCP ignores and AF_UNIX does not, or is to be thrown away.
+//! Data of a stream where AF_UNIX and TCP differ (C109): the call has an address, octets are to be thrown away or peeked at, or the connection has failed or was never made.
+//!
+//! Whatever else is sent and received the kernel goes on with ([`is_ordinary`]).
 
 use crate::caller::{Caller, Failure, Patience};
 use crate::control::pending_error;
 use crate::held::Held;
 use crate::message::{total, window};
 use crate::target::Piece;
-use rustix::event::PollFlags;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::Signal;
+use std::time::Instant;
 
 /// Octets that are copied at a time.
 const CHUNK: usize = 256 << 10;
+
+/// Whether AF_UNIX says of a plain call what TCP would: there is a connection, and it has not failed.
+pub(crate) fn is_ordinary(held: &Held) -> bool {
+    // A fresh descriptor hangs up, as one does whose other end is gone.
+    let over = PollFlags::HUP | PollFlags::ERR;
+    let mut asked = [PollFd::new(held, PollFlags::empty())];
+    let is_over =
+        poll(&mut asked, Some(&Timespec::default())).is_err() || asked[0].revents().intersects(over);
+    !is_over && !held.is_listening()
+}
+
+/// Whether flags of receiving mean the same to both.
+pub(crate) fn are_ordinary(flags: i32) -> bool {
+    let peeks_at_all = flags & (libc::MSG_PEEK | libc::MSG_WAITALL | libc::MSG_DONTWAIT)
+        == libc::MSG_PEEK | libc::MSG_WAITALL;
+    flags & (libc::MSG_TRUNC | libc::MSG_ERRQUEUE) == 0 && !peeks_at_all
+}
 
 /// Sends all of it, as far as the descriptor lets it wait.
 pub(crate) fn send(caller: &Caller, held: &Held, data: &[Piece], flags: i32) -> Result<usize, Failure> {
     if flags & libc::MSG_FASTOPEN != 0 {
         return Err(Failure::Errno(libc::EOPNOTSUPP));
+    }
+    if held.is_listening() {
+        return Err(broken(caller, flags));
     }
     let patient = flags & libc::MSG_DONTWAIT == 0 && !held.is_nonblocking();
     let until = held.until(Timeout::Send);
@@ -43,23 +66,31 @@ pub(crate) fn send(caller: &Caller, held: &Held, data: &[Piece], flags: i32) -> 
             }
             // The next call tells of it.
             Err(_) if sent > 0 => return Ok(sent),
-            Err(error @ (Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN)) => {
-                // A descriptor that was not connected has not failed.
-                let pending = if error == Errno::NOTCONN { 0 } else { lost(caller, held, error)? };
-                if !matches!(pending, 0 | libc::EPIPE) {
-                    return Err(Failure::Errno(pending));
-                }
-                if flags & libc::MSG_NOSIGNAL == 0 {
-                    caller.target.signal(Signal::PIPE);
-                }
-                return Err(Failure::Errno(libc::EPIPE));
+            // What the connection died of is told once, and without a signal.
+            Err(error @ (Errno::PIPE | Errno::CONNRESET)) => {
+                let _ = rustix::net::sockopt::socket_error(held);
+                let pending = lost(caller, held, error)?;
+                return Err(match pending {
+                    0 | libc::EPIPE => broken(caller, flags),
+                    pending => Failure::Errno(pending),
+                });
             }
+            // A descriptor that was not connected has not failed.
+            Err(Errno::NOTCONN) => return Err(broken(caller, flags)),
             Err(error) => return Err(error.into()),
         }
         if sent >= length {
             return Ok(sent);
         }
     }
+}
+
+/// EPIPE, with its signal.
+fn broken(caller: &Caller, flags: i32) -> Failure {
+    if flags & libc::MSG_NOSIGNAL == 0 {
+        caller.target.signal(Signal::PIPE);
+    }
+    Failure::Errno(libc::EPIPE)
 }
 
 /// Receives; with MSG_TRUNC what is received goes nowhere.
@@ -76,6 +107,9 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
     let how = RecvFlags::from_bits_retain(kept.cast_unsigned()) | RecvFlags::DONTWAIT;
     let all = flags & libc::MSG_WAITALL != 0 && kept == 0;
     let wanted = total(data);
+    if flags & libc::MSG_WAITALL != 0 && kept == libc::MSG_PEEK && patient {
+        wait_for(caller, held, wanted.min(CHUNK), until)?;
+    }
     let mut octets = vec![0; wanted.min(CHUNK)];
     let mut received = 0;
     while received < wanted {
@@ -102,8 +136,8 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
             }
             Err(_) if received > 0 => break,
             Err(Errno::CONNRESET) => {
-                let error = lost(caller, held, Errno::CONNRESET)?;
-                return ended(if error == 0 { libc::ECONNRESET } else { error });
+                // If somebody has been told already, what is left is the end.
+                return ended(lost(caller, held, Errno::CONNRESET)?);
             }
             Err(error) => return Err(error.into()),
         }
@@ -125,4 +159,27 @@ fn lost(caller: &Caller, held: &Held, seen: Errno) -> Result<i32, Failure> {
 /// What that is to who reads. EPIPE is the error of a reset behind the far host's FIN, and who reads has the FIN (`tcp_recvmsg`).
 fn ended(error: i32) -> Result<usize, Failure> {
     if matches!(error, 0 | libc::EPIPE) { Ok(0) } else { Err(Failure::Errno(error)) }
+}
+
+/// Waits until so many octets are there, or the end: `poll` tells of the first one only, and AF_UNIX does not wait for what is peeked at.
+fn wait_for(caller: &Caller, held: &Held, wanted: usize, until: Option<Instant>) -> Result<(), Failure> {
+    let arrivals = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let ends = epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR;
+    let data = epoll::EventData::new_u64(0);
+    epoll::add(&arrivals, held, data, ends | epoll::EventFlags::IN | epoll::EventFlags::ET)?;
+    let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data }];
+    while (rustix::io::ioctl_fionread(held)? as usize) < wanted {
+        match caller.wait(arrivals.as_fd(), PollFlags::IN, until, Patience::Interruptible) {
+            Ok(()) => {}
+            // What is there is shown.
+            Err(_) if rustix::io::ioctl_fionread(held)? > 0 => return Ok(()),
+            Err(ended) => return Err(ended.into()),
+        }
+        epoll::wait(&arrivals, &mut events, Some(&Timespec::default()))?;
+        let [epoll::Event { flags, .. }] = events;
+        if flags.intersects(ends) {
+            return Ok(());
+        }
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Calls that make a socket what it is: `bind`, `connect`, `listen`, `shutdown`, and the names of its ends.
 
 use crate::table::{self, Hint};
-use crate::{agent, errno, real, sockets, values};
+use crate::{agent, confined, errno, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
 use resoa_calls::privilege::is_privileged;
 use resoa_calls::{Request, Response, address};
@@ -70,7 +70,8 @@ pub unsafe extern "C-unwind" fn listen(number: c_int, backlog: c_int) -> c_int {
 /// `shutdown(2)`. The end of what a stream sends stands behind its octets, on the descriptor; all else is asked.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
-    let Some((socket, hint)) = sockets::carried(number) else {
+    let carried = if confined::is_confined() { None } else { sockets::carried(number) };
+    let Some((socket, hint)) = carried else {
         return unsafe { real::shutdown(number, how) };
     };
     errno::settled_int(|| {

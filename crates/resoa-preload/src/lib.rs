@@ -12,6 +12,7 @@
 //! | `write`, `send` and their like | `sending`; what differs in `stream` and `datagrams` |
 //! | `read`, `recv` and their like | `receiving`; likewise |
 //! | `close`, `dup`, `fcntl` | `numbers`: what is remembered of a number, and the wait of SO_LINGER |
+//! | `prctl` | `confined`: whether the program may still make calls beside its own |
 //! | `getaddrinfo`, `gethostbyname`, `getnameinfo` | `names` |
 //!
 //! What is promised:
@@ -40,6 +41,7 @@
 )]
 
 mod agent;
+mod confined;
 mod control;
 mod creating;
 mod datagrams;

@@ -1,14 +1,15 @@
 //! Numbers of descriptors: what is remembered of one follows `dup` and ends with `close`, which waits if SO_LINGER says so.
 
 use crate::table::{self, Hint};
-use crate::{agent, errno, real, sockets};
+use crate::{agent, confined, errno, real, sockets};
 use libc::{c_int, c_uint, c_ulong};
 use resoa_calls::{Request, SocketId};
 
 /// `close(2)`
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn close(number: c_int) -> c_int {
-    let lingers = if table::hint(number) == Hint::Foreign { None } else { lingers(number) };
+    let is_asked = table::hint(number) != Hint::Foreign && !confined::is_confined();
+    let lingers = if is_asked { lingers(number) } else { None };
     // Before it is closed: afterwards the number may be another thread's already.
     table::forget(number, number);
     let closed = unsafe { real::close(number) };

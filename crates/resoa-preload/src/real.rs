@@ -73,8 +73,9 @@ next! {
     getpeername(descriptor: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
     getsockopt(descriptor: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int;
     setsockopt(descriptor: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int;
-    // These two take one argument more or none; it is passed in a register either way.
+    // These take arguments more or none; they are passed in registers either way.
     ioctl(descriptor: c_int, command: c_ulong, argument: *mut c_void) -> c_int;
+    prctl(option: c_int, second: c_ulong, third: c_ulong, fourth: c_ulong, fifth: c_ulong) -> c_int;
     fcntl(descriptor: c_int, command: c_int, argument: c_ulong) -> c_int;
     fcntl64(descriptor: c_int, command: c_int, argument: c_ulong) -> c_int;
     write(descriptor: c_int, buffer: *const c_void, count: size_t) -> ssize_t;

@@ -1,7 +1,7 @@
 //! `read`, `recv` and their like.
 
 use crate::sending::{MOST_PIECES, pieces, total};
-use crate::sockets::{Kind, kind};
+use crate::sockets::{Kind, kind, kind_of_any};
 use crate::table::{self, Hint};
 use crate::{datagrams, errno, real, stream, values};
 use libc::{
@@ -14,7 +14,7 @@ use std::{ptr, slice};
 /// `read(2)`
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn read(number: c_int, buffer: *mut c_void, count: size_t) -> ssize_t {
-    match kind(number) {
+    match kind_of_any(number) {
         Kind::Foreign => unsafe { real::read(number, buffer, count) },
         Kind::Stream => {
             let result = unsafe { real::read(number, buffer, count) };
@@ -46,7 +46,7 @@ pub unsafe extern "C-unwind" fn __read_chk(
 /// `readv(2)`
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn readv(number: c_int, parts: *const iovec, count: c_int) -> ssize_t {
-    match kind(number) {
+    match kind_of_any(number) {
         Kind::Foreign => unsafe { real::readv(number, parts, count) },
         Kind::Stream => {
             let result = unsafe { real::readv(number, parts, count) };

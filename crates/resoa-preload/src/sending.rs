@@ -1,6 +1,6 @@
 //! `write`, `send` and their like. Streams go to the C library as they are, without the signal: whether there is one is decided when it is known what failed.
 
-use crate::sockets::{Kind, kind};
+use crate::sockets::{Kind, kind, kind_of_any};
 use crate::{datagrams, errno, real, stream, values};
 use libc::{
     MSG_FASTOPEN, MSG_NOSIGNAL, c_int, c_uint, c_void, iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t,
@@ -15,7 +15,7 @@ pub const MOST_PIECES: usize = 1024;
 /// `write(2)`
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn write(number: c_int, buffer: *const c_void, count: size_t) -> ssize_t {
-    match kind(number) {
+    match kind_of_any(number) {
         Kind::Foreign => unsafe { real::write(number, buffer, count) },
         Kind::Stream => {
             let result = unsafe { real::send(number, buffer, count, MSG_NOSIGNAL) };
@@ -35,7 +35,7 @@ pub unsafe extern "C-unwind" fn write(number: c_int, buffer: *const c_void, coun
 /// `writev(2)`
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn writev(number: c_int, pieces: *const iovec, count: c_int) -> ssize_t {
-    let kind = kind(number);
+    let kind = kind_of_any(number);
     let Ok(pieces_count) = usize::try_from(count) else {
         return unsafe { real::writev(number, pieces, count) };
     };

@@ -1,7 +1,7 @@
 //! What a descriptor is: by its number if that is remembered, and by its name before anything is done about it.
 
 use crate::table::{self, Hint};
-use crate::{agent, errno, real};
+use crate::{agent, confined, errno, real};
 use libc::{c_int, socklen_t};
 use resoa_calls::{SocketId, SocketName};
 use rustix::fd::BorrowedFd;
@@ -9,7 +9,7 @@ use rustix::fd::BorrowedFd;
 /// What a data call needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// None of the agent's.
+    /// None of the agent's, or one of a [confined](crate::confined) program: the kernel's.
     Foreign,
     /// Probably a stream; not read from its name, since nothing is to be done before it fails.
     Stream,
@@ -17,6 +17,11 @@ pub enum Kind {
     Listener,
     /// A datagram socket.
     Datagram(SocketId),
+}
+
+/// As [`kind`], for a call that files have, too: one of a confined program is the kernel's.
+pub fn kind_of_any(number: c_int) -> Kind {
+    if confined::is_confined() { Kind::Foreign } else { kind(number) }
 }
 
 /// What kind of socket a data call is on.

@@ -78,7 +78,7 @@ fn why_it_broke_is_not_forgotten() {
     let begin = Instant::now();
     while link.broken.is_none() {
         assert!(begin.elapsed() < PATIENCE, "the kernel goes on for ever");
-        link.send(&vec![7; 60_000]);
+        link.send(&vec![7; 60_000], false);
         std::thread::sleep(Duration::from_millis(20));
     }
     let mut told = Vec::new();
@@ -112,7 +112,7 @@ fn closed_during_the_handshake() {
 fn stop_holds_until_go_on() {
     let (mut server, mut stream, taken) = plain(KeepAlive::default());
     let link = server.links.get_mut(&taken).expect("is there");
-    link.send(&vec![7; 60_000]);
+    link.send(&vec![7; 60_000], false);
     assert_eq!(link.stop_at(0), resoa_protocol::lhp::Handed::TakenLast);
     assert_eq!(link.stop_at(usize::MAX), resoa_protocol::lhp::Handed::TakenLast);
     let reader = std::thread::spawn(move || {

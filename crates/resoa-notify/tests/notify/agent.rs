@@ -214,6 +214,7 @@ impl FakeAgent {
             19 => return None,
             10 => {
                 let ours = self.join(theirs);
+                state().errors.insert(socket, libc::ECONNRESET);
                 thread::spawn(move || poll(&mut [PollFd::new(&ours, PollFlags::IN)], None).map(drop));
             }
             11 => {

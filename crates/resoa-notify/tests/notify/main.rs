@@ -192,6 +192,12 @@ fn a_lost_connection() {
     play("lost");
 }
 
+/// C109, C44: `send` and `recv` of a fresh socket and of a listener; MSG_PEEK with MSG_WAITALL waits for all.
+#[test]
+fn unconnected() {
+    play("unconnected");
+}
+
 /// Section 3.14: a program that is stopped while it waits goes on waiting.
 #[test]
 fn stops() {

@@ -261,6 +261,9 @@ static void datagrams(void) {
     CHECK(recvfrom(fd, got, 3, MSG_TRUNC, (void *)&from, &length) == 5 && memcmp(got, "que", 4) == 0);
     FAILS(recvfrom(fd, got, 3, MSG_DONTWAIT, (void *)&from, &length), EAGAIN);
     FAILS(sendmsg(fd, &(struct msghdr){.msg_iov = &(struct iovec){"x", 1}, .msg_iovlen = 1}, 0), EDESTADDRREQ);
+    FAILS(send(fd, "x", 1, 0), EDESTADDRREQ);
+    CHECK(sendto(fd, "answer", 6, 0, (void *)&there, sizeof there) == 6);
+    CHECK(recv(fd, got, sizeof got, 0) == 6 && memcmp(got, "answer", 6) == 0);
     static char large[65508];
     FAILS(sendto(fd, large, sizeof large, 0, (void *)&there, sizeof there), EMSGSIZE);
     struct sockaddr_in6 there6 = {.sin6_family = AF_INET6, .sin6_port = htons(53), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
@@ -350,22 +353,28 @@ static void accepts(void) {
 }
 
 // Reset by the far host: SO_ERROR tells it once, and a call with an address is told what the agent knows.
+// A connection that was reset says so once, by whichever call comes first; then it is over.
 static void reset(void) {
     char octet;
-    for (int i = 0; i < 2; i++) {
+    struct iovec vector = {&octet, 1};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+    for (int first = 0; first < 6; first++) {
         int fd = connected(10), error;
         socklen_t length = sizeof error;
         CHECK(write(fd, "x", 1) == 1);
         struct pollfd polled = {.fd = fd};
         CHECK(poll(&polled, 1, 5000) == 1 && polled.revents == (POLLERR | POLLHUP));
-        if (i == 0) {
-            CHECK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0);
-            CHECK(read(fd, &octet, 1) == 0);
-        } else {
-            struct sockaddr_in from;
-            length = sizeof from;
-            FAILS(recvfrom(fd, &octet, 1, 0, (void *)&from, &length), ECONNRESET);
-        }
+        struct sockaddr_in from;
+        // SIGPIPE would end the program.
+        if (first == 0) CHECK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == ECONNRESET);
+        if (first == 1) FAILS(recvfrom(fd, &octet, 1, 0, (void *)&from, &length), ECONNRESET);
+        if (first == 2) FAILS(recv(fd, &octet, 1, 0), ECONNRESET);
+        if (first == 3) FAILS(recvmsg(fd, &message, 0), ECONNRESET);
+        if (first == 4) FAILS(send(fd, "x", 1, 0), ECONNRESET);
+        if (first == 5) FAILS(sendmsg(fd, &message, 0), ECONNRESET);
+        CHECK(first % 2 ? recv(fd, &octet, 1, 0) == 0 : read(fd, &octet, 1) == 0);
+        FAILS(send(fd, "x", 1, MSG_NOSIGNAL), EPIPE);
+        CHECK(recv(fd, &octet, 1, 0) == 0);
     }
 }
 
@@ -388,6 +397,36 @@ static void lost(void) {
     fd = connected(7);
     CHECK(shutdown(fd, SHUT_WR) == 0 && read(fd, got, sizeof got) == 0);
     CHECK(shutdown(fd, SHUT_WR) == 0);
+}
+
+// What only sockets have, where there is no connection; and a peek that waits for all of it.
+static void unconnected(void) {
+    char got[64];
+    struct msghdr message = {.msg_iov = &(struct iovec){got, 1}, .msg_iovlen = 1};
+    for (int i = 0; i < 2; i++) {
+        int fd = i == 0 ? stream() : listening();
+        FAILS(recv(fd, got, 1, 0), ENOTCONN);
+        FAILS(recvmsg(fd, &message, 0), ENOTCONN);
+        FAILS(send(fd, "x", 1, MSG_NOSIGNAL), EPIPE);
+        FAILS(sendmsg(fd, &message, MSG_NOSIGNAL), EPIPE);
+    }
+    int fd = connected(7);
+    CHECK(send(fd, "one", 3, 0) == 3 && recv(fd, got, 3, MSG_PEEK | MSG_WAITALL) == 3);
+    pid_t child = fork();
+    if (child == 0) {
+        usleep(50000);
+        exit(write(fd, "two", 3) != 3);
+    }
+    CHECK(recv(fd, got, 6, MSG_PEEK | MSG_WAITALL) == 6 && memcmp(got, "onetwo", 6) == 0);
+    CHECK(recv(fd, got, 64, 0) == 6);
+    FAILS(recv(fd, got, 6, MSG_PEEK | MSG_WAITALL | MSG_DONTWAIT), EAGAIN);
+    struct timeval tv = {0, 30000};
+    CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv) == 0);
+    FAILS(recv(fd, got, 6, MSG_PEEK | MSG_WAITALL), EAGAIN);
+    CHECK(write(fd, "x", 1) == 1 && poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1) == 1);
+    CHECK(recv(fd, got, 6, MSG_PEEK | MSG_WAITALL) == 1);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
 static void *accepting(void *listener) {
@@ -536,24 +575,27 @@ static int ascending(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
-// Times of a call that passes, one that the kernel goes on with, and one that the agent answers.
+// Times of a call that passes, one that the kernel goes on with, one that the agent answers, and one that the kernel goes on with after a look.
 static void cost(void) {
     enum { TIMES = 20000 };
     static double spans[TIMES];
-    int local = socket(AF_UNIX, SOCK_STREAM, 0), remote = stream();
+    int local = socket(AF_UNIX, SOCK_STREAM, 0), remote = stream(), there = connected(7);
     struct sockaddr_storage name;
-    for (int kind = 0; kind < 3; kind++) {
+    char octet;
+    for (int kind = 0; kind < 4; kind++) {
         for (int i = 0; i < TIMES; i++) {
             socklen_t length = sizeof name;
             double begin = microseconds();
             if (kind == 0) syscall(SYS_getppid);
             if (kind == 1) getsockname(local, (void *)&name, &length);
             if (kind == 2) getsockname(remote, (void *)&name, &length);
+            if (kind == 3) recv(there, &octet, 1, MSG_DONTWAIT);
             spans[i] = microseconds() - begin;
         }
         qsort(spans, TIMES, sizeof *spans, ascending);
         printf("%s: median %.2f us, 99 %% %.2f us\n",
-               (const char *[]){"getppid, which passes", "getsockname of AF_UNIX, which goes on", "getsockname, which the agent answers"}[kind],
+               (const char *[]){"getppid, which passes", "getsockname of AF_UNIX, which goes on", "getsockname, which the agent answers",
+                               "recv of a stream, which goes on"}[kind],
                spans[TIMES / 2], spans[TIMES * 99 / 100]);
     }
 }
@@ -562,7 +604,7 @@ int main(int count, char **arguments) {
     struct {
         const char *name;
         void (*play)(void);
-    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"lost", lost}, {"signalled", signalled}, {"lingers", lingers}, {"privileged", privileged}, {"ways", ways},         {"addressed", addressed}, {"broken", broken},
+    } scenes[] = {{"filter", filter},       {"foreign", foreign},     {"client", client}, {"stopped", stopped}, {"destined", destined}, {"reset", reset}, {"lost", lost}, {"signalled", signalled}, {"unconnected", unconnected}, {"lingers", lingers}, {"privileged", privileged}, {"ways", ways},         {"addressed", addressed}, {"broken", broken},
                   {"datagrams", datagrams}, {"accepts", accepts},     {"meanwhile", meanwhile},   {"forks", forks},         {"inherited", inherited},
                   {"interrupts", interrupts}, {"stuck", stuck},       {"leaves", leaves},         {"cost", cost}};
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)

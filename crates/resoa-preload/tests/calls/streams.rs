@@ -128,6 +128,58 @@ fn a_connection() {
     });
 }
 
+/// C50: a program whose own filter ends it at any socket call reads, writes and closes as before, whatever it has (sshd does, when it hears a stranger).
+#[test]
+fn a_program_that_confines_itself() {
+    carried("streams::a_program_that_confines_itself", || unsafe {
+        hold_signals();
+        let [number, over] = [HELLO, RESET].map(|port| {
+            let number = socket(libc::SOCK_STREAM);
+            assert_eq!(connect(number, port), Ok(0));
+            number
+        });
+        // One that was not looked at yet.
+        let mut pipe = [0; 2];
+        assert_eq!(libc::pipe(pipe.as_mut_ptr()), 0);
+        let linger = libc::linger { l_onoff: 1, l_linger: 5 };
+        assert_eq!(set_option(number, SOL_SOCKET, libc::SO_LINGER, &linger), Ok(0));
+        let ends = [
+            libc::SYS_socket,
+            libc::SYS_connect,
+            libc::SYS_getsockname,
+            libc::SYS_getsockopt,
+            libc::SYS_setsockopt,
+            libc::SYS_sendto,
+            libc::SYS_recvfrom,
+            libc::SYS_sendmsg,
+            libc::SYS_recvmsg,
+        ];
+        let plain = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
+        let (load, equal, verdict) = (0x20, 0x15, 0x06);
+        let mut filter = vec![plain(load, 0)];
+        for call in ends {
+            filter.push(libc::sock_filter { jf: 1, ..plain(equal, call as u32) });
+            filter.push(plain(verdict, libc::SECCOMP_RET_KILL_PROCESS));
+        }
+        filter.push(plain(verdict, libc::SECCOMP_RET_ALLOW));
+        let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let mode = libc::SECCOMP_MODE_FILTER;
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program), 0);
+        let mut octets = [0u8; 8];
+        assert_eq!(length(libc::read(number, octets.as_mut_ptr().cast(), 8)), Ok(5));
+        assert_eq!(&octets[..5], b"hello");
+        assert_eq!((write(number, b"x"), write(pipe[1], b"x")), (Ok(1), Ok(1)));
+        assert_eq!(length(libc::read(pipe[0], octets.as_mut_ptr().cast(), 8)), Ok(1));
+        // What it died of is not asked any more.
+        assert_eq!(length(libc::read(over, octets.as_mut_ptr().cast(), 8)), Ok(4));
+        assert_eq!(write(over, b"x"), Err(libc::EPIPE));
+        assert!(was_signalled());
+        assert_eq!(of(libc::shutdown(number, libc::SHUT_RDWR)), Ok(0));
+        assert_eq!((of(libc::close(number)), of(libc::close(pipe[0]))), (Ok(0), Ok(0)));
+    });
+}
+
 /// C29, C44: MSG_PEEK with MSG_WAITALL waits for all that it is asked for, until the end.
 #[test]
 fn peeking_at_all() {

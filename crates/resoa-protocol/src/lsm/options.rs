@@ -25,6 +25,7 @@ const SO_RCVLOWAT: i32 = 18;
 const SO_SNDLOWAT: i32 = 19;
 const SO_RCVTIMEO: i32 = 20;
 const SO_SNDTIMEO: i32 = 21;
+const SO_BINDTODEVICE: i32 = 25;
 const SO_ATTACH_FILTER: i32 = 26;
 const SO_ACCEPTCONN: i32 = 30;
 const SO_PROTOCOL: i32 = 38;
@@ -184,6 +185,8 @@ impl Lsm {
                 let is_on = i32::from(int(&value)? != 0);
                 self.options.remember(level, name, is_on.to_ne_bytes().to_vec());
             }
+            // No interface, as before; the server refuses any, which would be one of its own.
+            (SOL_SOCKET, SO_BINDTODEVICE) if value.first().is_none_or(|octet| *octet == 0) => {}
             (SOL_TCP, TCP_ULP) => return Err(Errno::ENOENT),
             (SOL_TCP, TCP_REPAIR) => return Err(Errno::EPERM),
             (SOL_SOCKET, SO_SNDLOWAT | SO_TYPE | SO_ERROR | SO_ACCEPTCONN | SO_PROTOCOL | SO_DOMAIN) => {
@@ -286,6 +289,7 @@ impl Lsm {
                 let on = i32::from(self.options.linger.is_some());
                 return Some([on.to_ne_bytes(), seconds.to_ne_bytes()].concat());
             }
+            (SOL_SOCKET, SO_BINDTODEVICE) => return Some(Vec::new()),
             (SOL_SOCKET, SO_RCVTIMEO) => return Some(timeval(self.options.receive_timeout)),
             (SOL_SOCKET, SO_SNDTIMEO) => return Some(timeval(self.options.send_timeout)),
             (SOL_SOCKET, SO_KEEPALIVE) | (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR)

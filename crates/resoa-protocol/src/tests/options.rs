@@ -30,6 +30,21 @@ fn options_of_the_client() {
     assert_eq!(pair.call(socket, ulp), Err(Errno::ENOENT));
 }
 
+/// C39: a socket is at no interface, which is said and may be asked for; of one of the server's only the server knows.
+#[test]
+fn no_interface() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let get = SocketCall::GetOption { level: SOL_SOCKET, name: 25, length: 16 };
+    let set = |value: &[u8]| SocketCall::SetOption { level: SOL_SOCKET, name: 25, value: value.to_vec() };
+    assert_eq!(pair.call(socket, get), Ok(Value::Option(Vec::new())));
+    assert_eq!(pair.call(socket, set(b"")), Ok(Value::Done));
+    assert_eq!(pair.call(socket, set(b"\0\0\0\0")), Ok(Value::Done));
+    assert_eq!(pair.messages, [0, 0]);
+    pair.begin(socket, set(b"lo\0"));
+    assert_eq!(pair.messages, [1, 0]);
+}
+
 /// C39: SO_SNDBUF before it is set, of streams and of datagrams.
 #[test]
 fn send_buffers_at_first() {

@@ -6,7 +6,7 @@ use crate::sys;
 
 cases! {
     "C39" Both: keepalive, reuse_address, reuse_port, broadcast, do_not_route, inline_urgent, send_buffer, receive_buffer, receive_low_water, send_low_water, priority,
-        kind, linger, receive_time_limit, send_time_limit, debug_off, time_stamps;
+        kind, linger, receive_time_limit, send_time_limit, debug_off, time_stamps, no_device;
     "C39" Both: no_delay, segment, cork, keep_idle, keep_interval, keep_count, syn_count, linger2, defer_accept, window_clamp, quick_ack, congestion, user_timeout,
         unsent_low_water, upper_layer, information, maximum_segment_connected;
     "C39" One: type_of_service, time_to_live, path_mtu, receive_error;
@@ -78,6 +78,17 @@ fn debug_off(n: &mut Near) {
     let fd = n.stream();
     n.say("at first", sys::get(fd, SOCKET, libc::SO_DEBUG));
     n.say("set 0", sys::set(fd, SOCKET, libc::SO_DEBUG, 0));
+}
+
+/// The interface that a socket is at: none. sshd asks it of each connection.
+fn no_device(n: &mut Near) {
+    for fd in [n.stream(), n.connected().0, n.datagram()] {
+        let mut room = [7; 16];
+        let (answer, length) = sys::get_octets(fd, SOCKET, libc::SO_BINDTODEVICE, &mut room);
+        n.say("at first", format!("{answer} {length} {}", room[0]));
+        n.say("set none", sys::set_octets(fd, SOCKET, libc::SO_BINDTODEVICE, b"\0\0\0\0"));
+        n.say("set nothing", sys::set_octets(fd, SOCKET, libc::SO_BINDTODEVICE, b""));
+    }
 }
 
 /// Linux doubles what is asked for. What is there at first depends on the host.
