@@ -4,14 +4,16 @@ mod sending;
 mod waiting;
 
 use super::flight::{Flight, Sent, Word};
-use super::incoming::{Incoming, ROOM};
+use super::incoming::{Incoming, Moment, ROOM};
 use super::length::Length;
 use super::outgoing::Outgoing;
 use super::rate::Rate;
 use super::received::Received;
 use super::rtt::Rtt;
 use super::wire::{Ack, Frame, Malformed, Reader};
-use resoa_protocol::lhp::{Ended, Statistics};
+use crate::came::Came;
+use crate::outage::{self, Outage};
+use resoa_protocol::lhp::{Ended, Lost, Statistics};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -43,6 +45,8 @@ pub(crate) enum Event {
     Connected,
     /// A message.
     Data(Vec<u8>),
+    /// Instead of one.
+    Lost(Lost),
     /// The connection has ended.
     Ended(Ended),
 }
@@ -75,6 +79,7 @@ pub(crate) struct Machine {
     flight: Flight,
     rate: Rate,
     rtt: Rtt,
+    outage: Outage,
     length: Length,
     /// Words that are to be said, and say nothing else.
     words: Vec<Word>,
@@ -117,6 +122,7 @@ impl Machine {
             flight: Flight::default(),
             rate: Rate::new(short),
             rtt: Rtt::default(),
+            outage: Outage::default(),
             length: Length::new(short, long, now),
             words: if side == Side::Client { vec![Word::Hello] } else { Vec::new() },
             resets: false,
@@ -147,7 +153,14 @@ impl Machine {
     /// Takes a message.
     pub(crate) fn send(&mut self, message: &[u8]) {
         if self.stage == Stage::Up {
-            self.outgoing.push(message);
+            self.outgoing.push(message, None);
+        }
+    }
+
+    /// The same for one that was handed over then, and may be lost.
+    pub(crate) fn send_or_lose(&mut self, message: &[u8], handed_over: Duration) {
+        if self.stage == Stage::Up {
+            self.outgoing.push(message, Some(handed_over));
         }
     }
 
@@ -228,11 +241,14 @@ impl Machine {
         if self.stage == Stage::Closing {
             while self.incoming.take().is_some() {}
         }
-        if let Some(message) = self.incoming.take() {
+        if let Some(came) = self.incoming.take() {
             if self.incoming.limit() >= self.said_limit + ROOM / 4 {
                 self.received.hurry(now);
             }
-            return Some(Event::Data(message));
+            return Some(match came {
+                Came::Whole(message) => Event::Data(message),
+                Came::Lost(lost) => Event::Lost(lost),
+            });
         }
         if self.end.is_some_and(|messages| self.incoming.is_through(messages)) {
             let closed = self.stage == Stage::Up;
@@ -280,7 +296,8 @@ impl Machine {
             Frame::Oldest(packet) => self.received.settled(packet),
             Frame::Reset => self.ended(Ended::Reset),
             _ if self.stage == Stage::Over => {}
-            Frame::Data(data) => self.incoming.part(data)?,
+            Frame::Data(data) => self.incoming.part(data, self.moment(now))?,
+            Frame::Notice(notice) => self.incoming.notice(notice, self.moment(now))?,
             Frame::Hello => {
                 if !std::mem::replace(&mut self.said_hello, true) {
                     self.events.push_back(Event::Connect);
@@ -297,6 +314,14 @@ impl Machine {
         Ok(())
     }
 
+    fn moment(&self, now: Duration) -> Moment {
+        Moment { now, patience: self.patience() }
+    }
+
+    fn patience(&self) -> Duration {
+        outage::patience(self.rtt.expected())
+    }
+
     fn acknowledged(&mut self, ack: &Ack, now: Duration) -> Result<(), Malformed> {
         if ack.ranges.first().is_some_and(|range| range.end > self.next) {
             return Err(Malformed);
@@ -311,6 +336,7 @@ impl Machine {
         }
         self.unanswered = 0;
         self.probes = 0;
+        self.outage.answered(!self.flight.is_empty(), self.patience(), now);
         if let Some(trip) = outcome.trip {
             self.rtt.sample(trip, Duration::from_micros(ack.delay_us), self.rate.shortest());
         }

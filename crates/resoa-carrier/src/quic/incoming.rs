@@ -18,7 +18,7 @@ struct Lane {
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     lanes: HashMap<StreamId, Lane>,
-    sequence: Sequence,
+    sequence: Sequence<Vec<u8>>,
     ready: VecDeque<Vec<u8>>,
     /// What those that have begun take of our limit; and those that the user has.
     begun: u64,
