@@ -39,7 +39,7 @@ impl Carried {
         match self {
             Self::Tcp => b"lasthop resoa 1 tcp".to_vec(),
             Self::Llp => b"lasthop resoa 2 llp".to_vec(),
-            Self::Quic(session) => [&b"lasthop resoa 1 quic "[..], &session].concat(),
+            Self::Quic(session) => [&b"lasthop resoa 2 quic "[..], &session].concat(),
         }
     }
 }

@@ -37,6 +37,11 @@ impl Outage {
         self.silent = is_more.then_some(now);
     }
 
+    /// Since when something is under way and nothing was answered.
+    pub(crate) fn silent_since(&self) -> Option<Duration> {
+        self.silent
+    }
+
     /// When a message that was handed over at that time is late, if nothing is answered until then.
     pub(crate) fn late_from(&self, handed_over: Duration, patience: Duration) -> Option<Duration> {
         let since = if handed_over < self.ended { Some(handed_over) } else { self.silent };

@@ -249,6 +249,13 @@ impl LastHop for Quic {
         handed
     }
 
+    fn send_or_lose(&mut self, connection: Connection, message: &[u8], waited: Duration) -> Handed {
+        let Some(link) = self.link(connection) else { return Handed::Taken };
+        let handed = link.send_or_lose(message, waited, Instant::now());
+        self.wake.ring();
+        handed
+    }
+
     fn receive(&mut self, connection: Connection, wanted: bool) {
         if let Some(link) = self.link(connection) {
             link.wanted = wanted;

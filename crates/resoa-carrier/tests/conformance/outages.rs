@@ -2,6 +2,7 @@
 
 use crate::datagrams::{self, LONG, data};
 use crate::ends::{Ends, PATIENCE};
+use crate::over_quic;
 use crate::primitives::datagram;
 use crate::wire::{Faults, Wire};
 use resoa_protocol::lhp::{Handed, Indication, LastHop, Lost};
@@ -12,6 +13,13 @@ use std::time::{Duration, Instant};
 fn over_datagrams() {
     let (ends, wire) = datagrams::over(Faults::default(), LONG);
     assert!(interrupted(ends, &wire)[0]);
+}
+
+/// Over QUIC, which keeps those that it has taken before it showed.
+#[test]
+fn over_quic() {
+    let (ends, wire) = over_quic::over(Faults::default(), over_quic::keep_alive(LONG), over_quic::BBR);
+    interrupted(ends, &wire);
 }
 
 /// Messages that may be lost while the wire is dead, and a while longer than they may take, since that shows. Which of them are lost: each is told of once, and the first that was
