@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 mod allowed;
+mod came;
 pub mod datagram;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
@@ -18,6 +19,7 @@ mod llp;
 pub mod memory;
 mod noise;
 mod order;
+mod outage;
 mod place;
 pub mod quic;
 mod ranges;

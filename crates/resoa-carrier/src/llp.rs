@@ -11,6 +11,7 @@
 //! * [`flight`]: packets under way, round-trip time, which are lost.
 //! * [`rate`]: how much may be under way, from the rate at which things arrive and the shortest round trip.
 //! * [`length`]: how long packets are.
+//! * [`outage`](crate::outage): what is late of what may be lost. The sender says that it gives it up, and at the receiver either the message or that takes its place: each is told once, as itself or as lost.
 //! * [`machine`]: all of it.
 
 mod flight;

@@ -38,8 +38,8 @@ impl Carried {
     fn prologue(self) -> Vec<u8> {
         match self {
             Self::Tcp => b"lasthop resoa 1 tcp".to_vec(),
-            Self::Llp => b"lasthop resoa 1 llp".to_vec(),
-            Self::Quic(session) => [&b"lasthop resoa 1 quic "[..], &session].concat(),
+            Self::Llp => b"lasthop resoa 2 llp".to_vec(),
+            Self::Quic(session) => [&b"lasthop resoa 2 quic "[..], &session].concat(),
         }
     }
 }

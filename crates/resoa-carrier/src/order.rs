@@ -70,7 +70,7 @@ impl Place {
             return Self::Alone;
         }
         let has = |flag: u8| flags & flag != 0;
-        if op == DATAGRAM && matches!(kind, CALL | UPDATE) && !has(CREATE) && !has(CHILD) {
+        if may_be_lost(message) {
             let address = HEADER + if has(CONSUMED) { 4 } else { 0 };
             if kind == UPDATE || message.get(address).is_some_and(|family| *family != 0) {
                 return Self::Lanes { joins: Vec::new(), behind: vec![Lane::Socket(socket)] };
@@ -100,6 +100,13 @@ impl Place {
         }
         Self::Lanes { joins, behind }
     }
+}
+
+/// Whether a message is the payload of a datagram and nothing else, so that its loss is that of a datagram. What makes its socket is not, and what an incarnation says neither.
+pub(crate) fn may_be_lost(message: &[u8]) -> bool {
+    let Some(&[kind, op, flags, a, b, c, d]) = message.first_chunk::<HEADER>() else { return false };
+    let is_datagram = op == DATAGRAM && matches!(kind & 0xf, CALL | UPDATE);
+    is_datagram && flags & (CREATE | CHILD) == 0 && [a, b, c, d] != [0; 4]
 }
 
 /// The last message of each lane, as far as it is not done.
@@ -228,6 +235,35 @@ mod tests {
             Body::Call { create, consumed: 0, call: Call::Datagram { to: Some(from), bytes: vec![1] } };
         let first = Message { target: socket(3), body: first }.encode();
         assert_eq!(behind(&[first, to(Some(from)), close(socket(3))]), [vec![], vec![0], vec![0]]);
+    }
+
+    /// C91: what may be lost, from the octets and from what they say; and nothing but datagrams of the socket, of which what follows is told in its place, stays behind it.
+    #[test]
+    fn what_may_be_lost() {
+        let from = ([127, 0, 0, 1], 53).into();
+        let datagram = |create, to| {
+            let call = Call::Datagram { to, bytes: vec![1] };
+            Message { target: socket(3), body: Body::Call { create, consumed: 7, call } }
+        };
+        let create = Some(Create { family: Family::V4, kind: Kind::Datagram });
+        let arrived = |target| Message::update(target, Update::Datagram { from, bytes: vec![] });
+        for (message, expected) in [
+            (datagram(None, Some(from)), true),
+            (datagram(None, None), true),
+            (datagram(create, Some(from)), false),
+            (arrived(socket(3)), true),
+            (arrived(socket(0)), false),
+            (arrived(child(3)), false),
+            (Message::update(socket(3), Update::Data(vec![4])), false),
+            (Message::control(Control::StillAlive { reply: false }), false),
+        ] {
+            assert_eq!(
+                (message.may_be_lost(), may_be_lost(&message.encode())),
+                (expected, expected),
+                "{message:?}"
+            );
+        }
+        assert!(!may_be_lost(&[0x13, 4, 0]));
     }
 
     /// What is about the client as a whole is behind everything, and everything that follows behind it.

@@ -22,6 +22,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
+use std::time::Duration;
 
 /// Any carrier.
 pub type AnyCarrier = Box<dyn Carrier<Error = io::Error> + Send>;
@@ -265,6 +266,9 @@ impl LastHop for AnyCarrier {
     }
     fn send(&mut self, connection: Connection, message: &[u8]) -> Handed {
         (**self).send(connection, message)
+    }
+    fn send_or_lose(&mut self, connection: Connection, message: &[u8], waited: Duration) -> Handed {
+        (**self).send_or_lose(connection, message, waited)
     }
     fn receive(&mut self, connection: Connection, wanted: bool) {
         (**self).receive(connection, wanted);

@@ -257,6 +257,16 @@ impl LastHop for Quic {
         handed
     }
 
+    fn send_or_lose(&mut self, connection: Connection, message: &[u8], waited: Duration) -> Handed {
+        let Some(link) = self.link(connection) else { return Handed::Taken };
+        let handed = link.send_or_lose(message, waited, Instant::now());
+        self.gathered = true;
+        if !self.gathers {
+            self.flush();
+        }
+        handed
+    }
+
     fn receive(&mut self, connection: Connection, wanted: bool) {
         if let Some(link) = self.link(connection) {
             link.wanted = wanted;

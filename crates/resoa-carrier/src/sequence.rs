@@ -5,23 +5,30 @@ use crate::ranges::Ranges;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug)]
-struct Held {
+struct Held<T> {
     behind: Vec<u64>,
-    octets: Vec<u8>,
+    message: T,
 }
 
-/// See the [module](self).
-#[derive(Debug, Default)]
-pub(crate) struct Sequence {
+/// See the [module](self); `T` is what there is of a message.
+#[derive(Debug)]
+pub(crate) struct Sequence<T> {
     passed: Ranges,
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, Held<T>>,
     /// For one that is missing, those that wait for it.
     awaited: BTreeMap<u64, Vec<u64>>,
     /// Those that wait for all before them.
     behind_all: BTreeSet<u64>,
 }
 
-impl Sequence {
+impl<T> Default for Sequence<T> {
+    fn default() -> Self {
+        let (passed, held) = (Ranges::default(), BTreeMap::new());
+        Self { passed, held, awaited: BTreeMap::new(), behind_all: BTreeSet::new() }
+    }
+}
+
+impl<T> Sequence<T> {
     /// All messages before this one have been passed on.
     pub(crate) fn done(&self) -> u64 {
         self.passed.first_missing()
@@ -39,15 +46,9 @@ impl Sequence {
 
     /// A message has arrived, for the first time; `behind` is how far before it are those that it stays behind, none farther than the first; 0 is all before it. Passes
     /// on what can be.
-    pub(crate) fn arrived(
-        &mut self,
-        number: u64,
-        behind: Vec<u64>,
-        octets: Vec<u8>,
-        mut pass: impl FnMut(Vec<u8>),
-    ) {
+    pub(crate) fn arrived(&mut self, number: u64, behind: Vec<u64>, message: T, mut pass: impl FnMut(T)) {
         debug_assert!(!self.has(number));
-        self.held.insert(number, Held { behind, octets });
+        self.held.insert(number, Held { behind, message });
         let mut candidates = vec![number];
         while let Some(number) = candidates.pop() {
             let Some(candidate) = self.held.get(&number) else { continue };
@@ -60,7 +61,7 @@ impl Sequence {
                 Some(distance) => self.awaited.entry(number - distance).or_default().push(number),
                 None => {
                     if let Some(held) = self.held.remove(&number) {
-                        pass(held.octets);
+                        pass(held.message);
                     }
                     self.behind_all.remove(&number);
                     self.passed.add(number..number + 1);

@@ -1,9 +1,11 @@
 //! What a [`LastHop`] needs beyond its primitives to be driven by a loop: something to wait for, a way to ask what has happened, and a place for messages
 //! that were decided on before it said stop.
 
+use crate::order::may_be_lost;
 use resoa_protocol::lhp::{Connection, Handed, Indication, LastHop};
 use rustix::fd::BorrowedFd;
 use std::collections::VecDeque;
+use std::time::Instant;
 
 /// A carrier that a loop can wait for.
 pub trait Carrier: LastHop {
@@ -25,11 +27,32 @@ pub trait Carrier: LastHop {
 pub(crate) const GATHERED: usize = 32 << 10;
 
 /// The messages of one connection that the carrier does not take at the moment. A machine is told to stop when one message was the last that is
-/// taken; those that it had written behind that one are here.
+/// taken; those that it had written behind that one are here. Those that may be lost are handed over as such, with the time that they have waited.
 #[derive(Debug, Default)]
 pub struct Outbox {
     off: bool,
-    waiting: VecDeque<Vec<u8>>,
+    waiting: VecDeque<Waiting>,
+}
+
+/// A message, and since when it waits if it may be lost.
+#[derive(Debug)]
+struct Waiting {
+    message: Vec<u8>,
+    since: Option<Instant>,
+}
+
+impl Waiting {
+    fn new(message: Vec<u8>) -> Self {
+        let since = may_be_lost(&message).then(Instant::now);
+        Self { message, since }
+    }
+
+    fn hand_over(&self, carrier: &mut (impl LastHop + ?Sized), connection: Connection) -> Handed {
+        match self.since {
+            Some(since) => carrier.send_or_lose(connection, &self.message, since.elapsed()),
+            None => carrier.send(connection, &self.message),
+        }
+    }
 }
 
 impl Outbox {
@@ -41,11 +64,12 @@ impl Outbox {
         connection: Connection,
         message: Vec<u8>,
     ) -> bool {
+        let message = Waiting::new(message);
         if self.off {
             self.waiting.push_back(message);
             return false;
         }
-        self.off = carrier.send(connection, &message) == Handed::TakenLast;
+        self.off = message.hand_over(carrier, connection) == Handed::TakenLast;
         self.off
     }
 
@@ -56,7 +80,7 @@ impl Outbox {
         while !self.off
             && let Some(message) = self.waiting.pop_front()
         {
-            self.off = carrier.send(connection, &message) == Handed::TakenLast;
+            self.off = message.hand_over(carrier, connection) == Handed::TakenLast;
         }
         !self.off
     }

@@ -131,6 +131,11 @@ impl Client {
                     self.message(message, now, out);
                 }
             }
+            Indication::Lost(lost) => {
+                if let Ok(message) = Message::decode_lost(&lost) {
+                    self.lost_datagram(message, now, out);
+                }
+            }
             Indication::Off => self.off = true,
             Indication::On => {
                 self.off = false;
@@ -223,7 +228,10 @@ impl Client {
 
     fn carry_out(&mut self, action: Action, out: &mut Vec<Action>) {
         match action {
-            Action::Send(message) if self.off => self.held.push_back(message),
+            // What nobody wants late waits where its time is known, unless it would overtake what it stays behind.
+            Action::Send(message) if self.off && !(message.may_be_lost() && message.is_first(&self.held)) => {
+                self.held.push_back(message);
+            }
             action => out.push(action),
         }
     }
@@ -239,6 +247,12 @@ impl Client {
     #[cfg(test)]
     pub(crate) fn holds(&self, socket: RsockId) -> Option<(usize, bool)> {
         self.sockets.get(&socket).map(Lsm::holds)
+    }
+
+    /// Octets of a socket that the server has, as far as this side knows; and those that it has received and not reported as read.
+    #[cfg(test)]
+    pub(crate) fn counts(&self, socket: RsockId) -> Option<(u32, u32)> {
+        self.sockets.get(&socket).map(Lsm::counts)
     }
 
     /// Connections that no program has accepted.

@@ -1,7 +1,8 @@
 //! What a Last Hop Protocol is to this crate (6.6, appendix C): primitives as types, and what has to hold of them.
 //!
 //! The messages of one connection arrive each once, in order, whole and unchanged, or the connection ends and both sides are told. On that the
-//! protocol above relies entirely: it never sends anything twice. What a carrier does for it (retransmission, segmentation,
+//! protocol above relies entirely: it never sends anything twice. The payload of datagrams may be [given up](LastHop::send_or_lose); then the other side is told that there was some,
+//! once, in its place: both sides count the octets of each datagram, and neither may miss one. What a carrier does for it (retransmission, segmentation,
 //! flow control, encryption) is its own affair, and so is the form of its addresses: here they are octets without a meaning.
 //!
 //! Carriers are written elsewhere; they implement [`LastHop`] and hand over [`Indication`]s.
@@ -67,6 +68,8 @@ pub enum Indication {
     Connected,
     /// A message (LHP_DATA_INDICATION).
     Data(Vec<u8>),
+    /// Instead of a message that was [given up](LastHop::send_or_lose), in its place and once.
+    Lost(Lost),
     /// No more messages are taken until [`On`](Self::On) (LHP_XOFF).
     Off,
     /// They are again (LHP_XON).
@@ -74,6 +77,26 @@ pub enum Indication {
     /// The connection has ended, for this reason; whatever was under way is lost (LHP_DISCONNECT_IND, and LHP_FAILURE_IND of a
     /// reliable service, E12).
     Disconnected(Ended),
+}
+
+/// What is known of a message that was given up.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Lost {
+    /// Its first octets, [`HEAD_OCTETS`] or all.
+    pub head: Vec<u8>,
+    /// How many it had.
+    pub octets: usize,
+}
+
+/// Octets of a message that [`Lost`] has: all that can stand before the payload of a datagram, which are the header, what was read (4) and an address (23).
+pub const HEAD_OCTETS: usize = crate::message::HEADER_OCTETS + 4 + 23;
+
+impl Lost {
+    /// Of a message that is here.
+    #[must_use]
+    pub fn of(message: &[u8]) -> Self {
+        Self { head: message[..message.len().min(HEAD_OCTETS)].to_vec(), octets: message.len() }
+    }
 }
 
 /// Why a connection ended.
@@ -115,6 +138,12 @@ pub trait LastHop {
     fn reset(&mut self, connection: Connection);
     /// Hands over a message of at most [`MESSAGE_OCTETS`](crate::message::MESSAGE_OCTETS) (LHP_DATA_REQUEST).
     fn send(&mut self, connection: Connection, message: &[u8]) -> Handed;
+    /// The same for a message that nobody wants late, the payload of a datagram (6.1.1, A32), which has waited for so long already. A carrier may give it up after an outage, and its other
+    /// end then tells [`Indication::Lost`] instead; or carry it as any other.
+    fn send_or_lose(&mut self, connection: Connection, message: &[u8], waited: Duration) -> Handed {
+        let _ = waited;
+        self.send(connection, message)
+    }
     /// No messages are wanted for a while, or they are again (LHP_XOFF, LHP_XON).
     fn receive(&mut self, connection: Connection, wanted: bool);
     /// How it does (LHP_GET_STATS).

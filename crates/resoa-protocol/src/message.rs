@@ -35,7 +35,9 @@ pub use control::{Accepted, AddressMode, Control, Fault, Modes, Refusal};
 pub use operation::{Operation, Query, Reply, Unresolved};
 pub use update::Update;
 
+use crate::lhp::Lost;
 use crate::{Errno, RsockId, Target, Xid};
+use std::collections::VecDeque;
 
 /// The version that is written in each message.
 pub const VERSION: u8 = 1;
@@ -117,6 +119,34 @@ pub enum Kind {
 }
 
 impl Message {
+    /// One that was given up on its way: as it was, but that its payload is zeros.
+    ///
+    /// # Errors
+    /// If what is known of it is of no message.
+    pub fn decode_lost(lost: &Lost) -> Result<Self, DecodeError> {
+        let octets = lost.octets.min(MESSAGE_OCTETS + 1);
+        let rest = octets.saturating_sub(lost.head.len());
+        Self::decode(&[&lost.head[..], &vec![0; rest]].concat())
+    }
+
+    /// Whether it is the payload of a datagram and nothing else, which may be [lost](crate::lhp::LastHop::send_or_lose): what makes its socket is not.
+    #[must_use]
+    pub fn may_be_lost(&self) -> bool {
+        let is_datagram = match &self.body {
+            Body::Call { create, call, .. } => create.is_none() && matches!(call, Call::Datagram { .. }),
+            Body::Update(update) => matches!(update, Update::Datagram { .. }),
+            _ => false,
+        };
+        is_datagram && matches!(self.target, Target::Socket(socket) if socket != RsockId::CLIENT)
+    }
+
+    /// Whether none of these is about the same socket, or about the client as a whole.
+    pub(crate) fn is_first(&self, others: &VecDeque<Self>) -> bool {
+        let concerns =
+            |other: &Self| other.target == self.target || other.target == Target::Socket(RsockId::CLIENT);
+        !others.iter().any(concerns)
+    }
+
     /// A message about the client as a whole.
     #[must_use]
     pub fn control(control: Control) -> Self {

@@ -18,6 +18,7 @@ mod receiving;
 mod requests;
 mod sending;
 
+use crate::lsm::datagram_cost;
 use crate::message::{Body, Call, Control, Fault, Half, Kind, Message, Update};
 use crate::server::SocketState;
 use crate::tcp::{Endpoint, TcpAction, TcpEvent};
@@ -149,6 +150,16 @@ impl Rsm {
             Call::LingerExpired => {}
             Call::FinDelivered => self.fin_delivered(out),
             _ => self.refuse(out),
+        }
+    }
+
+    /// A datagram that was to be sent will not come: what was read counts, and its room is free at once.
+    pub(crate) fn lost_datagram(&mut self, bytes: &[u8], consumed: u32, out: &mut Effects) {
+        if consumed > 0 {
+            self.consumed(consumed, out);
+        }
+        if self.kind == Kind::Datagram && self.state != State::Dead {
+            self.datagram_gone(datagram_cost(bytes), out);
         }
     }
 

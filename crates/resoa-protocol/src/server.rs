@@ -234,7 +234,10 @@ impl Server {
 
     fn send(&mut self, connection: Connection, message: Message, out: &mut Vec<ServerAction>) {
         match self.peers.get_mut(&connection) {
-            Some(peer) if peer.off => peer.held.push_back(message),
+            // What nobody wants late waits where its time is known, unless it would overtake what it stays behind.
+            Some(peer) if peer.off && !(message.may_be_lost() && message.is_first(&peer.held)) => {
+                peer.held.push_back(message);
+            }
             _ => out.push(ServerAction::Send { connection, message }),
         }
     }
@@ -330,6 +333,12 @@ impl Server {
             #[cfg(test)]
             mutation: self.settings.mutation,
         }
+    }
+
+    /// Octets of an end point of which the client was not told that they are free, those that have gone left out or not; and those that the program has not read.
+    #[cfg(test)]
+    pub(crate) fn counts(&self, connection: Connection, endpoint: Endpoint) -> Option<[u32; 3]> {
+        self.peers.get(&connection)?.sockets.get(&endpoint).map(Rsm::counts)
     }
 
     /// Connections of a client that its programs have not accepted.

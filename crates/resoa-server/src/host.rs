@@ -233,14 +233,14 @@ impl<C: Carrier> Host<C> {
             let mut actions = Vec::new();
             match indication {
                 Indication::Connect { identity } => self.come(connection, identity, now),
+                Indication::Data(_) | Indication::Lost(_) if self.gate.visitor(connection).is_none() => {}
                 Indication::Data(octets) => match Message::decode(&octets) {
-                    _ if self.gate.visitor(connection).is_none() => {}
                     Ok(message) => self.server.message(connection, message, now, &mut actions),
-                    // Whatever it is, it is no client of this version, and it has the client's key: nothing it says is worth the other clients' time.
-                    Err(_) => {
-                        self.incidents.malformed += 1;
-                        self.turn_out(connection);
-                    }
+                    Err(_) => self.malformed(connection),
+                },
+                Indication::Lost(lost) => match Message::decode_lost(&lost) {
+                    Ok(message) => self.server.lost_datagram(connection, message, now, &mut actions),
+                    Err(_) => self.malformed(connection),
                 },
                 Indication::Off => self.server.flow(connection, false, &mut actions),
                 Indication::On => {
@@ -270,6 +270,12 @@ impl<C: Carrier> Host<C> {
             self.incidents.turned_away += 1;
             self.carrier.reject(connection);
         }
+    }
+
+    /// Whatever it is, it is no client of this version, and it has the client's key: nothing it says is worth the other clients' time.
+    fn malformed(&mut self, connection: Connection) {
+        self.incidents.malformed += 1;
+        self.turn_out(connection);
     }
 
     /// A client has to go, with all that it has.

@@ -25,6 +25,22 @@ impl Datagrams {
         }
         self.pump(connection, now);
     }
+
+    fn hand_over(&mut self, connection: Connection, octets: usize, how: impl FnOnce(&mut Machine)) -> Handed {
+        let now = self.now();
+        let Some(peer) = self.peers.get_mut(&connection) else { return Handed::Taken };
+        let Some(machine) = peer.machine() else { return Handed::Taken };
+        how(machine);
+        self.gathered_octets += octets;
+        if self.gathered.last() != Some(&connection) {
+            self.gathered.push(connection);
+        }
+        if !self.gathers || self.gathered_octets >= GATHERED {
+            self.let_go(now);
+        }
+        let is_full = self.peers.get_mut(&connection).is_some_and(Peer::fills_up);
+        if is_full { Handed::TakenLast } else { Handed::Taken }
+    }
 }
 
 impl LastHop for Datagrams {
@@ -65,19 +81,12 @@ impl LastHop for Datagrams {
     }
 
     fn send(&mut self, connection: Connection, message: &[u8]) -> Handed {
-        let now = self.now();
-        let Some(peer) = self.peers.get_mut(&connection) else { return Handed::Taken };
-        let Some(machine) = peer.machine() else { return Handed::Taken };
-        machine.send(message);
-        self.gathered_octets += message.len();
-        if self.gathered.last() != Some(&connection) {
-            self.gathered.push(connection);
-        }
-        if !self.gathers || self.gathered_octets >= GATHERED {
-            self.let_go(now);
-        }
-        let is_full = self.peers.get_mut(&connection).is_some_and(Peer::fills_up);
-        if is_full { Handed::TakenLast } else { Handed::Taken }
+        self.hand_over(connection, message.len(), |machine| machine.send(message))
+    }
+
+    fn send_or_lose(&mut self, connection: Connection, message: &[u8], waited: Duration) -> Handed {
+        let handed_over = self.now().saturating_sub(waited);
+        self.hand_over(connection, message.len(), |machine| machine.send_or_lose(message, handed_over))
     }
 
     fn receive(&mut self, connection: Connection, wanted: bool) {

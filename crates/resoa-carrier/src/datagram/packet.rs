@@ -2,7 +2,7 @@
 //!
 //! | packet | octets |
 //! |---|---|
-//! | FIRST, of a client | 1; version 1; number of the client 4; cookie 16, or zeros; first message of the handshake 96 |
+//! | FIRST, of a client | 1; version 2; number of the client 4; cookie 16, or zeros; first message of the handshake 96 |
 //! | ANSWER, of a server | 2; number of the client 4; number of the server 4; answer of the handshake 49 |
 //! | COOKIE, of a server that has many strangers | 3; number of the client 4; cookie 16, for the next FIRST |
 //! | SEALED | 4; number of the receiver 4; last 32 bits of the packet's number 4; frames, sealed |
@@ -13,7 +13,7 @@ use std::io;
 use std::time::Duration;
 
 /// The version of all this.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Octets of a sealed packet before its frames; its tag comes behind them.
 pub(super) const HEADER: usize = 9;
 /// Octets of a cookie.

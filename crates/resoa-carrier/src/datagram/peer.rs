@@ -288,6 +288,7 @@ impl Peer {
                         }
                         Event::Connected => Indication::Connected,
                         Event::Data(message) => Indication::Data(message),
+                        Event::Lost(lost) => Indication::Lost(lost),
                         Event::Ended(why) => Indication::Disconnected(why),
                     });
                 }

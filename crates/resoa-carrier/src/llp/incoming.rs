@@ -1,9 +1,14 @@
-//! Messages on their way in: put together, held until what they stay behind was handed over, handed over once.
+//! Messages on their way in: put together, held until what they stay behind was handed over, handed over once. What was given up takes the same way, and so does what has to be
+//! held for too long and may be lost.
 
-use super::wire::{COST, Data, Malformed};
+use super::wire::{COST, Data, Malformed, Notice};
+use crate::came::Came;
+use crate::order::may_be_lost;
 use crate::ranges::Ranges;
 use crate::sequence::Sequence;
+use resoa_protocol::lhp::Lost;
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 /// Octets of messages, each with [`COST`], that are kept for a user who does not take them, or because something before them is missing.
 pub(super) const ROOM: u64 = 4 << 20;
@@ -16,12 +21,20 @@ struct Partial {
     behind: Option<Vec<u64>>,
 }
 
+/// The time, and how long something may be held that may be lost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) now: Duration,
+    pub(super) patience: Duration,
+}
+
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     partial: BTreeMap<u64, Partial>,
-    sequence: Sequence,
-    ready: VecDeque<Vec<u8>>,
+    /// With the times at which they were whole.
+    sequence: Sequence<(Duration, Came)>,
+    ready: VecDeque<Came>,
     /// What those that have begun take of our limit; and those that the user has.
     begun: u64,
     taken: u64,
@@ -34,9 +47,9 @@ impl Incoming {
     }
 
     /// The next message for the user.
-    pub(super) fn take(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn take(&mut self) -> Option<Came> {
         let message = self.ready.pop_front()?;
-        self.taken += message.len() as u64 + COST;
+        self.taken += message.octets() + COST;
         Some(message)
     }
 
@@ -46,16 +59,13 @@ impl Incoming {
     }
 
     /// A part has come. Fails if the other side does not keep to what it said, or to our limit.
-    pub(super) fn part(&mut self, data: Data) -> Result<(), Malformed> {
+    pub(super) fn part(&mut self, data: Data, moment: Moment) -> Result<(), Malformed> {
         let number = data.message;
         if self.sequence.has(number) {
             return Ok(());
         }
         if !self.partial.contains_key(&number) {
-            self.begun += data.length + COST;
-            if self.begun > self.limit() {
-                return Err(Malformed);
-            }
+            self.begin(data.length)?;
             let partial =
                 Partial { octets: vec![0; data.length as usize], there: Ranges::default(), behind: None };
             self.partial.insert(number, partial);
@@ -72,20 +82,60 @@ impl Incoming {
         }
         let is_whole = partial.there.first_missing() == data.length;
         if is_whole && let Some(Partial { octets, behind: Some(behind), .. }) = self.partial.remove(&number) {
-            let ready = &mut self.ready;
-            self.sequence.arrived(number, behind, octets, |octets| ready.push_back(octets));
-            // All that is missing was begun, and is not with our user: it fits the room. Who leaves out numbers would have us keep them for ever.
-            if self.sequence.runs() as u64 > ROOM / COST + 1 {
-                return Err(Malformed);
-            }
+            self.arrived(number, behind, Came::Whole(octets), moment)?;
         }
         Ok(())
+    }
+
+    /// A message was given up. One that has arrived has arrived.
+    pub(super) fn notice(&mut self, notice: Notice, moment: Moment) -> Result<(), Malformed> {
+        let number = notice.message;
+        if self.sequence.has(number) {
+            return Ok(());
+        }
+        match self.partial.remove(&number) {
+            Some(partial) if partial.octets.len() as u64 != notice.length => return Err(Malformed),
+            Some(_) => {}
+            None => self.begin(notice.length)?,
+        }
+        let lost = Lost { head: notice.head.to_vec(), octets: notice.length as usize };
+        self.arrived(number, notice.behind, Came::Lost(lost), moment)
+    }
+
+    /// One of so many octets begins.
+    fn begin(&mut self, length: u64) -> Result<(), Malformed> {
+        self.begun += length + COST;
+        if self.begun > self.limit() { Err(Malformed) } else { Ok(()) }
+    }
+
+    fn arrived(
+        &mut self,
+        number: u64,
+        behind: Vec<u64>,
+        came: Came,
+        moment: Moment,
+    ) -> Result<(), Malformed> {
+        let Moment { now, patience } = moment;
+        let ready = &mut self.ready;
+        self.sequence.arrived(number, behind, (now, came), |(since, came)| {
+            ready.push_back(match came {
+                Came::Whole(octets) if since + patience <= now && may_be_lost(&octets) => {
+                    Came::Lost(Lost::of(&octets))
+                }
+                came => came,
+            });
+        });
+        // All that is missing was begun, and is not with our user: it fits the room. Who leaves out numbers would have us keep them for ever.
+        if self.sequence.runs() as u64 > ROOM / COST + 1 { Err(Malformed) } else { Ok(()) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use resoa_protocol::lhp::HEAD_OCTETS;
+
+    const BEGIN: Moment = Moment { now: Duration::ZERO, patience: Duration::from_secs(1) };
 
     fn data(message: u64, offset: u64, length: u64, octets: &[u8]) -> Data<'_> {
         Data { message, offset, length, behind: Vec::new(), octets }
@@ -96,9 +146,9 @@ mod tests {
     fn parts_in_any_order() {
         let mut incoming = Incoming::default();
         for (offset, octets) in [(3, &b"def"[..]), (3, b"def"), (0, b"abcd"), (5, b"f"), (0, b"abcdef")] {
-            incoming.part(data(0, offset, 6, octets)).expect("fits");
+            incoming.part(data(0, offset, 6, octets), BEGIN).expect("fits");
         }
-        assert_eq!(incoming.take(), Some(b"abcdef".to_vec()));
+        assert_eq!(incoming.take(), Some(Came::Whole(b"abcdef".to_vec())));
         assert_eq!(incoming.take(), None);
         assert!(incoming.is_through(1) && !incoming.is_through(2));
     }
@@ -110,8 +160,9 @@ mod tests {
         let mut come = |message: u64, behind: &[u64]| {
             let octets = [message as u8];
             let data = Data { message, offset: 0, length: 1, behind: behind.to_vec(), octets: &octets };
-            incoming.part(data).expect("fits");
-            std::iter::from_fn(|| incoming.take()).map(|octets| octets[0]).collect::<Vec<_>>()
+            incoming.part(data, BEGIN).expect("fits");
+            let whole = |came| if let Came::Whole(octets) = came { octets[0] } else { panic!("{came:?}") };
+            std::iter::from_fn(|| incoming.take()).map(whole).collect::<Vec<_>>()
         };
         assert_eq!(come(6, &[0]), []);
         assert_eq!(come(4, &[2, 1]), []);
@@ -130,17 +181,86 @@ mod tests {
         let long = 65_536;
         let most = ROOM / (long + COST);
         for message in 0..most {
-            incoming.part(data(1 + message, 0, long, &[7])).expect("fits");
+            incoming.part(data(1 + message, 0, long, &[7]), BEGIN).expect("fits");
         }
-        assert_eq!(incoming.part(data(1 + most, 0, long, &[7])), Err(Malformed));
+        assert_eq!(incoming.part(data(1 + most, 0, long, &[7]), BEGIN), Err(Malformed));
         let mut incoming = Incoming::default();
         for message in 0..ROOM / COST {
-            incoming.part(data(1 + message, 0, 0, &[])).expect("fits");
+            incoming.part(data(1 + message, 0, 0, &[]), BEGIN).expect("fits");
         }
-        assert_eq!(incoming.part(data(0, 0, 0, &[])), Err(Malformed));
+        assert_eq!(incoming.part(data(0, 0, 0, &[]), BEGIN), Err(Malformed));
         let mut incoming = Incoming::default();
-        incoming.part(data(0, 0, 10, &[7])).expect("fits");
-        assert_eq!(incoming.part(data(0, 1, 11, &[7])), Err(Malformed));
+        incoming.part(data(0, 0, 10, &[7]), BEGIN).expect("fits");
+        assert_eq!(incoming.part(data(0, 1, 11, &[7]), BEGIN), Err(Malformed));
+    }
+
+    fn notice(message: u64, behind: &[u64], length: u64) -> Notice<'_> {
+        let head = &[7; HEAD_OCTETS][..HEAD_OCTETS.min(length as usize)];
+        Notice { message, length, behind: behind.to_vec(), head }
+    }
+
+    fn lost(octets: usize) -> Came {
+        Came::Lost(Lost { head: vec![7; octets.min(HEAD_OCTETS)], octets })
+    }
+
+    /// C91: either the message or its notice takes its place, once; parts of one that was given up are nothing any more, and those behind it go on.
+    #[test]
+    fn notices_take_the_place_of_messages() {
+        let mut incoming = Incoming::default();
+        incoming.part(data(0, 0, 100, &[1; 60]), BEGIN).expect("fits");
+        let next = Data { message: 1, offset: 0, length: 1, behind: vec![1], octets: &[2] };
+        incoming.part(next, BEGIN).expect("fits");
+        assert_eq!(incoming.take(), None);
+        for _ in 0..2 {
+            incoming.notice(notice(0, &[], 100), BEGIN).expect("fits");
+            incoming.part(data(0, 60, 100, &[1; 40]), BEGIN).expect("is late");
+        }
+        assert_eq!(incoming.take(), Some(lost(100)));
+        assert_eq!(incoming.take(), Some(Came::Whole(vec![2])));
+        incoming.notice(notice(1, &[1], 1), BEGIN).expect("it has arrived");
+        incoming.notice(notice(2, &[0], 5), BEGIN).expect("fits");
+        assert_eq!(incoming.take(), Some(lost(5)));
+        assert_eq!(incoming.take(), None);
+        assert!(incoming.is_through(3) && incoming.partial.is_empty());
+        assert_eq!((incoming.begun, incoming.taken), (106 + 3 * COST, 106 + 3 * COST));
+    }
+
+    /// Notices take as much of the room as what they are of, so that nobody can make us keep more by them; and none is of another length than what has come.
+    #[test]
+    fn notices_keep_to_the_room() {
+        let mut incoming = Incoming::default();
+        incoming.part(data(0, 0, 10, &[7]), BEGIN).expect("fits");
+        assert_eq!(incoming.notice(notice(0, &[], 11), BEGIN), Err(Malformed));
+        let mut incoming = Incoming::default();
+        let long = 65_536;
+        let most = ROOM / (long + COST);
+        for message in 0..most {
+            incoming.notice(notice(1 + message, &[0], long), BEGIN).expect("fits");
+        }
+        assert_eq!(incoming.notice(notice(1 + most, &[0], long), BEGIN), Err(Malformed));
+        assert_eq!(incoming.limit(), ROOM, "nobody has taken any");
+    }
+
+    /// C91: what had to be held for too long is late, if it may be lost.
+    #[test]
+    fn what_is_held_for_long_is_lost() {
+        let datagram = [&[0x13, 4, 0, 0, 0, 0, 1, 0][..], &[9; 100]].concat();
+        let write = [&[0x13, 3, 0, 0, 0, 0, 1][..], &[9; 100]].concat();
+        for (after, whole) in [(999, 3), (1000, 2)] {
+            let mut incoming = Incoming::default();
+            let later = Moment { now: Duration::from_millis(after), ..BEGIN };
+            for (message, octets) in [(1, &datagram), (2, &write)] {
+                let part =
+                    Data { message, offset: 0, length: octets.len() as u64, behind: vec![message], octets };
+                incoming.part(part, BEGIN).expect("fits");
+            }
+            incoming.part(data(0, 0, datagram.len() as u64, &datagram), later).expect("fits");
+            let came: Vec<_> = std::iter::from_fn(|| incoming.take()).collect();
+            assert_eq!(came.iter().filter(|came| matches!(came, Came::Whole(_))).count(), whole);
+            let second =
+                if whole == 3 { Came::Whole(datagram.clone()) } else { Came::Lost(Lost::of(&datagram)) };
+            assert_eq!(came[1], second);
+        }
     }
 
     /// Numbers that are left out are no more than fit the room, though the user takes what comes.
@@ -148,9 +268,9 @@ mod tests {
     fn numbers_are_not_left_out() {
         let mut incoming = Incoming::default();
         for number in 0..=ROOM / COST {
-            incoming.part(data(1 + 2 * number, 0, 0, &[])).expect("may be under way");
+            incoming.part(data(1 + 2 * number, 0, 0, &[]), BEGIN).expect("may be under way");
             incoming.take().expect("stays behind nothing");
         }
-        assert_eq!(incoming.part(data(3 + 2 * (ROOM / COST), 0, 0, &[])), Err(Malformed));
+        assert_eq!(incoming.part(data(3 + 2 * (ROOM / COST), 0, 0, &[]), BEGIN), Err(Malformed));
     }
 }

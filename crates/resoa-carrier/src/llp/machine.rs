@@ -4,14 +4,16 @@ mod sending;
 mod waiting;
 
 use super::flight::{Flight, Sent, Word};
-use super::incoming::{Incoming, ROOM};
+use super::incoming::{Incoming, Moment, ROOM};
 use super::length::Length;
 use super::outgoing::Outgoing;
 use super::rate::Rate;
 use super::received::Received;
 use super::rtt::Rtt;
 use super::wire::{Ack, Frame, Malformed, Reader};
-use resoa_protocol::lhp::{Ended, Statistics};
+use crate::came::Came;
+use crate::outage::{self, Outage};
+use resoa_protocol::lhp::{Ended, Lost, Statistics};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -43,6 +45,8 @@ pub(crate) enum Event {
     Connected,
     /// A message.
     Data(Vec<u8>),
+    /// Instead of one.
+    Lost(Lost),
     /// The connection has ended.
     Ended(Ended),
 }
@@ -75,6 +79,7 @@ pub(crate) struct Machine {
     flight: Flight,
     rate: Rate,
     rtt: Rtt,
+    outage: Outage,
     length: Length,
     /// Words that are to be said, and say nothing else.
     words: Vec<Word>,
@@ -117,6 +122,7 @@ impl Machine {
             flight: Flight::default(),
             rate: Rate::new(short),
             rtt: Rtt::default(),
+            outage: Outage::default(),
             length: Length::new(short, long, now),
             words: if side == Side::Client { vec![Word::Hello] } else { Vec::new() },
             resets: false,
@@ -147,7 +153,14 @@ impl Machine {
     /// Takes a message.
     pub(crate) fn send(&mut self, message: &[u8]) {
         if self.stage == Stage::Up {
-            self.outgoing.push(message);
+            self.outgoing.push(message, None);
+        }
+    }
+
+    /// The same for one that was handed over then, and may be lost.
+    pub(crate) fn send_or_lose(&mut self, message: &[u8], handed_over: Duration) {
+        if self.stage == Stage::Up {
+            self.outgoing.push(message, Some(handed_over));
         }
     }
 
@@ -232,7 +245,7 @@ impl Machine {
         if let Some(event) = self.events.pop_front() {
             return Some(event);
         }
-        let message = match self.stage {
+        let came = match self.stage {
             Stage::Up if wanted => self.incoming.take(),
             Stage::Closing => {
                 // Nobody wants it; but while it is here the other side, which may be closing as well, has no room for the rest.
@@ -244,8 +257,11 @@ impl Machine {
         if self.incoming.limit() >= self.said_limit + ROOM / 4 {
             self.received.hurry(now);
         }
-        if let Some(message) = message {
-            return Some(Event::Data(message));
+        if let Some(came) = came {
+            return Some(match came {
+                Came::Whole(message) => Event::Data(message),
+                Came::Lost(lost) => Event::Lost(lost),
+            });
         }
         if self.end.is_some_and(|messages| self.incoming.is_through(messages)) {
             let closed = self.stage == Stage::Up;
@@ -294,10 +310,13 @@ impl Machine {
             Frame::Reset => self.ended(Ended::Reset),
             _ if self.stage == Stage::Over => {}
             // A client has nothing to say before it was welcomed: what anybody may make us keep begins when our user has taken it.
-            Frame::Data(_) if self.side == Side::Server && self.stage == Stage::Opening => {
+            Frame::Data(_) | Frame::Notice(_)
+                if self.side == Side::Server && self.stage == Stage::Opening =>
+            {
                 return Err(Malformed);
             }
-            Frame::Data(data) => self.incoming.part(data)?,
+            Frame::Data(data) => self.incoming.part(data, self.moment(now))?,
+            Frame::Notice(notice) => self.incoming.notice(notice, self.moment(now))?,
             Frame::Hello if self.side == Side::Client => return Err(Malformed),
             Frame::Welcome if self.side == Side::Server => return Err(Malformed),
             Frame::Hello => {
@@ -316,6 +335,14 @@ impl Machine {
         Ok(())
     }
 
+    fn moment(&self, now: Duration) -> Moment {
+        Moment { now, patience: self.patience() }
+    }
+
+    fn patience(&self) -> Duration {
+        outage::patience(self.rtt.expected())
+    }
+
     fn acknowledged(&mut self, ack: &Ack, now: Duration) -> Result<(), Malformed> {
         if ack.ranges.first().is_some_and(|range| range.end > self.next) {
             return Err(Malformed);
@@ -330,6 +357,7 @@ impl Machine {
         }
         self.unanswered = 0;
         self.probes = 0;
+        self.outage.answered(!self.flight.is_empty(), self.patience(), now);
         if let Some(trip) = outcome.trip {
             self.rtt.sample(trip, Duration::from_micros(ack.delay_us), self.rate.shortest());
         }

@@ -1,9 +1,12 @@
-//! Messages on their way out: numbered, cut into parts that fit packets, kept until the other side has them.
+//! Messages on their way out: numbered, cut into parts that fit packets, kept until the other side has them. One that may be lost and is [late](crate::outage) is given up: of what was
+//! not sent of it, or is lost, nothing is sent, but a notice is, until the other side has that.
 
-use super::wire::{COST, Data, Frame};
-use crate::order::{Lanes, Place};
+use super::wire::{COST, Data, Frame, Notice};
+use crate::order::{Lanes, Place, may_be_lost};
 use crate::ranges::Ranges;
-use std::collections::BTreeMap;
+use resoa_protocol::lhp::HEAD_OCTETS;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// A part of a message that was sent, or is to be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,13 +14,20 @@ pub(super) struct Part {
     pub(super) message: u64,
     pub(super) offset: u64,
     pub(super) octets: u64,
+    /// It is the notice that the rest was given up.
+    pub(super) is_notice: bool,
 }
 
 #[derive(Debug)]
 struct Message {
+    /// Of one that was given up only the first.
     octets: Vec<u8>,
+    length: u64,
     behind: Vec<u64>,
     arrived: Ranges,
+    /// When one was handed over that may be lost.
+    handed_over: Option<Duration>,
+    is_given_up: bool,
 }
 
 /// See the [module](self).
@@ -33,6 +43,8 @@ pub(super) struct Outgoing {
     waiting: usize,
     /// Parts that were lost.
     again: BTreeMap<(u64, u64), u64>,
+    /// Messages that may be lost and of which something is to be sent, by when they were handed over.
+    waits: BTreeSet<(Duration, u64)>,
     /// What the messages that were begun take of the other side's limit, and that.
     begun: u64,
     limit: u64,
@@ -46,12 +58,66 @@ impl Outgoing {
         Self { limit, ..Self::default() }
     }
 
-    pub(super) fn push(&mut self, octets: &[u8]) {
+    /// A message; if it may be lost, with the time at which it was handed over.
+    pub(super) fn push(&mut self, octets: &[u8], handed_over: Option<Duration>) {
         let number = self.next;
         self.next += 1;
         let behind = self.lanes.behind(number, Place::of(octets), self.done());
         self.waiting += octets.len() + COST as usize;
-        self.messages.insert(number, Message { octets: octets.to_vec(), behind, arrived: Ranges::default() });
+        let handed_over = handed_over.filter(|_| may_be_lost(octets));
+        self.waits.extend(handed_over.map(|time| (time, number)));
+        let message = Message {
+            octets: octets.to_vec(),
+            length: octets.len() as u64,
+            behind,
+            arrived: Ranges::default(),
+            handed_over,
+            is_given_up: false,
+        };
+        self.messages.insert(number, message);
+    }
+
+    /// When the oldest message was handed over that may be lost and of which something is to be sent.
+    pub(super) fn oldest_waiting(&self) -> Option<Duration> {
+        self.waits.first().map(|(time, _)| *time)
+    }
+
+    /// Gives up the [oldest](Self::oldest_waiting).
+    pub(super) fn give_up_oldest(&mut self) {
+        let Some((_, number)) = self.waits.pop_first() else { return };
+        let Some(message) = self.messages.get_mut(&number) else { return };
+        message.is_given_up = true;
+        message.octets.truncate(HEAD_OCTETS);
+        message.octets.shrink_to_fit();
+        let (first, offset) = self.unsent;
+        if number > first || (number == first && offset == 0) {
+            self.waiting -= message.length as usize - message.octets.len();
+            return;
+        }
+        if number == first {
+            self.waiting -= (message.length - offset) as usize + COST as usize;
+            self.unsent = (number + 1, 0);
+        }
+        self.forget_lost_parts(number);
+        self.again.insert((number, 0), 0);
+    }
+
+    fn forget_lost_parts(&mut self, number: u64) {
+        while let Some((&key, _)) = self.again.range((number, 0)..=(number, u64::MAX)).next() {
+            self.again.remove(&key);
+        }
+    }
+
+    /// Something was sent of a message that may be lost, or is to be: whether it waits.
+    fn look_whether_it_waits(&mut self, number: u64) {
+        let Some(message) = self.messages.get(&number) else { return };
+        let Some(handed_over) = message.handed_over.filter(|_| !message.is_given_up) else { return };
+        let is_lost = self.again.range((number, 0)..=(number, u64::MAX)).next().is_some();
+        if is_lost || self.unsent.0 <= number {
+            self.waits.insert((handed_over, number));
+        } else {
+            self.waits.remove(&(handed_over, number));
+        }
     }
 
     /// All messages before this one are with the other side.
@@ -91,7 +157,7 @@ impl Outgoing {
     /// Whether only the other side's limit keeps something here.
     pub(super) fn is_blocked(&self) -> bool {
         let (number, offset) = self.unsent;
-        let cost = self.messages.get(&number).map_or(0, |message| message.octets.len() as u64 + COST);
+        let cost = self.messages.get(&number).map_or(0, |message| message.length + COST);
         self.has_unsent() && offset == 0 && self.begun + cost > self.limit
     }
 
@@ -105,8 +171,11 @@ impl Outgoing {
             None => return None,
         };
         let message = self.messages.get(&number)?;
+        if message.is_given_up {
+            return self.write_notice(number, room, out);
+        }
         let behind = if offset == 0 { &message.behind[..] } else { &[] };
-        let length = message.octets.len() as u64;
+        let length = message.length;
         let room = room.checked_sub(Data::overhead(number, offset, length, behind))? as u64;
         let octets = room.min(most).min(length - offset);
         if octets == 0 && length > 0 {
@@ -132,19 +201,39 @@ impl Outgoing {
                 self.waiting -= COST as usize;
             }
         }
-        Some(Part { message: number, offset, octets })
+        self.look_whether_it_waits(number);
+        Some(Part { message: number, offset, octets, is_notice: false })
+    }
+
+    fn write_notice(&mut self, number: u64, room: usize, out: &mut Vec<u8>) -> Option<Part> {
+        let message = self.messages.get(&number)?;
+        let Message { length, behind, octets, .. } = message;
+        if Notice::octets(number, *length, behind) > room {
+            return None;
+        }
+        Frame::Notice(Notice { message: number, length: *length, behind: behind.clone(), head: octets })
+            .write(out);
+        if self.again.remove(&(number, 0)).is_some() {
+            self.repeated += 1;
+        } else {
+            self.begun += length + COST;
+            self.waiting -= octets.len() + COST as usize;
+            self.unsent = (number + 1, 0);
+        }
+        Some(Part { message: number, offset: 0, octets: 0, is_notice: true })
     }
 
     /// The other side has this part.
     pub(super) fn arrived(&mut self, part: Part) {
         let Some(message) = self.messages.get_mut(&part.message) else { return };
         message.arrived.add(part.offset..part.offset + part.octets);
-        if message.arrived.first_missing() == message.octets.len() as u64 {
+        // Of one that was given up it may still be heard that it has arrived.
+        if part.is_notice || message.arrived.first_missing() == message.length {
+            let handed_over = message.handed_over;
             self.messages.remove(&part.message);
-            while let Some((&(number, offset), _)) = self.again.range((part.message, 0)..).next()
-                && number == part.message
-            {
-                self.again.remove(&(number, offset));
+            self.forget_lost_parts(part.message);
+            if let Some(time) = handed_over {
+                self.waits.remove(&(time, part.message));
             }
         }
     }
@@ -152,12 +241,16 @@ impl Outgoing {
     /// A packet with this part is lost, or may be.
     pub(super) fn lost(&mut self, part: Part) {
         let Some(message) = self.messages.get(&part.message) else { return };
-        if message.octets.is_empty() {
+        if message.is_given_up && !part.is_notice {
+            return;
+        }
+        if part.is_notice || message.length == 0 {
             self.again.insert((part.message, 0), 0);
         }
         for range in message.arrived.missing_in(part.offset..part.offset + part.octets) {
             let octets = self.again.entry((part.message, range.start)).or_default();
             *octets = (*octets).max(range.end - range.start);
         }
+        self.look_whether_it_waits(part.message);
     }
 }

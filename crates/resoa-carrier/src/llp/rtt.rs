@@ -38,9 +38,14 @@ impl Rtt {
         self.smoothed
     }
 
+    /// What it is taken for.
+    pub(super) fn expected(&self) -> Duration {
+        self.smoothed.unwrap_or(INITIAL)
+    }
+
     /// How much later than one that has arrived a packet must have been sent before for it to be lost (RFC 9002, 6.1.2).
     pub(super) fn reordering(&self) -> Duration {
-        let longest = self.smoothed.unwrap_or(INITIAL).max(self.latest);
+        let longest = self.expected().max(self.latest);
         (longest * 9 / 8).max(GRANULARITY)
     }
 

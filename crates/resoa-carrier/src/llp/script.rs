@@ -53,7 +53,13 @@ pub(crate) fn run(octets: &[u8]) {
         match what % 8 {
             0 => world.now += Duration::from_micros(1 << (how % 26)),
             1 => world.wanted = how & 1 == 0,
-            2 => machine.send(&vec![how; usize::from(how) * 17]),
+            2 if how & 1 == 0 => machine.send(&vec![how; usize::from(how) * 17]),
+            2 => {
+                // A datagram that has waited for a while.
+                let header = [0x14, 4, 0, 0, 0, 0, 1];
+                let message = [&header[..], &vec![how; usize::from(how) * 17]].concat();
+                machine.send_or_lose(&message, world.now.saturating_sub(Duration::from_millis(how.into())));
+            }
             3 if how == 0 => machine.close(),
             3 if how == 1 => machine.reset(),
             _ => {

@@ -11,10 +11,12 @@
 //! | CLOSE | 6 | how many messages there were |
 //! | RESET | 7 | |
 //! | OLDEST | 8 | packets before this one are settled, whether they have arrived or not: no more need be said of them |
+//! | NOTICE | 9 | message, octets of the message, what it stays behind; its first octets, [`HEAD_OCTETS`] or all: the message was given up, and counts as if it had arrived |
 //!
 //! *Limit* is how many octets of messages, each with [`COST`], the sender of the ACK has room for since the beginning. *What it stays behind* is a count and as many distances, back
 //! to the numbers of earlier messages; the distance 0 is all of them.
 
+use resoa_protocol::lhp::HEAD_OCTETS;
 use resoa_protocol::message::MESSAGE_OCTETS;
 use std::ops::Range;
 
@@ -34,10 +36,11 @@ const WELCOME: u8 = 5;
 const CLOSE: u8 = 6;
 const RESET: u8 = 7;
 const OLDEST: u8 = 8;
+const NOTICE: u8 = 9;
 
 /// Not what this version says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no frame of the Link Layer Protocol, version 1")]
+#[error("no frame of the Link Layer Protocol, version 2")]
 pub(crate) struct Malformed;
 
 /// A part of a packet.
@@ -51,6 +54,7 @@ pub(super) enum Frame<'a> {
     Close { messages: u64 },
     Reset,
     Oldest(u64),
+    Notice(Notice<'a>),
 }
 
 /// What has arrived.
@@ -74,6 +78,30 @@ pub(super) struct Data<'a> {
     /// Distances; of the first part alone.
     pub(super) behind: Vec<u64>,
     pub(super) octets: &'a [u8],
+}
+
+/// Instead of what is left of a message that was given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Notice<'a> {
+    pub(super) message: u64,
+    /// Of the whole message.
+    pub(super) length: u64,
+    pub(super) behind: Vec<u64>,
+    /// The first octets of it.
+    pub(super) head: &'a [u8],
+}
+
+impl Notice<'_> {
+    /// Octets of the first ones of a message that are here.
+    fn head_of(length: u64) -> usize {
+        length.min(HEAD_OCTETS as u64) as usize
+    }
+
+    /// Octets of the whole frame.
+    pub(super) fn octets(message: u64, length: u64, behind: &[u64]) -> usize {
+        let order = 1 + behind.iter().map(|distance| size(*distance)).sum::<usize>();
+        1 + size(message) + size(length) + order + Self::head_of(length)
+    }
 }
 
 impl Data<'_> {
@@ -104,6 +132,13 @@ fn put(out: &mut Vec<u8>, number: u64) {
     }
 }
 
+fn put_behind(out: &mut Vec<u8>, behind: &[u64]) {
+    put(out, behind.len() as u64);
+    for distance in behind {
+        put(out, *distance);
+    }
+}
+
 impl Frame<'_> {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self {
@@ -130,10 +165,7 @@ impl Frame<'_> {
                     put(out, number);
                 }
                 if *offset == 0 {
-                    put(out, behind.len() as u64);
-                    for distance in behind {
-                        put(out, *distance);
-                    }
+                    put_behind(out, behind);
                 }
                 out.extend(*octets);
             }
@@ -147,6 +179,13 @@ impl Frame<'_> {
             Self::Oldest(packet) => {
                 out.push(OLDEST);
                 put(out, *packet);
+            }
+            Self::Notice(Notice { message, length, behind, head }) => {
+                out.push(NOTICE);
+                put(out, *message);
+                put(out, *length);
+                put_behind(out, behind);
+                out.extend(*head);
             }
         }
     }
@@ -186,6 +225,7 @@ impl<'a> Reader<'a> {
             CLOSE => Frame::Close { messages: self.number()? },
             RESET => Frame::Reset,
             OLDEST => Frame::Oldest(self.number()?),
+            NOTICE => Frame::Notice(self.notice()?),
             _ => return Err(Malformed),
         }))
     }
@@ -213,22 +253,34 @@ impl<'a> Reader<'a> {
     fn data(&mut self) -> Result<Data<'a>, Malformed> {
         let (message, offset, length) = (self.number()?, self.number()?, self.number()?);
         let count = self.number()?;
-        let mut behind = Vec::new();
-        if offset == 0 {
-            let distances = self.number()?;
-            if distances > BEHIND as u64 {
-                return Err(Malformed);
-            }
-            for _ in 0..distances {
-                behind.push(Some(self.number()?).filter(|distance| *distance <= message).ok_or(Malformed)?);
-            }
-        }
+        let behind = if offset == 0 { self.behind(message)? } else { Vec::new() };
         // Only a message without octets has a part without any.
         let is_inside = offset.checked_add(count).is_some_and(|end| end <= length);
         if !is_inside || length > MESSAGE_OCTETS as u64 || (count == 0 && length > 0) {
             return Err(Malformed);
         }
         Ok(Data { message, offset, length, behind, octets: self.octets(count as usize)? })
+    }
+
+    fn behind(&mut self, message: u64) -> Result<Vec<u64>, Malformed> {
+        let distances = self.number()?;
+        if distances > BEHIND as u64 {
+            return Err(Malformed);
+        }
+        let mut behind = Vec::new();
+        for _ in 0..distances {
+            behind.push(Some(self.number()?).filter(|distance| *distance <= message).ok_or(Malformed)?);
+        }
+        Ok(behind)
+    }
+
+    fn notice(&mut self) -> Result<Notice<'a>, Malformed> {
+        let (message, length) = (self.number()?, self.number()?);
+        if length > MESSAGE_OCTETS as u64 {
+            return Err(Malformed);
+        }
+        let behind = self.behind(message)?;
+        Ok(Notice { message, length, behind, head: self.octets(Notice::head_of(length))? })
     }
 }
 
@@ -257,6 +309,8 @@ mod tests {
             Frame::Close { messages: 0x3fff_ffff },
             Frame::Reset,
             Frame::Oldest(63),
+            Frame::Notice(Notice { message: 64, length: 3, behind: vec![1, 64], head: b"abc" }),
+            Frame::Notice(Notice { message: 65, length: 1000, behind: vec![], head: &[7; HEAD_OCTETS] }),
         ];
         let mut octets = Vec::new();
         for frame in &frames {
@@ -266,6 +320,27 @@ mod tests {
         assert_eq!(read(&octets).expect("frames"), frames);
     }
 
+    /// A notice is as long as it is reckoned to be, and one of a message that is longer than any, or that is behind later ones, is none.
+    #[test]
+    fn notices() {
+        for (message, length, behind) in
+            [(0, 0, vec![]), (70_000, 65_000, vec![64, 0]), (1 << 31, 20, vec![7])]
+        {
+            let mut octets = Vec::new();
+            let head = &[1; HEAD_OCTETS][..Notice::head_of(length)];
+            Frame::Notice(Notice { message, length, behind: behind.clone(), head }).write(&mut octets);
+            assert_eq!(octets.len(), Notice::octets(message, length, &behind));
+            assert_eq!(read(&octets[..octets.len() - 1]), Err(Malformed));
+        }
+        for (message, length, behind) in
+            [(9, MESSAGE_OCTETS as u64 + 1, vec![]), (9, 5, vec![10]), (9, 5, vec![1; BEHIND + 1])]
+        {
+            let mut octets = Vec::new();
+            Frame::Notice(Notice { message, length, behind, head: &[1; HEAD_OCTETS] }).write(&mut octets);
+            assert_eq!(read(&octets), Err(Malformed));
+        }
+    }
+
     proptest! {
         /// Any octets are read or refused, and what is read has its octets inside its message.
         #[test]
@@ -273,6 +348,7 @@ mod tests {
             for frame in read(&octets).unwrap_or_default() {
                 match frame {
                     Frame::Data(data) => prop_assert!(data.offset + data.octets.len() as u64 <= data.length),
+                    Frame::Notice(notice) => prop_assert!(notice.head.len() as u64 <= notice.length),
                     Frame::Ack(ack) => {
                         prop_assert!(ack.ranges.iter().all(|range| range.start < range.end));
                         prop_assert!(ack.ranges.windows(2).all(|two| two[1].end < two[0].start));

@@ -2,9 +2,11 @@
 
 use super::wire::{COST, Head, Malformed};
 use super::{LANES, ROOM};
+use crate::came::Came;
 use crate::sequence::Sequence;
 use crate::tcp::backlog::Backlog;
 use quinn_proto::StreamId;
+use resoa_protocol::lhp::Lost;
 use std::collections::{HashMap, VecDeque};
 
 /// A lane: octets of which no message has become yet, and what the next one says of itself.
@@ -18,8 +20,8 @@ struct Lane {
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
     lanes: HashMap<StreamId, Lane>,
-    sequence: Sequence,
-    ready: VecDeque<Vec<u8>>,
+    sequence: Sequence<Came>,
+    ready: VecDeque<Came>,
     /// What those that have begun take of our limit; and those that the user has.
     begun: u64,
     taken: u64,
@@ -52,17 +54,22 @@ impl Incoming {
                 lane.head = Some(head);
             }
             let Some(head) = lane.head.take() else { return Ok(()) };
-            let Some(message) = lane.octets.waiting().get(..head.octets) else {
+            let Some(message) = lane.octets.waiting().get(..head.follow()) else {
                 lane.head = Some(head);
                 return Ok(());
             };
             let message = message.to_vec();
-            lane.octets.gone(head.octets);
+            lane.octets.gone(head.follow());
             if self.sequence.has(head.number) {
                 return Err(Malformed);
             }
+            let came = if head.is_given_up {
+                Came::Lost(Lost { head: message, octets: head.octets })
+            } else {
+                Came::Whole(message)
+            };
             let ready = &mut self.ready;
-            self.sequence.arrived(head.number, head.behind, message, |message| ready.push_back(message));
+            self.sequence.arrived(head.number, head.behind, came, |came| ready.push_back(came));
             // All that is missing was begun, and is not with our user: it fits the room. Who leaves out numbers would have us keep them for ever.
             if self.sequence.runs() as u64 > ROOM / COST + 1 {
                 return Err(Malformed);
@@ -71,9 +78,9 @@ impl Incoming {
     }
 
     /// The next message for the user.
-    pub(super) fn take(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn take(&mut self) -> Option<Came> {
         let message = self.ready.pop_front()?;
-        self.taken += message.len() as u64 + COST;
+        self.taken += message.octets() + COST;
         Some(message)
     }
 
@@ -96,6 +103,7 @@ impl Incoming {
 mod tests {
     use super::*;
     use quinn_proto::{Dir, Side};
+    use resoa_protocol::lhp::HEAD_OCTETS;
 
     fn lane(number: u64) -> StreamId {
         StreamId::new(Side::Client, Dir::Uni, number)
@@ -103,7 +111,7 @@ mod tests {
 
     fn message(number: u64, behind: Vec<u64>, octets: usize) -> Vec<u8> {
         let mut out = Vec::new();
-        Head { number, behind, octets }.write(&mut out);
+        Head { number, behind, octets, is_given_up: false }.write(&mut out);
         out.resize(out.len() + octets, number as u8);
         out
     }
@@ -120,9 +128,29 @@ mod tests {
         incoming.heard(lane(0), &[message(0, vec![], 2), message(2, vec![2, 1], 0)].concat()).unwrap();
         for expected in [vec![0, 0], vec![1, 1, 1], vec![]] {
             assert!(!incoming.is_through(3));
-            assert_eq!(incoming.take(), Some(expected));
+            assert_eq!(incoming.take(), Some(Came::Whole(expected)));
         }
         assert!(incoming.is_through(3));
+    }
+
+    /// C91: one that was given up takes its place and its room, whatever the lanes do.
+    #[test]
+    fn notices() {
+        let mut incoming = Incoming::new();
+        let mut notice = Vec::new();
+        Head { number: 0, behind: vec![], octets: 60_000, is_given_up: true }.write(&mut notice);
+        notice.extend([7; HEAD_OCTETS]);
+        incoming.heard(lane(1), &message(1, vec![1], 3)).unwrap();
+        incoming.heard(lane(0), &notice[..20]).unwrap();
+        assert_eq!(incoming.take(), None);
+        incoming.heard(lane(0), &notice[20..]).unwrap();
+        incoming.heard(lane(0), &message(2, vec![], 1)).unwrap();
+        let lost = Lost { head: vec![7; HEAD_OCTETS], octets: 60_000 };
+        assert_eq!(incoming.take(), Some(Came::Lost(lost)));
+        assert_eq!(incoming.take(), Some(Came::Whole(vec![1; 3])));
+        assert_eq!(incoming.take(), Some(Came::Whole(vec![2])));
+        assert_eq!((incoming.begun, incoming.taken), (60_004 + 3 * COST, 60_004 + 3 * COST));
+        assert_eq!(incoming.heard(lane(2), &notice), Err(Malformed), "it is told twice");
     }
 
     /// More than there is room for ends it, before it is kept; what the user takes makes room, and that is told.

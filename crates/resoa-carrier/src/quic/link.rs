@@ -2,12 +2,13 @@
 
 use super::incoming::Incoming;
 use super::introduction::{Introduction, Refused};
-use super::outgoing::Outgoing;
+use super::outgoing::{Outgoing, Weather};
 use super::session;
 use super::wire::{Frame, Malformed};
 use super::{ROOM, WAITING};
 use crate::Allowed;
 use crate::keys::{PublicKey, SecretKey};
+use crate::outage::{Outage, patience};
 use crate::stage::Stage;
 use crate::tcp::backlog::Backlog;
 use bytes::Bytes;
@@ -52,9 +53,9 @@ pub(super) struct Link {
     full: bool,
     /// Our user wants messages at the moment.
     pub(super) wanted: bool,
-    /// Frames sent that ask for an acknowledgement, and since when nothing has come for them.
+    /// Frames sent that ask for an acknowledgement, and whether any comes.
     asked: u64,
-    unanswered: Option<Instant>,
+    outage: Outage,
 }
 
 impl Link {
@@ -81,7 +82,7 @@ impl Link {
             full: false,
             wanted: true,
             asked: 0,
-            unanswered: None,
+            outage: Outage::default(),
         }
     }
 
@@ -117,11 +118,25 @@ impl Link {
 
     /// Takes a message, and says whether it takes more.
     pub(super) fn send(&mut self, message: &[u8]) -> Handed {
+        self.hand_over(message, None)
+    }
+
+    /// The same of one that may be lost and has waited for so long.
+    pub(super) fn send_or_lose(&mut self, message: &[u8], waited: Duration, now: Instant) -> Handed {
+        self.hand_over(message, Some(self.time(now).saturating_sub(waited)))
+    }
+
+    fn hand_over(&mut self, message: &[u8], handed_over: Option<Duration>) -> Handed {
         if self.stage == Stage::Up {
-            self.outgoing.push(message);
-            self.full = self.outgoing.waiting() >= WAITING;
+            self.outgoing.push(message, handed_over);
+            self.full |= self.outgoing.waiting() >= WAITING;
         }
         if self.full { Handed::TakenLast } else { Handed::Taken }
+    }
+
+    /// Since it began.
+    fn time(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.since)
     }
 
     pub(super) fn close(&mut self, now: Instant) {
@@ -168,8 +183,9 @@ impl Link {
     }
 
     /// Something has come.
-    pub(super) fn answered(&mut self) {
-        self.unanswered = None;
+    pub(super) fn answered(&mut self, now: Instant) {
+        let patience = patience(self.quic.stats().path.rtt);
+        self.outage.answered(false, patience, self.time(now));
     }
 
     /// Something may have been sent.
@@ -177,8 +193,23 @@ impl Link {
         let sent = self.quic.stats().frame_tx;
         let asked = sent.stream + sent.ping + sent.crypto;
         if asked > std::mem::replace(&mut self.asked, asked) {
-            self.unanswered.get_or_insert(now);
+            self.outage.sent(self.time(now));
         }
+    }
+
+    /// Whether something was sent and should have been answered by now.
+    fn is_silent(&self, now: Instant) -> bool {
+        let expected = self.quic.stats().path.rtt * 4 + SLOW;
+        self.outage.silent_since().is_some_and(|since| self.time(now) >= since + expected)
+    }
+
+    /// Hands messages to QUIC, and gives up what is late.
+    fn write(&mut self, now: Instant) {
+        let weather = if self.is_silent(now) { Weather::Silent } else { Weather::Fair };
+        let (time, patience) = (self.time(now), patience(self.quic.stats().path.rtt));
+        let outage = &self.outage;
+        let is_late = |handed_over| outage.late_from(handed_over, patience).is_some_and(|from| from <= time);
+        self.outgoing.write(&mut self.quic, weather, is_late);
     }
 
     /// Does what there is to be done. What it comes to is to be sent.
@@ -188,7 +219,7 @@ impl Link {
         }
         self.tell(now, happened);
         if matches!(self.stage, Stage::Up | Stage::Closing) {
-            self.outgoing.write(&mut self.quic);
+            self.write(now);
             if self.full && self.outgoing.waiting() < WAITING / 2 {
                 self.full = false;
                 if self.stage == Stage::Up {
@@ -315,9 +346,9 @@ impl Link {
         }
         let is_closing = self.stage == Stage::Closing;
         if is_closing || self.wanted && matches!(self.stage, Stage::Up | Stage::Over(_)) {
-            while let Some(message) = self.incoming.take() {
+            while let Some(came) = self.incoming.take() {
                 if !is_closing {
-                    happened.push(Indication::Data(message));
+                    happened.push(came.into());
                 }
             }
         }
@@ -369,10 +400,9 @@ impl Link {
         let stats = self.quic.stats();
         let path = stats.path;
         let is_there = matches!(self.stage, Stage::Up | Stage::Offered | Stage::Closing);
-        let patience = path.rtt * 4 + SLOW;
-        let healthy = is_there && self.unanswered.is_none_or(|since| now.duration_since(since) < patience);
         // Before anything was acknowledged it is what QUIC takes it for.
         let round_trip = (is_there && stats.frame_rx.acks > 0).then_some(path.rtt);
+        let healthy = is_there && !self.is_silent(now);
         Statistics { round_trip, healthy, retransmissions: path.lost_packets }
     }
 }

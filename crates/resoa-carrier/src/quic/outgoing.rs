@@ -2,10 +2,11 @@
 
 use super::wire::{COST, Head};
 use super::{LANES, Lane};
-use crate::order::{Lanes, Place};
+use crate::order::{Lanes, Place, may_be_lost};
 use bytes::Bytes;
 use quinn_proto::{Connection, Dir, StreamId};
 use std::collections::VecDeque;
+use std::time::Duration;
 
 #[derive(Debug)]
 struct Waiting {
@@ -13,6 +14,16 @@ struct Waiting {
     /// What it takes of the other side's limit; 0 as soon as that has been taken.
     cost: u64,
     octets: Bytes,
+    /// One that may be lost, and nothing of which QUIC has: what it says of itself, and when it was handed over.
+    may_be_lost: Option<(Head, Duration)>,
+}
+
+/// How the connection does, for what may be lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weather {
+    Fair,
+    /// Nothing is answered. What QUIC took now would be sent whenever it is over.
+    Silent,
 }
 
 /// See the [module](self).
@@ -39,8 +50,8 @@ impl Outgoing {
         Self { order, next: 0, done: 0, waiting, octets: 0, begun: 0, limit, streams }
     }
 
-    /// A message, behind those before it.
-    pub(super) fn push(&mut self, message: &[u8]) {
+    /// A message, behind those before it; if it may be lost, with the time at which it was handed over.
+    pub(super) fn push(&mut self, message: &[u8], handed_over: Option<Duration>) {
         let number = self.next;
         self.next += 1;
         let place = Place::of(message);
@@ -51,10 +62,12 @@ impl Outgoing {
         };
         let behind = self.order.behind(number, place, self.done);
         let mut octets = Vec::with_capacity(message.len() + 32);
-        Head { number, behind, octets: message.len() }.write(&mut octets);
+        let head = Head { number, behind, octets: message.len(), is_given_up: false };
+        head.write(&mut octets);
         octets.extend(message);
         self.octets += octets.len();
-        let waiting = Waiting { lane, cost: message.len() as u64 + COST, octets: octets.into() };
+        let may_be_lost = handed_over.filter(|_| may_be_lost(message)).map(|time| (head, time));
+        let waiting = Waiting { lane, cost: message.len() as u64 + COST, octets: octets.into(), may_be_lost };
         self.waiting.push_back(waiting);
     }
 
@@ -74,10 +87,33 @@ impl Outgoing {
         self.limit = self.limit.max(limit);
     }
 
+    /// Gives up the next message, if it may be lost and `is_late` says so of when it was handed over.
+    fn give_up(&mut self, is_late: impl Fn(Duration) -> bool) {
+        let Some(next) = self.waiting.front_mut() else { return };
+        let Some((head, _)) = next.may_be_lost.take_if(|(_, time)| is_late(*time)) else { return };
+        let message = next.octets.slice(next.octets.len() - head.octets..);
+        let head = Head { is_given_up: true, ..head };
+        let mut octets = Vec::new();
+        head.write(&mut octets);
+        octets.extend(&message[..head.follow()]);
+        self.octets -= next.octets.len();
+        self.octets += octets.len();
+        next.octets = octets.into();
+    }
+
     /// Hands over what can be, in the order of the numbers: one that has to wait for room so has nothing behind it that could take the room away.
-    pub(super) fn write(&mut self, connection: &mut Connection) {
-        while let Some(head) = self.waiting.front_mut() {
-            if self.begun + head.cost > self.limit {
+    pub(super) fn write(
+        &mut self,
+        connection: &mut Connection,
+        weather: Weather,
+        is_late: impl Fn(Duration) -> bool,
+    ) {
+        loop {
+            self.give_up(&is_late);
+            let Some(head) = self.waiting.front_mut() else { return };
+            if self.begun + head.cost > self.limit
+                || (weather == Weather::Silent && head.may_be_lost.is_some())
+            {
                 return;
             }
             let stream = &mut self.streams[head.lane.0];
@@ -90,6 +126,7 @@ impl Outgoing {
             // If the other side wants no more of a stream it is of another protocol: the connection ends by its silence.
             let Ok(written) = written else { return };
             self.octets -= written.bytes;
+            head.may_be_lost = None;
             if head.octets.is_empty() {
                 self.waiting.pop_front();
             }

@@ -20,7 +20,7 @@ use std::io;
 use std::sync::Arc;
 
 /// Protocol and version, so that ends of others find out at once.
-const PROTOCOL: &[u8] = b"lasthop-resoa-1";
+const PROTOCOL: &[u8] = b"lasthop-resoa-2";
 /// Label of the octets that both ends of a session, and nobody else, can compute (RFC 9266).
 const BINDING: &[u8] = b"EXPORTER-Channel-Binding";
 /// What stands in front of the secret half of an Ed25519 key in PKCS #8 (RFC 8410, 7).

@@ -55,7 +55,7 @@ impl Quic {
                 Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                     if let Some(link) = self.links.get_mut(&handle) {
                         link.quic.handle_event(event);
-                        link.answered();
+                        link.answered(now);
                     }
                 }
                 Some(DatagramEvent::NewConnection(incoming)) => self.take(incoming, now),

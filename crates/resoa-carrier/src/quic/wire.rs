@@ -3,7 +3,8 @@
 //! On a lane, each message behind its head:
 //!
 //! ```text
-//! number, how many it stays behind, each as a distance (0: all before it), octets of the message; the message
+//! number, how many it stays behind, each as a distance (0: all before it), octets of the message, 0; the message
+//!                                                                                                 1; its first octets: it was given up
 //! ```
 //!
 //! On the control stream, behind the introduction, frames: a type (1 octet) and its numbers. All numbers are QUIC's (RFC 9000, 16), 1 to 8 octets.
@@ -11,6 +12,7 @@
 use bytes::Buf;
 use quinn_proto::VarInt;
 use quinn_proto::coding::Codec;
+use resoa_protocol::lhp::HEAD_OCTETS;
 use resoa_protocol::message::MESSAGE_OCTETS;
 
 /// Octets that a message takes of the limit beyond its own: it is kept somewhere, and nobody is to be flooded with empty ones.
@@ -29,7 +31,10 @@ pub(super) struct Head {
     pub(super) number: u64,
     /// How far before it are those that it stays behind; 0 is all before it.
     pub(super) behind: Vec<u64>,
+    /// Of the whole message.
     pub(super) octets: usize,
+    /// Only its first octets follow: it was given up.
+    pub(super) is_given_up: bool,
 }
 
 /// What the ends say to each other about messages.
@@ -68,6 +73,12 @@ impl Head {
             put(distance, out);
         }
         put(self.octets as u64, out);
+        put(self.is_given_up.into(), out);
+    }
+
+    /// Octets that follow.
+    pub(super) fn follow(&self) -> usize {
+        if self.is_given_up { self.octets.min(HEAD_OCTETS) } else { self.octets }
     }
 
     /// Reads one from before, and says how long it is; nothing if it is not all there.
@@ -83,10 +94,12 @@ impl Head {
             for _ in 0..count {
                 behind.push(get(&mut rest)?);
             }
-            let octets = get(&mut rest)?;
-            let is_sound =
-                octets <= MESSAGE_OCTETS as u64 && behind.iter().all(|&distance| distance <= number);
-            Some(if is_sound { Ok(Self { number, behind, octets: octets as usize }) } else { Err(Malformed) })
+            let (octets, how) = (get(&mut rest)?, get(&mut rest)?);
+            let is_sound = octets <= MESSAGE_OCTETS as u64
+                && how <= 1
+                && behind.iter().all(|&distance| distance <= number);
+            let head = Self { number, behind, octets: octets as usize, is_given_up: how == 1 };
+            Some(if is_sound { Ok(head) } else { Err(Malformed) })
         };
         let head = read().transpose()?;
         Ok(head.map(|head| (head, octets.len() - rest.remaining())))
@@ -137,12 +150,14 @@ mod tests {
 
     fn head() -> impl Strategy<Value = Head> {
         let behind = proptest::collection::vec(NUMBERS, 0..=MOST as usize);
-        (NUMBERS, behind, 0..=MESSAGE_OCTETS).prop_map(|(number, mut behind, octets)| {
-            for distance in &mut behind {
-                *distance = (*distance).min(number);
-            }
-            Head { number, behind, octets }
-        })
+        (NUMBERS, behind, 0..=MESSAGE_OCTETS, any::<bool>()).prop_map(
+            |(number, mut behind, octets, is_given_up)| {
+                for distance in &mut behind {
+                    *distance = (*distance).min(number);
+                }
+                Head { number, behind, octets, is_given_up }
+            },
+        )
     }
 
     fn frame() -> impl Strategy<Value = Frame> {
@@ -188,9 +203,13 @@ mod tests {
             [(3, vec![4], 0), (3, vec![], MESSAGE_OCTETS + 1), (40, vec![1; 17], 0)]
         {
             let mut out = Vec::new();
-            Head { number, behind, octets }.write(&mut out);
+            Head { number, behind, octets, is_given_up: false }.write(&mut out);
             assert_eq!(Head::read(&out), Err(Malformed));
         }
+        let mut out = Vec::new();
+        Head { number: 3, behind: vec![], octets: 5, is_given_up: true }.write(&mut out);
+        *out.last_mut().unwrap() = 2;
+        assert_eq!(Head::read(&out), Err(Malformed));
         assert_eq!(Frame::read(&[9]), Err(Malformed));
     }
 }

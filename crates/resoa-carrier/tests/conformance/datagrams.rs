@@ -23,7 +23,7 @@ fn key() -> SecretKey {
 }
 
 /// Ends with a wire between them.
-fn over(faults: Faults, keep_alive: KeepAlive) -> (Ends, Wire) {
+pub fn over(faults: Faults, keep_alive: KeepAlive) -> (Ends, Wire) {
     let (ours, theirs) = (key(), key());
     let allowed = Allowed::keys([theirs.public()].into());
     let server = Datagrams::udp_server(ANY_PORT.into(), &ours, allowed, keep_alive).expect("loopback");

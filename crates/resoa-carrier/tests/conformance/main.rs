@@ -1,7 +1,8 @@
-//! What every carrier promises (C85 to C90), by the same tests over each of them.
+//! What every carrier promises (C85 to C91), by the same tests over each of them.
 
 mod datagrams;
 mod ends;
+mod outages;
 mod over_quic;
 mod primitives;
 mod wire;
@@ -16,6 +17,10 @@ macro_rules! carrier {
             #[test]
             fn messages_and_their_end() {
                 primitives::messages_and_their_end(Kind::$name);
+            }
+            #[test]
+            fn what_may_be_lost() {
+                primitives::what_may_be_lost(Kind::$name);
             }
             #[test]
             fn stop_and_go() {

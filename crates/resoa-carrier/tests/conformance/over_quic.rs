@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 const PROVIDER: Provider = Provider { id: 5, protocol: 0 };
+pub const BBR: Congestion = Congestion::Bbr;
 
 fn key() -> SecretKey {
     SecretKey::generate().expect("random octets")
@@ -28,7 +29,7 @@ fn client(key: &SecretKey, server: &SecretKey, keep_alive: KeepAlive, congestion
 }
 
 /// Ends with a wire between them.
-fn over(faults: Faults, keep_alive: KeepAlive, congestion: Congestion) -> (Ends, Wire) {
+pub fn over(faults: Faults, keep_alive: KeepAlive, congestion: Congestion) -> (Ends, Wire) {
     let (ours, theirs) = (key(), key());
     let server = server(&ours, Allowed::keys([theirs.public()].into()), keep_alive, congestion);
     let wire = Wire::new(server.address(), faults, 1);
@@ -38,7 +39,7 @@ fn over(faults: Faults, keep_alive: KeepAlive, congestion: Congestion) -> (Ends,
     (Ends::of(Box::new(server), Box::new(client), address, identity), wire)
 }
 
-fn keep_alive(of_datagrams: resoa_carrier::datagram::KeepAlive) -> KeepAlive {
+pub fn keep_alive(of_datagrams: resoa_carrier::datagram::KeepAlive) -> KeepAlive {
     KeepAlive {
         interval: of_datagrams.interval,
         questions: (of_datagrams.end.as_millis() / of_datagrams.interval.as_millis()) as u32,

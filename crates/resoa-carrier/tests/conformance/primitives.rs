@@ -1,8 +1,9 @@
 //! Each primitive of appendix C.
 
 use crate::ends::{Ends, Kind, PROVIDER, strangers};
-use resoa_protocol::lhp::{Ended, Handed, Indication, LastHop, Service};
+use resoa_protocol::lhp::{Ended, Handed, Indication, LastHop, Lost, Service};
 use resoa_protocol::message::MESSAGE_OCTETS;
+use std::time::Duration;
 
 /// Messages of a socket's data are in order; so much of each says whose they are.
 const HEADER: [u8; 7] = [0x13, 3, 0, 0, 0, 0, 1];
@@ -36,6 +37,45 @@ pub fn messages_and_their_end(kind: Kind) {
     }
     assert!(ends.server.kept.is_empty(), "{:?}", ends.server.kept);
     assert!(ends.client.kept.iter().all(|(_, told)| *told == Indication::On), "{:?}", ends.client.kept);
+}
+
+/// The payload of a datagram.
+pub fn datagram(number: u32, octets: usize) -> Vec<u8> {
+    let address = [4, 0, 53, 192, 0, 2, 1];
+    let header = [0x13, 4, 0, 0, 0, 0, 2].into_iter().chain(address).chain(number.to_be_bytes());
+    header.chain(std::iter::repeat_n(number as u8, octets)).collect()
+}
+
+/// C91: of messages that may be lost each is told once, as itself or as lost, between others of which none is; then the end.
+pub fn what_may_be_lost(kind: Kind) {
+    const COUNT: u32 = 60;
+    let (mut ends, taken) = Ends::connected(kind);
+    let octets = |number: u32| number as usize * 97 % 3000;
+    for number in 0..COUNT {
+        let waited = Duration::from_secs(u64::from(number) % 20);
+        let _ = ends.client.carrier.send_or_lose(ends.link, &datagram(number, octets(number)), waited);
+        let _ = ends.client.carrier.send(ends.link, &message(number as usize % 3));
+        ends.turn();
+    }
+    ends.client.carrier.close(ends.link);
+    let (mut told, mut next) = ([0; COUNT as usize], 0);
+    for _ in 0..2 * COUNT {
+        let (head, whole) = match ends.server_told() {
+            (_, Indication::Data(message)) if message[1] == 4 => (Lost::of(&message), Some(message)),
+            (_, Indication::Lost(lost)) => (lost, None),
+            (_, other) => {
+                assert!(other == Indication::Data(message(next % 3)), "message {next}");
+                next += 1;
+                continue;
+            }
+        };
+        let number = u32::from_be_bytes(head.head[14..18].try_into().expect("4 octets"));
+        let sent = datagram(number, octets(number));
+        assert!(head == Lost::of(&sent) && whole.is_none_or(|whole| whole == sent), "datagram {number}");
+        told[number as usize] += 1;
+    }
+    assert_eq!((told, next), ([1; COUNT as usize], COUNT as usize));
+    assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
 }
 
 /// C26: it says stop when much waits, and go on when that has gone.

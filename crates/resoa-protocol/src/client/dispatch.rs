@@ -35,6 +35,17 @@ impl Client {
         }
     }
 
+    /// A datagram of the server was given up on its way: it counts as read, so that its room is free there as well.
+    pub fn lost_datagram(&mut self, message: Message, now: Duration, out: &mut Vec<Action>) {
+        self.heard(now);
+        let Body::Update(Update::Datagram { bytes, .. }) = message.body else { return };
+        if self.limits().is_some() {
+            self.at_target(message.target, now, out, |client, id, now, out| {
+                client.at(id, now, out, |socket, actions| socket.lost_datagram(&bytes, now, actions));
+            });
+        }
+    }
+
     fn control(&mut self, target: Target, control: &Control, now: Duration, out: &mut Vec<Action>) {
         let timers = self.timers;
         match *control {

@@ -234,6 +234,15 @@ impl Lsm {
         Some(Ok(datagram))
     }
 
+    /// A datagram that will not come counts as read at once.
+    pub(crate) fn lost_datagram(&mut self, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
+        if !matches!(self.state, State::Orphan | State::Lingering { .. }) {
+            self.receiving.unreported += datagram_cost(bytes);
+            self.report_consumption(now, out);
+            self.progress(now, out);
+        }
+    }
+
     /// Tells the server what was read if it is worth a message, and otherwise soon.
     pub(super) fn report_consumption(&mut self, now: Duration, out: &mut Vec<Action>) {
         if self.receiving.unreported == 0 || !self.remote {
@@ -248,6 +257,13 @@ impl Lsm {
         } else if self.receiving.report_at.is_none() {
             self.receiving.report_at = Some(now + self.settings.report_delay);
         }
+    }
+
+    /// Octets of datagrams that the server has, as far as this side knows; and those that it has received and not reported as read.
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> (u32, u32) {
+        let waiting: u32 = self.receiving.datagrams.iter().map(|(_, bytes)| datagram_cost(bytes)).sum();
+        (self.sending.unacknowledged(), waiting + self.receiving.unreported)
     }
 
     /// Octets for the program, and whether the end is behind them.

@@ -138,6 +138,11 @@ impl Rsm {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn unread(&self) -> u32 {
+        self.receiving.unread
+    }
+
     /// Whether there is anything that the program has not read (A7).
     pub(super) fn has_unread(&self) -> bool {
         if mutant!(self.sizes, UnreadForgotten) {

@@ -38,6 +38,11 @@ impl Rsm {
         // It has gone as soon as the stack has it.
         let cost = datagram_cost(&bytes);
         out.tcp.push(TcpAction::SendTo { to, bytes });
+        self.datagram_gone(cost, out);
+    }
+
+    /// A datagram is with the stack, or lost.
+    pub(super) fn datagram_gone(&mut self, cost: u32, out: &mut Effects) {
         self.sending.used += cost;
         self.sending.freed += cost;
         if self.sending.freed >= DATAGRAMS_FREED.min(self.sizes.send_space / 4) {
@@ -60,6 +65,13 @@ impl Rsm {
         if freed > 0 {
             self.tell(Update::SendFreed(freed), out);
         }
+    }
+
+    /// Octets that the client was not told to be free, those left out that have gone, and then with them; and octets that the program has not read.
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> [u32; 3] {
+        let Sending { used, freed } = self.sending;
+        [used - freed, used, self.unread()]
     }
 
     /// The program sends no more; if `state` says so, after what follows.

@@ -66,6 +66,27 @@ impl Server {
         }
     }
 
+    /// A datagram of a client was given up on its way: what it said beside its payload counts, and its room is free as if it had been sent. Another message is none that may be.
+    pub fn lost_datagram(
+        &mut self,
+        connection: Connection,
+        message: Message,
+        now: Duration,
+        out: &mut Vec<ServerAction>,
+    ) {
+        self.heard(connection, now);
+        let Body::Call { create: None, consumed, call: Call::Datagram { bytes, .. } } = message.body else {
+            return;
+        };
+        let endpoint =
+            self.peers.get(&connection).and_then(|peer| peer.by_target.get(&message.target)).copied();
+        if let Some(endpoint) = endpoint {
+            self.at(connection, endpoint, out, |socket, effects| {
+                socket.lost_datagram(&bytes, consumed, effects);
+            });
+        }
+    }
+
     fn control(
         &mut self,
         connection: Connection,

@@ -1,14 +1,18 @@
 //! UDP, and look-ups: both are the server's, and a datagram stays one.
 
-use super::{DATAGRAM, Pair, address};
+use super::{DATAGRAM, LINK, Pair, address};
 use crate::calls::{CallId, ReceiveFlags, SendFlags, SocketCall, Value};
+use crate::client::Client;
 use crate::client::lookup::AT_A_TIME;
-use crate::message::{Operation, Query, Reply, Unresolved};
+use crate::lhp::{Indication, Lost};
+use crate::message::{Body, Call, Operation, Query, Reply, Unresolved, Update};
 use crate::server::{Addresses, ServerAction, ServerSettings};
 use crate::settings::Settings;
-use crate::tcp::{TcpAction, TcpEvent};
-use crate::{Errno, Xid};
+use crate::tcp::{Endpoint, TcpAction, TcpEvent};
+use crate::{Errno, Message, RsockId, Target, Xid};
+use proptest::prelude::*;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 fn send_to(bytes: &[u8], port: Option<u16>) -> SocketCall {
     SocketCall::Send { bytes: bytes.to_vec(), to: port.map(address), flags: SendFlags::default() }
@@ -106,7 +110,7 @@ fn datagrams_that_are_left() {
     assert_eq!(pair.client.sockets(), 1);
     pair.flows = true;
     pair.exchange();
-    assert_eq!((pair.client.sockets(), pair.server.sockets(super::LINK)), (0, 0));
+    assert_eq!((pair.client.sockets(), pair.server.sockets(LINK)), (0, 0));
     let sent = pair.asked().into_iter().filter(|action| matches!(action, TcpAction::SendTo { .. }));
     assert_eq!(sent.count(), 4);
 }
@@ -143,10 +147,10 @@ fn names_are_looked_up_by_the_server() {
     let requests = std::mem::take(&mut pair.up);
     for (number, request) in (1..).zip(requests) {
         let mut asked = Vec::new();
-        pair.server.message(super::LINK, request, pair.now, &mut asked);
+        pair.server.message(LINK, request, pair.now, &mut asked);
         let xid = Xid(number);
         let query = query(number.into());
-        assert_eq!(asked, [ServerAction::Resolve { connection: super::LINK, xid, query }]);
+        assert_eq!(asked, [ServerAction::Resolve { connection: LINK, xid, query }]);
     }
     pair.flows = true;
     // The last that was asked for is found first, and makes room for the one that waits.
@@ -154,12 +158,12 @@ fn names_are_looked_up_by_the_server() {
     for number in (1..=last).rev() {
         let hosts = vec![address(number as u16)];
         pair.at_server(|server, _, out| {
-            server.resolved(super::LINK, Xid(number), Ok(Reply::Hosts(hosts.clone())), out);
+            server.resolved(LINK, Xid(number), Ok(Reply::Hosts(hosts.clone())), out);
         });
         assert_eq!(pair.ended(CallId(100 + u64::from(number))), Some(Ok(Value::Hosts(hosts))), "{number}");
     }
     let nothing = Reply::Unresolved(Unresolved::NoName);
-    pair.at_server(|server, _, out| server.resolved(super::LINK, Xid(last + 1), Ok(nothing), out));
+    pair.at_server(|server, _, out| server.resolved(LINK, Xid(last + 1), Ok(nothing), out));
     let call = CallId(101 + u64::from(last));
     assert_eq!(pair.ended(call), Some(Ok(Value::Unresolved(Unresolved::NoName))));
     assert!(!matches!(pair.asked()[..], [TcpAction::Execute(Operation::Resolve(_)), ..]));
@@ -184,4 +188,180 @@ fn a_driver_moves_datagrams() {
         found = (0..2).map(|_| client.take_datagram(socket, now, out)).collect();
     });
     assert_eq!(found, [Some((address(9), b"down".to_vec())), None]);
+}
+
+/// What becomes of a message on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Arrives,
+    /// And the other side is told.
+    Lost,
+    /// And nobody is told.
+    Dropped,
+}
+
+/// Lets what waits cross the link; of what may be lost each has this fate.
+fn cross(pair: &mut Pair, fate: Fate) {
+    while !(pair.up.is_empty() && pair.down.is_empty()) {
+        for message in std::mem::take(&mut pair.up) {
+            let lost = Lost::of(&message.encode());
+            match fate {
+                Fate::Lost if message.may_be_lost() => pair.at_server(|server, now, out| {
+                    server.lost_datagram(LINK, Message::decode_lost(&lost).expect("was written"), now, out);
+                }),
+                Fate::Dropped if message.may_be_lost() => {}
+                _ => pair.at_server(|server, now, out| server.message(LINK, message, now, out)),
+            }
+        }
+        for message in std::mem::take(&mut pair.down) {
+            let octets = message.encode();
+            let told = match fate {
+                Fate::Lost if message.may_be_lost() => Indication::Lost(Lost::of(&octets)),
+                Fate::Dropped if message.may_be_lost() => continue,
+                _ => Indication::Data(octets),
+            };
+            pair.at_client(|client, now, out| client.indication(told, now, out));
+        }
+    }
+}
+
+/// Datagrams both ways, of which each step's have one fate; what is counted in the end, when everything was read and told: at the client, and at the server.
+fn counted(steps: &[(Fate, usize, usize, bool)]) -> ((u32, u32), [u32; 3]) {
+    let server =
+        ServerSettings { send_space: 4000, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
+    let settings = Settings { send_buffer: 3000, receive_buffer: 3000, ..Settings::default() };
+    let mut pair = Pair::with(settings, server);
+    let socket = pair.socket(DATAGRAM);
+    assert!(pair.call(socket, send_to(b"first", Some(53))).is_ok());
+    pair.flows = false;
+    for &(fate, up, down, reads) in steps {
+        for length in [up, down] {
+            pair.at_client(|client, now, out| {
+                client.give_datagram(socket, Some(address(53)), vec![1; length], now, out);
+            });
+            pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![2; length] });
+        }
+        while reads && pair.read(socket, 1).is_ok() {}
+        cross(&mut pair, fate);
+    }
+    while pair.read(socket, 1).is_ok() {}
+    pair.now += Duration::from_secs(1);
+    pair.at_client(Client::expire);
+    cross(&mut pair, Fate::Arrives);
+    let counts = pair.client.counts(socket).expect("it is open");
+    (counts, pair.server.counts(LINK, Endpoint(1)).expect("it is open"))
+}
+
+proptest! {
+    /// C91: whatever is lost, both sides count the same octets in the end, and none that is on its way: none is free twice, and none never.
+    #[test]
+    fn what_is_lost_is_free_once(
+        steps in prop::collection::vec((prop_oneof![Just(Fate::Arrives), Just(Fate::Lost)], 0..900_usize, 0..900_usize, any::<bool>()), 1..60),
+    ) {
+        let ((client_used, unreported), [under_way, used, unread]) = counted(&steps);
+        prop_assert_eq!((unreported, under_way, unread), (0, 0, 0));
+        prop_assert_eq!(client_used, used);
+        prop_assert!(used < 1024, "{} octets are not told of", used);
+    }
+}
+
+/// The same if nobody is told of what is lost: room is gone for good, at both sides.
+#[test]
+fn what_is_dropped_is_never_free() {
+    let ((client_used, _), [_, used, unread]) =
+        counted(&[(Fate::Dropped, 500, 300, true), (Fate::Arrives, 5, 5, true)]);
+    assert_eq!((client_used - used, unread), (800, 800));
+}
+
+/// C91: what a lost datagram says beside its payload counts: here what was read.
+#[test]
+fn what_a_lost_datagram_reports_counts() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(DATAGRAM);
+    assert!(pair.call(socket, send_to(b"first", Some(53))).is_ok());
+    pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![2; 70] });
+    assert!(pair.read(socket, 9).is_ok());
+    pair.flows = false;
+    assert!(pair.call(socket, send_to(b"second", Some(53))).is_ok());
+    assert!(matches!(pair.up[..], [Message { body: Body::Call { consumed: 70, .. }, .. }]), "{:?}", pair.up);
+    pair.stack.clear();
+    cross(&mut pair, Fate::Lost);
+    assert_eq!(pair.server.counts(LINK, Endpoint(1)), Some([0, 11, 0]));
+    assert_eq!(pair.asked(), [], "it is not sent");
+}
+
+/// C91: which messages may be lost: not the one that makes a socket, none but datagrams, and none of a connection that has no number.
+#[test]
+fn what_may_be_lost() {
+    let call = |create, call| Message {
+        target: Target::Socket(RsockId(1)),
+        body: Body::Call { create, consumed: 0, call },
+    };
+    let datagram = |to| Call::Datagram { to, bytes: vec![1] };
+    for to in [None, Some(address(53))] {
+        assert!(call(None, datagram(to)).may_be_lost());
+        assert!(!call(Some(DATAGRAM), datagram(to)).may_be_lost());
+    }
+    assert!(!call(None, Call::Write { bytes: vec![1], urgent: false }).may_be_lost());
+    assert!(!call(None, Call::Consumed).may_be_lost());
+    let arrived = || Update::Datagram { from: address(53), bytes: vec![] };
+    assert!(Message::update(Target::Socket(RsockId(1)), arrived()).may_be_lost());
+    assert!(!Message::update(Target::Socket(RsockId::CLIENT), arrived()).may_be_lost());
+    let child = Target::Child { listener: RsockId(1), incarnation: crate::Incarnation(1) };
+    assert!(!Message::update(child, arrived()).may_be_lost());
+    assert!(!Message::update(Target::Socket(RsockId(1)), Update::Data(vec![1])).may_be_lost());
+}
+
+/// The longest header of what may be lost is known in full, and its payload's length; another message than a datagram comes to nothing.
+#[test]
+fn what_is_known_of_a_lost_one() {
+    let to = Some("[2001:db8::1]:53".parse().expect("an address"));
+    let target = Target::Socket(RsockId(7));
+    let of = |bytes: Vec<u8>| {
+        let call = Call::Datagram { to, bytes };
+        Message { target, body: Body::Call { create: None, consumed: 9, call } }
+    };
+    for length in [0, 1, 65_000] {
+        let lost = Lost::of(&of(vec![5; length]).encode());
+        assert_eq!(Message::decode_lost(&lost), Ok(of(vec![0; length])));
+    }
+    assert!(Message::decode_lost(&Lost { head: vec![0x13, 4], octets: usize::MAX }).is_err());
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    let write = Message {
+        target: Target::Socket(socket),
+        body: Body::Call { create: None, consumed: 3, call: Call::Consumed },
+    };
+    pair.at_server(|server, now, out| server.lost_datagram(LINK, write, now, out));
+    let data = Lost::of(&Message::update(Target::Socket(socket), Update::Data(vec![1; 50])).encode());
+    pair.at_client(|client, now, out| client.indication(Indication::Lost(data), now, out));
+    assert_eq!((pair.asked(), pair.messages), (vec![], [0, 0]));
+}
+
+/// C26, C91: while the carrier takes nothing datagrams go to where their time is known, but not past anything of their socket or of all.
+#[test]
+fn datagrams_do_not_wait_here() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(DATAGRAM);
+    assert!(pair.call(socket, send_to(b"first", Some(53))).is_ok());
+    let stream = pair.connected();
+    pair.flows = false;
+    pair.at_client(|client, now, out| client.indication(Indication::Off, now, out));
+    pair.at_server(|server, _, out| server.flow(LINK, false, out));
+    pair.send(stream, b"held");
+    for _ in 0..2 {
+        assert!(pair.call(socket, send_to(b"datagram", Some(53))).is_ok());
+        pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![2; 3] });
+    }
+    assert_eq!((pair.up.len(), pair.down.len()), (2, 2));
+    assert!(pair.up.iter().chain(&pair.down).all(Message::may_be_lost));
+    // Something of the same socket.
+    pair.event(1, TcpEvent::Failed(Errno::ECONNREFUSED));
+    pair.begin(socket, SocketCall::Bind(address(9)));
+    assert!(pair.call(socket, send_to(b"behind it", Some(53))).is_ok());
+    pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![2; 3] });
+    assert_eq!((pair.up.len(), pair.down.len()), (2, 2));
+    pair.at_client(|client, now, out| client.indication(Indication::On, now, out));
+    pair.at_server(|server, _, out| server.flow(LINK, true, out));
+    assert_eq!((pair.up.len(), pair.down.len()), (5, 4));
 }

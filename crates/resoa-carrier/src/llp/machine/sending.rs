@@ -17,6 +17,7 @@ impl Machine {
             Frame::Reset.write(out);
             return Some(self.number());
         }
+        self.give_up(now);
         let may_send = self.stage != Stage::Over && self.may_send(now);
         if may_send && self.stage == Stage::Up && self.length.due().is_some_and(|due| due <= now) {
             return Some(self.try_length(now, out));
@@ -61,6 +62,7 @@ impl Machine {
             let octets = out.len() - begin;
             let sample = self.rate.sent(octets, self.flight.octets(), now);
             self.flight.sent(number, Sent { at: now, octets, parts, words, tries_length: false, sample });
+            self.outage.sent(now);
             if !self.has_more() {
                 self.rate.idle(self.flight.octets());
             }

@@ -21,6 +21,18 @@ impl Machine {
         self.blocked.filter(|_| is_blocked).map(|asked| asked + self.rtt.patience(4))
     }
 
+    /// When what waits and may be lost is late.
+    fn late_from(&self) -> Option<Duration> {
+        self.outage.late_from(self.outgoing.oldest_waiting()?, self.patience())
+    }
+
+    /// Gives up what is.
+    pub(super) fn give_up(&mut self, now: Duration) {
+        while self.late_from().is_some_and(|from| from <= now) {
+            self.outgoing.give_up_oldest();
+        }
+    }
+
     /// When there is something to do, though nothing happens.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let acknowledgement = self.received.due();
@@ -40,6 +52,7 @@ impl Machine {
             self.flight.loss_due(),
             self.answer_due(),
             self.room_due(),
+            self.late_from(),
             Some(self.heard.max(self.asked) + self.silence.ask),
             Some(self.heard + self.silence.end),
         ]
@@ -57,6 +70,7 @@ impl Machine {
             self.ended(Ended::Unreachable);
             return;
         }
+        self.give_up(now);
         if self.flight.loss_due().is_some_and(|due| due <= now) {
             let lost = self.flight.look_for_losses(&self.rtt, now);
             self.lost(lost, now);

@@ -74,6 +74,8 @@ pub struct World {
     /// Packets that were sent, and the fates of some of them, by their places.
     pub packets: usize,
     pub fates: BTreeMap<usize, Fate>,
+    /// From this packet on nothing arrives for so long.
+    pub cut: Option<(usize, Duration)>,
     /// When each direction is free.
     busy: [Duration; 2],
     /// Octets on the link, and of the longest packet.
@@ -95,6 +97,7 @@ impl World {
             sent: 0,
             packets: 0,
             fates: BTreeMap::new(),
+            cut: None,
             busy: [Duration::ZERO; 2],
             carried: 0,
             longest: 0,
@@ -131,6 +134,9 @@ impl World {
         let octets = packet.len() as u64 + OVERHEAD;
         let mut at = self.now;
         let fate = self.fates.get(&self.packets).copied();
+        if let Some((_, time)) = self.cut.filter(|(packet, _)| *packet == self.packets) {
+            self.link.outage = (self.now, self.now + time);
+        }
         self.packets += 1;
         if self.link.rate > 0.0 {
             let begin = self.busy[from].max(self.now);
@@ -146,7 +152,9 @@ impl World {
             return;
         }
         self.longest = self.longest.max(packet.len());
+        let is_out = (self.link.outage.0..self.link.outage.1).contains(&self.now);
         match fate {
+            _ if is_out => return,
             Some(Fate::Lost) => return,
             Some(Fate::Twice(later)) => self.fly(at + later, from, number, packet),
             Some(Fate::Late(late)) => at += late,
@@ -154,8 +162,7 @@ impl World {
         }
         let copies = 1 + usize::from(self.random.random_bool(self.link.repeated));
         for _ in 0..copies {
-            let is_out = (self.link.outage.0..self.link.outage.1).contains(&self.now);
-            if self.random.random_bool(self.link.loss) || is_out {
+            if self.random.random_bool(self.link.loss) {
                 continue;
             }
             let (share, most) = self.link.late;
@@ -236,6 +243,7 @@ impl World {
             match event {
                 Event::Data(message) => messages.push(message.clone()),
                 Event::Ended(why) => ended = Some(*why),
+                Event::Lost(lost) => panic!("{lost:?} was not to be lost"),
                 Event::Connect | Event::Connected => panic!("once is enough"),
             }
         }
@@ -258,4 +266,19 @@ pub fn read(message: &[u8]) -> (u32, u32) {
     let (socket, number) = (number(3), number(7));
     assert!(data(socket, number, message.len() - 11) == message, "is changed");
     (socket, number)
+}
+
+/// A datagram of this socket with an address of its own, a number and so many octets behind it.
+pub fn datagram(socket: u32, number: u32, octets: usize) -> Vec<u8> {
+    let mut message = vec![0x13, 4, 0];
+    message.extend(socket.to_be_bytes());
+    message.extend([4, 0, 53, 192, 0, 2, 1]);
+    message.extend(number.to_be_bytes());
+    message.resize(message.len() + octets, number as u8);
+    message
+}
+
+/// Of one, whole or lost: its number.
+pub fn number_of(datagram: &[u8]) -> u32 {
+    u32::from_be_bytes(datagram[14..18].try_into().expect("4 octets"))
 }
