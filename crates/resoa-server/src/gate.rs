@@ -7,6 +7,7 @@ mod usage;
 
 pub use usage::Usage;
 
+use crate::messages;
 use crate::policy::{Client, Policy, Refusal};
 use resoa_protocol::lhp::{Connection, Identity};
 use resoa_protocol::message::{Operation, Reply};
@@ -166,6 +167,11 @@ impl Gate {
     ) -> Result<(), Refusal> {
         // Nobody's: fail closed.
         let rules = &self.visitors.get(&connection).ok_or(Refusal::Denied)?.client.rules;
+        if let TcpAction::SendTo { ancillary, .. } = action {
+            // To come from an address is to be bound there.
+            let sources = ancillary.records().filter_map(messages::source);
+            sources.map(|source| SocketAddr::new(source, 0)).try_for_each(|source| rules.bound(source))?;
+        }
         match action {
             TcpAction::Execute(Operation::Connect(to)) | TcpAction::SendTo { to: Some(to), .. } => {
                 rules.destination(*to, is_own)
@@ -261,7 +267,7 @@ fn group(level: i32, name: i32, value: &[u8]) -> Option<IpAddr> {
 mod tests {
     use super::*;
     use crate::policy::Rules;
-    use resoa_protocol::message::{Create, Family, Kind};
+    use resoa_protocol::message::{Ancillary, Create, Family, Kind};
 
     const A: Connection = Connection(1);
     const B: Connection = Connection(2);
@@ -343,9 +349,13 @@ mod tests {
         let endpoint = socket(&mut gate, A, 1, [192, 0, 2, 1]);
         let to: SocketAddr = "127.0.0.1:80".parse().expect("an address");
         let membership = [[224, 0, 0, 251], [0; 4]].concat();
+        let mut from_loopback = Ancillary::none();
+        let source = [[0; 4], [127, 0, 0, 1], [0; 4]].concat();
+        assert!(from_loopback.push(libc::IPPROTO_IP as u8, libc::IP_PKTINFO as u8, &source));
         for action in [
             TcpAction::Execute(Operation::Connect(to)),
-            TcpAction::SendTo { to: Some(to), bytes: Vec::new() },
+            TcpAction::SendTo { to: Some(to), ancillary: Ancillary::none(), bytes: Vec::new() },
+            TcpAction::SendTo { to: None, ancillary: from_loopback, bytes: Vec::new() },
             TcpAction::Execute(Operation::Listen { backlog: 1 }),
             TcpAction::Execute(Operation::Bind(to)),
             TcpAction::Execute(Operation::SetOption {
@@ -360,7 +370,7 @@ mod tests {
         let connect = TcpAction::Execute(Operation::Connect("192.0.2.9:80".parse().expect("an address")));
         assert_eq!(gate.ask(A, endpoint, &connect, |_| false), Ok(()));
         assert_eq!(gate.ask(Connection(9), endpoint, &connect, |_| false), Err(Refusal::Denied));
-        assert_eq!(gate.total().refusals.values().sum::<u64>(), 5);
+        assert_eq!(gate.total().refusals.values().sum::<u64>(), 6);
     }
 
     /// A client that is taken out of the policy has to go; one that may do something else does that at once.

@@ -2,7 +2,7 @@
 
 use super::{DATAGRAM, Pair, address};
 use crate::calls::{CallId, ReceiveFlags, SendFlags, SocketCall, Value};
-use crate::message::{Operation, Query, Reply, Unresolved};
+use crate::message::{Ancillary, Operation, Query, Reply, Unresolved};
 use crate::server::{Addresses, ServerAction, ServerSettings};
 use crate::settings::Settings;
 use crate::tcp::{TcpAction, TcpEvent};
@@ -23,10 +23,17 @@ fn datagrams_keep_their_boundaries() {
     assert_eq!(pair.call(socket, SocketCall::Listen { backlog: 1 }), Err(Errno::EOPNOTSUPP));
     assert_eq!(pair.call(socket, send_to(b"ab", Some(53))), Ok(Value::Count(2)));
     assert_eq!(pair.call(socket, send_to(b"", Some(53))), Ok(Value::Count(0)));
-    let sent = |bytes: &[u8]| TcpAction::SendTo { to: Some(address(53)), bytes: bytes.to_vec() };
+    let sent = |bytes: &[u8]| TcpAction::SendTo {
+        to: Some(address(53)),
+        ancillary: Ancillary::none(),
+        bytes: bytes.to_vec(),
+    };
     assert_eq!(pair.asked()[1..], [sent(b"ab"), sent(b"")]);
     for bytes in [&b"answer"[..], b""] {
-        pair.event(1, TcpEvent::Datagram { from: address(53), bytes: bytes.to_vec() });
+        pair.event(
+            1,
+            TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: bytes.to_vec() },
+        );
     }
     let datagram =
         |bytes: &[u8], length| Ok(Value::Datagram { bytes: bytes.to_vec(), from: address(53), length });
@@ -48,9 +55,16 @@ fn datagrams_with_a_destination() {
     pair.done(1, Ok(Reply::Connected { local: address(4000), peer: address(53) }));
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
     assert_eq!(pair.call(socket, send_to(b"x", None)), Ok(Value::Count(1)));
-    assert!(pair.asked().contains(&TcpAction::SendTo { to: None, bytes: b"x".to_vec() }));
+    assert!(pair.asked().contains(&TcpAction::SendTo {
+        to: None,
+        ancillary: Ancillary::none(),
+        bytes: b"x".to_vec()
+    }));
     for octet in 0..3 {
-        pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![octet; 4] });
+        pair.event(
+            1,
+            TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![octet; 4] },
+        );
     }
     let peek = ReceiveFlags { peek: true, dont_wait: true, ..ReceiveFlags::default() };
     let first = Ok(Value::Datagram { bytes: vec![0; 4], from: address(53), length: 4 });
@@ -58,7 +72,7 @@ fn datagrams_with_a_destination() {
     assert_eq!(pair.read(socket, 9), first);
     assert!(matches!(pair.read(socket, 9), Ok(Value::Datagram { bytes, .. }) if bytes == [1; 4]));
     assert_eq!(pair.read(socket, 9), Err(Errno::EAGAIN));
-    pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![3; 4] });
+    pair.event(1, TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![3; 4] });
     assert!(pair.read(socket, 9).is_ok(), "there is room again");
 }
 
@@ -150,23 +164,24 @@ fn names_are_looked_up_by_the_server() {
     assert!(!matches!(pair.asked()[..], [TcpAction::Execute(Operation::Resolve(_)), ..]));
 }
 
-/// C91: a driver moves datagrams whole, with their addresses, and what it has taken is read.
+/// C91: a driver moves datagrams whole, with their addresses and what is said beside them, and what it has taken is read.
 #[test]
 fn a_driver_moves_datagrams() {
     let mut pair = Pair::new();
     let socket = pair.client.socket(DATAGRAM).expect("registered");
     let mut taken = [true; 2];
+    let beside = |kind| Ancillary::read(&[0, kind, 1, 7]).expect("a record");
     pair.at_client(|client, now, out| {
-        taken = [None, Some(address(9))].map(|to| client.give_datagram(socket, to, b"up".to_vec(), now, out));
+        taken = [None, Some(address(9))]
+            .map(|to| client.give_datagram(socket, to, beside(1), b"up".to_vec(), now, out));
     });
     assert_eq!(taken, [false, true], "one of them goes nowhere");
-    assert!(
-        pair.asked().iter().any(|asked| matches!(asked, TcpAction::SendTo { bytes, .. } if bytes == b"up"))
-    );
-    pair.event(1, TcpEvent::Datagram { from: address(9), bytes: b"down".to_vec() });
+    let sent = TcpAction::SendTo { to: Some(address(9)), ancillary: beside(1), bytes: b"up".to_vec() };
+    assert!(pair.asked().contains(&sent));
+    pair.event(1, TcpEvent::Datagram { from: address(9), ancillary: beside(2), bytes: b"down".to_vec() });
     let mut found = Vec::new();
     pair.at_client(|client, now, out| {
         found = (0..2).map(|_| client.take_datagram(socket, now, out)).collect();
     });
-    assert_eq!(found, [Some((address(9), b"down".to_vec())), None]);
+    assert_eq!(found, [Some((address(9), beside(2), b"down".to_vec())), None]);
 }
