@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use resoa_calls::{address, datagram, receive_request};
+use resoa_calls::{address, ancillary, datagram, receive_request};
+use resoa_protocol::control_messages;
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::sync::OnceLock;
@@ -29,9 +30,21 @@ fuzz_target!(|octets: &[u8]| {
             Ok(Some(address.port()))
         );
     }
-    if let Some((to, payload)) = datagram::split(octets) {
-        assert_eq!(payload.len() + datagram::HEADER, octets.len());
-        let again = [&datagram::header(to)[..], payload].concat();
-        assert!(datagram::split(&again).is_some_and(|(again, _)| again.is_some() == to.is_some()));
+    if let Some((to, ancillary, payload)) = datagram::split(octets) {
+        assert!(ancillary.records().count() <= ancillary.octets().len() / 3);
+        if let Some(to) = to {
+            let again = [&datagram::said(to, &ancillary)[..], payload].concat();
+            assert!(datagram::split(&again).is_some_and(|(to, beside, same)| {
+                to.is_some() && beside == ancillary && same == payload
+            }));
+        }
+    }
+    // What a program lays out as control messages, for either version of IP.
+    for to in ["192.0.2.1:9", "[2001:db8::1]:9", "[::ffff:192.0.2.1]:9"] {
+        if let Ok(said) = ancillary::said(octets, to.parse().expect("an address")) {
+            let (control, is_cut) = control_messages::laid_out(&said, usize::MAX);
+            assert!(!is_cut);
+            assert_eq!(control_messages::read(&control), said);
+        }
     }
 });

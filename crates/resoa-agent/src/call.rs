@@ -32,8 +32,8 @@ pub(crate) enum Call {
 pub(crate) enum Waiting {
     /// It answers what it brought.
     Plain { socket: SocketId },
-    /// `setsockopt`, with level, name and value: what was set may have to be set again.
-    Set { socket: SocketId, option: ((i32, i32), Vec<u8>) },
+    /// `setsockopt`, with level, name and value: what was set may have to be set again. With the program's descriptor if its datagrams are another matter then.
+    Set { socket: SocketId, option: ((i32, i32), Vec<u8>), descriptor: Option<OwnedFd> },
     /// `bind`: descriptors that are gone may have had the address, so that it is tried once more.
     Address { socket: SocketId, again: Option<Again> },
     /// `connect`, with the program's descriptor.

@@ -12,7 +12,12 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Of this host, as time stamps of datagrams are.
+fn time_of_day() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
 
 impl Agent {
     /// A pair for a new datagram socket: the program's end, and its form here.
@@ -46,6 +51,21 @@ impl Agent {
             }
         }
         Ok(())
+    }
+
+    /// A `setsockopt` of a datagram socket has succeeded that passed the descriptor along.
+    pub(crate) fn datagrams_option(
+        &mut self,
+        id: SocketId,
+        option: &((i32, i32), Vec<u8>),
+        descriptor: &OwnedFd,
+    ) {
+        if !self.is_of(descriptor, id) {
+            return;
+        }
+        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+            packets.option_is_set(option.0, &option.1, descriptor.as_fd());
+        }
     }
 
     /// All that can be done for a datagram socket.
@@ -85,7 +105,7 @@ impl Agent {
             else {
                 return;
             };
-            let Some((to, bytes)) = packets.take() else { return };
+            let Some((to, ancillary, bytes)) = packets.take() else { return };
             // Written without an address to a socket that has no destination: it goes nowhere, so it chooses nothing and gives no address.
             if to.is_none() && packets.peer.is_none() {
                 continue;
@@ -101,9 +121,9 @@ impl Agent {
             self.counts.octets.0 += bytes.len() as u64;
             self.at_half(half, now, |client, id, out| {
                 if is_last {
-                    client.give_last_datagram(id, to, bytes, now, out);
+                    client.give_last_datagram(id, to, ancillary, bytes, now, out);
                 } else {
-                    client.give_datagram(id, to, bytes, now, out);
+                    client.give_datagram(id, to, ancillary, bytes, now, out);
                 }
             });
         }
@@ -172,10 +192,10 @@ impl Agent {
             }
             let mut datagram = None;
             self.at_half(half, now, |client, id, out| datagram = client.take_datagram(id, now, out));
-            let Some((from, bytes)) = datagram else { return };
+            let Some((from, ancillary, bytes)) = datagram else { return };
             self.counts.octets.1 += bytes.len() as u64;
             if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
-                packets.write(from, bytes);
+                packets.write(from, &ancillary, bytes, time_of_day);
             }
         }
     }

@@ -1,14 +1,18 @@
-//! Our end of the pair whose other end is a program's datagram socket: a packet a datagram, with an address in front while it is not connected.
+//! Our end of the pair whose other end is a program's datagram socket: a packet a datagram, with an address in front while it is not connected, and with control messages
+//! once the program has asked for some ([`resoa_calls::datagram`]).
 
 use crate::sys;
 use resoa_calls::SocketName;
-use resoa_calls::datagram::{CONNECTED, header, split};
+use resoa_calls::datagram::{CONNECTED, TELLS, in_front, received, split, told};
+use resoa_calls::option::{SO_TIMESTAMP_NEW, is_telling};
 use resoa_protocol::CallId;
+use resoa_protocol::message::Ancillary;
 use rustix::event::epoll::EventFlags;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType, recv, send, shutdown};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// SO_SNDBUF of both ends. The kernel doubles it: several datagrams of the longest.
 pub(crate) const ROOM: i32 = 212_992;
@@ -19,6 +23,10 @@ pub(crate) struct Packets {
     fd: OwnedFd,
     /// Where it is connected to: nothing stands in front of datagrams.
     pub(crate) peer: Option<SocketAddr>,
+    /// The program has asked for control messages.
+    tells: bool,
+    /// The option by which it has asked for the time at which they come.
+    time_stamps: Option<i32>,
     /// Whether it has an address.
     pub(crate) name: Name,
     /// Calls that ask for the address meanwhile.
@@ -48,6 +56,8 @@ impl Packets {
         Self {
             fd,
             peer: None,
+            tells: false,
+            time_stamps: None,
             name: Name::None,
             askers: Vec::new(),
             rest: None,
@@ -64,14 +74,17 @@ impl Packets {
         }
     }
 
-    /// The next datagram of the program, and where it is to go if that is said.
-    pub(crate) fn take(&mut self) -> Option<(Option<SocketAddr>, Vec<u8>)> {
+    /// The next datagram of the program, and where it is to go and what is beside it if that is said.
+    pub(crate) fn take(&mut self) -> Option<(Option<SocketAddr>, Ancillary, Vec<u8>)> {
         let packet = next(&self.fd)?;
-        match self.peer {
-            Some(_) => Some((None, packet)),
-            // Without room for an address it is none of an interposer's, and goes nowhere.
-            None => Some(split(&packet).map_or((None, Vec::new()), |(to, payload)| (to, payload.to_vec()))),
+        if self.peer.is_some() {
+            return Some((None, Ancillary::none(), packet));
         }
+        // Without room for an address it is none of an interposer's, and goes nowhere.
+        let found = split(&packet);
+        Some(
+            found.map_or_else(Default::default, |(to, ancillary, payload)| (to, ancillary, payload.to_vec())),
+        )
     }
 
     /// Whether the program can be written to.
@@ -82,10 +95,25 @@ impl Packets {
         self.rest.is_none()
     }
 
-    /// Writes a datagram to the program.
-    pub(crate) fn write(&mut self, from: SocketAddr, bytes: Vec<u8>) {
-        let packet = if self.peer.is_some() { bytes } else { [&header(Some(from))[..], &bytes].concat() };
+    /// Writes a datagram to the program, with what is told beside it and the time of this clock if the program wants it.
+    pub(crate) fn write(
+        &mut self,
+        from: SocketAddr,
+        ancillary: &Ancillary,
+        bytes: Vec<u8>,
+        now: impl FnOnce() -> Duration,
+    ) {
+        let packet = match self.time_stamps {
+            Some(option) => told(self.mark(), from, &stamped(ancillary, option, now()), bytes),
+            None => told(self.mark(), from, ancillary, bytes),
+        };
         self.put(packet);
+    }
+
+    /// What its descriptor says ([`resoa_calls::datagram`]).
+    fn mark(&self) -> i32 {
+        let connected = if self.peer.is_some() { CONNECTED } else { 0 };
+        if self.tells { connected | TELLS } else { connected }
     }
 
     fn put(&mut self, packet: Vec<u8>) {
@@ -95,23 +123,39 @@ impl Packets {
         }
     }
 
-    /// It is connected from now on, or not any more. `program` is the other end: what waits there for the program has an address in front, or none, and now it is
-    /// the other way round.
+    /// It is connected from now on, or not any more. `program` is the other end.
     pub(crate) fn connect(&mut self, peer: Option<SocketAddr>, program: BorrowedFd) {
-        let before = std::mem::replace(&mut self.peer, peer);
-        let priority = if peer.is_some() { CONNECTED } else { 0 };
+        let before = (self.mark(), self.peer);
+        self.peer = peer;
+        self.put_again(before, program);
+    }
+
+    /// The program has set an option. `program` is the other end: from the first one on that asks for control messages, there is room for them in front.
+    pub(crate) fn option_is_set(&mut self, (level, name): (i32, i32), value: &[u8], program: BorrowedFd) {
+        let is_on = value.iter().any(|&octet| octet != 0);
+        if !is_telling(level, name) {
+            return;
+        }
+        if level == libc::SOL_SOCKET {
+            self.time_stamps = is_on.then_some(name);
+        }
+        if is_on && !self.tells {
+            let before = (self.mark(), self.peer);
+            self.tells = true;
+            self.put_again(before, program);
+        }
+    }
+
+    /// What waits for the program has something else in front from now on than `before`, when there was another mark and another peer.
+    fn put_again(&mut self, (mark, peer): (i32, Option<SocketAddr>), program: BorrowedFd) {
         let mut waiting: Vec<Vec<u8>> = std::iter::from_fn(|| next(program)).collect();
         waiting.extend(self.rest.take());
-        sys::set_priority(program, priority);
+        sys::set_priority(program, self.mark());
         for packet in waiting {
-            match (before, peer) {
-                (None, Some(_)) => {
-                    if let Some((_, payload)) = split(&packet) {
-                        self.put(payload.to_vec());
-                    }
-                }
-                (Some(from), None) => self.write(from, packet),
-                _ => self.put(packet),
+            let Some((front, payload)) = packet.split_at_checked(in_front(mark)) else { continue };
+            let Some((from, ancillary)) = received(mark, front) else { continue };
+            if let Some(from) = from.or(peer) {
+                self.put(told(self.mark(), from, &ancillary, payload.to_vec()));
             }
         }
     }
@@ -131,6 +175,20 @@ impl AsFd for Packets {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
+}
+
+/// Control messages with a time stamp in front of them, as the kernel puts it.
+fn stamped(ancillary: &Ancillary, option: i32, now: Duration) -> Ancillary {
+    let is_in_us = matches!(option, libc::SO_TIMESTAMP | SO_TIMESTAMP_NEW);
+    let part = if is_in_us { now.subsec_micros() } else { now.subsec_nanos() };
+    let value = [now.as_secs(), u64::from(part)].map(u64::to_ne_bytes).concat();
+    let mut stamped = Ancillary::none();
+    // There is room for it: what a server tells of a datagram is shorter than the rest.
+    let _ = stamped.push(libc::SOL_SOCKET as u8, option as u8, &value);
+    for record in ancillary.records() {
+        let _ = stamped.push(record.level, record.kind, record.value);
+    }
+    stamped
 }
 
 /// A packet, if there is one. An empty one is a datagram, or the end: then the other end is gone, or is shut.

@@ -8,7 +8,7 @@ use crate::socket::{Form, Half, Socket};
 use crate::socket_call::socket_call;
 use crate::stack::Stack;
 use resoa_calls::{Query, Request, Response, SocketId, SocketName};
-use resoa_protocol::message::{self, Create, Family, Kind};
+use resoa_protocol::message::{self, Ancillary, Create, Family, Kind};
 use resoa_protocol::{CallId, Errno, SocketCall, Value};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
@@ -145,7 +145,9 @@ impl Agent {
                 Err(error) => (Response::Failed(error), None),
             },
             Request::Status => (Response::Status(self.status()), None),
-            Request::SendTo { socket, address, octets } => (self.send_to(socket, address, octets, now), None),
+            Request::SendTo { socket, address, ancillary, octets } => {
+                (self.send_to(socket, address, &ancillary, octets, now), None)
+            }
             request => return Some((connection, request)),
         };
         self.calls.insert(call, Call::Asking { connection });
@@ -153,8 +155,16 @@ impl Agent {
         None
     }
 
-    /// A datagram elsewhere than where its socket is connected to.
-    fn send_to(&mut self, socket: SocketId, to: SocketAddr, octets: Vec<u8>, now: Duration) -> Response {
+    /// A datagram elsewhere than where its socket is connected to, or with control messages.
+    fn send_to(
+        &mut self,
+        socket: SocketId,
+        to: Option<SocketAddr>,
+        ancillary: &[u8],
+        octets: Vec<u8>,
+        now: Duration,
+    ) -> Response {
+        let Some(ancillary) = Ancillary::read(ancillary) else { return Response::Failed(libc::EINVAL) };
         // What is on the descriptor was sent before.
         self.progress(socket, now);
         match self.half(socket, &SocketCall::LocalName, now) {
@@ -162,7 +172,7 @@ impl Agent {
                 self.counts.octets.0 += octets.len() as u64;
                 // If there is no room it is lost, as if a queue on the way were full.
                 self.at_half(half, now, |client, id, out| {
-                    client.give_datagram(id, Some(to), octets, now, out);
+                    client.give_datagram(id, to, ancillary, octets, now, out);
                 });
                 Response::Done
             }
@@ -332,6 +342,9 @@ impl Agent {
             }
             what => {
                 if result.is_ok() {
+                    if let Waiting::Set { socket, option, descriptor: Some(descriptor) } = &what {
+                        self.datagrams_option(*socket, option, descriptor);
+                    }
                     self.remember(&what);
                 }
                 keep(self, what);

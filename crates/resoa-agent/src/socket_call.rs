@@ -37,7 +37,11 @@ pub(crate) fn socket_call(
         }
         Request::SetOption { socket, level, name, value } => {
             let option = ((level, name), value.clone());
-            (socket, SocketCall::SetOption { level, name, value }, Waiting::Set { socket, option })
+            (
+                socket,
+                SocketCall::SetOption { level, name, value },
+                Waiting::Set { socket, option, descriptor },
+            )
         }
         Request::GetOption { socket, level, name, length } => {
             (socket, SocketCall::GetOption { level, name, length }, Waiting::Plain { socket })

@@ -1,15 +1,29 @@
 //! Datagrams between a program and the agent. While the socket has no destination of its own each has an address in front: where it goes to, or where it
 //! came from. When it is connected there is none, so that `read` and `write` need not be intercepted.
 //!
-//! Which of the two it is says the descriptor itself, by an option that has no meaning for AF_UNIX and is the same for everybody who holds it: SO_PRIORITY is 0
-//! without a destination, and [`CONNECTED`] with one. The agent sets it.
+//! Once the program has asked for control messages ([`option`](crate::option::is_telling)), each datagram *for* it has more in front, connected or not: the address, one octet
+//! with the length of the [`Ancillary`] records, and room for the most that there can be, so that who reads knows before how much that is. Datagrams *of* the program say by
+//! the highest bit of their address's family that records follow it; of a connected socket those with control messages go by
+//! [`SendTo`](crate::Request::SendTo).
+//!
+//! Which of these it is says the descriptor itself, by an option that has no meaning for AF_UNIX and is the same for everybody who holds it: SO_PRIORITY is 0
+//! without a destination, and [`CONNECTED`] with one; [`TELLS`] is added to either. The agent sets it.
 
+use resoa_protocol::message::Ancillary;
 use std::net::SocketAddr;
 
 /// SO_PRIORITY of a datagram socket that is connected.
 pub const CONNECTED: i32 = 1;
+/// The same where each datagram has room for control messages in front; it is added to the other.
+pub const TELLS: i32 = 4;
 /// Octets of an address in front of a datagram.
 pub const HEADER: usize = 28;
+/// Octets of an address and of control messages.
+pub const FRONT: usize = HEADER + 1 + Ancillary::MOST;
+/// Where the higher octet of an address's family is.
+const MARKED: usize = if cfg!(target_endian = "little") { 1 } else { 0 };
+/// The bit of it that says that control messages follow.
+const BESIDE: u8 = 0x80;
 
 /// Octets of the longest datagram of UDP to an address of this family.
 #[must_use]
@@ -45,11 +59,75 @@ pub fn header(address: Option<SocketAddr>) -> [u8; HEADER] {
     header
 }
 
-/// Takes the address off again; `None` if there is no room for one.
+/// What a program's datagram has in front that goes there, with what is said beside it.
 #[must_use]
-pub fn split(octets: &[u8]) -> Option<(Option<SocketAddr>, &[u8])> {
-    let (header, payload) = octets.split_at_checked(HEADER)?;
-    Some((crate::address::read(header).ok()?, payload))
+pub fn said(to: SocketAddr, ancillary: &Ancillary) -> Vec<u8> {
+    let mut front = header(Some(to)).to_vec();
+    if !ancillary.is_empty() {
+        front[MARKED] |= BESIDE;
+        front.push(ancillary.octets().len() as u8);
+        front.extend(ancillary.octets());
+    }
+    front
+}
+
+/// Takes that off again: where to, what is said beside it, and the datagram; `None` if there is no room for it.
+#[must_use]
+pub fn split(octets: &[u8]) -> Option<(Option<SocketAddr>, Ancillary, &[u8])> {
+    let (header, rest) = octets.split_first_chunk::<HEADER>()?;
+    let mut header = *header;
+    let has_ancillary = header[MARKED] & BESIDE != 0;
+    header[MARKED] &= !BESIDE;
+    let (ancillary, payload) = if has_ancillary {
+        let (length, rest) = rest.split_first()?;
+        let (records, payload) = rest.split_at_checked(usize::from(*length))?;
+        (Ancillary::read(records)?, payload)
+    } else {
+        (Ancillary::none(), rest)
+    };
+    Some((crate::address::read(&header).ok()?, ancillary, payload))
+}
+
+/// Octets in front of a datagram for the program, by SO_PRIORITY of its descriptor.
+#[must_use]
+pub fn in_front(mark: i32) -> usize {
+    match mark {
+        _ if mark & TELLS != 0 => FRONT,
+        CONNECTED => 0,
+        _ => HEADER,
+    }
+}
+
+/// A datagram for the program, as it stands on the descriptor.
+#[must_use]
+pub fn told(mark: i32, from: SocketAddr, ancillary: &Ancillary, bytes: Vec<u8>) -> Vec<u8> {
+    match in_front(mark) {
+        0 => bytes,
+        HEADER => [&header(Some(from))[..], &bytes].concat(),
+        _ => {
+            let mut front = header(Some(from)).to_vec();
+            front.push(ancillary.octets().len() as u8);
+            front.extend(ancillary.octets());
+            front.resize(FRONT, 0);
+            front.extend(bytes);
+            front
+        }
+    }
+}
+
+/// What stands [in front](in_front) of a datagram for the program: where it came from, where that stands there, and what is told beside it. `None` if it does not.
+#[must_use]
+pub fn received(mark: i32, front: &[u8]) -> Option<(Option<SocketAddr>, Ancillary)> {
+    if in_front(mark) == 0 {
+        return Some((None, Ancillary::none()));
+    }
+    let (header, behind) = front.split_first_chunk::<HEADER>()?;
+    let from = crate::address::read(header).ok()?;
+    if in_front(mark) == HEADER {
+        return Some((from, Ancillary::none()));
+    }
+    let (length, records) = behind.split_first()?;
+    Some((from, Ancillary::read(records.get(..usize::from(*length))?)?))
 }
 
 #[cfg(test)]
@@ -63,11 +141,48 @@ mod tests {
             [None, Some(([192, 0, 2, 1], 53).into()), Some("[2001:db8::1]:53".parse().expect("one"))]
         {
             let mut octets = header(address).to_vec();
-            assert_eq!(split(&octets), Some((address, &b""[..])));
+            assert_eq!(split(&octets), Some((address, Ancillary::none(), &b""[..])));
             octets.extend(b"payload");
-            assert_eq!(split(&octets), Some((address, &b"payload"[..])));
+            assert_eq!(split(&octets), Some((address, Ancillary::none(), &b"payload"[..])));
         }
         assert_eq!(split(&[0; HEADER - 1]), None);
+    }
+
+    /// C91, RFC 3542: control messages of a program's datagram stand behind its address; none take no room.
+    #[test]
+    fn control_messages_stand_behind_the_address() {
+        let to = ([192, 0, 2, 1], 53).into();
+        assert_eq!(said(to, &Ancillary::none()), header(Some(to)));
+        let ancillary = Ancillary::read(&[0, 1, 1, 9]).expect("a record");
+        let octets = [&said(to, &ancillary)[..], b"payload"].concat();
+        assert_eq!(octets.len(), HEADER + 1 + 4 + 7);
+        assert_eq!(split(&octets), Some((Some(to), ancillary, &b"payload"[..])));
+        assert_eq!(split(&octets[..HEADER + 4]), None);
+    }
+
+    /// C91: of a datagram for the program the descriptor says what is in front, and it is always as long.
+    #[test]
+    fn what_the_descriptor_says_is_in_front() {
+        let from: SocketAddr = "[2001:db8::1]:53".parse().expect("one");
+        let some = Ancillary::read(&[0, 1, 1, 9]).expect("a record");
+        for ancillary in [Ancillary::none(), some] {
+            for (mark, length, has_address) in [
+                (0, HEADER, true),
+                (CONNECTED, 0, false),
+                (TELLS, FRONT, true),
+                (TELLS | CONNECTED, FRONT, true),
+            ] {
+                let octets = told(mark, from, &ancillary, b"payload".to_vec());
+                assert_eq!((in_front(mark), octets.len()), (length, length + 7), "{mark}");
+                let beside = if length == FRONT { ancillary.clone() } else { Ancillary::none() };
+                assert_eq!(received(mark, &octets[..length]), Some((has_address.then_some(from), beside)));
+                assert_eq!(octets[length..], *b"payload");
+            }
+        }
+        assert_eq!(received(TELLS, &[0; HEADER]), None);
+        let mut wrong = told(TELLS, from, &Ancillary::none(), Vec::new());
+        wrong[HEADER] = 2;
+        assert_eq!(received(TELLS, &wrong), None);
     }
 
     /// C91: what UDP takes for a destination, and what it does not.

@@ -22,13 +22,14 @@
 //! | stream, connected | emptied again: OUT | data goes over it as it is |
 //! | stream, refused or reset | the agent has closed its end with octets unread: IN, OUT, ERR, HUP, RDHUP | `SO_ERROR` is asked of the agent |
 //! | listener | connected to the agent and filled; one octet for each connection that waits | `accept` reads an octet, waiting as the descriptor says, and then asks for `Accept` |
-//! | datagram | one end of a pair of AF_UNIX SEQPACKET | puts an address in front of datagrams, and takes it off ([`datagram`]) |
+//! | datagram | one end of a pair of AF_UNIX SEQPACKET | puts an address and control messages in front of datagrams, and takes them off ([`datagram`]) |
 //!
 //! A descriptor is recognised by the name that the agent has bound it to ([`SocketName`]), whoever holds it and by whatever number.
 
 #![deny(unsafe_code)]
 
 pub mod address;
+pub mod ancillary;
 pub mod carried;
 mod connection;
 pub mod datagram;

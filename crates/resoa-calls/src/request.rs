@@ -53,7 +53,7 @@ pub enum Request {
         /// `SHUT_…`
         how: i32,
     },
-    /// `setsockopt`
+    /// `setsockopt`, of a datagram socket with the program's descriptor if it [tells](crate::option::is_telling).
     SetOption {
         /// Which socket.
         socket: SocketId,
@@ -94,13 +94,15 @@ pub enum Request {
     Resolve(Query),
     /// How the agent does; answered by [`Response::Status`].
     Status,
-    /// `sendto` of a connected datagram socket, elsewhere than where it is connected to: the one datagram that has no place on the descriptor. Those that the program has
-    /// sent before are before it.
+    /// `sendto` of a connected datagram socket, elsewhere than where it is connected to or with control messages: the datagrams that have no place on the descriptor. Those
+    /// that the program has sent before are before it.
     SendTo {
         /// Which socket.
         socket: SocketId,
-        /// Where to.
-        address: SocketAddr,
+        /// Where to; `None` is where it is connected to.
+        address: Option<SocketAddr>,
+        /// Control messages ([`Ancillary::octets`](resoa_protocol::message::Ancillary::octets)).
+        ancillary: Vec<u8>,
         /// What.
         octets: Vec<u8>,
     },

@@ -8,7 +8,7 @@ use crate::kernel::{set_socket_option, socket_option};
 use crate::status::{BIND_SERVICE, has_privilege};
 use crate::streams;
 use resoa_calls::privilege::is_privileged;
-use resoa_calls::{Request, Response, address, datagram, option};
+use resoa_calls::{Request, Response, address, option};
 use rustix::event::PollFlags;
 use rustix::fd::AsFd;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -66,7 +66,7 @@ fn set_nonblocking(descriptor: impl AsFd, flags: i32) -> Result<(), Failure> {
 }
 
 /// What an answer that is none of those that a call has makes of it.
-fn unexpected(response: &Response) -> Failure {
+pub(crate) fn unexpected(response: &Response) -> Failure {
     match response {
         Response::Failed(error) => Failure::Errno(*error),
         _ => Failure::Errno(libc::EPROTO),
@@ -270,7 +270,15 @@ fn set_option(
     }
     let value = caller.target.read(at, within(length, option::LONGEST)?)?;
     caller.confirm()?;
-    caller.ask(&Request::SetOption { socket: held.socket, level, name, value: value.clone() })?;
+    let request = Request::SetOption { socket: held.socket, level, name, value: value.clone() };
+    if held.kind == Kind::Datagram && option::is_telling(level, name) {
+        match caller.ask_until(&request, Some(held.as_fd()), None, Patience::Killable)?? {
+            (Response::Done | Response::Value(_), _) => {}
+            (response, _) => return Err(unexpected(&response)),
+        }
+    } else {
+        caller.ask(&request)?;
+    }
     if option::is_of_both(level, name) {
         // The agent has found it valid.
         let _ = set_socket_option(held.as_fd(), name, &value);
@@ -311,8 +319,7 @@ fn ioctl(caller: &Caller, held: &Held, command: u32, at: u64) -> Result<Answer, 
         FIONREAD => {
             let flags = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
             let waiting = recv(held, &mut [0; 1], flags).map_or(0, |(_, length)| length);
-            let header = if held.is_connected_datagram() { 0 } else { datagram::HEADER };
-            (waiting.saturating_sub(header) as u32).to_ne_bytes().to_vec()
+            (waiting.saturating_sub(held.in_front()) as u32).to_ne_bytes().to_vec()
         }
         _ if OWNER.contains(&command) || command == SIOCGIFCONF => return Ok(Answer::Continue),
         _ => {

@@ -10,7 +10,8 @@ use crate::held::{Held, Kind};
 use crate::message::{LENGTH, Message, WITH_LENGTH};
 use crate::streams;
 use resoa_calls::time::{TIMESPEC, span};
-use resoa_calls::{address, datagram};
+use resoa_calls::{address, ancillary, datagram};
+use resoa_protocol::control_messages::laid_out;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -33,10 +34,10 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
             let sent = if stream {
                 streams::send(caller, held, &data, transfer.flags)?
             } else if address == 0 {
-                datagrams::send(caller, held, &data, None, transfer.flags)?
+                datagrams::send(caller, held, &data, None, &[], transfer.flags)?
             } else {
                 let destination = datagram::destination(&given_address(caller, address, length)?)?;
-                datagrams::send(caller, held, &data, Some(destination), transfer.flags)?
+                datagrams::send(caller, held, &data, Some(destination), &[], transfer.flags)?
             };
             Ok(Answer::count(sent))
         }
@@ -102,13 +103,17 @@ fn send(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Result<u
         0 => None,
         at => Some(datagram::destination(&given_address(caller, at, message.name_length)?)?),
     };
-    datagrams::send(caller, held, &message.data, destination, flags)
+    if message.control.length > ancillary::LONGEST {
+        return Err(Failure::Errno(libc::ENOBUFS));
+    }
+    let control = caller.target.gather(&[message.control])?;
+    datagrams::send(caller, held, &message.data, destination, &control, flags)
 }
 
 fn receive(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Result<usize, Failure> {
     if held.kind == Kind::Stream {
         let received = streams::receive(caller, held, &message.data, flags)?;
-        message.tell(&caller.target, 0, 0)?;
+        message.tell(&caller.target, 0, &[], 0)?;
         return Ok(received);
     }
     let received = datagrams::receive(caller, held, &message.data, flags)?;
@@ -118,8 +123,10 @@ fn receive(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Resul
         let room = usize::try_from(message.name_length).map_err(|_| libc::EINVAL)?;
         caller.target.write(message.name, &written[..written.len().min(room)])?;
     }
+    let (control, is_cut) = laid_out(&received.ancillary, message.control.length);
     let truncated = if received.is_cut() { libc::MSG_TRUNC } else { 0 };
-    message.tell(&caller.target, written.len(), truncated)?;
+    let both = truncated | if is_cut { libc::MSG_CTRUNC } else { 0 };
+    message.tell(&caller.target, written.len(), &control, both)?;
     Ok(received.reported(flags))
 }
 

@@ -1,11 +1,12 @@
-//! Datagrams, each with an address in front while the socket has no destination of its own ([`resoa_calls::datagram`]).
+//! Datagrams, each with an address in front while the socket has no destination of its own, and with control messages if there are some ([`resoa_calls::datagram`]).
 
 use crate::caller::{Caller, Failure, Patience};
-use crate::control::{number, pending_error};
+use crate::control::{number, pending_error, unexpected};
 use crate::held::Held;
 use crate::message::total;
 use crate::target::Piece;
-use resoa_calls::{Request, Response, datagram};
+use resoa_calls::{Request, Response, ancillary, datagram};
+use resoa_protocol::message::Ancillary;
 use rustix::event::PollFlags;
 use rustix::fd::AsFd;
 use rustix::io::Errno;
@@ -22,6 +23,7 @@ pub(crate) fn send(
     held: &Held,
     data: &[Piece],
     destination: Option<SocketAddr>,
+    control: &[u8],
     flags: i32,
 ) -> Result<usize, Failure> {
     let length = total(data);
@@ -35,17 +37,25 @@ pub(crate) fn send(
         }
     }
     let connected = held.is_connected_datagram();
-    let mut octets = match destination {
-        None if !connected => return Err(Failure::Errno(libc::EDESTADDRREQ)),
-        Some(there) if connected => {
-            if caller.ask(&Request::PeerName(held.socket))? != Response::Address(there) {
-                return send_elsewhere(caller, held, data, there);
-            }
-            Vec::new()
+    if destination.is_none() && !connected {
+        return Err(Failure::Errno(libc::EDESTADDRREQ));
+    }
+    let mut peer = None;
+    if connected && (destination.is_some() || !control.is_empty()) {
+        match caller.ask(&Request::PeerName(held.socket))? {
+            Response::Address(address) => peer = Some(address),
+            response => return Err(unexpected(&response)),
         }
-        Some(_) => datagram::header(destination).to_vec(),
-        None => Vec::new(),
+    }
+    let ancillary = match destination.or(peer) {
+        Some(there) if !control.is_empty() => ancillary::said(control, there)?,
+        _ => Ancillary::none(),
     };
+    let destination = destination.filter(|there| peer != Some(*there));
+    if connected && (destination.is_some() || !ancillary.is_empty()) {
+        return send_apart(caller, held, data, destination, &ancillary);
+    }
+    let mut octets = destination.map(|there| datagram::said(there, &ancillary)).unwrap_or_default();
     octets.extend(caller.target.gather(data)?);
     caller.confirm()?;
     let patient = flags & libc::MSG_DONTWAIT == 0 && !held.is_nonblocking();
@@ -65,17 +75,19 @@ pub(crate) fn send(
     }
 }
 
-/// A connected socket's datagram to elsewhere has no place on the descriptor.
-fn send_elsewhere(
+/// A connected socket's datagram to elsewhere, or with control messages, has no place on the descriptor.
+fn send_apart(
     caller: &Caller,
     held: &Held,
     data: &[Piece],
-    address: SocketAddr,
+    address: Option<SocketAddr>,
+    ancillary: &Ancillary,
 ) -> Result<usize, Failure> {
     let octets = caller.target.gather(data)?;
     caller.confirm()?;
     let length = octets.len();
-    caller.ask(&Request::SendTo { socket: held.socket, address, octets })?;
+    let ancillary = ancillary.octets().to_vec();
+    caller.ask(&Request::SendTo { socket: held.socket, address, ancillary, octets })?;
     Ok(length)
 }
 
@@ -92,6 +104,8 @@ fn told_error(caller: &Caller, held: &Held) -> Result<i32, Failure> {
 pub(crate) struct Received {
     /// Who sent it, where that stood in front.
     pub(crate) from: Option<SocketAddr>,
+    /// What is told beside it.
+    pub(crate) ancillary: Ancillary,
     kept: usize,
     whole: usize,
 }
@@ -117,7 +131,9 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
     let until = held.until(Timeout::Recv);
     let mut how = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
     how.set(RecvFlags::PEEK, flags & libc::MSG_PEEK != 0);
-    let mut octets = vec![0; datagram::HEADER + total(data).min(ROOM)];
+    let mark = held.mark();
+    let front = datagram::in_front(mark);
+    let mut octets = vec![0; front + total(data).min(ROOM)];
     let (stored, whole) = loop {
         match rustix::net::recv(held, &mut octets[..], how) {
             Ok(lengths) => break lengths,
@@ -129,18 +145,13 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
     };
     if whole == 0 && held.hangs_up() {
         return match told_error(caller, held)? {
-            0 => Ok(Received { from: None, kept: 0, whole: 0 }),
+            0 => Ok(Received { from: None, ancillary: Ancillary::none(), kept: 0, whole: 0 }),
             error => Err(Failure::Errno(error)),
         };
     }
-    let room = octets.len() - datagram::HEADER;
-    let (from, payload, header) = if held.is_connected_datagram() {
-        (None, &octets[..stored.min(room)], 0)
-    } else {
-        let (from, payload) = datagram::split(&octets[..stored]).ok_or(libc::EPROTO)?;
-        (from, payload, datagram::HEADER)
-    };
+    let (in_front, payload) = octets[..stored].split_at_checked(front).ok_or(libc::EPROTO)?;
+    let (from, ancillary) = datagram::received(mark, in_front).ok_or(libc::EPROTO)?;
     caller.confirm()?;
     caller.target.scatter(data, payload)?;
-    Ok(Received { from, kept: payload.len(), whole: whole - header })
+    Ok(Received { from, ancillary, kept: payload.len(), whole: whole - front })
 }

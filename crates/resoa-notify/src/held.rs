@@ -68,7 +68,8 @@ impl Held {
             && descriptors[0].revents().contains(PollFlags::HUP)
     }
 
-    fn mark(&self) -> i32 {
+    /// What the descriptor says of itself.
+    pub(crate) fn mark(&self) -> i32 {
         getsockopt(self, Priority).unwrap_or(0)
     }
 
@@ -85,6 +86,11 @@ impl Held {
 
     /// A datagram socket with a destination of its own.
     pub(crate) fn is_connected_datagram(&self) -> bool {
-        self.kind == Kind::Datagram && self.mark() == datagram::CONNECTED
+        self.kind == Kind::Datagram && self.mark() & datagram::CONNECTED != 0
+    }
+
+    /// Octets in front of each datagram that was received.
+    pub(crate) fn in_front(&self) -> usize {
+        datagram::in_front(self.mark())
     }
 }

@@ -14,6 +14,8 @@ const VECTOR: usize = 16;
 const PIECES: u64 = 1024;
 /// Where the length of the address is.
 const NAME_LENGTH: u64 = 8;
+/// Where what comes beside the data is.
+const CONTROL: usize = 32;
 /// Where the length of what comes beside the data is.
 const CONTROL_LENGTH: u64 = 40;
 /// Where the flags are.
@@ -29,6 +31,8 @@ pub(crate) struct Message {
     pub(crate) name_length: i32,
     /// Its data.
     pub(crate) data: Vec<Piece>,
+    /// Its control messages, or where they are wanted: nowhere is no room.
+    pub(crate) control: Piece,
 }
 
 fn word(octets: &[u8], at: usize) -> u64 {
@@ -38,6 +42,12 @@ fn word(octets: &[u8], at: usize) -> u64 {
 /// The address, its length, and the vector with its length.
 fn parts(header: &[u8]) -> (u64, i32, u64, u64) {
     (word(header, 0), word(header, 8) as i32, word(header, 16), word(header, 24))
+}
+
+/// Where its control messages are.
+fn control(header: &[u8]) -> Piece {
+    let (address, length) = (word(header, CONTROL), word(header, CONTROL_LENGTH as usize) as usize);
+    Piece { address, length: if address == 0 { 0 } else { length } }
 }
 
 fn pieces(vector: &[u8]) -> Vec<Piece> {
@@ -71,21 +81,29 @@ impl Message {
     /// # Errors
     /// EFAULT; EMSGSIZE if it has too many pieces.
     pub(crate) fn read(target: &Target, at: u64) -> Result<Self, i32> {
-        let (name, name_length, vector, count) = parts(&target.read(at, HEADER)?);
+        let header = target.read(at, HEADER)?;
+        let (name, name_length, vector, count) = parts(&header);
         if count > PIECES {
             return Err(libc::EMSGSIZE);
         }
         let data = pieces(&target.read(vector, count as usize * VECTOR)?);
-        Ok(Self { at, name, name_length, data })
+        Ok(Self { at, name, name_length, data, control: control(&header) })
     }
 
-    /// Says what was received: the length of the address, nothing beside the data, and the flags.
+    /// Says what was received: the length of the address, what comes beside the data (there is room for it), and the flags.
     ///
     /// # Errors
     /// EFAULT.
-    pub(crate) fn tell(&self, target: &Target, name_length: usize, flags: i32) -> Result<(), i32> {
+    pub(crate) fn tell(
+        &self,
+        target: &Target,
+        name_length: usize,
+        control: &[u8],
+        flags: i32,
+    ) -> Result<(), i32> {
+        target.write(self.control.address, control)?;
         target.write(self.at + NAME_LENGTH, &(name_length as u32).to_ne_bytes())?;
-        target.write(self.at + CONTROL_LENGTH, &0_u64.to_ne_bytes())?;
+        target.write(self.at + CONTROL_LENGTH, &(control.len() as u64).to_ne_bytes())?;
         target.write(self.at + FLAGS, &flags.to_ne_bytes())
     }
 }
@@ -104,6 +122,7 @@ mod tests {
         assert_eq!(offset_of!(libc::msghdr, msg_namelen) as u64, NAME_LENGTH);
         assert_eq!(offset_of!(libc::msghdr, msg_iov), 16);
         assert_eq!(offset_of!(libc::msghdr, msg_iovlen), 24);
+        assert_eq!(offset_of!(libc::msghdr, msg_control), CONTROL);
         assert_eq!(offset_of!(libc::msghdr, msg_controllen) as u64, CONTROL_LENGTH);
         assert_eq!(offset_of!(libc::msghdr, msg_flags) as u64, FLAGS);
         assert_eq!(size_of::<libc::iovec>(), VECTOR);

@@ -1,29 +1,32 @@
-//! Datagrams: while a socket has no destination of its own, each has an address in front on the descriptor (`resoa_calls::datagram`), which programs never see.
+//! Datagrams: while a socket has no destination of its own, each has an address in front on the descriptor, and control messages if there are some
+//! (`resoa_calls::datagram`), which programs never see.
 
 use crate::control::{hangs_up, name};
 use crate::sending::total;
 use crate::{agent, errno, options, real, sockets, values};
 use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
-use resoa_calls::datagram::{CONNECTED, HEADER, destination, header, longest, split};
-use resoa_calls::{Request, SocketId};
+use resoa_calls::datagram::{CONNECTED, FRONT, destination, in_front, longest, received, said};
+use resoa_calls::{Request, SocketId, ancillary};
+use resoa_protocol::message::Ancillary;
 use std::net::SocketAddr;
 use std::ptr;
 
 /// Pieces for which no memory is asked of the allocator.
 const FEW: usize = 8;
 
-/// Whether a socket has a destination of its own, so that nothing stands in front of its datagrams.
-fn is_connected(number: c_int) -> bool {
-    sockets::option(number, libc::SO_PRIORITY) == Some(CONNECTED)
+/// What a descriptor says of its datagrams.
+fn mark(number: c_int) -> i32 {
+    sockets::option(number, libc::SO_PRIORITY).unwrap_or(0)
 }
 
-/// Sends pieces as one datagram, and says how many octets they are.
+/// Sends pieces as one datagram, with these control messages, and says how many octets they are.
 pub fn send(
     number: c_int,
     socket: SocketId,
     pieces: &[iovec],
     flags: c_int,
     address: Option<&[u8]>,
+    control: &[u8],
 ) -> Result<usize, c_int> {
     let to = address.map(destination).transpose()?;
     let octets = total(pieces);
@@ -36,28 +39,38 @@ pub fn send(
             return Err(libc::EMSGSIZE);
         }
     }
-    let connected = is_connected(number);
-    let in_front = match (connected, to) {
-        (true, None) => None,
-        (true, Some(to)) if name(&Request::PeerName(socket))? == to => None,
-        // It has no place on the descriptor.
-        (true, Some(to)) => {
-            let octets = gathered(pieces)?;
-            let length = octets.len();
-            agent::ask(&Request::SendTo { socket, address: to, octets }, None)?;
-            return Ok(length);
-        }
-        (false, Some(to)) => Some(header(Some(to))),
-        (false, None) => return Err(libc::EDESTADDRREQ),
+    let connected = mark(number) & CONNECTED != 0;
+    if to.is_none() && !connected {
+        return Err(libc::EDESTADDRREQ);
+    }
+    let peer = if connected && (to.is_some() || !control.is_empty()) {
+        Some(name(&Request::PeerName(socket))?)
+    } else {
+        None
     };
+    let ancillary = match to.or(peer) {
+        Some(to) if !control.is_empty() => ancillary::said(control, to)?,
+        _ => Ancillary::none(),
+    };
+    let to = to.filter(|to| peer != Some(*to));
+    if connected && (to.is_some() || !ancillary.is_empty()) {
+        // It has no place on the descriptor.
+        let octets = gathered(pieces)?;
+        let length = octets.len();
+        let ancillary = ancillary.octets().to_vec();
+        agent::ask(&Request::SendTo { socket, address: to, ancillary, octets }, None)?;
+        return Ok(length);
+    }
+    let mut in_front = to.map(|to| said(to, &ancillary));
+    let length_in_front = in_front.as_ref().map_or(0, Vec::len);
     // There is no urgent data, and a signal would be for a stream.
     let flags = flags & !MSG_OOB | MSG_NOSIGNAL;
-    let result = with_front(in_front, pieces, |message| {
+    let result = with_front(in_front.as_mut(), pieces, |message| {
         // SAFETY: a message of pieces that a program gave.
         unsafe { real::sendmsg(number, message, flags) }
     });
     match usize::try_from(result) {
-        Ok(octets) => Ok(octets - in_front.map_or(0, |_| HEADER)),
+        Ok(octets) => Ok(octets - length_in_front),
         Err(_) => Err(failure(socket)),
     }
 }
@@ -93,6 +106,8 @@ pub struct Received {
     pub flags: c_int,
     /// Where it came from, if that was asked.
     pub from: Option<SocketAddr>,
+    /// What is told beside it.
+    pub ancillary: Ancillary,
 }
 
 /// Receives a datagram into pieces.
@@ -106,10 +121,11 @@ pub fn receive(
     if flags & libc::MSG_ERRQUEUE != 0 {
         return Err(libc::EAGAIN);
     }
-    let connected = is_connected(number);
-    let mut in_front = [0; HEADER];
+    let mark = mark(number);
+    let mut front = [0; FRONT];
+    let front = &mut front[..in_front(mark)];
     let mut flags_after = 0;
-    let result = with_front((!connected).then_some(&mut in_front), pieces, |message| {
+    let result = with_front((!front.is_empty()).then_some(&mut *front), pieces, |message| {
         // SAFETY: a message of pieces that a program gave, and of our own.
         let result = unsafe { real::recvmsg(number, message, flags & !MSG_OOB) };
         flags_after = message.msg_flags & MSG_TRUNC;
@@ -119,28 +135,23 @@ pub fn receive(
     if octets == 0 && hangs_up(number) {
         // `shutdown`, or the agent has gone.
         return match options::told_error(socket) {
-            Ok(0) => Ok(Received { octets: 0, flags: 0, from: None }),
+            Ok(0) => Ok(Received { octets: 0, flags: 0, from: None, ancillary: Ancillary::none() }),
             Ok(error) => Err(error),
             Err(_) => Err(libc::ENETDOWN),
         };
     }
-    let from = match connected {
-        true if wants_address => Some(name(&Request::PeerName(socket))?),
-        true => None,
-        false => split(&in_front).and_then(|(from, _)| from),
+    let (from, ancillary) = received(mark, front).unwrap_or_default();
+    let from = match from {
+        None if wants_address && mark & CONNECTED != 0 => Some(name(&Request::PeerName(socket))?),
+        from => from.filter(|_| wants_address),
     };
-    Ok(Received {
-        octets: if connected { octets } else { octets.saturating_sub(HEADER) },
-        flags: flags_after,
-        from: from.filter(|_| wants_address),
-    })
+    Ok(Received { octets: octets.saturating_sub(front.len()), flags: flags_after, from, ancillary })
 }
 
 /// Octets of the next datagram (FIONREAD); 0 if there is none.
 pub fn next_length(number: c_int) -> usize {
     let result = unsafe { real::recv(number, ptr::null_mut(), 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT) };
-    let in_front = if is_connected(number) { 0 } else { HEADER };
-    usize::try_from(result).unwrap_or(0).saturating_sub(in_front)
+    usize::try_from(result).unwrap_or(0).saturating_sub(in_front(mark(number)))
 }
 
 /// Makes a message of something in front and of pieces.

@@ -1,8 +1,9 @@
 //! `getsockopt`, `setsockopt`: asked of the agent. What concerns waiting and reading is set on the descriptor as well, whose kernel does both.
 
+use crate::table::Hint;
 use crate::{agent, errno, real, sockets, values};
 use libc::{c_int, c_void, socklen_t};
-use resoa_calls::option::{LONGEST, is_of_both, is_of_the_descriptor};
+use resoa_calls::option::{LONGEST, is_of_both, is_of_the_descriptor, is_telling};
 use resoa_calls::{Request, Response, SocketId};
 
 /// `getsockopt(2)`
@@ -72,7 +73,7 @@ pub unsafe extern "C-unwind" fn setsockopt(
     value: *const c_void,
     length: socklen_t,
 ) -> c_int {
-    let Some((socket, _)) = sockets::carried(number) else {
+    let Some((socket, hint)) = sockets::carried(number) else {
         return unsafe { real::setsockopt(number, level, name, value, length) };
     };
     if is_of_the_descriptor(level, name) {
@@ -80,7 +81,8 @@ pub unsafe extern "C-unwind" fn setsockopt(
     }
     errno::settled_int(|| {
         let octets = values::given(value.cast(), length, LONGEST)?;
-        agent::ask(&Request::SetOption { socket, level, name, value: octets }, None)?;
+        let descriptor = (hint == Hint::Datagram && is_telling(level, name)).then_some(number);
+        agent::ask(&Request::SetOption { socket, level, name, value: octets }, descriptor)?;
         if is_of_both(level, name) {
             // The agent has found it right.
             let _ = unsafe { real::setsockopt(number, level, name, value, length) };

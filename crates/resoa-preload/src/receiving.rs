@@ -8,6 +8,7 @@ use libc::{
     CMSG_DATA, CMSG_FIRSTHDR, CMSG_LEN, CMSG_NXTHDR, MSG_ERRQUEUE, MSG_WAITFORONE, c_int, c_uint, c_void,
     iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec,
 };
+use resoa_protocol::control_messages::laid_out;
 use std::time::Instant;
 use std::{ptr, slice};
 
@@ -207,8 +208,11 @@ pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, fla
             let parts = unsafe { pieces(message) }?;
             let wants_address = !message.msg_name.is_null();
             let received = datagrams::receive(number, socket, parts, flags, wants_address)?;
-            message.msg_flags = received.flags;
-            message.msg_controllen = 0;
+            let room = if message.msg_control.is_null() { 0 } else { message.msg_controllen };
+            let (control, is_cut) = laid_out(&received.ancillary, room);
+            values::put(message.msg_control.cast(), &control)?;
+            message.msg_controllen = control.len();
+            message.msg_flags = received.flags | if is_cut { libc::MSG_CTRUNC } else { 0 };
             match received.from {
                 Some(from) => values::give(from, message.msg_name.cast(), &raw mut message.msg_namelen)?,
                 None => message.msg_namelen = 0,

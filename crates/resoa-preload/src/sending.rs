@@ -7,6 +7,7 @@ use libc::{
     ssize_t,
 };
 use resoa_calls::address::LONGEST as LONGEST_ADDRESS;
+use resoa_calls::ancillary;
 use std::{ptr, slice};
 
 /// The most pieces that one call has (UIO_MAXIOV).
@@ -27,7 +28,7 @@ pub unsafe extern "C-unwind" fn write(number: c_int, buffer: *const c_void, coun
         Kind::Listener => stream::broken(0),
         Kind::Datagram(socket) => {
             let piece = iovec { iov_base: buffer.cast_mut(), iov_len: count };
-            errno::settled(|| datagrams::send(number, socket, &[piece], 0, None))
+            errno::settled(|| datagrams::send(number, socket, &[piece], 0, None, &[]))
         }
     }
 }
@@ -72,7 +73,7 @@ pub unsafe extern "C-unwind" fn send(
         Kind::Listener => stream::broken(flags),
         Kind::Datagram(socket) => {
             let piece = iovec { iov_base: buffer.cast_mut(), iov_len: count };
-            errno::settled(|| datagrams::send(number, socket, &[piece], flags, None))
+            errno::settled(|| datagrams::send(number, socket, &[piece], flags, None, &[]))
         }
     }
 }
@@ -103,12 +104,12 @@ pub unsafe extern "C-unwind" fn sendto(
         Kind::Datagram(socket) => errno::settled(|| {
             let address = values::given(address.cast(), length, LONGEST_ADDRESS)?;
             let piece = iovec { iov_base: buffer.cast_mut(), iov_len: count };
-            datagrams::send(number, socket, &[piece], flags, Some(&address))
+            datagrams::send(number, socket, &[piece], flags, Some(&address), &[])
         }),
     }
 }
 
-/// `sendmsg(2)`. Descriptors and credentials mean nothing to a TCP, and are not for the agent.
+/// `sendmsg(2)`. Control messages of a stream are descriptors and credentials, which mean nothing to a TCP and are not for the agent; those of datagrams are carried.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
     let kind = kind(number);
@@ -139,7 +140,12 @@ pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, f
             } else {
                 Some(values::given(plain.msg_name.cast(), plain.msg_namelen, LONGEST_ADDRESS)?)
             };
-            datagrams::send(number, socket, pieces, flags, address.as_deref())
+            let control = match plain.msg_controllen {
+                0 => Vec::new(),
+                length if length > ancillary::LONGEST => return Err(libc::ENOBUFS),
+                length => values::given(plain.msg_control.cast(), length as socklen_t, ancillary::LONGEST)?,
+            };
+            datagrams::send(number, socket, pieces, flags, address.as_deref(), &control)
         }),
     }
 }

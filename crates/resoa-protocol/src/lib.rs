@@ -21,6 +21,7 @@
 
 mod calls;
 pub mod client;
+pub mod control_messages;
 mod errno;
 mod ids;
 pub mod lhp;

@@ -195,8 +195,8 @@ impl Lsm {
                 self.receiving.arrived(&bytes);
                 self.io(Cause::Data, out);
             }
-            Update::Datagram { from, bytes } => {
-                self.receiving.datagram(from, bytes);
+            Update::Datagram { from, ancillary, bytes } => {
+                self.receiving.datagram(from, ancillary, bytes);
                 self.io(Cause::Data, out);
             }
             Update::Urgent { ahead } => {

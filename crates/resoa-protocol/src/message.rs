@@ -20,6 +20,7 @@
 //! is set. There is no length: the Last Hop Protocol keeps messages apart. A segment's worth of data so costs 7 octets, 11 with
 //! a report of what was read, where TCP/IP takes 40 (C107). A message is at most [`MESSAGE_OCTETS`] long.
 
+mod ancillary;
 mod call;
 mod codec;
 mod control;
@@ -29,6 +30,7 @@ mod operation;
 pub(crate) mod tests;
 mod update;
 
+pub use ancillary::{Ancillary, Record};
 pub use call::{Call, CloseState, Half};
 pub use codec::DecodeError;
 pub use control::{Accepted, AddressMode, Control, Fault, Modes, Refusal};
@@ -42,7 +44,7 @@ use std::collections::VecDeque;
 /// The version that is written in each message.
 pub const VERSION: u8 = 1;
 /// What a Last Hop Protocol has to carry at least (6.6).
-pub const MESSAGE_OCTETS: usize = 65_600;
+pub const MESSAGE_OCTETS: usize = 65_856;
 /// Octets of payload that fit a message whatever else is in it.
 pub const PAYLOAD_OCTETS: usize = 65_535;
 /// Octets of a message that are always there.

@@ -133,7 +133,9 @@ impl Rsm {
             Call::Consumed => {}
             _ if self.state == State::Dead && !matches!(call, Call::Close { .. }) => {}
             Call::Write { bytes, urgent } if self.may_send() => self.write(bytes, urgent, out),
-            Call::Datagram { to, bytes } if self.kind == Kind::Datagram => self.datagram(to, bytes, out),
+            Call::Datagram { to, ancillary, bytes } if self.kind == Kind::Datagram => {
+                self.datagram(to, ancillary, bytes, out);
+            }
             Call::Listen { backlog } if matches!(self.state, State::Created | State::Listening) => {
                 self.listen(None, backlog, out);
             }
@@ -170,7 +172,9 @@ impl Rsm {
             TcpEvent::Done(outcome) => self.done(outcome, out),
             TcpEvent::Received(bytes) => self.received(&bytes, out),
             TcpEvent::Urgent { ahead } => self.urgent(ahead, out),
-            TcpEvent::Datagram { from, bytes } => self.received_datagram(from, bytes, out),
+            TcpEvent::Datagram { from, ancillary, bytes } => {
+                self.received_datagram(from, ancillary, bytes, out);
+            }
             TcpEvent::Acknowledged(count) => self.acknowledged(count, out),
             TcpEvent::FinReceived => self.fin_received(out),
             TcpEvent::FinAcknowledged => self.fin_acknowledged(out),

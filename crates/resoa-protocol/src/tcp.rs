@@ -6,7 +6,7 @@
 //! * it acknowledges the far host's FIN only when [told](TcpAction::ReleaseFin).
 
 use crate::Errno;
-use crate::message::{Create, Operation, Reply};
+use crate::message::{Ancillary, Create, Operation, Reply};
 use std::net::{IpAddr, SocketAddr};
 
 /// A socket of the server's own, by a number that the [`Server`](crate::Server) gives.
@@ -47,6 +47,8 @@ pub enum TcpAction {
     SendTo {
         /// Where to, if not where it is connected to.
         to: Option<SocketAddr>,
+        /// What is said beside it.
+        ancillary: Ancillary,
         /// Its payload.
         bytes: Vec<u8>,
     },
@@ -80,6 +82,8 @@ pub enum TcpEvent {
     Datagram {
         /// Where from.
         from: SocketAddr,
+        /// What is told beside it.
+        ancillary: Ancillary,
         /// Its payload.
         bytes: Vec<u8>,
     },

@@ -1,5 +1,6 @@
 //! The cases. Each is a function that makes socket calls and notes what they returned; what is right is what the same function notes on the host's own sockets.
 
+mod ancillary;
 mod binding;
 mod boundaries;
 mod closing;
@@ -9,7 +10,7 @@ mod descriptors;
 mod flow;
 mod listening;
 mod lookups;
-mod messages;
+pub mod messages;
 mod options;
 mod polling;
 pub mod processes;
@@ -63,7 +64,7 @@ use cases;
 
 /// All cases, in the order of the files.
 pub fn all() -> Vec<Named> {
-    let files: [(&str, &[Case]); 18] = [
+    let files: [(&str, &[Case]); 19] = [
         ("connecting", connecting::CASES),
         ("binding", binding::CASES),
         ("listening", listening::CASES),
@@ -80,6 +81,7 @@ pub fn all() -> Vec<Named> {
         ("tables", tables::CASES),
         ("signals", signals::CASES),
         ("datagrams", datagrams::CASES),
+        ("ancillary", ancillary::CASES),
         ("boundaries", boundaries::CASES),
         ("lookups", lookups::CASES),
     ];

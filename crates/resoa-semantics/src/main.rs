@@ -4,6 +4,7 @@
 
 mod cases;
 mod compare;
+mod control;
 mod far;
 mod names;
 mod near;

@@ -1,10 +1,12 @@
 //! A datagram socket of the kernel's: nothing is kept, and what cannot be sent is lost.
 
-use crate::errors;
-use resoa_protocol::TcpEvent;
+use crate::{errors, messages};
+use resoa_protocol::message::{Ancillary, Family};
+use resoa_protocol::{Errno, TcpEvent};
 use rustix::fd::AsFd;
-use rustix::net::{self, RecvFlags, SendFlags};
-use std::net::SocketAddr;
+use rustix::net::{self, SendFlags};
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr};
 
 /// Datagrams that are told of at a time: whoever sends them faster than they are told holds nobody else up.
 const AT_A_TIME: usize = 64;
@@ -12,17 +14,16 @@ const AT_A_TIME: usize = 64;
 /// Tells of datagrams that have arrived, and of errors that others have caused (ICMP). Whether there may be more, for which there is no other edge.
 pub(crate) fn receive(fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEvent>) -> bool {
     for _ in 0..AT_A_TIME {
-        match net::recvfrom(&fd, &mut *buffer, RecvFlags::DONTWAIT) {
-            Ok((count, _, Some(from))) => {
-                if let Ok(from) = SocketAddr::try_from(from) {
-                    events.push(TcpEvent::Datagram { from, bytes: buffer[..count].to_vec() });
-                }
+        match messages::receive(fd.as_fd(), buffer) {
+            Ok(Some((count, from, ancillary))) => {
+                events.push(TcpEvent::Datagram { from, ancillary, bytes: buffer[..count].to_vec() });
             }
-            Ok((_, _, None)) | Err(rustix::io::Errno::INTR) => {}
-            Err(rustix::io::Errno::AGAIN) => return false,
+            Ok(None) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
             // It is the last, or it is told before what is behind it.
             Err(error) => {
-                events.push(TcpEvent::Failed(errors::of(error)));
+                events.push(TcpEvent::Failed(errors::errno(&error)));
                 return true;
             }
         }
@@ -31,15 +32,21 @@ pub(crate) fn receive(fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEven
 }
 
 /// Sends one, or tells why not. That there is no room for it at the moment is no error: it is lost.
-pub(crate) fn send(fd: impl AsFd, to: Option<SocketAddr>, bytes: &[u8], events: &mut Vec<TcpEvent>) {
+pub(crate) fn send(
+    fd: impl AsFd,
+    own: (Family, IpAddr),
+    (to, ancillary, bytes): (Option<SocketAddr>, &Ancillary, &[u8]),
+    events: &mut Vec<TcpEvent>,
+) {
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
     let sent = match to {
-        Some(to) => net::sendto(&fd, bytes, flags, &to),
-        None => net::send(&fd, bytes, flags),
+        _ if !ancillary.is_empty() => messages::send(fd.as_fd(), own, to, ancillary, bytes),
+        Some(to) => net::sendto(&fd, bytes, flags, &to).map(drop).map_err(errors::of),
+        None => net::send(&fd, bytes, flags).map(drop).map_err(errors::of),
     };
     match sent {
-        Ok(_) | Err(rustix::io::Errno::AGAIN) => {}
-        Err(error) => events.push(TcpEvent::Failed(errors::of(error))),
+        Ok(()) | Err(Errno::EAGAIN) => {}
+        Err(error) => events.push(TcpEvent::Failed(error)),
     }
 }
 
@@ -65,7 +72,12 @@ mod tests {
             told.extend(events);
         }
         let from = far.local_addr().expect("is bound");
-        let expected = (0..).map(|number| TcpEvent::Datagram { from, bytes: vec![number] });
+        let ancillary = Ancillary::none();
+        let expected = (0..).map(|number| TcpEvent::Datagram {
+            from,
+            ancillary: ancillary.clone(),
+            bytes: vec![number],
+        });
         assert_eq!(told, expected.take(AT_A_TIME + 10).collect::<Vec<_>>());
     }
 }

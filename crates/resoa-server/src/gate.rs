@@ -9,6 +9,7 @@ mod usage;
 
 pub use usage::Usage;
 
+use crate::messages;
 use crate::policy::{Client, Policy, Refusal};
 use resoa_protocol::lhp::{Connection, Identity};
 use resoa_protocol::message::{Operation, Reply};
@@ -165,6 +166,11 @@ impl Gate {
     ) -> Result<(), Refusal> {
         // Nobody's: fail closed.
         let rules = &self.visitors.get(&connection).ok_or(Refusal::Denied)?.client.rules;
+        if let TcpAction::SendTo { ancillary, .. } = action {
+            // To come from an address is to be bound there.
+            let sources = ancillary.records().filter_map(messages::source);
+            sources.map(|source| SocketAddr::new(source, 0)).try_for_each(|source| rules.bound(source))?;
+        }
         match action {
             TcpAction::Execute(Operation::Connect(to)) | TcpAction::SendTo { to: Some(to), .. } => {
                 rules.destination(*to, is_own)

@@ -331,8 +331,11 @@ impl KernelTcp {
                     self.look(endpoint, events);
                 }
             }
-            TcpAction::SendTo { to, bytes } => match socket.bind_own() {
-                Ok(()) => datagrams::send(&socket.fd, to, &bytes, events),
+            TcpAction::SendTo { to, ancillary, bytes } => match socket.bind_own() {
+                Ok(()) => {
+                    let own = (socket.create.family, socket.source);
+                    datagrams::send(&socket.fd, own, (to, &ancillary, &bytes), events);
+                }
                 Err(error) => events.push(TcpEvent::Failed(error)),
             },
             TcpAction::Consume(count) => {

@@ -29,6 +29,7 @@ mod gate;
 mod host;
 mod kernel;
 mod locals;
+mod messages;
 mod names;
 mod operations;
 mod options;

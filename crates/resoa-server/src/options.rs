@@ -58,11 +58,21 @@ const SETTABLE: &[(i32, &[i32])] = &[
             libc::IP_MULTICAST_LOOP,
             libc::IP_ADD_MEMBERSHIP,
             libc::IP_DROP_MEMBERSHIP,
+            // What control messages are told of datagrams that come.
+            libc::IP_PKTINFO,
+            libc::IP_RECVTTL,
+            libc::IP_RECVTOS,
+            libc::IP_RECVORIGDSTADDR,
         ],
     ),
     (
         libc::IPPROTO_IPV6,
         &[
+            libc::IPV6_RECVPKTINFO,
+            libc::IPV6_RECVHOPLIMIT,
+            libc::IPV6_RECVTCLASS,
+            libc::IPV6_RECVORIGDSTADDR,
+            libc::IPV6_DONTFRAG,
             libc::IPV6_UNICAST_HOPS,
             libc::IPV6_MULTICAST_IF,
             libc::IPV6_MULTICAST_HOPS,

@@ -1,8 +1,9 @@
 //! Datagrams, and look-ups.
 
 use crate::rig::{HERE, Program, Rig, until_polled};
-use resoa_calls::datagram::{header, split};
+use resoa_calls::datagram::{FRONT, TELLS, header, received, said, split};
 use resoa_calls::{Query, Request, Response};
+use resoa_protocol::message::Ancillary;
 use rustix::event::PollFlags;
 use std::net::{SocketAddr, UdpSocket};
 
@@ -54,7 +55,7 @@ fn datagrams_with_addresses_and_without() {
         assert_eq!(*from.get_or_insert(source), source, "one socket has one address");
         far.send_to(&octets, source).expect("it is there");
         let back = receive(&program);
-        assert_eq!(split(&back), Some((Some(address), &octets[..])));
+        assert_eq!(split(&back), Some((Some(address), Ancillary::none(), &octets[..])));
     }
     // What waits when it is connected loses the address in front.
     first.send_to(b"early", from.expect("known")).expect("it is there");
@@ -72,8 +73,76 @@ fn datagrams_with_addresses_and_without() {
     second.send_to(b"late", source).expect("it is there");
     until_polled(&program.fd, PollFlags::IN | PollFlags::OUT);
     rig.connect_datagrams(&program, None);
-    assert_eq!(split(&receive(&program)), Some((Some(at_second), &b"late"[..])));
+    assert_eq!(split(&receive(&program)), Some((Some(at_second), Ancillary::none(), &b"late"[..])));
     drop(program);
+    rig.nothing_is_left();
+}
+
+/// Sets an option as an interposer does that passes the descriptor along.
+fn set(rig: &Rig, program: &Program, level: i32, name: i32) {
+    let value = 1_i32.to_ne_bytes().to_vec();
+    let request = Request::SetOption { socket: program.id, level, name, value };
+    let answer = rig.call(&request, Some(&program.fd));
+    assert!(matches!(answer, Response::Done | Response::Value(_)), "{answer:?}");
+}
+
+/// The next datagram of a program that wants control messages: from whom, and level, type and value of each, and the octets.
+fn told(program: &Program) -> (SocketAddr, Vec<(u8, u8, Vec<u8>)>, Vec<u8>) {
+    let octets = receive(program);
+    let (from, ancillary) = received(TELLS, &octets[..FRONT]).expect("it is there");
+    let records = ancillary.records().map(|record| (record.level, record.kind, record.value.to_vec()));
+    (from.expect("somebody"), records.collect(), octets[FRONT..].to_vec())
+}
+
+/// C91, RFC 3542: what one program says beside its datagrams another is told by the far host's network, connected or not; also where a datagram waited when the options
+/// were set.
+#[test]
+fn control_messages() {
+    let rig = Rig::new();
+    let [one, other] = [(); 2].map(|()| rig.socket(libc::SOCK_DGRAM));
+    let names = [&one, &other].map(|program| {
+        let bind = Request::Bind { socket: program.id, address: (HERE, 0).into() };
+        assert!(matches!(rig.call(&bind, None), Response::Done | Response::Address(_)));
+        match rig.call(&Request::LocalName(program.id), None) {
+            Response::Address(name) => name,
+            other => panic!("{other:?}"),
+        }
+    });
+    let [at_one, at_other] = names;
+    one.write(&[&header(Some(at_other))[..], b"before"].concat());
+    until_polled(&other.fd, PollFlags::IN | PollFlags::OUT);
+    set(&rig, &other, libc::IPPROTO_IP, libc::IP_RECVTOS);
+    set(&rig, &other, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS);
+    assert_eq!(told(&other), (at_one, Vec::new(), b"before".to_vec()));
+
+    let tos = Ancillary::read(&[0, libc::IP_TOS as u8, 1, 0x2e]).expect("a record");
+    one.write(&[&said(at_other, &tos)[..], b"beside"].concat());
+    let (from, records, octets) = told(&other);
+    assert_eq!((from, octets), (at_one, b"beside".to_vec()));
+    assert_eq!(records[1..], [(0, libc::IP_TOS as u8, vec![0x2e])]);
+    let (level, kind, time) = &records[0];
+    assert_eq!((*level, *kind), (libc::SOL_SOCKET as u8, libc::SO_TIMESTAMPNS as u8));
+    let word = |at: usize| time[at..].first_chunk().map_or(0, |octets| u64::from_ne_bytes(*octets));
+    // After this was written, and parts of a second are none of them.
+    assert!(word(0) > 1_700_000_000 && word(8) < 1_000_000_000, "{time:?}");
+
+    // Connected, a datagram with something beside it has no place on the descriptor; one without has.
+    rig.connect_datagrams(&other, Some(at_one));
+    rig.connect_datagrams(&one, Some(at_other));
+    let ancillary = tos.octets().to_vec();
+    let request = Request::SendTo { socket: one.id, address: None, ancillary, octets: b"apart".to_vec() };
+    one.write(b"first");
+    assert_eq!(rig.call(&request, None), Response::Done);
+    for (expected, tos) in [(&b"first"[..], 0), (b"apart", 0x2e)] {
+        let (from, records, octets) = told(&other);
+        assert_eq!((from, &octets[..], &records[1].2[..]), (at_one, expected, &[tos][..]));
+    }
+    other.write(b"back");
+    assert_eq!(receive(&one), b"back");
+    // A server says afterwards what is wrong, and what is none of it is refused.
+    let wrong = Request::SendTo { socket: one.id, address: None, ancillary: vec![0, 1], octets: Vec::new() };
+    assert_eq!(rig.call(&wrong, None), Response::Failed(libc::EINVAL));
+    drop((one, other));
     rig.nothing_is_left();
 }
 

@@ -3,6 +3,7 @@
 use crate::rig::{HERE, PATIENCE, Program, Rig, THERE, at, until};
 use resoa_calls::datagram::{header, split};
 use resoa_calls::{Query, Request, Response};
+use resoa_protocol::message::Ancillary;
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 
@@ -145,7 +146,7 @@ fn datagrams_go_by_rule() {
     near.send_to(b"answer", from).expect("it is there");
     let mut room = [0; 64];
     let count = rustix::io::read(&one.fd, &mut room).expect("an answer");
-    assert_eq!(split(&room[..count]), Some((Some(at(&near)), &b"answer"[..])));
+    assert_eq!(split(&room[..count]), Some((Some(at(&near)), Ancillary::none(), &b"answer"[..])));
     send_to(&two, at(&far), b"far");
     assert_eq!(heard_from(&far, b"far").ip(), THERE);
     send_to(&one, at(&far), b"nowhere");

@@ -146,7 +146,7 @@ fn datagrams() {
 fn datagrams_with_a_destination() {
     let asked = play("destined").asked();
     let elsewhere = asked.iter().filter_map(|asked| match asked {
-        Request::SendTo { address, octets, .. } => Some((address.port(), &octets[..])),
+        Request::SendTo { address: Some(address), octets, .. } => Some((address.port(), &octets[..])),
         _ => None,
     });
     assert_eq!(elsewhere.collect::<Vec<_>>(), [(54, &b"else"[..])]);

@@ -60,7 +60,7 @@ fn connected() {
         assert_eq!(send(number, b"x", 0), Err(libc::EDESTADDRREQ));
     });
     let sent = asked.iter().find_map(|request| match request {
-        Request::SendTo { address, octets, .. } => Some((*address, octets.clone())),
+        Request::SendTo { address: Some(address), octets, .. } => Some((*address, octets.clone())),
         _ => None,
     });
     assert_eq!(sent, Some((([192, 0, 2, 2], 54).into(), b"other".to_vec())));

@@ -2,6 +2,7 @@
 
 use super::Client;
 use crate::calls::{Action, Stream};
+use crate::message::Ancillary;
 use crate::{RsockId, Target};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -53,29 +54,32 @@ impl Client {
         taken
     }
 
-    /// A datagram for the program and where it came from, if there is one; it counts as read. An error that waits is told by SO_ERROR alone.
+    /// A datagram for the program, where it came from and what is told beside it, if there is one; it counts as read. An error that waits is told by SO_ERROR alone.
     pub fn take_datagram(
         &mut self,
         socket: RsockId,
         now: Duration,
         out: &mut Vec<Action>,
-    ) -> Option<(SocketAddr, Vec<u8>)> {
+    ) -> Option<(SocketAddr, Ancillary, Vec<u8>)> {
         let mut datagram = None;
         self.at(socket, now, out, |socket, actions| datagram = socket.take_datagram(now, actions));
         datagram
     }
 
-    /// A datagram of the program, for there or for where the socket is connected to. Whether it was taken; not if it goes nowhere, or if there is no room.
+    /// A datagram of the program with what it says beside it, for there or for where the socket is connected to. Whether it was taken; not if it goes nowhere, or if there is no room.
     pub fn give_datagram(
         &mut self,
         socket: RsockId,
         to: Option<SocketAddr>,
+        ancillary: Ancillary,
         bytes: Vec<u8>,
         now: Duration,
         out: &mut Vec<Action>,
     ) -> bool {
         let mut is_taken = false;
-        self.at(socket, now, out, |socket, actions| is_taken = socket.give_datagram(to, bytes, now, actions));
+        self.at(socket, now, out, |socket, actions| {
+            is_taken = socket.give_datagram(to, ancillary, bytes, now, actions);
+        });
         is_taken
     }
 
@@ -89,13 +93,14 @@ impl Client {
         &mut self,
         socket: RsockId,
         to: Option<SocketAddr>,
+        ancillary: Ancillary,
         bytes: Vec<u8>,
         now: Duration,
         out: &mut Vec<Action>,
     ) -> bool {
         let mut is_taken = false;
         self.at(socket, now, out, |socket, actions| {
-            is_taken = socket.give_last_datagram(to, bytes, now, actions);
+            is_taken = socket.give_last_datagram(to, ancillary, bytes, now, actions);
         });
         is_taken
     }

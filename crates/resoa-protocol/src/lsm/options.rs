@@ -27,11 +27,15 @@ const SO_RCVTIMEO: i32 = 20;
 const SO_SNDTIMEO: i32 = 21;
 const SO_BINDTODEVICE: i32 = 25;
 const SO_ATTACH_FILTER: i32 = 26;
+const SO_TIMESTAMP: i32 = 29;
 const SO_ACCEPTCONN: i32 = 30;
+const SO_TIMESTAMPNS: i32 = 35;
 const SO_PROTOCOL: i32 = 38;
 const SO_DOMAIN: i32 = 39;
 const SO_ATTACH_BPF: i32 = 50;
 const SO_ZEROCOPY: i32 = 60;
+const SO_TIMESTAMP_NEW: i32 = 63;
+const SO_TIMESTAMPNS_NEW: i32 = 64;
 const SOL_TCP: i32 = 6;
 const TCP_REPAIR: i32 = 19;
 const TCP_ULP: i32 = 31;
@@ -69,6 +73,8 @@ pub(super) struct Options {
     pub(super) urgent_inline: bool,
     /// SO_REUSEADDR or SO_REUSEPORT: `listen` may find the address in use.
     pub(super) shares_address: bool,
+    /// The option by which programs want the time at which datagrams have come to this host, whose clock is theirs.
+    time_stamps: Option<i32>,
     /// What the server said after setting.
     remembered: BTreeMap<(i32, i32), Vec<u8>>,
 }
@@ -84,6 +90,7 @@ impl Default for Options {
             receive_low_water: 1,
             urgent_inline: false,
             shares_address: false,
+            time_stamps: None,
             remembered: BTreeMap::new(),
         }
     }
@@ -180,6 +187,10 @@ impl Lsm {
                 self.options.receive_low_water = wanted;
             }
             (SOL_SOCKET, SO_OOBINLINE) => self.options.urgent_inline = int(&value)? != 0,
+            // Each of them takes the place of the others (`sock_set_timestamp`).
+            (SOL_SOCKET, SO_TIMESTAMP | SO_TIMESTAMPNS | SO_TIMESTAMP_NEW | SO_TIMESTAMPNS_NEW) => {
+                self.options.time_stamps = (int(&value)? != 0).then_some(name);
+            }
             // Taken, since the C library's resolver asks no server without it; errors have no queue here, and are told as ever.
             (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR) if self.has_level(level) => {
                 let is_on = i32::from(int(&value)? != 0);
@@ -284,6 +295,9 @@ impl Lsm {
             (SOL_SOCKET, SO_SNDLOWAT) => 1,
             (SOL_SOCKET, SO_RCVLOWAT) => self.options.receive_low_water.cast_signed(),
             (SOL_SOCKET, SO_OOBINLINE) => i32::from(self.options.urgent_inline),
+            (SOL_SOCKET, SO_TIMESTAMP | SO_TIMESTAMPNS | SO_TIMESTAMP_NEW | SO_TIMESTAMPNS_NEW) => {
+                i32::from(self.options.time_stamps == Some(name))
+            }
             (SOL_SOCKET, SO_LINGER) => {
                 let seconds = self.options.linger_seconds;
                 let on = i32::from(self.options.linger.is_some());

@@ -8,7 +8,7 @@ use super::waiting::Wait;
 use super::{Lsm, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, ReceiveFlags, Value};
-use crate::message::{Call, Kind};
+use crate::message::{Ancillary, Call, Kind};
 use crate::octets::take_front;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Receiving {
     queue: VecDeque<u8>,
-    datagrams: VecDeque<(SocketAddr, Vec<u8>)>,
+    datagrams: VecDeque<(SocketAddr, Ancillary, Vec<u8>)>,
     /// The urgent octet, as octets from the head of the queue; it may not have arrived yet.
     mark: Option<usize>,
     /// The urgent octet was read on its own.
@@ -45,8 +45,8 @@ impl Receiving {
         self.queue.extend(bytes);
     }
 
-    pub(super) fn datagram(&mut self, from: SocketAddr, bytes: Vec<u8>) {
-        self.datagrams.push_back((from, bytes));
+    pub(super) fn datagram(&mut self, from: SocketAddr, ancillary: Ancillary, bytes: Vec<u8>) {
+        self.datagrams.push_back((from, ancillary, bytes));
     }
 
     pub(super) fn urgent(&mut self, ahead: u32) {
@@ -64,9 +64,9 @@ impl Receiving {
     }
 
     /// The oldest datagram, which is read now.
-    pub(super) fn next_datagram(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
+    pub(super) fn next_datagram(&mut self) -> Option<(SocketAddr, Ancillary, Vec<u8>)> {
         let datagram = self.datagrams.pop_front()?;
-        self.unreported += datagram_cost(&datagram.1);
+        self.unreported += datagram_cost(&datagram.2);
         Some(datagram)
     }
 
@@ -101,7 +101,7 @@ impl Receiving {
     /// What FIONREAD says: of datagrams the next one; of a stream all, or what is before an urgent octet that is not in line.
     pub(super) fn inquiry(&self, is_inline: bool) -> usize {
         match (self.datagrams.front(), self.mark) {
-            (Some((_, bytes)), _) => bytes.len(),
+            (Some((_, _, bytes)), _) => bytes.len(),
             (None, Some(mark)) if !is_inline => self.queue.len().min(mark),
             (None, _) => self.queue.len(),
         }
@@ -222,7 +222,7 @@ impl Lsm {
         if let Some(error) = self.error.take() {
             return Some(Err(error));
         }
-        let Some((from, bytes)) = self.receiving.datagrams.front() else {
+        let Some((from, _, bytes)) = self.receiving.datagrams.front() else {
             return self.receive_shut.then(|| Ok(Value::Bytes(Vec::new())));
         };
         let cut = bytes[..bytes.len().min(read.length)].to_vec();
@@ -262,7 +262,7 @@ impl Lsm {
     /// Octets of datagrams that the server has, as far as this side knows; and those that it has received and not reported as read.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> (u32, u32) {
-        let waiting: u32 = self.receiving.datagrams.iter().map(|(_, bytes)| datagram_cost(bytes)).sum();
+        let waiting: u32 = self.receiving.datagrams.iter().map(|(_, _, bytes)| datagram_cost(bytes)).sum();
         (self.sending.unacknowledged(), waiting + self.receiving.unreported)
     }
 

@@ -7,7 +7,7 @@ use super::waiting::Wait;
 use super::{Lsm, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, SendFlags, Signal, Value};
-use crate::message::{Call, Kind, PAYLOAD_OCTETS};
+use crate::message::{Ancillary, Call, Kind, PAYLOAD_OCTETS};
 use crate::octets::take_front;
 use crate::settings::mutant;
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ pub(super) struct Sending {
     queue: VecDeque<u8>,
     /// Ends of urgent writes, as octets from the head of the queue.
     urgent: VecDeque<usize>,
-    datagrams: VecDeque<(Option<SocketAddr>, Vec<u8>)>,
+    datagrams: VecDeque<(Option<SocketAddr>, Ancillary, Vec<u8>)>,
     /// Said when the queue is empty.
     pub(super) afterwards: Option<Call>,
 }
@@ -70,7 +70,7 @@ impl Sending {
     }
 
     fn waiting_here(&self) -> u32 {
-        self.queue.len() as u32 + self.datagrams.iter().map(|(_, bytes)| datagram_cost(bytes)).sum::<u32>()
+        self.queue.len() as u32 + self.datagrams.iter().map(|(_, _, bytes)| datagram_cost(bytes)).sum::<u32>()
     }
 
     pub(super) fn room(&self, settings: &crate::settings::Settings) -> usize {
@@ -102,8 +102,8 @@ impl Sending {
     }
 
     /// A datagram that waits here from now on.
-    pub(super) fn put_datagram(&mut self, to: Option<SocketAddr>, bytes: Vec<u8>) {
-        self.datagrams.push_back((to, bytes));
+    pub(super) fn put_datagram(&mut self, to: Option<SocketAddr>, ancillary: Ancillary, bytes: Vec<u8>) {
+        self.datagrams.push_back((to, ancillary, bytes));
     }
 
     /// The next octets to forward, if the server has room; the last of them may be urgent.
@@ -119,8 +119,8 @@ impl Sending {
         (count > 0).then(|| (take_front(&mut self.queue, count), is_urgent))
     }
 
-    fn next_datagram(&mut self) -> Option<(Option<SocketAddr>, Vec<u8>)> {
-        let cost = datagram_cost(&self.datagrams.front()?.1);
+    fn next_datagram(&mut self) -> Option<(Option<SocketAddr>, Ancillary, Vec<u8>)> {
+        let cost = datagram_cost(&self.datagrams.front()?.2);
         // One may be larger than the room that is left, or than the server's whole buffer.
         if self.remote_used >= self.remote_size {
             return None;
@@ -211,7 +211,7 @@ impl Lsm {
         }
         let bytes = std::mem::take(&mut write.bytes);
         let count = bytes.len();
-        self.sending.put_datagram(write.to, bytes);
+        self.sending.put_datagram(write.to, Ancillary::none(), bytes);
         self.forward(out);
         Some(Ok(Value::Count(count)))
     }
@@ -221,8 +221,8 @@ impl Lsm {
         while let Some((bytes, urgent)) = self.sending.next(self.settings.chunk.min(PAYLOAD_OCTETS as u32)) {
             self.tell(Call::Write { bytes, urgent }, out);
         }
-        while let Some((to, bytes)) = self.sending.next_datagram() {
-            self.tell(Call::Datagram { to, bytes }, out);
+        while let Some((to, ancillary, bytes)) = self.sending.next_datagram() {
+            self.tell(Call::Datagram { to, ancillary, bytes }, out);
         }
         if self.sending.is_empty()
             && let Some(call) = self.sending.afterwards.take()

@@ -4,7 +4,7 @@
 
 use super::{Lsm, State};
 use crate::calls::{Action, Stage, Stream};
-use crate::message::Kind;
+use crate::message::{Ancillary, Kind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -72,12 +72,12 @@ impl Lsm {
         }
     }
 
-    /// A datagram for the program and where it came from, if there is one; it counts as read. An error that waits is told by SO_ERROR alone.
+    /// A datagram for the program, where it came from and what is told beside it, if there is one; it counts as read. An error that waits is told by SO_ERROR alone.
     pub(crate) fn take_datagram(
         &mut self,
         now: Duration,
         out: &mut Vec<Action>,
-    ) -> Option<(SocketAddr, Vec<u8>)> {
+    ) -> Option<(SocketAddr, Ancillary, Vec<u8>)> {
         let datagram = self.receiving.next_datagram();
         self.report_consumption(now, out);
         self.progress(now, out);
@@ -88,24 +88,26 @@ impl Lsm {
     pub(crate) fn give_datagram(
         &mut self,
         to: Option<SocketAddr>,
+        ancillary: Ancillary,
         bytes: Vec<u8>,
         now: Duration,
         out: &mut Vec<Action>,
     ) -> bool {
-        self.stream().room > 0 && self.give_last_datagram(to, bytes, now, out)
+        self.stream().room > 0 && self.give_last_datagram(to, ancillary, bytes, now, out)
     }
 
     /// One of the last datagrams of a program that has closed: the descriptor has taken it, so it is sent whether there is room or not. Whether it was taken; not if it goes nowhere.
     pub(crate) fn give_last_datagram(
         &mut self,
         to: Option<SocketAddr>,
+        ancillary: Ancillary,
         bytes: Vec<u8>,
         now: Duration,
         out: &mut Vec<Action>,
     ) -> bool {
         let is_taken = self.may_write() && to.or(self.peer).is_some();
         if is_taken {
-            self.sending.put_datagram(to, bytes);
+            self.sending.put_datagram(to, ancillary, bytes);
             self.forward(out);
             self.progress(now, out);
         }

@@ -1,7 +1,8 @@
 //! What a CALL says: calls without a result, and what the client's half became.
 
 use super::DecodeError;
-use super::codec::{ABORT, LINGER, URGENT};
+use super::ancillary::Ancillary;
+use super::codec::{ABORT, ANCILLARY, LINGER, URGENT};
 use super::field::{Reader, put_address};
 use super::operation::put_option;
 use crate::{Incarnation, RsockId};
@@ -33,6 +34,8 @@ pub enum Call {
     Datagram {
         /// Where to, if not where the socket is connected to.
         to: Option<SocketAddr>,
+        /// What `sendmsg` says beside it.
+        ancillary: Ancillary,
         /// Its payload.
         bytes: Vec<u8>,
     },
@@ -123,6 +126,7 @@ impl Call {
         let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
         match self {
             Self::Write { urgent, .. } => flag(*urgent, URGENT),
+            Self::Datagram { ancillary, .. } => flag(!ancillary.is_empty(), ANCILLARY),
             Self::Close { abort, linger, .. } => flag(*abort, ABORT) | flag(*linger, LINGER),
             _ => 0,
         }
@@ -136,10 +140,13 @@ impl Call {
                 out.extend(socket.0.to_be_bytes());
             }
             Self::Write { bytes, .. } => out.extend(bytes),
-            Self::Datagram { to, bytes } => {
+            Self::Datagram { to, ancillary, bytes } => {
                 match to {
                     None => out.push(0),
                     Some(to) => put_address(to, out),
+                }
+                if !ancillary.is_empty() {
+                    ancillary.write(out);
                 }
                 out.extend(bytes);
             }
@@ -169,7 +176,8 @@ impl Call {
                     0 => reader.u8("destination").map(|_| None)?,
                     _ => Some(reader.address("destination")?),
                 };
-                Self::Datagram { to, bytes: reader.remainder() }
+                let ancillary = if flag(ANCILLARY) { Ancillary::take(reader)? } else { Ancillary::none() };
+                Self::Datagram { to, ancillary, bytes: reader.remainder() }
             }
             5 => Self::Consumed,
             6 => {

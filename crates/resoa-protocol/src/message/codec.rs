@@ -73,6 +73,7 @@ const CONSUMED: u8 = 8;
 pub(super) const ABORT: u8 = 0x10;
 pub(super) const LINGER: u8 = 0x20;
 pub(super) const URGENT: u8 = 0x40;
+pub(super) const ANCILLARY: u8 = 0x80;
 
 const REQUEST: u8 = 1;
 const RESPONSE: u8 = 2;
@@ -91,7 +92,7 @@ impl Message {
             Body::Request { operation, .. } => (REQUEST, operation.op(), 0),
             Body::Response { outcome, .. } => (RESPONSE, outcome.as_ref().map_or(0, Reply::op), 0),
             Body::Call { call, .. } => (CALL, call.op(), call.flags()),
-            Body::Update(update) => (UPDATE, update.op(), 0),
+            Body::Update(update) => (UPDATE, update.op(), update.flags()),
             Body::Control(control) => (CONTROL, control.code(), control.flags()),
         };
         let mut fields = Vec::new();
@@ -164,7 +165,7 @@ impl Message {
             REQUEST => Body::Request { xid: Xid(xid), create, operation: Operation::read(op, &mut reader)? },
             RESPONSE => Body::Response { xid: Xid(xid), outcome: read_outcome(op, &mut reader)? },
             CALL => Body::Call { create, consumed, call: Call::read(op, &mut flags, &mut reader)? },
-            UPDATE => Body::Update(Update::read(op, &mut reader)?),
+            UPDATE => Body::Update(Update::read(op, &mut flags, &mut reader)?),
             CONTROL => Body::Control(Control::read(op, &mut flags, &mut reader)?),
             _ => return Err(DecodeError::value("kind", kind)),
         };

@@ -22,6 +22,16 @@ fn octets() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..9)
 }
 
+fn ancillary() -> impl Strategy<Value = Ancillary> {
+    prop::collection::vec((any::<u8>(), any::<u8>(), octets()), 0..3).prop_map(|records| {
+        let mut ancillary = Ancillary::none();
+        for (level, kind, value) in records {
+            assert!(ancillary.push(level, kind, &value));
+        }
+        ancillary
+    })
+}
+
 fn errno() -> impl Strategy<Value = Errno> {
     prop::sample::select(Errno::ALL)
 }
@@ -83,7 +93,8 @@ fn call() -> impl Strategy<Value = Call> {
         }),
         (prop::collection::vec(any::<u8>(), 1..9), any::<bool>())
             .prop_map(|(bytes, urgent)| Call::Write { bytes, urgent }),
-        (prop::option::of(address()), octets()).prop_map(|(to, bytes)| Call::Datagram { to, bytes }),
+        (prop::option::of(address()), ancillary(), octets())
+            .prop_map(|(to, ancillary, bytes)| Call::Datagram { to, ancillary, bytes }),
         Just(Call::Consumed),
         (any::<i32>(), any::<i32>(), octets()).prop_map(|(level, name, value)| Call::SetOption {
             level,
@@ -106,7 +117,11 @@ fn update() -> impl Strategy<Value = Update> {
         (address(), address()).prop_map(|(local, peer)| Update::NewConnection { local, peer }),
         any::<u32>().prop_map(Update::SendFreed),
         prop::collection::vec(any::<u8>(), 1..9).prop_map(Update::Data),
-        (address(), octets()).prop_map(|(from, bytes)| Update::Datagram { from, bytes }),
+        (address(), ancillary(), octets()).prop_map(|(from, ancillary, bytes)| Update::Datagram {
+            from,
+            ancillary,
+            bytes
+        }),
         any::<u32>().prop_map(|ahead| Update::Urgent { ahead }),
         Just(Update::PeerClosed),
         Just(Update::AllAcknowledged),
@@ -253,6 +268,15 @@ fn headers_are_smaller_than_those_of_tcp() {
     };
     assert_eq!((write(0), write(9000)), (7, 11));
     let data = Message::update(target, Update::Data(vec![0; 1460])).encode().len() - 1460;
+    // Nothing beside a datagram takes nothing (C91).
+    let from = SocketAddr::from(([192, 0, 2, 1], 53));
+    let mut ancillary = Ancillary::none();
+    let mut datagram = || {
+        let update = Update::Datagram { from, ancillary: ancillary.clone(), bytes: vec![0; 1460] };
+        let length = Message::update(target, update).encode().len() - 1460;
+        (length, ancillary.push(0, 1, &[3]))
+    };
+    assert_eq!([datagram(), datagram()], [(14, true), (19, true)]);
     // What stands for an acknowledgement.
     let freed = Message::update(target, Update::SendFreed(9000)).encode().len();
     assert_eq!((data, freed), (7, 11));
@@ -264,7 +288,9 @@ fn the_longest_message_fits() {
     let target = Target::Child { listener: RsockId(1), incarnation: Incarnation(2) };
     let create = Some(Create { family: Family::V6, kind: Kind::Datagram });
     let to = Some("[2001:db8::1]:53".parse().expect("an address"));
-    let call = Call::Datagram { to, bytes: vec![7; PAYLOAD_OCTETS] };
+    let ancillary = Ancillary::read(&[&[0, 0, 252][..], &[7; 252]].concat()).expect("a record");
+    assert_eq!(ancillary.octets().len(), Ancillary::MOST);
+    let call = Call::Datagram { to, ancillary, bytes: vec![7; PAYLOAD_OCTETS] };
     let message = Message { target, body: Body::Call { create, consumed: 1, call } };
     let octets = message.encode();
     assert!(octets.len() <= MESSAGE_OCTETS);
@@ -286,4 +312,9 @@ fn errors_name_the_field() {
     assert_eq!(error(&[0x13, 3, 0, 0, 0, 0, 1]), "data: needs 1 octets, 0 are left");
     assert_eq!(error(&[0x14, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 9]), "1 octets behind the end");
     assert_eq!(error(&[0x14, 6, 0x80, 0, 0, 0, 1]), "flags: 0x80 has no meaning");
+    // A flag that says that there are control messages where there are none, or half a one.
+    let beside = |records: &[u8]| error(&[&[0x13, 4, 0x80, 0, 0, 0, 1, 0][..], records].concat());
+    assert_eq!(beside(&[0]), "control messages: 0x0 has no meaning");
+    assert_eq!(beside(&[4, 0, 1, 2, 9]), "control messages: 0x4 has no meaning");
+    assert_eq!(beside(&[5, 0, 1]), "control messages: needs 5 octets, 2 are left");
 }

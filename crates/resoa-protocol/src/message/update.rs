@@ -1,7 +1,8 @@
 //! What an UPDATE says: what happened at the server.
 
 use super::DecodeError;
-use super::codec::read_errno;
+use super::ancillary::Ancillary;
+use super::codec::{ANCILLARY, read_errno};
 use super::field::{Reader, put_address};
 use crate::Errno;
 use std::net::SocketAddr;
@@ -24,6 +25,8 @@ pub enum Update {
     Datagram {
         /// Where from.
         from: SocketAddr,
+        /// What `recvmsg` is told beside it.
+        ancillary: Ancillary,
         /// Its payload.
         bytes: Vec<u8>,
     },
@@ -60,6 +63,13 @@ impl Update {
         }
     }
 
+    pub(super) fn flags(&self) -> u8 {
+        match self {
+            Self::Datagram { ancillary, .. } if !ancillary.is_empty() => ANCILLARY,
+            _ => 0,
+        }
+    }
+
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::NewConnection { local, peer } => {
@@ -68,8 +78,11 @@ impl Update {
             }
             Self::SendFreed(count) | Self::Urgent { ahead: count } => out.extend(count.to_be_bytes()),
             Self::Data(bytes) => out.extend(bytes),
-            Self::Datagram { from, bytes } => {
+            Self::Datagram { from, ancillary, bytes } => {
                 put_address(from, out);
+                if !ancillary.is_empty() {
+                    ancillary.write(out);
+                }
                 out.extend(bytes);
             }
             Self::PeerClosed | Self::AllAcknowledged | Self::StateClosed => {}
@@ -78,12 +91,18 @@ impl Update {
         }
     }
 
-    pub(super) fn read(op: u8, reader: &mut Reader) -> Result<Self, DecodeError> {
+    pub(super) fn read(op: u8, flags: &mut u8, reader: &mut Reader) -> Result<Self, DecodeError> {
         Ok(match op {
             1 => Self::NewConnection { local: reader.address("local")?, peer: reader.address("peer")? },
             2 => Self::SendFreed(reader.u32("freed")?),
             3 => Self::Data(reader.payload("data")?),
-            4 => Self::Datagram { from: reader.address("source")?, bytes: reader.remainder() },
+            4 => {
+                let from = reader.address("source")?;
+                let has_ancillary = *flags & ANCILLARY != 0;
+                *flags &= !ANCILLARY;
+                let ancillary = if has_ancillary { Ancillary::take(reader)? } else { Ancillary::none() };
+                Self::Datagram { from, ancillary, bytes: reader.remainder() }
+            }
             5 => Self::Urgent { ahead: reader.u32("ahead")? },
             6 => Self::PeerClosed,
             7 => Self::AllAcknowledged,

@@ -2,7 +2,7 @@
 
 use super::{Effects, Hold, Rsm, State};
 use crate::lsm::datagram_cost;
-use crate::message::Update;
+use crate::message::{Ancillary, Update};
 use crate::octets::take_front;
 use crate::settings::mutant;
 use crate::tcp::TcpAction;
@@ -52,12 +52,18 @@ impl Rsm {
         }
     }
 
-    pub(super) fn received_datagram(&mut self, from: SocketAddr, bytes: Vec<u8>, out: &mut Effects) {
+    pub(super) fn received_datagram(
+        &mut self,
+        from: SocketAddr,
+        ancillary: Ancillary,
+        bytes: Vec<u8>,
+        out: &mut Effects,
+    ) {
         let cost = datagram_cost(&bytes);
         // As at any full buffer, it is lost.
         if self.state == State::Open && self.receiving.unread + cost <= self.receiving.space {
             self.receiving.unread += cost;
-            self.tell(Update::Datagram { from, bytes }, out);
+            self.tell(Update::Datagram { from, ancillary, bytes }, out);
         }
     }
 

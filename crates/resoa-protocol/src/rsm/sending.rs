@@ -2,7 +2,7 @@
 
 use super::{Effects, Fin, Hold, Rsm, State};
 use crate::lsm::datagram_cost;
-use crate::message::{CloseState, Kind, Update};
+use crate::message::{Ancillary, CloseState, Kind, Update};
 use crate::tcp::TcpAction;
 use std::net::SocketAddr;
 
@@ -34,10 +34,16 @@ impl Rsm {
         out.tcp.push(TcpAction::Send { bytes, urgent });
     }
 
-    pub(super) fn datagram(&mut self, to: Option<SocketAddr>, bytes: Vec<u8>, out: &mut Effects) {
+    pub(super) fn datagram(
+        &mut self,
+        to: Option<SocketAddr>,
+        ancillary: Ancillary,
+        bytes: Vec<u8>,
+        out: &mut Effects,
+    ) {
         // It has gone as soon as the stack has it.
         let cost = datagram_cost(&bytes);
-        out.tcp.push(TcpAction::SendTo { to, bytes });
+        out.tcp.push(TcpAction::SendTo { to, ancillary, bytes });
         self.datagram_gone(cost, out);
     }
 

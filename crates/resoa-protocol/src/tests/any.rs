@@ -4,7 +4,7 @@ use super::{LINK, Pair, STREAM, address};
 use crate::calls::{CallId, SendFlags, SocketCall};
 use crate::lhp::{Ended, Indication};
 use crate::message::tests::message;
-use crate::message::{Body, Control, Reply};
+use crate::message::{Ancillary, Body, Control, Reply};
 use crate::tcp::{Endpoint, TcpEvent};
 use crate::{Errno, Incarnation, Message, RsockId, Target};
 use proptest::prelude::*;
@@ -30,7 +30,11 @@ fn event() -> impl Strategy<Value = TcpEvent> {
         Just(TcpEvent::Done(Err(Errno::EADDRINUSE))),
         bytes().prop_map(TcpEvent::Received),
         (0..9_u32).prop_map(|ahead| TcpEvent::Urgent { ahead }),
-        bytes().prop_map(|bytes| TcpEvent::Datagram { from: address(1), bytes }),
+        bytes().prop_map(|bytes| TcpEvent::Datagram {
+            from: address(1),
+            ancillary: Ancillary::none(),
+            bytes
+        }),
         (0..9_u32).prop_map(TcpEvent::Acknowledged),
         Just(TcpEvent::FinReceived),
         Just(TcpEvent::FinAcknowledged),

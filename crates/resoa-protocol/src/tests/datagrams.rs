@@ -5,7 +5,7 @@ use crate::calls::{CallId, ReceiveFlags, SendFlags, SocketCall, Value};
 use crate::client::Client;
 use crate::client::lookup::AT_A_TIME;
 use crate::lhp::{Indication, Lost};
-use crate::message::{Body, Call, Operation, Query, Reply, Unresolved, Update};
+use crate::message::{Ancillary, Body, Call, Operation, Query, Reply, Unresolved, Update};
 use crate::server::{Addresses, ServerAction, ServerSettings};
 use crate::settings::Settings;
 use crate::tcp::{Endpoint, TcpAction, TcpEvent};
@@ -28,10 +28,17 @@ fn datagrams_keep_their_boundaries() {
     assert_eq!(pair.call(socket, SocketCall::Listen { backlog: 1 }), Err(Errno::EOPNOTSUPP));
     assert_eq!(pair.call(socket, send_to(b"ab", Some(53))), Ok(Value::Count(2)));
     assert_eq!(pair.call(socket, send_to(b"", Some(53))), Ok(Value::Count(0)));
-    let sent = |bytes: &[u8]| TcpAction::SendTo { to: Some(address(53)), bytes: bytes.to_vec() };
+    let sent = |bytes: &[u8]| TcpAction::SendTo {
+        to: Some(address(53)),
+        ancillary: Ancillary::none(),
+        bytes: bytes.to_vec(),
+    };
     assert_eq!(pair.asked()[1..], [sent(b"ab"), sent(b"")]);
     for bytes in [&b"answer"[..], b""] {
-        pair.event(1, TcpEvent::Datagram { from: address(53), bytes: bytes.to_vec() });
+        pair.event(
+            1,
+            TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: bytes.to_vec() },
+        );
     }
     let datagram =
         |bytes: &[u8], length| Ok(Value::Datagram { bytes: bytes.to_vec(), from: address(53), length });
@@ -53,9 +60,16 @@ fn datagrams_with_a_destination() {
     pair.done(1, Ok(Reply::Connected { local: address(4000), peer: address(53) }));
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
     assert_eq!(pair.call(socket, send_to(b"x", None)), Ok(Value::Count(1)));
-    assert!(pair.asked().contains(&TcpAction::SendTo { to: None, bytes: b"x".to_vec() }));
+    assert!(pair.asked().contains(&TcpAction::SendTo {
+        to: None,
+        ancillary: Ancillary::none(),
+        bytes: b"x".to_vec()
+    }));
     for octet in 0..3 {
-        pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![octet; 4] });
+        pair.event(
+            1,
+            TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![octet; 4] },
+        );
     }
     let peek = ReceiveFlags { peek: true, dont_wait: true, ..ReceiveFlags::default() };
     let first = Ok(Value::Datagram { bytes: vec![0; 4], from: address(53), length: 4 });
@@ -63,7 +77,7 @@ fn datagrams_with_a_destination() {
     assert_eq!(pair.read(socket, 9), first);
     assert!(matches!(pair.read(socket, 9), Ok(Value::Datagram { bytes, .. }) if bytes == [1; 4]));
     assert_eq!(pair.read(socket, 9), Err(Errno::EAGAIN));
-    pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![3; 4] });
+    pair.event(1, TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![3; 4] });
     assert!(pair.read(socket, 9).is_ok(), "there is room again");
 }
 
@@ -169,25 +183,30 @@ fn names_are_looked_up_by_the_server() {
     assert!(!matches!(pair.asked()[..], [TcpAction::Execute(Operation::Resolve(_)), ..]));
 }
 
-/// C91: a driver moves datagrams whole, with their addresses, and what it has taken is read.
+/// C91: a driver moves datagrams whole, with their addresses and what is said beside them, and what it has taken is read.
 #[test]
 fn a_driver_moves_datagrams() {
     let mut pair = Pair::new();
     let socket = pair.client.socket(DATAGRAM).expect("registered");
     let mut taken = [true; 2];
     pair.at_client(|client, now, out| {
-        taken = [None, Some(address(9))].map(|to| client.give_datagram(socket, to, b"up".to_vec(), now, out));
+        taken = [None, Some(address(9))]
+            .map(|to| client.give_datagram(socket, to, beside(1, 1), b"up".to_vec(), now, out));
     });
     assert_eq!(taken, [false, true], "one of them goes nowhere");
-    assert!(
-        pair.asked().iter().any(|asked| matches!(asked, TcpAction::SendTo { bytes, .. } if bytes == b"up"))
-    );
-    pair.event(1, TcpEvent::Datagram { from: address(9), bytes: b"down".to_vec() });
+    let sent = TcpAction::SendTo { to: Some(address(9)), ancillary: beside(1, 1), bytes: b"up".to_vec() };
+    assert!(pair.asked().contains(&sent));
+    pair.event(1, TcpEvent::Datagram { from: address(9), ancillary: beside(2, 1), bytes: b"down".to_vec() });
     let mut found = Vec::new();
     pair.at_client(|client, now, out| {
         found = (0..2).map(|_| client.take_datagram(socket, now, out)).collect();
     });
-    assert_eq!(found, [Some((address(9), b"down".to_vec())), None]);
+    assert_eq!(found, [Some((address(9), beside(2, 1), b"down".to_vec())), None]);
+}
+
+/// A control message of this type, with so many octets.
+fn beside(kind: u8, octets: u8) -> Ancillary {
+    Ancillary::read(&[&[0, kind, octets][..], &vec![7; octets.into()]].concat()).expect("a record")
 }
 
 /// What becomes of a message on its way.
@@ -236,10 +255,13 @@ fn counted(steps: &[(Fate, usize, usize, bool)]) -> ((u32, u32), [u32; 3]) {
     pair.flows = false;
     for &(fate, up, down, reads) in steps {
         for length in [up, down] {
+            // With as much beside it as there may be, or with nothing.
+            let ancillary = || if length % 2 == 0 { Ancillary::none() } else { beside(1, 252) };
             pair.at_client(|client, now, out| {
-                client.give_datagram(socket, Some(address(53)), vec![1; length], now, out);
+                client.give_datagram(socket, Some(address(53)), ancillary(), vec![1; length], now, out);
             });
-            pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![2; length] });
+            let from = address(53);
+            pair.event(1, TcpEvent::Datagram { from, ancillary: ancillary(), bytes: vec![2; length] });
         }
         while reads && pair.read(socket, 1).is_ok() {}
         cross(&mut pair, fate);
@@ -279,7 +301,7 @@ fn what_a_lost_datagram_reports_counts() {
     let mut pair = Pair::new();
     let socket = pair.socket(DATAGRAM);
     assert!(pair.call(socket, send_to(b"first", Some(53))).is_ok());
-    pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![2; 70] });
+    pair.event(1, TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![2; 70] });
     assert!(pair.read(socket, 9).is_ok());
     pair.flows = false;
     assert!(pair.call(socket, send_to(b"second", Some(53))).is_ok());
@@ -297,14 +319,14 @@ fn what_may_be_lost() {
         target: Target::Socket(RsockId(1)),
         body: Body::Call { create, consumed: 0, call },
     };
-    let datagram = |to| Call::Datagram { to, bytes: vec![1] };
+    let datagram = |to| Call::Datagram { to, ancillary: Ancillary::none(), bytes: vec![1] };
     for to in [None, Some(address(53))] {
         assert!(call(None, datagram(to)).may_be_lost());
         assert!(!call(Some(DATAGRAM), datagram(to)).may_be_lost());
     }
     assert!(!call(None, Call::Write { bytes: vec![1], urgent: false }).may_be_lost());
     assert!(!call(None, Call::Consumed).may_be_lost());
-    let arrived = || Update::Datagram { from: address(53), bytes: vec![] };
+    let arrived = || Update::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![] };
     assert!(Message::update(Target::Socket(RsockId(1)), arrived()).may_be_lost());
     assert!(!Message::update(Target::Socket(RsockId::CLIENT), arrived()).may_be_lost());
     let child = Target::Child { listener: RsockId(1), incarnation: crate::Incarnation(1) };
@@ -318,7 +340,7 @@ fn what_is_known_of_a_lost_one() {
     let to = Some("[2001:db8::1]:53".parse().expect("an address"));
     let target = Target::Socket(RsockId(7));
     let of = |bytes: Vec<u8>| {
-        let call = Call::Datagram { to, bytes };
+        let call = Call::Datagram { to, ancillary: beside(2, 252), bytes };
         Message { target, body: Body::Call { create: None, consumed: 9, call } }
     };
     for length in [0, 1, 65_000] {
@@ -351,7 +373,10 @@ fn datagrams_do_not_wait_here() {
     pair.send(stream, b"held");
     for _ in 0..2 {
         assert!(pair.call(socket, send_to(b"datagram", Some(53))).is_ok());
-        pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![2; 3] });
+        pair.event(
+            1,
+            TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![2; 3] },
+        );
     }
     assert_eq!((pair.up.len(), pair.down.len()), (2, 2));
     assert!(pair.up.iter().chain(&pair.down).all(Message::may_be_lost));
@@ -359,7 +384,7 @@ fn datagrams_do_not_wait_here() {
     pair.event(1, TcpEvent::Failed(Errno::ECONNREFUSED));
     pair.begin(socket, SocketCall::Bind(address(9)));
     assert!(pair.call(socket, send_to(b"behind it", Some(53))).is_ok());
-    pair.event(1, TcpEvent::Datagram { from: address(53), bytes: vec![2; 3] });
+    pair.event(1, TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![2; 3] });
     assert_eq!((pair.up.len(), pair.down.len()), (2, 2));
     pair.at_client(|client, now, out| client.indication(Indication::On, now, out));
     pair.at_server(|server, _, out| server.flow(LINK, true, out));

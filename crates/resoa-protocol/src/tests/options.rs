@@ -54,6 +54,21 @@ fn send_buffers_at_first() {
     assert_eq!((pair.get(stream, 7), pair.get(datagrams, 7)), (16_384, 212_992));
 }
 
+/// C39: time stamps are this host's affair, and one kind takes the place of the others.
+#[test]
+fn time_stamps() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(DATAGRAM);
+    let kinds = [29, 35, 63, 64];
+    assert_eq!(kinds.map(|name| pair.get(socket, name)), [0; 4]);
+    for (set, value, are) in [(29, 1, [1, 0, 0, 0]), (64, 5, [0, 0, 0, 1]), (35, 0, [0; 4])] {
+        assert_eq!(pair.set(socket, set, &[value]), Ok(Value::Done));
+        assert_eq!(kinds.map(|name| pair.get(socket, name)), are);
+    }
+    assert_eq!(pair.set(socket, 29, &[]), Err(Errno::EINVAL));
+    assert_eq!(pair.messages, [0, 0]);
+}
+
 /// C39: IP_RECVERR is taken and read back, and is no affair of the server's; IPV6_RECVERR is one of version 6.
 #[test]
 fn errors_have_no_queue() {

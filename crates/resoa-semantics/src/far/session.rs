@@ -14,14 +14,14 @@
 //! | `send H TEXT`, `oob H TEXT`, `recv H N`, `recv_oob H` | | count; text |
 //! | `flood H N`, `stuff H`, `drain H`, `count H` | N octets of the pattern; as many as are taken; reads to the end, whatever it is | how many, how it ended |
 //! | `exchange H N`, `echo H N` | N octets of the pattern while it reads to the end; N times 64 octets back | what came of it |
-//! | `send_to H ADDRESS TEXT`, `recv_from H` | | count; text and address |
+//! | `send_to H ADDRESS TEXT`, `recv_from H`, `recv_message H` | | count; text and address; text and control messages |
 //! | `shutdown H HOW`, `close H`, `reset H`, `linger H S` | | 0 or errno |
 //! | `set H LEVEL NAME VALUE`, `get H LEVEL NAME`, `outq H` | | number |
 //! | `sleep MS` | | 0 |
 
 use super::{drain, flood};
-use crate::names;
 use crate::sys::{self, Answer};
+use crate::{control, names};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::net::UnixStream;
@@ -131,6 +131,10 @@ impl Session {
                     Ok(count) => format!("{} {:?}", peer?, String::from_utf8_lossy(&room[..count as usize])),
                     Err(number) => names::errno(number),
                 })
+            }
+            "recv_message" => {
+                let received = control::receive(fd()?, 200, 0);
+                Some(format!("{:?} {}", received.text, control::list(&received.controls)))
             }
             "shutdown" => said(sys::shutdown(fd()?, number(2)? as i32)),
             "close" => said(sys::close(self.take(words)?)),

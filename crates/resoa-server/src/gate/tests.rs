@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::policy::Rules;
-use resoa_protocol::message::{Create, Family, Kind};
+use resoa_protocol::message::{Ancillary, Create, Family, Kind};
 
 const A: Connection = Connection(1);
 const B: Connection = Connection(2);
@@ -79,9 +79,13 @@ fn every_way_out_is_asked_for() {
     let endpoint = socket(&mut gate, A, 1, [192, 0, 2, 1]);
     let to: SocketAddr = "127.0.0.1:80".parse().expect("an address");
     let membership = [[224, 0, 0, 251], [0; 4]].concat();
+    let mut from_loopback = Ancillary::none();
+    let source = [[0; 4], [127, 0, 0, 1], [0; 4]].concat();
+    assert!(from_loopback.push(libc::IPPROTO_IP as u8, libc::IP_PKTINFO as u8, &source));
     for action in [
         TcpAction::Execute(Operation::Connect(to)),
-        TcpAction::SendTo { to: Some(to), bytes: Vec::new() },
+        TcpAction::SendTo { to: Some(to), ancillary: Ancillary::none(), bytes: Vec::new() },
+        TcpAction::SendTo { to: None, ancillary: from_loopback, bytes: Vec::new() },
         TcpAction::Execute(Operation::Listen { backlog: 1 }),
         TcpAction::Execute(Operation::Bind(to)),
         TcpAction::Execute(Operation::SetOption {
@@ -96,7 +100,7 @@ fn every_way_out_is_asked_for() {
     let connect = TcpAction::Execute(Operation::Connect("192.0.2.9:80".parse().expect("an address")));
     assert_eq!(gate.ask(A, endpoint, &connect, |_| false), Ok(()));
     assert_eq!(gate.ask(Connection(9), endpoint, &connect, |_| false), Err(Refusal::Denied));
-    assert_eq!(gate.total().refusals.values().sum::<u64>(), 5);
+    assert_eq!(gate.total().refusals.values().sum::<u64>(), 6);
 }
 
 /// A client that is taken out of the policy has to go; one that may do something else does that at once.

@@ -86,7 +86,7 @@ pub(super) fn reset(fd: &OwnedFd) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use resoa_protocol::message::Operation;
+    use resoa_protocol::message::{Ancillary, Operation};
     use resoa_protocol::{Errno, TcpAction, TcpEvent};
     use std::net::{Ipv4Addr, UdpSocket};
 
@@ -123,7 +123,7 @@ mod tests {
         };
         set_range(port, port);
         let to = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
-        let send = || TcpAction::SendTo { to: Some(to), bytes: vec![1] };
+        let send = || TcpAction::SendTo { to: Some(to), ancillary: Ancillary::none(), bytes: vec![1] };
         let taken = [TcpEvent::Failed(Errno::EADDRINUSE)];
         assert_eq!(done(&mut tcp, send()), taken);
         let bind = TcpAction::Execute(Operation::Bind(local));
