@@ -88,9 +88,9 @@ pub struct Lost {
     pub octets: usize,
 }
 
-/// Octets of a message that [`Lost`] has: all that can stand before the payload of a datagram, which are the header, what was read (4), an address (23), and control
-/// messages with their length.
-pub const HEAD_OCTETS: usize = crate::message::HEADER_OCTETS + 4 + 23 + 1 + crate::message::Ancillary::MOST;
+/// Octets of a message that [`Lost`] has: all that can stand before the payload of a datagram, which are the header, what was read (4), an address (23), and the
+/// length of control messages, which themselves do not matter any more.
+pub const HEAD_OCTETS: usize = crate::message::HEADER_OCTETS + 4 + 23 + 1;
 
 impl Lost {
     /// Of a message that is here.

@@ -121,14 +121,18 @@ pub enum Kind {
 }
 
 impl Message {
-    /// One that was given up on its way: as it was, but that its payload is zeros.
+    /// One that was given up on its way: as it was, but that nothing is said beside it, and that of its payload the length is known.
     ///
     /// # Errors
     /// If what is known of it is of no message.
     pub fn decode_lost(lost: &Lost) -> Result<Self, DecodeError> {
         let octets = lost.octets.min(MESSAGE_OCTETS + 1);
         let rest = octets.saturating_sub(lost.head.len());
-        Self::decode(&[&lost.head[..], &vec![0; rest]].concat())
+        let octets = [&lost.head[..], &vec![0; rest]].concat();
+        if octets.len() > MESSAGE_OCTETS {
+            return Err(DecodeError::TooLong { octets: octets.len() });
+        }
+        Self::read(field::Reader::of_lost(&octets))
     }
 
     /// Whether it is the payload of a datagram and nothing else, which may be [lost](crate::lhp::LastHop::send_or_lose): what makes its socket is not.

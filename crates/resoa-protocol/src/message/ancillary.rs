@@ -93,6 +93,9 @@ impl Ancillary {
         const FIELD: &str = "control messages";
         let length = reader.u8(FIELD)?;
         let octets = reader.take(FIELD, length.into())?;
+        if reader.is_lost() {
+            return Ok(Self::none());
+        }
         let read = Self::read(octets).filter(|read| !read.is_empty());
         read.ok_or(DecodeError::value(FIELD, length))
     }

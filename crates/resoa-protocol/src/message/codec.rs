@@ -137,7 +137,10 @@ impl Message {
         if octets.len() > MESSAGE_OCTETS {
             return Err(DecodeError::TooLong { octets: octets.len() });
         }
-        let mut reader = Reader::new(octets);
+        Self::read(Reader::new(octets))
+    }
+
+    pub(super) fn read(mut reader: Reader) -> Result<Self, DecodeError> {
         let (kind, op, mut flags) = (reader.u8("kind")?, reader.u8("op")?, reader.u8("flags")?);
         if kind >> 4 != VERSION {
             return Err(DecodeError::Version { found: kind >> 4 });

@@ -8,11 +8,22 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 /// Reads fields one after another; the name of a field is for errors.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
+    is_lost: bool,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(octets: &'a [u8]) -> Self {
-        Self { rest: octets }
+        Self { rest: octets, is_lost: false }
+    }
+
+    /// Of a message that was given up, of which only the first octets are known.
+    pub(super) fn of_lost(octets: &'a [u8]) -> Self {
+        Self { rest: octets, is_lost: true }
+    }
+
+    /// Whether what stands behind the header's numbers and addresses is not known.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     /// So many octets.

@@ -339,13 +339,15 @@ fn what_may_be_lost() {
 fn what_is_known_of_a_lost_one() {
     let to = Some("[2001:db8::1]:53".parse().expect("an address"));
     let target = Target::Socket(RsockId(7));
-    let of = |bytes: Vec<u8>| {
-        let call = Call::Datagram { to, ancillary: beside(2, 252), bytes };
+    let of = |ancillary, bytes: Vec<u8>| {
+        let call = Call::Datagram { to, ancillary, bytes };
         Message { target, body: Body::Call { create: None, consumed: 9, call } }
     };
     for length in [0, 1, 65_000] {
-        let lost = Lost::of(&of(vec![5; length]).encode());
-        assert_eq!(Message::decode_lost(&lost), Ok(of(vec![0; length])));
+        for ancillary in [Ancillary::none(), beside(2, 252)] {
+            let lost = Lost::of(&of(ancillary, vec![0; length]).encode());
+            assert_eq!(Message::decode_lost(&lost), Ok(of(Ancillary::none(), vec![0; length])));
+        }
     }
     assert!(Message::decode_lost(&Lost { head: vec![0x13, 4], octets: usize::MAX }).is_err());
     let mut pair = Pair::new();
