@@ -11,6 +11,7 @@
 
 mod allowed;
 pub mod datagram;
+mod farewell;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 pub mod keys;
