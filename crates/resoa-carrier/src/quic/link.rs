@@ -119,7 +119,7 @@ impl Link {
     pub(super) fn send(&mut self, message: &[u8]) -> Handed {
         if self.stage == Stage::Up {
             self.outgoing.push(message);
-            self.full = self.outgoing.waiting() >= WAITING;
+            self.full |= self.outgoing.waiting() >= WAITING;
         }
         if self.full { Handed::TakenLast } else { Handed::Taken }
     }
