@@ -54,7 +54,7 @@ pub(crate) fn run(octets: &[u8]) {
             0 => world.now += Duration::from_micros(1 << (how % 26)),
             1 => world.wanted = how & 1 == 0,
             2 => machine.send(&vec![how; usize::from(how) * 17]),
-            3 if how == 0 => machine.close(),
+            3 if how == 0 => machine.close(world.now),
             3 if how == 1 => machine.reset(),
             _ => {
                 let number = (machine.expected() + u64::from(what / 8)).saturating_sub(4);

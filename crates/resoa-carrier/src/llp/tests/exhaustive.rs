@@ -51,7 +51,7 @@ fn run(fates: &[(usize, Fate)], socket_of: impl Fn(u32, u32) -> u32) -> Result<u
                         }
                     }
                     (0, Event::Data(message)) if read(&message) == (1, 0) && !closed => {
-                        world.ends[0].close();
+                        world.ends[0].close(world.now);
                         closed = true;
                     }
                     (1, Event::Ended(Ended::Closed)) if closed => {}
