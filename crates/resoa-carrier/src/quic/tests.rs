@@ -12,7 +12,7 @@ const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 /// After so long something will never come.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Brief, and still so long that a busy machine does not take it for an outage.
-const BRIEF: KeepAlive = KeepAlive { interval: Duration::from_secs(1), questions: 4 };
+const BRIEF: KeepAlive = KeepAlive { interval: Duration::from_secs(1), questions: 6 };
 
 /// C88: a connection that our user has closed is not kept for ever for a side that is there, and whose user never takes what comes.
 #[test]
