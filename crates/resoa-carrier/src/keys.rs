@@ -8,8 +8,8 @@
 
 use data_encoding::BASE64URL_NOPAD as TEXT;
 use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -86,11 +86,14 @@ impl SecretKey {
     /// If it cannot be read, if others than its owner could, or if it is no key.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let failed = |error| KeyError::File { path: path.into(), error };
-        let mode = fs::metadata(path).map_err(failed)?.mode() & 0o777;
+        let mut file = File::open(path).map_err(failed)?;
+        // Of the file that is read, whatever has the name by then.
+        let mode = file.metadata().map_err(failed)?.mode() & 0o777;
         if mode & 0o077 != 0 {
             return Err(KeyError::Exposed { path: path.into(), mode });
         }
-        let text = Zeroizing::new(fs::read_to_string(path).map_err(failed)?);
+        let mut text = Zeroizing::new(String::new());
+        file.read_to_string(&mut text).map_err(failed)?;
         let secret = text.lines().find_map(|line| line.strip_prefix(MARK));
         let octets = secret.and_then(|secret| octets(secret.trim()));
         Ok(Self(Zeroizing::new(octets.ok_or_else(|| KeyError::NoKey { path: path.into() })?)))
@@ -170,7 +173,7 @@ mod tests {
             matches!(key.write(&path), Err(KeyError::File { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists)
         );
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o640);
-        fs::set_permissions(&path, mode).expect("it is ours");
+        std::fs::set_permissions(&path, mode).expect("it is ours");
         assert!(matches!(SecretKey::read(&path), Err(KeyError::Exposed { mode: 0o640, .. })));
     }
 

@@ -12,6 +12,7 @@
 mod allowed;
 mod came;
 pub mod datagram;
+mod farewell;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 pub mod keys;

@@ -175,7 +175,11 @@ impl LastHop for Memory {
     }
 
     fn accept(&mut self, connection: Connection) {
-        self.network().tell(connection, Side::Client, Indication::Connected);
+        let mut network = self.network();
+        // It may have ended, and that is on its way.
+        if network.links.get(&connection).is_some_and(|link| link.up) {
+            network.tell(connection, Side::Client, Indication::Connected);
+        }
     }
 
     fn reject(&mut self, connection: Connection) {
@@ -245,6 +249,13 @@ impl Carrier for Memory {
             }
             let inbox = &mut link.inboxes[side as usize];
             if inbox.off {
+                // Messages stay, and what is behind them but for the word to go on.
+                let is_message = |told: &Indication| matches!(told, Indication::Data(_));
+                let before = inbox.waiting.iter().position(is_message).unwrap_or(inbox.waiting.len());
+                happened.extend(inbox.waiting.drain(..before).map(|told| (connection, told)));
+                let waiting = inbox.waiting.len();
+                inbox.waiting.retain(|told| *told != Indication::On);
+                happened.extend((inbox.waiting.len()..waiting).map(|_| (connection, Indication::On)));
                 continue;
             }
             happened.extend(inbox.waiting.drain(..).map(|indication| (connection, indication)));
@@ -297,6 +308,39 @@ mod tests {
         assert_eq!(told(&mut server), []);
         server.receive(link, true);
         assert_eq!(told(&mut server), [Indication::Data(b"d".to_vec())]);
+    }
+
+    /// C26, C88: who wants no messages is told all the same that it may go on, and of an outage; of a close behind them.
+    #[test]
+    fn what_is_told_though_nothing_is_wanted() {
+        let (mut client, mut server, link) = pair(1);
+        client.receive(link, false);
+        assert_eq!(server.send(link, b"a"), Handed::TakenLast);
+        assert_eq!(client.send(link, b"b"), Handed::TakenLast);
+        assert_eq!(told(&mut server), [Indication::Data(b"b".to_vec())]);
+        assert_eq!(told(&mut client), [Indication::On]);
+        server.close(link);
+        assert_eq!(told(&mut client), []);
+        client.receive(link, true);
+        let closed = [Indication::Data(b"a".to_vec()), Indication::Disconnected(Ended::Closed)];
+        assert_eq!(told(&mut client), closed);
+        let (mut client, mut server, link) = pair(100);
+        client.receive(link, false);
+        assert_eq!(server.send(link, b"a"), Handed::Taken);
+        server.cut(link);
+        assert_eq!(told(&mut client), [Indication::Disconnected(Ended::Unreachable)]);
+    }
+
+    /// C88: a client that has gone before it was accepted is not connected any more.
+    #[test]
+    fn accepted_too_late() {
+        let mut server = Memory::server(1).expect("descriptors");
+        let mut client = server.client(Identity(vec![1])).expect("descriptors");
+        let link = client.register(Service::Reliable, PROVIDER).expect("always");
+        client.connect(link, b"");
+        client.reset(link);
+        server.accept(link);
+        assert_eq!(told(&mut client), []);
     }
 
     /// C88: `close` is behind what was sent, an outage and `reset` are before it.

@@ -6,7 +6,7 @@
 //! * A connection that no program has accepted yet is spoken of by its listener's rsockID. All such messages stay in order, and so do they with the listener's own. ACCEPTED gives the
 //!   connection its number: what comes by that number later stays behind it, and at the other side behind everything that was said before by incarnation.
 //! * A program may close a socket and use its address, or its place among the sockets that it may have, by the next: what takes an address or makes a socket stays behind every CLOSE, and CLOSE behind
-//!   the earlier ones.
+//!   the earlier ones. So with `shutdown` of a listener, whose address another socket may then have (SO_REUSEADDR).
 //! * A datagram that has an address of its own, as each that arrives has, stays behind what was said of its socket, and nothing stays behind it: the next does not wait for a lost one. One that goes
 //!   to where the socket is connected stays in order, since that may change. (That a CLOSE can overtake such a datagram is what networks do with them.)
 //! * What is about the client as a whole, and what this side cannot read, stays behind everything before it, and everything after stays behind that.
@@ -53,6 +53,9 @@ const LISTEN: u8 = 4;
 const CALL_LISTEN: u8 = 1;
 const ACCEPTED: u8 = 2;
 const CLOSE: u8 = 7;
+const SHUTDOWN: u8 = 8;
+/// What is shut down: of listeners this, and of nothing else.
+const READ: u8 = 0;
 /// The same of UPDATE. In a CALL there follows an address, which begins with its family, or 0.
 const DATAGRAM: u8 = 4;
 /// A code of CONTROL.
@@ -81,7 +84,12 @@ impl Place {
         if has(CHILD) {
             joins.push(Lane::Arrivals);
         }
-        if matches!((kind, op), (CALL, CLOSE) | (REQUEST, DISCONNECT) | (CONTROL, ERROR)) {
+        let fields = [(CHILD, 4), (CONSUMED, 4), (CREATE, 3)];
+        let optional: usize = fields.iter().filter(|(flag, _)| has(*flag)).map(|(_, octets)| octets).sum();
+        let of_op = message.get(HEADER + optional..).unwrap_or_default();
+        let is_listener_shut = (kind, op) == (CALL, SHUTDOWN) && of_op.first() == Some(&READ);
+        if is_listener_shut || matches!((kind, op), (CALL, CLOSE) | (REQUEST, DISCONNECT) | (CONTROL, ERROR))
+        {
             joins.push(Lane::Releases);
         }
         let makes = matches!(kind, REQUEST | CALL) && has(CREATE);
@@ -89,11 +97,8 @@ impl Place {
             behind.push(Lane::Releases);
         }
         if (kind, op) == (CALL, ACCEPTED) {
-            let fields = [(CHILD, 4), (CONSUMED, 4), (CREATE, 3)];
-            let incarnation: usize =
-                fields.iter().filter(|(flag, _)| has(*flag)).map(|(_, octets)| octets).sum();
-            let Some(number) = message.get(HEADER + incarnation + 4..).and_then(<[u8]>::first_chunk::<4>)
-            else {
+            // Behind the incarnation.
+            let Some(number) = of_op.get(4..).and_then(<[u8]>::first_chunk::<4>) else {
                 return Self::Alone;
             };
             joins.push(Lane::Socket(u32::from_be_bytes(*number)));
@@ -148,7 +153,7 @@ impl Lanes {
 mod tests {
     use super::*;
     use resoa_protocol::message::{
-        Ancillary, Body, Call, CloseState, Control, Create, Family, Fault, Kind, Operation, Update,
+        Ancillary, Body, Call, CloseState, Control, Create, Family, Fault, Half, Kind, Operation, Update,
     };
     use resoa_protocol::{Incarnation, Message, RsockId, Target, Xid};
 
@@ -217,6 +222,11 @@ mod tests {
         let messages =
             [close(socket(1)), write(socket(2)), bind(socket(3)), close(socket(2)), bind(socket(4))];
         assert_eq!(behind(&messages), [vec![], vec![], vec![0], vec![0, 1], vec![3]]);
+        let shut = |half, target| call(target, Call::Shutdown { half, state: CloseState::Close });
+        assert_eq!(
+            behind(&[shut(Half::Read, socket(1)), shut(Half::Write, socket(2)), bind(socket(3))]),
+            [vec![], vec![], vec![0]]
+        );
         let error = Message::socket_control(RsockId(5), Control::Error(Fault::InvalidRsockId)).encode();
         assert_eq!(behind(&[error, bind(socket(6))]), [vec![], vec![0]]);
     }

@@ -25,6 +25,8 @@ mod link;
 mod outgoing;
 mod session;
 mod socket;
+#[cfg(test)]
+mod tests;
 mod turn;
 mod wire;
 
@@ -94,6 +96,8 @@ pub struct Quic {
     /// Messages wait to go together; there are some.
     gathers: bool,
     gathered: bool,
+    /// Silence that is an outage.
+    silence: Duration,
 }
 
 impl Quic {
@@ -111,7 +115,7 @@ impl Quic {
         let socket = Socket::bind(address)?;
         let config = session::server(keep_alive, congestion)?;
         let endpoint = Endpoint::new(session::endpoint(), Some(config), !socket.may_fragment(), None);
-        Self::new(socket, endpoint, Role::Server { allowed }, key)
+        Self::new(socket, endpoint, Role::Server { allowed }, key, keep_alive)
     }
 
     /// A client's end at this address, most often an unspecified one of the server's family, that proves to have this key, to the server that has that one. The
@@ -129,10 +133,16 @@ impl Quic {
         let socket = Socket::bind(address)?;
         let config = Box::new(session::client(keep_alive, congestion)?);
         let endpoint = Endpoint::new(session::endpoint(), None, !socket.may_fragment(), None);
-        Self::new(socket, endpoint, Role::Client { server, config }, key)
+        Self::new(socket, endpoint, Role::Client { server, config }, key, keep_alive)
     }
 
-    fn new(socket: Socket, endpoint: Endpoint, role: Role, key: &SecretKey) -> io::Result<Self> {
+    fn new(
+        socket: Socket,
+        endpoint: Endpoint,
+        role: Role,
+        key: &SecretKey,
+        keep_alive: KeepAlive,
+    ) -> io::Result<Self> {
         let wake = Wake::new()?;
         wake.watch(socket.descriptor())?;
         Ok(Self {
@@ -148,6 +158,7 @@ impl Quic {
             last: 0,
             gathers: false,
             gathered: false,
+            silence: keep_alive.interval * keep_alive.questions,
         })
     }
 
@@ -199,7 +210,7 @@ impl Quic {
         // The name is one that TLS could read, and is not sent.
         let begun = self.endpoint.connect(Instant::now(), (**config).clone(), address, "lasthop");
         let (handle, quic) = begun.map_err(io::Error::other)?;
-        let link = Link::client(connection, quic, Arc::clone(&self.key), *server);
+        let link = Link::client(connection, quic, Arc::clone(&self.key), *server, self.silence);
         self.handles.insert(connection, handle);
         self.links.insert(handle, link);
         Ok(())

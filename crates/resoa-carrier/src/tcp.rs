@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Octets that wait to be sent before it says stop.
 const ROOM: usize = 1 << 20;
@@ -60,7 +60,7 @@ impl Default for KeepAlive {
 /// An end; see the [module](self).
 #[derive(Debug)]
 pub struct Tcp {
-    /// The clock is for strangers whose time is over, and for clients for whom there was no descriptor.
+    /// The clock is for strangers whose time is over, for those that have ended and do not hear of it, and for clients for whom there was no descriptor.
     wake: Wake,
     listener: Option<TcpListener>,
     identity: Identity,
@@ -217,6 +217,8 @@ impl LastHop for Tcp {
     fn close(&mut self, connection: Connection) {
         if let Some(link) = self.links.get_mut(&connection) {
             link.close();
+            // Its time begins with the next look.
+            self.wake.ring();
         }
     }
 
@@ -260,14 +262,17 @@ impl Carrier for Tcp {
         self.wake.take(Duration::ZERO);
         let again = self.take_clients();
         let mut hurries = false;
+        let mut due: Option<Instant> = None;
         self.links.retain(|&connection, link| {
             let mut indications = Vec::new();
             let progress = link.progress(&mut indications);
             happened.extend(indications.into_iter().map(|indication| (connection, indication)));
             hurries |= progress == Progress::Hurries;
+            due = due.into_iter().chain(link.deadline()).min();
             progress != Progress::Over
         });
-        if let Some(wait) = self.bound_strangers().into_iter().chain(again).min() {
+        let due = due.map(|due| due.saturating_duration_since(Instant::now()));
+        if let Some(wait) = self.bound_strangers().into_iter().chain(again).chain(due).min() {
             self.wake.set(wait);
         }
         if hurries {

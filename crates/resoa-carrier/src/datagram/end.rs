@@ -73,7 +73,8 @@ impl LastHop for Datagrams {
     }
 
     fn close(&mut self, connection: Connection) {
-        self.end(connection, Machine::close);
+        let now = self.now();
+        self.end(connection, |machine| machine.close(now));
     }
 
     fn reset(&mut self, connection: Connection) {

@@ -106,6 +106,8 @@ pub(crate) struct Machine {
     said_hello: bool,
     /// It was this side that has reset it.
     has_reset: bool,
+    /// When the other side last got anything of what was still to be said as our user closed it, or that was.
+    moved: Duration,
 }
 
 impl Machine {
@@ -139,6 +141,7 @@ impl Machine {
             side,
             said_hello: false,
             has_reset: false,
+            moved: now,
         }
     }
 
@@ -175,9 +178,10 @@ impl Machine {
     }
 
     /// Ends it behind everything that was sent.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn close(&mut self, now: Duration) {
         if matches!(self.stage, Stage::Opening | Stage::Up) {
             self.stage = Stage::Closing;
+            self.moved = now;
             self.words.push(Word::Close);
         }
     }
@@ -364,6 +368,9 @@ impl Machine {
         let trip = outcome.trip.map(|trip| trip.saturating_sub(Duration::from_micros(ack.delay_us)));
         self.rate.arrived(&outcome.arrived, trip, now);
         for sent in outcome.arrived {
+            if !sent.parts.is_empty() {
+                self.moved = now;
+            }
             sent.parts.into_iter().for_each(|part| self.outgoing.arrived(part));
             self.length.has_carried(sent.octets);
             if sent.tries_length {

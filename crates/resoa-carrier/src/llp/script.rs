@@ -60,7 +60,7 @@ pub(crate) fn run(octets: &[u8]) {
                 let message = [&header[..], &vec![how; usize::from(how) * 17]].concat();
                 machine.send_or_lose(&message, world.now.saturating_sub(Duration::from_millis(how.into())));
             }
-            3 if how == 0 => machine.close(),
+            3 if how == 0 => machine.close(world.now),
             3 if how == 1 => machine.reset(),
             _ => {
                 let number = (machine.expected() + u64::from(what / 8)).saturating_sub(4);

@@ -7,6 +7,7 @@ use super::session;
 use super::wire::{Frame, Malformed};
 use super::{ROOM, WAITING};
 use crate::Allowed;
+use crate::farewell::Farewell;
 use crate::keys::{PublicKey, SecretKey};
 use crate::outage::{Outage, patience};
 use crate::stage::Stage;
@@ -49,6 +50,8 @@ pub(super) struct Link {
     end: Option<u64>,
     /// Whether we have said that the other side's messages are through, and it that ours are.
     through: [bool; 2],
+    farewell: Farewell,
+    silence: Duration,
     /// Our user was told to stop.
     full: bool,
     /// Our user wants messages at the moment.
@@ -64,6 +67,7 @@ impl Link {
         quic: quinn_proto::Connection,
         stage: Stage,
         introduction: Introduction,
+        silence: Duration,
     ) -> Self {
         Self {
             name,
@@ -79,6 +83,8 @@ impl Link {
             is_taken: false,
             end: None,
             through: [false; 2],
+            farewell: Farewell::default(),
+            silence,
             full: false,
             wanted: true,
             asked: 0,
@@ -91,8 +97,9 @@ impl Link {
         quic: quinn_proto::Connection,
         key: Arc<SecretKey>,
         server: PublicKey,
+        silence: Duration,
     ) -> Self {
-        Self::new(name, quic, Stage::Asking, Introduction::Client(key, server))
+        Self::new(name, quic, Stage::Asking, Introduction::Client(key, server), silence)
     }
 
     pub(super) fn server(
@@ -100,8 +107,9 @@ impl Link {
         quic: quinn_proto::Connection,
         key: Arc<SecretKey>,
         allowed: Allowed,
+        silence: Duration,
     ) -> Self {
-        Self::new(name, quic, Stage::Unknown, Introduction::Server(key, allowed))
+        Self::new(name, quic, Stage::Unknown, Introduction::Server(key, allowed), silence)
     }
 
     /// Whether it is not known who the other side is, or was.
@@ -228,6 +236,17 @@ impl Link {
             }
         }
         self.flush();
+        // As long as the other side has not everything something is sent, be it again.
+        let left = self.quic.stats().frame_tx.stream;
+        if self.stage == Stage::Closing && self.farewell.is_over(left, now, self.silence) {
+            self.reset(now);
+        }
+    }
+
+    /// When there is something to do, though nothing happens.
+    pub(super) fn deadline(&mut self) -> Option<Instant> {
+        let farewell = self.farewell.due().filter(|_| self.stage == Stage::Closing);
+        self.quic.poll_timeout().into_iter().chain(farewell).min()
     }
 
     fn happened(&mut self, event: Event, now: Instant) {

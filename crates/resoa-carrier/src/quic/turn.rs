@@ -30,7 +30,7 @@ impl Quic {
         }
         self.transmit(now);
         self.sweep();
-        let timers = self.links.values_mut().filter_map(|link| link.quic.poll_timeout());
+        let timers = self.links.values_mut().filter_map(Link::deadline);
         if let Some(next) = timers.chain(strangers).min() {
             self.wake.set(next.saturating_duration_since(Instant::now()));
         }
@@ -87,7 +87,7 @@ impl Quic {
         match self.endpoint.accept(incoming, now, &mut answer, None) {
             Ok((handle, quic)) => {
                 let connection = self.next();
-                let link = Link::server(connection, quic, Arc::clone(&self.key), allowed);
+                let link = Link::server(connection, quic, Arc::clone(&self.key), allowed, self.silence);
                 self.handles.insert(connection, handle);
                 self.links.insert(handle, link);
             }

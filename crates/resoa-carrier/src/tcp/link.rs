@@ -4,6 +4,7 @@ use super::backlog::Backlog;
 use super::cover::{Cover, Proof};
 use super::framing::TooLong;
 use super::{KeepAlive, framing, info};
+use crate::farewell::Farewell;
 use crate::noise::Failed;
 use crate::stage::Stage;
 use crate::waiting::GATHERED;
@@ -55,6 +56,9 @@ pub(super) struct Link {
     pub(super) broken: Option<io::Error>,
     /// The end of what we say is on the wire, or will be behind what waits.
     finished: bool,
+    farewell: Farewell,
+    /// Silence that is an outage.
+    silence: Duration,
     /// When it began.
     pub(super) since: Instant,
     /// Our user was told to stop.
@@ -64,7 +68,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    fn new(stream: Option<TcpStream>, stage: Stage) -> Self {
+    fn new(stream: Option<TcpStream>, stage: Stage, keep_alive: KeepAlive) -> Self {
         Self {
             stream,
             stage,
@@ -75,6 +79,8 @@ impl Link {
             unsent: Backlog::default(),
             broken: None,
             finished: false,
+            farewell: Farewell::default(),
+            silence: keep_alive.interval * keep_alive.questions,
             since: Instant::now(),
             full: false,
             wanted: true,
@@ -82,7 +88,7 @@ impl Link {
     }
 
     pub(super) fn ended(why: Ended) -> Self {
-        Self::new(None, Stage::Over(why))
+        Self::new(None, Stage::Over(why), KeepAlive::default())
     }
 
     fn covered(mut self, proof: &Proof) -> io::Result<Self> {
@@ -93,7 +99,7 @@ impl Link {
     pub(super) fn accepted(stream: TcpStream, proof: &Proof, keep_alive: KeepAlive) -> io::Result<Self> {
         prepare(&stream, keep_alive)?;
         stream.set_nonblocking(true)?;
-        Self::new(Some(stream), Stage::Unknown).covered(proof)
+        Self::new(Some(stream), Stage::Unknown, keep_alive).covered(proof)
     }
 
     pub(super) fn connecting(
@@ -110,7 +116,7 @@ impl Link {
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
         }
-        let mut link = Self::new(Some(stream), Stage::Asking).covered(proof)?;
+        let mut link = Self::new(Some(stream), Stage::Asking, keep_alive).covered(proof)?;
         link.write(&identity.0);
         Ok(link)
     }
@@ -155,11 +161,13 @@ impl Link {
     }
 
     pub(super) fn close(&mut self) {
-        if self.stage == Stage::Closing {
-            return;
-        }
         self.stage = Stage::Closing;
         self.flush();
+    }
+
+    /// When a connection that was closed has had its time.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.farewell.due()
     }
 
     pub(super) fn reset(self) {
@@ -207,7 +215,7 @@ impl Link {
                 happened.push(Indication::On);
             }
         }
-        if !self.wanted {
+        if !self.wanted && self.stage != Stage::Closing {
             return self.look(happened);
         }
         // What came before the end is told before it. Why sending failed the kernel says once, and the end of the stream after that.
@@ -229,6 +237,7 @@ impl Link {
                 happened.push(Indication::Disconnected(why));
                 Progress::Over
             }
+            None if self.stage == Stage::Closing && self.is_left() => Progress::Over,
             None if matches!(filled, Ok(Filled::More)) => Progress::Hurries,
             None => Progress::Waits,
         }
@@ -241,6 +250,17 @@ impl Link {
         let Some(error) = self.broken.take().or_else(told) else { return Progress::Waits };
         happened.push(Indication::Disconnected(self.cover.break_of_stream(&error)));
         Progress::Over
+    }
+
+    /// Whether it was closed, and the other side has had its time to end it as well. If it has everything, it is told nothing else: its user may not have taken it yet.
+    fn is_left(&mut self) -> bool {
+        let Some(stream) = &self.stream else { return true };
+        let left = self.waiting() as u64 + info::unacknowledged(stream);
+        let is_over = self.farewell.is_over(left, Instant::now(), self.silence);
+        if is_over && left > 0 {
+            let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));
+        }
+        is_over
     }
 
     fn uncover(&mut self) -> Result<(), Failed> {

@@ -87,6 +87,37 @@ fn why_it_broke_is_not_forgotten() {
     drop(stream);
 }
 
+/// C88: who has closed needs nothing of the other side but its end, and that wanted or not.
+#[test]
+fn closed_and_not_wanted() {
+    let (mut server, mut stream, taken) = plain(KeepAlive::default());
+    server.receive(taken, false);
+    server.close(taken);
+    stream.write_all(&[0, 0, 0, 1, 9]).expect("is taken");
+    stream.shutdown(std::net::Shutdown::Write).expect("is connected");
+    let mut told = Vec::new();
+    until(&mut server, &mut [], &mut told, |server, _| server.links.is_empty());
+    assert_eq!(told, []);
+}
+
+/// C88: a connection that our user has closed is not kept for ever for a side that never ends it, and that side has everything nevertheless.
+#[test]
+fn a_side_that_never_ends() {
+    let (mut server, mut stream, taken) = plain(BRIEF);
+    let _ = server.send(taken, b"last");
+    server.close(taken);
+    let begin = Instant::now();
+    let mut told = Vec::new();
+    until(&mut server, &mut [], &mut told, |server, _| server.links.is_empty());
+    assert!(begin.elapsed() >= BRIEF.interval * BRIEF.questions, "it had no time");
+    assert_eq!(told, []);
+    let error = stream.take_error().expect("is a socket");
+    assert!(error.is_none(), "it was reset: {error:?}");
+    let mut octets = Vec::new();
+    stream.read_to_end(&mut octets).expect("it is there");
+    assert_eq!(octets, b"\0\0\0\0\0\0\0\x04last");
+}
+
 /// C88: a client that closes before the server has proved itself does so behind that, with a word of it: the server does not take it for one that was cut off.
 #[test]
 fn closed_during_the_handshake() {
@@ -105,6 +136,19 @@ fn closed_during_the_handshake() {
         told,
         [(taken, Indication::Connect { identity }), (taken, Indication::Disconnected(Ended::Closed))]
     );
+    until(&mut client, &mut [&mut server], &mut Vec::new(), |client, _| client.links.is_empty());
+}
+
+/// Of a connection that never was, and was closed before that was told, nothing is kept.
+#[test]
+fn closed_before_it_was_told() {
+    let mut client = Tcp::client(Identity(Vec::new()), KeepAlive::default()).expect("descriptors");
+    let link = client.register(Service::Reliable, Provider { id: 2, protocol: 0 }).expect("always");
+    client.connect(link, b"nowhere");
+    client.close(link);
+    let mut told = Vec::new();
+    client.poll(&mut told);
+    assert!(told.is_empty() && client.links.is_empty(), "{told:?}");
 }
 
 /// Who was told to stop is told so until there is room, whatever was sent meanwhile.
@@ -123,5 +167,6 @@ fn stop_holds_until_go_on() {
     let mut told = Vec::new();
     until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
     assert_eq!(told, [(taken, Indication::On)]);
+    assert_eq!(server.links[&taken].deadline(), None);
     drop(reader.join());
 }

@@ -33,6 +33,11 @@ impl Machine {
         }
     }
 
+    /// When a connection that was closed has been kept for long enough though nothing of what is left goes.
+    fn farewell_due(&self) -> Option<Duration> {
+        (self.stage == Stage::Closing).then(|| self.moved + self.silence.end)
+    }
+
     /// When there is something to do, though nothing happens.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let acknowledgement = self.received.due();
@@ -53,6 +58,7 @@ impl Machine {
             self.answer_due(),
             self.room_due(),
             self.late_from(),
+            self.farewell_due(),
             Some(self.heard.max(self.asked) + self.silence.ask),
             Some(self.heard + self.silence.end),
         ]
@@ -68,6 +74,11 @@ impl Machine {
         }
         if self.heard + self.silence.end <= now {
             self.ended(Ended::Unreachable);
+            return;
+        }
+        if self.farewell_due().is_some_and(|due| due <= now) {
+            // It is there, and takes nothing.
+            self.reset();
             return;
         }
         self.give_up(now);

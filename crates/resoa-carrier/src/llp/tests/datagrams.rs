@@ -172,7 +172,7 @@ proptest! {
         let count = lengths.len();
         world.until(|world| world.told[0].len() == 2 * count);
         world.wanted[1] = true;
-        world.ends[0].close();
+        world.ends[0].close(world.now);
         world.until(|world| world.ends.iter().all(Machine::is_over));
         prop_assert_eq!(world.told[1].pop(), Some(Event::Ended(Ended::Closed)));
         for told in &world.told {

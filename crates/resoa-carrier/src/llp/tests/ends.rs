@@ -67,7 +67,7 @@ fn close_is_behind_everything() {
     for number in 0..20 {
         world.ends[1].send(&data(number + 1, 0, 5_000));
     }
-    world.ends[1].close();
+    world.ends[1].close(world.now);
     world.ends[1].send(&data(1, 1, 10));
     world.until(|world| world.messages(0).1.is_some() && world.ends.iter().all(Machine::is_over));
     let (messages, ended) = world.messages(0);
@@ -88,10 +88,36 @@ fn both_close_and_want_nothing() {
     world.run(Duration::from_secs(10));
     assert!(world.ends.iter().all(Machine::is_full), "more is sent than there is room for");
     let begin = world.now;
-    world.ends.iter_mut().for_each(Machine::close);
+    world.ends.iter_mut().for_each(|end| end.close(begin));
     world.until(|world| world.ends.iter().all(Machine::is_over));
     assert!(world.now < begin + Duration::from_secs(10), "{:?}", world.now.saturating_sub(begin));
     assert_eq!(world.told, [vec![], vec![]]);
+}
+
+/// C88: what our user has closed is not kept for ever for a side that is there and takes nothing; as long as it takes something, it is.
+#[test]
+fn a_side_that_never_ends() {
+    for takes in [false, true] {
+        let mut world = World::up(Link { rate: 1.25e6, ..Link::default() }, 10);
+        world.wanted[1] = false;
+        for number in 0..200 {
+            world.ends[0].send(&data(1, number, 50_000));
+        }
+        world.run(Duration::from_secs(10));
+        world.ends[0].close(world.now);
+        let rest = SILENCE.end.saturating_sub(Duration::from_secs(5));
+        // Now and then it takes some, so that there is room for more.
+        for (time, wanted) in [(rest, false), (Duration::from_secs(1), takes)].repeat(4) {
+            world.wanted[1] = wanted;
+            let end = world.now + time;
+            world.until(|world| world.now >= end || world.ends.iter().all(Machine::is_over));
+        }
+        world.wanted[1] = true;
+        world.until(|world| world.messages(1).1.is_some());
+        let (messages, ended) = world.messages(1);
+        assert_eq!(ended, Some(if takes { Ended::Closed } else { Ended::Reset }));
+        assert_eq!(messages.len() == 200, takes, "{}", messages.len());
+    }
 }
 
 /// Who was told to stop is not told to go on when the connection has ended.

@@ -76,7 +76,7 @@ impl Course {
             world.ends[1].send(&data(1, 0, 10));
         }
         if !self.closed && self.has_answer && self.has_datagrams(3..4) {
-            world.ends[0].close();
+            world.ends[0].close(world.now);
             self.closed = true;
         }
     }

@@ -50,7 +50,7 @@ proptest! {
         }
         world.until(|world| world.told[0].len() as u32 == sent.values().sum::<u32>());
         world.wanted[1] = true;
-        world.ends[0].close();
+        world.ends[0].close(world.now);
         world.until(|world| world.messages(1).1.is_some() && world.ends.iter().all(super::super::Machine::is_over));
         for end in 0..2 {
             let (messages, ended) = world.messages(end);
