@@ -145,7 +145,7 @@ fn two_clients_and_a_chosen_port() {
 #[test]
 fn as_many_as_the_policy_says() {
     let clients = |most: usize| {
-        let keys: String = (1..=3).map(|who| format!("[clients.c{who}]\nkey = \"KEY{who}\"\n")).collect();
+        let keys = [1, 2, 3].map(|who| format!("[clients.c{who}]\nkey = \"KEY{who}\"\n")).concat();
         policy(&format!("clients-at-a-time = {most}\n{keys}"))
     };
     let mut site =
