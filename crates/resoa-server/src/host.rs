@@ -279,6 +279,10 @@ impl<C: Carrier> Host<C> {
     fn tell(&mut self, endpoint: Endpoint, events: Vec<TcpEvent>) {
         let owner = self.gate.owner(endpoint);
         for event in events {
+            let is_datagram = matches!(event, TcpEvent::Datagram { .. });
+            if is_datagram && owner.is_some_and(|owner| self.is_unheard(owner)) {
+                continue;
+            }
             let mut actions = Vec::new();
             self.gate.happened(endpoint, &event);
             self.server.tcp(endpoint, event, &mut actions);

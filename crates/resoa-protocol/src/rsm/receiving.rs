@@ -55,8 +55,9 @@ impl Rsm {
     pub(super) fn received_datagram(&mut self, from: SocketAddr, bytes: Vec<u8>, out: &mut Effects) {
         let cost = datagram_cost(&bytes);
         // As at any full buffer, it is lost.
-        if self.state == State::Open && self.receiving.unread + cost <= self.receiving.space {
-            self.receiving.unread += cost;
+        let unread = self.receiving.unread.checked_add(cost).filter(|unread| *unread <= self.receiving.space);
+        if let (State::Open, Some(unread)) = (self.state, unread) {
+            self.receiving.unread = unread;
             self.tell(Update::Datagram { from, bytes }, out);
         }
     }

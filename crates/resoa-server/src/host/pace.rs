@@ -57,6 +57,12 @@ impl<C: Carrier> Host<C> {
         }
     }
 
+    /// Whether a client does not take what there is for it. More of what keeps to a window comes as far as that goes; datagrams keep to none, and are lost as at any
+    /// full buffer, however much room the client says that it has.
+    pub(super) fn is_unheard(&self, connection: Connection) -> bool {
+        self.server.held(connection) > UNHEARD
+    }
+
     fn read_again(&mut self, connection: Connection, now: Duration) {
         if let Some(visitor) = self.gate.visitor(connection) {
             visitor.stopped = None;
@@ -116,16 +122,14 @@ impl<C: Carrier> Host<C> {
 mod tests {
     use super::*;
     use resoa_carrier::memory::Memory;
-    use resoa_protocol::ServerSettings;
     use resoa_protocol::lhp::{Identity, LastHop, Provider, Service};
+    use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Kind, Operation};
     use resoa_protocol::server::Addresses;
+    use resoa_protocol::{Message, RsockId, ServerSettings, Target, Xid};
+    use std::net::{Ipv4Addr, UdpSocket};
 
-    /// E9: who is not read from is not asked as long as something moves, nor given up for an answer that was not read; when nothing moves any more, it is.
-    #[test]
-    fn a_client_that_is_not_read_from() {
-        let mut settings = ServerSettings::new(Addresses::default());
-        settings.timers.watchdog = Duration::from_hours(1);
-        settings.timers.reply = Duration::from_mins(10);
+    /// A server and a client that has come, with the client's end.
+    fn visited(settings: ServerSettings) -> (Host<Memory>, Memory, Connection) {
         let carrier = Memory::server(1 << 10).expect("descriptors");
         let mut client = carrier.client(Identity(vec![1])).expect("descriptors");
         let mut host = Host::new(settings, carrier).expect("descriptors");
@@ -134,6 +138,16 @@ mod tests {
         while host.gate.visitors().next().is_none() {
             host.turn(Some(Duration::ZERO)).expect("epoll waits");
         }
+        (host, client, link)
+    }
+
+    /// E9: who is not read from is not asked as long as something moves, nor given up for an answer that was not read; when nothing moves any more, it is.
+    #[test]
+    fn a_client_that_is_not_read_from() {
+        let mut settings = ServerSettings::new(Addresses::default());
+        settings.timers.watchdog = Duration::from_hours(1);
+        settings.timers.reply = Duration::from_mins(10);
+        let (mut host, _client, _) = visited(settings);
         let minutes = Duration::from_mins;
         let mut look = |at: u64, moved: u64| {
             let visitors: Vec<_> = host.gate.visitors().map(|(connection, _)| connection).collect();
@@ -150,5 +164,38 @@ mod tests {
         assert_eq!(look(175, 115), Some(minutes(185)));
         assert_eq!(look(185, 115), None, "it is given up");
         assert_eq!(host.gate.visitors().count(), 0);
+    }
+
+    /// Datagrams for a client that says it has room for all and takes none do not fill the server.
+    #[test]
+    fn datagrams_for_a_client_that_takes_none() {
+        let (mut host, mut client, link) =
+            visited(ServerSettings::new(Addresses::shared(Ipv4Addr::LOCALHOST.into())));
+        let far = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
+        let register =
+            Control::Register { version: 1, mode: AddressMode::Any, receive_space: u32::MAX, resume: false };
+        let create = Some(Create { family: Family::V4, kind: Kind::Datagram });
+        let operation = Operation::Connect(far.local_addr().expect("is bound"));
+        let asks = Body::Request { xid: Xid(1), create, operation };
+        let target = Target::Socket(RsockId(1));
+        for message in [Message::control(register), Message { target, body: asks }] {
+            let _ = client.send(link, &message.encode());
+        }
+        while host.sockets() == 0 {
+            host.turn(Some(Duration::ZERO)).expect("epoll waits");
+        }
+        let near = host.tcp.local(resoa_protocol::Endpoint(1)).expect("is bound");
+        let connection = host.gate.visitors().next().expect("is here").0;
+        let mut most = 0;
+        for _ in 0..2 * UNHEARD / 32 {
+            // Few enough for the socket's buffer.
+            for _ in 0..32 {
+                far.send_to(&[1; 100], near).expect("loopback");
+            }
+            host.turn(Some(Duration::ZERO)).expect("epoll waits");
+            most = most.max(host.server.held(connection));
+        }
+        assert!((UNHEARD..=UNHEARD + 1).contains(&most), "{most} messages wait");
+        assert!(host.gate.visitor(connection).expect("is here").stopped.is_some());
     }
 }
