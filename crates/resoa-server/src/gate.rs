@@ -9,6 +9,7 @@ mod usage;
 
 pub use usage::Usage;
 
+use crate::host::Stop;
 use crate::messages;
 use crate::policy::{Client, Policy, Refusal};
 use resoa_protocol::lhp::{Connection, Identity};
@@ -36,7 +37,7 @@ pub(crate) struct Visitor {
     /// Octets that the far hosts have not acknowledged.
     pub(crate) outstanding: u64,
     /// Nothing is read from it at the moment.
-    pub(crate) stopped: bool,
+    pub(crate) stopped: Option<Stop>,
 }
 
 /// See the [module](self).
@@ -93,7 +94,7 @@ impl Gate {
             since: now,
             counts: Usage::default(),
             outstanding: 0,
-            stopped: false,
+            stopped: None,
         };
         self.visitors.insert(connection, visitor);
         self.waiting.push_back((now + UNREGISTERED, connection));
@@ -227,6 +228,11 @@ impl Gate {
     /// Whose socket it is, until it is [closed](Self::closed): the protocol's server forgets it before what it has decided is done.
     pub(crate) fn owner(&self, endpoint: Endpoint) -> Option<Connection> {
         self.sockets.get(endpoint).map(|socket| socket.connection)
+    }
+
+    /// Which of a client's sockets has most that its far host has not acknowledged.
+    pub(crate) fn largest(&self, connection: Connection) -> Option<Endpoint> {
+        self.sockets.largest(connection)
     }
 
     /// A socket is gone, with the client or without.

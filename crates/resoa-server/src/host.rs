@@ -1,12 +1,15 @@
 //! The loop of a server: one carrier, all sockets, look-ups, and the timers of all of them. What is done for a client is asked for at the [gate](crate::gate).
 
 mod look_ups;
+mod pace;
+
+pub(crate) use pace::Stop;
 
 use crate::gate::{Gate, Usage};
 use crate::kernel::KernelTcp;
 use crate::locals::Locals;
 use crate::names::Names;
-use crate::policy::{Client, Policy, Refusal};
+use crate::policy::{Client, Policy};
 use crate::{Capabilities, FinHold};
 use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Identity, Indication};
@@ -21,8 +24,6 @@ use std::time::{Duration, Instant};
 const SHORTEST: Duration = Duration::from_millis(2);
 /// The same while nothing does.
 const LONGEST: Duration = Duration::from_millis(16);
-/// Messages to a client that its carrier does not take, at more of which nothing is read from it: who asks has to listen.
-const UNHEARD: usize = 1024;
 /// Between two looks for FINs that nobody asks for.
 const SWEEP: Duration = Duration::from_mins(1);
 
@@ -41,6 +42,8 @@ pub struct Host<C> {
     /// Before this instant nobody's time is over, nobody's ever if there is none. The server says when by going through all its clients: with 1000 of them
     /// that takes 13 us, as much as a turn, so it is asked when this has come and not each turn.
     watchdog: Option<Duration>,
+    /// Before this instant nobody that is not read from has stood still for too long.
+    standstill: Option<Duration>,
     /// When acknowledgements are looked at, and how long after the last time.
     acknowledgements: (Duration, Duration),
     pub(crate) incidents: Incidents,
@@ -98,6 +101,7 @@ impl<C: Carrier> Host<C> {
             origin: Instant::now(),
             silence,
             watchdog: None,
+            standstill: None,
             acknowledgements,
             incidents: Incidents::default(),
             sweep: SWEEP,
@@ -176,7 +180,7 @@ impl<C: Carrier> Host<C> {
         let now = self.origin.elapsed();
         let (look, _) = self.acknowledgements;
         let look = self.tcp.awaits_acknowledgements().then_some(look);
-        let deadlines = [look, self.watchdog, self.gate.deadline(), self.names.deadline()];
+        let deadlines = [look, self.watchdog, self.standstill, self.gate.deadline(), self.names.deadline()];
         let next = deadlines.into_iter().flatten().min();
         let wait = next.map(|next| next.saturating_sub(now)).into_iter().chain(longest).min();
         let happened = self.tcp.wait(wait)?;
@@ -202,22 +206,10 @@ impl<C: Carrier> Host<C> {
             self.sweep = now + SWEEP;
             self.tcp.sweep();
         }
+        self.end_standstill(now);
         self.ask_the_silent(now);
         self.carrier.flush();
         Ok(())
-    }
-
-    /// Those of which nothing was heard are asked, and given up if they do not answer (E9).
-    fn ask_the_silent(&mut self, now: Duration) {
-        if self.watchdog.is_none_or(|watchdog| watchdog > now) {
-            return;
-        }
-        let mut actions = Vec::new();
-        if self.server.deadline().is_some_and(|deadline| deadline <= now) {
-            self.server.expire(now, &mut actions);
-        }
-        self.carry_out(actions);
-        self.watchdog = self.server.deadline();
     }
 
     /// What clients say.
@@ -293,25 +285,13 @@ impl<C: Carrier> Host<C> {
         self.names.forget(connection);
     }
 
-    /// A client that has too much under way, or does not listen, is not read from until that has changed. Others are.
-    fn regulate(&mut self, connection: Connection) {
-        let held = self.server.held(connection);
-        let Some(visitor) = self.gate.visitor(connection) else { return };
-        let most = visitor.client.buffers;
-        let share = if visitor.stopped { 2 } else { 1 };
-        let stop = visitor.outstanding > most / share || held > UNHEARD / share as usize;
-        if stop != visitor.stopped {
-            visitor.stopped = stop;
-            if stop {
-                self.gate.count(connection, Refusal::Buffers);
-            }
-            self.carrier.receive(connection, !stop);
-        }
-    }
-
     fn tell(&mut self, endpoint: Endpoint, events: Vec<TcpEvent>) {
         let owner = self.gate.owner(endpoint);
         for event in events {
+            let is_datagram = matches!(event, TcpEvent::Datagram { .. });
+            if is_datagram && owner.is_some_and(|owner| self.is_unheard(owner)) {
+                continue;
+            }
             let mut actions = Vec::new();
             self.gate.happened(endpoint, &event);
             self.server.tcp(endpoint, event, &mut actions);

@@ -92,7 +92,7 @@ impl<C: Carrier> Host<C> {
                 octets_sent: visitor.counts.sent,
                 octets_received: visitor.counts.received,
                 octets_outstanding: visitor.outstanding,
-                stopped: visitor.stopped,
+                stopped: visitor.stopped.is_some(),
                 refusals: refusals(&visitor.counts),
                 round_trip_us: last_hop.round_trip.map(|time| time.as_micros() as u64),
                 healthy: last_hop.healthy,

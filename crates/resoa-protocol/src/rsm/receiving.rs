@@ -61,8 +61,9 @@ impl Rsm {
     ) {
         let cost = datagram_cost(&bytes);
         // As at any full buffer, it is lost.
-        if self.state == State::Open && self.receiving.unread + cost <= self.receiving.space {
-            self.receiving.unread += cost;
+        let unread = self.receiving.unread.checked_add(cost).filter(|unread| *unread <= self.receiving.space);
+        if let (State::Open, Some(unread)) = (self.state, unread) {
+            self.receiving.unread = unread;
             self.tell(Update::Datagram { from, ancillary, bytes }, out);
         }
     }

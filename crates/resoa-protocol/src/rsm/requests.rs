@@ -25,6 +25,9 @@ impl Pending {
     }
 }
 
+/// What waits for the stack at a time: a client asks for one thing of a socket after the other. Everything behind a `connect` waits as long as that does, with its outcome.
+const PENDING: usize = 256;
+
 const SOL_SOCKET: i32 = 1;
 const SO_RCVBUF: i32 = 8;
 
@@ -44,6 +47,10 @@ impl Rsm {
             self.respond(xid, Err(Errno::EINVAL), out);
             return;
         }
+        if self.pending.len() >= PENDING {
+            self.respond(xid, Err(Errno::ENOBUFS), out);
+            return;
+        }
         let pending = match &operation {
             Operation::Listen { backlog } => return self.listen(Some(xid), *backlog, out),
             Operation::Connect(_) if !is_datagram => {
@@ -60,6 +67,10 @@ impl Rsm {
     }
 
     pub(super) fn set_option(&mut self, level: i32, name: i32, value: Vec<u8>, out: &mut Effects) {
+        // Nobody waits for the outcome.
+        if self.pending.len() >= PENDING {
+            return;
+        }
         self.pending.push_back(Pending::Option(None, (level, name) == (SOL_SOCKET, SO_RCVBUF)));
         out.tcp.push(TcpAction::Execute(Operation::SetOption { level, name, value }));
     }

@@ -121,6 +121,15 @@ impl Server {
         }
     }
 
+    /// Nothing was read from this connection until then: that it was silent before says nothing of it.
+    pub fn excuse(&mut self, connection: Connection, until: Duration) {
+        if let Some(peer) = self.peers.get_mut(&connection)
+            && peer.heard < until
+        {
+            (peer.heard, peer.probe) = (until, None);
+        }
+    }
+
     /// When [`expire`](Self::expire) has something to do.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {

@@ -4,8 +4,9 @@ use super::{LINK, Pair, STREAM, address, bytes};
 use crate::calls::{SocketCall, Value};
 use crate::client::{Client, Registration};
 use crate::lhp::{Connection, Ended, Identity, Indication, Statistics};
-use crate::message::{Body, Call, Control, Fault, Operation};
-use crate::tcp::{TcpAction, TcpEvent};
+use crate::message::{Body, Call, Control, Fault, Operation, Reply};
+use crate::server::ServerAction;
+use crate::tcp::{Endpoint, TcpAction, TcpEvent};
 use crate::{Errno, Incarnation, Message, RsockId, Target, Xid};
 use std::time::Duration;
 
@@ -91,6 +92,38 @@ fn messages_for_nobody() {
     pair.at_client(|client, now, out| client.message(fault.clone(), now, out));
     pair.at_server(|server, now, out| server.message(LINK, fault, now, out));
     assert_eq!((pair.up.len(), pair.down.len()), (0, 0));
+}
+
+/// A client that asks and asks while a `connect` is under way, behind which everything waits, is refused: at most so many questions wait with their outcomes.
+#[test]
+fn questions_behind_a_connect_are_bounded() {
+    let mut pair = Pair::new();
+    pair.flows = false;
+    let ask = |xid, operation| {
+        let body = Body::Request { xid: Xid(xid), create: Some(STREAM), operation };
+        Message { target: Target::Socket(RsockId(1)), body }
+    };
+    let mut out = Vec::new();
+    pair.server.message(LINK, ask(1, Operation::Connect(address(80))), pair.now, &mut out);
+    out.clear();
+    let question = || Operation::GetOption { level: 6, name: 11, length: 256 };
+    for xid in 2..2000 {
+        pair.server.message(LINK, ask(xid, question()), pair.now, &mut out);
+    }
+    let is_asked = |action: &&ServerAction| matches!(action, ServerAction::Tcp { .. });
+    let asked = out.iter().filter(is_asked).count();
+    assert!((100..1000).contains(&asked), "{asked} are asked of the stack");
+    let refused = Body::Response { xid: Xid(1999), outcome: Err(Errno::ENOBUFS) };
+    let refused = Message { target: Target::Socket(RsockId(1)), body: refused };
+    assert_eq!(out.last(), Some(&ServerAction::Send { connection: LINK, message: refused }));
+    assert_eq!(out.len(), 1998, "each is asked, or answered");
+    // Those that are answered make room.
+    out.clear();
+    let local = address(9);
+    let connected = TcpEvent::Done(Ok(Reply::Connected { local, peer: address(80) }));
+    pair.server.tcp(Endpoint(1), connected, &mut out);
+    pair.server.message(LINK, ask(2000, question()), pair.now, &mut out);
+    assert!(out.last().is_some_and(|last| is_asked(&last)));
 }
 
 /// C05: two clients with the same numbers of sockets.

@@ -78,6 +78,17 @@ impl Sockets {
         }
     }
 
+    /// Which of a client's has most that its far host has not acknowledged; none if none has anything.
+    pub(super) fn largest(&self, connection: Connection) -> Option<Endpoint> {
+        let its = self
+            .sockets
+            .iter()
+            .filter(|(_, socket)| socket.connection == connection && socket.outstanding > 0);
+        // Of equals the first, so that it is always the same.
+        its.max_by_key(|(endpoint, socket)| (socket.outstanding, std::cmp::Reverse(**endpoint)))
+            .map(|(&endpoint, _)| endpoint)
+    }
+
     /// Whether it has a port that is known here.
     pub(super) fn has_port(&self, endpoint: Endpoint) -> bool {
         self.sockets.get(&endpoint).is_some_and(|socket| socket.bound.is_some())

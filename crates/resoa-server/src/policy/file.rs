@@ -217,7 +217,9 @@ impl Policy {
                 source.error(&key.span(), "key: belongs to one client, [clients.NAME], not to [defaults]")
             );
         }
-        let defaults = written.defaults.client(&source, &base, &pool, "anybody")?;
+        // Also for clients where the defaults are addresses of their own.
+        let common = (base.grant.addresses.shared, pool.as_slice());
+        let defaults = written.defaults.client(&source, &base, common, "anybody")?;
         let mut clients = BTreeMap::new();
         for (name, entry) in &written.clients {
             let Some(key) = &entry.get_ref().key else {
@@ -227,7 +229,7 @@ impl Policy {
                 return Err(source.error(&entry.span(), message));
             };
             let public: PublicKey = source.read("key", key)?;
-            let client = entry.get_ref().client(&source, &defaults, &pool, name)?;
+            let client = entry.get_ref().client(&source, &defaults, common, name)?;
             if let Some(other) = clients.insert(public, Arc::new(client)) {
                 let message =
                     format!("key: clients `{}` and `{name}` have the same, and would be one", other.name);
@@ -245,7 +247,7 @@ impl ClientFile {
         &self,
         source: &Source,
         base: &Client,
-        pool: &[IpAddr],
+        (shared, pool): (Option<IpAddr>, &[IpAddr]),
         name: &str,
     ) -> Result<Client, PolicyError> {
         let mut client = Client { name: name.to_owned(), ..base.clone() };
@@ -254,7 +256,7 @@ impl ClientFile {
             let own =
                 |pool: Vec<IpAddr>| Addresses { shared: None, pool, brought: addresses.brought.clone() };
             *addresses = match address.get_ref().as_str() {
-                "shared" => Addresses { shared: base.grant.addresses.shared, ..Addresses::default() },
+                "shared" => Addresses { shared, pool: Vec::new(), brought: addresses.brought.clone() },
                 "pool" if pool.is_empty() => {
                     return Err(source.error(
                         &address.span(),
@@ -348,6 +350,17 @@ mod tests {
         let open = policy.open();
         let other = open.client(&Identity(Vec::new())).expect("whoever comes");
         assert_eq!(other.grant.addresses, Addresses::shared([192, 0, 2, 1].into()));
+    }
+
+    /// One client shares the address that all share, where the others by default have their own.
+    #[test]
+    fn shared_beside_a_pool() {
+        let text = format!(
+            "address = \"192.0.2.1\"\npool = [\"192.0.2.16\"]\n[defaults]\naddress = \"pool\"\n[clients.a]\nkey = \"{KEY}\"\naddress = \"shared\"\n"
+        );
+        let policy = Policy::parse("p.toml", &text).expect("a policy");
+        let client = policy.client(&identity()).expect("may come");
+        assert_eq!(client.grant.addresses, Addresses::shared([192, 0, 2, 1].into()));
     }
 
     /// The example above is one.

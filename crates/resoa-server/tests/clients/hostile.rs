@@ -5,7 +5,7 @@ use resoa_protocol::lhp::LastHop;
 use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Kind, Operation};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{Message, RsockId, ServerSettings, SocketCall, Target, Value, Xid};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -132,6 +132,43 @@ fn more_than_it_may_have_under_way() {
         reader.join().expect("reads").expect("all of it");
     }
     site.until(|site| site.host.report().clients.iter().all(|client| !client.stopped).then_some(()));
+}
+
+/// Far hosts that take nothing of more than a client may have under way hold it up for a while and not for ever: the socket that has most is given up, and what the
+/// client says of the others is heard, that it closes one first of all. It is not given up itself, however long it could not be heard.
+#[test]
+fn far_hosts_that_take_nothing() {
+    let text = BOTH.replace("[defaults]\n", "[defaults]\nbuffers = \"256KiB\"\nsocket-buffer = \"128KiB\"\n");
+    let mut settings = ServerSettings::new(Addresses::default());
+    settings.timers.watchdog = Duration::from_millis(300);
+    let mut site = Site::with(settings, policy(&text));
+    let (bad, good) = (site.guest(1), site.guest(2));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let to = listener.local_addr().expect("is bound");
+    rustix::net::sockopt::set_socket_recv_buffer_size(&listener, 32 << 10).expect("small");
+    let connected = |site: &mut Site| {
+        let socket = site.stream(bad);
+        assert_eq!(site.call(bad, socket, SocketCall::Connect(to)), Ok(Value::Done));
+        (socket, listener.accept().expect("has connected").0)
+    };
+    let (idle, mut far_of_idle) = connected(&mut site);
+    let stalled: Vec<_> = (0..32).map(|_| connected(&mut site)).collect();
+    for &(socket, _) in &stalled {
+        site.begin(bad, socket, sending(vec![7; 128 << 10]));
+    }
+    site.until(|site| site.host.report().clients.iter().any(|client| client.stopped).then_some(()));
+    assert_eq!(site.call(bad, idle, SocketCall::Close { may_wait: true }), Ok(Value::Done));
+    far_of_idle.set_nonblocking(true).expect("a socket");
+    let ended = site.until(|_| match far_of_idle.read(&mut [0; 1]) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+        ended => Some(ended),
+    });
+    assert_eq!(ended.expect("FIN and no RST"), 0);
+    let is_given_up = |far: &std::net::TcpStream| far.take_error().expect("a socket").is_some();
+    assert!(stalled.iter().any(|(_, far)| is_given_up(far)), "something had to give");
+    let report = site.host.report();
+    assert_eq!((report.clients.len(), report.turned_away, report.unregistered), (2, 0, 0));
+    goes_on(&mut site, good);
 }
 
 /// Somebody who is a client and says nothing sensible, before registering and after: no answer brings the server down, and nothing is left.

@@ -145,8 +145,8 @@ fn two_clients_and_a_chosen_port() {
 #[test]
 fn as_many_as_the_policy_says() {
     let clients = |most: usize| {
-        let keys = [1, 2, 3].map(|who| format!("[clients.c{who}]\nkey = \"KEY{who}\"\n"));
-        policy(&format!("clients-at-a-time = {most}\n{}", keys.concat()))
+        let keys = [1, 2, 3].map(|who| format!("[clients.c{who}]\nkey = \"KEY{who}\"\n")).concat();
+        policy(&format!("clients-at-a-time = {most}\n{keys}"))
     };
     let mut site =
         Site::with(ServerSettings { clients: 1, ..ServerSettings::new(Addresses::default()) }, clients(2));
