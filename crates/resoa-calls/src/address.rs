@@ -1,11 +1,12 @@
 //! `struct sockaddr` of IPv4 and IPv6, as programs give and take it.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::ops::Deref;
 
 /// The longest address that the kernel reads (`struct sockaddr_storage`).
 pub const LONGEST: usize = 128;
 /// Octets of a `struct sockaddr_in`.
-const V4: usize = 16;
+pub(crate) const V4: usize = 16;
 /// Octets of a `struct sockaddr_in6`.
 const V6: usize = 28;
 /// The same without the scope, which Linux takes, too (RFC 2133).
@@ -57,26 +58,41 @@ fn chunk<const N: usize>(octets: &[u8], at: usize) -> Result<[u8; N], i32> {
     octets.get(at..).and_then(<[u8]>::first_chunk).copied().ok_or(libc::EINVAL)
 }
 
-/// An address as a program takes it: a `struct sockaddr_in` or `sockaddr_in6`, to be cut to the program's room.
+/// A `struct sockaddr_in` or `sockaddr_in6`, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Written {
+    octets: [u8; V6],
+    length: usize,
+}
+
+impl Deref for Written {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.octets[..self.length]
+    }
+}
+
+/// An address as a program takes it, to be cut to the program's room.
 #[must_use]
-pub fn written(address: SocketAddr) -> Vec<u8> {
-    let mut octets = match address {
-        SocketAddr::V4(_) => (libc::AF_INET as u16).to_ne_bytes().to_vec(),
-        SocketAddr::V6(_) => (libc::AF_INET6 as u16).to_ne_bytes().to_vec(),
-    };
-    octets.extend(address.port().to_be_bytes());
-    match address {
+pub fn written(address: SocketAddr) -> Written {
+    let mut octets = [0; V6];
+    let mut put = |at: usize, field: &[u8]| octets[at..at + field.len()].copy_from_slice(field);
+    put(2, &address.port().to_be_bytes());
+    let (family, length) = match address {
         SocketAddr::V4(address) => {
-            octets.extend(address.ip().octets());
-            octets.resize(V4, 0);
+            put(4, &address.ip().octets());
+            (libc::AF_INET, V4)
         }
         SocketAddr::V6(address) => {
-            octets.extend(address.flowinfo().to_be_bytes());
-            octets.extend(address.ip().octets());
-            octets.extend(address.scope_id().to_ne_bytes());
+            put(4, &address.flowinfo().to_be_bytes());
+            put(8, &address.ip().octets());
+            put(24, &address.scope_id().to_ne_bytes());
+            (libc::AF_INET6, V6)
         }
-    }
-    octets
+    };
+    put(0, &(family as u16).to_ne_bytes());
+    Written { octets, length }
 }
 
 #[cfg(test)]

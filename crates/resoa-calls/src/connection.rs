@@ -7,19 +7,23 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recvmsg, sendmsg,
     socket_with,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Octets of the longest message: a datagram, or the addresses of a host.
 const LONGEST: usize = 68 << 10;
 
+/// Octets of every answer but the values of options and what a look-up finds; and of a request that is written without asking the allocator for memory. Little enough for the stack of a
+/// handler of signals.
+pub const SHORT: usize = 512;
+
 /// An agent, by the path of its socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    path: PathBuf,
+    path: Arc<Path>,
 }
 
 /// Why a call had no answer.
@@ -29,10 +33,10 @@ pub enum CallError {
     #[error("interrupted by a signal")]
     Interrupted,
     /// No agent.
-    #[error("no agent answers at {path}: {error}")]
+    #[error("no agent answers at {}: {error}", .path.display())]
     NoAgent {
         /// Where.
-        path: PathBuf,
+        path: Arc<Path>,
         /// What the kernel says.
         error: io::Error,
     },
@@ -42,13 +46,13 @@ impl Agent {
     /// The one at this path. Nothing is asked of it yet.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { path: path.into().into() }
     }
 
     /// The one that the [environment](crate::AGENT) names.
     #[must_use]
     pub fn of_environment() -> Option<Self> {
-        std::env::var_os(crate::AGENT).map(|path| Self { path: path.into() })
+        std::env::var_os(crate::AGENT).map(Self::at)
     }
 
     /// Where its socket is.
@@ -69,14 +73,14 @@ impl Agent {
         self.start(request, descriptor)?.answer()
     }
 
-    /// Makes a call and does not wait. Who has to wait for something else, too, polls the [call](Started) and takes its answer then.
+    /// Makes a call and does not wait; a request of [`SHORT`] octets at most without asking the allocator for memory. Who has to wait for something else, too, polls the [call](Started) and takes its answer then.
     ///
     /// # Errors
     /// As [`Agent::call`].
     pub fn start(&self, request: &Request, descriptor: Option<BorrowedFd>) -> Result<Started<'_>, CallError> {
         let begin = || {
             let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-            connect(&socket, &SocketAddrUnix::new(&self.path)?)?;
+            connect(&socket, &SocketAddrUnix::new(&*self.path)?)?;
             send(&socket, request, descriptor)?;
             Ok(socket)
         };
@@ -106,7 +110,16 @@ impl Started<'_> {
     /// # Errors
     /// As [`Agent::call`].
     pub fn answer(self) -> Result<(Response, Option<OwnedFd>), CallError> {
-        receive(&self.connection, RecvFlags::empty())
+        let mut octets = vec![0; LONGEST];
+        self.answer_within(&mut octets).map(|(response, descriptor)| (response.owned(), descriptor))
+    }
+
+    /// The same with the octets in a place of the caller's, without asking the allocator for memory: [`SHORT`] ones beside those of a value are enough.
+    ///
+    /// # Errors
+    /// As [`Agent::call`]; if the place is too small as well.
+    pub fn answer_within(self, place: &mut [u8]) -> Result<(Response<&[u8]>, Option<OwnedFd>), CallError> {
+        receive(&self.connection, RecvFlags::empty(), place)
             .and_then(|answer| answer.ok_or_else(|| io::ErrorKind::ConnectionReset.into()))
             .map_err(|error| self.agent.no_answer(error))
     }
@@ -123,7 +136,7 @@ impl AsFd for Started<'_> {
 /// # Errors
 /// `WouldBlock` if it is not there yet; `InvalidData` if it is none.
 pub fn receive_request(connection: impl AsFd) -> io::Result<Option<(Request, Option<OwnedFd>)>> {
-    receive(connection, RecvFlags::DONTWAIT)
+    receive(connection, RecvFlags::DONTWAIT, &mut vec![0; LONGEST])
 }
 
 /// At the agent: answers a call.
@@ -135,26 +148,32 @@ pub fn respond(connection: impl AsFd, response: &Response, descriptor: Option<Bo
 }
 
 fn send(socket: impl AsFd, message: &impl Serialize, descriptor: Option<BorrowedFd>) -> io::Result<()> {
-    let octets = postcard::to_stdvec(message).map_err(io::Error::other)?;
-    let descriptors: Vec<_> = descriptor.into_iter().collect();
+    let mut short = [0; SHORT];
+    let long;
+    let octets = if let Ok(octets) = postcard::to_slice(message, &mut short) {
+        &*octets
+    } else {
+        long = postcard::to_stdvec(message).map_err(io::Error::other)?;
+        &long[..]
+    };
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    if !descriptors.is_empty() {
-        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+    if descriptor.is_some() {
+        ancillary.push(SendAncillaryMessage::ScmRights(descriptor.as_slice()));
     }
-    sendmsg(socket, &[IoSlice::new(&octets)], &mut ancillary, SendFlags::NOSIGNAL)?;
+    sendmsg(socket, &[IoSlice::new(octets)], &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
-/// A message; `None` at the end.
-fn receive<T: DeserializeOwned>(
+/// A message, which may have octets in `place`; `None` at the end.
+fn receive<'a, T: Deserialize<'a>>(
     socket: impl AsFd,
     flags: RecvFlags,
+    place: &'a mut [u8],
 ) -> io::Result<Option<(T, Option<OwnedFd>)>> {
-    let mut octets = vec![0; LONGEST];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let buffers = &mut [IoSliceMut::new(&mut octets)];
+    let buffers = &mut [IoSliceMut::new(place)];
     let received = recvmsg(socket, buffers, &mut ancillary, flags | RecvFlags::CMSG_CLOEXEC)?;
     let descriptor = ancillary.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
@@ -163,7 +182,8 @@ fn receive<T: DeserializeOwned>(
     if received.bytes == 0 {
         return Ok(None);
     }
-    let message = postcard::from_bytes(&octets[..received.bytes])
+    // One that is longer than the place is cut, and none.
+    let message = postcard::from_bytes(&place[..received.bytes])
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     Ok(Some((message, descriptor)))
 }
@@ -172,7 +192,7 @@ fn receive<T: DeserializeOwned>(
 mod tests {
     use super::*;
     use crate::SocketId;
-    use rustix::net::{accept, bind, listen};
+    use rustix::net::{accept, bind, listen, socketpair};
     use std::thread;
 
     /// A call and its answer, each with a descriptor; and what is said where nobody is.
@@ -203,5 +223,25 @@ mod tests {
         let (response, descriptor) = started.answer().expect("it answers");
         assert_eq!((response, descriptor.is_some()), (Response::Done, true));
         serving.join().expect("as it should");
+    }
+
+    /// A value is read where the caller has room for it, and one for which there is none is no answer.
+    #[test]
+    fn values_of_any_length() {
+        for (length, room) in [(4, SHORT), (4096, 4096 + SHORT), (60_000, LONGEST), (4, 3), (SHORT, SHORT)] {
+            let (connection, agents) =
+                socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                    .expect("descriptors");
+            let agent = Agent::at("/nowhere");
+            let value = vec![7; length];
+            respond(&agents, &Response::Value(value.clone()), None).expect("it waits");
+            let mut place = vec![0; room];
+            let answer = Started { agent: &agent, connection }.answer_within(&mut place);
+            match answer {
+                Ok((response, None)) => assert_eq!(response.owned(), Response::Value(value)),
+                Err(CallError::NoAgent { .. }) => assert!(room < length + 4, "{length} in {room}"),
+                other => panic!("{length} in {room}: {other:?}"),
+            }
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! Which of these it is says the descriptor itself, by an option that has no meaning for AF_UNIX and is the same for everybody who holds it: SO_PRIORITY is 0
 //! without a destination, and [`CONNECTED`] with one; [`TELLS`] is added to either. The agent sets it.
 
+use crate::address::V4;
 use resoa_protocol::message::Ancillary;
 use std::net::SocketAddr;
 
@@ -40,9 +41,8 @@ pub fn destination(octets: &[u8]) -> Result<SocketAddr, i32> {
     let address = if let Some(address) = crate::address::read(octets)? {
         address
     } else {
-        let mut v4 = octets.to_vec();
-        let family = (libc::AF_INET as u16).to_ne_bytes();
-        v4.get_mut(..2).ok_or(libc::EINVAL)?.copy_from_slice(&family);
+        let mut v4 = *octets.first_chunk::<V4>().ok_or(libc::EINVAL)?;
+        v4[..2].copy_from_slice(&(libc::AF_INET as u16).to_ne_bytes());
         crate::address::read(&v4)?.ok_or(libc::EINVAL)?
     };
     if address.port() == 0 { Err(libc::EINVAL) } else { Ok(address) }
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn destinations() {
         let at = ([192, 0, 2, 1], 53).into();
-        let mut octets = crate::address::written(at);
+        let mut octets = crate::address::written(at).to_vec();
         assert_eq!(destination(&octets), Ok(at));
         octets[..2].copy_from_slice(&(libc::AF_UNSPEC as u16).to_ne_bytes());
         assert_eq!(destination(&octets), Ok(at));

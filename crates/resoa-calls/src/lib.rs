@@ -39,7 +39,7 @@ pub mod privilege;
 mod request;
 pub mod time;
 
-pub use connection::{Agent, CallError, Started, receive_request, respond};
+pub use connection::{Agent, CallError, SHORT, Started, receive_request, respond};
 pub use name::{SocketId, SocketName};
 pub use request::{Connected, Query, Request, Response, Status};
 

@@ -126,7 +126,7 @@ pub enum Query {
 
 /// What a call came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Response {
+pub enum Response<Octets = Vec<u8>> {
     /// Failed, with this number.
     Failed(i32),
     /// 0.
@@ -143,7 +143,7 @@ pub enum Response {
     /// An address.
     Address(SocketAddr),
     /// Of an option or an `ioctl`, cut to the program's room.
-    Value(Vec<u8>),
+    Value(Octets),
     /// Of a host.
     Hosts(Vec<SocketAddr>),
     /// Of an address.
@@ -157,6 +157,25 @@ pub enum Response {
     Unresolved(i32),
     /// How the agent does.
     Status(Status),
+}
+
+impl Response<&[u8]> {
+    /// The same with octets of its own.
+    #[must_use]
+    pub fn owned(self) -> Response {
+        match self {
+            Self::Value(octets) => Response::Value(octets.to_vec()),
+            Self::Failed(error) => Response::Failed(error),
+            Self::Done => Response::Done,
+            Self::Descriptor(socket) => Response::Descriptor(socket),
+            Self::Accepted { socket, peer } => Response::Accepted { socket, peer },
+            Self::Address(address) => Response::Address(address),
+            Self::Hosts(hosts) => Response::Hosts(hosts),
+            Self::Name { host, service } => Response::Name { host, service },
+            Self::Unresolved(error) => Response::Unresolved(error),
+            Self::Status(status) => Response::Status(status),
+        }
+    }
 }
 
 /// How an agent does.

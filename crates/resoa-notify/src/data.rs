@@ -117,7 +117,7 @@ fn receive(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Resul
         return Ok(received);
     }
     let received = datagrams::receive(caller, held, &message.data, flags)?;
-    let mut written = Vec::new();
+    let mut written = address::Written::default();
     if message.name != 0 {
         written = sender(caller, held, &received)?.map(address::written).unwrap_or_default();
         let room = usize::try_from(message.name_length).map_err(|_| libc::EINVAL)?;

@@ -1,7 +1,7 @@
 //! The agent that this process asks, and what its answers are to a call.
 
 use libc::c_int;
-use resoa_calls::{Agent, CallError, Request, Response, Started};
+use resoa_calls::{Agent, CallError, Request, Response, SHORT, Started};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use std::ptr;
@@ -29,35 +29,71 @@ pub fn known() -> Option<&'static Agent> {
     (known != absent()).then(|| unsafe { &*known })
 }
 
-/// Asks, and waits for the answer whatever signals come: for calls that are over soon, and those that must not be lost half-way.
+/// Looks for it when the library is loaded, so that no handler of a signal has to: it takes memory of the allocator's.
+extern "C" fn look() {
+    known();
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK: extern "C" fn() = look;
+
+/// Asks, and waits for the answer whatever signals come: for calls that are over soon, and those that must not be lost half-way. Octets of the answer are in a `place` of [`SHORT`] ones, or as
+/// many more as those of a value may be; so no memory is asked of the allocator, which a handler of a signal may have interrupted.
 ///
 /// # Errors
 /// The call's own, ENETDOWN without an agent, EMFILE or ENFILE if there is no descriptor to ask by.
+pub fn ask_within<'a>(
+    request: &Request,
+    descriptor: Option<c_int>,
+    place: &'a mut [u8],
+) -> Result<(Response<&'a [u8]>, Option<OwnedFd>), c_int> {
+    answer(waited(start(request, descriptor)?), place)
+}
+
+/// The same for answers that have no value, or one that is short.
 pub fn ask(request: &Request, descriptor: Option<c_int>) -> Result<(Response, Option<OwnedFd>), c_int> {
-    let started = start(request, descriptor)?;
+    let mut place = [0; SHORT];
+    let (response, descriptor) = ask_within(request, descriptor, &mut place)?;
+    Ok((response.owned(), descriptor))
+}
+
+/// The same for answers of any length, with memory of the allocator's.
+pub fn ask_at_length(request: &Request) -> Result<Response, c_int> {
+    match waited(start(request, None)?).answer().map_err(|error| number(&error))? {
+        (Response::Failed(number), _) => Err(number),
+        (response, _) => Ok(response),
+    }
+}
+
+/// Waits for an answer, whatever signals come.
+fn waited(started: Started) -> Started {
     let is_interrupted =
         || poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR);
     while is_interrupted() {}
-    answer(started)
+    started
 }
 
 /// The same for calls that a signal interrupts (EINTR). One whose handler has SA_RESTART does not, except in calls that have a limit of time
 /// (signal(7)).
-pub fn ask_interruptibly(
-    request: &Request,
-    descriptor: Option<c_int>,
-    has_limit: bool,
-) -> Result<(Response, Option<OwnedFd>), c_int> {
+pub fn ask_interruptibly(request: &Request, descriptor: Option<c_int>, has_limit: bool) -> Result<(), c_int> {
     let started = start(request, descriptor)?;
     // `recvmsg` is restarted, `poll` never is.
     if has_limit && poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR) {
         return Err(libc::EINTR);
     }
-    answer(started)
+    answer(started, &mut [0; SHORT]).map(drop)
 }
 
 fn start(request: &Request, descriptor: Option<c_int>) -> Result<Started<'static>, c_int> {
-    let agent = known().ok_or(libc::ENETDOWN)?;
+    start_at(known().ok_or(libc::ENETDOWN)?, request, descriptor)
+}
+
+fn start_at<'a>(
+    agent: &'a Agent,
+    request: &Request,
+    descriptor: Option<c_int>,
+) -> Result<Started<'a>, c_int> {
     // SAFETY: only a number that was recognised comes here, so it is not -1; if the program closes it meanwhile the kernel says EBADF.
     let descriptor = descriptor.map(|number| unsafe { BorrowedFd::borrow_raw(number) });
     loop {
@@ -69,8 +105,8 @@ fn start(request: &Request, descriptor: Option<c_int>) -> Result<Started<'static
     }
 }
 
-fn answer(started: Started) -> Result<(Response, Option<OwnedFd>), c_int> {
-    match started.answer().map_err(|error| number(&error))? {
+fn answer<'a>(started: Started, place: &'a mut [u8]) -> Result<(Response<&'a [u8]>, Option<OwnedFd>), c_int> {
+    match started.answer_within(place).map_err(|error| number(&error))? {
         (Response::Failed(number), _) => Err(number),
         answer => Ok(answer),
     }
@@ -83,5 +119,122 @@ fn number(error: &CallError) -> c_int {
             Some(number @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EBADF)) => number,
             _ => libc::ENETDOWN,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values;
+    use resoa_calls::{SocketId, address, datagram, receive_request, respond};
+    use rustix::net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept, bind, listen, socket_with,
+    };
+    use std::alloc::{GlobalAlloc, Layout, System};
+    use std::cell::Cell;
+    use std::net::SocketAddr;
+    use std::thread;
+
+    /// The allocator, and how often this thread has asked it for memory.
+    struct Counted;
+
+    thread_local! {
+        static ASKED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    // SAFETY: it is the system's.
+    unsafe impl GlobalAlloc for Counted {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            ASKED.set(ASKED.get() + 1);
+            // SAFETY: as the caller promises.
+            unsafe { System.alloc(layout) }
+        }
+
+        unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+            // SAFETY: as the caller promises.
+            unsafe { System.dealloc(place, layout) }
+        }
+    }
+
+    #[global_allocator]
+    static ALLOCATOR: Counted = Counted;
+
+    /// How often a step asks for memory.
+    fn asks(step: impl FnOnce()) -> usize {
+        let before = ASKED.get();
+        step();
+        ASKED.get() - before
+    }
+
+    /// An agent that answers each call by what `answer` says.
+    fn agent(folder: &tempfile::TempDir, answer: fn(&Request) -> Response) -> Agent {
+        let agent = Agent::at(folder.path().join("agent"));
+        let calls = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+            .expect("descriptors");
+        bind(&calls, &SocketAddrUnix::new(agent.path()).expect("short")).expect("free");
+        listen(&calls, 8).expect("bound");
+        thread::spawn(move || {
+            while let Ok(connection) = accept(&calls) {
+                poll(&mut [PollFd::new(&connection, PollFlags::IN)], None).expect("a descriptor");
+                if let Ok(Some((request, _))) = receive_request(&connection) {
+                    let _ = respond(&connection, &answer(&request), None);
+                }
+            }
+        });
+        agent
+    }
+
+    /// A handler of a signal that makes a call which POSIX lets it make (`send`, `sendto`, `recv`, `connect`, `close`, `getsockopt` ...) may have interrupted the allocator.
+    #[test]
+    fn calls_ask_for_no_memory() {
+        const HERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 80);
+        let folder = tempfile::tempdir().expect("a folder");
+        let agent = agent(&folder, |request| match request {
+            Request::GetOption { .. } => Response::Value(104_i32.to_ne_bytes().to_vec()),
+            Request::PeerName(_) => Response::Address(HERE),
+            Request::Bind { .. } => Response::Failed(libc::EADDRINUSE),
+            _ => Response::Done,
+        });
+        let socket = SocketId(7);
+        let name = libc::SO_ERROR;
+        let requests = [
+            Request::GetOption { socket, level: libc::SOL_SOCKET, name, length: 4 },
+            Request::PeerName(socket),
+            Request::Bind { socket, address: HERE },
+            Request::Connect { socket, address: Some(HERE), nonblocking: true },
+            Request::Shutdown { socket, how: libc::SHUT_WR },
+            Request::Closed(socket),
+        ];
+        for request in &requests {
+            let count = asks(|| {
+                let started = start_at(&agent, request, Some(0)).expect("it is there");
+                let mut place = [0; SHORT];
+                match (answer(waited(started), &mut place), request) {
+                    (Ok((Response::Value(value), _)), Request::GetOption { .. }) => {
+                        assert_eq!(value, 104_i32.to_ne_bytes());
+                    }
+                    (Ok((Response::Address(HERE), _)), Request::PeerName(_))
+                    | (Err(libc::EADDRINUSE), Request::Bind { .. })
+                    | (Ok((Response::Done, _)), _) => {}
+                    (other, _) => panic!("{other:?}"),
+                }
+            });
+            assert_eq!(count, 0, "{request:?}");
+        }
+        let nobody = Agent::at("/nowhere/agent");
+        let count = asks(|| assert_eq!(start_at(&nobody, &requests[0], None).err(), Some(libc::ENETDOWN)));
+        assert_eq!(count, 0);
+        let given = address::written(HERE);
+        let (mut taken, mut room) = ([0u8; 16], 16);
+        let count = asks(|| {
+            let read = values::address(given.as_ptr().cast(), given.len() as libc::socklen_t);
+            assert_eq!(read, Ok(Some(HERE)));
+            assert_eq!(datagram::destination(&given), Ok(HERE));
+            assert_eq!(values::give(HERE, taken.as_mut_ptr().cast(), &raw mut room), Ok(()));
+            assert_eq!(datagram::split(&datagram::header(Some(HERE))), Some((Some(HERE), &b""[..])));
+        });
+        assert_eq!(count, 0);
+        assert_eq!(&taken[..], &given[..]);
+        assert_ne!(asks(|| drop(vec![0_u8; 9])), 0, "it counts");
     }
 }

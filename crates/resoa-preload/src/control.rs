@@ -17,7 +17,8 @@ pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, le
         return unsafe { real::bind(number, address, length) };
     };
     errno::settled_int(|| {
-        let address = address::to_bind(&values::given(address.cast(), length, address::LONGEST)?)?;
+        let mut place = [0; address::LONGEST];
+        let address = address::to_bind(values::given_in(address.cast(), length, &mut place)?)?;
         if is_forbidden(address.port()) {
             return Err(libc::EACCES);
         }
@@ -46,7 +47,7 @@ pub unsafe extern "C-unwind" fn connect(number: c_int, address: *const sockaddr,
         let limit = sockets::option::<(i64, i64)>(number, libc::SO_SNDTIMEO);
         let has_limit = limit.is_some_and(|limit| limit != (0, 0));
         let request = Request::Connect { socket, address, nonblocking };
-        agent::ask_interruptibly(&request, Some(number), has_limit).map(|_| 0)
+        agent::ask_interruptibly(&request, Some(number), has_limit).map(|()| 0)
     })
 }
 

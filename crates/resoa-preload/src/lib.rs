@@ -22,6 +22,8 @@
 //!   done differently than by the C library, the descriptor's name is read (`SocketName::of`).
 //! * There is no lock, and no memory is shared with the C library's own state: calls may come from any thread, after `fork`, in a handler of a signal and before
 //!   any constructor has run.
+//! * No memory is asked of the allocator either, which a handler may have interrupted, but by `setsockopt`, by `getsockopt` of more than 512 octets, `ioctl`, look-ups of
+//!   names, and of datagrams by those of more than eight pieces, and by `sendto` of a connected socket to elsewhere.
 //! * Where the agent does not answer, calls fail (ENETDOWN; names: EAI_AGAIN). Nothing goes to the host's own network instead.
 //!
 //! Not seen are calls that pass the C library by (static programs, Go, `io_uring`) and those that the C library makes itself (stdio's reads and writes on a socket, which need no repair

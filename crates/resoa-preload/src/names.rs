@@ -23,9 +23,9 @@ fn addresses(host: &str, family: i32) -> Result<Vec<IpAddr>, i32> {
         vec![Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()]
     } else {
         let query = Query::Host { host: host.to_owned(), service: String::new(), family };
-        match agent::ask(&Request::Resolve(query), None) {
-            Ok((Response::Hosts(found), _)) => found.iter().map(std::net::SocketAddr::ip).collect(),
-            Ok((Response::Unresolved(error), _)) => return Err(error),
+        match agent::ask_at_length(&Request::Resolve(query)) {
+            Ok(Response::Hosts(found)) => found.iter().map(std::net::SocketAddr::ip).collect(),
+            Ok(Response::Unresolved(error)) => return Err(error),
             // The agent has no server just now, or there is no agent.
             _ => return Err(libc::EAI_AGAIN),
         }

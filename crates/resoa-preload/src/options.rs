@@ -4,7 +4,10 @@ use crate::table::Hint;
 use crate::{agent, errno, real, sockets, values};
 use libc::{c_int, c_void, socklen_t};
 use resoa_calls::option::{LONGEST, is_of_both, is_of_the_descriptor, is_telling};
-use resoa_calls::{Request, Response, SocketId};
+use resoa_calls::{Request, Response, SHORT, SocketId};
+
+/// Octets of the longest value that an answer has.
+const LONGEST_VALUE: usize = 64 << 10;
 
 /// `getsockopt(2)`
 #[unsafe(no_mangle)]
@@ -26,20 +29,25 @@ pub unsafe extern "C-unwind" fn getsockopt(
         if room.cast_signed() < 0 {
             return Err(libc::EINVAL);
         }
-        let octets = if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
-            pending_error(number, socket, 0).to_ne_bytes().to_vec()
-        } else {
-            asked(socket, level, name, room)?
+        let give = |octets: &[u8]| {
+            let octets = &octets[..octets.len().min(room as usize)];
+            values::put(value.cast(), octets)?;
+            values::put(length.cast(), &(octets.len() as socklen_t).to_ne_bytes())
         };
-        let octets = &octets[..octets.len().min(room as usize)];
-        values::put(value.cast(), octets)?;
-        values::put(length.cast(), &(octets.len() as socklen_t).to_ne_bytes())?;
+        if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
+            give(&pending_error(number, socket, 0).to_ne_bytes())?;
+        } else if room as usize <= SHORT {
+            give(asked(socket, level, name, room, &mut [0; 2 * SHORT])?)?;
+        } else {
+            give(asked(socket, level, name, room, &mut vec![0; LONGEST_VALUE + SHORT])?)?;
+        }
         Ok(0)
     })
 }
 
-fn asked(socket: SocketId, level: c_int, name: c_int, length: u32) -> Result<Vec<u8>, c_int> {
-    match agent::ask(&Request::GetOption { socket, level, name, length }, None)? {
+/// What an option is, in a place of ours.
+fn asked(socket: SocketId, level: c_int, name: c_int, length: u32, place: &mut [u8]) -> Result<&[u8], c_int> {
+    match agent::ask_within(&Request::GetOption { socket, level, name, length }, None, place)? {
         (Response::Value(value), _) => Ok(value),
         _ => Err(libc::ENETDOWN),
     }
@@ -47,7 +55,8 @@ fn asked(socket: SocketId, level: c_int, name: c_int, length: u32) -> Result<Vec
 
 /// A number that an option is, as [`agent::ask`] fails.
 pub fn number(socket: SocketId, level: c_int, name: c_int) -> Result<c_int, c_int> {
-    let value = asked(socket, level, name, 4)?;
+    let mut place = [0; SHORT];
+    let value = asked(socket, level, name, 4, &mut place)?;
     value.first_chunk().map(|octets| c_int::from_ne_bytes(*octets)).ok_or(libc::ENETDOWN)
 }
 

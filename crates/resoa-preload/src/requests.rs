@@ -48,8 +48,8 @@ fn ask(
     taken: usize,
 ) -> Result<usize, c_int> {
     let octets = values::given(argument.cast(), given as libc::socklen_t, INTERFACE)?;
-    if let (Response::Value(value), _) =
-        agent::ask(&Request::Ioctl { socket, command: command as u32, argument: octets }, None)?
+    if let Response::Value(value) =
+        agent::ask_at_length(&Request::Ioctl { socket, command: command as u32, argument: octets })?
     {
         values::put(argument.cast(), &value[..value.len().min(taken)])?;
     }

@@ -102,9 +102,10 @@ pub unsafe extern "C-unwind" fn sendto(
         }
         Kind::Stream | Kind::Listener => unsafe { send(number, buffer, count, flags) },
         Kind::Datagram(socket) => errno::settled(|| {
-            let address = values::given(address.cast(), length, LONGEST_ADDRESS)?;
+            let mut place = [0; LONGEST_ADDRESS];
+            let address = values::given_in(address.cast(), length, &mut place)?;
             let piece = iovec { iov_base: buffer.cast_mut(), iov_len: count };
-            datagrams::send(number, socket, &[piece], flags, Some(&address), &[])
+            datagrams::send(number, socket, &[piece], flags, Some(address), &[])
         }),
     }
 }
@@ -135,17 +136,18 @@ pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, f
         Kind::Listener => stream::broken(flags),
         Kind::Datagram(socket) => errno::settled(|| {
             let pieces = unsafe { pieces(&plain) }?;
+            let mut place = [0; LONGEST_ADDRESS];
             let address = if plain.msg_name.is_null() {
                 None
             } else {
-                Some(values::given(plain.msg_name.cast(), plain.msg_namelen, LONGEST_ADDRESS)?)
+                Some(values::given_in(plain.msg_name.cast(), plain.msg_namelen, &mut place)?)
             };
             let control = match plain.msg_controllen {
                 0 => Vec::new(),
                 length if length > ancillary::LONGEST => return Err(libc::ENOBUFS),
                 length => values::given(plain.msg_control.cast(), length as socklen_t, ancillary::LONGEST)?,
             };
-            datagrams::send(number, socket, pieces, flags, address.as_deref(), &control)
+            datagrams::send(number, socket, pieces, flags, address, &control)
         }),
     }
 }

@@ -46,16 +46,31 @@ fn copied(
     }
 }
 
-/// The octets that a program gave; of none, or with a length that is none, EFAULT or EINVAL as the kernel says.
+/// The octets that a program gave, with memory of the allocator's; of none, or with a length that is none, EFAULT or EINVAL as the kernel says.
 pub fn given(octets: *const u8, length: socklen_t, longest: usize) -> Result<Vec<u8>, c_int> {
-    let length = usize::try_from(length.cast_signed()).ok().filter(|length| *length <= longest);
-    let mut copy = vec![0; length.ok_or(libc::EINVAL)?];
-    let (place, count) = (copy.as_mut_ptr(), copy.len());
+    let mut copy = vec![0; within(length, longest)?];
+    read(octets, &mut copy)?;
+    Ok(copy)
+}
+
+/// The same in a place of ours, which is as long as they may be.
+pub fn given_in(octets: *const u8, length: socklen_t, place: &mut [u8]) -> Result<&[u8], c_int> {
+    let length = within(length, place.len())?;
+    let place = &mut place[..length];
+    read(octets, place)?;
+    Ok(place)
+}
+
+fn within(length: socklen_t, longest: usize) -> Result<usize, c_int> {
+    usize::try_from(length.cast_signed()).ok().filter(|length| *length <= longest).ok_or(libc::EINVAL)
+}
+
+fn read(octets: *const u8, ours: &mut [u8]) -> Result<(), c_int> {
+    let (place, count) = (ours.as_mut_ptr(), ours.len());
     copied(libc::process_vm_readv, place, octets.cast_mut(), count, || {
         // SAFETY: as a call of the kernel's would read them.
         unsafe { place.copy_from_nonoverlapping(octets, count) }
-    })?;
-    Ok(copy)
+    })
 }
 
 /// Puts octets where a program wants them; EFAULT if that is nowhere.
@@ -68,13 +83,14 @@ pub fn put(place: *mut u8, octets: &[u8]) -> Result<(), c_int> {
 
 /// A length that a program gave by its place.
 pub fn length(place: *const socklen_t) -> Result<socklen_t, c_int> {
-    let octets = given(place.cast(), size_of::<socklen_t>() as socklen_t, size_of::<socklen_t>())?;
-    octets.first_chunk().map(|octets| socklen_t::from_ne_bytes(*octets)).ok_or(libc::EFAULT)
+    let mut octets = [0; size_of::<socklen_t>()];
+    read(place.cast(), &mut octets)?;
+    Ok(socklen_t::from_ne_bytes(octets))
 }
 
 /// An address that a program gave; `None` is AF_UNSPEC.
 pub fn address(place: *const sockaddr, length: socklen_t) -> Result<Option<SocketAddr>, c_int> {
-    address::read(&given(place.cast(), length, address::LONGEST)?)
+    address::read(given_in(place.cast(), length, &mut [0; address::LONGEST])?)
 }
 
 /// Gives a program an address: as much as it has room for, and how long it is.
@@ -98,8 +114,9 @@ pub fn give_none(room: *mut socklen_t) -> Result<(), c_int> {
 
 /// How long a program that gave a time wants to wait at most.
 pub fn span(place: *const timespec) -> Result<Duration, c_int> {
-    let octets = given(place.cast(), TIMESPEC as socklen_t, TIMESPEC)?;
-    octets.first_chunk().and_then(time::span).ok_or(libc::EINVAL)
+    let mut octets = [0; TIMESPEC];
+    read(place.cast(), &mut octets)?;
+    time::span(&octets).ok_or(libc::EINVAL)
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ impl Client {
     ) {
         let mut actions = Vec::new();
         match self.sockets.get_mut(&socket) {
-            Some(socket) => socket.call(call, what, now, &mut actions),
+            Some(socket) => socket.call(call, what, self.off, now, &mut actions),
             None => actions.push(Action::Return { call, result: Err(Errno::EBADF) }),
         }
         self.settle(socket, actions, now, out);

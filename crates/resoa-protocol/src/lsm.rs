@@ -143,8 +143,15 @@ impl Lsm {
         socket
     }
 
-    /// Carries out a call, or lets it wait.
-    pub(crate) fn call(&mut self, call: CallId, what: SocketCall, now: Duration, out: &mut Vec<Action>) {
+    /// Carries out a call, or lets it wait. While the link `is_off` nothing is told of which a program could say more and more without waiting for anything.
+    pub(crate) fn call(
+        &mut self,
+        call: CallId,
+        what: SocketCall,
+        is_off: bool,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) {
         let result = match what {
             SocketCall::Bind(address) => self.bind(call, address, out),
             SocketCall::Listen { backlog } => self.listen(call, backlog, out),
@@ -156,10 +163,14 @@ impl Lsm {
             SocketCall::Shutdown(half) => self.shutdown(half, out).map(Some),
             SocketCall::Close { may_wait } => Ok(self.close(call, may_wait, now, out)),
             SocketCall::SetOption { level, name, value } => {
-                self.set_option(Some(call), level, name, value, out)
+                // The next connection of a listener inherits it. A far host that connects when the program says so does not wait for us.
+                // A server that is lost is told nothing.
+                let is_lost = self.state == State::Failed && !self.remote;
+                let waits = self.state == State::Listening || is_off && !is_lost;
+                self.set_option(Some(call), !waits, (level, name), value, out)
             }
             SocketCall::SetOptionAgain { level, name, value } => {
-                self.set_option(None, level, name, value, out)
+                self.set_option(None, true, (level, name), value, out)
             }
             SocketCall::GetOption { level, name, length } => self.get_option(call, level, name, length, out),
             SocketCall::Ioctl { command, argument } => self.ioctl(call, command, argument, out),

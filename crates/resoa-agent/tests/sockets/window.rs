@@ -121,10 +121,10 @@ fn one_that_was_slow_sees_all_again() {
     let mut far = listener.accept().expect("has connected").0;
     let shown = || rustix::io::ioctl_fionread(&program.fd).expect("is a socket") as usize;
     // As much as there may be, and long enough for the pair to have grown to what it takes at most.
-    let placed = places(&mut far);
+    let placed = places(&mut far, 0);
     let before = shown();
     read(&program.fd, placed);
-    let again = places(&mut far);
+    let again = places(&mut far, 0);
     // How octets lie in packets may differ.
     let wanted = (before / 2).min(again / 2);
     let seen = crate::rig::until(|| Some(shown()).filter(|seen| *seen >= wanted));

@@ -19,9 +19,9 @@ pub fn name_of(address: SocketAddr) -> Result<String, c_int> {
         IpAddr::V4(ip) => SocketAddr::from((ip, 0)),
         IpAddr::V6(ip) => SocketAddr::from((ip, 0)),
     };
-    match agent::ask(&Request::Resolve(Query::Address(address)), None) {
-        Ok((Response::Name { host, .. }, _)) => Ok(host),
-        Ok((Response::Unresolved(error), _)) => Err(error),
+    match agent::ask_at_length(&Request::Resolve(Query::Address(address))) {
+        Ok(Response::Name { host, .. }) => Ok(host),
+        Ok(Response::Unresolved(error)) => Err(error),
         _ => Err(libc::EAI_AGAIN),
     }
 }

@@ -77,7 +77,7 @@ pub fn socket(kind: c_int) -> c_int {
 
 /// An address of the network for examples.
 pub fn at(port: u16) -> Vec<u8> {
-    resoa_calls::address::written(SocketAddr::from(([192, 0, 2, 2], port)))
+    resoa_calls::address::written(SocketAddr::from(([192, 0, 2, 2], port))).to_vec()
 }
 
 pub fn connect(number: c_int, port: u16) -> Result<i64, c_int> {

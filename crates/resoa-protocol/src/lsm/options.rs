@@ -49,6 +49,8 @@ const FIONBIO: u32 = 0x5421;
 const FIOASYNC: u32 = 0x5452;
 const SIOCATMARK: u32 = 0x8905;
 const TCP_MAXSEG: i32 = 2;
+/// Set it says what the stack does next, and not for how long.
+const TCP_QUICKACK: i32 = 12;
 /// The least that Linux takes for SO_SNDBUF.
 const LEAST_BUFFER: u32 = 4608;
 /// The most: `net.core.wmem_max` as Linux has it by default. Negative numbers are as large as any.
@@ -102,8 +104,8 @@ impl Options {
         if level == SOL_SOCKET && matches!(name, SO_REUSEADDR | SO_REUSEPORT) {
             self.shares_address |= int(&value) != Ok(0);
         }
-        // What a connection makes of this one is the server's to know.
-        if (level, name) != (SOL_TCP, TCP_MAXSEG) {
+        // What a connection makes of these is the server's to know.
+        if !matches!((level, name), (SOL_TCP, TCP_MAXSEG | TCP_QUICKACK)) {
             self.remembered.insert((level, name), value);
         }
     }
@@ -147,19 +149,18 @@ impl Lsm {
         self.sending.buffer_size = send_buffer;
     }
 
-    /// Without a call nobody waits for what the server says of it.
+    /// Without a call nobody waits for what the server says of it; one that `may_be_told` does not either, if the client knows the option.
     pub(super) fn set_option(
         &mut self,
         call: Option<CallId>,
-        level: i32,
-        name: i32,
+        may_be_told: bool,
+        (level, name): (i32, i32),
         value: Vec<u8>,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
         if let Some(told) = self.told(level, name, &value) {
             let told = told?;
-            // The next connection of a listener inherits it. A far host that connects when the program says so does not wait for us.
-            if self.state != State::Listening || call.is_none() {
+            if may_be_told {
                 self.tell_option(told, level, name, value, out);
                 return Ok(Some(Value::Done));
             }

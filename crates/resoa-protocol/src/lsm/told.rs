@@ -1,6 +1,7 @@
 //! Options that the server's stack has and of which the client knows everything there is to know: which values are valid, and what is read back. They
 //! are told and not asked for: `setsockopt` returns at once, and a program that sets a few before `connect` waits for
-//! one round trip, that of `connect` (3.6: "bundle with CREATE/BIND when set before first use"). A listener's are asked for: connections inherit them.
+//! one round trip, that of `connect` (3.6: "bundle with CREATE/BIND when set before first use"). A listener's are asked for: connections inherit them. So
+//! are all while the link takes nothing: what is told then lies here, and a program could set options for ever.
 //!
 //! Ranges are those of Linux (`do_tcp_setsockopt`, `do_ip_setsockopt`, `do_ipv6_setsockopt`), as seen from outside.
 

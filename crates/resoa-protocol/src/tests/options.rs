@@ -3,7 +3,7 @@
 use super::{DATAGRAM, Pair, SOL_SOCKET, STREAM, execute};
 use crate::Errno;
 use crate::calls::{SocketCall, Value};
-use crate::message::{Operation, Reply};
+use crate::message::{Control, Fault, Operation, Reply};
 use crate::tcp::TcpAction;
 
 fn number(value: i32) -> Vec<u8> {
@@ -130,6 +130,39 @@ fn options_that_are_told() {
     // Of another family or type they are the server's affair, which refuses them as its kernel does.
     let call = pair.begin(socket, set(41, 26, number(1)));
     assert_eq!(pair.ended(call), None);
+}
+
+/// C26, C39: while the link takes nothing what would be told is asked for, so that a program that sets options for ever waits and nothing grows.
+#[test]
+fn options_while_the_link_takes_nothing() {
+    use crate::lhp::Indication;
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    pair.at_client(|client, now, out| client.indication(Indication::Off, now, out));
+    // TCP_NODELAY, TCP_QUICKACK; what the stack would refuse is refused at once all the same.
+    let set = |name, value| SocketCall::SetOption { level: 6, name, value: number(value) };
+    assert_eq!(pair.call(socket, set(4, 0)), Err(Errno::EINVAL));
+    let calls = [(1, 5), (12, 1)].map(|(name, value)| pair.begin(socket, set(name, value)));
+    assert_eq!(calls.map(|call| pair.ended(call)), [None, None]);
+    pair.at_client(|client, now, out| client.indication(Indication::On, now, out));
+    for call in calls {
+        assert_eq!(pair.ended(call), None);
+        pair.done(1, Ok(Reply::Value(number(1))));
+        assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    }
+    let get = |name| SocketCall::GetOption { level: 6, name, length: 4 };
+    assert_eq!(pair.call(socket, get(1)), Ok(Value::Option(number(1))));
+    // That one does not last.
+    let call = pair.begin(socket, get(12));
+    assert_eq!(pair.ended(call), None);
+    pair.done(1, Ok(Reply::Value(number(0))));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Option(number(0)))));
+    // A server that is lost is told nothing, whatever the link does.
+    let error = Control::Error(Fault::InvalidRsockId);
+    let error = crate::Message::socket_control(socket, error);
+    pair.at_client(|client, now, out| client.message(error, now, out));
+    pair.at_client(|client, now, out| client.indication(Indication::Off, now, out));
+    assert_eq!(pair.call(socket, set(1, 0)), Ok(Value::Done));
 }
 
 /// C39: the others are done by the server; what it has set is known here afterwards.

@@ -7,7 +7,7 @@ use crate::sys;
 cases! {
     "C66 C108" Both: idle, told_by_recv, told_by_send, told_by_option, told_by_nobody, with_unread, while_reading, while_writing, while_polling;
     "C66" Both: without_signal, then_shutdown, then_connect, then_names, then_options, after_their_end, after_our_shutdown;
-    "C66 C108" Both: with_unsent, edge;
+    "C66 C108" Both: with_unsent, edge, while_waiting_for_all, with_low_water, end_and_reset;
 }
 
 fn reset(n: &mut Near, far: crate::far::Handle) {
@@ -156,6 +156,44 @@ fn after_their_end(n: &mut Near) {
     n.until("poll", fd, libc::POLLERR);
     n.pending_error("SO_ERROR", fd);
     n.receive("recv", fd, 10, 0);
+    n.say("send", sys::send(fd, b"x", libc::MSG_NOSIGNAL));
+}
+
+/// What has come is returned, and the error is the next call's.
+fn while_waiting_for_all(n: &mut Near) {
+    let (fd, far) = n.connected();
+    n.hear("send", &format!("send {} hello", far.0));
+    n.until("poll", fd, libc::POLLIN);
+    let reader = std::thread::spawn(move || received(fd, 10, libc::MSG_WAITALL));
+    Near::settle();
+    reset(n, far);
+    n.say("recv", reader.join().expect("a text"));
+    n.receive("recv again", fd, 10, 0);
+    n.receive("recv at last", fd, 10, 0);
+    n.pending_error("SO_ERROR", fd);
+}
+
+fn with_low_water(n: &mut Near) {
+    let (fd, far) = n.connected();
+    n.say("SO_RCVLOWAT", sys::set(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, 10));
+    n.hear("send", &format!("send {} hello", far.0));
+    Near::settle();
+    reset(n, far);
+    n.until("poll", fd, libc::POLLERR);
+    n.receive("recv", fd, 10, 0);
+    n.receive("recv again", fd, 10, 0);
+    n.receive("recv at last", fd, 10, 0);
+}
+
+/// Who reads has the FIN, and not the error of the reset behind it.
+fn end_and_reset(n: &mut Near) {
+    let (fd, far) = n.connected();
+    n.hear("shutdown", &format!("shutdown {} 1", far.0));
+    n.until("poll", fd, libc::POLLRDHUP);
+    reset(n, far);
+    n.until("poll", fd, libc::POLLERR);
+    n.receive("recv", fd, 10, 0);
+    n.receive("recv again", fd, 10, 0);
     n.say("send", sys::send(fd, b"x", libc::MSG_NOSIGNAL));
 }
 
