@@ -13,7 +13,8 @@ pub struct Settings {
     /// Octets that arrive here before the program reads them. Not less than the server's receive buffer, or data and with it the FIN would
     /// wait at the server for a program that does not read (A18).
     pub receive_buffer: u32,
-    /// Octets read that are reported at once; fewer wait for [`report_delay`](Self::report_delay) or for a message to go along with.
+    /// Octets read that are reported at once, if they are not a quarter of SO_RCVBUF before; fewer wait for [`report_delay`](Self::report_delay) or for a
+    /// message to go along with.
     pub report_after: u32,
     /// See [`report_after`](Self::report_after).
     pub report_delay: Duration,

@@ -85,6 +85,32 @@ fn windows_follow_the_reader() {
     assert_eq!(pair.asked(), [TcpAction::Consume(1)]);
 }
 
+/// C24, C25: of a small SO_RCVBUF a quarter is reported at once, since its window has little to miss; a connection has that of its listener.
+#[test]
+fn windows_of_small_buffers() {
+    let rcvbuf = SocketCall::SetOption { level: 1, name: 8, value: 4096_i32.to_ne_bytes().to_vec() };
+    let mut pair = Pair::new();
+    let (large, small) = (pair.connected(), pair.connected());
+    assert_eq!(pair.call(small, rcvbuf.clone()), Ok(Value::Done));
+    pair.asked();
+    for (socket, endpoint) in [(large, 1), (small, 2)] {
+        pair.event(endpoint, TcpEvent::Received(vec![7; 2000]));
+        assert_eq!(pair.read(socket, 1023), bytes(&[7; 1023]));
+        assert_eq!(pair.asked(), []);
+        assert_eq!(pair.read(socket, 1), bytes(&[7]));
+        let reported = if socket == small { vec![TcpAction::Consume(1024)] } else { vec![] };
+        assert_eq!(pair.asked(), reported);
+    }
+    // And what is so little that the kernel makes more of it.
+    let least = SocketCall::SetOption { level: 1, name: 8, value: 1_i32.to_ne_bytes().to_vec() };
+    assert_eq!(pair.call(small, least), Ok(Value::Done));
+    pair.asked();
+    assert_eq!(pair.read(small, 287), bytes(&[7; 287]));
+    assert_eq!(pair.asked(), []);
+    assert_eq!(pair.read(small, 1), bytes(&[7]));
+    assert_eq!(pair.asked(), [TcpAction::Consume(288)]);
+}
+
 /// C23, C27: a program that does not read stalls its own socket alone.
 #[test]
 fn a_stalled_socket_holds_up_no_other() {
