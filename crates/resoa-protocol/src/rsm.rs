@@ -131,7 +131,9 @@ impl Rsm {
         match call {
             Call::Consumed => {}
             _ if self.state == State::Dead && !matches!(call, Call::Close { .. }) => {}
-            Call::Write { bytes, urgent } if self.may_send() => self.write(bytes, urgent, out),
+            Call::Write { bytes, urgent, scarce } if self.may_send() => {
+                self.write(bytes, urgent, scarce, out);
+            }
             Call::Datagram { to, bytes } if self.kind == Kind::Datagram => self.datagram(to, bytes, out),
             Call::Listen { backlog } if matches!(self.state, State::Created | State::Listening) => {
                 self.listen(None, backlog, out);

@@ -26,7 +26,8 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Buffers as large as Linux lets TCP's grow (`tcp_wmem`, `tcp_rmem`); reports after 2 segments (2.8 of the specification).
+    /// Buffers as large as Linux lets TCP's grow (`tcp_wmem`, `tcp_rmem`); reports after 2 segments (2.8 of the specification). The delay is short, since the
+    /// server's kernel acknowledges few octets when they are read, and a far host may wait for that (Nagle's rule, a small SO_SNDBUF).
     fn default() -> Self {
         Self {
             chunk: 16 << 10,
@@ -110,6 +111,8 @@ pub(crate) enum Mutation {
     CloseBeforeQueued,
     /// Space at the server is never free again.
     RemoteUsedNotDecremented,
+    /// The server is not told that room is scarce.
+    RoomNotAskedFor,
     /// The client forgets the socket before it has sent the second CLOSE.
     FreesBeforeSecondClose,
     /// The answer to STILL_ALIVE is answered.
