@@ -62,13 +62,21 @@ pub fn header(address: Option<SocketAddr>) -> [u8; HEADER] {
 /// What a program's datagram has in front that goes there, with what is said beside it.
 #[must_use]
 pub fn said(to: SocketAddr, ancillary: &Ancillary) -> Vec<u8> {
-    let mut front = header(Some(to)).to_vec();
-    if !ancillary.is_empty() {
-        front[MARKED] |= BESIDE;
-        front.push(ancillary.octets().len() as u8);
-        front.extend(ancillary.octets());
+    said_in(to, ancillary, &mut [0; FRONT]).to_vec()
+}
+
+/// The same, without memory of the allocator.
+pub fn said_in<'a>(to: SocketAddr, ancillary: &Ancillary, room: &'a mut [u8; FRONT]) -> &'a mut [u8] {
+    room[..HEADER].copy_from_slice(&header(Some(to)));
+    if ancillary.is_empty() {
+        return &mut room[..HEADER];
     }
-    front
+    room[MARKED] |= BESIDE;
+    let records = ancillary.octets();
+    room[HEADER] = records.len() as u8;
+    let end = HEADER + 1 + records.len();
+    room[HEADER + 1..end].copy_from_slice(records);
+    &mut room[..end]
 }
 
 /// Takes that off again: where to, what is said beside it, and the datagram; `None` if there is no room for it.

@@ -43,7 +43,7 @@ pub fn framing(octets: &[u8]) {
                 match framing::next(&mut stream) {
                     Ok(Some(message)) => found.push(message),
                     Ok(None) => break,
-                    Err(framing::TooLong) => return (found, true),
+                    Err(framing::NoLength) => return (found, true),
                 }
             }
         }

@@ -170,7 +170,7 @@ mod tests {
     }
 
     fn write(target: Target) -> Vec<u8> {
-        call(target, Call::Write { bytes: vec![1], urgent: false })
+        call(target, Call::Write { bytes: vec![1], urgent: false, scarce: false })
     }
 
     fn close(target: Target) -> Vec<u8> {

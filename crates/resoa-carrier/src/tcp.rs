@@ -1,4 +1,4 @@
-//! Messages over a TCP connection, each behind its length (4 octets, network order): verified and encrypted (`tcp:`), or as they are (`plain:`).
+//! Messages over a TCP connection, each behind its length (2 octets or 4): verified and encrypted (`tcp:`), or as they are (`plain:`).
 //!
 //! The client's first message is who it is, and the server's first is empty and says that it takes the client. `plain:` verifies nothing of that and
 //! encrypts nothing: it is what others are compared with, and for networks in which that does not matter. With `tcp:` a Noise handshake comes before, who

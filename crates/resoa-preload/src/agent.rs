@@ -127,6 +127,7 @@ mod tests {
     use super::*;
     use crate::values;
     use resoa_calls::{SocketId, address, datagram, receive_request, respond};
+    use resoa_protocol::message::Ancillary;
     use rustix::net::{
         AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept, bind, listen, socket_with,
     };
@@ -231,7 +232,9 @@ mod tests {
             assert_eq!(read, Ok(Some(HERE)));
             assert_eq!(datagram::destination(&given), Ok(HERE));
             assert_eq!(values::give(HERE, taken.as_mut_ptr().cast(), &raw mut room), Ok(()));
-            assert_eq!(datagram::split(&datagram::header(Some(HERE))), Some((Some(HERE), &b""[..])));
+            let mut room = [0; datagram::FRONT];
+            let front = datagram::said_in(HERE, &Ancillary::none(), &mut room);
+            assert_eq!(datagram::split(front), Some((Some(HERE), Ancillary::none(), &b""[..])));
         });
         assert_eq!(count, 0);
         assert_eq!(&taken[..], &given[..]);

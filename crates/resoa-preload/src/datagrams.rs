@@ -5,7 +5,7 @@ use crate::control::{hangs_up, name};
 use crate::sending::total;
 use crate::{agent, errno, options, real, sockets, values};
 use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
-use resoa_calls::datagram::{CONNECTED, FRONT, destination, in_front, longest, received, said};
+use resoa_calls::datagram::{CONNECTED, FRONT, destination, in_front, longest, received, said_in};
 use resoa_calls::{Request, SocketId, ancillary};
 use resoa_protocol::message::Ancillary;
 use std::net::SocketAddr;
@@ -61,11 +61,12 @@ pub fn send(
         agent::ask(&Request::SendTo { socket, address: to, ancillary, octets }, None)?;
         return Ok(length);
     }
-    let mut in_front = to.map(|to| said(to, &ancillary));
-    let length_in_front = in_front.as_ref().map_or(0, Vec::len);
+    let mut room = [0; FRONT];
+    let in_front = to.map(|to| said_in(to, &ancillary, &mut room));
+    let length_in_front = in_front.as_ref().map_or(0, |octets| octets.len());
     // There is no urgent data, and a signal would be for a stream.
     let flags = flags & !MSG_OOB | MSG_NOSIGNAL;
-    let result = with_front(in_front.as_mut(), pieces, |message| {
+    let result = with_front(in_front, pieces, |message| {
         // SAFETY: a message of pieces that a program gave.
         unsafe { real::sendmsg(number, message, flags) }
     });

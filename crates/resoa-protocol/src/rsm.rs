@@ -132,7 +132,9 @@ impl Rsm {
         match call {
             Call::Consumed => {}
             _ if self.state == State::Dead && !matches!(call, Call::Close { .. }) => {}
-            Call::Write { bytes, urgent } if self.may_send() => self.write(bytes, urgent, out),
+            Call::Write { bytes, urgent, scarce } if self.may_send() => {
+                self.write(bytes, urgent, scarce, out);
+            }
             Call::Datagram { to, ancillary, bytes } if self.kind == Kind::Datagram => {
                 self.datagram(to, ancillary, bytes, out);
             }

@@ -107,6 +107,8 @@ pub struct Server {
     peers: BTreeMap<Connection, Peer>,
     owners: BTreeMap<Endpoint, Connection>,
     last_endpoint: u64,
+    /// Those whose client may have to be told what is free.
+    owing: BTreeSet<Endpoint>,
 }
 
 /// One client, as long as its connection lasts.
@@ -131,7 +133,8 @@ impl Server {
     /// A server without clients.
     #[must_use]
     pub fn new(settings: ServerSettings) -> Self {
-        Self { settings, peers: BTreeMap::new(), owners: BTreeMap::new(), last_endpoint: 0 }
+        let (peers, owners, owing) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Self { settings, peers, owners, last_endpoint: 0, owing }
     }
 
     /// The Last Hop Protocol has a new connection. Nothing is taken from it before it has registered.
@@ -232,6 +235,21 @@ impl Server {
         self.peers.get(&connection).map_or(0, |peer| peer.sockets.len())
     }
 
+    /// Whether clients have to be told of room that is free, and are not yet: then [`remind`](Self::remind) is to be called after a while, and again until they are.
+    #[must_use]
+    pub fn owes(&self) -> bool {
+        !self.owing.is_empty()
+    }
+
+    /// Tells clients of room that has been free since the last time: a call each `t` makes that the latest `2 t` after it was, unless it is told with something else before.
+    pub fn remind(&mut self, out: &mut Vec<ServerAction>) {
+        for endpoint in std::mem::take(&mut self.owing) {
+            if let Some(&connection) = self.owners.get(&endpoint) {
+                self.at(connection, endpoint, out, Rsm::remind);
+            }
+        }
+    }
+
     fn send(&mut self, connection: Connection, message: Message, out: &mut Vec<ServerAction>) {
         match self.peers.get_mut(&connection) {
             // What nobody wants late waits where its time is known, unless it would overtake what it stays behind.
@@ -257,6 +275,9 @@ impl Server {
         event(socket, &mut effects);
         let (target, is_gone) = (socket.target, socket.is_gone());
         let stopped = was_listening && !socket.is_listening();
+        if socket.owes() {
+            self.owing.insert(endpoint);
+        }
         self.carry_out(connection, endpoint, effects, out);
         if is_gone {
             self.forget(connection, endpoint, target, out);

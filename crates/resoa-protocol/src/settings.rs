@@ -13,7 +13,8 @@ pub struct Settings {
     /// Octets that arrive here before the program reads them. Not less than the server's receive buffer, or data and with it the FIN would
     /// wait at the server for a program that does not read (A18).
     pub receive_buffer: u32,
-    /// Octets read that are reported at once; fewer wait for [`report_delay`](Self::report_delay) or for a message to go along with.
+    /// Octets read that are reported at once, if they are not a quarter of SO_RCVBUF before; fewer wait for [`report_delay`](Self::report_delay) or for a
+    /// message to go along with.
     pub report_after: u32,
     /// See [`report_after`](Self::report_after).
     pub report_delay: Duration,
@@ -25,7 +26,8 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Buffers as large as Linux lets TCP's grow (`tcp_wmem`, `tcp_rmem`); reports after 2 segments (2.8 of the specification).
+    /// Buffers as large as Linux lets TCP's grow (`tcp_wmem`, `tcp_rmem`); reports after 2 segments (2.8 of the specification). The delay is short, since the
+    /// server's kernel acknowledges few octets when they are read, and a far host may wait for that (Nagle's rule, a small SO_SNDBUF).
     fn default() -> Self {
         Self {
             chunk: 16 << 10,
@@ -109,6 +111,8 @@ pub(crate) enum Mutation {
     CloseBeforeQueued,
     /// Space at the server is never free again.
     RemoteUsedNotDecremented,
+    /// The server is not told that room is scarce.
+    RoomNotAskedFor,
     /// The client forgets the socket before it has sent the second CLOSE.
     FreesBeforeSecondClose,
     /// The answer to STILL_ALIVE is answered.

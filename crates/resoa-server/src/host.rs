@@ -1,5 +1,6 @@
 //! The loop of a server: one carrier, all sockets, look-ups, and the timers of all of them. What is done for a client is asked for at the [gate](crate::gate).
 
+mod acknowledgements;
 mod look_ups;
 mod pace;
 
@@ -11,6 +12,7 @@ use crate::locals::Locals;
 use crate::names::Names;
 use crate::policy::{Client, Policy};
 use crate::{Capabilities, FinHold};
+use acknowledgements::Acknowledgements;
 use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::{Connection, Identity, Indication};
 use resoa_protocol::{Endpoint, Errno, Message, Server, ServerAction, ServerSettings, TcpAction, TcpEvent};
@@ -20,10 +22,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between two looks at what was acknowledged, while something changes: small against a round trip across the backbone.
-const SHORTEST: Duration = Duration::from_millis(2);
-/// The same while nothing does.
-const LONGEST: Duration = Duration::from_millis(16);
 /// Between two looks for FINs that nobody asks for.
 const SWEEP: Duration = Duration::from_mins(1);
 
@@ -44,8 +42,7 @@ pub struct Host<C> {
     watchdog: Option<Duration>,
     /// Before this instant nobody that is not read from has stood still for too long.
     standstill: Option<Duration>,
-    /// When acknowledgements are looked at, and how long after the last time.
-    acknowledgements: (Duration, Duration),
+    acknowledgements: Acknowledgements,
     pub(crate) incidents: Incidents,
     /// When FINs are looked at that nobody asks for, if something happens then.
     sweep: Duration,
@@ -89,7 +86,6 @@ impl<C: Carrier> Host<C> {
         tcp.wait_for(carrier.descriptor())?;
         let names = Names::new()?;
         tcp.wait_for(names.descriptor())?;
-        let acknowledgements = (Duration::ZERO, SHORTEST);
         Ok(Self {
             server: Server::new(settings),
             tcp,
@@ -102,7 +98,7 @@ impl<C: Carrier> Host<C> {
             silence,
             watchdog: None,
             standstill: None,
-            acknowledgements,
+            acknowledgements: Acknowledgements::default(),
             incidents: Incidents::default(),
             sweep: SWEEP,
         })
@@ -178,9 +174,9 @@ impl<C: Carrier> Host<C> {
     /// None that could be helped; epoll's.
     pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<()> {
         let now = self.origin.elapsed();
-        let (look, _) = self.acknowledgements;
-        let look = self.tcp.awaits_acknowledgements().then_some(look);
-        let deadlines = [look, self.watchdog, self.standstill, self.gate.deadline(), self.names.deadline()];
+        let acknowledgements = self.acknowledgements_due();
+        let deadlines =
+            [acknowledgements, self.watchdog, self.standstill, self.gate.deadline(), self.names.deadline()];
         let next = deadlines.into_iter().flatten().min();
         let wait = next.map(|next| next.saturating_sub(now)).into_iter().chain(longest).min();
         let happened = self.tcp.wait(wait)?;
@@ -316,21 +312,6 @@ impl<C: Carrier> Host<C> {
                 None => arrived.reset(),
             }
             self.carry_out(actions);
-        }
-    }
-
-    /// They cause no event of their own, see `stream`.
-    fn look_at_acknowledgements(&mut self, now: Duration) {
-        let (next, pause) = self.acknowledgements;
-        if next > now {
-            return;
-        }
-        let mut events = Vec::new();
-        self.tcp.acknowledgements(&mut events);
-        let pause = if events.is_empty() { (pause * 2).min(LONGEST) } else { SHORTEST };
-        self.acknowledgements = (now + pause, pause);
-        for (endpoint, event) in events {
-            self.tell(endpoint, vec![event]);
         }
     }
 

@@ -76,7 +76,7 @@ fn remote(rig: &Rig, buffer: Option<i32>, reads: usize, native: (usize, usize)) 
         (told + PACKET >= reads).then_some(told)
     });
     assert!(told <= reads, "{told} octets were counted as read, and {reads} were");
-    let more = places(&mut far, ((native.0 + native.1) / 2 + 1).saturating_sub(placed));
+    let more = places(&mut far, (usize::midpoint(native.0, native.1) + 1).saturating_sub(placed));
     peeks(&program, placed + more - reads);
     (placed, more)
 }

@@ -2,7 +2,7 @@
 
 use super::backlog::Backlog;
 use super::cover::{Cover, Proof};
-use super::framing::TooLong;
+use super::framing::NoLength;
 use super::{KeepAlive, framing, info};
 use crate::farewell::Farewell;
 use crate::noise::Failed;
@@ -298,7 +298,7 @@ impl Link {
             let message = match framing::next(&mut self.inbound) {
                 Ok(Some(message)) => message,
                 Ok(None) => return None,
-                Err(TooLong) => return Some(Ended::Reset),
+                Err(NoLength) => return Some(Ended::Reset),
             };
             match self.stage {
                 Stage::Unknown => {

@@ -16,6 +16,7 @@ const SO_REUSEADDR: i32 = 2;
 const SO_TYPE: i32 = 3;
 const SO_ERROR: i32 = 4;
 const SO_SNDBUF: i32 = 7;
+const SO_RCVBUF: i32 = 8;
 const SO_KEEPALIVE: i32 = 9;
 const SO_OOBINLINE: i32 = 10;
 const SO_PRIORITY: i32 = 12;
@@ -53,6 +54,8 @@ const TCP_MAXSEG: i32 = 2;
 const TCP_QUICKACK: i32 = 12;
 /// The least that Linux takes for SO_SNDBUF.
 const LEAST_BUFFER: u32 = 4608;
+/// The same for SO_RCVBUF, which Linux doubles as well.
+const LEAST_RECEIVE_BUFFER: u32 = 2304;
 /// The most: `net.core.wmem_max` as Linux has it by default. Negative numbers are as large as any.
 const LARGEST_BUFFER: u32 = 4 << 20;
 /// What Linux says of SO_SNDBUF before it has grown by itself (`net.ipv4.tcp_wmem`); ours need not grow.
@@ -69,6 +72,8 @@ pub(super) struct Options {
     linger_seconds: i32,
     /// SO_SNDBUF was set.
     has_send_buffer: bool,
+    /// SO_RCVBUF, if it was set, in octets of data.
+    pub(super) receive_buffer: Option<u32>,
     pub(super) receive_timeout: Option<Duration>,
     pub(super) send_timeout: Option<Duration>,
     pub(super) receive_low_water: u32,
@@ -87,6 +92,7 @@ impl Default for Options {
             linger: None,
             linger_seconds: 0,
             has_send_buffer: false,
+            receive_buffer: None,
             receive_timeout: None,
             send_timeout: None,
             receive_low_water: 1,
@@ -158,6 +164,12 @@ impl Lsm {
         value: Vec<u8>,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
+        // The server's kernel has it; the window that it shows depends on how soon it hears of what was read.
+        if (level, name) == (SOL_SOCKET, SO_RCVBUF)
+            && let Ok(octets) = int(&value)
+        {
+            self.options.receive_buffer = Some(octets.cast_unsigned().max(LEAST_RECEIVE_BUFFER / 2));
+        }
         if let Some(told) = self.told(level, name, &value) {
             let told = told?;
             if may_be_told {

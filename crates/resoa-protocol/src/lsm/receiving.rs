@@ -250,8 +250,10 @@ impl Lsm {
         }
         let Receiving { queue, held, unreported, .. } = &self.receiving;
         let unread = queue.len() + *held as usize + *unreported as usize;
-        let is_closed = unread >= self.settings.receive_buffer as usize;
-        let is_much = self.receiving.unreported >= self.settings.report_after;
+        let buffer = self.options.receive_buffer.unwrap_or(u32::MAX).min(self.settings.receive_buffer);
+        let is_closed = unread >= buffer as usize;
+        // What is not reported is missing from the window, of which a small buffer has little: a stack like Linux's shows none at all below half of its own.
+        let is_much = self.receiving.unreported >= self.settings.report_after.min(buffer / 4).max(1);
         if is_much || is_closed {
             self.tell(Call::Consumed, out);
         } else if self.receiving.report_at.is_none() {

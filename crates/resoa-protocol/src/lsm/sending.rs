@@ -85,6 +85,12 @@ impl Sending {
         self.buffer_size.saturating_sub(used) >= used.div_ceil(2).max(1)
     }
 
+    /// Whether room may be scarce, so that the server has to tell of all that becomes free: an eighth of it is taken, as far as is known here, and a driver may need three quarters for
+    /// what it has not taken yet.
+    fn is_scarce(&self) -> bool {
+        u64::from(self.unacknowledged()) * 8 > u64::from(self.buffer_size.min(self.remote_size))
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.datagrams.is_empty()
     }
@@ -219,7 +225,8 @@ impl Lsm {
     /// Sends the server what it has room for, and behind the last of it what was to be said afterwards.
     pub(super) fn forward(&mut self, out: &mut Vec<Action>) {
         while let Some((bytes, urgent)) = self.sending.next(self.settings.chunk.min(PAYLOAD_OCTETS as u32)) {
-            self.tell(Call::Write { bytes, urgent }, out);
+            let scarce = self.sending.is_scarce() && !mutant!(self.settings, RoomNotAskedFor);
+            self.tell(Call::Write { bytes, urgent, scarce }, out);
         }
         while let Some((to, ancillary, bytes)) = self.sending.next_datagram() {
             self.tell(Call::Datagram { to, ancillary, bytes }, out);

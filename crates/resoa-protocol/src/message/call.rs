@@ -2,7 +2,7 @@
 
 use super::DecodeError;
 use super::ancillary::Ancillary;
-use super::codec::{ABORT, ANCILLARY, LINGER, URGENT};
+use super::codec::{ABORT, ANCILLARY, LINGER, SCARCE, URGENT};
 use super::field::{Reader, put_address};
 use super::operation::put_option;
 use crate::{Incarnation, RsockId};
@@ -29,6 +29,8 @@ pub enum Call {
         bytes: Vec<u8>,
         /// The last of them is urgent (`MSG_OOB`, A20).
         urgent: bool,
+        /// Little room is left to the program: what becomes free is to be told at once, however little it is.
+        scarce: bool,
     },
     /// A datagram; 0 octets are one, too.
     Datagram {
@@ -125,7 +127,7 @@ impl Call {
     pub(super) fn flags(&self) -> u8 {
         let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
         match self {
-            Self::Write { urgent, .. } => flag(*urgent, URGENT),
+            Self::Write { urgent, scarce, .. } => flag(*urgent, URGENT) | flag(*scarce, SCARCE),
             Self::Datagram { ancillary, .. } => flag(!ancillary.is_empty(), ANCILLARY),
             Self::Close { abort, linger, .. } => flag(*abort, ABORT) | flag(*linger, LINGER),
             _ => 0,
@@ -169,7 +171,7 @@ impl Call {
                 incarnation: Incarnation(reader.u32("incarnation")?),
                 socket: RsockId(reader.u32("new rsockID")?),
             },
-            3 => Self::Write { urgent: flag(URGENT), bytes: reader.payload("data")? },
+            3 => Self::Write { urgent: flag(URGENT), scarce: flag(SCARCE), bytes: reader.payload("data")? },
             4 => {
                 // A destination begins with its family.
                 let to = match reader.peek("destination")? {

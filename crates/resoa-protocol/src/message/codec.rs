@@ -73,7 +73,9 @@ const CONSUMED: u8 = 8;
 pub(super) const ABORT: u8 = 0x10;
 pub(super) const LINGER: u8 = 0x20;
 pub(super) const URGENT: u8 = 0x40;
+// Of datagrams, and of what is written.
 pub(super) const ANCILLARY: u8 = 0x80;
+pub(super) const SCARCE: u8 = 0x80;
 
 const REQUEST: u8 = 1;
 const RESPONSE: u8 = 2;

@@ -91,8 +91,8 @@ fn call() -> impl Strategy<Value = Call> {
             incarnation: Incarnation(incarnation),
             socket: RsockId(socket)
         }),
-        (prop::collection::vec(any::<u8>(), 1..9), any::<bool>())
-            .prop_map(|(bytes, urgent)| Call::Write { bytes, urgent }),
+        (prop::collection::vec(any::<u8>(), 1..9), any::<bool>(), any::<bool>())
+            .prop_map(|(bytes, urgent, scarce)| Call::Write { bytes, urgent, scarce }),
         (prop::option::of(address()), ancillary(), octets())
             .prop_map(|(to, ancillary, bytes)| Call::Datagram { to, ancillary, bytes }),
         Just(Call::Consumed),
@@ -263,7 +263,7 @@ fn control_codes_are_those_of_the_table() {
 fn headers_are_smaller_than_those_of_tcp() {
     let target = Target::Socket(RsockId(70_000));
     let write = |consumed| {
-        let call = Call::Write { bytes: vec![0; 1460], urgent: false };
+        let call = Call::Write { bytes: vec![0; 1460], urgent: false, scarce: false };
         Message { target, body: Body::Call { create: None, consumed, call } }.encode().len() - 1460
     };
     assert_eq!((write(0), write(9000)), (7, 11));

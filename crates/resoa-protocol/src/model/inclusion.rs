@@ -7,7 +7,7 @@
 use super::far::FarClose;
 use super::program::{Doing, Program};
 use super::reference::{Local, Stack};
-use super::stream::{SMALL, Step, Stream};
+use super::stream::{LATE, SMALL, Step, Stream};
 use super::world::{Buffers, World};
 use crate::settings::{LingerPolicy, Mutation};
 use stateright::Model;
@@ -159,7 +159,7 @@ fn local(model: &Stream, stack: Stack) -> BTreeSet<Trace> {
             Step::FarRead => world.connection.read(),
             Step::FarShut => world.connection.shut(),
             Step::FarClose => world.connection.close(),
-            Step::Up | Step::Down | Step::Expire | Step::LoseClient | Step::LoseServer => {}
+            Step::Up | Step::Down | Step::Expire | Step::Remind | Step::LoseClient | Step::LoseServer => {}
         }
         world
     };
@@ -179,14 +179,17 @@ fn is_included(name: &str, model: &Stream) {
 }
 
 /// Scenes small enough for all their traces.
-fn scenes() -> [(&'static str, Stream); 7] {
+fn scenes() -> [(&'static str, Stream); 9] {
     let wide = Buffers { send: 2, ..SMALL };
+    let scarce = Buffers { send: 1, ..LATE };
     let linger = Stream { linger: true, policy: LingerPolicy::Bsd, ..Stream::default() };
     [
         ("one octet up", Stream { writes: [1, 0], ..Stream::default() }),
         ("one octet down", Stream { writes: [0, 1], ..Stream::default() }),
         ("one octet each way", Stream::default()),
         ("two octets up", Stream { buffers: wide, writes: [2, 0], ..Stream::default() }),
+        ("two octets up, room told late", Stream { buffers: LATE, writes: [2, 0], ..Stream::default() }),
+        ("two octets up, room scarce", Stream { buffers: scarce, writes: [2, 0], ..Stream::default() }),
         ("two octets down", Stream { writes: [0, 2], ..Stream::default() }),
         ("half closes", Stream { writes: [1, 0], shuts: [true, true], ..Stream::default() }),
         ("linger", Stream { writes: [1, 0], ..linger }),
@@ -216,4 +219,8 @@ fn mistakes_show() {
     assert!(foreign("buffer doubling", &doubled).is_some());
     let unread = Stream { mutation: Some(Mutation::UnreadForgotten), writes: [0, 1], ..Stream::default() };
     assert!(foreign("unread forgotten", &unread).is_some());
+    let buffers = Buffers { send: 1, ..LATE };
+    let unasked = Stream { mutation: Some(Mutation::RoomNotAskedFor), buffers, ..Stream::default() };
+    let unasked = Stream { writes: [2, 0], ..unasked };
+    assert!(foreign("room not asked for", &unasked).is_some(), "a program waits for room that it has");
 }

@@ -6,6 +6,7 @@ use super::world::{Buffers, World};
 use crate::RsockId;
 use crate::calls::{ReceiveFlags, SendFlags, SocketCall};
 use crate::message::Half;
+use crate::server::Server;
 use crate::settings::{LingerPolicy, Mutation};
 use stateright::{Checker, Model, Property};
 
@@ -44,6 +45,8 @@ pub(super) enum Step {
     FarClose,
     LoseClient,
     LoseServer,
+    /// Time passes for what waits to be told.
+    Remind,
     /// A call returns for which everything is there: a step of its own in the reference alone.
     Wake,
 }
@@ -83,6 +86,7 @@ impl Stream {
         on(self.outage && !client_lost, Step::LoseClient);
         // What is not known to one side is, as soon as it sends something (E5).
         on((self.outage || client_lost) && !server_lost, Step::LoseServer);
+        on(world.server.owes(), Step::Remind);
         steps
     }
 
@@ -125,6 +129,7 @@ impl Stream {
             Step::FarClose => world.connection_mut().1.close(),
             Step::LoseClient => world.lose_client(),
             Step::LoseServer => world.lose_server(),
+            Step::Remind => world.at_server(Server::remind),
             Step::Wake => {}
         }
     }
@@ -276,6 +281,8 @@ impl Model for Stream {
 }
 
 pub(super) const SMALL: Buffers = Buffers { send: 1, server: 1, receive: 1, far: 1 };
+/// The program has so much room that one octet of it or two are told late.
+pub(super) const LATE: Buffers = Buffers { send: 16, server: 16, ..SMALL };
 
 impl Default for Stream {
     fn default() -> Self {
@@ -310,8 +317,19 @@ fn data_and_every_close() {
     let buffers = Buffers { send: 2, server: 1, ..SMALL };
     check("two octets up", Stream { buffers, writes: [2, 0], ..Stream::default() }).assert_properties();
     check("two octets down", Stream { writes: [0, 2], ..Stream::default() }).assert_properties();
-    let buffers = Buffers { send: 2, server: 1, receive: 2, far: 1 };
+    let buffers = Buffers { send: 2, receive: 2, ..SMALL };
     check("two octets each way", Stream { buffers, writes: [2, 2], ..Stream::default() }).assert_properties();
+}
+
+/// I3, I15, C21, C107: room of which the client hears late, or with what comes from the far host, is used all the same.
+#[test]
+fn room_that_is_told_late() {
+    check("room told late, up", Stream { buffers: LATE, writes: [2, 0], ..Stream::default() })
+        .assert_properties();
+    check("room told late, both ways", Stream { buffers: LATE, writes: [3, 1], ..Stream::default() })
+        .assert_properties();
+    let buffers = Buffers { send: 2, ..LATE };
+    check("room scarce", Stream { buffers, writes: [3, 1], ..Stream::default() }).assert_properties();
 }
 
 /// C63: the sending half is shut first, at either end or both.

@@ -85,6 +85,7 @@ impl Rsm {
             }
             let bytes = take_front(&mut self.receiving.queue, count);
             self.tell(Update::Data(bytes), out);
+            self.tell_freed_along(out);
             if mutant!(self.sizes, WindowOnForward) {
                 out.tcp.push(TcpAction::Consume(count as u32));
             }

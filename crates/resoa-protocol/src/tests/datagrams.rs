@@ -324,7 +324,7 @@ fn what_may_be_lost() {
         assert!(call(None, datagram(to)).may_be_lost());
         assert!(!call(Some(DATAGRAM), datagram(to)).may_be_lost());
     }
-    assert!(!call(None, Call::Write { bytes: vec![1], urgent: false }).may_be_lost());
+    assert!(!call(None, Call::Write { bytes: vec![1], urgent: false, scarce: false }).may_be_lost());
     assert!(!call(None, Call::Consumed).may_be_lost());
     let arrived = || Update::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![] };
     assert!(Message::update(Target::Socket(RsockId(1)), arrived()).may_be_lost());

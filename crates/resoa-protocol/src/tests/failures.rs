@@ -218,8 +218,11 @@ fn more_than_there_is_room_for() {
     let server = ServerSettings { send_space: 2, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
     let mut pair = Pair::with(crate::Settings::default(), server);
     let socket = pair.connected();
-    let body =
-        Body::Call { create: None, consumed: 0, call: Call::Write { bytes: vec![1; 3], urgent: false } };
+    let body = Body::Call {
+        create: None,
+        consumed: 0,
+        call: Call::Write { bytes: vec![1; 3], urgent: false, scarce: false },
+    };
     let write = Message { target: Target::Socket(socket), body };
     pair.at_server(|server, now, out| server.message(LINK, write, now, out));
     assert_eq!(pair.asked(), [TcpAction::Abort]);

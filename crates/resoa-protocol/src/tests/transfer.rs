@@ -85,6 +85,70 @@ fn windows_follow_the_reader() {
     assert_eq!(pair.asked(), [TcpAction::Consume(1)]);
 }
 
+/// C24, C25: of a small SO_RCVBUF a quarter is reported at once, since its window has little to miss; a connection has that of its listener.
+#[test]
+fn windows_of_small_buffers() {
+    let rcvbuf = SocketCall::SetOption { level: 1, name: 8, value: 4096_i32.to_ne_bytes().to_vec() };
+    let mut pair = Pair::new();
+    let (large, small) = (pair.connected(), pair.connected());
+    assert_eq!(pair.call(small, rcvbuf.clone()), Ok(Value::Done));
+    pair.asked();
+    for (socket, endpoint) in [(large, 1), (small, 2)] {
+        pair.event(endpoint, TcpEvent::Received(vec![7; 2000]));
+        assert_eq!(pair.read(socket, 1023), bytes(&[7; 1023]));
+        assert_eq!(pair.asked(), []);
+        assert_eq!(pair.read(socket, 1), bytes(&[7]));
+        let reported = if socket == small { vec![TcpAction::Consume(1024)] } else { vec![] };
+        assert_eq!(pair.asked(), reported);
+    }
+    // And what is so little that the kernel makes more of it.
+    let least = SocketCall::SetOption { level: 1, name: 8, value: 1_i32.to_ne_bytes().to_vec() };
+    assert_eq!(pair.call(small, least), Ok(Value::Done));
+    pair.asked();
+    assert_eq!(pair.read(small, 287), bytes(&[7; 287]));
+    assert_eq!(pair.asked(), []);
+    assert_eq!(pair.read(small, 1), bytes(&[7]));
+    assert_eq!(pair.asked(), [TcpAction::Consume(288)]);
+}
+
+/// C21, C25, C107: to a program that has room enough, more of it is not worth a message: it is told with data that goes anyway when it has waited, and by itself when it has waited for
+/// long. One that has little is told at once.
+#[test]
+fn room_goes_along() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    let outq = SocketCall::Ioctl { command: 0x5411, argument: Vec::new() };
+    let left = |pair: &mut Pair| match pair.call(socket, outq.clone()) {
+        Ok(Value::Option(value)) => i32::from_ne_bytes(value.try_into().expect("four octets")),
+        other => panic!("{other:?}"),
+    };
+    pair.send(socket, &[1; 100]);
+    pair.event(1, TcpEvent::Acknowledged(100));
+    pair.event(1, TcpEvent::Received(b"a".to_vec()));
+    assert_eq!((pair.messages, left(&mut pair)), ([1, 1], 100), "an exchange is a message each way");
+    pair.at_server(|server, _, out| server.remind(out));
+    assert_eq!(pair.messages[1], 1);
+    pair.event(1, TcpEvent::Received(b"b".to_vec()));
+    assert_eq!((pair.messages[1], left(&mut pair), pair.server.owes()), (3, 0, true));
+    pair.at_server(|server, _, out| server.remind(out));
+    assert_eq!((pair.messages[1], pair.server.owes()), (3, false));
+    pair.send(socket, &[1; 999]);
+    pair.event(1, TcpEvent::Acknowledged(999));
+    pair.at_server(|server, _, out| server.remind(out));
+    assert_eq!((pair.messages[1], left(&mut pair), pair.server.owes()), (3, 999, true));
+    pair.at_server(|server, _, out| server.remind(out));
+    assert_eq!((pair.messages[1], left(&mut pair), pair.server.owes()), (4, 0, false));
+    // A program with little room may wait for it.
+    assert_eq!(pair.set(socket, 7, &[2304]), Ok(Value::Done));
+    pair.send(socket, &[1; 100]);
+    pair.event(1, TcpEvent::Acknowledged(100));
+    assert_eq!((pair.messages[1], left(&mut pair)), (4, 100));
+    pair.send(socket, &[1; 200]);
+    assert_eq!((pair.messages[1], left(&mut pair)), (5, 200));
+    pair.event(1, TcpEvent::Acknowledged(200));
+    assert_eq!((pair.messages[1], left(&mut pair)), (6, 0));
+}
+
 /// C23, C27: a program that does not read stalls its own socket alone.
 #[test]
 fn a_stalled_socket_holds_up_no_other() {
@@ -247,6 +311,7 @@ fn asynchronous_sockets() {
     pair.event(1, TcpEvent::Received(b"x".to_vec()));
     pair.send(socket, b"y");
     pair.event(1, TcpEvent::Acknowledged(1));
+    pair.at_server(|server, _, out| (server.remind(out), server.remind(out)).0);
     pair.event(1, TcpEvent::FinReceived);
     assert_eq!(pair.call(socket, SocketCall::Shutdown(crate::message::Half::Write)), Ok(Value::Done));
     pair.event(1, TcpEvent::Failed(Errno::ETIMEDOUT));
