@@ -243,6 +243,7 @@ impl Lsm {
     /// The server is gone, and nothing can be said to it any more (E5, E8).
     pub(crate) fn lose(&mut self, now: Duration, out: &mut Vec<Action>) {
         (self.remote, self.known) = (false, false);
+        self.options.told.clear();
         for call in self.requests.abandon() {
             self.give_back(call, Err(Errno::ECONNRESET), out);
         }
@@ -298,17 +299,25 @@ impl Lsm {
 
     /// Says something to the server, with the creation of its half if it is the first thing, and what was read.
     fn tell(&mut self, call: Call, out: &mut Vec<Action>) {
-        let create = self.creation();
+        let create = self.creation(out);
         let consumed = self.receiving.report();
         let body = Body::Call { create, consumed, call };
         out.push(Action::Send(Message { target: self.target, body }));
     }
 
-    /// What the server has to make first, if it knows nothing of this socket.
-    fn creation(&mut self) -> Option<Create> {
+    /// What the server has to make first, if it knows nothing of this socket. One that it could not make before has lost the options that it was told: they are told again, before it is used.
+    fn creation(&mut self, out: &mut Vec<Action>) -> Option<Create> {
         self.known = true;
-        let is_first = !std::mem::replace(&mut self.remote, true);
-        is_first.then_some(self.create)
+        if std::mem::replace(&mut self.remote, true) {
+            return None;
+        }
+        let mut create = Some(self.create);
+        for ((level, name), value) in self.options.told.clone() {
+            let call = Call::SetOption { level, name, value };
+            let body = Body::Call { create: create.take(), consumed: 0, call };
+            out.push(Action::Send(Message { target: self.target, body }));
+        }
+        create
     }
 
     fn io(&self, cause: Cause, out: &mut Vec<Action>) {

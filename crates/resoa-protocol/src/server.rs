@@ -120,6 +120,8 @@ struct Peer {
     sockets: BTreeMap<Endpoint, Rsm>,
     by_target: BTreeMap<Target, Endpoint>,
     used: Used,
+    /// Sockets that could not be made, and were not since: what comes for them was said before the client knew.
+    refused: BTreeSet<RsockId>,
     resolving: BTreeSet<Xid>,
     /// The Last Hop Protocol takes nothing at the moment; what waits for it.
     off: bool,
@@ -127,6 +129,20 @@ struct Peer {
     heard: Duration,
     /// When a STILL_ALIVE has to be answered.
     probe: Option<Duration>,
+}
+
+/// Sockets of a client's that are remembered as refused.
+const REFUSED: usize = 1024;
+
+impl Peer {
+    /// A socket could not be made.
+    fn refuse(&mut self, id: RsockId) {
+        self.used.insert(id.0);
+        self.refused.insert(id);
+        if self.refused.len() > REFUSED {
+            self.refused.pop_first();
+        }
+    }
 }
 
 impl Server {
@@ -157,6 +173,7 @@ impl Server {
             sockets: BTreeMap::new(),
             by_target: BTreeMap::new(),
             used: Used::default(),
+            refused: BTreeSet::new(),
             resolving: BTreeSet::new(),
             off: false,
             held: VecDeque::new(),
@@ -185,6 +202,12 @@ impl Server {
     /// What the stack says of an end point.
     pub fn tcp(&mut self, endpoint: Endpoint, event: TcpEvent, out: &mut Vec<ServerAction>) {
         if let Some(&connection) = self.owners.get(&endpoint) {
+            if event == TcpEvent::NotCreated
+                && let Some(peer) = self.peers.get_mut(&connection)
+                && let Some(Target::Socket(id)) = peer.sockets.get(&endpoint).map(|socket| socket.target)
+            {
+                peer.refuse(id);
+            }
             self.at(connection, endpoint, out, |socket, effects| socket.event(event, effects));
         }
     }
@@ -336,6 +359,7 @@ impl Server {
     fn free_sockets(&mut self, connection: Connection, out: &mut Vec<ServerAction>) {
         let Some(peer) = self.peers.get_mut(&connection) else { return };
         peer.by_target.clear();
+        peer.refused.clear();
         peer.resolving.clear();
         peer.held.clear();
         for (endpoint, mut socket) in std::mem::take(&mut peer.sockets) {

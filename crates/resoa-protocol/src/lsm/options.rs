@@ -84,6 +84,8 @@ pub(super) struct Options {
     time_stamps: Option<i32>,
     /// What the server said after setting.
     remembered: BTreeMap<(i32, i32), Vec<u8>>,
+    /// What the server was told and has not answered anything since, in this order: if it could not make its half, the one that it makes then has to be told again.
+    pub(super) told: Vec<((i32, i32), Vec<u8>)>,
 }
 
 impl Default for Options {
@@ -100,6 +102,7 @@ impl Default for Options {
             shares_address: false,
             time_stamps: None,
             remembered: BTreeMap::new(),
+            told: Vec::new(),
         }
     }
 }
@@ -150,6 +153,7 @@ fn timeval(timeout: Option<Duration>) -> Vec<u8> {
 impl Lsm {
     pub(super) fn inherit(&mut self, options: &Options, send_buffer: u32) {
         self.options = options.clone();
+        self.options.told.clear();
         // What a kernel gives a connection of its own, and the server is asked for.
         self.options.remembered.remove(&(SOL_SOCKET, SO_PRIORITY));
         self.sending.buffer_size = send_buffer;
@@ -221,7 +225,7 @@ impl Lsm {
             _ => {
                 let Some(call) = call else {
                     self.options.forget(level, name);
-                    self.tell(Call::SetOption { level, name, value }, out);
+                    self.say_option((level, name), value, out);
                     return Ok(Some(Value::Done));
                 };
                 let purpose = Purpose::SetOption { call, level, name };
@@ -239,7 +243,16 @@ impl Lsm {
         }
         // A server that is lost is told nothing.
         if self.state != State::Failed || self.remote {
-            self.tell(Call::SetOption { level, name, value }, out);
+            self.say_option((level, name), value, out);
+        }
+    }
+
+    /// Tells the server, and again if it has to make its half again.
+    fn say_option(&mut self, option: (i32, i32), value: Vec<u8>, out: &mut Vec<Action>) {
+        self.options.told.retain(|(other, _)| *other != option);
+        self.tell(Call::SetOption { level: option.0, name: option.1, value: value.clone() }, out);
+        if self.local.is_none() && self.peer.is_none() {
+            self.options.told.push((option, value));
         }
     }
 

@@ -107,7 +107,7 @@ impl Lsm {
         let xid = Xid(self.requests.last);
         self.requests.outstanding =
             Some(Outstanding { xid, purpose, deadline: None, timeout: Duration::ZERO, unanswered: 0 });
-        let body = Body::Request { xid, create: self.creation(), operation };
+        let body = Body::Request { xid, create: self.creation(out), operation };
         out.push(Action::Send(Message { target: self.target, body }));
     }
 
@@ -185,6 +185,8 @@ impl Lsm {
         // The server has nothing of a socket that it could not make; the next use tries again (6.5.2).
         if outcome == Err(Errno::ENOBUFS) && self.local.is_none() && self.peer.is_none() {
             self.remote = false;
+        } else {
+            self.options.told.clear();
         }
         match outstanding.purpose {
             Purpose::Connect => self.connected(outcome, out),

@@ -16,6 +16,8 @@ enum Found {
     Never,
     /// It could have been made, and there is no room.
     NoRoom,
+    /// It could not be made when that was asked, of which the client was told.
+    Refused,
 }
 
 impl Server {
@@ -50,7 +52,7 @@ impl Server {
                         socket.request(xid, operation, effects);
                     });
                 }
-                Found::NoRoom => self.respond(connection, target, xid, Errno::ENOBUFS, out),
+                Found::NoRoom | Found::Refused => self.respond(connection, target, xid, Errno::ENOBUFS, out),
                 // Somebody waits for an answer.
                 Found::Late | Found::Never => self.fault(connection, target, Fault::InvalidRsockId, out),
             },
@@ -58,7 +60,7 @@ impl Server {
                 Found::Socket(endpoint) => self.call(connection, endpoint, consumed, call, out),
                 Found::NoRoom => self.fault(connection, target, Fault::NoBuffers, out),
                 Found::Never => self.fault(connection, target, Fault::InvalidRsockId, out),
-                Found::Late => {}
+                Found::Late | Found::Refused => {}
             },
             Body::Control(control) => self.control(connection, target, &control, out),
             // Only a server says such things.
@@ -174,14 +176,20 @@ impl Server {
         }
         let (Target::Socket(id) | Target::Child { listener: id, .. }) = target;
         let (Some(create), Target::Socket(_), Some(lease)) = (create, target, peer.lease) else {
-            return if peer.used.contains(id.0) { Found::Late } else { Found::Never };
+            return match target {
+                Target::Socket(id) if peer.refused.contains(&id) => Found::Refused,
+                _ if peer.used.contains(id.0) => Found::Late,
+                _ => Found::Never,
+            };
         };
         if id == RsockId::CLIENT {
             return Found::Never;
         }
         if peer.sockets.len() >= peer.grant.sockets as usize {
+            peer.refuse(id);
             return Found::NoRoom;
         }
+        peer.refused.remove(&id);
         peer.used.insert(id.0);
         self.last_endpoint += 1;
         let endpoint = Endpoint(self.last_endpoint);

@@ -242,6 +242,86 @@ fn no_room_for_a_call_without_an_answer() {
     assert!(matches!(pair.asked()[0], TcpAction::Create { .. }));
 }
 
+/// C39, C73: what was told to a half that could not be made is told to the one that is made then, before it is used.
+#[test]
+fn options_of_a_half_that_could_not_be_made() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    // SO_KEEPALIVE, SO_REUSEADDR, and the first again.
+    for (name, value) in [(9, 1), (2, 1), (9, 0)] {
+        assert_eq!(pair.set(socket, name, &[value]), Ok(Value::Done));
+    }
+    let option = |name, value: i32| {
+        let value = value.to_ne_bytes().to_vec();
+        TcpAction::Execute(Operation::SetOption { level: 1, name, value })
+    };
+    let is_create = |action: &TcpAction| matches!(action, TcpAction::Create { .. });
+    pair.event(1, TcpEvent::NotCreated);
+    pair.stack.clear();
+    let call = pair.begin(socket, SocketCall::Connect(address(80)));
+    let asked = pair.asked();
+    let connect = TcpAction::Execute(Operation::Connect(address(80)));
+    assert!(is_create(&asked[0]), "{asked:?}");
+    assert_eq!(asked[1..], [option(2, 1), option(9, 0), connect.clone()]);
+    // Not for that either: the options come first, so that nobody waits for an answer to them.
+    pair.event(2, TcpEvent::NotCreated);
+    assert_eq!(pair.ended(call), Some(Err(Errno::ENOBUFS)));
+    let call = pair.begin(socket, SocketCall::Connect(address(80)));
+    let asked = pair.asked();
+    assert!(is_create(&asked[0]), "{asked:?}");
+    assert_eq!(asked[1..], [option(2, 1), option(9, 0), connect]);
+    for _ in 0..2 {
+        pair.done(3, Ok(Reply::Done));
+    }
+    pair.done(3, Ok(Reply::Connected { local: address(40_000), peer: address(80) }));
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    assert_eq!((pair.get(socket, 2), pair.get(socket, 9)), (1, 0));
+}
+
+/// C73, A21: what a client says of a half before it hears that it could not be made is no mistake, and fails for want of room alone; the socket can be used when there is room again.
+#[test]
+fn said_of_a_half_that_could_not_be_made() {
+    use crate::server::{Addresses, ServerSettings};
+    for is_full in [true, false] {
+        let sockets = if is_full { 1 } else { 2 };
+        let server = ServerSettings { sockets, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
+        let mut pair = Pair::with(crate::Settings::default(), server);
+        // The server's half of one that is closed is there until the far host has its end.
+        let closed = pair.connected();
+        assert_eq!(pair.call(closed, SocketCall::Close { may_wait: true }), Ok(Value::Done));
+        let socket = pair.socket(STREAM);
+        pair.flows = false;
+        for name in [9, 2] {
+            assert_eq!(pair.set(socket, name, &[1]), Ok(Value::Done));
+        }
+        let call = pair.begin(socket, SocketCall::Connect(address(80)));
+        for message in std::mem::take(&mut pair.up) {
+            pair.at_server(|server, now, out| server.message(LINK, message, now, out));
+            let made = |(endpoint, action)| matches!(action, TcpAction::Create { .. }).then_some(endpoint);
+            let endpoint = pair.stack.drain(..).find_map(made);
+            if let Some(Endpoint(number)) = endpoint {
+                pair.event(number, TcpEvent::NotCreated);
+            }
+        }
+        pair.flows = true;
+        pair.exchange();
+        assert_eq!(pair.ended(call), Some(Err(Errno::ENOBUFS)));
+        pair.event(1, TcpEvent::FinAcknowledged);
+        pair.stack.clear();
+        assert_eq!(pair.get(socket, 4), 0, "told already");
+        let call = pair.begin(socket, SocketCall::Connect(address(80)));
+        let (endpoint, _) = pair.stack[0].clone();
+        assert_eq!(pair.asked().len(), 4);
+        for _ in 0..2 {
+            pair.event(endpoint.0, TcpEvent::Done(Ok(Reply::Done)));
+        }
+        let connected = Reply::Connected { local: address(40_000), peer: address(80) };
+        pair.event(endpoint.0, TcpEvent::Done(Ok(connected)));
+        assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+        assert_eq!(pair.poll(socket), "O");
+    }
+}
+
 /// A4: the server knows nothing of the request: the call fails, and both halves go.
 #[test]
 fn a_request_that_is_not_known() {
