@@ -26,6 +26,8 @@ use std::time::Duration;
 const UNREGISTERED: Duration = Duration::from_secs(30);
 /// Connections of a Last Hop Protocol without a registration that there may be beside those with one.
 const SPARE: usize = 64;
+/// Connections that one client has at a time: each of its attempts that came to nothing may still be one, and others need room, too.
+const OF_ONE: usize = 16;
 
 /// A client that is here.
 #[derive(Debug)]
@@ -84,7 +86,8 @@ impl Gate {
         now: Duration,
     ) -> Option<Grant> {
         let client = Arc::clone(self.policy.client(identity)?);
-        if self.visitors.len() >= self.policy.most + SPARE {
+        let of_this_one = self.visitors.values().filter(|visitor| visitor.identity == *identity).count();
+        if self.visitors.len() >= self.policy.most + SPARE || of_this_one >= OF_ONE {
             return None;
         }
         let grant = client.grant.clone();

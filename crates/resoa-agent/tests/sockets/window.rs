@@ -68,7 +68,8 @@ fn remote(rig: &Rig, buffer: Option<i32>, reads: usize, native: (usize, usize)) 
     }
     assert_eq!(rig.connect(&program, at(&listener)), Response::Done);
     let mut far = listener.accept().expect("has connected").0;
-    let placed = places(&mut far, native.0 / 2 + 1);
+    let (admitted, all) = (native.0, native.0 + native.1);
+    let placed = places(&mut far, admitted / 2 + 1);
     assert_eq!(rig.status().octets.1, 0, "nothing was read");
     read(&program.fd, reads);
     let told = crate::rig::until(|| {
@@ -76,7 +77,7 @@ fn remote(rig: &Rig, buffer: Option<i32>, reads: usize, native: (usize, usize)) 
         (told + PACKET >= reads).then_some(told)
     });
     assert!(told <= reads, "{told} octets were counted as read, and {reads} were");
-    let more = places(&mut far, (usize::midpoint(native.0, native.1) + 1).saturating_sub(placed));
+    let more = places(&mut far, (all / 2 + 1).saturating_sub(placed));
     peeks(&program, placed + more - reads);
     (placed, more)
 }

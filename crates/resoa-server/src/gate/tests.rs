@@ -116,6 +116,19 @@ fn another_policy() {
     assert_eq!(gate.ask(A, endpoint, &connect, |_| false), Err(Refusal::NotAllowed));
 }
 
+/// A client that connects and connects takes no other's room; when one of its connections ends, it may again.
+#[test]
+fn one_client_does_not_take_all_places() {
+    let mut gate = gate(Rules::default());
+    let who = Identity(vec![9]);
+    let places = (100..).take_while(|&number| gate.come(Connection(number), &who, Duration::ZERO).is_some());
+    assert_eq!(places.count(), OF_ONE);
+    assert!(gate.come(Connection(1000), &Identity(vec![8]), Duration::ZERO).is_some());
+    gate.gone(Connection(100));
+    assert!(gate.come(Connection(1001), &who, Duration::ZERO).is_some());
+    assert!(gate.come(Connection(1002), &who, Duration::ZERO).is_none());
+}
+
 /// Half a minute without a registration, in the order of coming.
 #[test]
 fn who_does_not_register() {
