@@ -63,6 +63,12 @@ impl Outbox {
         self.off
     }
 
+    /// Messages that are kept.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// The carrier takes messages again. Whether the machine may go on: not if those that were kept have filled it.
     #[must_use = "the machine is still stopped"]
     pub fn on(&mut self, carrier: &mut (impl LastHop + ?Sized), connection: Connection) -> bool {
@@ -126,9 +132,10 @@ mod tests {
         for message in [&WRITE[..], &DATAGRAM, &WRITE] {
             assert!(!outbox.send(&mut carrier, LINK, message.to_vec()));
         }
+        assert_eq!(outbox.waiting(), 3);
         std::thread::sleep(WAIT);
         assert_eq!([(); 3].map(|()| outbox.on(&mut carrier, LINK)), [false; 3]);
-        assert!(outbox.on(&mut carrier, LINK));
+        assert!(outbox.on(&mut carrier, LINK) && outbox.waiting() == 0);
         let messages: Vec<_> = carrier.0.iter().map(|(message, _)| &message[..]).collect();
         assert_eq!(messages, [&DATAGRAM[..], &WRITE, &DATAGRAM, &WRITE]);
         let ages: Vec<_> = carrier.0.iter().map(|(_, age)| *age).collect();

@@ -282,7 +282,7 @@ impl<C: Carrier> Host<C> {
 
     /// A client that has too much under way, or does not listen, is not read from until that has changed. Others are.
     fn regulate(&mut self, connection: Connection) {
-        let held = self.server.held(connection);
+        let held = self.server.held(connection) + self.outboxes.get(&connection).map_or(0, Outbox::waiting);
         let Some(visitor) = self.gate.visitor(connection) else { return };
         let most = visitor.client.buffers;
         let share = if visitor.stopped { 2 } else { 1 };
