@@ -73,6 +73,12 @@ impl Outbox {
         self.off
     }
 
+    /// Messages that are kept.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// The carrier takes messages again. Whether the machine may go on: not if those that were kept have filled it.
     #[must_use = "the machine is still stopped"]
     pub fn on(&mut self, carrier: &mut (impl LastHop + ?Sized), connection: Connection) -> bool {
@@ -83,5 +89,66 @@ impl Outbox {
             self.off = message.hand_over(carrier, connection) == Handed::TakenLast;
         }
         !self.off
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use resoa_protocol::lhp::{Provider, Service, Statistics};
+    use std::time::Duration;
+
+    const LINK: Connection = Connection(1);
+    const WRITE: [u8; 8] = [0x13, 3, 0, 0, 0, 0, 1, 9];
+    const DATAGRAM: [u8; 9] = [0x13, 4, 0, 0, 0, 0, 1, 0, 9];
+
+    /// Takes one message at a time, and remembers it with what it was told of its age.
+    #[derive(Default)]
+    struct Slow(Vec<(Vec<u8>, Option<Duration>)>);
+
+    impl LastHop for Slow {
+        type Error = ();
+
+        fn register(&mut self, _: Service, _: Provider) -> Result<Connection, ()> {
+            Ok(LINK)
+        }
+        fn passive(&mut self, _: Connection) -> Result<(), ()> {
+            Ok(())
+        }
+        fn connect(&mut self, _: Connection, _: &[u8]) {}
+        fn accept(&mut self, _: Connection) {}
+        fn close(&mut self, _: Connection) {}
+        fn reset(&mut self, _: Connection) {}
+        fn send(&mut self, _: Connection, message: &[u8]) -> Handed {
+            self.0.push((message.to_vec(), None));
+            Handed::TakenLast
+        }
+        fn send_or_lose(&mut self, _: Connection, message: &[u8], waited: Duration) -> Handed {
+            self.0.push((message.to_vec(), Some(waited)));
+            Handed::TakenLast
+        }
+        fn receive(&mut self, _: Connection, _: bool) {}
+        fn statistics(&self, _: Connection) -> Statistics {
+            crate::stage::NOTHING_KNOWN
+        }
+    }
+
+    /// C26, C91: in order, one after the other; and of those that may be lost the carrier is told how long they have waited.
+    #[test]
+    fn what_waits_gets_older() {
+        const WAIT: Duration = Duration::from_millis(20);
+        let (mut carrier, mut outbox) = (Slow::default(), Outbox::default());
+        assert!(outbox.send(&mut carrier, LINK, DATAGRAM.to_vec()), "it was the last that is taken");
+        for message in [&WRITE[..], &DATAGRAM, &WRITE] {
+            assert!(!outbox.send(&mut carrier, LINK, message.to_vec()));
+        }
+        assert_eq!(outbox.waiting(), 3);
+        std::thread::sleep(WAIT);
+        assert_eq!([(); 3].map(|()| outbox.on(&mut carrier, LINK)), [false; 3]);
+        assert!(outbox.on(&mut carrier, LINK) && outbox.waiting() == 0);
+        let messages: Vec<_> = carrier.0.iter().map(|(message, _)| &message[..]).collect();
+        assert_eq!(messages, [&DATAGRAM[..], &WRITE, &DATAGRAM, &WRITE]);
+        let ages: Vec<_> = carrier.0.iter().map(|(_, age)| *age).collect();
+        assert!(matches!(ages[..], [Some(_), None, Some(age), None] if age >= WAIT), "{ages:?}");
     }
 }

@@ -229,7 +229,9 @@ impl Client {
     fn carry_out(&mut self, action: Action, out: &mut Vec<Action>) {
         match action {
             // What nobody wants late waits where its time is known, unless it would overtake what it stays behind.
-            Action::Send(message) if self.off && !(message.may_be_lost() && message.is_first(&self.held)) => {
+            Action::Send(message)
+                if self.off && !(message.may_be_lost() && message.may_overtake(&self.held)) =>
+            {
                 self.held.push_back(message);
             }
             action => out.push(action),

@@ -146,11 +146,17 @@ impl Message {
         is_datagram && matches!(self.target, Target::Socket(socket) if socket != RsockId::CLIENT)
     }
 
-    /// Whether none of these is about the same socket, or about the client as a whole.
-    pub(crate) fn is_first(&self, others: &VecDeque<Self>) -> bool {
-        let concerns =
-            |other: &Self| other.target == self.target || other.target == Target::Socket(RsockId::CLIENT);
-        !others.iter().any(concerns)
+    /// Whether it may go before all of these: none is about the same socket, or about the client as a whole, but for those that only count octets.
+    pub(crate) fn may_overtake(&self, others: &VecDeque<Self>) -> bool {
+        let concerns = |target| target == self.target || target == Target::Socket(RsockId::CLIENT);
+        others.iter().all(|other| other.only_counts() || !concerns(other.target))
+    }
+
+    fn only_counts(&self) -> bool {
+        matches!(
+            self.body,
+            Body::Call { create: None, call: Call::Consumed, .. } | Body::Update(Update::SendFreed(_))
+        )
     }
 
     /// A message about the client as a whole.

@@ -276,7 +276,7 @@ impl Server {
     fn send(&mut self, connection: Connection, message: Message, out: &mut Vec<ServerAction>) {
         match self.peers.get_mut(&connection) {
             // What nobody wants late waits where its time is known, unless it would overtake what it stays behind.
-            Some(peer) if peer.off && !(message.may_be_lost() && message.is_first(&peer.held)) => {
+            Some(peer) if peer.off && !(message.may_be_lost() && message.may_overtake(&peer.held)) => {
                 peer.held.push_back(message);
             }
             _ => out.push(ServerAction::Send { connection, message }),

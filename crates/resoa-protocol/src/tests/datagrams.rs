@@ -373,6 +373,25 @@ fn datagrams_do_not_wait_here() {
     pair.at_client(|client, now, out| client.indication(Indication::Off, now, out));
     pair.at_server(|server, _, out| server.flow(LINK, false, out));
     pair.send(stream, b"held");
+    // Counts of octets of the same socket do not keep them.
+    pair.event(1, TcpEvent::Datagram { from: address(53), ancillary: Ancillary::none(), bytes: vec![2; 3] });
+    let down = std::mem::take(&mut pair.down);
+    pair.at_client(|client, now, out| {
+        for message in down {
+            client.message(message, now, out);
+        }
+    });
+    assert!(pair.read(socket, 9).is_ok());
+    pair.now += Duration::from_secs(1);
+    pair.at_client(Client::expire);
+    let target = Target::Socket(socket);
+    let body = Body::Call {
+        create: None,
+        consumed: 0,
+        call: Call::Datagram { to: Some(address(53)), ancillary: Ancillary::none(), bytes: vec![1; 2000] },
+    };
+    pair.at_server(|server, now, out| server.message(LINK, Message { target, body }, now, out));
+    assert_eq!((pair.up.len(), pair.down.len()), (0, 0));
     for _ in 0..2 {
         assert!(pair.call(socket, send_to(b"datagram", Some(53))).is_ok());
         pair.event(
@@ -390,5 +409,6 @@ fn datagrams_do_not_wait_here() {
     assert_eq!((pair.up.len(), pair.down.len()), (2, 2));
     pair.at_client(|client, now, out| client.indication(Indication::On, now, out));
     pair.at_server(|server, _, out| server.flow(LINK, true, out));
-    assert_eq!((pair.up.len(), pair.down.len()), (5, 4));
+    // The write, the count, the request and its datagram; the count, the error and its datagram.
+    assert_eq!((pair.up.len(), pair.down.len()), (6, 5));
 }

@@ -9,7 +9,7 @@
 
 use super::Host;
 use crate::policy::Refusal;
-use resoa_carrier::Carrier;
+use resoa_carrier::{Carrier, Outbox};
 use resoa_protocol::lhp::Connection;
 use resoa_protocol::{Errno, TcpAction, TcpEvent};
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl<C: Carrier> Host<C> {
     /// Something has happened to what a client has under way: whether it is read from.
     pub(super) fn regulate(&mut self, connection: Connection) {
         let now = self.origin.elapsed();
-        let held = self.server.held(connection);
+        let held = self.untaken(connection);
         let Some(visitor) = self.gate.visitor(connection) else { return };
         let (most, outstanding) = (visitor.client.buffers, visitor.outstanding);
         let share = if visitor.stopped.is_some() { 2 } else { 1 };
@@ -60,7 +60,12 @@ impl<C: Carrier> Host<C> {
     /// Whether a client does not take what there is for it. More of what keeps to a window comes as far as that goes; datagrams keep to none, and are lost as at any
     /// full buffer, however much room the client says that it has.
     pub(super) fn is_unheard(&self, connection: Connection) -> bool {
-        self.server.held(connection) > UNHEARD
+        self.untaken(connection) > UNHEARD
+    }
+
+    /// Messages to a client that its carrier has not taken. Datagrams wait elsewhere than the others: they may be lost.
+    fn untaken(&self, connection: Connection) -> usize {
+        self.server.held(connection) + self.outboxes.get(&connection).map_or(0, Outbox::waiting)
     }
 
     fn read_again(&mut self, connection: Connection, now: Duration) {

@@ -2,11 +2,11 @@
 
 use crate::site::{Site, Turns, policy, sending};
 use resoa_protocol::lhp::LastHop;
-use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Kind, Operation};
+use resoa_protocol::message::{AddressMode, Ancillary, Body, Call, Control, Create, Family, Kind, Operation};
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{Message, RsockId, ServerSettings, SocketCall, Target, Value, Xid};
 use std::io::{ErrorKind, Read};
-use std::net::TcpListener;
+use std::net::{TcpListener, UdpSocket};
 use std::time::Duration;
 
 const BOTH: &str =
@@ -67,6 +67,34 @@ fn a_client_that_does_not_listen() {
     assert!(full, "the server has read everything");
     let report = site.host.report();
     assert!(report.clients.iter().any(|client| client.stopped), "{report:?}");
+    goes_on(&mut site, good);
+}
+
+/// The same of a client that has datagrams sent to it: they wait elsewhere than its answers, since they may be lost, and count as well.
+#[test]
+fn a_client_that_does_not_listen_to_datagrams() {
+    let mut site = Site::new(policy(BOTH));
+    let (bad, good) = (site.guest(1), site.guest(2));
+    let far = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    far.set_nonblocking(true).expect("it is ours");
+    let to = Some(far.local_addr().expect("is bound"));
+    let crate::site::Guest { link, mut carrier, .. } = site.guests.remove(bad);
+    let good = good - 1;
+    // The carrier has room for 1 MiB, which is 9200 answers of the far host; the server keeps some 1024 more.
+    let stopped = (0..13_000).find(|number| {
+        let create = (*number == 0).then_some(Create { family: Family::V4, kind: Kind::Datagram });
+        let call = Call::Datagram { to, ancillary: Ancillary::none(), bytes: vec![1; 100] };
+        let message =
+            Message { target: Target::Socket(RsockId(1)), body: Body::Call { create, consumed: 0, call } };
+        let _ = carrier.send(link, &message.encode());
+        site.turn();
+        let mut octets = [0; 200];
+        while let Ok((count, from)) = far.recv_from(&mut octets) {
+            far.send_to(&octets[..count], from).expect("there is room");
+        }
+        number % 100 == 0 && site.host.report().clients.iter().any(|client| client.stopped)
+    });
+    assert!(stopped.is_some(), "the server has read everything");
     goes_on(&mut site, good);
 }
 
