@@ -35,6 +35,7 @@ fn create(family: i32, kind: i32, protocol: i32) -> Result<(Create, SocketFlags)
     let kind = match (kind, protocol) {
         (libc::SOCK_STREAM, 0 | libc::IPPROTO_TCP) => Kind::Stream,
         (libc::SOCK_DGRAM, 0 | libc::IPPROTO_UDP) => Kind::Datagram,
+        (libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE) => Kind::Lite,
         (libc::SOCK_RAW, 1..) => return Err(libc::EPERM),
         (libc::SOCK_STREAM | libc::SOCK_DGRAM | libc::SOCK_RAW, _) => return Err(libc::EPROTONOSUPPORT),
         _ => return Err(libc::ESOCKTNOSUPPORT),
@@ -208,7 +209,7 @@ impl Agent {
         let id = self.next_socket();
         let name = self.name(id);
         let made = || -> io::Result<(OwnedFd, Form)> {
-            if create.kind == Kind::Datagram {
+            if create.kind != Kind::Stream {
                 return self.datagram_pair(id, flags);
             }
             let flags = flags | SocketFlags::CLOEXEC;

@@ -99,7 +99,11 @@ pub(crate) fn write_address(caller: &Caller, room: Room, address: SocketAddr) ->
 }
 
 fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
-    let address = address::to_bind(&given_address(caller, at, length)?)?;
+    let octets = given_address(caller, at, length)?;
+    if address::is_foreign_to_v6(&octets) && number(caller, held, libc::SO_DOMAIN)? == libc::AF_INET6 {
+        return Err(Failure::Errno(libc::EAFNOSUPPORT));
+    }
+    let address = address::to_bind(&octets)?;
     if is_privileged(address.port()) && !has_privilege(&caller.target.status(), BIND_SERVICE) {
         return Err(Failure::Errno(libc::EACCES));
     }

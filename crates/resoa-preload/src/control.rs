@@ -1,7 +1,7 @@
 //! Calls that make a socket what it is: `bind`, `connect`, `listen`, `shutdown`, and the names of its ends.
 
 use crate::table::{self, Hint};
-use crate::{agent, errno, real, sockets, values};
+use crate::{agent, errno, options, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
 use resoa_calls::privilege::is_privileged;
 use resoa_calls::{Request, Response, address};
@@ -17,7 +17,13 @@ pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, le
         return unsafe { real::bind(number, address, length) };
     };
     errno::settled_int(|| {
-        let address = address::to_bind(&values::given(address.cast(), length, address::LONGEST)?)?;
+        let octets = values::given(address.cast(), length, address::LONGEST)?;
+        if address::is_foreign_to_v6(&octets)
+            && options::number(socket, libc::SOL_SOCKET, libc::SO_DOMAIN)? == libc::AF_INET6
+        {
+            return Err(libc::EAFNOSUPPORT);
+        }
+        let address = address::to_bind(&octets)?;
         if is_forbidden(address.port()) {
             return Err(libc::EACCES);
         }

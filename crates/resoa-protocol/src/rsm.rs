@@ -112,7 +112,7 @@ impl Rsm {
             kind,
             sizes,
             // A datagram socket needs no connection.
-            state: if kind == Kind::Datagram { State::Open } else { State::Created },
+            state: if kind == Kind::Stream { State::Created } else { State::Open },
             pending: VecDeque::new(),
             sending: Sending::default(),
             receiving: Receiving::new(sizes.receive_space),
@@ -132,7 +132,7 @@ impl Rsm {
             Call::Consumed => {}
             _ if self.state == State::Dead && !matches!(call, Call::Close { .. }) => {}
             Call::Write { bytes, urgent } if self.may_send() => self.write(bytes, urgent, out),
-            Call::Datagram { to, ancillary, bytes } if self.kind == Kind::Datagram => {
+            Call::Datagram { to, ancillary, bytes } if self.kind != Kind::Stream => {
                 self.datagram(to, ancillary, bytes, out);
             }
             Call::Listen { backlog } if matches!(self.state, State::Created | State::Listening) => {
@@ -184,7 +184,7 @@ impl Rsm {
     /// What it is doing, for a census.
     pub(crate) fn counted_as(&self) -> SocketState {
         match (self.kind, self.state) {
-            (Kind::Datagram, _) => SocketState::Datagram,
+            (Kind::Datagram | Kind::Lite, _) => SocketState::Datagram,
             (_, State::Created) => SocketState::Idle,
             (_, State::Listening) => SocketState::Listening,
             (_, State::Connecting) => SocketState::Connecting,
