@@ -3,10 +3,10 @@
 use crate::kernel::{Phase, Socket, name};
 use crate::{errors, options, own, sys};
 use resoa_protocol::Errno;
-use resoa_protocol::message::{Kind, Operation, Reply};
+use resoa_protocol::message::{Family, Kind, Operation, Reply};
 use rustix::fd::AsFd;
 use rustix::net;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 impl Socket {
     /// Does it; `None` if it is under way (`connect`).
@@ -27,6 +27,11 @@ impl Socket {
             // The client answers those of sockets; those of interfaces would tell of the server's.
             Operation::Ioctl { .. } | Operation::Resolve(_) => Some(Err(Errno::EINVAL)),
         }
+    }
+
+    /// Its family, and the client's address.
+    pub(crate) fn own(&self) -> (Family, IpAddr) {
+        (self.create.family, self.source)
     }
 
     fn bind(&mut self, wanted: SocketAddr) -> Result<Reply, Errno> {

@@ -86,8 +86,11 @@ fn set(rig: &Rig, program: &Program, level: i32, name: i32) {
     assert!(matches!(answer, Response::Done | Response::Value(_)), "{answer:?}");
 }
 
-/// The next datagram of a program that wants control messages: from whom, and level, type and value of each, and the octets.
-fn told(program: &Program) -> (SocketAddr, Vec<(u8, u8, Vec<u8>)>, Vec<u8>) {
+/// Level, type and value of each control message.
+type Records = Vec<(u8, u8, Vec<u8>)>;
+
+/// The next datagram of a program that wants control messages: from whom, those, and the octets.
+fn told(program: &Program) -> (SocketAddr, Records, Vec<u8>) {
     let octets = receive(program);
     let (from, ancillary) = received(TELLS, &octets[..FRONT]).expect("it is there");
     let records = ancillary.records().map(|record| (record.level, record.kind, record.value.to_vec()));

@@ -128,14 +128,7 @@ impl Session {
                 libc::MSG_NOSIGNAL,
                 text(2)?.parse().ok()?,
             )),
-            "recv_from" => {
-                let mut room = vec![0; 65_536];
-                let (answer, peer) = sys::receive_from(fd()?, &mut room, 0);
-                Some(match answer.0 {
-                    Ok(count) => format!("{} {:?}", peer?, String::from_utf8_lossy(&room[..count as usize])),
-                    Err(number) => names::errno(number),
-                })
-            }
+            "recv_from" => received_from(fd()?),
             "recv_message" => {
                 let received = control::receive(fd()?, 200, 0);
                 Some(format!("{:?} {}", received.text, control::list(&received.controls)))
@@ -220,4 +213,14 @@ impl Drop for Session {
             sys::close(fd);
         }
     }
+}
+
+/// A datagram: who sent it, and what it says; or why there is none.
+fn received_from(fd: i32) -> Option<String> {
+    let mut room = vec![0; 65_536];
+    let (answer, peer) = sys::receive_from(fd, &mut room, 0);
+    Some(match answer.0 {
+        Ok(count) => format!("{} {:?}", peer?, String::from_utf8_lossy(&room[..count as usize])),
+        Err(number) => names::errno(number),
+    })
 }
