@@ -141,10 +141,12 @@ impl Agent {
         now: Duration,
     ) -> Option<(OwnedFd, Request)> {
         let (answer, descriptor) = match request {
-            Request::Socket { family, kind, protocol } => match self.make(family, kind, protocol) {
-                Ok((socket, descriptor)) => (Response::Descriptor(socket), Some(descriptor)),
-                Err(error) => (Response::Failed(error), None),
-            },
+            Request::Socket { family, kind, protocol, sees_data } => {
+                match self.make((family, kind, protocol), sees_data) {
+                    Ok((socket, descriptor)) => (Response::Descriptor(socket), Some(descriptor)),
+                    Err(error) => (Response::Failed(error), None),
+                }
+            }
             Request::Status => (Response::Status(self.status()), None),
             Request::SendTo { socket, address, ancillary, octets } => {
                 (self.send_to(socket, address, &ancillary, octets, now), None)
@@ -201,7 +203,11 @@ impl Agent {
     }
 
     /// socket(2).
-    fn make(&mut self, family: i32, kind: i32, protocol: i32) -> Result<(SocketId, OwnedFd), i32> {
+    fn make(
+        &mut self,
+        (family, kind, protocol): (i32, i32, i32),
+        sees_data: bool,
+    ) -> Result<(SocketId, OwnedFd), i32> {
         let (create, flags) = create(family, kind, protocol)?;
         if !self.has_a_stack() {
             return Err(libc::ENETDOWN);
@@ -210,7 +216,7 @@ impl Agent {
         let name = self.name(id);
         let made = || -> io::Result<(OwnedFd, Form)> {
             if create.kind != Kind::Stream {
-                return self.datagram_pair(id, flags);
+                return self.datagram_pair(id, flags, sees_data);
             }
             let flags = flags | SocketFlags::CLOEXEC;
             let descriptor = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;

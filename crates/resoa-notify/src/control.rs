@@ -46,7 +46,7 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Option<Result
 
 /// `socket`
 pub(crate) fn socket(caller: &Caller, family: i32, kind: i32, protocol: i32) -> Result<Answer, Failure> {
-    let request = Request::Socket { family, kind, protocol };
+    let request = Request::Socket { family, kind, protocol, sees_data: false };
     match caller.ask_until(&request, None, None, Patience::Killable)?? {
         (Response::Descriptor(_), Some(descriptor)) => {
             set_nonblocking(&descriptor, kind)?;

@@ -149,6 +149,32 @@ fn control_messages() {
     rig.nothing_is_left();
 }
 
+/// C91: where nobody listens at a port is heard of by who waits for a datagram: a packet with a descriptor, once for each error, and the error itself by SO_ERROR.
+#[test]
+fn errors_come_among_datagrams() {
+    use rustix::net::{RecvAncillaryBuffer, RecvFlags, recvmsg};
+    let rig = Rig::new();
+    let program = rig.socket(libc::SOCK_DGRAM);
+    let (nobody, address) = far();
+    drop(nobody);
+    rig.connect_datagrams(&program, Some(address));
+    let error =
+        Request::GetOption { socket: program.id, level: libc::SOL_SOCKET, name: libc::SO_ERROR, length: 4 };
+    for _ in 0..2 {
+        program.write(b"x");
+        until_polled(&program.fd, PollFlags::IN | PollFlags::OUT);
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut beside = RecvAncillaryBuffer::new(&mut space);
+        let found = recvmsg(&program.fd, &mut [], &mut beside, RecvFlags::DONTWAIT).expect("it is there");
+        assert_eq!((found.bytes, beside.drain().count()), (0, 1));
+        assert_eq!(program.polled(), PollFlags::OUT);
+        assert_eq!(rig.call(&error, None), Response::Value(libc::ECONNREFUSED.to_ne_bytes().to_vec()));
+        assert_eq!(rig.call(&error, None), Response::Value(0_i32.to_ne_bytes().to_vec()));
+    }
+    drop(program);
+    rig.nothing_is_left();
+}
+
 /// C91: what a program sends before it closes is sent.
 #[test]
 fn datagrams_before_the_end() {

@@ -30,6 +30,7 @@ impl Lsm {
             pending: self.pending(),
             linger: self.options.linger,
             named: self.local.is_some(),
+            failed: self.error.is_some(),
         }
     }
 

@@ -10,7 +10,7 @@ cases! {
     "C91" Both: to_and_from, connected, too_long, refused, refused_told_by_option, many_sources, filtered, disconnected;
     "C91" Both: no_destination, destination_of_connected, names, shut, reconnected;
     "C91" Both: sent_before_bound, answered_by_bound, bad_length, options;
-    "C91" Both: lite;
+    "C91" Both: lite, refused_wakes;
     "C91" One: broadcast;
     "C91" Six: mapped;
 }
@@ -103,6 +103,23 @@ fn refused_told_by_option(n: &mut Near) {
     n.say("sendto", sys::send_to(unconnected, b"x", 0, to));
     Near::settle();
     n.mask("poll of one that is not connected", unconnected);
+}
+
+/// Who waits for an answer hears that there will be none; so does who sends once more.
+fn refused_wakes(n: &mut Near) {
+    let (to, fd) = (n.closed_port(), n.datagram());
+    n.say("SO_RCVTIMEO", sys::set_time_limit(fd, libc::SO_RCVTIMEO, 2000));
+    n.say("connect", sys::connect(fd, to));
+    n.say("send", sys::send(fd, b"x", 0));
+    n.receive("recv", fd, 10, 0);
+    n.say("send", sys::send(fd, b"x", 0));
+    receive(n, "recvfrom", fd, 10, 0, 0);
+    n.say("send", sys::send(fd, b"x", 0));
+    Near::settle();
+    n.say("send after the answer", sys::send(fd, b"x", 0));
+    Near::settle();
+    n.pending_error("SO_ERROR", fd);
+    n.receive("recv at once", fd, 10, libc::MSG_DONTWAIT);
 }
 
 fn many_sources(n: &mut Near) {
