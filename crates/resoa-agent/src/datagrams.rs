@@ -21,13 +21,18 @@ fn time_of_day() -> Duration {
 
 impl Agent {
     /// A pair for a new datagram socket: the program's end, and its form here.
-    pub(crate) fn datagram_pair(&self, id: SocketId, flags: SocketFlags) -> io::Result<(OwnedFd, Form)> {
+    pub(crate) fn datagram_pair(
+        &self,
+        id: SocketId,
+        flags: SocketFlags,
+        sees_data: bool,
+    ) -> io::Result<(OwnedFd, Form)> {
         let both = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (program, ours) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, both, None)?;
         rustix::io::ioctl_fionbio(&program, flags.contains(SocketFlags::NONBLOCK))?;
         bind(&program, &self.name(id).address())?;
         sys::set_send_buffer(&program, ROOM);
-        let packets = Packets::new(ours);
+        let packets = Packets::new(ours, sees_data);
         self.watch(id, &packets)?;
         Ok((program, Form::Datagram(packets)))
     }
@@ -82,6 +87,7 @@ impl Agent {
         if packets.hung_up {
             self.close(id, now);
         } else if let Some(stream) = stream {
+            packets.tell_error(stream.failed);
             packets.shut(stream.receive_shut && stream.waiting == 0, stream.send_shut);
             if stream.stage == Stage::Failed {
                 self.cut_loose(id, now);

@@ -295,8 +295,13 @@ fn filled(program: BorrowedFd, fill: Fill) -> io::Result<usize> {
     loop {
         match send(program, &octets, flags) {
             Ok(sent) => count += sent,
-            Err(Errno::AGAIN) => return Ok(count),
+            Err(Errno::AGAIN) => break,
             Err(error) => return Err(error.into()),
         }
     }
+    if fill == Fill::Listener {
+        // Who writes to it all the same is told EPIPE, as by TCP, and does not wait for ever.
+        shutdown(program, Shutdown::Write)?;
+    }
+    Ok(count)
 }

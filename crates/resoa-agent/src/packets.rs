@@ -8,9 +8,13 @@ use resoa_calls::option::{SO_TIMESTAMP_NEW, is_telling};
 use resoa_protocol::CallId;
 use resoa_protocol::message::Ancillary;
 use rustix::event::epoll::EventFlags;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType, recv, send, shutdown};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown,
+    SocketType, recv, recvmsg, send, sendmsg, shutdown,
+};
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -19,6 +23,10 @@ pub(crate) const ROOM: i32 = 212_992;
 
 /// Our end; see the [module](self).
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what the kernel has said, what the program has and what it was told, each for itself"
+)]
 pub(crate) struct Packets {
     fd: OwnedFd,
     /// Where it is connected to: nothing stands in front of datagrams.
@@ -27,6 +35,10 @@ pub(crate) struct Packets {
     tells: bool,
     /// The option by which it has asked for the time at which they come.
     time_stamps: Option<i32>,
+    /// Errors may come among its datagrams.
+    sees_data: bool,
+    /// The one that waits has.
+    is_error_told: bool,
     /// Whether it has an address.
     pub(crate) name: Name,
     /// Calls that ask for the address meanwhile.
@@ -51,13 +63,15 @@ pub(crate) enum Name {
 }
 
 impl Packets {
-    pub(crate) fn new(fd: OwnedFd) -> Self {
+    pub(crate) fn new(fd: OwnedFd, sees_data: bool) -> Self {
         sys::set_send_buffer(&fd, ROOM);
         Self {
             fd,
             peer: None,
             tells: false,
             time_stamps: None,
+            sees_data,
+            is_error_told: false,
             name: Name::None,
             askers: Vec::new(),
             rest: None,
@@ -148,7 +162,16 @@ impl Packets {
 
     /// What waits for the program has something else in front from now on than `before`, when there was another mark and another peer.
     fn put_again(&mut self, (mark, peer): (i32, Option<SocketAddr>), program: BorrowedFd) {
-        let mut waiting: Vec<Vec<u8>> = std::iter::from_fn(|| next(program)).collect();
+        let mut waiting = Vec::new();
+        while let Some(is_error) = is_error(program) {
+            let Some(packet) = next(program) else { break };
+            if is_error {
+                // Told behind the others, if it still waits.
+                self.is_error_told = false;
+            } else {
+                waiting.push(packet);
+            }
+        }
         waiting.extend(self.rest.take());
         sys::set_priority(program, self.mark());
         for packet in waiting {
@@ -158,6 +181,21 @@ impl Packets {
                 self.put(told(self.mark(), from, &ancillary, payload.to_vec()));
             }
         }
+    }
+
+    /// Whether an error waits: a packet with a descriptor tells of it, once.
+    pub(crate) fn tell_error(&mut self, waits: bool) {
+        if waits && self.sees_data && !self.is_error_told && self.rest.is_none() {
+            // It stands for nothing. Where there is none left, or no room, it is tried again after the next event.
+            let Ok(nothing) = eventfd(0, EventfdFlags::CLOEXEC) else { return };
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut beside = SendAncillaryBuffer::new(&mut space);
+            let descriptors = [nothing.as_fd()];
+            beside.push(SendAncillaryMessage::ScmRights(&descriptors));
+            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+            self.is_error_told = sendmsg(&self.fd, &[], &mut beside, flags).is_ok();
+        }
+        self.is_error_told &= waits;
     }
 
     /// Halves that are shut.
@@ -175,6 +213,15 @@ impl AsFd for Packets {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
+}
+
+/// Whether the next packet for the program is none of its datagrams; `None` if there is none.
+fn is_error(program: BorrowedFd) -> Option<bool> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut beside = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    recvmsg(program, &mut [], &mut beside, flags).ok()?;
+    Some(beside.drain().count() > 0)
 }
 
 /// Control messages with a time stamp in front of them, as the kernel puts it.

@@ -35,6 +35,7 @@ fn create(family: i32, kind: i32, protocol: i32) -> Result<(Create, SocketFlags)
     let kind = match (kind, protocol) {
         (libc::SOCK_STREAM, 0 | libc::IPPROTO_TCP) => Kind::Stream,
         (libc::SOCK_DGRAM, 0 | libc::IPPROTO_UDP) => Kind::Datagram,
+        (libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE) => Kind::Lite,
         (libc::SOCK_RAW, 1..) => return Err(libc::EPERM),
         (libc::SOCK_STREAM | libc::SOCK_DGRAM | libc::SOCK_RAW, _) => return Err(libc::EPROTONOSUPPORT),
         _ => return Err(libc::ESOCKTNOSUPPORT),
@@ -140,10 +141,12 @@ impl Agent {
         now: Duration,
     ) -> Option<(OwnedFd, Request)> {
         let (answer, descriptor) = match request {
-            Request::Socket { family, kind, protocol } => match self.make(family, kind, protocol) {
-                Ok((socket, descriptor)) => (Response::Descriptor(socket), Some(descriptor)),
-                Err(error) => (Response::Failed(error), None),
-            },
+            Request::Socket { family, kind, protocol, sees_data } => {
+                match self.make((family, kind, protocol), sees_data) {
+                    Ok((socket, descriptor)) => (Response::Descriptor(socket), Some(descriptor)),
+                    Err(error) => (Response::Failed(error), None),
+                }
+            }
             Request::Status => (Response::Status(self.status()), None),
             Request::SendTo { socket, address, ancillary, octets } => {
                 (self.send_to(socket, address, &ancillary, octets, now), None)
@@ -200,7 +203,11 @@ impl Agent {
     }
 
     /// socket(2).
-    fn make(&mut self, family: i32, kind: i32, protocol: i32) -> Result<(SocketId, OwnedFd), i32> {
+    fn make(
+        &mut self,
+        (family, kind, protocol): (i32, i32, i32),
+        sees_data: bool,
+    ) -> Result<(SocketId, OwnedFd), i32> {
         let (create, flags) = create(family, kind, protocol)?;
         if !self.has_a_stack() {
             return Err(libc::ENETDOWN);
@@ -208,8 +215,8 @@ impl Agent {
         let id = self.next_socket();
         let name = self.name(id);
         let made = || -> io::Result<(OwnedFd, Form)> {
-            if create.kind == Kind::Datagram {
-                return self.datagram_pair(id, flags);
+            if create.kind != Kind::Stream {
+                return self.datagram_pair(id, flags, sees_data);
             }
             let flags = flags | SocketFlags::CLOEXEC;
             let descriptor = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;

@@ -50,6 +50,13 @@ pub fn to_bind(octets: &[u8]) -> Result<SocketAddr, i32> {
     }
 }
 
+/// Whether a socket of version 6 refuses this address for `bind` by its family, EAFNOSUPPORT (`inet6_bind`): it is long enough for one of its own, and none.
+#[must_use]
+pub fn is_foreign_to_v6(octets: &[u8]) -> bool {
+    let family = octets.first_chunk().map(|family| i32::from(u16::from_ne_bytes(*family)));
+    octets.len() >= V6_OLD && family.is_some_and(|family| family != libc::AF_INET6)
+}
+
 fn port(octets: &[u8]) -> Result<u16, i32> {
     chunk(octets, 2).map(u16::from_be_bytes)
 }
@@ -122,6 +129,9 @@ mod tests {
         octets[7] = 1;
         assert_eq!(to_bind(&octets), Err(libc::EAFNOSUPPORT));
         assert_eq!(to_bind(&written(at("[::1]:80"))), Ok(at("[::1]:80")));
+        // To a socket of version 6 it is none if it is long enough for an address of its own.
+        assert!(is_foreign_to_v6(&[0; 24]) && !is_foreign_to_v6(&[0; 23]));
+        assert!(!is_foreign_to_v6(&written(at("[::1]:80"))));
     }
 
     /// C31: what the kernel says of addresses that are none.

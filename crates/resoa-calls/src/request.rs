@@ -15,6 +15,8 @@ pub enum Request {
         kind: i32,
         /// `IPPROTO_…`
         protocol: i32,
+        /// Who asks sees what calls that read return: an error of a datagram socket may come [among its datagrams](crate::datagram).
+        sees_data: bool,
     },
     /// `bind`
     Bind {
@@ -222,7 +224,7 @@ mod tests {
     fn requests_are_read_as_written() {
         let socket = SocketId(7);
         let requests = [
-            Request::Socket { family: 2, kind: 1, protocol: 0 },
+            Request::Socket { family: 2, kind: 1, protocol: 0, sees_data: true },
             Request::Connect { socket, address: Some(([192, 0, 2, 1], 80).into()), nonblocking: true },
             Request::SetOption { socket, level: 1, name: 7, value: vec![0; 4] },
             Request::Resolve(Query::Host { host: "a".into(), service: String::new(), family: 0 }),

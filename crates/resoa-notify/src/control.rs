@@ -47,7 +47,7 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Option<Result
 
 /// `socket`
 pub(crate) fn socket(caller: &Caller, family: i32, kind: i32, protocol: i32) -> Result<Answer, Failure> {
-    let request = Request::Socket { family, kind, protocol };
+    let request = Request::Socket { family, kind, protocol, sees_data: false };
     match caller.ask_until(&request, None, None, Patience::Killable)?? {
         (Response::Descriptor(_), Some(descriptor)) => {
             set_nonblocking(&descriptor, kind)?;
@@ -112,7 +112,11 @@ pub(crate) fn write_no_address(caller: &Caller, room: Room) -> Result<(), Failur
 }
 
 fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
-    let address = address::to_bind(&given_address(caller, at, length)?)?;
+    let octets = given_address(caller, at, length)?;
+    if address::is_foreign_to_v6(&octets) && number(caller, held, libc::SO_DOMAIN)? == libc::AF_INET6 {
+        return Err(Failure::Errno(libc::EAFNOSUPPORT));
+    }
+    let address = address::to_bind(&octets)?;
     if is_privileged(address.port()) && !has_privilege(&caller.target.status(), BIND_SERVICE) {
         return Err(Failure::Errno(libc::EACCES));
     }

@@ -1,7 +1,7 @@
 //! Calls that make a socket what it is: `bind`, `connect`, `listen`, `shutdown`, and the names of its ends.
 
 use crate::table::{self, Hint};
-use crate::{agent, confined, errno, real, sockets, values};
+use crate::{agent, confined, errno, options, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
 use resoa_calls::privilege::is_privileged;
 use resoa_calls::{Request, Response, address};
@@ -18,7 +18,13 @@ pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, le
     };
     errno::settled_int(|| {
         let mut place = [0; address::LONGEST];
-        let address = address::to_bind(values::given_in(address.cast(), length, &mut place)?)?;
+        let octets = values::given_in(address.cast(), length, &mut place)?;
+        if address::is_foreign_to_v6(octets)
+            && options::number(socket, libc::SOL_SOCKET, libc::SO_DOMAIN)? == libc::AF_INET6
+        {
+            return Err(libc::EAFNOSUPPORT);
+        }
+        let address = address::to_bind(octets)?;
         if is_forbidden(address.port()) {
             return Err(libc::EACCES);
         }

@@ -34,7 +34,8 @@ pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_i
 fn create(domain: c_int, kind: c_int, protocol: c_int) -> Result<usize, c_int> {
     // Of types that there are not the agent says what is wrong with them.
     let hint = if kind & !FLAGS == libc::SOCK_DGRAM { Hint::Datagram } else { Hint::Stream };
-    match agent::ask(&Request::Socket { family: domain, kind, protocol }, None)? {
+    let request = Request::Socket { family: domain, kind, protocol, sees_data: true };
+    match agent::ask(&request, None)? {
         (Response::Descriptor(_), Some(descriptor)) => Ok(install(descriptor, hint, kind)),
         // There was no number for it.
         (Response::Descriptor(_), None) => Err(libc::EMFILE),

@@ -7,6 +7,7 @@ use crate::{agent, errno, options, real, sockets, values};
 use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
 use resoa_calls::datagram::{CONNECTED, FRONT, destination, in_front, longest, received, said_in};
 use resoa_calls::{Request, SocketId, ancillary};
+use resoa_protocol::control_messages;
 use resoa_protocol::message::Ancillary;
 use std::net::SocketAddr;
 use std::ptr;
@@ -43,6 +44,7 @@ pub fn send(
     if to.is_none() && !connected {
         return Err(libc::EDESTADDRREQ);
     }
+    told(number, socket)?;
     let peer = if connected && (to.is_some() || !control.is_empty()) {
         Some(name(&Request::PeerName(socket))?)
     } else {
@@ -126,13 +128,26 @@ pub fn receive(
     let mut front = [0; FRONT];
     let front = &mut front[..in_front(mark)];
     let mut flags_after = 0;
-    let result = with_front((!front.is_empty()).then_some(&mut *front), pieces, |message| {
-        // SAFETY: a message of pieces that a program gave, and of our own.
-        let result = unsafe { real::recvmsg(number, message, flags & !MSG_OOB) };
-        flags_after = message.msg_flags & MSG_TRUNC;
-        result
-    });
-    let octets = usize::try_from(result).map_err(|_| failure(socket))?;
+    let octets = loop {
+        let mut beside = Beside::default();
+        let result = with_front((!front.is_empty()).then_some(&mut *front), pieces, |message| {
+            beside.wanted_by(message);
+            // SAFETY: a message of pieces that a program gave, and of our own.
+            let result = unsafe { real::recvmsg(number, message, flags & !MSG_OOB | libc::MSG_CMSG_CLOEXEC) };
+            flags_after = message.msg_flags & MSG_TRUNC;
+            result
+        });
+        let octets = usize::try_from(result).map_err(|_| failure(socket))?;
+        if !beside.is_error() {
+            break octets;
+        }
+        if flags & MSG_PEEK != 0 {
+            // The error is told by this, and not by the next call as well.
+            told(number, socket)?;
+        } else {
+            told_now(socket)?;
+        }
+    };
     if octets == 0 && hangs_up(number) {
         // `shutdown`, or the agent has gone.
         return match options::told_error(socket) {
@@ -147,6 +162,60 @@ pub fn receive(
         from => from.filter(|_| wants_address),
     };
     Ok(Received { octets: octets.saturating_sub(front.len()), flags: flags_after, from, ancillary })
+}
+
+/// Takes an error that is the next thing on a descriptor, and fails with it if nothing has told it yet.
+fn told(number: c_int, socket: SocketId) -> Result<(), c_int> {
+    if takes_error(number) { told_now(socket) } else { Ok(()) }
+}
+
+fn told_now(socket: SocketId) -> Result<(), c_int> {
+    match options::told_error(socket) {
+        Ok(0) => Ok(()),
+        Ok(error) => Err(error),
+        Err(_) => Err(libc::ENETDOWN),
+    }
+}
+
+/// Takes an error away that is the next thing on a descriptor; whether it is.
+pub fn takes_error(number: c_int) -> bool {
+    let next = |flags| {
+        let mut beside = Beside::default();
+        // SAFETY: all zero is a message of nothing.
+        let mut message: msghdr = unsafe { std::mem::zeroed() };
+        beside.wanted_by(&mut message);
+        // SAFETY: the message is of our own.
+        let result =
+            unsafe { real::recvmsg(number, &raw mut message, flags | MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC) };
+        result >= 0 && beside.is_error()
+    };
+    let before = errno::get();
+    // If another thread reads it between the two, that has the error, and a datagram behind it may be lost, as any may.
+    let is_error = next(MSG_PEEK) && next(0);
+    errno::set(before);
+    is_error
+}
+
+/// Room for the descriptor that comes with an error.
+#[derive(Default)]
+#[repr(align(8))]
+struct Beside([u8; 24]);
+
+impl Beside {
+    fn wanted_by(&mut self, message: &mut msghdr) {
+        (message.msg_control, message.msg_controllen) = (self.0.as_mut_ptr().cast(), self.0.len());
+    }
+
+    /// Whether one has come, which is closed.
+    fn is_error(&self) -> bool {
+        let Some(Some(given)) = control_messages::given(&self.0).next() else { return false };
+        let Some(number) = given.value.first_chunk().map(|octets| c_int::from_ne_bytes(*octets)) else {
+            return false;
+        };
+        // SAFETY: it has just come, and nobody else knows of it.
+        unsafe { rustix::io::close(number) };
+        true
+    }
 }
 
 /// Octets of the next datagram (FIONREAD); 0 if there is none.

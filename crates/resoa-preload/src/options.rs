@@ -1,7 +1,7 @@
 //! `getsockopt`, `setsockopt`: asked of the agent. What concerns waiting and reading is set on the descriptor as well, whose kernel does both.
 
 use crate::table::Hint;
-use crate::{agent, errno, real, sockets, values};
+use crate::{agent, datagrams, errno, real, sockets, values};
 use libc::{c_int, c_void, socklen_t};
 use resoa_calls::option::{LONGEST, is_of_both, is_of_the_descriptor, is_telling};
 use resoa_calls::{Request, Response, SHORT, SocketId};
@@ -18,7 +18,7 @@ pub unsafe extern "C-unwind" fn getsockopt(
     value: *mut c_void,
     length: *mut socklen_t,
 ) -> c_int {
-    let Some((socket, _)) = sockets::carried(number) else {
+    let Some((socket, hint)) = sockets::carried(number) else {
         return unsafe { real::getsockopt(number, level, name, value, length) };
     };
     if is_of_the_descriptor(level, name) {
@@ -35,6 +35,10 @@ pub unsafe extern "C-unwind" fn getsockopt(
             values::put(length.cast(), &(octets.len() as socklen_t).to_ne_bytes())
         };
         if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
+            if hint == Hint::Datagram {
+                // What says so among the datagrams is not to say so again.
+                datagrams::takes_error(number);
+            }
             give(&pending_error(number, socket, 0).to_ne_bytes())?;
         } else if room as usize <= SHORT {
             give(asked(socket, level, name, room, &mut [0; 2 * SHORT])?)?;

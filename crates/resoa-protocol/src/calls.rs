@@ -242,6 +242,8 @@ pub struct Stream {
     pub linger: Option<std::time::Duration>,
     /// It has an address.
     pub named: bool,
+    /// An error waits for the call that tells it.
+    pub failed: bool,
 }
 
 /// Where a stream stands.

@@ -288,7 +288,7 @@ impl Lsm {
 
     fn peer_name(&self) -> Result<Value, Errno> {
         let is_connected =
-            self.create.kind == Kind::Datagram || self.state == State::Connected && !self.is_over();
+            self.create.kind != Kind::Stream || self.state == State::Connected && !self.is_over();
         self.peer.filter(|_| is_connected).map(Value::Address).ok_or(Errno::ENOTCONN)
     }
 

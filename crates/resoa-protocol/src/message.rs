@@ -111,13 +111,15 @@ pub enum Family {
     V6,
 }
 
-/// A type of socket, with its only protocol.
+/// A type of socket, with its protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `SOCK_STREAM`: TCP.
     Stream,
     /// `SOCK_DGRAM`: UDP.
     Datagram,
+    /// `SOCK_DGRAM` with `IPPROTO_UDPLITE`: UDP whose checksum may cover a part (RFC 3828). All that is said of datagrams holds for it.
+    Lite,
 }
 
 impl Message {

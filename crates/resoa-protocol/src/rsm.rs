@@ -113,7 +113,7 @@ impl Rsm {
             kind,
             sizes,
             // A datagram socket needs no connection.
-            state: if kind == Kind::Datagram { State::Open } else { State::Created },
+            state: if kind == Kind::Stream { State::Created } else { State::Open },
             pending: VecDeque::new(),
             sending: Sending::default(),
             receiving: Receiving::new(sizes.receive_space),
@@ -135,7 +135,7 @@ impl Rsm {
             Call::Write { bytes, urgent, scarce } if self.may_send() => {
                 self.write(bytes, urgent, scarce, out);
             }
-            Call::Datagram { to, ancillary, bytes } if self.kind == Kind::Datagram => {
+            Call::Datagram { to, ancillary, bytes } if self.kind != Kind::Stream => {
                 self.datagram(to, ancillary, bytes, out);
             }
             Call::Listen { backlog } if matches!(self.state, State::Created | State::Listening) => {
@@ -162,7 +162,7 @@ impl Rsm {
         if consumed > 0 {
             self.consumed(consumed, out);
         }
-        if self.kind == Kind::Datagram && self.state != State::Dead {
+        if self.kind != Kind::Stream && self.state != State::Dead {
             self.datagram_gone(datagram_cost(bytes), out);
         }
     }
@@ -197,7 +197,7 @@ impl Rsm {
     /// What it is doing, for a census.
     pub(crate) fn counted_as(&self) -> SocketState {
         match (self.kind, self.state) {
-            (Kind::Datagram, _) => SocketState::Datagram,
+            (Kind::Datagram | Kind::Lite, _) => SocketState::Datagram,
             (_, State::Created) => SocketState::Idle,
             (_, State::Listening) => SocketState::Listening,
             (_, State::Connecting) => SocketState::Connecting,

@@ -332,10 +332,7 @@ impl KernelTcp {
                 }
             }
             TcpAction::SendTo { to, ancillary, bytes } => match socket.bind_own() {
-                Ok(()) => {
-                    let own = (socket.create.family, socket.source);
-                    datagrams::send(&socket.fd, own, (to, &ancillary, &bytes), events);
-                }
+                Ok(()) => datagrams::send(&socket.fd, socket.own(), (to, &ancillary, &bytes), events),
                 Err(error) => events.push(TcpEvent::Failed(error)),
             },
             TcpAction::Consume(count) => {

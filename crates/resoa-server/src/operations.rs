@@ -6,7 +6,7 @@ use resoa_protocol::Errno;
 use resoa_protocol::message::{Family, Kind, Operation, Reply};
 use rustix::fd::AsFd;
 use rustix::net;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 impl Socket {
     /// Does it; `None` if it is under way (`connect`).
@@ -32,6 +32,11 @@ impl Socket {
         }
     }
 
+    /// Its family, and the client's address.
+    pub(crate) fn own(&self) -> (Family, IpAddr) {
+        (self.create.family, self.source)
+    }
+
     fn bind(&mut self, wanted: SocketAddr) -> Result<Reply, Errno> {
         let address = own::bound(self.create.family, self.source, wanted)?;
         if self.bound {
@@ -40,7 +45,7 @@ impl Socket {
             sys::set_option(self.fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &off)
                 .map_err(|error| errors::errno(&error))?;
         }
-        if self.create.kind == Kind::Datagram && address.port() == 0 {
+        if self.create.kind != Kind::Stream && address.port() == 0 {
             self.bind_alone(address)?;
         } else {
             net::bind(&self.fd, &address).map_err(errors::of)?;
@@ -63,7 +68,7 @@ impl Socket {
                     .map_err(|error| errors::errno(&error))?;
                 net::bind(&self.fd, &SocketAddr::new(own, 0)).map_err(errors::of)?;
             }
-            (Kind::Datagram, own) => {
+            (Kind::Datagram | Kind::Lite, own) => {
                 let any = match self.create.family {
                     Family::V4 => Ipv4Addr::UNSPECIFIED.into(),
                     Family::V6 => Ipv6Addr::UNSPECIFIED.into(),

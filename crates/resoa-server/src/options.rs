@@ -65,6 +65,8 @@ const SETTABLE: &[(i32, &[i32])] = &[
             libc::IP_RECVORIGDSTADDR,
         ],
     ),
+    // UDPLITE_SEND_CSCOV, UDPLITE_RECV_CSCOV (`linux/udp.h`): how much the checksum covers.
+    (libc::IPPROTO_UDPLITE, &[10, 11]),
     (
         libc::IPPROTO_IPV6,
         &[

@@ -126,7 +126,7 @@ fn sockets_that_there_are_not() {
         (libc::AF_INET6, libc::SOCK_RAW, libc::IPPROTO_ICMPV6, libc::EPERM),
     ];
     for (family, kind, protocol, error) in said {
-        let request = Request::Socket { family, kind, protocol };
+        let request = Request::Socket { family, kind, protocol, sees_data: false };
         assert_eq!(rig.call(&request, None), Response::Failed(error), "{request:?}");
     }
     let socket = resoa_calls::SocketId(99);

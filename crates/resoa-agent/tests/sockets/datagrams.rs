@@ -86,11 +86,11 @@ fn set(rig: &Rig, program: &Program, level: i32, name: i32) {
     assert!(matches!(answer, Response::Done | Response::Value(_)), "{answer:?}");
 }
 
-/// Level, type and value of a control message.
-type Record = (u8, u8, Vec<u8>);
+/// Level, type and value of each control message.
+type Records = Vec<(u8, u8, Vec<u8>)>;
 
-/// The next datagram of a program that wants control messages: from whom, each of them, and the octets.
-fn told(program: &Program) -> (SocketAddr, Vec<Record>, Vec<u8>) {
+/// The next datagram of a program that wants control messages: from whom, those, and the octets.
+fn told(program: &Program) -> (SocketAddr, Records, Vec<u8>) {
     let octets = receive(program);
     let (from, ancillary) = received(TELLS, &octets[..FRONT]).expect("it is there");
     let records = ancillary.records().map(|record| (record.level, record.kind, record.value.to_vec()));
@@ -146,6 +146,32 @@ fn control_messages() {
     let wrong = Request::SendTo { socket: one.id, address: None, ancillary: vec![0, 1], octets: Vec::new() };
     assert_eq!(rig.call(&wrong, None), Response::Failed(libc::EINVAL));
     drop((one, other));
+    rig.nothing_is_left();
+}
+
+/// C91: where nobody listens at a port is heard of by who waits for a datagram: a packet with a descriptor, once for each error, and the error itself by SO_ERROR.
+#[test]
+fn errors_come_among_datagrams() {
+    use rustix::net::{RecvAncillaryBuffer, RecvFlags, recvmsg};
+    let rig = Rig::new();
+    let program = rig.socket(libc::SOCK_DGRAM);
+    let (nobody, address) = far();
+    drop(nobody);
+    rig.connect_datagrams(&program, Some(address));
+    let error =
+        Request::GetOption { socket: program.id, level: libc::SOL_SOCKET, name: libc::SO_ERROR, length: 4 };
+    for _ in 0..2 {
+        program.write(b"x");
+        until_polled(&program.fd, PollFlags::IN | PollFlags::OUT);
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut beside = RecvAncillaryBuffer::new(&mut space);
+        let found = recvmsg(&program.fd, &mut [], &mut beside, RecvFlags::DONTWAIT).expect("it is there");
+        assert_eq!((found.bytes, beside.drain().count()), (0, 1));
+        assert_eq!(program.polled(), PollFlags::OUT);
+        assert_eq!(rig.call(&error, None), Response::Value(libc::ECONNREFUSED.to_ne_bytes().to_vec()));
+        assert_eq!(rig.call(&error, None), Response::Value(0_i32.to_ne_bytes().to_vec()));
+    }
+    drop(program);
     rig.nothing_is_left();
 }
 

@@ -125,7 +125,7 @@ impl Rig {
     }
 
     pub fn socket(&self, kind: i32) -> Program {
-        let request = Request::Socket { family: libc::AF_INET, kind, protocol: 0 };
+        let request = Request::Socket { family: libc::AF_INET, kind, protocol: 0, sees_data: true };
         match self.calls.call(&request, None).expect("it answers") {
             (Response::Descriptor(id), Some(fd)) => {
                 assert_eq!(SocketName::of(&fd).map(|name| name.socket), Some(id));

@@ -141,15 +141,21 @@ fn datagrams() {
     play("datagrams");
 }
 
-/// C91: with a destination nothing stands in front, and another one is asked for.
+/// C91, RFC 3542: with a destination nothing stands in front, and another one and what is beside a datagram is asked for.
 #[test]
 fn datagrams_with_a_destination() {
     let asked = play("destined").asked();
     let elsewhere = asked.iter().filter_map(|asked| match asked {
-        Request::SendTo { address: Some(address), octets, .. } => Some((address.port(), &octets[..])),
+        Request::SendTo { address, ancillary, octets, .. } => {
+            Some((address.map(|address| address.port()), &ancillary[..], &octets[..]))
+        }
         _ => None,
     });
-    assert_eq!(elsewhere.collect::<Vec<_>>(), [(54, &b"else"[..])]);
+    let beside = [&[0, libc::IP_TOS as u8, 4][..], &4_i32.to_ne_bytes()].concat();
+    assert_eq!(
+        elsewhere.collect::<Vec<_>>(),
+        [(Some(54), &b""[..], &b"else"[..]), (None, &beside, b"beside")]
+    );
 }
 
 /// C33: accept waits, does not wait, and gives a descriptor by the lowest number.

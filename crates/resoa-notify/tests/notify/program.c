@@ -309,7 +309,7 @@ static void datagrams(void) {
 
 // Datagrams of a socket with a destination of its own.
 static void destined(void) {
-    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    int fd = socket(AF_INET, SOCK_DGRAM, 0), value;
     struct sockaddr_in there = at(53), elsewhere = at(54), from = {0};
     socklen_t length = sizeof from;
     char got[64] = {0};
@@ -321,6 +321,22 @@ static void destined(void) {
     CHECK(sendmsg(fd, &(struct msghdr){.msg_iov = &(struct iovec){"none", 4}, .msg_iovlen = 1}, 0) == 4);
     CHECK(recvfrom(fd, got, 2, 0, NULL, NULL) == 2);
     CHECK(sendto(fd, "else", 4, 0, (void *)&elsewhere, sizeof elsewhere) == 4);
+    union {
+        char octets[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr header;
+    } control = {0};
+    struct msghdr beside = {.msg_iov = &(struct iovec){"beside", 6}, .msg_iovlen = 1, .msg_control = control.octets, .msg_controllen = CMSG_LEN(sizeof(int))};
+    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = IPPROTO_IP, .cmsg_type = IP_TOS};
+    value = 4;
+    memcpy(CMSG_DATA(&control.header), &value, sizeof value);
+    CHECK(sendmsg(fd, &beside, 0) == 6);
+    value = 256;
+    memcpy(CMSG_DATA(&control.header), &value, sizeof value);
+    FAILS(sendmsg(fd, &beside, 0), EINVAL);
+    control.header.cmsg_len = 15;
+    FAILS(sendmsg(fd, &beside, 0), EINVAL);
+    beside.msg_control = (void *)8;
+    FAILS(sendmsg(fd, &beside, 0), EFAULT);
     FAILS(recvfrom(fd, got, sizeof got, MSG_DONTWAIT, (void *)&from, &length), EAGAIN);
     CHECK(shutdown(fd, SHUT_RDWR) == 0);
     CHECK(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length) == 0);

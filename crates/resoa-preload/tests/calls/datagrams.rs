@@ -66,6 +66,61 @@ fn connected() {
     assert_eq!(sent, Some((([192, 0, 2, 2], 54).into(), b"other".to_vec())));
 }
 
+/// `sendmsg` with one control message.
+unsafe fn send_beside(
+    number: c_int,
+    (level, kind): (c_int, c_int),
+    value: &[u8],
+    port: Option<u16>,
+) -> Result<i64, c_int> {
+    let mut piece = iovec { iov_base: b"beside".as_ptr().cast_mut().cast(), iov_len: 6 };
+    let mut to = at(port.unwrap_or(0));
+    let mut control = [0_u64; 8];
+    let octets =
+        [&(16 + value.len() as u64).to_ne_bytes()[..], &level.to_ne_bytes(), &kind.to_ne_bytes(), value]
+            .concat();
+    let mut message: msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (&raw mut piece, 1);
+    if port.is_some() {
+        (message.msg_name, message.msg_namelen) = (to.as_mut_ptr().cast(), 16);
+    }
+    unsafe { control.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(octets.as_ptr(), octets.len()) };
+    (message.msg_control, message.msg_controllen) = (control.as_mut_ptr().cast(), octets.len());
+    length(unsafe { libc::sendmsg(number, &raw const message, 0) })
+}
+
+/// RFC 3542: what the kernel would refuse is refused before anything is sent; beside a datagram of a connected socket, it is asked for, and has no place on the descriptor.
+#[test]
+fn control_messages() {
+    const TOS: (c_int, c_int) = (libc::IPPROTO_IP, libc::IP_TOS);
+    let asked = carried("datagrams::control_messages", || unsafe {
+        let number = socket(libc::SOCK_DGRAM);
+        assert_eq!(send_beside(number, TOS, &[4], None), Err(libc::EDESTADDRREQ));
+        assert_eq!(send_beside(number, TOS, &[4; 3], Some(53)), Err(libc::EINVAL));
+        assert_eq!(
+            send_beside(number, (libc::SOL_SOCKET, libc::SO_MARK), &[4; 4], Some(53)),
+            Err(libc::EPERM)
+        );
+        assert_eq!(recv(number, 9, MSG_DONTWAIT), Err(libc::EAGAIN));
+        assert_eq!(send_beside(number, TOS, &[4], Some(53)), Ok(6));
+        assert_eq!(connect(number, 53), Ok(0));
+        assert_eq!(send_beside(number, TOS, &[8], None), Ok(6));
+        assert_eq!(send_beside(number, TOS, &[12], Some(53)), Ok(6));
+        assert_eq!(send_beside(number, TOS, &[16], Some(54)), Ok(6));
+        // What is of another version is passed over, and the datagram goes where all go.
+        assert_eq!(send_beside(number, (libc::IPPROTO_IPV6, libc::IPV6_TCLASS), &[0; 4], None), Ok(6));
+    });
+    let sent = asked.into_iter().filter_map(|request| match request {
+        Request::SendTo { address, ancillary, octets, .. } => Some((address, ancillary, octets)),
+        _ => None,
+    });
+    let beside = |class| vec![0, libc::IP_TOS as u8, 1, class];
+    let elsewhere = Some(([192, 0, 2, 2], 54).into());
+    let expected =
+        [(None, 8), (None, 12), (elsewhere, 16)].map(|(to, class)| (to, beside(class), b"beside".to_vec()));
+    assert_eq!(sent.collect::<Vec<_>>(), expected);
+}
+
 /// Several at a time, with many pieces each.
 #[test]
 fn several() {

@@ -22,7 +22,7 @@ impl Lsm {
             State::Listening => {}
             State::Connected if self.is_over() => return Err(Errno::ENOTCONN),
             State::Connected | State::Connecting => self.shut(half, out),
-            State::Unconnected if self.create.kind == Kind::Datagram && self.peer.is_some() => {
+            State::Unconnected if self.create.kind != Kind::Stream && self.peer.is_some() => {
                 self.receive_shut |= half.reads();
                 self.send_shut |= half.writes();
             }
@@ -114,7 +114,7 @@ impl Lsm {
             Update::PeerClosed => self.tell(Call::FinDelivered, out),
             Update::AllAcknowledged => self.linger_ended(Ok(Value::Done), State::Closed, out),
             // Of a datagram that was lost the next one knows nothing.
-            Update::SocketError(_) if self.create.kind == Kind::Datagram => {}
+            Update::SocketError(_) if self.create.kind != Kind::Stream => {}
             Update::SocketError(error) => self.delivery_failed(error, out),
             Update::StateClosed => self.delivery_failed(Errno::ECONNRESET, out),
             // Nobody will read it: the server refuses such data (CLOSE_DATAPENDING) or has sent it before it knew.

@@ -45,7 +45,7 @@ impl Lsm {
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
         self.has_family_of(&peer)?;
-        if self.create.kind == Kind::Datagram {
+        if self.create.kind != Kind::Stream {
             self.request(Purpose::ConnectDatagram(call), Operation::Connect(peer), out);
             return Ok(None);
         }

@@ -302,13 +302,11 @@ impl Lsm {
                     10
                 }
             }
-            (SOL_SOCKET, SO_PROTOCOL) => {
-                if is_stream {
-                    6
-                } else {
-                    17
-                }
-            }
+            (SOL_SOCKET, SO_PROTOCOL) => match self.create.kind {
+                Kind::Stream => 6,
+                Kind::Datagram => 17,
+                Kind::Lite => 136,
+            },
             (SOL_SOCKET, SO_ACCEPTCONN) => i32::from(self.state == State::Listening),
             (SOL_SOCKET, SO_SNDBUF) if !self.options.has_send_buffer => {
                 if is_stream {

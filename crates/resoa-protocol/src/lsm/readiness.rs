@@ -8,7 +8,7 @@ impl Lsm {
     /// What `poll` says now.
     pub(crate) fn readiness(&self) -> Readiness {
         let error = self.error.is_some();
-        if self.create.kind == Kind::Datagram {
+        if self.create.kind != Kind::Stream {
             return Readiness {
                 input: !self.receiving.is_empty() || self.receive_shut,
                 output: self.sending.is_writable(),

@@ -170,7 +170,7 @@ impl Lsm {
     }
 
     fn receive_urgent(&mut self, flags: ReceiveFlags) -> Result<Value, Errno> {
-        if self.create.kind == Kind::Datagram {
+        if self.create.kind != Kind::Stream {
             return Err(Errno::EOPNOTSUPP);
         }
         let mark = self.receiving.mark.filter(|_| !self.options.urgent_inline && !self.receiving.urgent_read);
@@ -185,7 +185,7 @@ impl Lsm {
         now: Duration,
         out: &mut Vec<Action>,
     ) -> Option<Result<Value, Errno>> {
-        if self.create.kind == Kind::Datagram {
+        if self.create.kind != Kind::Stream {
             return self.attempt_receive_datagram(read, now, out);
         }
         if self.state == State::Listening || (self.state == State::Unconnected && !self.receive_shut) {

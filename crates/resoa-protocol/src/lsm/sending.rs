@@ -146,7 +146,7 @@ impl Lsm {
         now: Duration,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
-        if self.create.kind == Kind::Datagram {
+        if self.create.kind != Kind::Stream {
             let longest = if self.wildcard().is_ipv4() { 65_507 } else { 65_527 };
             if flags.urgent {
                 return Err(Errno::EOPNOTSUPP);

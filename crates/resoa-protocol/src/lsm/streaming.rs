@@ -30,6 +30,7 @@ impl Lsm {
             pending: self.pending(),
             linger: self.options.linger,
             named: self.local.is_some(),
+            failed: self.error.is_some(),
         }
     }
 
@@ -117,7 +118,7 @@ impl Lsm {
     fn may_write(&self) -> bool {
         match self.create.kind {
             Kind::Stream => self.state == State::Connected && !self.send_shut && self.error.is_none(),
-            Kind::Datagram => self.state != State::Failed && !self.send_shut,
+            Kind::Datagram | Kind::Lite => self.state != State::Failed && !self.send_shut,
         }
     }
 

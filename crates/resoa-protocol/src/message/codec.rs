@@ -201,6 +201,7 @@ impl Create {
         match self.kind {
             Kind::Stream => [family, 1, 6],
             Kind::Datagram => [family, 2, 17],
+            Kind::Lite => [family, 2, 136],
         }
     }
 
@@ -211,14 +212,15 @@ impl Create {
             value => return Err(DecodeError::value("family", value)),
         };
         let kind = match reader.u8("type")? {
-            1 => Kind::Stream,
-            2 => Kind::Datagram,
+            value @ (1 | 2) => value,
             value => return Err(DecodeError::value("type", value)),
         };
-        let create = Self { family, kind };
-        match reader.u8("protocol")? {
-            value if value == create.octets()[2] => Ok(create),
-            value => Err(DecodeError::value("protocol", value)),
-        }
+        let kind = match (kind, reader.u8("protocol")?) {
+            (1, 6) => Kind::Stream,
+            (2, 17) => Kind::Datagram,
+            (2, 136) => Kind::Lite,
+            (_, value) => return Err(DecodeError::value("protocol", value)),
+        };
+        Ok(Self { family, kind })
     }
 }

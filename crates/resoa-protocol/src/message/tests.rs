@@ -41,7 +41,7 @@ fn family() -> impl Strategy<Value = Family> {
 }
 
 fn create() -> impl Strategy<Value = Option<Create>> {
-    let kind = prop::sample::select(&[Kind::Stream, Kind::Datagram]);
+    let kind = prop::sample::select(&[Kind::Stream, Kind::Datagram, Kind::Lite]);
     prop::option::of((family(), kind).prop_map(|(family, kind)| Create { family, kind }))
 }
 

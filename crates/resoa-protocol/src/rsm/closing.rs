@@ -10,7 +10,7 @@ impl Rsm {
         match self.state {
             State::Connecting => self.abort(out),
             State::Created | State::Listening | State::Dead => self.finish(out),
-            State::Open if self.kind == Kind::Datagram => {
+            State::Open if self.kind != Kind::Stream => {
                 if state == CloseState::Close {
                     self.finish(out);
                 }

@@ -34,7 +34,7 @@ const SO_RCVBUF: i32 = 8;
 impl Rsm {
     /// A call that waits for its answer.
     pub(crate) fn request(&mut self, xid: Xid, operation: Operation, out: &mut Effects) {
-        let is_datagram = self.kind == Kind::Datagram;
+        let is_datagram = self.kind != Kind::Stream;
         let is_new = self.state == State::Created;
         let is_allowed = match operation {
             Operation::Bind(_) | Operation::Connect(_) => is_new || is_datagram,

@@ -83,26 +83,26 @@ fn all_wanted(n: &mut Near, fd: i32) {
     }
 }
 
-fn far_sends(n: &mut Near, (far, own): (&Handle, std::net::SocketAddr), text: &str) {
+fn far_sends(n: &mut Near, (far, own): (Handle, std::net::SocketAddr), text: &str) {
     n.hear("send_to", &format!("send_to {} {own} {text}", far.0));
 }
 
 fn told(n: &mut Near) {
     let ((far, _), (fd, own)) = (far(n), bound(n));
     all_wanted(n, fd);
-    far_sends(n, (&far, own), "hello");
+    far_sends(n, (far, own), "hello");
     receive(n, "recvmsg", fd, 200, 0);
     let words = words(n.family);
     n.say("off", sys::set(fd, words.level, words.hops.0, 0));
     n.say("off", sys::set(fd, words.level, words.address.0, 0));
-    far_sends(n, (&far, own), "again");
+    far_sends(n, (far, own), "again");
     receive(n, "recvmsg", fd, 200, 0);
     // Who asks for none is given none.
-    far_sends(n, (&far, own), "plainly");
+    far_sends(n, (far, own), "plainly");
     super::datagrams::receive(n, "recvfrom", fd, 20, 0, 0);
-    far_sends(n, (&far, own), "longer than there is room for");
+    far_sends(n, (far, own), "longer than there is room for");
     super::datagrams::receive(n, "recvfrom", fd, 6, 0, 0);
-    far_sends(n, (&far, own), "counted");
+    far_sends(n, (far, own), "counted");
     n.until("poll", fd, libc::POLLIN);
     let mut count = 0;
     n.say("FIONREAD", sys::ioctl(fd, libc::FIONREAD, &mut count));
@@ -111,9 +111,9 @@ fn told(n: &mut Near) {
 
 fn told_nothing(n: &mut Near) {
     let ((far, _), (fd, own)) = (far(n), bound(n));
-    far_sends(n, (&far, own), "hello");
+    far_sends(n, (far, own), "hello");
     receive(n, "recvmsg", fd, 200, 0);
-    far_sends(n, (&far, own), "hello");
+    far_sends(n, (far, own), "hello");
     receive(n, "recvmsg without a place", fd, 0, 0);
 }
 
@@ -121,23 +121,23 @@ fn told_to_a_connected_one(n: &mut Near) {
     let ((far, to), (fd, own)) = (far(n), bound(n));
     n.say("connect", sys::connect(fd, to));
     all_wanted(n, fd);
-    far_sends(n, (&far, own), "hello");
+    far_sends(n, (far, own), "hello");
     receive(n, "recvmsg", fd, 200, 0);
     n.say("send", sys::send(fd, b"plainly", 0));
     let heard = n.far.ask(&format!("recv_from {}", far.0));
     n.say("far", heard.replace(&own.to_string(), "near"));
     n.say("connect to nobody", sys::disconnect(fd));
-    far_sends(n, (&far, own), "again");
+    far_sends(n, (far, own), "again");
     receive(n, "recvmsg", fd, 200, 0);
 }
 
 /// What the far host is told of a datagram of ours.
-fn far_hears(n: &mut Near, far: &Handle) {
+fn far_hears(n: &mut Near, far: Handle) {
     n.hear("recv_message", &format!("recv_message {}", far.0));
 }
 
 /// The far host wants to be told hop limits and classes.
-fn far_wants(n: &mut Near, far: &Handle) {
+fn far_wants(n: &mut Near, far: Handle) {
     let words = words(n.family);
     for (option, _) in [words.hops, words.class] {
         n.hear("option", &format!("set {} {} {option} 1", far.0, words.level));
@@ -146,40 +146,40 @@ fn far_wants(n: &mut Near, far: &Handle) {
 
 fn said(n: &mut Near) {
     let ((far, to), fd) = (far(n), n.datagram());
-    far_wants(n, &far);
+    far_wants(n, far);
     let words = words(n.family);
     let hops = Control::number(words.level, words.hops.1, 9);
     let class = Control::number(words.level, words.class.1, 0x2e);
     n.say("hops", control::send(fd, b"one", Some(to), std::slice::from_ref(&hops)));
-    far_hears(n, &far);
+    far_hears(n, far);
     n.say("class", control::send(fd, b"two", Some(to), std::slice::from_ref(&class)));
-    far_hears(n, &far);
+    far_hears(n, far);
     n.say("both", control::send(fd, b"three", Some(to), &[class.clone(), hops]));
-    far_hears(n, &far);
+    far_hears(n, far);
     n.say(
         "twice",
         control::send(fd, b"four", Some(to), &[class, Control::number(words.level, words.class.1, 4)]),
     );
-    far_hears(n, &far);
+    far_hears(n, far);
     n.say("none", control::send(fd, b"five", Some(to), &[]));
-    far_hears(n, &far);
+    far_hears(n, far);
     // Of another version, and of a level that nobody knows.
     let (other, kind) =
         if n.family == libc::AF_INET6 { (IP, libc::IP_TTL) } else { (IPV6, libc::IPV6_HOPLIMIT) };
     let passed_over = [Control::number(other, kind, 7), Control::number(99, 1, 7)];
     n.say("passed over", control::send(fd, b"six", Some(to), &passed_over));
-    far_hears(n, &far);
+    far_hears(n, far);
     n.say(
         "descriptors",
         control::send(fd, b"seven", Some(to), &[Control::number(libc::SOL_SOCKET, libc::SCM_RIGHTS, 0)]),
     );
-    far_hears(n, &far);
+    far_hears(n, far);
 }
 
 fn said_by_a_connected_one(n: &mut Near) {
     let ((far, to), (other, to_other), fd) = (far(n), far(n), n.datagram());
-    far_wants(n, &far);
-    far_wants(n, &other);
+    far_wants(n, far);
+    far_wants(n, other);
     n.say("connect", sys::connect(fd, to));
     let words = words(n.family);
     let class = [Control::number(words.level, words.class.1, 0x2e)];
@@ -187,12 +187,12 @@ fn said_by_a_connected_one(n: &mut Near) {
     n.say("class", control::send(fd, b"beside", None, &class));
     n.say("send", sys::send(fd, b"behind", 0));
     for _ in 0..3 {
-        far_hears(n, &far);
+        far_hears(n, far);
     }
     n.say("class, to the peer", control::send(fd, b"peer", Some(to), &class));
-    far_hears(n, &far);
+    far_hears(n, far);
     n.say("class, to elsewhere", control::send(fd, b"elsewhere", Some(to_other), &class));
-    far_hears(n, &other);
+    far_hears(n, other);
 }
 
 /// As who has several addresses answers from the one that he was asked at.
@@ -200,7 +200,7 @@ fn answered_from(n: &mut Near) {
     let ((far, to), (fd, own)) = (far(n), bound(n));
     let words = words(n.family);
     n.say("option", sys::set(fd, words.level, words.address.0, 1));
-    far_sends(n, (&far, own), "question");
+    far_sends(n, (far, own), "question");
     let told = receive(n, "recvmsg", fd, 200, 0);
     n.say("sendmsg", control::send(fd, b"answer", Some(to), &told));
     let heard = n.far.ask(&format!("recv_from {}", far.0));
@@ -223,7 +223,7 @@ fn room_is_short(n: &mut Near) {
     n.say("option", sys::set(fd, words.level, words.hops.0, 1));
     n.say("option", sys::set(fd, words.level, words.class.0, 1));
     for room in [0, 15, 16, 18, 20, 23, 24, 32, 40, 44, 48] {
-        far_sends(n, (&far, own), "hello");
+        far_sends(n, (far, own), "hello");
         receive(n, &format!("recvmsg with {room}"), fd, room, 0);
     }
 }
@@ -231,7 +231,7 @@ fn room_is_short(n: &mut Near) {
 fn peeked(n: &mut Near) {
     let ((far, _), (fd, own)) = (far(n), bound(n));
     all_wanted(n, fd);
-    far_sends(n, (&far, own), "hello");
+    far_sends(n, (far, own), "hello");
     n.until("poll", fd, libc::POLLIN);
     receive(n, "peek", fd, 200, libc::MSG_PEEK);
     receive(n, "recvmsg", fd, 200, 0);
@@ -241,14 +241,14 @@ fn peeked(n: &mut Near) {
 /// Several datagrams, each with its own.
 fn many(n: &mut Near) {
     let ((far, to), (fd, _)) = (far(n), bound(n));
-    far_wants(n, &far);
+    far_wants(n, far);
     let words = words(n.family);
     for class in [4, 8, 12] {
         let beside = [Control::number(words.level, words.class.1, class)];
         n.say("sendmsg", control::send(fd, b"x", Some(to), &beside));
     }
     for _ in 0..3 {
-        far_hears(n, &far);
+        far_hears(n, far);
     }
 }
 
@@ -268,7 +268,7 @@ fn stamp(n: &mut Near, option: i32) {
     let ((far, _), (fd, own)) = (far(n), bound(n));
     n.say("option", sys::set(fd, libc::SOL_SOCKET, option, 1));
     n.say("is", sys::get(fd, libc::SOL_SOCKET, option));
-    far_sends(n, (&far, own), "hello");
+    far_sends(n, (far, own), "hello");
     let received = control::receive(fd, 200, 0);
     n.say(
         "recvmsg",
@@ -281,7 +281,7 @@ fn stamp(n: &mut Near, option: i32) {
         n.say("is now", now - 20 <= second && second <= now);
     }
     n.say("off", sys::set(fd, libc::SOL_SOCKET, option, 0));
-    far_sends(n, (&far, own), "hello");
+    far_sends(n, (far, own), "hello");
     receive(n, "recvmsg", fd, 200, 0);
 }
 
@@ -325,9 +325,9 @@ fn refused(n: &mut Near) {
 
 fn type_of_service_in_one_octet(n: &mut Near) {
     let ((far, to), fd) = (far(n), n.datagram());
-    far_wants(n, &far);
+    far_wants(n, far);
     n.say("sendmsg", control::send(fd, b"x", Some(to), &[Control::new(IP, libc::IP_TOS, &[3])]));
-    far_hears(n, &far);
+    far_hears(n, far);
 }
 
 /// A socket of version 6 that a host of version 4 sends to, and that sends to one.
@@ -340,16 +340,16 @@ fn of_version_4(n: &mut Near) {
     }
     n.family = libc::AF_INET;
     let ((far, to), own) = (far(n), n.own(own.port()));
-    far_wants(n, &far);
-    far_sends(n, (&far, own), "hello");
+    far_wants(n, far);
+    far_sends(n, (far, own), "hello");
     receive(n, "recvmsg", fd, 200, 0);
     let IpAddr::V4(ip) = to.ip() else { unreachable!("version 4") };
     let mapped = (ip.to_ipv6_mapped(), to.port()).into();
     n.say("sendmsg", control::send(fd, b"x", Some(mapped), &[Control::number(IP, libc::IP_TOS, 4)]));
-    far_hears(n, &far);
+    far_hears(n, far);
     n.say(
         "of version 6",
         control::send(fd, b"x", Some(mapped), &[Control::number(IPV6, libc::IPV6_TCLASS, 8)]),
     );
-    far_hears(n, &far);
+    far_hears(n, far);
 }

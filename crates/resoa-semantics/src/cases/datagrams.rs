@@ -10,6 +10,7 @@ cases! {
     "C91" Both: to_and_from, connected, too_long, refused, refused_told_by_option, many_sources, filtered, disconnected;
     "C91" Both: no_destination, destination_of_connected, names, shut, reconnected;
     "C91" Both: sent_before_bound, answered_by_bound, bad_length, options;
+    "C91" Both: lite, refused_wakes;
     "C91" One: broadcast;
     "C91" Six: mapped;
 }
@@ -102,6 +103,23 @@ fn refused_told_by_option(n: &mut Near) {
     n.say("sendto", sys::send_to(unconnected, b"x", 0, to));
     Near::settle();
     n.mask("poll of one that is not connected", unconnected);
+}
+
+/// Who waits for an answer hears that there will be none; so does who sends once more.
+fn refused_wakes(n: &mut Near) {
+    let (to, fd) = (n.closed_port(), n.datagram());
+    n.say("SO_RCVTIMEO", sys::set_time_limit(fd, libc::SO_RCVTIMEO, 2000));
+    n.say("connect", sys::connect(fd, to));
+    n.say("send", sys::send(fd, b"x", 0));
+    n.receive("recv", fd, 10, 0);
+    n.say("send", sys::send(fd, b"x", 0));
+    receive(n, "recvfrom", fd, 10, 0, 0);
+    n.say("send", sys::send(fd, b"x", 0));
+    Near::settle();
+    n.say("send after the answer", sys::send(fd, b"x", 0));
+    Near::settle();
+    n.pending_error("SO_ERROR", fd);
+    n.receive("recv at once", fd, 10, libc::MSG_DONTWAIT);
 }
 
 fn many_sources(n: &mut Near) {
@@ -238,6 +256,39 @@ fn broadcast(n: &mut Near) {
     let fd = n.datagram();
     n.say("sendto", sys::send_to(fd, b"x", 0, ([10, 99, 0, 255], 9).into()));
     n.say("connect", sys::connect(fd, ([10, 99, 0, 255], 9).into()));
+}
+
+/// UDP-Lite (RFC 3828): datagrams of another protocol, with ports of their own and a checksum that may cover a part.
+fn lite(n: &mut Near) {
+    const SEND_COVERAGE: i32 = 10;
+    const RECEIVE_COVERAGE: i32 = 11;
+    let protocol = libc::IPPROTO_UDPLITE;
+    let fd = sys::socket(n.family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, protocol).descriptor();
+    n.say("SO_PROTOCOL", sys::get(fd, libc::SOL_SOCKET, libc::SO_PROTOCOL));
+    n.say("SO_TYPE", sys::get(fd, libc::SOL_SOCKET, libc::SO_TYPE));
+    let far = n.far.open(&format!("lite {}", crate::far::version(n.family)));
+    let to = n.far.port(far);
+    let to = n.far.address(n.family, to);
+    n.say("bind", sys::bind(fd, n.any(0)));
+    n.say("sendto", sys::send_to(fd, b"hello", 0, to));
+    let own = n.own(sys::getsockname(fd).ok().flatten().map_or(0, |name| name.port()));
+    let heard = n.far.ask(&format!("recv_from {}", far.0));
+    n.say("far", heard.replace(&own.to_string(), "near"));
+    // The same port of UDP is another's.
+    let udp = n.datagram();
+    n.say("bind of UDP there", sys::bind(udp, n.any(own.port())));
+    for option in [SEND_COVERAGE, RECEIVE_COVERAGE] {
+        n.say("coverage", sys::get(fd, protocol, option));
+        n.say("coverage of 12", sys::set(fd, protocol, option, 12));
+        n.say("is", sys::get(fd, protocol, option));
+        n.say("coverage of 3", sys::set(fd, protocol, option, 3));
+        n.say("is", sys::get(fd, protocol, option));
+    }
+    n.say("connect", sys::connect(fd, to));
+    n.say("send", sys::send(fd, b"partly covered", 0));
+    let heard = n.far.ask(&format!("recv_from {}", far.0));
+    n.say("far", heard.replace(&own.to_string(), "near"));
+    n.say("option of UDP", sys::set(udp, protocol, SEND_COVERAGE, 12));
 }
 
 fn mapped(n: &mut Near) {

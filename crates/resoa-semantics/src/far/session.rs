@@ -8,7 +8,7 @@
 //! | `accept H` | | handle, peer |
 //! | `connect V ADDRESS` | | handle, or errno |
 //! | `attempt V ADDRESS MS` | the same, with a time limit of its own | handle, or errno |
-//! | `datagram V` | a datagram socket at any port | handle |
+//! | `datagram V`, `lite V` | a datagram socket at any port, of UDP or of UDP-Lite | handle |
 //! | `closed V` | a port that nobody listens at, kept | port |
 //! | `port H`, `mask H`, `state H`, `peer H` | | as it says |
 //! | `send H TEXT`, `oob H TEXT`, `recv H N`, `recv_oob H` | | count; text |
@@ -62,7 +62,7 @@ impl Session {
         match *words.first()? {
             "hello" => Some(format!("{} {}", self.addresses[0], self.addresses[1])),
             "listen" => {
-                let fd = self.bound(text(1)?, libc::SOCK_STREAM);
+                let fd = self.bound(text(1)?, libc::SOCK_STREAM, 0);
                 match sys::listen(fd, number(2)? as i32).0 {
                     Ok(_) => Some(self.keep(fd)),
                     Err(number) => Some(names::errno(number)),
@@ -78,11 +78,15 @@ impl Session {
             "connect" => Some(self.connect(text(1)?, text(2)?.parse().ok()?, LIMIT_MS)),
             "attempt" => Some(self.connect(text(1)?, text(2)?.parse().ok()?, number(3)?)),
             "datagram" => {
-                let fd = self.bound(text(1)?, libc::SOCK_DGRAM);
+                let fd = self.bound(text(1)?, libc::SOCK_DGRAM, 0);
+                Some(self.keep(fd))
+            }
+            "lite" => {
+                let fd = self.bound(text(1)?, libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE);
                 Some(self.keep(fd))
             }
             "closed" => {
-                let fd = self.bound(text(1)?, libc::SOCK_STREAM);
+                let fd = self.bound(text(1)?, libc::SOCK_STREAM, 0);
                 self.keep(fd);
                 sys::getsockname(fd).ok()?.map(|address| address.port().to_string())
             }
@@ -124,14 +128,7 @@ impl Session {
                 libc::MSG_NOSIGNAL,
                 text(2)?.parse().ok()?,
             )),
-            "recv_from" => {
-                let mut room = vec![0; 65_536];
-                let (answer, peer) = sys::receive_from(fd()?, &mut room, 0);
-                Some(match answer.0 {
-                    Ok(count) => format!("{} {:?}", peer?, String::from_utf8_lossy(&room[..count as usize])),
-                    Err(number) => names::errno(number),
-                })
-            }
+            "recv_from" => received_from(fd()?),
             "recv_message" => {
                 let received = control::receive(fd()?, 200, 0);
                 Some(format!("{:?} {}", received.text, control::list(&received.controls)))
@@ -160,7 +157,7 @@ impl Session {
     }
 
     fn connect(&mut self, version: &str, to: SocketAddr, limit_ms: i64) -> String {
-        let fd = self.bound(version, libc::SOCK_STREAM);
+        let fd = self.bound(version, libc::SOCK_STREAM, 0);
         sys::set_time_limit(fd, libc::SO_SNDTIMEO, limit_ms);
         let answer = sys::connect(fd, to);
         sys::set_time_limit(fd, libc::SO_SNDTIMEO, LIMIT_MS);
@@ -174,13 +171,13 @@ impl Session {
     }
 
     /// A socket at this host's address and any port, with time limits.
-    fn bound(&self, version: &str, kind: i32) -> i32 {
+    fn bound(&self, version: &str, kind: i32, protocol: i32) -> i32 {
         let (family, ip) = if version == "6" {
             (libc::AF_INET6, self.addresses[1])
         } else {
             (libc::AF_INET, self.addresses[0])
         };
-        let fd = sys::socket(family, kind | libc::SOCK_CLOEXEC, 0).descriptor();
+        let fd = sys::socket(family, kind | libc::SOCK_CLOEXEC, protocol).descriptor();
         sys::set_time_limit(fd, libc::SO_RCVTIMEO, LIMIT_MS);
         sys::set_time_limit(fd, libc::SO_SNDTIMEO, LIMIT_MS);
         sys::bind(fd, SocketAddr::new(ip, 0));
@@ -216,4 +213,14 @@ impl Drop for Session {
             sys::close(fd);
         }
     }
+}
+
+/// A datagram: who sent it, and what it says; or why there is none.
+fn received_from(fd: i32) -> Option<String> {
+    let mut room = vec![0; 65_536];
+    let (answer, peer) = sys::receive_from(fd, &mut room, 0);
+    Some(match answer.0 {
+        Ok(count) => format!("{} {:?}", peer?, String::from_utf8_lossy(&room[..count as usize])),
+        Err(number) => names::errno(number),
+    })
 }

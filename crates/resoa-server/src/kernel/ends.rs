@@ -16,14 +16,15 @@ impl KernelTcp {
             Family::V4 => (AddressFamily::INET, self.capabilities.peek_v4),
             Family::V6 => (AddressFamily::INET6, self.capabilities.peek_v6),
         };
-        let (kind, phase) = match create.kind {
-            Kind::Stream => (SocketType::STREAM, Phase::Fresh),
-            Kind::Datagram => (SocketType::DGRAM, Phase::Datagrams),
+        let (kind, phase, protocol) = match create.kind {
+            Kind::Stream => (SocketType::STREAM, Phase::Fresh, None),
+            Kind::Datagram => (SocketType::DGRAM, Phase::Datagrams, None),
+            Kind::Lite => (SocketType::DGRAM, Phase::Datagrams, Some(net::ipproto::UDPLITE)),
         };
         if !peeks && create.kind == Kind::Stream {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let fd = net::socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
+        let fd = net::socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, protocol)?;
         if create.kind == Kind::Stream {
             prepare(&fd)?;
             if let Some(hold) = &self.hold {
