@@ -126,12 +126,13 @@ enum Answer {
 
 /// An answer that is there for the connection that the far host talks by, when everybody has had the time to do something. What is said to others is passed over, and what is said again.
 fn answer(far: &mut Far, rig: &mut Rig) -> Answer {
-    let Connection { own, .. } = far.talks_by();
+    let Connection { own, port, .. } = far.talks_by();
     let mut said = Answer::Nothing;
     for _ in 0..SETTLED {
         rig.turn();
         while let Some(segment) = far.found() {
-            if segment.destination_port == own && !is_again(far, &segment) {
+            let ports = (segment.source_port, segment.destination_port);
+            if ports == (port, own) && !is_again(far, &segment) {
                 said = read(far, &segment);
             }
         }
