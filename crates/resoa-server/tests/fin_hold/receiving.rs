@@ -227,3 +227,21 @@ fn a_backlog_overflows_as_it_does_natively() {
         assert_eq!(remotely, natively);
     });
 }
+
+/// C83 (6.2.3), accepted: `listen` of a bound socket has returned and the server has not heard of it. A SYN of that moment is refused, by RST, and one behind it is answered.
+#[test]
+fn a_listen_that_is_on_its_way() {
+    in_all_ways(|mut far, mut rig| {
+        let here = SocketAddr::new(far.way().addresses()[0], 0);
+        let socket = rig.socket();
+        assert_eq!(rig.call(socket, SocketCall::Bind(here)), Ok(Value::Done));
+        let Ok(Value::Address(name)) = rig.call(socket, SocketCall::LocalName) else { panic!("is bound") };
+        // Returns without a turn of the server's.
+        assert_eq!(rig.call(socket, SocketCall::Listen { backlog: 2 }), Ok(Value::Done));
+        far.asks(PORT, name.port());
+        let refused = far.found().expect("the kernel answers at once");
+        assert!(refused.tcp.has(Tcp::RST), "{refused:?}");
+        rig.option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
+        far.connects(&mut rig, name.port());
+    });
+}
