@@ -13,6 +13,8 @@ use std::time::Duration;
 /// SO_RCVBUF, and octets of a segment.
 const RCVBUF: i32 = 50_000;
 const SEGMENT: usize = 1400;
+/// More octets than any window of that buffer admits.
+const ENOUGH: usize = 4 * RCVBUF as usize;
 /// Turns in which the server takes what it takes of a listener's.
 const SETTLED: usize = 60;
 
@@ -54,6 +56,7 @@ fn fills(far: &mut Far, rig: &mut Rig) -> Vec<(usize, u16)> {
     let mut answers = vec![(0, SEGMENT as u16)];
     while let &(octets, window) = answers.last().expect("the first is there")
         && window > 0
+        && octets < ENOUGH
     {
         let more = SEGMENT.min(window.into());
         far.tells(Tcp::PSH, &vec![1; more]);
