@@ -88,8 +88,8 @@ const SETTABLE: &[(i32, &[i32])] = &[
 
 /// What may only be read.
 const READABLE: &[(i32, &[i32])] = &[
-    (libc::SOL_SOCKET, &[libc::SO_INCOMING_CPU]),
-    (libc::IPPROTO_TCP, &[libc::TCP_INFO]),
+    (libc::SOL_SOCKET, &[libc::SO_INCOMING_CPU, libc::SO_MEMINFO]),
+    (libc::IPPROTO_TCP, &[libc::TCP_INFO, libc::TCP_CC_INFO]),
     (libc::IPPROTO_IP, &[libc::IP_MTU]),
     (libc::IPPROTO_IPV6, &[libc::IPV6_MTU]),
 ];

@@ -200,6 +200,10 @@ fn information(n: &mut Near) {
     n.say("listener", state(listener));
     let (fd, far) = n.connected();
     n.say("connected", state(fd));
+    for (what, level, name) in [("memory", SOCKET, libc::SO_MEMINFO), ("algorithm", TCP, libc::TCP_CC_INFO)] {
+        let (answer, length) = sys::get_octets(fd, level, name, &mut [0; 64]);
+        n.say(what, format!("{answer} {length}"));
+    }
     sys::shutdown(fd, libc::SHUT_WR);
     Near::settle();
     n.say("our end", state(fd));

@@ -103,20 +103,23 @@ impl Cable {
         route::add(&self.far, &route).expect("a route");
     }
 
+    /// Something is done at the far host, in a thread of its own.
+    pub fn at_the_far_host<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.far.enter(|| Ok(work())).expect("a namespace")
+    }
+
     /// A listener of the far host's.
     pub fn listener(&self) -> TcpListener {
-        let bind = || Ok(TcpListener::bind((self.there, 0)).expect("its own address"));
-        self.far.enter(bind).expect("a namespace")
+        self.at_the_far_host(|| TcpListener::bind((self.there, 0)).expect("its own address"))
     }
 
     /// A socket of the far host's that waits for datagrams.
     pub fn far_datagrams(&self) -> UdpSocket {
-        let bind = || Ok(UdpSocket::bind((self.there, 0)).expect("its own address"));
-        self.far.enter(bind).expect("a namespace")
+        self.at_the_far_host(|| UdpSocket::bind((self.there, 0)).expect("its own address"))
     }
 
     /// The far host connects.
     pub fn far_connects(&self, to: SocketAddr) -> TcpStream {
-        self.far.enter(|| Ok(TcpStream::connect(to).expect("somebody listens"))).expect("a namespace")
+        self.at_the_far_host(|| TcpStream::connect(to).expect("somebody listens"))
     }
 }

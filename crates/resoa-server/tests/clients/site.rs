@@ -8,8 +8,8 @@ use resoa_protocol::server::Addresses;
 use resoa_protocol::{
     Action, CallId, Client, LookUp, Registration, RsockId, ServerSettings, Settings, SocketCall, Timers,
 };
-use resoa_server::Host;
 use resoa_server::policy::Policy;
+use resoa_server::{FinHold, Host};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -60,6 +60,11 @@ impl Site {
         let door = carrier.client(Identity(Vec::new())).expect("descriptors");
         let host = Host::with_policy(settings, carrier, policy).expect("descriptors");
         Self { host, door, guests: Vec::new() }
+    }
+
+    /// FINs are held; to be called before there are clients.
+    pub fn holding(self, hold: FinHold) -> Self {
+        Self { host: self.host.with_fin_hold(hold), ..self }
     }
 
     /// A client of this key has come; whether it may stay is seen at its registration.

@@ -8,9 +8,9 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 
 /// Where programs of clients listen.
-const PORT: u16 = 8080;
+pub const PORT: u16 = 8080;
 
-fn reading(length: usize) -> SocketCall {
+pub fn reading(length: usize) -> SocketCall {
     SocketCall::Receive { length, flags: ReceiveFlags::default() }
 }
 

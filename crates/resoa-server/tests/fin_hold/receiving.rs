@@ -13,6 +13,8 @@ use std::time::Duration;
 /// SO_RCVBUF, and octets of a segment.
 const RCVBUF: i32 = 50_000;
 const SEGMENT: usize = 1400;
+/// More octets than any window of that buffer admits.
+const ENOUGH: usize = 4 * RCVBUF as usize;
 /// Turns in which the server takes what it takes of a listener's.
 const SETTLED: usize = 60;
 
@@ -54,6 +56,7 @@ fn fills(far: &mut Far, rig: &mut Rig) -> Vec<(usize, u16)> {
     let mut answers = vec![(0, SEGMENT as u16)];
     while let &(octets, window) = answers.last().expect("the first is there")
         && window > 0
+        && octets < ENOUGH
     {
         let more = SEGMENT.min(window.into());
         far.tells(Tcp::PSH, &vec![1; more]);
@@ -126,12 +129,13 @@ enum Answer {
 
 /// An answer that is there for the connection that the far host talks by, when everybody has had the time to do something. What is said to others is passed over, and what is said again.
 fn answer(far: &mut Far, rig: &mut Rig) -> Answer {
-    let Connection { own, .. } = far.talks_by();
+    let Connection { own, port, .. } = far.talks_by();
     let mut said = Answer::Nothing;
     for _ in 0..SETTLED {
         rig.turn();
         while let Some(segment) = far.found() {
-            if segment.destination_port == own && !is_again(far, &segment) {
+            let ports = (segment.source_port, segment.destination_port);
+            if ports == (port, own) && !is_again(far, &segment) {
                 said = read(far, &segment);
             }
         }
@@ -224,5 +228,23 @@ fn a_backlog_overflows_as_it_does_natively() {
             assert!(matches!(rig.call(socket, SocketCall::Accept), Ok(Value::Accepted { .. })));
         });
         assert_eq!(remotely, natively);
+    });
+}
+
+/// C83 (6.2.3), accepted: `listen` of a bound socket has returned and the server has not heard of it. A SYN of that moment is refused, by RST, and one behind it is answered.
+#[test]
+fn a_listen_that_is_on_its_way() {
+    in_all_ways(|mut far, mut rig| {
+        let here = SocketAddr::new(far.way().addresses()[0], 0);
+        let socket = rig.socket();
+        assert_eq!(rig.call(socket, SocketCall::Bind(here)), Ok(Value::Done));
+        let Ok(Value::Address(name)) = rig.call(socket, SocketCall::LocalName) else { panic!("is bound") };
+        // Returns without a turn of the server's.
+        assert_eq!(rig.call(socket, SocketCall::Listen { backlog: 2 }), Ok(Value::Done));
+        far.asks(PORT, name.port());
+        let refused = far.found().expect("the kernel answers at once");
+        assert!(refused.tcp.has(Tcp::RST), "{refused:?}");
+        rig.option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
+        far.connects(&mut rig, name.port());
     });
 }

@@ -42,7 +42,7 @@ pub struct Far {
 pub struct Connection {
     /// Its own port and the server's.
     pub own: u16,
-    port: u16,
+    pub port: u16,
     /// Its own next number, and the one that it expects.
     pub next: u32,
     pub expected: u32,

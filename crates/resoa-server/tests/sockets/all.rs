@@ -4,5 +4,6 @@ mod closing;
 pub mod guest;
 mod listening;
 pub mod rig;
+mod sweep;
 mod transfer;
 mod window;
