@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
 use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// SIOCATMARK of `asm-generic/sockios.h`.
 const SIOCATMARK: u32 = 0x8905;
@@ -23,6 +24,8 @@ const SIOCATMARK: u32 = 0x8905;
 const OWNER: std::ops::RangeInclusive<u32> = 0x8901..=0x8904;
 /// SIOCGIFCONF: its argument has a pointer.
 const SIOCGIFCONF: u32 = 0x8912;
+/// How much longer than SO_SNDTIMEO an answer to `connect` is waited for: the agent ends the call by it as well, and it alone always knows whether the call is the first.
+const GRACE: Duration = Duration::from_secs(1);
 /// Octets of `struct ifreq`.
 const INTERFACE_REQUEST: usize = 40;
 
@@ -131,7 +134,12 @@ fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer,
     let is_first = held.kind == Kind::Datagram || held.is_fresh();
     let request = Request::Connect { socket: held.socket, address, nonblocking };
     let until = held.until(Timeout::Send);
-    let asked = caller.ask_until(&request, Some(held.as_fd()), until, Patience::Interruptible)?;
+    let asked = caller.ask_until(
+        &request,
+        Some(held.as_fd()),
+        until.map(|until| until + GRACE),
+        Patience::Interruptible,
+    )?;
     match asked {
         Ok((Response::Done, _)) => Ok(Answer::Value(0)),
         // It began before, and was interrupted: a blocking call waits for the same connection.
