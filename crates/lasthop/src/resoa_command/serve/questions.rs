@@ -271,7 +271,7 @@ mod tests {
     fn a_slow_question_is_given_up() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
         let mut slow = TcpStream::connect(listener.local_addr().expect("is bound")).expect("connects");
-        let (asked, _) = listener.accept().expect("has connected");
+        let (question, _) = listener.accept().expect("has connected");
         let asker = thread::spawn(move || {
             while slow.write_all(b"G").is_ok() {
                 thread::sleep(Duration::from_millis(10));
