@@ -271,8 +271,8 @@ mod tests {
     fn a_slow_question_is_given_up() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
         let mut slow = TcpStream::connect(listener.local_addr().expect("is bound")).expect("connects");
-        let (question, _) = listener.accept().expect("has connected");
-        let asker = thread::spawn(move || {
+        let (asked, _) = listener.accept().expect("has connected");
+        let slowly = thread::spawn(move || {
             while slow.write_all(b"G").is_ok() {
                 thread::sleep(Duration::from_millis(10));
             }
@@ -285,6 +285,6 @@ mod tests {
         // Whether it was over while it waited or when it was to wait again.
         assert!(matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{kind}");
         drop(asked);
-        asker.join().expect("it ends with the connection");
+        slowly.join().expect("it ends with the connection");
     }
 }
