@@ -254,3 +254,78 @@ impl Outgoing {
         self.look_whether_it_waits(part.message);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: usize = 1150;
+
+    fn datagram(octets: usize) -> Vec<u8> {
+        [&[0x13, 4, 0, 0, 0, 0, 1, 4, 0, 53, 192, 0, 2, 1][..], &vec![9; octets]].concat()
+    }
+
+    fn write(outgoing: &mut Outgoing) -> Option<Part> {
+        outgoing.write(PACKET, &mut Vec::new())
+    }
+
+    /// C91: one that was given up takes as much of the other side's room as if it had been sent, begun or not, and nothing waits of it when its notice is sent.
+    #[test]
+    fn what_is_given_up_is_counted() {
+        for is_begun in [false, true] {
+            let message = datagram(3000);
+            let cost = message.len() as u64 + COST;
+            let mut outgoing = Outgoing::new(cost + 10);
+            for _ in 0..2 {
+                outgoing.push(&message, Some(Duration::ZERO));
+            }
+            let part = is_begun.then(|| write(&mut outgoing).expect("there is room"));
+            let before = outgoing.waiting();
+            outgoing.give_up_oldest();
+            assert!(outgoing.waiting() < before - 1500);
+            let notice = write(&mut outgoing).expect("is small");
+            assert!(notice.is_notice);
+            assert_eq!(outgoing.waiting() as u64, cost, "the other one");
+            assert!(outgoing.is_blocked() && !outgoing.has_part(), "there is no room for two");
+            // What is lost of it is not sent again, but for the notice.
+            part.into_iter().for_each(|part| outgoing.lost(part));
+            assert!(!outgoing.has_part());
+            outgoing.lost(notice);
+            assert_eq!(write(&mut outgoing), Some(notice));
+            outgoing.arrived(notice);
+            outgoing.limit(2 * cost);
+            while let Some(part) = write(&mut outgoing) {
+                outgoing.arrived(part);
+            }
+            assert!(outgoing.is_done() && outgoing.waiting() == 0 && outgoing.oldest_waiting().is_none());
+        }
+    }
+
+    /// If all parts of one that was given up have arrived its notice need not; and what was lost of it before is forgotten.
+    #[test]
+    fn what_has_arrived_all_the_same() {
+        let mut outgoing = Outgoing::new(1 << 20);
+        outgoing.push(&datagram(1500), Some(Duration::ZERO));
+        let parts: Vec<_> = std::iter::from_fn(|| write(&mut outgoing)).collect();
+        assert_eq!((parts.len(), outgoing.oldest_waiting()), (2, None), "all is under way");
+        outgoing.lost(parts[0]);
+        assert_eq!(outgoing.oldest_waiting(), Some(Duration::ZERO));
+        outgoing.lost(parts[1]);
+        outgoing.give_up_oldest();
+        let notice = write(&mut outgoing).expect("is small");
+        assert!(notice.is_notice && !outgoing.has_part());
+        outgoing.lost(notice);
+        for part in parts {
+            outgoing.arrived(part);
+        }
+        assert!(outgoing.is_done() && !outgoing.has_part());
+    }
+
+    /// Only datagrams are given up, whatever the user says.
+    #[test]
+    fn what_is_no_datagram_is_kept() {
+        let mut outgoing = Outgoing::new(1 << 20);
+        outgoing.push(&[0x13, 3, 0, 0, 0, 0, 1, 9], Some(Duration::ZERO));
+        assert_eq!(outgoing.oldest_waiting(), None);
+    }
+}
