@@ -141,7 +141,7 @@ impl Lanes {
 mod tests {
     use super::*;
     use resoa_protocol::message::{
-        Body, Call, CloseState, Control, Create, Family, Fault, Kind, Operation, Update,
+        Ancillary, Body, Call, CloseState, Control, Create, Family, Fault, Kind, Operation, Update,
     };
     use resoa_protocol::{Incarnation, Message, RsockId, Target, Xid};
 
@@ -218,14 +218,19 @@ mod tests {
     #[test]
     fn datagrams_do_not_wait_for_each_other() {
         let from = ([127, 0, 0, 1], 53).into();
-        let to = |to| call(socket(3), Call::Datagram { to, bytes: vec![1] });
-        let arrives = Message::update(socket(3), Update::Datagram { from, bytes: vec![] }).encode();
+        let to = |to| call(socket(3), Call::Datagram { to, ancillary: Ancillary::none(), bytes: vec![1] });
+        let ancillary = Ancillary::none();
+        let arrives =
+            Message::update(socket(3), Update::Datagram { from, ancillary, bytes: vec![] }).encode();
         let messages = [bind(socket(3)), to(Some(from)), to(Some(from)), to(None), to(None), to(Some(from))];
         assert_eq!(behind(&messages), [vec![], vec![0], vec![0], vec![0], vec![3], vec![4]]);
         assert_eq!(behind(&[data(socket(3)), arrives.clone(), arrives]), [vec![], vec![0], vec![0]]);
         let create = Some(Create { family: Family::V4, kind: Kind::Datagram });
-        let first =
-            Body::Call { create, consumed: 0, call: Call::Datagram { to: Some(from), bytes: vec![1] } };
+        let first = Body::Call {
+            create,
+            consumed: 0,
+            call: Call::Datagram { to: Some(from), ancillary: Ancillary::none(), bytes: vec![1] },
+        };
         let first = Message { target: socket(3), body: first }.encode();
         assert_eq!(behind(&[first, to(Some(from)), close(socket(3))]), [vec![], vec![0], vec![0]]);
     }
