@@ -236,11 +236,9 @@ mod tests {
     fn datagrams_do_not_wait_for_each_other() {
         let from = ([127, 0, 0, 1], 53).into();
         let to = |to| call(socket(3), Call::Datagram { to, ancillary: Ancillary::none(), bytes: vec![1] });
-        let arrives = Message::update(
-            socket(3),
-            Update::Datagram { from, ancillary: Ancillary::none(), bytes: vec![] },
-        )
-        .encode();
+        let ancillary = Ancillary::none();
+        let arrives =
+            Message::update(socket(3), Update::Datagram { from, ancillary, bytes: vec![] }).encode();
         let messages = [bind(socket(3)), to(Some(from)), to(Some(from)), to(None), to(None), to(Some(from))];
         assert_eq!(behind(&messages), [vec![], vec![0], vec![0], vec![0], vec![3], vec![4]]);
         assert_eq!(behind(&[data(socket(3)), arrives.clone(), arrives]), [vec![], vec![0], vec![0]]);
