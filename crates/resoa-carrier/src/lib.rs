@@ -17,6 +17,8 @@ mod farewell;
 pub mod fuzz;
 pub mod keys;
 mod llp;
+#[cfg(test)]
+mod loopback;
 pub mod memory;
 mod noise;
 mod order;

@@ -14,6 +14,7 @@ mod info;
 mod link;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::stage::{NOTHING_KNOWN, Stage};
@@ -66,6 +67,8 @@ pub struct Tcp {
     identity: Identity,
     proof: Proof,
     keep_alive: KeepAlive,
+    /// What the clock is set for, if it is for a link alone.
+    armed: Option<Instant>,
     links: BTreeMap<Connection, Link>,
     last: u64,
     /// Messages wait to go together; those of these connections.
@@ -125,7 +128,18 @@ impl Tcp {
     fn new(identity: Identity, proof: Proof, keep_alive: KeepAlive) -> io::Result<Self> {
         let (wake, links) = (Wake::new()?, BTreeMap::new());
         let (gathers, gathered) = (false, Vec::new());
-        Ok(Self { wake, listener: None, identity, proof, keep_alive, links, last: 0, gathers, gathered })
+        Ok(Self {
+            wake,
+            listener: None,
+            identity,
+            proof,
+            keep_alive,
+            armed: None,
+            links,
+            last: 0,
+            gathers,
+            gathered,
+        })
     }
 
     /// Where clients are taken.
@@ -271,10 +285,15 @@ impl Carrier for Tcp {
             due = due.into_iter().chain(link.deadline()).min();
             progress != Progress::Over
         });
-        let due = due.map(|due| due.saturating_duration_since(Instant::now()));
-        if let Some(wait) = self.bound_strangers().into_iter().chain(again).chain(due).min() {
-            self.wake.set(wait);
+        let wait = self.bound_strangers().into_iter().chain(again).min();
+        // Most often all that waits is what the clock is set for already.
+        if wait.is_some() || due != self.armed {
+            let due = due.map(|due| due.saturating_duration_since(Instant::now()));
+            if let Some(wait) = wait.into_iter().chain(due).min() {
+                self.wake.set(wait);
+            }
         }
+        self.armed = due.filter(|_| wait.is_none());
         if hurries {
             self.wake.ring();
         }

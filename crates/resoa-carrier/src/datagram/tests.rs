@@ -1,8 +1,4 @@
 //! What ends and connections do at moments that the tests choose, with packets of nobody's carrier.
-#![expect(
-    unsafe_code,
-    reason = "namespaces, and the length of what an interface carries, are set by no safe library of ours"
-)]
 
 use super::packet::Packet;
 use super::peer::Peer;
@@ -11,9 +7,9 @@ use super::{Datagrams, INTRODUCTION, KeepAlive, SUSPICIOUS};
 use crate::Allowed;
 use crate::keys::SecretKey;
 use crate::llp::Silence;
+use crate::loopback;
 use crate::noise::{self, Answered, Carried, Initiator, Keys};
 use resoa_protocol::lhp::{Connection, Indication, LastHop, Provider, Service};
-use rustix::fd::AsRawFd;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -123,24 +119,6 @@ fn handshakes_that_come_to_nothing() {
     }
 }
 
-/// Loopback of a namespace of this thread's own, which carries so many octets of IP at once.
-fn loopback_of(octets: i32) {
-    // SAFETY: the descriptor table stays shared; the thread is the test's own.
-    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }.expect("a namespace");
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("needs no interface");
-    // SAFETY: it is made of numbers; 0 is one of each.
-    let mut change: libc::ifreq = unsafe { std::mem::zeroed() };
-    change.ifr_name[..2].copy_from_slice(&[b'l', b'o'].map(u8::cast_signed));
-    change.ifr_ifru.ifru_mtu = octets;
-    // SAFETY: the kernel reads a structure of this kind, which lives as long as the call.
-    let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFMTU, &raw const change) };
-    assert_eq!(outcome, 0, "{}", std::io::Error::last_os_error());
-    change.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
-    // SAFETY: as above.
-    let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const change) };
-    assert_eq!(outcome, 0, "{}", std::io::Error::last_os_error());
-}
-
 /// What has come and is to be sent, at the beginning of time: nothing that was lost is sent again.
 fn turn(end: &mut Datagrams, told: &mut Vec<(Connection, Indication)>) {
     end.take_packets(Duration::ZERO);
@@ -157,7 +135,7 @@ fn a_trial_goes_by_itself() {
         return;
     }
     let alone = thread::spawn(|| {
-        loopback_of(1400);
+        loopback::of_this_thread(1400);
         let (ours, theirs, keep_alive) = (key(), key(), KeepAlive::default());
         let mut server =
             Datagrams::udp_server(ANY_PORT.into(), &ours, Allowed::anybody(), keep_alive).expect("loopback");

@@ -3,6 +3,7 @@
 use super::backlog::Backlog;
 use super::cover::{Cover, Proof};
 use super::framing::NoLength;
+use super::window::Window;
 use super::{KeepAlive, framing, info};
 use crate::farewell::Farewell;
 use crate::noise::Failed;
@@ -57,6 +58,7 @@ pub(super) struct Link {
     /// The end of what we say is on the wire, or will be behind what waits.
     finished: bool,
     farewell: Farewell,
+    pub(super) window: Window,
     /// Silence that is an outage.
     silence: Duration,
     /// When it began.
@@ -80,6 +82,7 @@ impl Link {
             broken: None,
             finished: false,
             farewell: Farewell::default(),
+            window: Window::default(),
             silence: keep_alive.interval * keep_alive.questions,
             since: Instant::now(),
             full: false,
@@ -165,9 +168,9 @@ impl Link {
         self.flush();
     }
 
-    /// When a connection that was closed has had its time.
+    /// When there is something to look at, though nothing happens.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.farewell.due()
+        self.farewell.due().into_iter().chain(self.window.due(self.silence)).min()
     }
 
     pub(super) fn reset(self) {
@@ -209,6 +212,11 @@ impl Link {
             return Progress::Over;
         }
         self.flush();
+        if let Some(stream) =
+            self.stream.as_ref().filter(|_| matches!(self.stage, Stage::Up | Stage::Closing))
+        {
+            self.window.look(stream, self.silence, Instant::now());
+        }
         if self.full && self.waiting() == 0 {
             self.full = false;
             if self.stage == Stage::Up {
