@@ -132,7 +132,8 @@ impl Lanes {
             self.alone = Some(message);
             return vec![0];
         };
-        if self.last.len() > IDLE && self.last.len() as u64 > 4 * (message - done) {
+        // Where nothing is under way, `done` is the next after this one.
+        if self.last.len() > IDLE && self.last.len() as u64 > 4 * message.saturating_sub(done) {
             self.last.retain(|_, last| *last >= done);
         }
         let is_new = joins.iter().any(|lane| self.last.get(lane).is_none_or(|last| *last < done));
@@ -306,5 +307,16 @@ mod tests {
             assert_eq!(lanes.behind(number, place, number), Vec::<u64>::new());
         }
         assert!(lanes.last.len() <= 2 * IDLE, "{}", lanes.last.len());
+    }
+
+    /// Sockets that came and went are forgotten, also if each message is with the other side before the next is handed over.
+    #[test]
+    fn nothing_under_way() {
+        let mut lanes = Lanes::default();
+        for number in 0..3 * IDLE as u64 {
+            let place = Place::Lanes { joins: vec![Lane::Socket(number as u32 + 1)], behind: Vec::new() };
+            assert_eq!(lanes.behind(number, place, number + 1), [0; 0]);
+            assert!(lanes.last.len() <= IDLE + 1);
+        }
     }
 }
