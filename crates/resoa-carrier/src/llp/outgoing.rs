@@ -288,7 +288,9 @@ mod tests {
             assert_eq!(outgoing.waiting() as u64, cost, "the other one");
             assert!(outgoing.is_blocked() && !outgoing.has_part(), "there is no room for two");
             // What is lost of it is not sent again, but for the notice.
-            part.into_iter().for_each(|part| outgoing.lost(part));
+            if let Some(part) = part {
+                outgoing.lost(part);
+            }
             assert!(!outgoing.has_part());
             outgoing.lost(notice);
             assert_eq!(write(&mut outgoing), Some(notice));
