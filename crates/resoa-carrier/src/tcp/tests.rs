@@ -37,7 +37,7 @@ fn until(
 fn plain(keep_alive: KeepAlive) -> (Tcp, TcpStream, Connection) {
     let mut server = Tcp::server(ANY_PORT.into(), keep_alive).expect("loopback");
     let mut stream = TcpStream::connect(server.address().expect("listens")).expect("listens");
-    stream.write_all(&[0, 0, 0, 1, 7]).expect("is taken");
+    stream.write_all(&[0, 1, 7]).expect("is taken");
     let mut told = Vec::new();
     until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
     server.accept(told[0].0);
@@ -112,7 +112,7 @@ fn a_closed_window_is_no_outage() {
     assert!(server.links.contains_key(&taken), "it was taken for an outage: {told:?}");
     assert_eq!(told, []);
     let reader = std::thread::spawn(move || {
-        let mut octets = vec![0; 4 + sent * (4 + 60_000)];
+        let mut octets = vec![0; 2 + sent * (4 + 60_000)];
         stream.read_exact(&mut octets).map(|()| octets.len())
     });
     until(&mut server, &mut [], &mut told, |_, _| reader.is_finished());
@@ -152,7 +152,7 @@ fn closed_and_not_wanted() {
     let (mut server, mut stream, taken) = plain(KeepAlive::default());
     server.receive(taken, false);
     server.close(taken);
-    stream.write_all(&[0, 0, 0, 1, 9]).expect("is taken");
+    stream.write_all(&[0, 1, 9]).expect("is taken");
     stream.shutdown(std::net::Shutdown::Write).expect("is connected");
     let mut told = Vec::new();
     until(&mut server, &mut [], &mut told, |server, _| server.links.is_empty());
@@ -174,7 +174,7 @@ fn a_side_that_never_ends() {
     assert!(error.is_none(), "it was reset: {error:?}");
     let mut octets = Vec::new();
     stream.read_to_end(&mut octets).expect("it is there");
-    assert_eq!(octets, b"\0\0\0\0\0\0\0\x04last");
+    assert_eq!(octets, b"\0\0\0\x04last");
 }
 
 /// C88: a client that closes before the server has proved itself does so behind that, with a word of it: the server does not take it for one that was cut off.
@@ -219,7 +219,7 @@ fn stop_holds_until_go_on() {
     assert_eq!(link.stop_at(0), resoa_protocol::lhp::Handed::TakenLast);
     assert_eq!(link.stop_at(usize::MAX), resoa_protocol::lhp::Handed::TakenLast);
     let reader = std::thread::spawn(move || {
-        let mut octets = vec![0; 4 + 4 + 60_000];
+        let mut octets = vec![0; 2 + 4 + 60_000];
         stream.read_exact(&mut octets).expect("it comes");
         stream
     });
