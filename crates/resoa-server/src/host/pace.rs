@@ -198,7 +198,7 @@ mod tests {
                 far.send_to(&[1; 100], near).expect("loopback");
             }
             host.turn(Some(Duration::ZERO)).expect("epoll waits");
-            most = most.max(host.server.held(connection));
+            most = most.max(host.untaken(connection));
         }
         assert!((UNHEARD..=UNHEARD + 1).contains(&most), "{most} messages wait");
         assert!(host.gate.visitor(connection).expect("is here").stopped.is_some());
