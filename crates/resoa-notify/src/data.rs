@@ -28,7 +28,12 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
         |address, flags| stream && address == 0 && streams::are_ordinary(flags) && streams::is_ordinary(held);
     match *call {
         Call::Send { address, .. } if passes(address, 0) => Ok(Answer::Continue),
-        Call::Receive { transfer, from } if passes(from.value, transfer.flags) => Ok(Answer::Continue),
+        Call::Receive { transfer, from }
+            if passes(from.value, transfer.flags)
+                && !streams::waits(held, &[transfer.data], transfer.flags) =>
+        {
+            Ok(Answer::Continue)
+        }
         Call::Send { transfer, address, length } => {
             let data = [transfer.data];
             let sent = if stream {
@@ -64,7 +69,7 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
         }
         Call::ReceiveMessage { message, flags } => {
             let message = Message::read(&caller.target, message)?;
-            if passes(message.name, flags) {
+            if passes(message.name, flags) && !streams::waits(held, &message.data, flags) {
                 return Ok(Answer::Continue);
             }
             Ok(Answer::count(receive(caller, held, &message, flags)?))

@@ -1,5 +1,6 @@
 //! A copy of a program's descriptor, held while a call on it is answered, as the kernel holds the file of a call.
 
+use crate::kernel::socket_option;
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::Priority};
 use resoa_calls::{LISTENING, SocketId, SocketName, datagram};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -44,6 +45,14 @@ impl Held {
     /// It has O_NONBLOCK.
     pub(crate) fn is_nonblocking(&self) -> bool {
         fcntl_getfl(self).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK))
+    }
+
+    /// SO_RCVLOWAT.
+    pub(crate) fn low_water(&self) -> i32 {
+        socket_option(self.as_fd(), libc::SO_RCVLOWAT)
+            .ok()
+            .and_then(|value| value.first_chunk::<4>().map(|octets| i32::from_ne_bytes(*octets)))
+            .unwrap_or(1)
     }
 
     /// When a call that begins now has waited for long enough.

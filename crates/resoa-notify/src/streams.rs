@@ -35,6 +35,16 @@ pub(crate) fn are_ordinary(flags: i32) -> bool {
     flags & (libc::MSG_TRUNC | libc::MSG_ERRQUEUE) == 0 && !peeks_at_all
 }
 
+/// Whether a call that receives has to wait: then it does so here, since the kernel would tell it of a reset, or swallow that behind octets that there are (MSG_WAITALL), and nobody
+/// else would know which. With a low-water mark it is the kernel's nevertheless, which alone heeds that.
+pub(crate) fn waits(held: &Held, data: &[Piece], flags: i32) -> bool {
+    let wanted = if flags & libc::MSG_WAITALL != 0 { total(data) } else { total(data).min(1) };
+    flags & (libc::MSG_DONTWAIT | libc::MSG_OOB) == 0
+        && !held.is_nonblocking()
+        && rustix::io::ioctl_fionread(held).is_ok_and(|there| (there as usize) < wanted)
+        && held.low_water() <= 1
+}
+
 /// Sends all of it, as far as the descriptor lets it wait.
 pub(crate) fn send(caller: &Caller, held: &Held, data: &[Piece], flags: i32) -> Result<usize, Failure> {
     if flags & libc::MSG_FASTOPEN != 0 {
