@@ -168,9 +168,14 @@ impl Link {
         self.flush();
     }
 
+    /// When a client has waited for long enough to be taken. The kernel answers for a server that says nothing, so that it is found out by no silence.
+    fn patience(&self) -> Option<Instant> {
+        (self.stage == Stage::Asking).then(|| self.since + self.silence)
+    }
+
     /// When there is something to look at, though nothing happens.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.farewell.due().into_iter().chain(self.window.due(self.silence)).min()
+        self.farewell.due().into_iter().chain(self.window.due(self.silence)).chain(self.patience()).min()
     }
 
     pub(super) fn reset(self) {
@@ -237,6 +242,8 @@ impl Link {
             (Ok(()), None) => (filled == Filled::End).then(|| self.cover.end_of_stream()),
         };
         let end = self.messages(happened).or(end);
+        let is_late = self.patience().is_some_and(|due| due <= Instant::now());
+        let end = end.or(is_late.then_some(Ended::Unreachable));
         match end {
             Some(_) if self.stage == Stage::Closing || self.stage == Stage::Unknown => Progress::Over,
             Some(why) => {

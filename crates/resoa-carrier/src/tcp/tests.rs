@@ -157,6 +157,33 @@ fn an_outage_behind_a_closed_window() {
     alone.join().expect("as it should be");
 }
 
+/// C88: a server whose host takes the connection, and which says nothing, is none: a client waits for it as long as a silence may last.
+#[test]
+fn a_server_that_says_nothing() {
+    let silent = std::net::TcpListener::bind(ANY_PORT).expect("loopback");
+    let address = silent.local_addr().expect("listens").to_string();
+    let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().expect("random octets"));
+    let plain = Tcp::client(Identity(vec![7]), BRIEF);
+    for client in [plain, Tcp::secure_client(&ours, theirs.public(), BRIEF)] {
+        let mut client = client.expect("descriptors");
+        let link = client.register(Service::Reliable, Provider { id: 2, protocol: 0 }).expect("always");
+        let (begin, mut told) = (Instant::now(), Vec::new());
+        client.connect(link, address.as_bytes());
+        while told.is_empty() {
+            assert!(begin.elapsed() < PATIENCE, "it waits for ever");
+            client.poll(&mut told);
+            let moment = rustix::event::Timespec { tv_sec: 60, tv_nsec: 0 };
+            let descriptor = client.descriptor();
+            let mut looks =
+                [rustix::event::PollFd::from_borrowed_fd(descriptor, rustix::event::PollFlags::IN)];
+            let _ = told.is_empty() && rustix::event::poll(&mut looks, Some(&moment)).is_ok();
+        }
+        assert_eq!(told, [(link, Indication::Disconnected(Ended::Unreachable))]);
+        assert!(begin.elapsed() >= BRIEF.interval * BRIEF.questions, "it had no time");
+        assert!(client.links.is_empty());
+    }
+}
+
 /// C88: who has closed needs nothing of the other side but its end, and that wanted or not.
 #[test]
 fn closed_and_not_wanted() {
