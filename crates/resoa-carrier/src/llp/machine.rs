@@ -17,7 +17,7 @@ use resoa_protocol::lhp::{Ended, Lost, Statistics};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Octets that may wait to be sent in any case; else twice of what may be under way.
+/// Octets that may wait to be sent in any case; else twice of what may be under way, of which no other side takes more than [`ROOM`].
 const WAITING: u64 = 128 << 10;
 
 /// Which end.
@@ -167,14 +167,19 @@ impl Machine {
         }
     }
 
+    /// Octets that may wait. What acknowledgements say of the rate is bounded by nothing but what may be under way.
+    fn most_waiting(&self) -> u64 {
+        WAITING.max(2 * self.rate.window().min(ROOM))
+    }
+
     /// Whether so much waits that no more should be taken.
     pub(crate) fn is_full(&self) -> bool {
-        self.outgoing.waiting() as u64 >= WAITING.max(2 * self.rate.window())
+        self.outgoing.waiting() as u64 >= self.most_waiting()
     }
 
     /// Whether hardly anything waits, and it takes messages.
     pub(crate) fn has_room(&self) -> bool {
-        self.stage == Stage::Up && (self.outgoing.waiting() as u64) < WAITING.max(2 * self.rate.window()) / 2
+        self.stage == Stage::Up && (self.outgoing.waiting() as u64) < self.most_waiting() / 2
     }
 
     /// Ends it behind everything that was sent.
