@@ -9,8 +9,13 @@ use std::net::{Ipv4Addr, UdpSocket};
 pub(crate) fn of_this_thread(octets: i32) {
     // SAFETY: the descriptor table stays shared; the thread is the test's own.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.expect("a namespace");
-    change(libc::SIOCSIFMTU, |request| request.ifr_ifru.ifru_mtu = octets);
+    carry(octets);
     set_up(true);
+}
+
+/// It carries so many octets at once from now on.
+pub(crate) fn carry(octets: i32) {
+    change(libc::SIOCSIFMTU, |request| request.ifr_ifru.ifru_mtu = octets);
 }
 
 /// Whether it carries anything.

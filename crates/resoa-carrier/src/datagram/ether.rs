@@ -17,6 +17,8 @@ const LENGTH: usize = 2;
 const LONGEST: usize = 9000;
 /// The shortest that makes sense.
 const SHORTEST: usize = 256;
+/// What every interface of Ethernet carries (IEEE 802.3), those on the way and at the other end included.
+const EVERYWHERE: usize = 1500;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -47,7 +49,7 @@ impl Ether {
         }
         // SAFETY: it was made just now, and nobody else has it.
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-        let mtu = rustix_mtu(name).unwrap_or(1500);
+        let mtu = mtu(name).unwrap_or(EVERYWHERE);
         let ether = Self { socket, interface: interface.cast_signed(), frame: mtu.clamp(SHORTEST, LONGEST) };
         let address = ether.address(MacAddress([0; 6]));
         // SAFETY: the address is one of packet sockets, and of the length that is given.
@@ -65,9 +67,9 @@ impl Ether {
         self.socket.as_fd()
     }
 
-    /// Octets of a packet.
-    pub(super) fn room(&self) -> usize {
-        self.frame - LENGTH
+    /// Octets of a packet that arrives for certain, and of one that might.
+    pub(super) fn rooms(&self) -> (usize, usize) {
+        (self.frame.min(EVERYWHERE) - LENGTH, self.frame - LENGTH)
     }
 
     fn address(&self, to: MacAddress) -> libc::sockaddr_ll {
@@ -142,6 +144,6 @@ impl Ether {
 }
 
 /// What the interface carries at once.
-fn rustix_mtu(name: &str) -> Option<usize> {
+fn mtu(name: &str) -> Option<usize> {
     std::fs::read_to_string(format!("/sys/class/net/{name}/mtu")).ok()?.trim().parse().ok()
 }

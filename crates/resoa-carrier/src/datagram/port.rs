@@ -106,7 +106,7 @@ impl Port {
     pub(super) fn rooms(&self) -> (usize, usize) {
         let (short, long) = match &self.kind {
             Kind::Udp(udp) => (DATAGRAM, ETHERNET - if udp.address().is_ipv4() { 20 + 8 } else { 40 + 8 }),
-            Kind::Ether(ether) => (ether.room(), ether.room()),
+            Kind::Ether(ether) => ether.rooms(),
         };
         let beside = super::packet::HEADER + TAG;
         (short - beside, long - beside)

@@ -4,11 +4,11 @@ use super::packet::Packet;
 use super::peer::Peer;
 use super::port::{Address, Port};
 use super::{Datagrams, INTRODUCTION, KeepAlive, SUSPICIOUS};
-use crate::Allowed;
 use crate::keys::SecretKey;
 use crate::llp::Silence;
 use crate::loopback;
 use crate::noise::{self, Answered, Carried, Initiator, Keys};
+use crate::{Allowed, Carrier};
 use resoa_protocol::lhp::{Connection, Indication, LastHop, Provider, Service};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::thread;
@@ -158,6 +158,52 @@ fn a_trial_goes_by_itself() {
         let mut run = server.port.run(Address::Udp(address));
         run.packet(1000).extend([0; 1000]);
         assert!(server.port.fits(&run, 1000), "the kernel does not take runs any more");
+    });
+    alone.join().expect("as it should be");
+}
+
+/// Frames that are longer than those of Ethernet are used where they arrive, and only as long as they do: another interface on the way may carry no others, and a few go through wherever many do.
+#[test]
+fn frames_that_are_too_long() {
+    const COUNT: usize = 20;
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: namespaces need root");
+        return;
+    }
+    let alone = thread::spawn(|| {
+        loopback::of_this_thread(9000);
+        let (ours, theirs, keep_alive) = (key(), key(), KeepAlive::default());
+        let server = Datagrams::ether_server("lo", &ours, Allowed::anybody(), keep_alive);
+        let client = Datagrams::ether_client("lo", &theirs, ours.public(), keep_alive);
+        let (mut server, mut client) = (server.expect("loopback"), client.expect("loopback"));
+        let link = client.register(Service::Reliable, Provider { id: 4, protocol: 0 }).expect("always");
+        client.connect(link, b"00:00:00:00:00:00");
+        let (mut told, message, begin) = (Vec::new(), vec![7; 50_000], Instant::now());
+        let taken = loop {
+            assert!(begin.elapsed() < PATIENCE, "the client does not come");
+            client.poll(&mut Vec::new());
+            server.poll(&mut told);
+            if let Some((taken, _)) = told.pop() {
+                break taken;
+            }
+        };
+        server.accept(taken);
+        for (carries, octets) in [(9000, 8900..9000), (1500, 1400..1500)] {
+            loopback::carry(carries);
+            for _ in 0..COUNT {
+                let _ = server.send(taken, &message);
+            }
+            let mut come = Vec::new();
+            let mut used = 0;
+            while come.len() < COUNT || !octets.contains(&used) {
+                assert!(begin.elapsed() < PATIENCE, "{} messages come, in packets of {used}", come.len());
+                server.poll(&mut Vec::new());
+                client.poll(&mut come);
+                come.retain(|(_, told)| matches!(told, Indication::Data(_)));
+                let machine = server.peers.get_mut(&taken).and_then(Peer::machine);
+                used = machine.expect("is there").packet_octets();
+            }
+        }
     });
     alone.join().expect("as it should be");
 }

@@ -13,6 +13,11 @@ use std::time::Duration;
 /// Octets of messages, each with [`COST`], that are kept for a user who does not take them, or because something before them is missing.
 pub(super) const ROOM: u64 = 4 << 20;
 
+/// A message may be here in so many pieces with gaps between them, and one more for so many of its octets: to note a piece takes about as much, so that what is noted is no more than what is
+/// kept. Who is honest cuts pieces of packets' lengths, and of those that were lost.
+const PIECES: u64 = 8;
+const PIECE: u64 = 32;
+
 /// Whose first part has not come has no order yet.
 #[derive(Debug)]
 struct Partial {
@@ -77,6 +82,9 @@ impl Incoming {
         let (begin, end) = (data.offset as usize, data.offset as usize + data.octets.len());
         partial.octets[begin..end].copy_from_slice(data.octets);
         partial.there.add(begin as u64..end as u64);
+        if partial.there.count() as u64 > PIECES + data.length / PIECE {
+            return Err(Malformed);
+        }
         if data.offset == 0 {
             partial.behind = Some(data.behind);
         }
@@ -192,6 +200,20 @@ mod tests {
         let mut incoming = Incoming::default();
         incoming.part(data(0, 0, 10, &[7]), BEGIN).expect("fits");
         assert_eq!(incoming.part(data(0, 1, 11, &[7]), BEGIN), Err(Malformed));
+    }
+
+    /// To note of what is here that every other octet is missing would take many times what the octets do.
+    #[test]
+    fn pieces_are_bounded() {
+        let mut incoming = Incoming::default();
+        let length = 65_536;
+        let most = PIECES + length / PIECE;
+        for piece in 0..most {
+            incoming.part(data(0, 2 * piece, length, &[7]), BEGIN).expect("may be");
+        }
+        incoming.part(data(0, 1, length, &[7]), BEGIN).expect("fills a gap");
+        incoming.part(data(0, 2 * most, length, &[7]), BEGIN).expect("may be");
+        assert_eq!(incoming.part(data(0, 2 * most + 2, length, &[7]), BEGIN), Err(Malformed));
     }
 
     fn notice(message: u64, behind: &[u64], length: u64) -> Notice<'_> {

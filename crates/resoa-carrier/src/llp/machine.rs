@@ -1,23 +1,23 @@
-//! One end of a connection: what it is told, and what its user is told; [`sending`] is what it sends, [`waiting`] what it does when nothing happens. The seal, the handshake and addresses are its driver's.
+//! One end of a connection: what it is told, and what its user is told; [`receiving`] is what it hears, [`sending`] what it sends, [`waiting`] what it does when nothing happens. The seal, the handshake and addresses are its driver's.
 
+mod receiving;
 mod sending;
 mod waiting;
 
-use super::flight::{Flight, Sent, Word};
-use super::incoming::{Incoming, Moment, ROOM};
+use super::flight::{Flight, Word};
+use super::incoming::{Incoming, ROOM};
 use super::length::Length;
 use super::outgoing::Outgoing;
 use super::rate::Rate;
 use super::received::Received;
 use super::rtt::Rtt;
-use super::wire::{Ack, Frame, Malformed, Reader};
 use crate::came::Came;
-use crate::outage::{self, Outage};
+use crate::outage::Outage;
 use resoa_protocol::lhp::{Ended, Lost, Statistics};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Octets that may wait to be sent in any case; else twice of what may be under way.
+/// Octets that may wait to be sent in any case; else twice of what may be under way, of which no other side takes more than [`ROOM`].
 const WAITING: u64 = 128 << 10;
 
 /// Which end.
@@ -167,14 +167,19 @@ impl Machine {
         }
     }
 
+    /// Octets that may wait. What acknowledgements say of the rate is bounded by nothing but what may be under way.
+    fn most_waiting(&self) -> u64 {
+        WAITING.max(2 * self.rate.window().min(ROOM))
+    }
+
     /// Whether so much waits that no more should be taken.
     pub(crate) fn is_full(&self) -> bool {
-        self.outgoing.waiting() as u64 >= WAITING.max(2 * self.rate.window())
+        self.outgoing.waiting() as u64 >= self.most_waiting()
     }
 
     /// Whether hardly anything waits, and it takes messages.
     pub(crate) fn has_room(&self) -> bool {
-        self.stage == Stage::Up && (self.outgoing.waiting() as u64) < WAITING.max(2 * self.rate.window()) / 2
+        self.stage == Stage::Up && (self.outgoing.waiting() as u64) < self.most_waiting() / 2
     }
 
     /// Ends it behind everything that was sent.
@@ -273,132 +278,6 @@ impl Machine {
             return closed.then_some(Event::Ended(Ended::Closed));
         }
         None
-    }
-
-    /// Whether a packet with this number may still be taken.
-    pub(crate) fn is_new(&self, number: u64) -> bool {
-        self.received.is_new(number)
-    }
-
-    /// The number that comes behind the last that has come.
-    pub(crate) fn expected(&self) -> u64 {
-        self.received.next()
-    }
-
-    /// A packet has come that is of the other side, and [new](Self::is_new).
-    pub(crate) fn packet(&mut self, number: u64, frames: &[u8], now: Duration) -> Result<(), Malformed> {
-        self.heard = now;
-        let mut reader = Reader(frames);
-        let mut is_to_be_acknowledged = false;
-        let mut outcome = Ok(());
-        while let Some(frame) = reader.next().transpose() {
-            outcome = frame.and_then(|frame| {
-                is_to_be_acknowledged |= !matches!(frame, Frame::Ack(_) | Frame::Oldest(_) | Frame::Reset);
-                self.frame(frame, now)
-            });
-            if outcome.is_err() {
-                break;
-            }
-        }
-        self.received.add(number, is_to_be_acknowledged, now);
-        // The word of it was lost.
-        self.resets |= self.has_reset && is_to_be_acknowledged;
-        outcome
-    }
-
-    fn frame(&mut self, frame: Frame, now: Duration) -> Result<(), Malformed> {
-        match frame {
-            Frame::Ping => {}
-            Frame::Ack(ack) => self.acknowledged(&ack, now)?,
-            Frame::Oldest(packet) => self.received.settled(packet),
-            Frame::Reset => self.ended(Ended::Reset),
-            _ if self.stage == Stage::Over => {}
-            // A client has nothing to say before it was welcomed: what anybody may make us keep begins when our user has taken it.
-            Frame::Data(_) | Frame::Notice(_)
-                if self.side == Side::Server && self.stage == Stage::Opening =>
-            {
-                return Err(Malformed);
-            }
-            Frame::Data(data) => self.incoming.part(data, self.moment(now))?,
-            Frame::Notice(notice) => self.incoming.notice(notice, self.moment(now))?,
-            Frame::Hello if self.side == Side::Client => return Err(Malformed),
-            Frame::Welcome if self.side == Side::Server => return Err(Malformed),
-            Frame::Hello => {
-                if !std::mem::replace(&mut self.said_hello, true) {
-                    self.events.push_back(Event::Connect);
-                }
-            }
-            Frame::Welcome => {
-                if self.stage == Stage::Opening {
-                    self.stage = Stage::Up;
-                    self.events.push_back(Event::Connected);
-                }
-            }
-            Frame::Close { messages } => self.end = Some(messages),
-        }
-        Ok(())
-    }
-
-    fn moment(&self, now: Duration) -> Moment {
-        Moment { now, patience: self.patience() }
-    }
-
-    fn patience(&self) -> Duration {
-        outage::patience(self.rtt.expected())
-    }
-
-    fn acknowledged(&mut self, ack: &Ack, now: Duration) -> Result<(), Malformed> {
-        if ack.ranges.first().is_some_and(|range| range.end > self.next) {
-            return Err(Malformed);
-        }
-        self.outgoing.limit(ack.limit);
-        if !self.outgoing.is_blocked() {
-            self.blocked = None;
-        }
-        let outcome = self.flight.acknowledged(&ack.ranges, &self.rtt, now);
-        if outcome.arrived.is_empty() && outcome.lost.is_empty() {
-            return Ok(());
-        }
-        self.unanswered = 0;
-        self.probes = 0;
-        self.outage.answered(!self.flight.is_empty(), self.patience(), now);
-        if let Some(trip) = outcome.trip {
-            self.rtt.sample(trip, Duration::from_micros(ack.delay_us), self.rate.shortest());
-        }
-        let trip = outcome.trip.map(|trip| trip.saturating_sub(Duration::from_micros(ack.delay_us)));
-        self.rate.arrived(&outcome.arrived, trip, now);
-        for sent in outcome.arrived {
-            if !sent.parts.is_empty() {
-                self.moved = now;
-            }
-            sent.parts.into_iter().for_each(|part| self.outgoing.arrived(part));
-            self.length.has_carried(sent.octets);
-            if sent.tries_length {
-                self.length.arrived();
-            }
-            if sent.words.contains(&Word::Close) && self.stage == Stage::Closing {
-                self.over();
-            }
-        }
-        self.lost(outcome.lost, now);
-        Ok(())
-    }
-
-    fn lost(&mut self, packets: Vec<Sent>, now: Duration) {
-        if let Some(longest) = packets.iter().map(|sent| sent.octets).max() {
-            self.length.has_missed(longest, now);
-        }
-        for sent in packets {
-            if sent.tries_length {
-                self.length.lost(now);
-            }
-            sent.parts.into_iter().for_each(|part| self.outgoing.lost(part));
-            for word in sent.words {
-                if !self.words.contains(&word) {
-                    self.words.push(word);
-                }
-            }
-        }
     }
 
     pub(crate) fn statistics(&self) -> Statistics {

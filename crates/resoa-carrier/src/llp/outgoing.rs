@@ -1,6 +1,7 @@
 //! Messages on their way out: numbered, cut into parts that fit packets, kept until the other side has them. One that may be lost and is [late](crate::outage) is given up: of what was
 //! not sent of it, or is lost, nothing is sent, but a notice is, until the other side has that.
 
+use super::incoming::ROOM;
 use super::wire::{COST, Data, Frame, Notice};
 use crate::order::{Lanes, Place, may_be_lost};
 use crate::ranges::Ranges;
@@ -45,8 +46,9 @@ pub(super) struct Outgoing {
     again: BTreeMap<(u64, u64), u64>,
     /// Messages that may be lost and of which something is to be sent, by when they were handed over.
     waits: BTreeSet<(Duration, u64)>,
-    /// What the messages that were begun take of the other side's limit, and that.
+    /// What the messages that were begun take of the other side's limit, and those of them that it has; and that limit.
     begun: u64,
+    arrived: u64,
     limit: u64,
     /// Parts that were sent again.
     pub(super) repeated: u64,
@@ -158,7 +160,9 @@ impl Outgoing {
     pub(super) fn is_blocked(&self) -> bool {
         let (number, offset) = self.unsent;
         let cost = self.messages.get(&number).map_or(0, |message| message.length + COST);
-        self.has_unsent() && offset == 0 && self.begun + cost > self.limit
+        // What an end has room for is beyond what it has. Who says more, and has got nothing, would have us keep everything.
+        let limit = self.limit.min(self.arrived + ROOM);
+        self.has_unsent() && offset == 0 && self.begun + cost > limit
     }
 
     /// Writes the next part into what is left of a packet: what was lost first, the oldest of that first. Nothing if too little is left for any.
@@ -230,6 +234,7 @@ impl Outgoing {
         // Of one that was given up it may still be heard that it has arrived.
         if part.is_notice || message.arrived.first_missing() == message.length {
             let handed_over = message.handed_over;
+            self.arrived += message.length + COST;
             self.messages.remove(&part.message);
             self.forget_lost_parts(part.message);
             if let Some(time) = handed_over {
@@ -321,6 +326,27 @@ mod tests {
             outgoing.arrived(part);
         }
         assert!(outgoing.is_done() && !outgoing.has_part());
+    }
+
+    /// Whatever room the other side says that it has, no more is under way than an end has room for.
+    #[test]
+    fn room_without_end() {
+        let message = vec![7; 65_000];
+        let cost = message.len() as u64 + COST;
+        let most = (ROOM / cost) as usize;
+        let mut outgoing = Outgoing::new(ROOM);
+        outgoing.limit(u64::MAX >> 2);
+        for _ in 0..2 * most {
+            outgoing.push(&message, None);
+        }
+        let parts: Vec<_> = std::iter::from_fn(|| write(&mut outgoing)).collect();
+        assert_eq!(parts.last().map(|part| part.message + 1), Some(most as u64));
+        assert!(outgoing.is_blocked() && outgoing.waiting() as u64 == most as u64 * cost);
+        for part in parts.into_iter().filter(|part| part.message == 3) {
+            outgoing.arrived(part);
+        }
+        let next = std::iter::from_fn(|| write(&mut outgoing)).last();
+        assert_eq!(next.map(|part| part.message), Some(most as u64), "one has made room for one");
     }
 
     /// Only datagrams are given up, whatever the user says.

@@ -36,8 +36,8 @@ pub(super) struct Rate {
     delivered_at: Duration,
     /// When the packet was sent that arrived last.
     first_sent: Duration,
-    /// Octets that had arrived when there was last nothing to send, and everything sent then.
-    idle_until: u64,
+    /// Octets that had arrived when there was last nothing to send, and everything sent then: until more than those have, what was sent tells nothing.
+    idle_until: Option<u64>,
     round: u64,
     round_ends: u64,
     /// Highest rates, octets a second, falling, with their rounds.
@@ -58,7 +58,7 @@ impl Rate {
             delivered: 0,
             delivered_at: Duration::ZERO,
             first_sent: Duration::ZERO,
-            idle_until: 0,
+            idle_until: None,
             round: 0,
             round_ends: 0,
             highest: VecDeque::new(),
@@ -118,13 +118,13 @@ impl Rate {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
-            idle: self.idle_until > self.delivered,
+            idle: self.idle_until.is_some_and(|until| self.delivered <= until),
         }
     }
 
     /// There is nothing more to send, and so much under way.
     pub(super) fn idle(&mut self, under_way: u64) {
-        self.idle_until = self.delivered + under_way.max(1);
+        self.idle_until = Some(self.delivered + under_way);
     }
 
     /// These packets have arrived, in their order; the last was the largest number that was told of for the first time if `trip` says so.

@@ -1,10 +1,11 @@
-//! One connection over QUIC: who is there, messages, and how it ends.
+//! One connection over QUIC: who is there, messages, and how it ends; [`hearing`] is what the other side says.
+
+mod hearing;
 
 use super::incoming::Incoming;
-use super::introduction::{Introduction, Refused};
+use super::introduction::Introduction;
 use super::outgoing::{Outgoing, Weather};
-use super::session;
-use super::wire::{Frame, Malformed};
+use super::wire::Frame;
 use super::{ROOM, WAITING};
 use crate::Allowed;
 use crate::farewell::Farewell;
@@ -13,7 +14,7 @@ use crate::outage::{Outage, patience};
 use crate::stage::Stage;
 use crate::tcp::backlog::Backlog;
 use bytes::Bytes;
-use quinn_proto::{ApplicationClose, ConnectionError, Dir, Event, StreamEvent, StreamId, VarInt};
+use quinn_proto::{StreamId, VarInt};
 use resoa_protocol::lhp::{Connection, Ended, Handed, Identity, Indication, Statistics};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -247,109 +248,6 @@ impl Link {
     pub(super) fn deadline(&mut self) -> Option<Instant> {
         let farewell = self.farewell.due().filter(|_| self.stage == Stage::Closing);
         self.quic.poll_timeout().into_iter().chain(farewell).min()
-    }
-
-    fn happened(&mut self, event: Event, now: Instant) {
-        let outcome = match event {
-            Event::Connected => self.begin(),
-            Event::ConnectionLost { reason } => {
-                let why = self.reason(&reason);
-                self.over(why);
-                Ok(())
-            }
-            Event::Stream(StreamEvent::Opened { dir }) => {
-                let mut outcome = Ok(());
-                while let Some(stream) = self.quic.streams().accept(dir) {
-                    if dir == Dir::Bi {
-                        self.control = Some(stream);
-                    }
-                    outcome = outcome.and_then(|()| self.read(stream));
-                }
-                outcome
-            }
-            Event::Stream(StreamEvent::Readable { id }) => self.read(id),
-            _ => Ok(()),
-        };
-        let (code, reason) = match outcome {
-            Ok(()) => return,
-            Err(Refused::Forged) => (FORGED, Bytes::new()),
-            Err(Refused::TurnedAway(reason)) => (TURNED_AWAY, reason.into()),
-        };
-        self.leave(now, code, reason);
-        self.over(Ended::Unreachable);
-    }
-
-    /// A client's session is there.
-    fn begin(&mut self) -> Result<(), Refused> {
-        let first = self.introduction.begin(session::binding(&self.quic))?;
-        if !first.is_empty() {
-            self.control = self.quic.streams().open(Dir::Bi);
-            self.said.behind().extend(first);
-        }
-        Ok(())
-    }
-
-    fn reason(&mut self, reason: &ConnectionError) -> Ended {
-        match reason {
-            ConnectionError::ApplicationClosed(ApplicationClose { error_code, reason }) => {
-                match error_code.into_inner().try_into() {
-                    // What anybody could have written is not believed.
-                    _ if !self.introduction.is_done() && !self.introduction.is_turned_away(reason) => {
-                        Ended::Unreachable
-                    }
-                    Ok(CLOSED) => Ended::Closed,
-                    _ => Ended::Reset,
-                }
-            }
-            // It was there, and has forgotten us. Before, it may be who is in between.
-            ConnectionError::Reset if self.introduction.is_done() => Ended::Reset,
-            _ => Ended::Unreachable,
-        }
-    }
-
-    fn read(&mut self, stream: StreamId) -> Result<(), Refused> {
-        let mut octets = Vec::new();
-        {
-            let mut reading = self.quic.recv_stream(stream);
-            let Ok(mut chunks) = reading.read(true) else { return Ok(()) };
-            while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-                octets.push(chunk.bytes);
-            }
-            // Whatever it says, what there is to be sent is asked for.
-            let _ = chunks.finalize();
-        }
-        for octets in octets {
-            if Some(stream) == self.control {
-                self.heard.behind().extend_from_slice(&octets);
-            } else if self.introduction.is_done() {
-                self.incoming.heard(stream, &octets).map_err(|Malformed| Refused::Forged)?;
-            }
-        }
-        if Some(stream) == self.control { self.listen() } else { Ok(()) }
-    }
-
-    /// What the other side says beside messages.
-    fn listen(&mut self) -> Result<(), Refused> {
-        if !self.introduction.is_done() {
-            let session = session::binding(&self.quic);
-            self.introduction.hear(session, &mut self.heard, self.said.behind())?;
-            if !self.introduction.is_done() {
-                return Ok(());
-            }
-            session::open(&mut self.quic);
-        }
-        while let Some((frame, length)) =
-            Frame::read(self.heard.waiting()).map_err(|Malformed| Refused::Forged)?
-        {
-            self.heard.gone(length);
-            match frame {
-                Frame::Taken => self.is_taken = true,
-                Frame::Report { done, limit } => self.outgoing.report(done, limit),
-                Frame::End { messages } => self.end = Some(messages),
-                Frame::Through => self.through[1] = true,
-            }
-        }
-        Ok(())
     }
 
     /// Tells our user what it does not know.

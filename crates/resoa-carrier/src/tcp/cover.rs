@@ -82,6 +82,7 @@ impl Cover {
     pub(super) fn break_of_stream(&self, error: &io::Error) -> Ended {
         match error.kind() {
             ErrorKind::ConnectionRefused => Ended::Reset,
+            // EPIPE is what a reset is called by whoever has read the other side's end before (tcp(7); `tcp_reset` of Linux).
             ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => match self {
                 Self::Plain | Self::Records(_) => Ended::Reset,
                 Self::Asking(_) | Self::Listening(..) => Ended::Unreachable,

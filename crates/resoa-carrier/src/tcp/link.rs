@@ -33,7 +33,7 @@ pub(super) enum Progress {
 
 /// What comes of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Filled {
+pub(super) enum Filled {
     /// There is no more.
     All,
     /// There may be more.
@@ -53,7 +53,7 @@ pub(super) struct Link {
     read: Backlog,
     outbound: Backlog,
     unsent: Backlog,
-    /// The first error of sending, which the kernel says once.
+    /// The first error, of whatever was tried. The kernel says why a connection broke once, to who asks first; who sends after that is told EPIPE, and who reads its end.
     pub(super) broken: Option<io::Error>,
     /// The end of what we say is on the wire, or will be behind what waits.
     finished: bool,
@@ -168,9 +168,14 @@ impl Link {
         self.flush();
     }
 
+    /// When a client has waited for long enough to be taken. The kernel answers for a server that says nothing, so that it is found out by no silence.
+    fn patience(&self) -> Option<Instant> {
+        (self.stage == Stage::Asking).then(|| self.since + self.silence)
+    }
+
     /// When there is something to look at, though nothing happens.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.farewell.due().into_iter().chain(self.window.due(self.silence)).min()
+        self.farewell.due().into_iter().chain(self.window.due(self.silence)).chain(self.patience()).min()
     }
 
     pub(super) fn reset(self) {
@@ -226,19 +231,19 @@ impl Link {
         if !self.wanted && self.stage != Stage::Closing {
             return self.look(happened);
         }
-        // What came before the end is told before it. Why sending failed the kernel says once, and the end of the stream after that.
+        // What came before the end is told before it.
         let filled = self.fill();
         let uncovered = self.uncover();
-        let filled = self.broken.take().map_or(filled, Err);
-        let end = match (&filled, uncovered) {
+        let end = match (uncovered, self.broken.take()) {
             // Nothing behind it can be trusted, but for the server's word that it takes no such client.
-            (_, Err(Failed::Forged)) => Some(Ended::Unreachable),
-            (_, Err(Failed::TurnedAway)) => Some(Ended::Reset),
-            (Ok(Filled::End), Ok(())) => Some(self.cover.end_of_stream()),
-            (Ok(_), Ok(())) => None,
-            (Err(error), Ok(())) => Some(self.why_broken(error)),
+            (Err(Failed::Forged), _) => Some(Ended::Unreachable),
+            (Err(Failed::TurnedAway), _) => Some(Ended::Reset),
+            (Ok(()), Some(error)) => Some(self.cover.break_of_stream(&error)),
+            (Ok(()), None) => (filled == Filled::End).then(|| self.cover.end_of_stream()),
         };
         let end = self.messages(happened).or(end);
+        let is_late = self.patience().is_some_and(|due| due <= Instant::now());
+        let end = end.or(is_late.then_some(Ended::Unreachable));
         match end {
             Some(_) if self.stage == Stage::Closing || self.stage == Stage::Unknown => Progress::Over,
             Some(why) => {
@@ -246,20 +251,8 @@ impl Link {
                 Progress::Over
             }
             None if self.stage == Stage::Closing && self.is_left() => Progress::Over,
-            None if matches!(filled, Ok(Filled::More)) => Progress::Hurries,
+            None if filled == Filled::More => Progress::Hurries,
             None => Progress::Waits,
-        }
-    }
-
-    /// What a break is to our user. EPIPE says that it is over and not why; it came for about a quarter of outages behind a closed window (Linux 6.18), though nothing else had been told
-    /// the reason. A host that has reset it was heard a moment before; one of which nothing was for a silence is not there.
-    fn why_broken(&self, error: &io::Error) -> Ended {
-        let told = self.stream.as_ref().filter(|_| error.kind() == ErrorKind::BrokenPipe).map(info::of);
-        match told {
-            Some(Ok(info)) if Duration::from_millis(info.tcpi_last_ack_recv.into()) >= self.silence => {
-                Ended::Unreachable
-            }
-            _ => self.cover.break_of_stream(error),
         }
     }
 
@@ -268,7 +261,7 @@ impl Link {
         let stream = self.stream.as_ref();
         let told = || stream.and_then(|stream| stream.take_error().ok().flatten());
         let Some(error) = self.broken.take().or_else(told) else { return Progress::Waits };
-        happened.push(Indication::Disconnected(self.why_broken(&error)));
+        happened.push(Indication::Disconnected(self.cover.break_of_stream(&error)));
         Progress::Over
     }
 
@@ -293,8 +286,8 @@ impl Link {
     }
 
     /// Reads what there is, as far as it is to be kept.
-    fn fill(&mut self) -> io::Result<Filled> {
-        let Some(mut stream) = self.stream.as_ref() else { return Ok(Filled::All) };
+    pub(super) fn fill(&mut self) -> Filled {
+        let Some(mut stream) = self.stream.as_ref() else { return Filled::All };
         while self.read.len() < READ {
             let buffer = self.read.behind();
             let begin = buffer.len();
@@ -302,14 +295,17 @@ impl Link {
             let outcome = stream.read(&mut buffer[begin..]);
             buffer.truncate(begin + outcome.as_ref().map_or(0, |count| *count));
             match outcome {
-                Ok(0) => return Ok(Filled::End),
+                Ok(0) => return Filled::End,
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Filled::All),
-                Err(error) => return Err(error),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Filled::All,
+                Err(error) => {
+                    self.broken.get_or_insert(error);
+                    return Filled::End;
+                }
             }
         }
-        Ok(Filled::More)
+        Filled::More
     }
 
     /// Tells the messages that are whole. One that is too long is the end: nothing behind it can be trusted.

@@ -69,22 +69,33 @@ fn a_break_while_nothing_is_wanted() {
     }
 }
 
-/// C90: that nothing is acknowledged any more the kernel says once, to whoever sends next, and nothing but the end of the stream afterwards. It is told as what it was.
+/// C90: that nothing is acknowledged any more the kernel says once, to whoever sends or reads next; who sends afterwards is told EPIPE, as of a reset. It is told as what it was, whoever of
+/// ours was the first to ask.
 #[test]
 fn why_it_broke_is_not_forgotten() {
-    let (mut server, stream, taken) = plain(BRIEF);
-    let link = server.links.get_mut(&taken).expect("is there");
-    // Nobody reads: the window closes, and stays so for longer than BRIEF.
-    let begin = Instant::now();
-    while link.broken.is_none() {
-        assert!(begin.elapsed() < PATIENCE, "the kernel goes on for ever");
-        link.send(&vec![7; 60_000], false);
-        std::thread::sleep(Duration::from_millis(20));
+    for is_read_first in [false, true] {
+        let (mut server, stream, taken) = plain(BRIEF);
+        let link = server.links.get_mut(&taken).expect("is there");
+        // Nobody reads: the window closes, and stays so for longer than BRIEF. Something is left that each look tries to send.
+        let message = vec![7; 60_000];
+        for _ in 0..1000 {
+            link.send(&message, false);
+        }
+        let begin = Instant::now();
+        while link.broken.is_none() {
+            assert!(begin.elapsed() < PATIENCE, "the kernel goes on for ever");
+            if is_read_first {
+                link.fill();
+            } else {
+                link.let_go();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let mut told = Vec::new();
+        until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
+        assert_eq!(told, [(taken, Indication::Disconnected(Ended::Unreachable))], "{is_read_first}");
+        drop(stream);
     }
-    let mut told = Vec::new();
-    until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
-    assert_eq!(told, [(taken, Indication::Disconnected(Ended::Unreachable))]);
-    drop(stream);
 }
 
 /// C26: a side that wants nothing for longer than a silence may last is no outage, since its host answers; what it was sent is there when it does.
@@ -144,6 +155,33 @@ fn an_outage_behind_a_closed_window() {
         drop(stream);
     });
     alone.join().expect("as it should be");
+}
+
+/// C88: a server whose host takes the connection, and which says nothing, is none: a client waits for it as long as a silence may last.
+#[test]
+fn a_server_that_says_nothing() {
+    let silent = std::net::TcpListener::bind(ANY_PORT).expect("loopback");
+    let address = silent.local_addr().expect("listens").to_string();
+    let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().expect("random octets"));
+    let plain = Tcp::client(Identity(vec![7]), BRIEF);
+    for client in [plain, Tcp::secure_client(&ours, theirs.public(), BRIEF)] {
+        let mut client = client.expect("descriptors");
+        let link = client.register(Service::Reliable, Provider { id: 2, protocol: 0 }).expect("always");
+        let (begin, mut told) = (Instant::now(), Vec::new());
+        client.connect(link, address.as_bytes());
+        while told.is_empty() {
+            assert!(begin.elapsed() < PATIENCE, "it waits for ever");
+            client.poll(&mut told);
+            let moment = rustix::event::Timespec { tv_sec: 60, tv_nsec: 0 };
+            let descriptor = client.descriptor();
+            let mut looks =
+                [rustix::event::PollFd::from_borrowed_fd(descriptor, rustix::event::PollFlags::IN)];
+            let _ = told.is_empty() && rustix::event::poll(&mut looks, Some(&moment)).is_ok();
+        }
+        assert_eq!(told, [(link, Indication::Disconnected(Ended::Unreachable))]);
+        assert!(begin.elapsed() >= BRIEF.interval * BRIEF.questions, "it had no time");
+        assert!(client.links.is_empty());
+    }
 }
 
 /// C88: who has closed needs nothing of the other side but its end, and that wanted or not.

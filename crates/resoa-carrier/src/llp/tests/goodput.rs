@@ -56,3 +56,37 @@ fn links_of_all_kinds() {
         assert!(share > 0.75, "{share} of {link:?}");
     }
 }
+
+/// Programs that ask and are answered, one short message at a time, say nothing of what the link carries: what follows them is not slower than on a connection that has just begun, and what
+/// was known of the link before is not forgotten.
+#[test]
+fn short_messages_say_nothing_of_the_link() {
+    const COUNT: u32 = 20;
+    let time = |is_known: bool, exchanges: u32| {
+        let delay = Duration::from_millis(25);
+        let mut world = World::up(Link { rate: 1.25e6, delay, ..Link::default() }, 10);
+        let mut number = 0;
+        let mut bulk = |world: &mut World| {
+            let (begin, before) = (world.now, world.told[1].len());
+            for _ in 0..COUNT {
+                world.ends[0].send(&data(1, number, 50_000));
+                number += 1;
+            }
+            world.until(|world| world.told[1].len() == before + COUNT as usize);
+            world.now.saturating_sub(begin)
+        };
+        if is_known {
+            bulk(&mut world);
+        }
+        for number in 0..exchanges {
+            world.ends[0].send(&data(2, number, 50));
+            world.run(Duration::from_millis(100));
+        }
+        bulk(&mut world)
+    };
+    for is_known in [false, true] {
+        let [at_once, later] = [0, 100].map(|exchanges| time(is_known, exchanges));
+        println!("{is_known}: {at_once:?} at once, {later:?} later");
+        assert!(later < at_once * 5 / 4, "{later:?}, and {at_once:?} at once");
+    }
+}

@@ -1,6 +1,7 @@
 //! C86, C87: each message once, whole, and in the order of its socket, whatever the link does.
 
 use super::link::{LONG, Link, PACKET, World, data, read};
+use crate::llp::incoming::ROOM;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use resoa_protocol::lhp::Ended;
@@ -90,11 +91,16 @@ fn sockets_do_not_wait_for_each_other() {
 fn room_is_asked_for() {
     let mut world = World::up(Link::default(), 2);
     world.wanted[1] = false;
-    for number in 0..200 {
-        world.ends[0].send(&data(1, number, 50_000));
+    let mut count = 0;
+    // Until it stays so: as long as there is room at the other side, there is here.
+    while !world.ends[0].is_full() {
+        while !world.ends[0].is_full() {
+            world.ends[0].send(&data(1, count, 50_000));
+            count += 1;
+        }
+        assert!(u64::from(count) * 50_011 < 4 * ROOM, "{count} messages to a user who takes nothing");
+        world.run(Duration::from_mins(1));
     }
-    world.run(Duration::from_mins(1));
-    assert!(world.ends[0].is_full());
     let unsent = world.carried;
     world.run(Duration::from_mins(1));
     assert!(
@@ -106,7 +112,25 @@ fn room_is_asked_for() {
     world.wanted[1] = true;
     world.run(Duration::from_secs(1));
     world.link.loss = 0.0;
-    world.until(|world| world.told[1].len() == 200);
+    world.until(|world| world.told[1].len() == count as usize);
+}
+
+/// However fast the link is, what is kept here is no more than twice what any side has room for, beside what is under way.
+#[test]
+fn what_waits_is_bounded() {
+    let mut world = World::up(Link::default(), 5);
+    let (mut number, mut most) = (0, 0);
+    let end = world.now + Duration::from_millis(500);
+    world.until(|world| {
+        while !world.ends[0].is_full() {
+            world.ends[0].send(&data(1, number, 50_000));
+            number += 1;
+        }
+        most = most.max(u64::from(number) - world.told[1].len() as u64);
+        world.now >= end
+    });
+    assert!(world.told[1].len() as u64 * 50_011 > 4 * ROOM, "it was not fast");
+    assert!(most * 50_011 <= 3 * ROOM + 50_011, "{most} messages");
 }
 
 /// Where long packets do not arrive any more they are found out, though all the time short ones do.
