@@ -29,15 +29,6 @@ pub fn known() -> Option<&'static Agent> {
     (known != absent()).then(|| unsafe { &*known })
 }
 
-/// Looks for it when the library is loaded, so that no handler of a signal has to: it takes memory of the allocator's.
-extern "C" fn look() {
-    known();
-}
-
-#[used]
-#[unsafe(link_section = ".init_array")]
-static LOOK: extern "C" fn() = look;
-
 /// Asks, and waits for the answer whatever signals come: for calls that are over soon, and those that must not be lost half-way. Octets of the answer are in a `place` of [`SHORT`] ones, or as
 /// many more as those of a value may be; so no memory is asked of the allocator, which a handler of a signal may have interrupted.
 ///
@@ -60,7 +51,7 @@ pub fn ask(request: &Request, descriptor: Option<c_int>) -> Result<(Response, Op
 
 /// The same for answers of any length, with memory of the allocator's.
 pub fn ask_at_length(request: &Request) -> Result<Response, c_int> {
-    match waited(start(request, None)?).answer().map_err(|error| number(&error))? {
+    match waited(start(request, None)?).answer().map_err(|error| error.number())? {
         (Response::Failed(number), _) => Err(number),
         (response, _) => Ok(response),
     }
@@ -100,25 +91,15 @@ fn start_at<'a>(
         match agent.start(request, descriptor) {
             // Before the request was sent, so nothing has happened.
             Err(CallError::Interrupted) => {}
-            started => return started.map_err(|error| number(&error)),
+            started => return started.map_err(|error| error.number()),
         }
     }
 }
 
 fn answer<'a>(started: Started, place: &'a mut [u8]) -> Result<(Response<&'a [u8]>, Option<OwnedFd>), c_int> {
-    match started.answer_within(place).map_err(|error| number(&error))? {
+    match started.answer_within(place).map_err(|error| error.number())? {
         (Response::Failed(number), _) => Err(number),
         answer => Ok(answer),
-    }
-}
-
-fn number(error: &CallError) -> c_int {
-    match error {
-        CallError::Interrupted => libc::EINTR,
-        CallError::NoAgent { error, .. } => match error.raw_os_error() {
-            Some(number @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EBADF)) => number,
-            _ => libc::ENETDOWN,
-        },
     }
 }
 

@@ -108,6 +108,13 @@ fn a_connection() {
         let number = socket(libc::SOCK_STREAM);
         assert_eq!(connect(number, HELLO), Ok(0));
         assert_eq!(recv(number, 2, MSG_PEEK), Ok(b"he".to_vec()));
+        // Counts, and copies nothing.
+        for flags in [0, libc::MSG_WAITALL] {
+            let counts =
+                |count| length(libc::recv(number, ptr::null_mut(), count, MSG_PEEK | MSG_TRUNC | flags));
+            assert_eq!((counts(0), counts(3), counts(5)), (Ok(0), Ok(3), Ok(5)));
+        }
+        assert_eq!(recv(number, 9, MSG_PEEK | MSG_TRUNC), Ok(vec![0; 5]));
         assert_eq!(length(libc::recv(number, ptr::null_mut(), 3, MSG_TRUNC)), Ok(3));
         let (mut octets, mut name, mut room) = ([0u8; 8], [0u8; 16], 16);
         let got =
