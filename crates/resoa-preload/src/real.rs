@@ -122,6 +122,7 @@ fn missing(name: &std::ffi::CStr) -> ! {
 /// Run by the dynamic linker. The agent's path is taken now, before the program can change its environment.
 extern "C" fn loaded() {
     find_all();
+    crate::table::look_after();
     let _ = crate::agent::known();
 }
 

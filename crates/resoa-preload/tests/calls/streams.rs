@@ -498,6 +498,36 @@ fn numbers_that_become_files() {
     });
 }
 
+/// C50: a child after `vfork` has its parent's memory and numbers of its own: what it makes of one is nothing to its parent's socket.
+#[test]
+fn a_child_with_the_same_memory() {
+    extern "C" fn child(number: *mut libc::c_void) -> c_int {
+        let number = number as c_int;
+        let mut pipe = [0; 2];
+        unsafe {
+            let is_done = libc::pipe(pipe.as_mut_ptr()) == 0
+                && libc::dup2(pipe[1], number) == number
+                && write(number, b"x") == Ok(1)
+                && libc::close(number) == 0
+                && libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0) == number;
+            libc::_exit(c_int::from(!is_done));
+        }
+    }
+    carried("streams::a_child_with_the_same_memory", || unsafe {
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, HELLO), Ok(0));
+        let mut stack = vec![0u128; 1 << 16];
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        let top = stack.as_mut_ptr().add(stack.len()).cast();
+        let child = libc::clone(child, top, flags, number as *mut libc::c_void);
+        let mut status = -1;
+        assert_eq!((libc::waitpid(child, &raw mut status, 0), status), (child, 0));
+        let (mut name, mut room) = ([0u8; 16], 16);
+        assert_eq!(libc::getpeername(number, name.as_mut_ptr().cast(), &raw mut room), 0);
+        assert_eq!((room, &name[..]), (16, &at(HELLO)[..]));
+    });
+}
+
 /// C50: a descriptor is the same socket in a child, under another number, and after it was passed to another process; a file that was passed is none.
 #[test]
 fn copies_and_children() {
