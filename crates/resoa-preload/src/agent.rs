@@ -1,9 +1,10 @@
 //! The agent that this process asks, and what its answers are to a call.
 
+use crate::{errno, real};
 use libc::c_int;
 use resoa_calls::{Agent, CallError, Request, Response, SHORT, Started};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -27,6 +28,11 @@ pub fn known() -> Option<&'static Agent> {
     }
     // SAFETY: neither null nor absent, it was made by `Box::into_raw` and is never freed.
     (known != absent()).then(|| unsafe { &*known })
+}
+
+/// The same if it was looked for before. Calls that files have, too, ask for no more: an allocator that reads a file when it is first used would be asked for memory in the midst of that.
+pub fn if_looked_for() -> Option<&'static Agent> {
+    if AGENT.load(Ordering::Acquire).is_null() { None } else { known() }
 }
 
 /// Asks, and waits for the answer whatever signals come: for calls that are over soon, and those that must not be lost half-way. Octets of the answer are in a `place` of [`SHORT`] ones, or as
@@ -69,8 +75,21 @@ fn waited(started: Started) -> Started {
 /// (signal(7)).
 pub fn ask_interruptibly(request: &Request, descriptor: Option<c_int>, has_limit: bool) -> Result<(), c_int> {
     let started = start(request, descriptor)?;
-    // `recvmsg` is restarted, `poll` never is.
-    if has_limit && poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR) {
+    let connection = started.as_fd().as_raw_fd();
+    // By the C library's functions, in which a thread may be cancelled as in `connect` and `close`: then the connection is closed on the way out.
+    // `recv` is restarted, `poll` never is.
+    let mut octet = 0u8;
+    let mut waiting = libc::pollfd { fd: connection, events: libc::POLLIN, revents: 0 };
+    // SAFETY: a descriptor of ours, and room for what is asked.
+    let is_interrupted = unsafe {
+        if has_limit {
+            real::poll(&raw mut waiting, 1, -1) < 0
+        } else {
+            real::recv(connection, (&raw mut octet).cast(), 1, libc::MSG_PEEK) < 0
+                && errno::get() == libc::EINTR
+        }
+    };
+    if is_interrupted {
         return Err(libc::EINTR);
     }
     answer(started, &mut [0; SHORT]).map(drop)

@@ -30,7 +30,7 @@ fn linger(socket: Option<SocketId>) {
 
 /// The socket of a descriptor with SO_LINGER, which is set on the descriptor itself, too.
 fn lingers(number: c_int) -> Option<SocketId> {
-    agent::known()?;
+    agent::if_looked_for()?;
     let before = errno::get();
     // Whether there is one comes first of what it says.
     let is_on = sockets::borrowed(number).and_then(|socket| descriptor::number(socket, libc::SO_LINGER));

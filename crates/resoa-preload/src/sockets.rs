@@ -33,7 +33,7 @@ pub fn kind(number: c_int) -> Kind {
         Hint::Carried(Carried::Stream) => return Kind::Stream,
         hint => hint,
     };
-    if hint == Hint::Unknown && (number < 0 || agent::known().is_none()) {
+    if hint == Hint::Unknown && (number < 0 || agent::if_looked_for().is_none()) {
         return Kind::Foreign;
     }
     let before = errno::get();

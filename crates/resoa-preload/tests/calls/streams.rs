@@ -372,6 +372,39 @@ fn refused_while_nobody_waits() {
     });
 }
 
+/// A thread is cancelled while it waits in `connect` (pthreads(7)), and its call is interrupted.
+#[test]
+fn a_connect_that_is_cancelled() {
+    unsafe extern "C-unwind" {
+        fn connect(number: c_int, address: *const libc::c_void, length: libc::socklen_t) -> c_int;
+        fn pthread_create(
+            thread: *mut libc::pthread_t,
+            attributes: *const libc::pthread_attr_t,
+            start: unsafe extern "C-unwind" fn(*mut libc::c_void) -> *mut libc::c_void,
+            argument: *mut libc::c_void,
+        ) -> c_int;
+        fn pthread_cancel(thread: libc::pthread_t) -> c_int;
+    }
+    /// The test's own address, which it never returns unless it was not cancelled.
+    unsafe extern "C-unwind" fn wait(number: *mut libc::c_void) -> *mut libc::c_void {
+        let to = resoa_calls::address::written(std::net::SocketAddr::from(([192, 0, 2, 2], SILENT)));
+        unsafe { connect(number as c_int, to.as_ptr().cast(), to.len() as libc::socklen_t) };
+        number
+    }
+    carried("streams::a_connect_that_is_cancelled", || unsafe {
+        for has_limit in [false, true] {
+            let number = socket(libc::SOCK_STREAM);
+            let time = libc::timeval { tv_sec: i64::from(has_limit) * 1000, tv_usec: 0 };
+            assert_eq!(set_option(number, SOL_SOCKET, libc::SO_SNDTIMEO, &time), Ok(0));
+            let (mut thread, mut came) = (0, ptr::null_mut());
+            assert_eq!(pthread_create(&raw mut thread, ptr::null(), wait, number as *mut libc::c_void), 0);
+            // It may not have come to the wait yet, and is cancelled there.
+            assert_eq!((pthread_cancel(thread), libc::pthread_join(thread, &raw mut came)), (0, 0));
+            assert_eq!(came as isize, -1, "PTHREAD_CANCELED");
+        }
+    });
+}
+
 /// C48: a signal ends the wait of `connect`.
 #[test]
 fn a_connect_that_is_interrupted() {
