@@ -62,7 +62,8 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
         }
         Call::SendMessage { message, flags } => {
             let message = Message::read(&caller.target, message)?;
-            if passes(message.name, 0) {
+            // Descriptors beside it would go to the agent, and mean nothing to a TCP.
+            if passes(message.name, 0) && message.control.length == 0 {
                 return Ok(Answer::Continue);
             }
             Ok(Answer::count(send(caller, held, &message, flags)?))
@@ -74,7 +75,6 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
             }
             Ok(Answer::count(receive(caller, held, &message, flags)?))
         }
-        Call::SendMessages { .. } | Call::ReceiveMessages { .. } if stream => Ok(Answer::Continue),
         Call::SendMessages { messages, count, flags } => {
             let one = |message: &Message, flags| send(caller, held, message, flags);
             several(caller, (messages, count), flags, None, one)
