@@ -4,22 +4,21 @@ use crate::association::Association;
 use crate::call::Call;
 use crate::choice::Local;
 use crate::flight::Weights;
-use crate::local::LocalRules;
 use crate::place::Listening;
+use crate::settings::{AgentError, AgentSettings};
 use crate::socket::{Form, Half, Socket};
 use crate::stack::Stack;
 use crate::status::Counts;
 use resoa_calls::{SocketId, SocketName};
 use resoa_carrier::Carrier;
-use resoa_protocol::message::AddressMode;
-use resoa_protocol::{Action, CallId, Client, RsockId, Settings, SocketCall, Stream, Timers};
+use resoa_protocol::{Action, CallId, Client, RsockId, SocketCall, Stream};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::SocketType;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What epoll says of the carrier to the server.
@@ -35,47 +34,6 @@ const CALL: u64 = 1 << 62;
 const END: u64 = 1 << 63;
 /// Events of one wait.
 const EVENTS: usize = 256;
-
-/// How an agent is to be.
-#[derive(Debug, Clone)]
-pub struct AgentSettings {
-    /// Where calls come to; [`resoa_calls::AGENT`] names it for programs.
-    pub listen: PathBuf,
-    /// What address its sockets are to have.
-    pub mode: AddressMode,
-    /// Of its sockets.
-    pub settings: Settings,
-    /// Of its requests.
-    pub timers: Timers,
-    /// What this host's own stack is for; with no rule, nothing.
-    pub local: LocalRules,
-}
-
-/// Why there is no agent.
-#[derive(Debug, thiserror::Error)]
-pub enum AgentError {
-    /// Somebody answers there.
-    #[error(
-        "{path}: an agent listens there already; stop it, or choose another place for this one with --listen"
-    )]
-    Occupied {
-        /// Where.
-        path: PathBuf,
-    },
-    /// The socket could not be made there.
-    #[error(
-        "cannot listen at {path}: {error}; choose another place with --listen, at most 100 octets long and in a directory that is yours"
-    )]
-    Place {
-        /// Where.
-        path: PathBuf,
-        /// What the kernel says.
-        error: io::Error,
-    },
-    /// The kernel has no descriptors left, or such.
-    #[error("cannot start: {0}")]
-    Kernel(#[from] io::Error),
-}
 
 /// An agent; see [the crate](crate).
 pub struct Agent {
@@ -100,6 +58,7 @@ pub struct Agent {
     pub(crate) weights: Weights,
     /// Random: programs of others cannot guess names.
     pub(crate) number: u64,
+    /// Random at first, and far from where the numbers are over ([`END`]): what a program asks of a socket of the agent that was here before must be no socket's of this one.
     pub(crate) last_socket: u64,
     pub(crate) last_call: u64,
     pub(crate) swept: Duration,
@@ -128,9 +87,7 @@ impl Agent {
             .map_err(io::Error::from)?;
         epoll::add(&epoll, &calls_at.fd, EventData::new_u64(CALLS), EventFlags::IN)
             .map_err(io::Error::from)?;
-        let mut number = [0; 8];
-        rustix::rand::getrandom(&mut number[..], rustix::rand::GetRandomFlags::empty())
-            .map_err(io::Error::from)?;
+        let (number, before_first) = (random()?, random()? >> 2);
         let client = Client::new(settings.mode, settings.settings, settings.timers);
         let mut agent = Self {
             remote: Association::new(client, carrier, address),
@@ -146,8 +103,8 @@ impl Agent {
             slow: std::collections::VecDeque::new(),
             progressing: None,
             weights: Weights::new()?,
-            number: u64::from_ne_bytes(number),
-            last_socket: 0,
+            number,
+            last_socket: before_first,
             last_call: 0,
             swept: Duration::ZERO,
             closes: 0,
@@ -404,4 +361,10 @@ impl Agent {
     pub(crate) fn now(&self) -> Duration {
         self.origin.elapsed()
     }
+}
+
+fn random() -> io::Result<u64> {
+    let mut number = [0; 8];
+    rustix::rand::getrandom(&mut number[..], rustix::rand::GetRandomFlags::empty())?;
+    Ok(u64::from_ne_bytes(number))
 }

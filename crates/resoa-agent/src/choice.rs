@@ -3,10 +3,11 @@
 //! Until then its half is at the server. The half that another choice needs is made when it is used, gets the options that the program has set, and the first
 //! one is closed. A socket that has an address of its own has chosen for good; one without, by each `connect`.
 
-use crate::agent::{Agent, AgentError, LOCAL};
+use crate::agent::{Agent, LOCAL};
 use crate::association::Association;
 use crate::call::Waiting;
 use crate::local::{Chooser, LocalRules, LocalServer};
+use crate::settings::AgentError;
 use crate::socket::Half;
 use crate::stack::Stack;
 use resoa_calls::SocketId;

@@ -35,6 +35,7 @@ mod local;
 mod packets;
 mod place;
 mod requests;
+mod settings;
 mod socket;
 mod socket_call;
 mod stack;
@@ -43,5 +44,6 @@ mod stream;
 mod sweep;
 mod sys;
 
-pub use agent::{Agent, AgentError, AgentSettings};
+pub use agent::Agent;
 pub use local::LocalRules;
+pub use settings::{AgentError, AgentSettings};

@@ -173,7 +173,7 @@ impl Packets {
             }
         }
         waiting.extend(self.rest.take());
-        sys::set_priority(program, self.mark());
+        resoa_calls::descriptor::set_mark(program, self.mark());
         for packet in waiting {
             let Some((front, payload)) = packet.split_at_checked(in_front(mark)) else { continue };
             let Some((from, ancillary)) = received(mark, front) else { continue };

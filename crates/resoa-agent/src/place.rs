@@ -1,6 +1,6 @@
 //! Where an agent listens: sockets of AF_UNIX with a file.
 
-use crate::agent::AgentError;
+use crate::settings::AgentError;
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
 use std::io;

@@ -18,16 +18,6 @@ pub(crate) fn set_send_buffer(fd: impl AsFd, octets: i32) {
     }
 }
 
-/// SO_PRIORITY, which means nothing for AF_UNIX and is seen by all who hold a descriptor.
-pub(crate) fn set_priority(fd: impl AsFd, priority: i32) {
-    let length = size_of::<i32>() as libc::socklen_t;
-    let value = (&raw const priority).cast();
-    // SAFETY: the kernel reads one `int` from `priority`, which lives here.
-    unsafe {
-        libc::setsockopt(fd.as_fd().as_raw_fd(), libc::SOL_SOCKET, libc::SO_PRIORITY, value, length);
-    }
-}
-
 /// SIOCOUTQ of AF_UNIX: memory, in octets, of the packets that the other end has not read to their end.
 pub(crate) fn outstanding(fd: impl AsFd) -> io::Result<usize> {
     let mut count: libc::c_int = 0;

@@ -36,25 +36,27 @@ pub fn read(octets: &[u8]) -> Result<Option<SocketAddr>, i32> {
     }
 }
 
-/// An address as a program gave it to `bind`. Linux takes AF_UNSPEC with no address for one of IPv4 (`inet_bind`).
+/// An address as a program gave it to `bind`, of a socket whose SO_DOMAIN is asked for where it matters. Linux takes AF_UNSPEC with no address for one of IPv4 (`inet_bind`); a socket of
+/// version 6 refuses any other family by that, if there is enough for an address of its own (`inet6_bind`).
 ///
 /// # Errors
-/// As [`read`]; EAFNOSUPPORT for any other AF_UNSPEC.
-pub fn to_bind(octets: &[u8]) -> Result<SocketAddr, i32> {
+/// As [`read`]; EAFNOSUPPORT for any other AF_UNSPEC; and as `domain` fails.
+pub fn to_bind<E: From<i32>>(
+    octets: &[u8],
+    domain: impl FnOnce() -> Result<i32, E>,
+) -> Result<SocketAddr, E> {
+    let family = octets.first_chunk().map(|family| i32::from(u16::from_ne_bytes(*family)));
+    let is_foreign_to_v6 = octets.len() >= V6_OLD && family.is_some_and(|family| family != libc::AF_INET6);
+    if is_foreign_to_v6 && domain()? == libc::AF_INET6 {
+        return Err(libc::EAFNOSUPPORT.into());
+    }
     match (read(octets)?, octets.first_chunk::<8>()) {
         (Some(address), _) => Ok(address),
         (None, Some([_, _, high, low, 0, 0, 0, 0])) if octets.len() >= V4 => {
             Ok((Ipv4Addr::UNSPECIFIED, u16::from_be_bytes([*high, *low])).into())
         }
-        (None, _) => Err(libc::EAFNOSUPPORT),
+        (None, _) => Err(libc::EAFNOSUPPORT.into()),
     }
-}
-
-/// Whether a socket of version 6 refuses this address for `bind` by its family, EAFNOSUPPORT (`inet6_bind`): it is long enough for one of its own, and none.
-#[must_use]
-pub fn is_foreign_to_v6(octets: &[u8]) -> bool {
-    let family = octets.first_chunk().map(|family| i32::from(u16::from_ne_bytes(*family)));
-    octets.len() >= V6_OLD && family.is_some_and(|family| family != libc::AF_INET6)
 }
 
 fn port(octets: &[u8]) -> Result<u16, i32> {
@@ -122,16 +124,19 @@ mod tests {
     /// C31: AF_UNSPEC is the wildcard of IPv4 to `bind` if nothing else is in it.
     #[test]
     fn wildcards_of_no_family() {
-        let mut octets = [0; V4];
+        let to_bind = |octets: &[u8], domain: i32| super::to_bind(octets, || Ok::<_, i32>(domain));
+        let mut octets = [0; V6_OLD];
         octets[2..4].copy_from_slice(&80_u16.to_be_bytes());
-        assert_eq!(to_bind(&octets), Ok(at("0.0.0.0:80")));
-        assert_eq!(to_bind(&octets[..15]), Err(libc::EAFNOSUPPORT));
-        octets[7] = 1;
-        assert_eq!(to_bind(&octets), Err(libc::EAFNOSUPPORT));
-        assert_eq!(to_bind(&written(at("[::1]:80"))), Ok(at("[::1]:80")));
+        assert_eq!(to_bind(&octets[..V4], libc::AF_INET), Ok(at("0.0.0.0:80")));
+        assert_eq!(to_bind(&octets[..15], libc::AF_INET), Err(libc::EAFNOSUPPORT));
+        assert_eq!(to_bind(&written(at("[::1]:80")), libc::AF_INET6), Ok(at("[::1]:80")));
         // To a socket of version 6 it is none if it is long enough for an address of its own.
-        assert!(is_foreign_to_v6(&[0; 24]) && !is_foreign_to_v6(&[0; 23]));
-        assert!(!is_foreign_to_v6(&written(at("[::1]:80"))));
+        assert_eq!(to_bind(&octets, libc::AF_INET), Ok(at("0.0.0.0:80")));
+        assert_eq!(to_bind(&octets, libc::AF_INET6), Err(libc::EAFNOSUPPORT));
+        assert_eq!(to_bind(&octets[..23], libc::AF_INET6), Ok(at("0.0.0.0:80")));
+        assert_eq!(super::to_bind(&octets, || Err(libc::ENETDOWN)), Err(libc::ENETDOWN));
+        octets[7] = 1;
+        assert_eq!(to_bind(&octets[..V4], libc::AF_INET), Err(libc::EAFNOSUPPORT));
     }
 
     /// C31: what the kernel says of addresses that are none.

@@ -42,6 +42,21 @@ pub enum CallError {
     },
 }
 
+impl CallError {
+    /// What a program's call fails with: what this process lacks, or ENETDOWN, as without a network.
+    #[must_use]
+    pub fn number(&self) -> i32 {
+        match self {
+            Self::Interrupted => libc::EINTR,
+            Self::NoAgent { error, .. } => match error.raw_os_error() {
+                // The last is of the descriptor that was to go along.
+                Some(number @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EBADF)) => number,
+                _ => libc::ENETDOWN,
+            },
+        }
+    }
+}
+
 impl Agent {
     /// The one at this path. Nothing is asked of it yet.
     #[must_use]
@@ -223,6 +238,19 @@ mod tests {
         let (response, descriptor) = started.answer().expect("it answers");
         assert_eq!((response, descriptor.is_some()), (Response::Done, true));
         serving.join().expect("as it should");
+    }
+
+    /// What this process lacks is told as that; whatever else there is with an agent is that there is none.
+    #[test]
+    fn numbers_of_errors() {
+        let of = |error| Agent::at("/nowhere").no_answer(error).number();
+        for number in [libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EBADF, libc::EINTR] {
+            assert_eq!(of(io::Error::from_raw_os_error(number)), number);
+        }
+        for number in [libc::ENOENT, libc::ECONNREFUSED, libc::EACCES, libc::EPIPE] {
+            assert_eq!(of(io::Error::from_raw_os_error(number)), libc::ENETDOWN);
+        }
+        assert_eq!(of(io::ErrorKind::InvalidData.into()), libc::ENETDOWN);
     }
 
     /// A value is read where the caller has room for it, and one for which there is none is no answer.

@@ -33,10 +33,14 @@ pub mod ancillary;
 pub mod carried;
 mod connection;
 pub mod datagram;
+pub mod descriptor;
+pub mod ioctl;
 mod name;
 pub mod option;
+pub mod outgoing;
 pub mod privilege;
 mod request;
+pub mod stream;
 pub mod time;
 
 pub use connection::{Agent, CallError, SHORT, Started, receive_request, respond};

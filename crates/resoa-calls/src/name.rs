@@ -9,7 +9,7 @@ use std::fmt;
 /// What all names begin with.
 const PREFIX: &str = "lasthop-resoa.";
 
-/// A socket of an agent's, by a number that is never given twice.
+/// A socket of an agent's, by a number that is never given twice, nor by another agent: the first one is random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SocketId(pub u64);
 

@@ -161,6 +161,39 @@ pub enum Response<Octets = Vec<u8>> {
     Status(Status),
 }
 
+impl<Octets> Response<Octets> {
+    /// The address that was asked for.
+    ///
+    /// # Errors
+    /// The call's own; ENETDOWN for the answer of an agent that speaks otherwise.
+    pub fn address(self) -> Result<SocketAddr, i32> {
+        match self {
+            Self::Address(address) => Ok(address),
+            other => Err(other.other()),
+        }
+    }
+
+    /// The value that was asked for.
+    ///
+    /// # Errors
+    /// As [`Response::address`].
+    pub fn value(self) -> Result<Octets, i32> {
+        match self {
+            Self::Value(octets) => Ok(octets),
+            other => Err(other.other()),
+        }
+    }
+
+    /// What a call fails with that this is no answer to.
+    #[must_use]
+    pub fn other(&self) -> i32 {
+        match self {
+            Self::Failed(error) => *error,
+            _ => libc::ENETDOWN,
+        }
+    }
+}
+
 impl Response<&[u8]> {
     /// The same with octets of its own.
     #[must_use]

@@ -56,11 +56,13 @@ impl From<rustix::io::Errno> for Failure {
 
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
-        match error {
-            CallError::Interrupted => Self::Errno(libc::EINTR),
-            CallError::NoAgent { .. } => Self::Errno(libc::ENETDOWN),
-        }
+        Self::Errno(of_host(error.number()))
     }
+}
+
+/// What this process lacks is not the program's limit: it is told as if the whole host had none left.
+pub(crate) fn of_host(error: i32) -> i32 {
+    if error == libc::EMFILE { libc::ENFILE } else { error }
 }
 
 /// What ends a wait.

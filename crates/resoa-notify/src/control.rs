@@ -2,13 +2,12 @@
 
 use crate::call::{Call, Room};
 use crate::caller::{Answer, Caller, Ended, Failure, Patience};
-use crate::filter::{FIONREAD, TIOCOUTQ};
 use crate::held::{Held, Kind};
-use crate::kernel::{set_socket_option, socket_option};
 use crate::status::{BIND_SERVICE, has_privilege};
 use crate::streams;
+use resoa_calls::ioctl::{Answerer, answerer};
 use resoa_calls::privilege::is_privileged;
-use resoa_calls::{Request, Response, address, option};
+use resoa_calls::{Request, Response, address, descriptor, option};
 use rustix::event::PollFlags;
 use rustix::fd::AsFd;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -18,16 +17,8 @@ use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// SIOCATMARK of `asm-generic/sockios.h`.
-const SIOCATMARK: u32 = 0x8905;
-/// Who gets signals of the descriptor: FIOSETOWN to SIOCGPGRP.
-const OWNER: std::ops::RangeInclusive<u32> = 0x8901..=0x8904;
-/// SIOCGIFCONF: its argument has a pointer.
-const SIOCGIFCONF: u32 = 0x8912;
 /// How much longer than SO_SNDTIMEO an answer to `connect` is waited for: the agent ends the call by it as well, and it alone always knows whether the call is the first.
 const GRACE: Duration = Duration::from_secs(1);
-/// Octets of `struct ifreq`.
-const INTERFACE_REQUEST: usize = 40;
 
 /// `None`: a call of data.
 pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Option<Result<Answer, Failure>> {
@@ -56,7 +47,7 @@ pub(crate) fn socket(caller: &Caller, family: i32, kind: i32, protocol: i32) -> 
             set_nonblocking(&descriptor, kind)?;
             Ok(Answer::Descriptor(descriptor, kind & libc::SOCK_CLOEXEC != 0))
         }
-        (response, _) => Err(unexpected(&response)),
+        (response, _) => Err(Failure::Errno(response.other())),
     }
 }
 
@@ -66,14 +57,6 @@ fn set_nonblocking(descriptor: impl AsFd, flags: i32) -> Result<(), Failure> {
         fcntl_setfl(descriptor, present | OFlags::NONBLOCK)?;
     }
     Ok(())
-}
-
-/// What an answer that is none of those that a call has makes of it.
-pub(crate) fn unexpected(response: &Response) -> Failure {
-    match response {
-        Response::Failed(error) => Failure::Errno(*error),
-        _ => Failure::Errno(libc::EPROTO),
-    }
 }
 
 /// A length that a program gives.
@@ -116,10 +99,7 @@ pub(crate) fn write_no_address(caller: &Caller, room: Room) -> Result<(), Failur
 
 fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
     let octets = given_address(caller, at, length)?;
-    if address::is_foreign_to_v6(&octets) && number(caller, held, libc::SO_DOMAIN)? == libc::AF_INET6 {
-        return Err(Failure::Errno(libc::EAFNOSUPPORT));
-    }
-    let address = address::to_bind(&octets)?;
+    let address = address::to_bind(&octets, || domain(caller, held))?;
     if is_privileged(address.port()) && !has_privilege(&caller.target.status(), BIND_SERVICE) {
         return Err(Failure::Errno(libc::EACCES));
     }
@@ -152,7 +132,7 @@ fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer,
                 error => Err(Failure::Errno(error)),
             }
         }
-        Ok((response, _)) => Err(unexpected(&response)),
+        Ok((response, _)) => Err(Failure::Errno(response.other())),
         Err(Ended::Gone) => Err(Failure::Gone),
         Err(ended) => {
             // The attempt goes on without the caller. Before the agent answers anything else, it has heard so and connected the descriptor: the next `connect` is not the first.
@@ -174,12 +154,20 @@ pub(crate) fn pending_error(caller: &Caller, held: &Held) -> Result<i32, Failure
 }
 
 /// An option of SOL_SOCKET that is a number.
-pub(crate) fn number(caller: &Caller, held: &Held, name: i32) -> Result<i32, Failure> {
+fn number(caller: &Caller, held: &Held, name: i32) -> Result<i32, Failure> {
     let request = Request::GetOption { socket: held.socket, level: libc::SOL_SOCKET, name, length: 4 };
-    match caller.ask(&request)? {
-        Response::Value(value) => Ok(value.first_chunk().map_or(0, |octets| i32::from_ne_bytes(*octets))),
-        response => Err(unexpected(&response)),
-    }
+    let value = caller.ask(&request)?.value()?;
+    Ok(value.first_chunk().map_or(0, |octets| i32::from_ne_bytes(*octets)))
+}
+
+/// SO_DOMAIN: AF_INET, AF_INET6.
+pub(crate) fn domain(caller: &Caller, held: &Held) -> Result<i32, Failure> {
+    number(caller, held, libc::SO_DOMAIN)
+}
+
+/// The name of the other end.
+pub(crate) fn peer(caller: &Caller, held: &Held) -> Result<SocketAddr, Failure> {
+    Ok(caller.ask(&Request::PeerName(held.socket))?.address()?)
 }
 
 fn listen(caller: &Caller, held: &Held, backlog: i32) -> Result<Answer, Failure> {
@@ -189,7 +177,7 @@ fn listen(caller: &Caller, held: &Held, backlog: i32) -> Result<Answer, Failure>
             held.set_listening();
             Ok(Answer::Value(0))
         }
-        (response, _) => Err(unexpected(&response)),
+        (response, _) => Err(Failure::Errno(response.other())),
     }
 }
 
@@ -197,9 +185,10 @@ fn accept(caller: &Caller, held: &Held, room: Room, flags: i32) -> Result<Answer
     if flags & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) != 0 {
         return Err(Failure::Errno(libc::EINVAL));
     }
-    if !held.is_listening() {
-        let error = if held.kind == Kind::Datagram { libc::EOPNOTSUPP } else { libc::EINVAL };
-        return Err(Failure::Errno(error));
+    match held.kind {
+        Kind::Listener => {}
+        Kind::Datagram => return Err(Failure::Errno(libc::EOPNOTSUPP)),
+        Kind::Stream => return Err(Failure::Errno(libc::EINVAL)),
     }
     let until = held.until(Timeout::Recv);
     loop {
@@ -219,34 +208,23 @@ fn accept(caller: &Caller, held: &Held, room: Room, flags: i32) -> Result<Answer
             (Response::Accepted { peer, .. }, Some(descriptor)) => {
                 write_address(caller, room, peer)?;
                 set_nonblocking(&descriptor, flags)?;
-                inherit(held, &descriptor);
+                descriptor::inherit(held, &descriptor);
                 return Ok(Answer::Descriptor(descriptor, flags & libc::SOCK_CLOEXEC != 0));
             }
             // It has gone again: the next one.
             (Response::Failed(libc::EAGAIN), _) => {}
-            (response, _) => return Err(unexpected(&response)),
+            (response, _) => return Err(Failure::Errno(response.other())),
         }
-    }
-}
-
-/// Options that are kept with the descriptor itself, and that a connection has from its listener.
-fn inherit(listener: &Held, connection: impl AsFd) {
-    for name in option::OF_BOTH {
-        // Both are sockets of AF_UNIX, which have them all.
-        let _ = socket_option(listener.as_fd(), name)
-            .and_then(|value| set_socket_option(connection.as_fd(), name, &value));
     }
 }
 
 fn name(caller: &Caller, request: &Request, room: Room) -> Result<Answer, Failure> {
-    match caller.ask(request)? {
-        Response::Address(_) if room.value == 0 => Err(Failure::Errno(libc::EFAULT)),
-        Response::Address(address) => {
-            write_address(caller, room, address)?;
-            Ok(Answer::Value(0))
-        }
-        response => Err(unexpected(&response)),
+    let address = caller.ask(request)?.address()?;
+    if room.value == 0 {
+        return Err(Failure::Errno(libc::EFAULT));
     }
+    write_address(caller, room, address)?;
+    Ok(Answer::Value(0))
 }
 
 fn get_option(caller: &Caller, held: &Held, level: i32, name: i32, room: Room) -> Result<Answer, Failure> {
@@ -255,10 +233,7 @@ fn get_option(caller: &Caller, held: &Held, level: i32, name: i32, room: Room) -
     }
     let length = u32::try_from(caller.target.number(room.length)?).map_err(|_| libc::EINVAL)?;
     caller.confirm()?;
-    let value = match caller.ask(&Request::GetOption { socket: held.socket, level, name, length })? {
-        Response::Value(value) => value,
-        response => return Err(unexpected(&response)),
-    };
+    let value = caller.ask(&Request::GetOption { socket: held.socket, level, name, length })?.value()?;
     if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
         // As in `pending_error`.
         let _ = rustix::net::sockopt::socket_error(held);
@@ -286,14 +261,13 @@ fn set_option(
     if held.kind == Kind::Datagram && option::is_telling(level, name) {
         match caller.ask_until(&request, Some(held.as_fd()), None, Patience::Killable)?? {
             (Response::Done | Response::Value(_), _) => {}
-            (response, _) => return Err(unexpected(&response)),
+            (response, _) => return Err(Failure::Errno(response.other())),
         }
     } else {
         caller.ask(&request)?;
     }
     if option::is_of_both(level, name) {
-        // The agent has found it valid.
-        let _ = set_socket_option(held.as_fd(), name, &value);
+        descriptor::set_option(held, name, &value);
     }
     Ok(Answer::Value(0))
 }
@@ -303,7 +277,7 @@ fn shut(caller: &Caller, held: &Held, how: i32) -> Result<Answer, Failure> {
         return Err(Failure::Errno(libc::EINVAL));
     }
     let asked = Request::Shutdown { socket: held.socket, how };
-    if held.kind == Kind::Datagram || held.is_listening() {
+    if held.kind != Kind::Stream {
         caller.ask(&asked)?;
         return Ok(Answer::Value(0));
     }
@@ -324,26 +298,24 @@ fn shut(caller: &Caller, held: &Held, how: i32) -> Result<Answer, Failure> {
 }
 
 fn ioctl(caller: &Caller, held: &Held, command: u32, at: u64) -> Result<Answer, Failure> {
-    let octets = match command {
-        FIONREAD | TIOCOUTQ if held.is_listening() => return Err(Failure::Errno(libc::EINVAL)),
-        // What lies in the descriptor is what can be read, and where its mark is only its kernel knows.
-        FIONREAD | SIOCATMARK if held.kind == Kind::Stream => return Ok(Answer::Continue),
-        FIONREAD => {
+    let octets = match answerer(command, held.kind) {
+        Answerer::Kernel => return Ok(Answer::Continue),
+        Answerer::Nobody(error) => return Err(Failure::Errno(error)),
+        Answerer::Datagram => {
             let flags = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
             let waiting = recv(held, &mut [0; 1], flags).map_or(0, |(_, length)| length);
             (waiting.saturating_sub(held.in_front()) as u32).to_ne_bytes().to_vec()
         }
-        _ if OWNER.contains(&command) || command == SIOCGIFCONF => return Ok(Answer::Continue),
-        _ => {
-            let argument = match command {
-                TIOCOUTQ | SIOCATMARK => vec![0; 4],
-                _ => caller.target.read(at, INTERFACE_REQUEST)?,
-            };
+        Answerer::Agent { given, taken } => {
+            let argument = caller.target.read(at, given)?;
             caller.confirm()?;
             match caller.ask(&Request::Ioctl { socket: held.socket, command, argument })? {
-                Response::Value(value) => value,
+                Response::Value(mut value) => {
+                    value.truncate(taken);
+                    value
+                }
                 Response::Done => Vec::new(),
-                response => return Err(unexpected(&response)),
+                response => return Err(Failure::Errno(response.other())),
             }
         }
     };

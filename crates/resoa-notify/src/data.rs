@@ -4,7 +4,7 @@
 
 use crate::call::Call;
 use crate::caller::{Answer, Caller, Failure};
-use crate::control::{given_address, write_address, write_no_address};
+use crate::control::{given_address, peer, write_address, write_no_address};
 use crate::datagrams::{self, Received};
 use crate::held::{Held, Kind};
 use crate::message::{LENGTH, Message, WITH_LENGTH};
@@ -22,7 +22,7 @@ const FOREVER: Duration = Duration::from_secs(1 << 32);
 
 /// Answers a call of data.
 pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer, Failure> {
-    let stream = held.kind == Kind::Stream;
+    let stream = held.kind != Kind::Datagram;
     // The kernel says of it what TCP would.
     let passes =
         |address, flags| stream && address == 0 && streams::are_ordinary(flags) && streams::is_ordinary(held);
@@ -62,7 +62,8 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
         }
         Call::SendMessage { message, flags } => {
             let message = Message::read(&caller.target, message)?;
-            if passes(message.name, 0) {
+            // Descriptors beside it would go to the agent, and mean nothing to a TCP.
+            if passes(message.name, 0) && message.control.length == 0 {
                 return Ok(Answer::Continue);
             }
             Ok(Answer::count(send(caller, held, &message, flags)?))
@@ -74,7 +75,6 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
             }
             Ok(Answer::count(receive(caller, held, &message, flags)?))
         }
-        Call::SendMessages { .. } | Call::ReceiveMessages { .. } if stream => Ok(Answer::Continue),
         Call::SendMessages { messages, count, flags } => {
             let one = |message: &Message, flags| send(caller, held, message, flags);
             several(caller, (messages, count), flags, None, one)
@@ -90,18 +90,14 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
 
 /// Who a datagram came from.
 fn sender(caller: &Caller, held: &Held, received: &Received) -> Result<Option<SocketAddr>, Failure> {
-    use resoa_calls::{Request, Response};
     if received.from.is_some() || !held.is_connected_datagram() {
         return Ok(received.from);
     }
-    Ok(match caller.ask(&Request::PeerName(held.socket))? {
-        Response::Address(address) => Some(address),
-        _ => None,
-    })
+    peer(caller, held).map(Some)
 }
 
 fn send(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Result<usize, Failure> {
-    if held.kind == Kind::Stream {
+    if held.kind != Kind::Datagram {
         return streams::send(caller, held, &message.data, flags);
     }
     let destination = match message.name {
@@ -116,7 +112,7 @@ fn send(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Result<u
 }
 
 fn receive(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Result<usize, Failure> {
-    if held.kind == Kind::Stream {
+    if held.kind != Kind::Datagram {
         let received = streams::receive(caller, held, &message.data, flags)?;
         message.tell(&caller.target, 0, &[], 0)?;
         return Ok(received);

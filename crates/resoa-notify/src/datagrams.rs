@@ -1,11 +1,13 @@
 //! Datagrams, each with an address in front while the socket has no destination of its own, and with control messages if there are some ([`resoa_calls::datagram`]).
 
 use crate::caller::{Caller, Failure, Patience};
-use crate::control::{number, pending_error, unexpected};
+use crate::control::{domain, peer, pending_error};
 use crate::held::Held;
 use crate::message::total;
 use crate::target::Piece;
-use resoa_calls::{Request, Response, ancillary, datagram};
+use resoa_calls::outgoing::{Outgoing, Way};
+use resoa_calls::stream::wants_errors;
+use resoa_calls::{Request, datagram};
 use resoa_protocol::message::Ancillary;
 use rustix::event::PollFlags;
 use rustix::fd::AsFd;
@@ -27,35 +29,12 @@ pub(crate) fn send(
     flags: i32,
 ) -> Result<usize, Failure> {
     let length = total(data);
-    if length > datagram::longest(true) {
-        let is_v4 = match destination {
-            Some(destination) => destination.is_ipv4(),
-            None => number(caller, held, libc::SO_DOMAIN)? == libc::AF_INET,
-        };
-        if length > datagram::longest(is_v4) {
-            return Err(Failure::Errno(libc::EMSGSIZE));
-        }
-    }
-    let connected = held.is_connected_datagram();
-    if destination.is_none() && !connected {
-        return Err(Failure::Errno(libc::EDESTADDRREQ));
-    }
-    let mut peer = None;
-    if connected && (destination.is_some() || !control.is_empty()) {
-        match caller.ask(&Request::PeerName(held.socket))? {
-            Response::Address(address) => peer = Some(address),
-            response => return Err(unexpected(&response)),
-        }
-    }
-    let ancillary = match destination.or(peer) {
-        Some(there) if !control.is_empty() => ancillary::said(control, there)?,
-        _ => Ancillary::none(),
+    let outgoing = Outgoing { length, to: destination, control, flags };
+    let front = match outgoing.way(held.mark, || domain(caller, held), || peer(caller, held))? {
+        Way::Descriptor(front) => front,
+        Way::Agent(address, ancillary) => return send_apart(caller, held, data, address, &ancillary),
     };
-    let destination = destination.filter(|there| peer != Some(*there));
-    if connected && (destination.is_some() || !ancillary.is_empty()) {
-        return send_apart(caller, held, data, destination, &ancillary);
-    }
-    let mut octets = destination.map(|there| datagram::said(there, &ancillary)).unwrap_or_default();
+    let mut octets = front.map(|(to, ancillary)| datagram::said(to, &ancillary)).unwrap_or_default();
     octets.extend(caller.target.gather(data)?);
     caller.confirm()?;
     let patient = flags & libc::MSG_DONTWAIT == 0 && !held.is_nonblocking();
@@ -124,15 +103,14 @@ impl Received {
 
 /// Receives one.
 pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) -> Result<Received, Failure> {
-    if flags & libc::MSG_ERRQUEUE != 0 {
+    if wants_errors(flags) {
         return Err(Failure::Errno(libc::EAGAIN));
     }
     let patient = flags & libc::MSG_DONTWAIT == 0 && !held.is_nonblocking();
     let until = held.until(Timeout::Recv);
     let mut how = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
     how.set(RecvFlags::PEEK, flags & libc::MSG_PEEK != 0);
-    let mark = held.mark();
-    let front = datagram::in_front(mark);
+    let front = held.in_front();
     let mut octets = vec![0; front + total(data).min(ROOM)];
     let (stored, whole) = loop {
         match rustix::net::recv(held, &mut octets[..], how) {
@@ -150,7 +128,7 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
         };
     }
     let (in_front, payload) = octets[..stored].split_at_checked(front).ok_or(libc::EPROTO)?;
-    let (from, ancillary) = datagram::received(mark, in_front).ok_or(libc::EPROTO)?;
+    let (from, ancillary) = datagram::received(held.mark, in_front).ok_or(libc::EPROTO)?;
     caller.confirm()?;
     caller.target.scatter(data, payload)?;
     Ok(Received { from, ancillary, kept: payload.len(), whole: whole - front })

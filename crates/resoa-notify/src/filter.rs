@@ -5,11 +5,8 @@
 
 use libc::{AF_PACKET, EAFNOSUPPORT, ENOSYS, EOPNOTSUPP, EPERM, SOCK_RAW, sock_filter};
 use resoa_calls::carried::{BY_AGENT, BY_KERNEL, SOCK_PACKET, SOCKET_TYPE};
+use resoa_calls::ioctl::{FIONREAD, TIOCOUTQ};
 
-/// FIONREAD of `asm-generic/ioctls.h`, which SIOCINQ is, too.
-pub(crate) const FIONREAD: u32 = 0x541b;
-/// TIOCOUTQ, which SIOCOUTQ is, too.
-pub(crate) const TIOCOUTQ: u32 = 0x5411;
 /// The upper three octets of the requests of sockets (`linux/sockios.h`).
 const SOCKET_REQUESTS: u32 = 0x8900;
 
@@ -342,9 +339,13 @@ mod tests {
         assert_eq!(native(libc::SYS_socket, &[(1 << 32) | libc::AF_INET as u64, 1]), NOTIFY);
     }
 
-    /// Requests of sockets alone; those of terminals pass.
+    /// Requests of sockets alone; those of terminals pass, and none passes that is not the kernel's alone.
     #[test]
     fn requests() {
+        let asked = (0..=0xffff_u32).filter(|command| resoa_calls::ioctl::concerns(*command));
+        for command in asked {
+            assert_eq!(native(libc::SYS_ioctl, &[3, command.into(), 0]), NOTIFY, "{command:x}");
+        }
         let ioctl = |request: u64| native(libc::SYS_ioctl, &[3, request, 0]);
         assert_eq!((ioctl(libc::TCGETS), ioctl(libc::FIONBIO), ioctl(libc::TIOCGWINSZ)), (PASS, PASS, PASS));
         assert_eq!((ioctl(libc::FIONREAD), ioctl(libc::TIOCOUTQ)), (NOTIFY, NOTIFY));

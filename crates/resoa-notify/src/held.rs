@@ -1,28 +1,20 @@
 //! A copy of a program's descriptor, held while a call on it is answered, as the kernel holds the file of a call.
 
-use crate::kernel::socket_option;
-use nix::sys::socket::{getsockopt, setsockopt, sockopt::Priority};
-use resoa_calls::{LISTENING, SocketId, SocketName, datagram};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+pub(crate) use resoa_calls::descriptor::Kind;
+use resoa_calls::{LISTENING, SocketId, SocketName, datagram, descriptor};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl};
-use rustix::net::SocketType;
-use rustix::net::sockopt::{Timeout, socket_linger, socket_timeout, socket_type};
+use rustix::net::sockopt::{Timeout, socket_linger, socket_timeout};
 use std::time::Instant;
 
-/// The two kinds of sockets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Stream,
-    Datagram,
-}
-
-/// A program's remote socket.
+/// A program's remote socket, as it was when the call began.
 #[derive(Debug)]
 pub(crate) struct Held {
     descriptor: OwnedFd,
     pub(crate) socket: SocketId,
     pub(crate) kind: Kind,
+    /// What the descriptor says of itself.
+    pub(crate) mark: i32,
 }
 
 impl AsFd for Held {
@@ -35,11 +27,9 @@ impl Held {
     /// If it is a socket of an agent's.
     pub(crate) fn of(descriptor: OwnedFd) -> Option<Self> {
         let socket = SocketName::of(&descriptor)?.socket;
-        let kind = match socket_type(&descriptor).ok()? {
-            SocketType::STREAM => Kind::Stream,
-            _ => Kind::Datagram,
-        };
-        Some(Self { descriptor, socket, kind })
+        let mark = descriptor::mark(&descriptor);
+        let kind = descriptor::kind(&descriptor, mark);
+        Some(Self { descriptor, socket, kind, mark })
     }
 
     /// It has O_NONBLOCK.
@@ -49,10 +39,7 @@ impl Held {
 
     /// SO_RCVLOWAT.
     pub(crate) fn low_water(&self) -> i32 {
-        socket_option(self.as_fd(), libc::SO_RCVLOWAT)
-            .ok()
-            .and_then(|value| value.first_chunk::<4>().map(|octets| i32::from_ne_bytes(*octets)))
-            .unwrap_or(1)
+        descriptor::number(self, libc::SO_RCVLOWAT).unwrap_or(1)
     }
 
     /// When a call that begins now has waited for long enough.
@@ -72,34 +59,21 @@ impl Held {
 
     /// Nothing is at its other end any more, or both halves are over.
     pub(crate) fn hangs_up(&self) -> bool {
-        let mut descriptors = [PollFd::new(self, PollFlags::empty())];
-        poll(&mut descriptors, Some(&Timespec::default())).is_ok()
-            && descriptors[0].revents().contains(PollFlags::HUP)
+        descriptor::hangs_up(self)
     }
 
-    /// What the descriptor says of itself.
-    pub(crate) fn mark(&self) -> i32 {
-        getsockopt(self, Priority).unwrap_or(0)
-    }
-
-    /// `listen` has succeeded.
-    pub(crate) fn is_listening(&self) -> bool {
-        self.kind == Kind::Stream && self.mark() == LISTENING
-    }
-
-    /// Says so.
+    /// `listen` has succeeded: says so to whoever holds it.
     pub(crate) fn set_listening(&self) {
-        // A priority below 7 takes no privilege.
-        let _ = setsockopt(self, Priority, &LISTENING);
+        descriptor::set_mark(self, LISTENING);
     }
 
     /// A datagram socket with a destination of its own.
     pub(crate) fn is_connected_datagram(&self) -> bool {
-        self.kind == Kind::Datagram && self.mark() & datagram::CONNECTED != 0
+        self.kind == Kind::Datagram && self.mark & datagram::CONNECTED != 0
     }
 
     /// Octets in front of each datagram that was received.
     pub(crate) fn in_front(&self) -> usize {
-        datagram::in_front(self.mark())
+        datagram::in_front(self.mark)
     }
 }

@@ -1,5 +1,5 @@
-//! The kernel's calls that have no safe wrapper: seccomp, the requests of its listener, another process's memory, options by number.
-#![expect(unsafe_code, reason = "seccomp, options by number and the memory of others are in no safe library")]
+//! The kernel's calls that have no safe wrapper: seccomp, the requests of its listener, another process's memory.
+#![expect(unsafe_code, reason = "seccomp and the memory of others are in no safe library")]
 
 use libc::{seccomp_notif, seccomp_notif_addfd, seccomp_notif_resp, sock_filter, sock_fprog};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -130,35 +130,6 @@ impl Listener {
             unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const order) };
         checked(number.into()).map(|number| number as RawFd)
     }
-}
-
-/// `setsockopt` of an option of SOL_SOCKET whose value holds no pointer.
-pub(crate) fn set_socket_option(socket: BorrowedFd, name: i32, value: &[u8]) -> io::Result<()> {
-    let length = value.len() as libc::socklen_t;
-    // SAFETY: the kernel reads at most as many octets as there are.
-    let result = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, name, value.as_ptr().cast(), length)
-    };
-    checked(result.into()).map(drop)
-}
-
-/// `getsockopt` of an option of SOL_SOCKET of 16 octets at most.
-pub(crate) fn socket_option(socket: BorrowedFd, name: i32) -> io::Result<Vec<u8>> {
-    let mut value = vec![0; 16];
-    let mut length = value.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` octets to `value`, which has as many, and the number of them to `length`.
-    let result = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            name,
-            value.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    checked(result.into())?;
-    value.truncate(length as usize);
-    Ok(value)
 }
 
 /// Reads the memory of another process, as far as it is there; how many octets.

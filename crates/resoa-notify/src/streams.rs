@@ -4,10 +4,12 @@
 
 use crate::caller::{Caller, Failure, Patience};
 use crate::control::pending_error;
-use crate::held::Held;
+use crate::held::{Held, Kind};
 use crate::message::{total, window};
 use crate::target::Piece;
-use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use resoa_calls::descriptor;
+use resoa_calls::stream::{discards, is_an_end, peeks_at_all, wants_errors};
+use rustix::event::{PollFlags, Timespec, epoll};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
@@ -22,17 +24,12 @@ const CHUNK: usize = 256 << 10;
 pub(crate) fn is_ordinary(held: &Held) -> bool {
     // A fresh descriptor hangs up, as one does whose other end is gone.
     let over = PollFlags::HUP | PollFlags::ERR;
-    let mut asked = [PollFd::new(held, PollFlags::empty())];
-    let is_over =
-        poll(&mut asked, Some(&Timespec::default())).is_err() || asked[0].revents().intersects(over);
-    !is_over && !held.is_listening()
+    held.kind == Kind::Stream && descriptor::polled(held).is_ok_and(|found| !found.intersects(over))
 }
 
 /// Whether flags of receiving mean the same to both.
 pub(crate) fn are_ordinary(flags: i32) -> bool {
-    let peeks_at_all = flags & (libc::MSG_PEEK | libc::MSG_WAITALL | libc::MSG_DONTWAIT)
-        == libc::MSG_PEEK | libc::MSG_WAITALL;
-    flags & (libc::MSG_TRUNC | libc::MSG_ERRQUEUE) == 0 && !peeks_at_all
+    !discards(flags) && !wants_errors(flags) && !peeks_at_all(flags)
 }
 
 /// Whether a call that receives has to wait: then it does so here, since the kernel would tell it of a reset, or swallow that behind octets that there are (MSG_WAITALL), and nobody
@@ -50,7 +47,7 @@ pub(crate) fn send(caller: &Caller, held: &Held, data: &[Piece], flags: i32) -> 
     if flags & libc::MSG_FASTOPEN != 0 {
         return Err(Failure::Errno(libc::EOPNOTSUPP));
     }
-    if held.is_listening() {
+    if held.kind == Kind::Listener {
         return Err(broken(caller, flags));
     }
     let patient = flags & libc::MSG_DONTWAIT == 0 && !held.is_nonblocking();
@@ -80,10 +77,7 @@ pub(crate) fn send(caller: &Caller, held: &Held, data: &[Piece], flags: i32) -> 
             Err(error @ (Errno::PIPE | Errno::CONNRESET)) => {
                 let _ = rustix::net::sockopt::socket_error(held);
                 let pending = lost(caller, held, error)?;
-                return Err(match pending {
-                    0 | libc::EPIPE => broken(caller, flags),
-                    pending => Failure::Errno(pending),
-                });
+                return Err(if is_an_end(pending) { broken(caller, flags) } else { Failure::Errno(pending) });
             }
             // A descriptor that was not connected has not failed.
             Err(Errno::NOTCONN) => return Err(broken(caller, flags)),
@@ -105,10 +99,10 @@ fn broken(caller: &Caller, flags: i32) -> Failure {
 
 /// Receives; with MSG_TRUNC what is received goes nowhere.
 pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) -> Result<usize, Failure> {
-    if flags & libc::MSG_ERRQUEUE != 0 {
+    if wants_errors(flags) {
         return Err(Failure::Errno(libc::EAGAIN));
     }
-    if held.is_fresh() || held.is_listening() {
+    if held.kind == Kind::Listener || held.is_fresh() {
         return Err(Failure::Errno(libc::ENOTCONN));
     }
     let patient = flags & libc::MSG_DONTWAIT == 0 && !held.is_nonblocking();
@@ -117,7 +111,7 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
     let how = RecvFlags::from_bits_retain(kept.cast_unsigned()) | RecvFlags::DONTWAIT;
     let all = flags & libc::MSG_WAITALL != 0 && kept == 0;
     let wanted = total(data);
-    if flags & libc::MSG_WAITALL != 0 && kept == libc::MSG_PEEK && patient {
+    if peeks_at_all(flags) && kept == libc::MSG_PEEK && patient {
         wait_for(caller, held, wanted.min(CHUNK), until)?;
     }
     let mut octets = vec![0; wanted.min(CHUNK)];
@@ -131,7 +125,7 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
             }
             Ok((_, 0)) => break,
             Ok((_, more)) => {
-                if flags & libc::MSG_TRUNC == 0 {
+                if !discards(flags) {
                     caller.confirm()?;
                     caller.target.scatter(&window(data, received, more), &octets[..more])?;
                 }
@@ -166,9 +160,9 @@ fn lost(caller: &Caller, held: &Held, seen: Errno) -> Result<i32, Failure> {
     }
 }
 
-/// What that is to who reads. EPIPE is the error of a reset behind the far host's FIN, and who reads has the FIN (`tcp_recvmsg`).
+/// What that is to who reads.
 fn ended(error: i32) -> Result<usize, Failure> {
-    if matches!(error, 0 | libc::EPIPE) { Ok(0) } else { Err(Failure::Errno(error)) }
+    if is_an_end(error) { Ok(0) } else { Err(Failure::Errno(error)) }
 }
 
 /// Waits until so many octets are there, or the end: `poll` tells of the first one only, and AF_UNIX does not wait for what is peeked at.

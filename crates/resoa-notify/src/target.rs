@@ -1,6 +1,6 @@
 //! The thread whose call is notified: its descriptors and its memory.
 
-use crate::caller::Failure;
+use crate::caller::{Failure, of_host};
 use crate::kernel::{read_memory, write_memory};
 use crate::status::field;
 use rustix::fd::{OwnedFd, RawFd};
@@ -113,9 +113,7 @@ impl Threads {
 fn lack(error: Errno) -> Failure {
     match error {
         Errno::SRCH => Failure::Gone,
-        // Of this process, and not of the program: as if the whole host had none left.
-        Errno::MFILE => Failure::Errno(libc::ENFILE),
-        error => error.into(),
+        error => Failure::Errno(of_host(error.raw_os_error())),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The agent that this process asks, and what its answers are to a call.
 
+use crate::{errno, real};
 use libc::c_int;
 use resoa_calls::{Agent, CallError, Request, Response, SHORT, Started};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -29,14 +30,10 @@ pub fn known() -> Option<&'static Agent> {
     (known != absent()).then(|| unsafe { &*known })
 }
 
-/// Looks for it when the library is loaded, so that no handler of a signal has to: it takes memory of the allocator's.
-extern "C" fn look() {
-    known();
+/// The same if it was looked for before. Calls that files have, too, ask for no more: an allocator that reads a file when it is first used would be asked for memory in the midst of that.
+pub fn if_looked_for() -> Option<&'static Agent> {
+    if AGENT.load(Ordering::Acquire).is_null() { None } else { known() }
 }
-
-#[used]
-#[unsafe(link_section = ".init_array")]
-static LOOK: extern "C" fn() = look;
 
 /// Asks, and waits for the answer whatever signals come: for calls that are over soon, and those that must not be lost half-way. Octets of the answer are in a `place` of [`SHORT`] ones, or as
 /// many more as those of a value may be; so no memory is asked of the allocator, which a handler of a signal may have interrupted.
@@ -60,7 +57,7 @@ pub fn ask(request: &Request, descriptor: Option<c_int>) -> Result<(Response, Op
 
 /// The same for answers of any length, with memory of the allocator's.
 pub fn ask_at_length(request: &Request) -> Result<Response, c_int> {
-    match waited(start(request, None)?).answer().map_err(|error| number(&error))? {
+    match waited(start(request, None)?).answer().map_err(|error| error.number())? {
         (Response::Failed(number), _) => Err(number),
         (response, _) => Ok(response),
     }
@@ -78,8 +75,21 @@ fn waited(started: Started) -> Started {
 /// (signal(7)).
 pub fn ask_interruptibly(request: &Request, descriptor: Option<c_int>, has_limit: bool) -> Result<(), c_int> {
     let started = start(request, descriptor)?;
-    // `recvmsg` is restarted, `poll` never is.
-    if has_limit && poll(&mut [PollFd::new(&started, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR) {
+    let connection = started.as_fd().as_raw_fd();
+    // By the C library's functions, in which a thread may be cancelled as in `connect` and `close`: then the connection is closed on the way out.
+    // `recv` is restarted, `poll` never is.
+    let mut octet = 0u8;
+    let mut waiting = libc::pollfd { fd: connection, events: libc::POLLIN, revents: 0 };
+    // SAFETY: a descriptor of ours, and room for what is asked.
+    let is_interrupted = unsafe {
+        if has_limit {
+            real::poll(&raw mut waiting, 1, -1) < 0
+        } else {
+            real::recv(connection, (&raw mut octet).cast(), 1, libc::MSG_PEEK) < 0
+                && errno::get() == libc::EINTR
+        }
+    };
+    if is_interrupted {
         return Err(libc::EINTR);
     }
     answer(started, &mut [0; SHORT]).map(drop)
@@ -100,25 +110,15 @@ fn start_at<'a>(
         match agent.start(request, descriptor) {
             // Before the request was sent, so nothing has happened.
             Err(CallError::Interrupted) => {}
-            started => return started.map_err(|error| number(&error)),
+            started => return started.map_err(|error| error.number()),
         }
     }
 }
 
 fn answer<'a>(started: Started, place: &'a mut [u8]) -> Result<(Response<&'a [u8]>, Option<OwnedFd>), c_int> {
-    match started.answer_within(place).map_err(|error| number(&error))? {
+    match started.answer_within(place).map_err(|error| error.number())? {
         (Response::Failed(number), _) => Err(number),
         answer => Ok(answer),
-    }
-}
-
-fn number(error: &CallError) -> c_int {
-    match error {
-        CallError::Interrupted => libc::EINTR,
-        CallError::NoAgent { error, .. } => match error.raw_os_error() {
-            Some(number @ (libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EBADF)) => number,
-            _ => libc::ENETDOWN,
-        },
     }
 }
 

@@ -1,13 +1,13 @@
 //! Calls that make a socket what it is: `bind`, `connect`, `listen`, `shutdown`, and the names of its ends.
 
+use crate::sockets::{Carried, borrowed};
 use crate::table::{self, Hint};
 use crate::{agent, confined, errno, options, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
 use resoa_calls::privilege::is_privileged;
-use resoa_calls::{Request, Response, address};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::BorrowedFd;
+use resoa_calls::{Request, address, descriptor};
 use rustix::fs::{OFlags, fcntl_getfl};
+use rustix::net::sockopt::{Timeout, socket_timeout};
 use std::net::SocketAddr;
 
 /// `bind(2)`
@@ -19,12 +19,7 @@ pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, le
     errno::settled_int(|| {
         let mut place = [0; address::LONGEST];
         let octets = values::given_in(address.cast(), length, &mut place)?;
-        if address::is_foreign_to_v6(octets)
-            && options::number(socket, libc::SOL_SOCKET, libc::SO_DOMAIN)? == libc::AF_INET6
-        {
-            return Err(libc::EAFNOSUPPORT);
-        }
-        let address = address::to_bind(octets)?;
+        let address = address::to_bind(octets, || options::domain(socket))?;
         if is_forbidden(address.port()) {
             return Err(libc::EACCES);
         }
@@ -47,11 +42,9 @@ pub unsafe extern "C-unwind" fn connect(number: c_int, address: *const sockaddr,
     };
     errno::settled_int(|| {
         let address = values::address(address, length)?;
-        // SAFETY: it was just recognised as a socket.
-        let flags = fcntl_getfl(unsafe { BorrowedFd::borrow_raw(number) });
-        let nonblocking = flags.is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
-        let limit = sockets::option::<(i64, i64)>(number, libc::SO_SNDTIMEO);
-        let has_limit = limit.is_some_and(|limit| limit != (0, 0));
+        let descriptor = borrowed(number).ok_or(libc::EBADF)?;
+        let nonblocking = fcntl_getfl(descriptor).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
+        let has_limit = matches!(socket_timeout(descriptor, Timeout::Send), Ok(Some(_)));
         let request = Request::Connect { socket, address, nonblocking };
         agent::ask_interruptibly(&request, Some(number), has_limit).map(|()| 0)
     })
@@ -60,16 +53,16 @@ pub unsafe extern "C-unwind" fn connect(number: c_int, address: *const sockaddr,
 /// `listen(2)`
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn listen(number: c_int, backlog: c_int) -> c_int {
-    let Some((socket, hint)) = sockets::carried(number) else {
+    let Some((socket, kind)) = sockets::carried(number) else {
         return unsafe { real::listen(number, backlog) };
     };
     errno::settled_int(|| {
-        if hint == Hint::Datagram {
+        if kind == Carried::Datagram {
             return Err(libc::EOPNOTSUPP);
         }
         agent::ask(&Request::Listen { socket, backlog }, Some(number))?;
-        sockets::set_option(number, libc::SO_PRIORITY, resoa_calls::LISTENING);
-        table::remember(number, Hint::Listener);
+        descriptor::set_mark(borrowed(number).ok_or(libc::EBADF)?, resoa_calls::LISTENING);
+        table::remember(number, Hint::Carried(Carried::Listener));
         Ok(0)
     })
 }
@@ -78,7 +71,7 @@ pub unsafe extern "C-unwind" fn listen(number: c_int, backlog: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
     let carried = if confined::is_confined() { None } else { sockets::carried(number) };
-    let Some((socket, hint)) = carried else {
+    let Some((socket, kind)) = carried else {
         return unsafe { real::shutdown(number, how) };
     };
     errno::settled_int(|| {
@@ -86,7 +79,7 @@ pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
             return Err(libc::EINVAL);
         }
         let ask = |how| agent::ask(&Request::Shutdown { socket, how }, None);
-        if hint != Hint::Stream {
+        if kind != Carried::Stream {
             return ask(how).map(|_| 0);
         }
         // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not.
@@ -105,11 +98,7 @@ pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
 
 /// Whether a descriptor polls HUP.
 pub fn hangs_up(number: c_int) -> bool {
-    // SAFETY: it was just recognised as a socket.
-    let socket = unsafe { BorrowedFd::borrow_raw(number) };
-    let mut asked = [PollFd::from_borrowed_fd(socket, PollFlags::empty())];
-    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut asked, Some(&now)).is_ok() && asked[0].revents().contains(PollFlags::HUP)
+    borrowed(number).is_some_and(descriptor::hangs_up)
 }
 
 /// `getsockname(2)`
@@ -150,8 +139,5 @@ fn named(request: &Request, address: *mut sockaddr, length: *mut socklen_t) -> c
 
 /// The address that answers this.
 pub fn name(request: &Request) -> Result<SocketAddr, c_int> {
-    match agent::ask(request, None)? {
-        (Response::Address(address), _) => Ok(address),
-        _ => Err(libc::ENETDOWN),
-    }
+    agent::ask(request, None)?.0.address()
 }

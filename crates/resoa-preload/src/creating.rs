@@ -1,11 +1,11 @@
 //! `socket` and `accept`: descriptors of the agent's come to have a number here.
 
+use crate::sockets::{Carried, borrowed};
 use crate::table::{self, Hint};
 use crate::{agent, errno, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
 use resoa_calls::carried::{Maker, maker};
-use resoa_calls::option::OF_BOTH;
-use resoa_calls::{Request, Response};
+use resoa_calls::{Request, Response, descriptor};
 use rustix::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{FdFlags, dup, fcntl_dupfd_cloexec, fcntl_getfd, fcntl_setfd};
@@ -33,10 +33,10 @@ pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_i
 
 fn create(domain: c_int, kind: c_int, protocol: c_int) -> Result<usize, c_int> {
     // Of types that there are not the agent says what is wrong with them.
-    let hint = if kind & !FLAGS == libc::SOCK_DGRAM { Hint::Datagram } else { Hint::Stream };
+    let made = if kind & !FLAGS == libc::SOCK_DGRAM { Carried::Datagram } else { Carried::Stream };
     let request = Request::Socket { family: domain, kind, protocol, sees_data: true };
     match agent::ask(&request, None)? {
-        (Response::Descriptor(_), Some(descriptor)) => Ok(install(descriptor, hint, kind)),
+        (Response::Descriptor(_), Some(descriptor)) => Ok(install(descriptor, made, kind)),
         // There was no number for it.
         (Response::Descriptor(_), None) => Err(libc::EMFILE),
         _ => Err(libc::ENETDOWN),
@@ -45,7 +45,7 @@ fn create(domain: c_int, kind: c_int, protocol: c_int) -> Result<usize, c_int> {
 
 /// Gives a descriptor the lowest number that is free, as the kernel would have, and the flags that the program wants. By now the connection over which it came is closed again,
 /// so that its number is mostly that one.
-fn install(descriptor: OwnedFd, hint: Hint, flags: c_int) -> usize {
+fn install(descriptor: OwnedFd, kind: Carried, flags: c_int) -> usize {
     let keeps = flags & libc::SOCK_CLOEXEC == 0;
     let copy = if keeps { dup(&descriptor) } else { fcntl_dupfd_cloexec(&descriptor, 0) };
     let descriptor = match copy {
@@ -68,7 +68,7 @@ fn install(descriptor: OwnedFd, hint: Hint, flags: c_int) -> usize {
     {
         let _ = fcntl_setfl(&descriptor, flags | OFlags::NONBLOCK);
     }
-    table::remember(descriptor.as_raw_fd(), hint);
+    table::remember(descriptor.as_raw_fd(), Hint::Carried(kind));
     descriptor.into_raw_fd() as usize
 }
 
@@ -100,22 +100,20 @@ unsafe fn accepted(
     flags: c_int,
     native: impl FnOnce() -> c_int,
 ) -> c_int {
-    let Some((socket, hint)) = sockets::carried(number) else {
+    let carried = sockets::carried(number).zip(borrowed(number));
+    let Some(((socket, kind), listener)) = carried else {
         let accepted = native();
         table::remember(accepted, Hint::Foreign);
         return accepted;
     };
-    let listener = || {
+    let is_right = match kind {
+        _ if flags & !FLAGS != 0 => Err(libc::EINVAL),
+        Carried::Datagram => Err(libc::EOPNOTSUPP),
         // A socket that listens by the doing of another process is one by its descriptor alone.
-        let listens = sockets::option(number, libc::SO_PRIORITY) == Some(resoa_calls::LISTENING);
-        match hint {
-            _ if flags & !FLAGS != 0 => Err(libc::EINVAL),
-            Hint::Datagram => Err(libc::EOPNOTSUPP),
-            _ if listens => Ok(()),
-            _ => Err(libc::EINVAL),
-        }
+        _ if descriptor::mark(listener) == resoa_calls::LISTENING => Ok(()),
+        _ => Err(libc::EINVAL),
     };
-    if let Err(error) = listener().and_then(|()| two_numbers(number)) {
+    if let Err(error) = is_right.and_then(|()| two_numbers(listener)) {
         errno::set(error);
         return -1;
     }
@@ -139,8 +137,8 @@ unsafe fn accepted(
         }
         match agent::ask(&Request::Accept { socket, flags }, None) {
             Ok((Response::Accepted { peer, .. }, Some(descriptor))) => {
-                inherit(number, &descriptor);
-                let accepted = install(descriptor, Hint::Stream, flags) as c_int;
+                descriptor::inherit(listener, &descriptor);
+                let accepted = install(descriptor, Carried::Stream, flags) as c_int;
                 errno::set(before);
                 if let Err(error) = values::give(peer, address, length) {
                     unsafe { crate::numbers::close(accepted) };
@@ -168,9 +166,7 @@ unsafe fn accepted(
 }
 
 /// Whether there are numbers for the connection to the agent and for what comes over it: a connection that was taken from the queue could not be put back.
-fn two_numbers(number: c_int) -> Result<(), c_int> {
-    // SAFETY: it was just recognised as a socket.
-    let listener = unsafe { BorrowedFd::borrow_raw(number) };
+fn two_numbers(listener: BorrowedFd) -> Result<(), c_int> {
     let one = fcntl_dupfd_cloexec(listener, 0).map_err(rustix::io::Errno::raw_os_error)?;
     let other = fcntl_dupfd_cloexec(listener, 0).map_err(rustix::io::Errno::raw_os_error);
     release(one);
@@ -181,17 +177,4 @@ fn two_numbers(number: c_int) -> Result<(), c_int> {
 fn release(copy: OwnedFd) {
     // SAFETY: it is nobody else's.
     unsafe { rustix::io::close(copy.into_raw_fd()) };
-}
-
-/// Options that are kept with the descriptor itself, and that a connection has from its listener.
-fn inherit(listener: c_int, connection: &OwnedFd) {
-    for name in OF_BOTH {
-        // The longest of them; of shorter ones the kernel fills and reads what they have.
-        let as_made = [c_int::from(name == libc::SO_RCVLOWAT), 0, 0, 0];
-        if let Some(value) = sockets::option::<[c_int; 4]>(listener, name)
-            && value != as_made
-        {
-            sockets::set_option(connection.as_raw_fd(), name, value);
-        }
-    }
 }

@@ -3,10 +3,13 @@
 
 use crate::control::{hangs_up, name};
 use crate::sending::total;
-use crate::{agent, errno, options, real, sockets, values};
+use crate::sockets::borrowed;
+use crate::{agent, errno, options, real, values};
 use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
 use resoa_calls::datagram::{CONNECTED, FRONT, destination, in_front, longest, received, said_in};
-use resoa_calls::{Request, SocketId, ancillary};
+use resoa_calls::outgoing::{Outgoing, Way};
+use resoa_calls::stream::wants_errors;
+use resoa_calls::{Request, SocketId, descriptor};
 use resoa_protocol::control_messages;
 use resoa_protocol::message::Ancillary;
 use std::net::SocketAddr;
@@ -17,7 +20,7 @@ const FEW: usize = 8;
 
 /// What a descriptor says of its datagrams.
 fn mark(number: c_int) -> i32 {
-    sockets::option(number, libc::SO_PRIORITY).unwrap_or(0)
+    borrowed(number).map_or(0, descriptor::mark)
 }
 
 /// Sends pieces as one datagram, with these control messages, and says how many octets they are.
@@ -30,41 +33,22 @@ pub fn send(
     control: &[u8],
 ) -> Result<usize, c_int> {
     let to = address.map(destination).transpose()?;
-    let octets = total(pieces);
-    if octets > longest(true) {
-        let is_v4 = match to {
-            Some(to) => to.is_ipv4(),
-            None => options::number(socket, libc::SOL_SOCKET, libc::SO_DOMAIN)? == libc::AF_INET,
-        };
-        if octets > longest(is_v4) {
-            return Err(libc::EMSGSIZE);
-        }
-    }
-    let connected = mark(number) & CONNECTED != 0;
-    if to.is_none() && !connected {
-        return Err(libc::EDESTADDRREQ);
-    }
+    let outgoing = Outgoing { length: total(pieces), to, control, flags };
+    let peer = || name(&Request::PeerName(socket));
+    let way = outgoing.way(mark(number), || options::domain(socket), peer)?;
     told(number, socket)?;
-    let peer = if connected && (to.is_some() || !control.is_empty()) {
-        Some(name(&Request::PeerName(socket))?)
-    } else {
-        None
+    let front = match way {
+        Way::Descriptor(front) => front,
+        Way::Agent(address, ancillary) => {
+            let octets = gathered(pieces)?;
+            let length = octets.len();
+            let ancillary = ancillary.octets().to_vec();
+            agent::ask(&Request::SendTo { socket, address, ancillary, octets }, None)?;
+            return Ok(length);
+        }
     };
-    let ancillary = match to.or(peer) {
-        Some(to) if !control.is_empty() => ancillary::said(control, to)?,
-        _ => Ancillary::none(),
-    };
-    let to = to.filter(|to| peer != Some(*to));
-    if connected && (to.is_some() || !ancillary.is_empty()) {
-        // It has no place on the descriptor.
-        let octets = gathered(pieces)?;
-        let length = octets.len();
-        let ancillary = ancillary.octets().to_vec();
-        agent::ask(&Request::SendTo { socket, address: to, ancillary, octets }, None)?;
-        return Ok(length);
-    }
     let mut room = [0; FRONT];
-    let in_front = to.map(|to| said_in(to, &ancillary, &mut room));
+    let in_front = front.as_ref().map(|(to, ancillary)| said_in(*to, ancillary, &mut room));
     let length_in_front = in_front.as_ref().map_or(0, |octets| octets.len());
     // There is no urgent data, and a signal would be for a stream.
     let flags = flags & !MSG_OOB | MSG_NOSIGNAL;
@@ -121,7 +105,7 @@ pub fn receive(
     flags: c_int,
     wants_address: bool,
 ) -> Result<Received, c_int> {
-    if flags & libc::MSG_ERRQUEUE != 0 {
+    if wants_errors(flags) {
         return Err(libc::EAGAIN);
     }
     let mark = mark(number);

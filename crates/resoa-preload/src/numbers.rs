@@ -3,7 +3,7 @@
 use crate::table::{self, Hint};
 use crate::{agent, confined, errno, real, sockets};
 use libc::{c_int, c_uint, c_ulong};
-use resoa_calls::{Request, SocketId};
+use resoa_calls::{Request, SocketId, descriptor};
 
 /// `close(2)`
 #[unsafe(no_mangle)]
@@ -30,10 +30,11 @@ fn linger(socket: Option<SocketId>) {
 
 /// The socket of a descriptor with SO_LINGER, which is set on the descriptor itself, too.
 fn lingers(number: c_int) -> Option<SocketId> {
-    agent::known()?;
+    agent::if_looked_for()?;
     let before = errno::get();
-    let linger = sockets::option::<(c_int, c_int)>(number, libc::SO_LINGER);
-    let socket = linger.filter(|linger| linger.0 != 0).and_then(|_| sockets::carried(number));
+    // Whether there is one comes first of what it says.
+    let is_on = sockets::borrowed(number).and_then(|socket| descriptor::number(socket, libc::SO_LINGER));
+    let socket = is_on.filter(|is_on| *is_on != 0).and_then(|_| sockets::carried(number));
     errno::set(before);
     socket.map(|(socket, _)| socket)
 }

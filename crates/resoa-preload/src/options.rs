@@ -1,10 +1,10 @@
 //! `getsockopt`, `setsockopt`: asked of the agent. What concerns waiting and reading is set on the descriptor as well, whose kernel does both.
 
-use crate::table::Hint;
+use crate::sockets::{Carried, borrowed};
 use crate::{agent, datagrams, errno, real, sockets, values};
 use libc::{c_int, c_void, socklen_t};
 use resoa_calls::option::{LONGEST, is_of_both, is_of_the_descriptor, is_telling};
-use resoa_calls::{Request, Response, SHORT, SocketId};
+use resoa_calls::{Request, SHORT, SocketId, descriptor};
 
 /// Octets of the longest value that an answer has.
 const LONGEST_VALUE: usize = 64 << 10;
@@ -18,7 +18,7 @@ pub unsafe extern "C-unwind" fn getsockopt(
     value: *mut c_void,
     length: *mut socklen_t,
 ) -> c_int {
-    let Some((socket, hint)) = sockets::carried(number) else {
+    let Some((socket, kind)) = sockets::carried(number) else {
         return unsafe { real::getsockopt(number, level, name, value, length) };
     };
     if is_of_the_descriptor(level, name) {
@@ -35,7 +35,7 @@ pub unsafe extern "C-unwind" fn getsockopt(
             values::put(length.cast(), &(octets.len() as socklen_t).to_ne_bytes())
         };
         if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
-            if hint == Hint::Datagram {
+            if kind == Carried::Datagram {
                 // What says so among the datagrams is not to say so again.
                 datagrams::takes_error(number);
             }
@@ -51,30 +51,33 @@ pub unsafe extern "C-unwind" fn getsockopt(
 
 /// What an option is, in a place of ours.
 fn asked(socket: SocketId, level: c_int, name: c_int, length: u32, place: &mut [u8]) -> Result<&[u8], c_int> {
-    match agent::ask_within(&Request::GetOption { socket, level, name, length }, None, place)? {
-        (Response::Value(value), _) => Ok(value),
-        _ => Err(libc::ENETDOWN),
-    }
+    agent::ask_within(&Request::GetOption { socket, level, name, length }, None, place)?.0.value()
 }
 
-/// A number that an option is, as [`agent::ask`] fails.
-pub fn number(socket: SocketId, level: c_int, name: c_int) -> Result<c_int, c_int> {
+/// A number that an option of SOL_SOCKET is, as [`agent::ask`] fails.
+fn number(socket: SocketId, name: c_int) -> Result<c_int, c_int> {
     let mut place = [0; SHORT];
-    let value = asked(socket, level, name, 4, &mut place)?;
+    let value = asked(socket, libc::SOL_SOCKET, name, 4, &mut place)?;
     value.first_chunk().map(|octets| c_int::from_ne_bytes(*octets)).ok_or(libc::ENETDOWN)
+}
+
+/// SO_DOMAIN: AF_INET, AF_INET6.
+pub fn domain(socket: SocketId) -> Result<c_int, c_int> {
+    number(socket, libc::SO_DOMAIN)
 }
 
 /// The error of a socket that nobody was told yet, which is told by this; 0 is none. The kernel has one of its own, `seen` if a call has just got it: it says that there was an error, and the
 /// agent knows which.
 pub fn pending_error(number: c_int, socket: SocketId, seen: c_int) -> c_int {
-    let of_descriptor = sockets::option(number, libc::SO_ERROR).unwrap_or(0);
+    let of_descriptor =
+        borrowed(number).and_then(|socket| descriptor::number(socket, libc::SO_ERROR)).unwrap_or(0);
     // Nobody to ask any more: what the kernel says.
     told_error(socket).unwrap_or(if seen == 0 { of_descriptor } else { seen })
 }
 
 /// The same without the kernel's; fails without an agent.
 pub fn told_error(socket: SocketId) -> Result<c_int, c_int> {
-    number(socket, libc::SOL_SOCKET, libc::SO_ERROR)
+    number(socket, libc::SO_ERROR)
 }
 
 /// `setsockopt(2)`
@@ -86,7 +89,7 @@ pub unsafe extern "C-unwind" fn setsockopt(
     value: *const c_void,
     length: socklen_t,
 ) -> c_int {
-    let Some((socket, hint)) = sockets::carried(number) else {
+    let Some((socket, kind)) = sockets::carried(number) else {
         return unsafe { real::setsockopt(number, level, name, value, length) };
     };
     if is_of_the_descriptor(level, name) {
@@ -94,7 +97,7 @@ pub unsafe extern "C-unwind" fn setsockopt(
     }
     errno::settled_int(|| {
         let octets = values::given(value.cast(), length, LONGEST)?;
-        let descriptor = (hint == Hint::Datagram && is_telling(level, name)).then_some(number);
+        let descriptor = (kind == Carried::Datagram && is_telling(level, name)).then_some(number);
         agent::ask(&Request::SetOption { socket, level, name, value: octets }, descriptor)?;
         if is_of_both(level, name) {
             // The agent has found it right.

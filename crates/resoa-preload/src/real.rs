@@ -93,6 +93,7 @@ next! {
     __recvfrom_chk(descriptor: c_int, buffer: *mut c_void, count: size_t, room: size_t, flags: c_int, address: *mut sockaddr, length: *mut socklen_t) -> ssize_t;
     recvmsg(descriptor: c_int, message: *mut msghdr, flags: c_int) -> ssize_t;
     recvmmsg(descriptor: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int, timeout: *mut timespec) -> c_int;
+    poll(descriptors: *mut libc::pollfd, count: libc::nfds_t, timeout_ms: c_int) -> c_int;
     close(descriptor: c_int) -> c_int;
     close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int;
     closefrom(first: c_int) -> ();
@@ -122,6 +123,7 @@ fn missing(name: &std::ffi::CStr) -> ! {
 /// Run by the dynamic linker. The agent's path is taken now, before the program can change its environment.
 extern "C" fn loaded() {
     find_all();
+    crate::table::look_after();
     let _ = crate::agent::known();
 }
 

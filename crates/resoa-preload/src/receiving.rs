@@ -5,9 +5,10 @@ use crate::sockets::{Kind, kind, kind_of_any};
 use crate::table::{self, Hint};
 use crate::{datagrams, errno, real, stream, values};
 use libc::{
-    CMSG_DATA, CMSG_FIRSTHDR, CMSG_LEN, CMSG_NXTHDR, MSG_ERRQUEUE, MSG_WAITFORONE, c_int, c_uint, c_void,
-    iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec,
+    CMSG_DATA, CMSG_FIRSTHDR, CMSG_LEN, CMSG_NXTHDR, MSG_WAITFORONE, c_int, c_uint, c_void, iovec, mmsghdr,
+    msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec,
 };
+use resoa_calls::stream::{discards, peeks_at_all, wants_errors};
 use resoa_protocol::control_messages::laid_out;
 use std::time::Instant;
 use std::{ptr, slice};
@@ -77,9 +78,9 @@ pub unsafe extern "C-unwind" fn recv(
     match kind(number) {
         Kind::Foreign => unsafe { real::recv(number, buffer, count, flags) },
         Kind::Stream if is_unusual(number, flags) => unusual(number, count, flags),
-        Kind::Stream if stream::peeks_at_all(flags) && stream::is_carried(number) => unsafe {
-            stream::peeked(number, buffer, count, flags)
-        },
+        Kind::Stream if peeks_at_all(flags) && stream::is_carried(number) => {
+            stream::peeked(number, count, flags, |flags| unsafe { real::recv(number, buffer, count, flags) })
+        }
         Kind::Stream => {
             let result = unsafe { real::recv(number, buffer, count, flags) };
             stream::received(number, flags, result, || count > 0)
@@ -94,12 +95,11 @@ pub unsafe extern "C-unwind" fn recv(
 
 /// Flags that AF_UNIX takes otherwise than TCP.
 fn is_unusual(number: c_int, flags: c_int) -> bool {
-    (flags & MSG_ERRQUEUE != 0 || stream::discards(flags)) && stream::is_carried(number)
+    (wants_errors(flags) || discards(flags)) && stream::is_carried(number)
 }
 
 fn unusual(number: c_int, count: size_t, flags: c_int) -> ssize_t {
-    if flags & MSG_ERRQUEUE != 0 {
-        // Of errors and time stamps none come here.
+    if wants_errors(flags) {
         errno::set(libc::EAGAIN);
         return -1;
     }

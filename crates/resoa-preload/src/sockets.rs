@@ -1,10 +1,12 @@
 //! What a descriptor is: by its number if that is remembered, and by its name before anything is done about it.
 
 use crate::table::{self, Hint};
-use crate::{agent, confined, errno, real};
-use libc::{c_int, socklen_t};
-use resoa_calls::{SocketId, SocketName};
+use crate::{agent, confined, errno};
+use libc::c_int;
+use resoa_calls::{SocketId, SocketName, descriptor};
 use rustix::fd::BorrowedFd;
+
+pub use resoa_calls::descriptor::Kind as Carried;
 
 /// What a data call needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +30,10 @@ pub fn kind_of_any(number: c_int) -> Kind {
 pub fn kind(number: c_int) -> Kind {
     let hint = match table::hint(number) {
         Hint::Foreign => return Kind::Foreign,
-        Hint::Stream => return Kind::Stream,
+        Hint::Carried(Carried::Stream) => return Kind::Stream,
         hint => hint,
     };
-    if hint == Hint::Unknown && (number < 0 || agent::known().is_none()) {
+    if hint == Hint::Unknown && (number < 0 || agent::if_looked_for().is_none()) {
         return Kind::Foreign;
     }
     let before = errno::get();
@@ -39,19 +41,20 @@ pub fn kind(number: c_int) -> Kind {
     errno::set(before);
     match found {
         None => Kind::Foreign,
-        Some((_, Hint::Listener)) => Kind::Listener,
-        Some((socket, Hint::Datagram)) => Kind::Datagram(socket),
-        Some(_) => Kind::Stream,
+        Some((_, Carried::Stream)) => Kind::Stream,
+        Some((_, Carried::Listener)) => Kind::Listener,
+        Some((socket, Carried::Datagram)) => Kind::Datagram(socket),
     }
 }
 
 /// The socket of the agent's that a number is now, read from its name, and what is remembered of its kind.
-pub fn carried(number: c_int) -> Option<(SocketId, Hint)> {
+pub fn carried(number: c_int) -> Option<(SocketId, Carried)> {
     let hint = table::hint(number);
-    if hint == Hint::Foreign || number < 0 || agent::known().is_none() {
+    if hint == Hint::Foreign || agent::known().is_none() {
         return None;
     }
-    let Some(name) = name(number) else {
+    let socket = borrowed(number)?;
+    let Some(name) = SocketName::of(socket) else {
         if hint == Hint::Unknown {
             table::learn(number, Hint::Foreign);
         } else {
@@ -60,46 +63,16 @@ pub fn carried(number: c_int) -> Option<(SocketId, Hint)> {
         }
         return None;
     };
-    let kind = if hint == Hint::Unknown { looked_at(number) } else { hint };
-    table::learn(number, kind);
+    let kind = match hint {
+        Hint::Carried(kind) => kind,
+        Hint::Unknown | Hint::Foreign => descriptor::kind(socket, descriptor::mark(socket)),
+    };
+    table::learn(number, Hint::Carried(kind));
     Some((name.socket, kind))
 }
 
-fn name(number: c_int) -> Option<SocketName> {
-    // SAFETY: not -1; a number that is no descriptor is EBADF.
-    SocketName::of(unsafe { BorrowedFd::borrow_raw(number) })
-}
-
-fn looked_at(number: c_int) -> Hint {
-    if option(number, libc::SO_TYPE) == Some(libc::SOCK_SEQPACKET) {
-        Hint::Datagram
-    } else if option(number, libc::SO_PRIORITY) == Some(resoa_calls::LISTENING) {
-        Hint::Listener
-    } else {
-        Hint::Stream
-    }
-}
-
-/// An option of the descriptor itself, of SOL_SOCKET.
-pub fn option<T: Copy + Default>(number: c_int, name: c_int) -> Option<T> {
-    let mut value = T::default();
-    let mut length = size_of::<T>() as socklen_t;
-    // SAFETY: the kernel writes at most `length` octets to `value`; it is used for numbers and structures of numbers.
-    let result =
-        unsafe { real::getsockopt(number, libc::SOL_SOCKET, name, (&raw mut value).cast(), &raw mut length) };
-    (result == 0).then_some(value)
-}
-
-/// Sets an option of the descriptor itself.
-pub fn set_option<T: Copy>(number: c_int, name: c_int, value: T) {
-    // SAFETY: the kernel reads as many octets as `value` has.
-    unsafe {
-        real::setsockopt(
-            number,
-            libc::SOL_SOCKET,
-            name,
-            (&raw const value).cast(),
-            size_of::<T>() as socklen_t,
-        );
-    }
+/// A program's number, for calls of the kernel's that say EBADF themselves; `None` is one that no descriptor has.
+pub fn borrowed(number: c_int) -> Option<BorrowedFd<'static>> {
+    // SAFETY: not -1. The program may close it meanwhile, as it may in the midst of its own calls.
+    (number >= 0).then(|| unsafe { BorrowedFd::borrow_raw(number) })
 }

@@ -7,19 +7,21 @@
 //! | reset | send EPIPE and SIGPIPE, or ECONNRESET if it waits | the error once and no signal, then EPIPE and SIGPIPE |
 //! | connected | an address to send to is EISCONN | it is ignored |
 //! | connected | recv with MSG_PEEK and MSG_WAITALL does not wait | it waits |
-//! | connected | recv with MSG_TRUNC copies, with MSG_ERRQUEUE reads | octets are discarded, EAGAIN |
+//! | connected | recv with MSG_TRUNC copies, with MSG_ERRQUEUE reads | octets are discarded (with MSG_PEEK: counted), EAGAIN |
 
 use crate::control::hangs_up;
 use crate::options::{pending_error, told_error};
+use crate::sockets::borrowed;
 use crate::table::Hint;
 use crate::{errno, real, sockets, table};
-use libc::{
-    MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int, c_void, size_t, ssize_t,
-};
+use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int, size_t, ssize_t};
+use resoa_calls::stream::{is_an_end, peeks_at_all};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl};
-use std::time::{Duration, Instant};
+use rustix::io::ioctl_fionread;
+use rustix::net::sockopt::{Timeout, socket_timeout};
+use std::time::Instant;
 
 /// The return of a call that sends, made with MSG_NOSIGNAL whatever the program said; `flags` are those that it said.
 pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
@@ -42,14 +44,12 @@ pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
         libc::ECONNRESET => pending_error(number, socket, error),
         _ => 0,
     };
-    match pending {
-        // The connection's error may be EPIPE itself, when the reset came after the far host's end.
-        0 | libc::EPIPE => broken(flags),
-        pending => {
-            errno::set(pending);
-            -1
-        }
+    // The connection's error may be EPIPE itself, when the reset came after the far host's end.
+    if is_an_end(pending) {
+        return broken(flags);
     }
+    errno::set(pending);
+    -1
 }
 
 /// EPIPE, with its signal.
@@ -89,11 +89,6 @@ fn ended(number: c_int) -> ssize_t {
     if is_an_end(error) { 0 } else { -1 }
 }
 
-/// Whether what is left is the end and no error. EPIPE is the error of a reset behind the far host's FIN, and who reads has the FIN (`tcp_recvmsg`).
-fn is_an_end(error: c_int) -> bool {
-    matches!(error, 0 | libc::EPIPE)
-}
-
 fn failed(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
     let error = errno::get();
     let repaired = match error {
@@ -109,13 +104,16 @@ fn failed(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
     if is_an_end(repaired) { 0 } else { result }
 }
 
-/// Whether `recv` with these flags needs [`discarded`].
-pub fn discards(flags: c_int) -> bool {
-    flags & (MSG_TRUNC | MSG_PEEK) == MSG_TRUNC
-}
-
 /// `recv` with MSG_TRUNC: octets go nowhere.
 pub fn discarded(number: c_int, count: size_t, flags: c_int) -> ssize_t {
+    if flags & MSG_PEEK != 0 {
+        let look = |flags| counted(number, count, flags);
+        return if peeks_at_all(flags) {
+            peeked(number, count, flags, look)
+        } else {
+            received(number, flags, look(flags), || count > 0)
+        };
+    }
     let mut nowhere = [0u8; 16 << 10];
     let mut flags = flags & !MSG_TRUNC;
     let mut done = 0;
@@ -145,27 +143,29 @@ pub fn discarded(number: c_int, count: size_t, flags: c_int) -> ssize_t {
     }
 }
 
-/// Whether `recv` with these flags needs [`peeked`].
-pub fn peeks_at_all(flags: c_int) -> bool {
-    flags & (MSG_PEEK | MSG_WAITALL | MSG_DONTWAIT) == MSG_PEEK | MSG_WAITALL
+/// How many octets are there of so many, as `recv` with MSG_PEEK and MSG_TRUNC says that shows none.
+fn counted(number: c_int, count: size_t, flags: c_int) -> ssize_t {
+    let mut nowhere = 0u8;
+    // SAFETY: there is room for one.
+    let result = unsafe { real::recv(number, (&raw mut nowhere).cast(), count.min(1), flags & !MSG_TRUNC) };
+    let all = borrowed(number).filter(|_| result > 0).and_then(|socket| ioctl_fionread(socket).ok());
+    // One is there at least, whatever has been read meanwhile.
+    all.map_or(result, |all| (all as usize).clamp(1, count).cast_signed())
 }
 
-/// `recv` with MSG_PEEK and MSG_WAITALL: waits until as much is there, which AF_UNIX does not.
-///
-/// # Safety
-/// `buffer` is one that a program gave to `recv`.
-pub unsafe fn peeked(number: c_int, buffer: *mut c_void, count: size_t, flags: c_int) -> ssize_t {
+/// `recv` with MSG_PEEK and MSG_WAITALL, by `look` with the flags that it is to have: waits until as much is there, which AF_UNIX does not.
+pub fn peeked(number: c_int, count: size_t, flags: c_int, look: impl Fn(c_int) -> ssize_t) -> ssize_t {
     let before = errno::get();
-    let arrivals = arrivals(number);
+    let socket = borrowed(number);
+    let arrivals = socket.and_then(arrivals);
     // SO_RCVTIMEO is for the call, and not for each octet.
-    let until = deadline(number);
+    let until = socket.and_then(deadline);
     loop {
-        // SAFETY: as the caller promises.
-        let result = unsafe { real::recv(number, buffer, count, flags & !MSG_WAITALL) };
+        let result = look(flags & !MSG_WAITALL);
         if result <= 0 {
             return received(number, flags, result, || count > 0);
         }
-        let is_more_waited_for = result.cast_unsigned() < count && !has_ended(number);
+        let is_more_waited_for = result.cast_unsigned() < count && !socket.is_some_and(has_ended);
         let Some(arrivals) = arrivals.as_ref().filter(|_| is_more_waited_for) else { return result };
         if !arrived(arrivals, until) {
             errno::set(before);
@@ -175,9 +175,7 @@ pub unsafe fn peeked(number: c_int, buffer: *mut c_void, count: size_t, flags: c
 }
 
 /// Tells of each arrival once, while `poll` would tell of what is there already.
-fn arrivals(number: c_int) -> Option<OwnedFd> {
-    // SAFETY: a program's number; one that is no descriptor is EBADF.
-    let socket = unsafe { BorrowedFd::borrow_raw(number) };
+fn arrivals(socket: BorrowedFd) -> Option<OwnedFd> {
     if fcntl_getfl(socket).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK)) {
         return None;
     }
@@ -188,10 +186,8 @@ fn arrivals(number: c_int) -> Option<OwnedFd> {
 }
 
 /// When a call that begins now has waited for as long as SO_RCVTIMEO says.
-fn deadline(number: c_int) -> Option<Instant> {
-    let (seconds, micros) = sockets::option::<(i64, i64)>(number, libc::SO_RCVTIMEO).unwrap_or_default();
-    let limit = Duration::from_secs(seconds.unsigned_abs()) + Duration::from_micros(micros.unsigned_abs());
-    if limit.is_zero() { None } else { Instant::now().checked_add(limit) }
+fn deadline(socket: BorrowedFd) -> Option<Instant> {
+    Instant::now().checked_add(socket_timeout(socket, Timeout::Recv).ok()??)
 }
 
 /// Waits until then; whether something has come.
@@ -203,9 +199,7 @@ fn arrived(arrivals: &OwnedFd, until: Option<Instant>) -> bool {
 }
 
 /// Whether nothing more will come.
-fn has_ended(number: c_int) -> bool {
-    // SAFETY: as above.
-    let socket = unsafe { BorrowedFd::borrow_raw(number) };
+fn has_ended(socket: BorrowedFd) -> bool {
     let mut asked = [PollFd::from_borrowed_fd(socket, PollFlags::RDHUP)];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut asked, Some(&now)).is_ok() && !asked[0].revents().is_empty()

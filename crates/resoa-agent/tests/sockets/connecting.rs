@@ -141,6 +141,25 @@ fn sockets_that_there_are_not() {
     assert_eq!(rig.call(&request, Some(&other.fd)), Response::Failed(libc::EBADF));
 }
 
+/// C46: a socket of the agent that was here before is none of this one's, however many that has: what a program asks of it comes to nobody else's.
+#[test]
+fn sockets_of_another_agent() {
+    let (before, now) = (Rig::new(), Rig::new());
+    let (one, other) = (now.connected(), now.connected());
+    for stale in [before.stream().id, before.stream().id] {
+        let name = libc::SO_ERROR;
+        for request in [
+            Request::PeerName(stale),
+            Request::GetOption { socket: stale, level: libc::SOL_SOCKET, name, length: 4 },
+            Request::Shutdown { socket: stale, how: libc::SHUT_RD },
+            Request::Listen { socket: stale, backlog: 1 },
+        ] {
+            assert_eq!(now.call(&request, None), Response::Failed(libc::EBADF), "{request:?}");
+        }
+    }
+    drop((one, other));
+}
+
 /// C46: nothing is left of a socket that is closed before it was used, or while it is bound.
 #[test]
 fn sockets_that_nobody_uses() {

@@ -1,10 +1,9 @@
 //! An agent that plays the far hosts itself and remembers what it was asked.
 //!
-//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 11 says `last` and is lost (ETIMEDOUT); 19 is never answered; 53 is of datagrams. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
+//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 11 says `last` and is lost (ETIMEDOUT); 12 takes nothing; 19 is never answered; 53 is of datagrams. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
 
-use nix::sys::socket::{setsockopt, sockopt::Priority};
 use resoa_calls::{
-    Agent, LISTENING, Request, Response, SocketId, SocketName, datagram, receive_request, respond,
+    Agent, LISTENING, Request, Response, SocketId, SocketName, datagram, descriptor, receive_request, respond,
 };
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -30,7 +29,8 @@ struct State {
     peer: HashMap<SocketId, SocketAddr>,
     ended: Vec<SocketId>,
     pairs: HashMap<SocketId, OwnedFd>,
-    listeners: Vec<OwnedFd>,
+    /// Ends that are held, and nothing else.
+    held: Vec<OwnedFd>,
     /// Of connections that are lost: what nobody was told yet.
     errors: HashMap<SocketId, i32>,
 }
@@ -143,7 +143,7 @@ impl FakeAgent {
                     thread::sleep(ARRIVAL);
                     send(&waking, &[0], SendFlags::NOSIGNAL).map(drop)
                 });
-                self.state.lock().expect("no panic").listeners.push(ours);
+                self.state.lock().expect("no panic").held.push(ours);
                 plain(Response::Done)
             }
             Request::Accept { .. } => {
@@ -224,9 +224,13 @@ impl FakeAgent {
                 send(theirs, b"p", SendFlags::NOSIGNAL).expect("room");
                 state().errors.insert(socket, libc::ETIMEDOUT);
             }
+            12 => {
+                let ours = self.join(theirs);
+                state().held.push(ours);
+            }
             53 => {
                 // Of datagrams: from now on without an address in front.
-                setsockopt(theirs, Priority, &datagram::CONNECTED).expect("it takes no privilege");
+                descriptor::set_mark(theirs, datagram::CONNECTED);
                 state().peer.extend(address.map(|address| (socket, address)));
             }
             _ => {

@@ -1,4 +1,4 @@
-//! Static programs under the filter, against an agent that plays the far hosts: what each scene of `program.c` says has to hold.
+//! Static programs under the filter, against an agent that plays the far hosts: what each scene (`scenes/`) says has to hold.
 
 mod agent;
 
@@ -19,13 +19,14 @@ fn program() -> PathBuf {
     static PROGRAM: OnceLock<tempfile::TempDir> = OnceLock::new();
     let folder = PROGRAM.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/notify/program.c");
+        let scenes = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/notify/scenes"));
+        let files = scenes.expect("it is there").map(|file| file.expect("it is there").path());
         let compiled = Command::new("cc")
             .args(["-static", "-O1", "-Wall", "-Werror", "-pthread", "-o"])
             .arg(folder.path().join("program"))
-            .arg(source)
+            .args(files.filter(|file| file.extension().is_some_and(|kind| kind == "c")))
             .status();
-        assert!(compiled.expect("a C compiler").success(), "{source} does not compile");
+        assert!(compiled.expect("a C compiler").success(), "the scenes do not compile");
         folder
     });
     folder.path().join("program")
@@ -202,6 +203,12 @@ fn a_lost_connection() {
 #[test]
 fn unconnected() {
     play("unconnected");
+}
+
+/// C109: control messages and calls of several messages on a stream.
+#[test]
+fn beside_a_stream() {
+    play("beside");
 }
 
 /// Section 3.14: a program that is stopped while it waits goes on waiting.

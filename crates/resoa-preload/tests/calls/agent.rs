@@ -1,8 +1,10 @@
 //! An agent without a server: what becomes of a call depends on the port that it names.
 
-use resoa_calls::{Query, Request, Response, SocketId, SocketName, datagram, receive_request, respond};
+use resoa_calls::{
+    Query, Request, Response, SocketId, SocketName, datagram, descriptor::set_mark, receive_request, respond,
+};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept, bind,
     connect, listen, recv, send, shutdown, socket_with, socketpair,
@@ -197,7 +199,7 @@ impl Agent {
         let port = to.map_or(0, |to| to.port());
         let is_datagram = self.sockets.get(&id).is_some_and(|socket| socket.end.is_some());
         if is_datagram {
-            connected(descriptor, i32::from(to.is_some()) * datagram::CONNECTED);
+            set_mark(descriptor, i32::from(to.is_some()) * datagram::CONNECTED);
             self.sockets.entry(id).or_default().peer = to;
             return Response::Done;
         }
@@ -276,22 +278,6 @@ impl Agent {
 
 fn pair(kind: SocketType) -> (OwnedFd, OwnedFd) {
     socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("descriptors")
-}
-
-/// SO_PRIORITY, which has no safe call.
-fn connected(descriptor: &OwnedFd, value: i32) {
-    let length = size_of::<i32>() as libc::socklen_t;
-    // SAFETY: the octets of a number.
-    let result = unsafe {
-        libc::setsockopt(
-            descriptor.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PRIORITY,
-            (&raw const value).cast(),
-            length,
-        )
-    };
-    assert_eq!(result, 0);
 }
 
 /// Sends back each datagram as it came, header included: it comes from where it was sent to.

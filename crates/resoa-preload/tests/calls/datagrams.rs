@@ -18,6 +18,7 @@ fn with_addresses() {
         assert_eq!(send(number, b"x", 0), Err(libc::EDESTADDRREQ));
         assert_eq!(send_to(number, b"x", 0), Err(libc::EINVAL));
         assert_eq!(send_to(number, &vec![0; 65_508], 53), Err(libc::EMSGSIZE));
+        assert_eq!(send(number, b"x", libc::MSG_OOB), Err(libc::EOPNOTSUPP));
         assert_eq!(send_to(number, b"first", 53), Ok(5));
         assert_eq!(recv(number, 3, MSG_PEEK), Ok(b"fir".to_vec()));
         let mut waiting: c_int = 0;

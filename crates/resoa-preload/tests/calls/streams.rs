@@ -108,6 +108,13 @@ fn a_connection() {
         let number = socket(libc::SOCK_STREAM);
         assert_eq!(connect(number, HELLO), Ok(0));
         assert_eq!(recv(number, 2, MSG_PEEK), Ok(b"he".to_vec()));
+        // Counts, and copies nothing.
+        for flags in [0, libc::MSG_WAITALL] {
+            let counts =
+                |count| length(libc::recv(number, ptr::null_mut(), count, MSG_PEEK | MSG_TRUNC | flags));
+            assert_eq!((counts(0), counts(3), counts(5)), (Ok(0), Ok(3), Ok(5)));
+        }
+        assert_eq!(recv(number, 9, MSG_PEEK | MSG_TRUNC), Ok(vec![0; 5]));
         assert_eq!(length(libc::recv(number, ptr::null_mut(), 3, MSG_TRUNC)), Ok(3));
         let (mut octets, mut name, mut room) = ([0u8; 8], [0u8; 16], 16);
         let got =
@@ -365,6 +372,39 @@ fn refused_while_nobody_waits() {
     });
 }
 
+/// A thread is cancelled while it waits in `connect` (pthreads(7)), and its call is interrupted.
+#[test]
+fn a_connect_that_is_cancelled() {
+    unsafe extern "C-unwind" {
+        fn connect(number: c_int, address: *const libc::c_void, length: libc::socklen_t) -> c_int;
+        fn pthread_create(
+            thread: *mut libc::pthread_t,
+            attributes: *const libc::pthread_attr_t,
+            start: unsafe extern "C-unwind" fn(*mut libc::c_void) -> *mut libc::c_void,
+            argument: *mut libc::c_void,
+        ) -> c_int;
+        fn pthread_cancel(thread: libc::pthread_t) -> c_int;
+    }
+    /// The test's own address, which it never returns unless it was not cancelled.
+    unsafe extern "C-unwind" fn wait(number: *mut libc::c_void) -> *mut libc::c_void {
+        let to = resoa_calls::address::written(std::net::SocketAddr::from(([192, 0, 2, 2], SILENT)));
+        unsafe { connect(number as c_int, to.as_ptr().cast(), to.len() as libc::socklen_t) };
+        number
+    }
+    carried("streams::a_connect_that_is_cancelled", || unsafe {
+        for has_limit in [false, true] {
+            let number = socket(libc::SOCK_STREAM);
+            let time = libc::timeval { tv_sec: i64::from(has_limit) * 1000, tv_usec: 0 };
+            assert_eq!(set_option(number, SOL_SOCKET, libc::SO_SNDTIMEO, &time), Ok(0));
+            let (mut thread, mut came) = (0, ptr::null_mut());
+            assert_eq!(pthread_create(&raw mut thread, ptr::null(), wait, number as *mut libc::c_void), 0);
+            // It may not have come to the wait yet, and is cancelled there.
+            assert_eq!((pthread_cancel(thread), libc::pthread_join(thread, &raw mut came)), (0, 0));
+            assert_eq!(came as isize, -1, "PTHREAD_CANCELED");
+        }
+    });
+}
+
 /// C48: a signal ends the wait of `connect`.
 #[test]
 fn a_connect_that_is_interrupted() {
@@ -488,6 +528,36 @@ fn numbers_that_become_files() {
         drop(file);
         assert_eq!(std::fs::read(&path).expect("it is there"), b"octets");
         std::fs::remove_file(path).expect("it is there");
+    });
+}
+
+/// C50: a child after `vfork` has its parent's memory and numbers of its own: what it makes of one is nothing to its parent's socket.
+#[test]
+fn a_child_with_the_same_memory() {
+    extern "C" fn child(number: *mut libc::c_void) -> c_int {
+        let number = number as c_int;
+        let mut pipe = [0; 2];
+        unsafe {
+            let is_done = libc::pipe(pipe.as_mut_ptr()) == 0
+                && libc::dup2(pipe[1], number) == number
+                && write(number, b"x") == Ok(1)
+                && libc::close(number) == 0
+                && libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0) == number;
+            libc::_exit(c_int::from(!is_done));
+        }
+    }
+    carried("streams::a_child_with_the_same_memory", || unsafe {
+        let number = socket(libc::SOCK_STREAM);
+        assert_eq!(connect(number, HELLO), Ok(0));
+        let mut stack = vec![0u128; 1 << 16];
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        let top = stack.as_mut_ptr().add(stack.len()).cast();
+        let child = libc::clone(child, top, flags, number as *mut libc::c_void);
+        let mut status = -1;
+        assert_eq!((libc::waitpid(child, &raw mut status, 0), status), (child, 0));
+        let (mut name, mut room) = ([0u8; 16], 16);
+        assert_eq!(libc::getpeername(number, name.as_mut_ptr().cast(), &raw mut room), 0);
+        assert_eq!((room, &name[..]), (16, &at(HELLO)[..]));
     });
 }
 
