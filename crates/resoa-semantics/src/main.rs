@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Write as _;
 use std::net::IpAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::Mutex;
@@ -50,8 +51,8 @@ enum What {
         #[arg(long)]
         case: Vec<String>,
         /// So many cases at a time
-        #[arg(long, default_value_t = 4)]
-        jobs: usize,
+        #[arg(long, default_value = "4")]
+        jobs: NonZeroUsize,
         /// Print the outcomes as JSON
         #[arg(long)]
         json: bool,
@@ -65,11 +66,11 @@ enum What {
         #[arg(long)]
         case: Vec<String>,
         /// So many cases at a time
-        #[arg(long, default_value_t = 4)]
-        jobs: usize,
+        #[arg(long, default_value = "4")]
+        jobs: NonZeroUsize,
         /// So many times natively, to see that nothing differs from itself
-        #[arg(long, default_value_t = 1)]
-        repeat: usize,
+        #[arg(long, default_value = "1")]
+        repeat: NonZeroUsize,
         #[command(flatten)]
         serving: Serving,
         /// Differences that are known, as TOML
@@ -139,7 +140,7 @@ fn carry_out(command: What) -> Result<ExitCode, Box<dyn Error>> {
             }
         }
         What::Run { far, case, jobs, json } => {
-            let outcomes = runner::run(&chosen(&case), &far, jobs)?;
+            let outcomes = runner::run(&chosen(&case)?, &far, jobs.get())?;
             if json {
                 println!("{}", serde_json::to_string(&outcomes)?);
             } else {
@@ -177,11 +178,23 @@ fn carry_out(command: What) -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn chosen(patterns: &[String]) -> Vec<cases::Named> {
-    cases::all()
+/// The cases whose names contain one of these; all if there is none.
+///
+/// # Errors
+/// If one of them is in no name: nothing would be compared, and nothing would differ.
+fn chosen(patterns: &[String]) -> Result<Vec<cases::Named>, String> {
+    let all = cases::all();
+    if let Some(pattern) =
+        patterns.iter().find(|pattern| !all.iter().any(|case| case.name.contains(*pattern)))
+    {
+        return Err(format!(
+            "--case {pattern}: no case is called so; `resoa-semantics list` names all of them"
+        ));
+    }
+    Ok(all
         .into_iter()
         .filter(|case| patterns.is_empty() || patterns.iter().any(|pattern| case.name.contains(pattern)))
-        .collect()
+        .collect())
 }
 
 fn print(outcomes: &[Outcome]) {
@@ -196,17 +209,18 @@ fn print(outcomes: &[Outcome]) {
 fn compare_worlds(
     worlds: &[World],
     patterns: &[String],
-    jobs: usize,
-    repeat: usize,
+    jobs: NonZeroUsize,
+    repeat: NonZeroUsize,
     serving: &Serving,
     waivers: &compare::Waivers,
     json: Option<&Path>,
 ) -> Result<ExitCode, Box<dyn Error>> {
+    chosen(patterns)?;
     end_with_a_signal()?;
     let mut hosts = Hosts::new()?;
     let mut outcomes = BTreeMap::new();
     let mut faults = 0;
-    for round in 1..=repeat {
+    for round in 1..=repeat.get() {
         let native = run_in(&hosts, World::Native, patterns, jobs)?;
         if let Some(first) = outcomes.insert(World::Native, native.clone()) {
             for (one, other) in first.iter().zip(&native) {
@@ -220,7 +234,7 @@ fn compare_worlds(
             }
         }
     }
-    if repeat > 1 {
+    if repeat.get() > 1 {
         println!(
             "native: {} cases, {repeat} times, {faults} differ from the time before",
             outcomes[&World::Native].len()
@@ -261,7 +275,7 @@ fn run_in(
     hosts: &Hosts,
     world: World,
     patterns: &[String],
-    jobs: usize,
+    jobs: NonZeroUsize,
 ) -> Result<Vec<Outcome>, Box<dyn Error>> {
     let mut command = hosts.command(world, &std::env::current_exe()?);
     command.args(["run", "--json", "--jobs", &jobs.to_string(), "--far"]).arg(hosts.far_path());

@@ -2,92 +2,44 @@
 
 use std::fmt::Write as _;
 
+/// Which of these constants a number is, if it is one.
+macro_rules! name {
+    ($number:ident: $($name:ident)+) => {
+        match $number {
+            $(libc::$name => Some(stringify!($name)),)+
+            _ => None,
+        }
+    };
+}
+
 /// The name of an error number; the number if it is none of those that socket calls return.
 pub fn errno(number: i32) -> String {
-    let names = [
-        (libc::EPERM, "EPERM"),
-        (libc::ENOENT, "ENOENT"),
-        (libc::EINTR, "EINTR"),
-        (libc::EIO, "EIO"),
-        (libc::EBADF, "EBADF"),
-        (libc::EAGAIN, "EAGAIN"),
-        (libc::ENOMEM, "ENOMEM"),
-        (libc::EACCES, "EACCES"),
-        (libc::EFAULT, "EFAULT"),
-        (libc::EINVAL, "EINVAL"),
-        (libc::ENFILE, "ENFILE"),
-        (libc::EMFILE, "EMFILE"),
-        (libc::ENOTTY, "ENOTTY"),
-        (libc::ESPIPE, "ESPIPE"),
-        (libc::EPIPE, "EPIPE"),
-        (libc::EDOM, "EDOM"),
-        (libc::ENOSYS, "ENOSYS"),
-        (libc::ENODATA, "ENODATA"),
-        (libc::EPROTO, "EPROTO"),
-        (libc::ENOTSOCK, "ENOTSOCK"),
-        (libc::EDESTADDRREQ, "EDESTADDRREQ"),
-        (libc::EMSGSIZE, "EMSGSIZE"),
-        (libc::EPROTOTYPE, "EPROTOTYPE"),
-        (libc::ENOPROTOOPT, "ENOPROTOOPT"),
-        (libc::EPROTONOSUPPORT, "EPROTONOSUPPORT"),
-        (libc::ESOCKTNOSUPPORT, "ESOCKTNOSUPPORT"),
-        (libc::EOPNOTSUPP, "EOPNOTSUPP"),
-        (libc::EAFNOSUPPORT, "EAFNOSUPPORT"),
-        (libc::EADDRINUSE, "EADDRINUSE"),
-        (libc::EADDRNOTAVAIL, "EADDRNOTAVAIL"),
-        (libc::ENETDOWN, "ENETDOWN"),
-        (libc::ENETUNREACH, "ENETUNREACH"),
-        (libc::ECONNABORTED, "ECONNABORTED"),
-        (libc::ECONNRESET, "ECONNRESET"),
-        (libc::ENOBUFS, "ENOBUFS"),
-        (libc::EISCONN, "EISCONN"),
-        (libc::ENOTCONN, "ENOTCONN"),
-        (libc::ESHUTDOWN, "ESHUTDOWN"),
-        (libc::ETIMEDOUT, "ETIMEDOUT"),
-        (libc::ECONNREFUSED, "ECONNREFUSED"),
-        (libc::EHOSTUNREACH, "EHOSTUNREACH"),
-        (libc::EALREADY, "EALREADY"),
-        (libc::EINPROGRESS, "EINPROGRESS"),
-    ];
-    named(number, &names).unwrap_or_else(|| format!("errno {number}"))
+    let name = name!(number:
+        EPERM ENOENT EINTR EIO EBADF EAGAIN ENOMEM EACCES EFAULT EINVAL ENFILE EMFILE ENOTTY ESPIPE EPIPE EDOM ENOSYS ENODATA
+        EPROTO ENOTSOCK EDESTADDRREQ EMSGSIZE EPROTOTYPE ENOPROTOOPT EPROTONOSUPPORT ESOCKTNOSUPPORT EOPNOTSUPP EAFNOSUPPORT
+        EADDRINUSE EADDRNOTAVAIL ENETDOWN ENETUNREACH ECONNABORTED ECONNRESET ENOBUFS EISCONN ENOTCONN ESHUTDOWN ETIMEDOUT
+        ECONNREFUSED EHOSTUNREACH EALREADY EINPROGRESS
+    );
+    name.map_or_else(|| format!("errno {number}"), str::to_owned)
 }
 
 /// What `getaddrinfo` and `getnameinfo` return.
 pub fn lookup(number: i32) -> String {
-    let names = [
-        (0, "0"),
-        (libc::EAI_BADFLAGS, "EAI_BADFLAGS"),
-        (libc::EAI_NONAME, "EAI_NONAME"),
-        (libc::EAI_AGAIN, "EAI_AGAIN"),
-        (libc::EAI_FAIL, "EAI_FAIL"),
-        (libc::EAI_FAMILY, "EAI_FAMILY"),
-        (libc::EAI_SOCKTYPE, "EAI_SOCKTYPE"),
-        (libc::EAI_SERVICE, "EAI_SERVICE"),
-        (libc::EAI_SYSTEM, "EAI_SYSTEM"),
-        (libc::EAI_OVERFLOW, "EAI_OVERFLOW"),
-        (-5, "EAI_NODATA"),
-        (-9, "EAI_ADDRFAMILY"),
-    ];
-    named(number, &names).unwrap_or_else(|| format!("EAI {number}"))
+    let name = match number {
+        0 => Some("0"),
+        // Which the crate libc does not have (netdb.h).
+        -9 => Some("EAI_ADDRFAMILY"),
+        _ => name!(number:
+            EAI_BADFLAGS EAI_NONAME EAI_AGAIN EAI_FAIL EAI_FAMILY EAI_SOCKTYPE EAI_SERVICE EAI_SYSTEM EAI_OVERFLOW EAI_NODATA
+        ),
+    };
+    name.map_or_else(|| format!("EAI {number}"), str::to_owned)
 }
 
 /// The name of a signal.
 pub fn signal(number: i32) -> String {
-    let names = [
-        (libc::SIGPIPE, "SIGPIPE"),
-        (libc::SIGIO, "SIGIO"),
-        (libc::SIGURG, "SIGURG"),
-        (libc::SIGUSR1, "SIGUSR1"),
-        (libc::SIGSEGV, "SIGSEGV"),
-        (libc::SIGKILL, "SIGKILL"),
-        (libc::SIGABRT, "SIGABRT"),
-        (libc::SIGSYS, "SIGSYS"),
-    ];
-    named(number, &names).unwrap_or_else(|| format!("signal {number}"))
-}
-
-fn named(number: i32, names: &[(i32, &str)]) -> Option<String> {
-    names.iter().find(|(which, _)| *which == number).map(|(_, name)| (*name).to_owned())
+    let name = name!(number: SIGPIPE SIGIO SIGURG SIGUSR1 SIGSEGV SIGKILL SIGABRT SIGSYS);
+    name.map_or_else(|| format!("signal {number}"), str::to_owned)
 }
 
 /// What `poll` says, as `IN|OUT`; `none`.
@@ -140,5 +92,9 @@ mod tests {
         assert_eq!(mask(0), "none");
         assert_eq!(errno(libc::ECONNREFUSED), "ECONNREFUSED");
         assert_eq!(errno(9999), "errno 9999");
+        assert_eq!(
+            (lookup(-2), lookup(-9), lookup(7)),
+            ("EAI_NONAME".into(), "EAI_ADDRFAMILY".into(), "EAI 7".into())
+        );
     }
 }

@@ -11,6 +11,8 @@ pub struct Outcome {
     pub rows: String,
     /// `what: value`, or `what (within FACTOR): number`.
     pub observations: Vec<String>,
+    /// Its process came to the end of the case. Natively each has to: cases that give up alike in two worlds have compared nothing of what follows.
+    pub is_whole: bool,
 }
 
 impl Outcome {
@@ -48,6 +50,7 @@ mod tests {
             case: "a".into(),
             rows: String::new(),
             observations: lines.iter().map(|&line| line.into()).collect(),
+            is_whole: true,
         }
     }
 

@@ -28,10 +28,14 @@ pub fn run(cases: &[Named], far: &Path, jobs: usize) -> io::Result<Vec<Outcome>>
                     let case = &cases[number];
                     let mut command = Command::new(&program);
                     command.arg("case").arg(&case.name).arg("--far").arg(far);
-                    let observations = observe(&mut command)
-                        .unwrap_or_else(|error| vec![format!("does not start: {error}")]);
-                    let outcome =
-                        Outcome { case: case.name.clone(), rows: case.rows.to_owned(), observations };
+                    let (observations, is_whole) = observe(&mut command)
+                        .unwrap_or_else(|error| (vec![format!("does not start: {error}")], false));
+                    let outcome = Outcome {
+                        case: case.name.clone(),
+                        rows: case.rows.to_owned(),
+                        observations,
+                        is_whole,
+                    };
                     if let Ok(mut done) = done.lock() {
                         done.push((number, outcome));
                     }
@@ -44,7 +48,8 @@ pub fn run(cases: &[Named], far: &Path, jobs: usize) -> io::Result<Vec<Outcome>>
     Ok(done.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
-fn observe(command: &mut Command) -> io::Result<Vec<String>> {
+/// What a case notes, and whether it comes to its end.
+fn observe(command: &mut Command) -> io::Result<(Vec<String>, bool)> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let output = child.stdout.take().map(reader);
     let errors = child.stderr.take().map(reader);
@@ -65,7 +70,7 @@ fn observe(command: &mut Command) -> io::Result<Vec<String>> {
             (None, code) => observations.push(format!("status {code:?}: {}", errors.trim())),
         },
     }
-    Ok(observations)
+    Ok((observations, ended.is_some_and(|status| status.success())))
 }
 
 /// Reads to the end on a thread. A child of the case that lives on and holds the pipe is left alone after the case's end.

@@ -127,6 +127,12 @@ fn told_to_a_connected_one(n: &mut Near) {
     let heard = n.far.ask(&format!("recv_from {}", far.0));
     n.say("far", heard.replace(&own.to_string(), "near"));
     n.say("connect to nobody", sys::disconnect(fd));
+    // The port, which nobody had asked for by number, went with that; what is sent next gets another one.
+    n.name("getsockname", sys::getsockname(fd), 0);
+    n.say("sendto", sys::send_to(fd, b"anew", 0, to));
+    let own = n.own(sys::getsockname(fd).ok().flatten().map_or(0, |name| name.port()));
+    let heard = n.far.ask(&format!("recv_from {}", far.0));
+    n.say("far", heard.replace(&own.to_string(), "near"));
     far_sends(n, (far, own), "again");
     receive(n, "recvmsg", fd, 200, 0);
 }

@@ -15,6 +15,12 @@ fn reset(n: &mut Near, far: crate::far::Handle) {
     assert_eq!(answer, "0", "far reset");
 }
 
+/// The same, until it is known here.
+fn reset_arrives(n: &mut Near, far: crate::far::Handle, fd: i32) {
+    reset(n, far);
+    n.until("poll", fd, libc::POLLERR);
+}
+
 /// A stream that the far host has reset, with what `poll` says of it.
 fn was_reset(n: &mut Near) -> i32 {
     let (fd, far) = n.connected();
@@ -71,8 +77,7 @@ fn with_unread(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("send", &format!("send {} hello", far.0));
     n.until("poll", fd, libc::POLLIN);
-    reset(n, far);
-    n.until("poll", fd, libc::POLLERR);
+    reset_arrives(n, far, fd);
     n.receive("recv", fd, 3, 0);
     n.receive("recv", fd, 10, 0);
     n.receive("recv", fd, 10, 0);
@@ -152,8 +157,7 @@ fn after_their_end(n: &mut Near) {
     n.hear("shutdown", &format!("shutdown {} 1", far.0));
     n.until("poll", fd, libc::POLLRDHUP);
     n.receive("recv", fd, 10, 0);
-    reset(n, far);
-    n.until("poll", fd, libc::POLLERR);
+    reset_arrives(n, far, fd);
     n.pending_error("SO_ERROR", fd);
     n.receive("recv", fd, 10, 0);
     n.say("send", sys::send(fd, b"x", libc::MSG_NOSIGNAL));
@@ -178,8 +182,7 @@ fn with_low_water(n: &mut Near) {
     n.say("SO_RCVLOWAT", sys::set(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, 10));
     n.hear("send", &format!("send {} hello", far.0));
     Near::settle();
-    reset(n, far);
-    n.until("poll", fd, libc::POLLERR);
+    reset_arrives(n, far, fd);
     n.receive("recv", fd, 10, 0);
     n.receive("recv again", fd, 10, 0);
     n.receive("recv at last", fd, 10, 0);
@@ -190,8 +193,7 @@ fn end_and_reset(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("shutdown", &format!("shutdown {} 1", far.0));
     n.until("poll", fd, libc::POLLRDHUP);
-    reset(n, far);
-    n.until("poll", fd, libc::POLLERR);
+    reset_arrives(n, far, fd);
     n.receive("recv", fd, 10, 0);
     n.receive("recv again", fd, 10, 0);
     n.say("send", sys::send(fd, b"x", libc::MSG_NOSIGNAL));
@@ -201,8 +203,7 @@ fn after_our_shutdown(n: &mut Near) {
     let (fd, far) = n.connected();
     n.say("shutdown", sys::shutdown(fd, libc::SHUT_WR));
     n.hear("recv", &format!("recv {} 10", far.0));
-    reset(n, far);
-    n.until("poll", fd, libc::POLLERR);
+    reset_arrives(n, far, fd);
     n.receive("recv", fd, 10, 0);
     n.receive("recv", fd, 10, 0);
 }
@@ -211,8 +212,7 @@ fn with_unsent(n: &mut Near) {
     let (fd, far) = n.connected();
     crate::near::stuff(fd);
     n.mask("poll when full", fd);
-    reset(n, far);
-    n.until("poll", fd, libc::POLLERR);
+    reset_arrives(n, far, fd);
     n.receive("recv", fd, 10, 0);
     n.receive("recv", fd, 10, 0);
 }

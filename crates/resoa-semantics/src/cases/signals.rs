@@ -1,10 +1,11 @@
 //! Calls that a signal interrupts, signals that sockets send, and threads that share a socket.
 
 use super::cases;
-use crate::near::{Near, count_signals, received, stuff};
-use crate::sys::{self, Answer};
+use crate::near::{Near, PATIENCE, SETTLED, count_signals, received, stuff};
+use crate::sys::{self, Answer, call};
 use std::os::unix::thread::JoinHandleExt;
-use std::time::Instant;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 cases! {
     "C48" Both: recv_interrupted, recv_restarted, recv_with_time_limit, accept_interrupted, accept_restarted, connect_interrupted, connect_restarted, send_interrupted,
@@ -13,7 +14,7 @@ cases! {
     "C50" Both: two_readers, reader_and_writer, closed_while_reading, shut_while_reading, shut_while_writing, two_writers, option_while_reading;
 }
 
-/// Does `work` on a thread of its own and sends it a signal after it had time to wait; what it returned, and whether it came back before `release`.
+/// Does `work` on a thread of its own and sends it a signal when it waits; what it returned, and whether it came back before `release`.
 fn interrupted(
     n: &mut Near,
     restart: bool,
@@ -21,15 +22,36 @@ fn interrupted(
     release: impl FnOnce(&mut Near),
 ) {
     count_signals(libc::SIGUSR1, restart);
-    let thread = std::thread::spawn(work);
-    Near::settle();
+    let (say, number) = channel();
+    let thread = std::thread::spawn(move || {
+        let _ = say.send(call!(gettid()).descriptor());
+        work()
+    });
+    until_it_waits(number.recv().expect("it begins by saying so"));
     // SAFETY: the thread has not been joined.
     unsafe { libc::pthread_kill(thread.as_pthread_t(), libc::SIGUSR1) };
-    Near::settle();
+    let begin = Instant::now();
+    while !thread.is_finished() && begin.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     n.say("came back", thread.is_finished());
     release(n);
     n.say("returned", thread.join().expect("an answer"));
     n.signals("signals", &[libc::SIGUSR1]);
+}
+
+/// Until a thread of this process is asleep, and was not awake once for as long as what is under way takes: a signal before that would meet it on its way to the call.
+fn until_it_waits(number: i32) {
+    let seen = || std::fs::read_to_string(format!("/proc/self/task/{number}/status")).unwrap_or_default();
+    let (begin, mut since, mut before) = (Instant::now(), Instant::now(), seen());
+    while since.elapsed() < SETTLED && begin.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+        // How often it has been asleep is a part of it.
+        let now = seen();
+        if now != before || !now.contains("State:\tS") {
+            (since, before) = (Instant::now(), now);
+        }
+    }
 }
 
 fn recv_interrupted(n: &mut Near) {
@@ -86,7 +108,7 @@ fn connect_interrupted(n: &mut Near) {
 
 fn connect_restarted(n: &mut Near) {
     let (to, fd) = (n.elsewhere(crate::worlds::SILENT), n.stream());
-    sys::set_time_limit(fd, libc::SO_SNDTIMEO, 1000);
+    sys::set_time_limit(fd, libc::SO_SNDTIMEO, 2500);
     interrupted(n, true, move || sys::connect(fd, to), |_| {});
 }
 
