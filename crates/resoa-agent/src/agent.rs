@@ -124,7 +124,7 @@ impl Agent {
         &self.calls_at.path
     }
 
-    /// Lets [`turn`](Self::turn) return when a descriptor of the owner's is readable.
+    /// Lets [`turn`](Self::turn) return when a descriptor of the owner's is readable, and say so.
     ///
     /// # Errors
     /// If the kernel has no memory.
@@ -132,11 +132,11 @@ impl Agent {
         Ok(epoll::add(&self.epoll, descriptor, EventData::new_u64(OWNER), EventFlags::IN)?)
     }
 
-    /// Waits until something happens, at most for so long, and does what comes of it.
+    /// Waits until something happens, at most for so long, and does what comes of it. Whether a descriptor of the owner's is readable.
     ///
     /// # Errors
     /// None that could be helped; epoll's.
-    pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<()> {
+    pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<bool> {
         let now = self.now();
         let slow = self.slow.front().map(|&(at, _)| at);
         let local = self.local.as_ref().and_then(|local| local.association.deadline());
@@ -163,7 +163,7 @@ impl Agent {
         }
         self.expire(now);
         self.flush();
-        Ok(())
+        Ok(events.iter().any(|event| event.data.u64() == OWNER))
     }
 
     fn expire(&mut self, now: Duration) {

@@ -127,9 +127,9 @@ impl LocalServer {
         let settings = ServerSettings::new(server::Addresses::shared(Ipv4Addr::UNSPECIFIED.into()));
         let mut host = Host::with_policy(settings, carrier, Arc::new(Policy::anybody(client)))?;
         host.wait_for(stop.as_fd())?;
-        let stopped = Arc::clone(&stop);
         let thread = thread::Builder::new().name("local".to_owned()).spawn(move || {
-            while rustix::io::read(&*stopped, &mut [0; 8]).is_err() && host.turn(None).is_ok() {}
+            // Until it is told to stop, which is all that it waits for besides.
+            while matches!(host.turn(None), Ok(false)) {}
             host.stop();
         })?;
         Ok((Self { stop, thread: Some(thread) }, memory))

@@ -1,7 +1,7 @@
 //! How the agent does, for those who ask.
 
 use crate::agent::Agent;
-use resoa_calls::Status;
+use resoa_calls::{Connected, Status};
 
 /// See [`Status`].
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl Agent {
     #[must_use]
     pub fn status(&self) -> Status {
         Status {
-            connected: self.remote.connected(),
+            connected: self.connected(),
             made: self.counts.made,
             carried: self.counts.carried,
             local: self.counts.local,
@@ -27,5 +27,11 @@ impl Agent {
             octets: self.counts.octets,
             round_trip_us: self.remote.round_trip().map(|round_trip| round_trip.as_micros() as u64),
         }
+    }
+
+    /// Whether it is registered at the server; what [`status`](Self::status) says of it, without asking the kernel anything.
+    #[must_use]
+    pub fn connected(&self) -> Connected {
+        self.remote.connected()
     }
 }

@@ -7,7 +7,7 @@ mod pace;
 pub(crate) use pace::Stop;
 
 use crate::gate::{Gate, Usage};
-use crate::kernel::KernelTcp;
+use crate::kernel::{Happened, KernelTcp, Source};
 use crate::locals::Locals;
 use crate::names::Names;
 use crate::policy::{Client, Policy};
@@ -24,6 +24,11 @@ use std::time::{Duration, Instant};
 
 /// Between two looks for FINs that nobody asks for.
 const SWEEP: Duration = Duration::from_mins(1);
+
+/// What ends a wait besides sockets: the carrier, a look-up, the owner's descriptors.
+const CARRIER: Source = Source(0);
+const NAMES: Source = Source(1);
+const OWNER: Source = Source(2);
 
 /// A server that runs; see the [module](self).
 pub struct Host<C> {
@@ -83,9 +88,9 @@ impl<C: Carrier> Host<C> {
         settings.clients = policy.most;
         let silence = settings.timers.watchdog;
         let tcp = KernelTcp::new()?;
-        tcp.wait_for(carrier.descriptor())?;
+        tcp.wait_for(carrier.descriptor(), CARRIER)?;
         let names = Names::new()?;
-        tcp.wait_for(names.descriptor())?;
+        tcp.wait_for(names.descriptor(), NAMES)?;
         Ok(Self {
             server: Server::new(settings),
             tcp,
@@ -153,12 +158,12 @@ impl<C: Carrier> Host<C> {
         Incidents { starved: self.tcp.starvations(), ..self.incidents }
     }
 
-    /// Lets [`turn`](Self::turn) end when this descriptor becomes readable, too: whoever runs the loop reads it.
+    /// Lets [`turn`](Self::turn) end when this descriptor becomes readable, too, and say so: whoever runs the loop reads it.
     ///
     /// # Errors
     /// If it cannot be waited for.
     pub fn wait_for(&self, descriptor: BorrowedFd) -> io::Result<()> {
-        self.tcp.wait_for(descriptor)
+        self.tcp.wait_for(descriptor, OWNER)
     }
 
     /// Resets every socket, and every client's connection, which tells it so (E5).
@@ -168,30 +173,34 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// Waits until something happens, at most for so long, and does what comes of it.
+    /// Waits until something happens, at most for so long, and does what comes of it. Whether one of the owner's descriptors is readable.
     ///
     /// # Errors
     /// None that could be helped; epoll's.
-    pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<()> {
+    pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<bool> {
         let now = self.origin.elapsed();
         let acknowledgements = self.acknowledgements_due();
         let deadlines =
             [acknowledgements, self.watchdog, self.standstill, self.gate.deadline(), self.names.deadline()];
         let next = deadlines.into_iter().flatten().min();
         let wait = next.map(|next| next.saturating_sub(now)).into_iter().chain(longest).min();
-        let happened = self.tcp.wait(wait)?;
+        let Happened { endpoints, sources } = self.tcp.wait(wait)?;
         let now = self.origin.elapsed();
         // What is said in this turn goes together at its end.
         self.carrier.gather();
-        self.hear(now);
-        for endpoint in happened {
+        if sources.contains(&CARRIER) {
+            self.hear(now);
+        }
+        for endpoint in endpoints {
             let mut events = Vec::new();
             self.tcp.look(endpoint, &mut events);
             self.tell(endpoint, events);
             self.accept(endpoint);
         }
         self.look_at_acknowledgements(now);
-        self.tell_what_was_found(now);
+        if sources.contains(&NAMES) || self.names.deadline().is_some_and(|deadline| deadline <= now) {
+            self.tell_what_was_found(now);
+        }
         for connection in self.gate.overdue(now) {
             if self.gate.visitor(connection).is_some() && !self.server.is_registered(connection) {
                 self.incidents.unregistered += 1;
@@ -205,7 +214,7 @@ impl<C: Carrier> Host<C> {
         self.end_standstill(now);
         self.ask_the_silent(now);
         self.carrier.flush();
-        Ok(())
+        Ok(sources.contains(&OWNER))
     }
 
     /// What clients say.

@@ -26,8 +26,21 @@ use std::{io, mem};
 const PEEKED: usize = 256 << 10;
 /// Events that are taken from epoll at a time.
 const EVENTS: usize = 256;
-/// What epoll says of a descriptor that is not a socket's.
-const OUTSIDE: u64 = u64::MAX;
+/// From here on epoll speaks of descriptors that are not sockets', by their [`Source`].
+const SOURCES: u64 = u64::MAX - 255;
+
+/// A descriptor that is no socket of a client's, and what has ended a wait if it is readable; at most 256.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source(pub u8);
+
+/// What has ended a wait.
+#[derive(Debug, Default)]
+pub struct Happened {
+    /// They have to be [looked at](KernelTcp::look).
+    pub endpoints: Vec<Endpoint>,
+    /// They are readable.
+    pub sources: Vec<Source>,
+}
 
 /// One of the sockets.
 #[derive(Debug)]
@@ -143,19 +156,20 @@ impl KernelTcp {
         self.sockets.len()
     }
 
-    /// Lets [`wait`](Self::wait) end when this descriptor becomes readable, too.
+    /// Lets [`wait`](Self::wait) end when this descriptor becomes readable, too, by what it will be called then.
     ///
     /// # Errors
     /// If it cannot be waited for.
-    pub fn wait_for(&self, descriptor: BorrowedFd) -> io::Result<()> {
-        Ok(epoll::add(&self.epoll, descriptor, EventData::new_u64(OUTSIDE), EventFlags::IN)?)
+    pub fn wait_for(&self, descriptor: BorrowedFd, source: Source) -> io::Result<()> {
+        let id = SOURCES + u64::from(source.0);
+        Ok(epoll::add(&self.epoll, descriptor, EventData::new_u64(id), EventFlags::IN)?)
     }
 
-    /// Waits until something happens, at most for so long, and says at which end points. Each has to be [looked at](Self::look).
+    /// Waits until something happens, at most for so long, and says what.
     ///
     /// # Errors
     /// None that could be helped; epoll's.
-    pub fn wait(&mut self, longest: Option<Duration>) -> io::Result<Vec<Endpoint>> {
+    pub fn wait(&mut self, longest: Option<Duration>) -> io::Result<Happened> {
         let longest = if self.due.is_empty() { longest } else { Some(Duration::ZERO) };
         // An hour is as good as what does not fit.
         let timeout = longest.map(|longest| {
@@ -166,10 +180,15 @@ impl KernelTcp {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let mut happened = mem::take(&mut self.due);
-        let ids = events.iter().map(|event| event.data.u64()).filter(|&id| id != OUTSIDE);
-        happened.extend(ids.map(Endpoint));
-        Ok(happened.into_iter().collect())
+        let mut endpoints = mem::take(&mut self.due);
+        let mut sources = Vec::new();
+        for id in events.iter().map(|event| event.data.u64()) {
+            match id.checked_sub(SOURCES).and_then(|source| u8::try_from(source).ok()) {
+                Some(source) => sources.push(Source(source)),
+                None => drop(endpoints.insert(Endpoint(id))),
+            }
+        }
+        Ok(Happened { endpoints: endpoints.into_iter().collect(), sources })
     }
 
     /// What has happened at an end point. A listener says nothing here: ask [`accept`](Self::accept).
@@ -327,8 +346,10 @@ impl KernelTcp {
             }
             TcpAction::Send { bytes, urgent } => {
                 if let Phase::Open(stream) = &mut socket.phase {
-                    stream.send(bytes, urgent);
-                    self.look(endpoint, events);
+                    stream.send((bytes, urgent), &socket.fd, &mut self.buffer, events);
+                    if stream.awaits_acknowledgement() {
+                        self.unacknowledged.insert(endpoint);
+                    }
                 }
             }
             TcpAction::SendTo { to, ancillary, bytes } => match socket.bind_own() {

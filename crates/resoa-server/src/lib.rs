@@ -45,5 +45,5 @@ pub use descriptors::raise_descriptor_limit;
 pub use fin_hold::{Counts, FinHold, FinHoldError};
 pub use gate::Usage;
 pub use host::{Host, Incidents};
-pub use kernel::{Arrived, KernelTcp};
+pub use kernel::{Arrived, Happened, KernelTcp, Source};
 pub use report::{ClientReport, Report};

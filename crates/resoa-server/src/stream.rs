@@ -88,8 +88,19 @@ impl Stream {
         !self.failed && (self.unacknowledged > 0 || self.fin == Fin::Sent)
     }
 
-    pub(crate) fn send(&mut self, bytes: Vec<u8>, urgent: bool) {
+    /// Octets of the program. What else there is to be done shows in an edge of its own, and what is acknowledged when something comes or by the timer.
+    pub(crate) fn send(
+        &mut self,
+        (bytes, urgent): (Vec<u8>, bool),
+        fd: impl AsFd,
+        buffer: &mut [u8],
+        events: &mut Vec<TcpEvent>,
+    ) {
         self.outgoing.push_back(Waiting { bytes, sent: 0, urgent });
+        if !self.failed {
+            let outcome = self.hand_over(fd, buffer, false, events);
+            self.note(outcome, events);
+        }
     }
 
     pub(crate) fn finish(&mut self) {
@@ -109,19 +120,32 @@ impl Stream {
         // A program that has closed will read nothing more, and then RST is the answer: not FIN and then RST. What arrived has
         // made an edge, too, so there will be another look, which sends FIN if it is to be sent.
         let may_end = events.len() == seen;
-        let outcome = received.and_then(|()| match self.flush(&fd, may_end) {
-            Err(error) => {
-                let _ = self.receive(&fd, buffer, false, events);
-                Err(error)
-            }
-            flushed => flushed,
-        });
+        let outcome = received.and_then(|()| self.hand_over(&fd, buffer, may_end, events));
         self.acknowledgements(&fd, events);
         // Behind a FIN nothing is read that could say so.
         let outcome = match outcome {
             Ok(()) if self.ended => sockopt::socket_error(&fd).unwrap_or(Ok(())).map_err(errors::of),
             outcome => outcome,
         };
+        self.note(outcome, events);
+    }
+
+    /// Hands the kernel what it takes. If the connection is lost, what arrived before that is told before it.
+    fn hand_over(
+        &mut self,
+        fd: impl AsFd,
+        buffer: &mut [u8],
+        may_end: bool,
+        events: &mut Vec<TcpEvent>,
+    ) -> Attempt {
+        let flushed = self.flush(&fd, may_end);
+        if flushed.is_err() {
+            let _ = self.receive(&fd, buffer, false, events);
+        }
+        flushed
+    }
+
+    fn note(&mut self, outcome: Attempt, events: &mut Vec<TcpEvent>) {
         if let Err(error) = outcome {
             self.failed = true;
             events.push(TcpEvent::Failed(error));

@@ -133,10 +133,10 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
     let mut agent = Agent::new(settings, carrier, address)?;
     agent.wait_for(stop.descriptor())?;
     anstream::eprintln!("lasthop: {}={}, key {}", resoa_calls::AGENT, agent.path().display(), key.public());
-    let mut said = agent.status().connected;
+    let mut said = agent.connected();
     let mut is_ready = !arguments.ready;
-    while !stop.has_come()? {
-        let connected = agent.status().connected;
+    loop {
+        let connected = agent.connected();
         if said != connected {
             say(&server, &connected);
             if matches!(connected, Connected::Yes { .. }) && !is_ready {
@@ -146,7 +146,10 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
             }
             said = connected;
         }
-        agent.turn(None)?;
+        // Most turns are about sockets alone.
+        if agent.turn(None)? && stop.has_come()? {
+            break;
+        }
     }
     agent.stop();
     let begin = Instant::now();

@@ -49,8 +49,14 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     anstream::eprintln!("lasthop: {confinement}");
     questions.answer()?;
     anstream::eprintln!("lasthop: listening at {place}, key {}", key.public());
-    while !stop.has_come()? {
-        host.turn(None)?;
+    loop {
+        // Most turns are about sockets alone, and ask nobody else.
+        if !host.turn(None)? {
+            continue;
+        }
+        if stop.has_come()? {
+            break;
+        }
         if reload.has_come()? {
             reload_policy(arguments, listen, &mut host, &current);
         }
