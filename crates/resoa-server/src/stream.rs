@@ -124,6 +124,8 @@ impl Stream {
         };
         if let Err(error) = outcome {
             self.failed = true;
+            // Nobody takes it any more, and the program may keep its descriptor.
+            self.outgoing.clear();
             events.push(TcpEvent::Failed(error));
         }
     }
