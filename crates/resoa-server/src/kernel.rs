@@ -246,10 +246,10 @@ impl KernelTcp {
         Ok(())
     }
 
-    /// Whether anybody waits for acknowledgements.
+    /// Sockets that wait for acknowledgements, as far as is known.
     #[must_use]
-    pub fn awaits_acknowledgements(&self) -> bool {
-        !self.unacknowledged.is_empty()
+    pub fn awaiting_acknowledgements(&self) -> usize {
+        self.unacknowledged.len()
     }
 
     /// What was acknowledged since this was last asked.
