@@ -18,13 +18,14 @@ mod tests;
 use crate::keys::{PublicKey, SecretKey};
 use crate::llp::Silence;
 use crate::noise::{self, Answered, Carried};
-use crate::wake::Wake;
+use crate::wake::{WHOLE, Wake};
 use crate::{Allowed, Carrier, MacAddress};
 use packet::{Cookies, Packet};
 use peer::Peer;
 use port::{Address, Port};
 use resoa_protocol::lhp::{Connection, Identity};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use resoa_protocol::schedule::Schedule;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -94,6 +95,10 @@ pub struct Datagrams {
     silence: Silence,
     origin: Instant,
     peers: BTreeMap<Connection, Peer>,
+    /// To be looked at: something has come for them, or their user has said something. Nothing else is, of which there may be a thousand.
+    due: BTreeSet<Connection>,
+    /// When they are to be looked at, though nothing happens.
+    schedule: Schedule<Connection, Duration>,
     /// By the number that the other side writes.
     numbers: HashMap<u32, Connection>,
     last: u64,
@@ -171,7 +176,7 @@ impl Datagrams {
 
     fn new(port: Port, key: &SecretKey, role: Role, keep_alive: KeepAlive) -> io::Result<Self> {
         let wake = Wake::new()?;
-        wake.watch(port.descriptor())?;
+        wake.watch(port.descriptor(), WHOLE)?;
         Ok(Self {
             wake,
             armed: None,
@@ -181,6 +186,8 @@ impl Datagrams {
             silence: Silence { ask: keep_alive.interval, end: keep_alive.end },
             origin: Instant::now(),
             peers: BTreeMap::new(),
+            due: BTreeSet::new(),
+            schedule: Schedule::default(),
             numbers: HashMap::new(),
             last: 0,
             gathers: false,
@@ -204,7 +211,7 @@ impl Datagrams {
         let mut address = self.address().ok_or(io::ErrorKind::Unsupported)?;
         address.set_port(0);
         let port = Port::udp(address)?;
-        self.wake.watch(port.descriptor())?;
+        self.wake.watch(port.descriptor(), WHOLE)?;
         self.port = port;
         Ok(())
     }
@@ -231,6 +238,7 @@ impl Datagrams {
     }
 
     fn remove(&mut self, connection: Connection) {
+        self.schedule.set(connection, None);
         if let Some(peer) = self.peers.remove(&connection) {
             self.numbers.remove(&peer.ours);
         }
@@ -257,8 +265,9 @@ impl Datagrams {
         match packet {
             Packet::First { theirs, cookie, first } => self.first(theirs, cookie, first, from, now),
             Packet::Answer { ours, .. } | Packet::Cookie { ours, .. } | Packet::Sealed { ours, .. } => {
-                let peer = self.numbers.get(&ours).and_then(|connection| self.peers.get_mut(connection));
-                if let Some(peer) = peer {
+                let Some(&connection) = self.numbers.get(&ours) else { return };
+                if let Some(peer) = self.peers.get_mut(&connection) {
+                    self.due.insert(connection);
                     peer.packet(&packet, from, self.port.rooms(), self.silence, now);
                 }
             }
@@ -310,6 +319,7 @@ impl Datagrams {
         }
         self.numbers.insert(ours, connection);
         self.peers.insert(connection, peer);
+        self.due.insert(connection);
     }
 
     fn connect_to(&mut self, connection: Connection, address: &[u8], now: Duration) -> Option<()> {
@@ -326,8 +336,9 @@ impl Datagrams {
     fn pump(&mut self, connection: Connection, now: Duration) {
         let Some(peer) = self.peers.get_mut(&connection) else { return };
         peer.transmit(&mut self.port, now);
-        let due = peer.deadline();
-        self.arm(due, now);
+        self.schedule.set(connection, peer.deadline());
+        self.due.insert(connection);
+        self.arm(self.schedule.next(), now);
     }
 
     /// Sends what has waited to go together.
@@ -358,6 +369,7 @@ impl Drop for Datagrams {
                 machine.reset();
             }
         }
+        self.due.extend(self.peers.keys());
         let begin = Instant::now();
         loop {
             self.poll(&mut Vec::new());

@@ -35,7 +35,7 @@ pub use session::Congestion;
 use crate::keys::{PublicKey, SecretKey};
 use crate::stage::{NOTHING_KNOWN, Stage};
 use crate::tcp::KeepAlive;
-use crate::wake::Wake;
+use crate::wake::{WHOLE, Wake};
 use crate::{Allowed, Carrier};
 use link::Link;
 use quinn_proto::{ClientConfig, ConnectionHandle, Endpoint};
@@ -144,7 +144,7 @@ impl Quic {
         keep_alive: KeepAlive,
     ) -> io::Result<Self> {
         let wake = Wake::new()?;
-        wake.watch(socket.descriptor())?;
+        wake.watch(socket.descriptor(), WHOLE)?;
         Ok(Self {
             wake,
             socket,
@@ -182,7 +182,7 @@ impl Quic {
         let mut address = self.address();
         address.set_port(0);
         let socket = Socket::bind(address)?;
-        self.wake.watch(socket.descriptor())?;
+        self.wake.watch(socket.descriptor(), WHOLE)?;
         self.socket = socket;
         for link in self.links.values_mut() {
             // As after a change of the interface: the other side's word comes to nobody until it has heard of us.

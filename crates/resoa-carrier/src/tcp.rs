@@ -18,15 +18,16 @@ mod window;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::stage::{NOTHING_KNOWN, Stage};
-use crate::wake::Wake;
+use crate::wake::{WHOLE, Wake};
 use crate::{Allowed, Carrier};
 use cover::Proof;
 use link::{Link, Progress};
 use resoa_protocol::lhp::{
     Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service, Statistics,
 };
+use resoa_protocol::schedule::Schedule;
 use rustix::fd::{AsFd, BorrowedFd};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -67,9 +68,13 @@ pub struct Tcp {
     identity: Identity,
     proof: Proof,
     keep_alive: KeepAlive,
-    /// What the clock is set for, if it is for a link alone.
-    armed: Option<Instant>,
     links: BTreeMap<Connection, Link>,
+    /// To be looked at: their sockets have something, or their user has said something that the next look carries out. Nothing else is: a look costs a system call, and there may
+    /// be a thousand clients of whom one says something.
+    due: BTreeSet<Connection>,
+    /// When they are to be looked at, though nothing happens; and what the clock is set for.
+    schedule: Schedule<Connection, Instant>,
+    armed: Option<Instant>,
     last: u64,
     /// Messages wait to go together; those of these connections.
     gathers: bool,
@@ -102,7 +107,7 @@ impl Tcp {
         let mut end = Self::new(Identity(Vec::new()), proof, keep_alive)?;
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        end.wake.watch(listener.as_fd())?;
+        end.wake.watch(listener.as_fd(), WHOLE)?;
         end.listener = Some(listener);
         Ok(end)
     }
@@ -134,8 +139,10 @@ impl Tcp {
             identity,
             proof,
             keep_alive,
-            armed: None,
             links,
+            due: BTreeSet::new(),
+            schedule: Schedule::default(),
+            armed: None,
             last: 0,
             gathers,
             gathered,
@@ -153,42 +160,77 @@ impl Tcp {
         Connection(self.last)
     }
 
-    /// Takes those who have come. When it is to be tried again, if there is no descriptor left for somebody.
-    fn take_clients(&mut self) -> Option<Duration> {
+    /// Takes those who have come; tries again after a while if there is no descriptor left for somebody.
+    fn take_clients(&mut self) {
+        self.schedule.set(WHOLE, None);
         loop {
-            let stream = match self.listener.as_ref()?.accept() {
+            let Some(listener) = &self.listener else { return };
+            let stream = match listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock => return None,
+                    ErrorKind::WouldBlock => return,
                     // Who has gone already.
                     ErrorKind::ConnectionAborted | ErrorKind::Interrupted => continue,
                     // That there is one again nobody says.
-                    _ => return Some(PAUSE),
+                    _ => return self.schedule.set(WHOLE, Some(Instant::now() + PAUSE)),
                 },
             };
             let connection = self.next();
             let link = Link::accepted(stream, &self.proof, self.keep_alive);
             if let Ok(link) = link
-                && link.descriptor().is_some_and(|fd| self.wake.watch(fd).is_ok())
+                && link.descriptor().is_some_and(|fd| self.wake.watch(fd, connection).is_ok())
             {
                 self.links.insert(connection, link);
+                self.due.insert(connection);
                 self.bound_strangers();
             }
         }
     }
 
-    /// Sends away those who have had their time, and the oldest if there are too many. When the next has had its time.
-    fn bound_strangers(&mut self) -> Option<Duration> {
+    /// Sends the oldest away of those that are not known, if there are too many.
+    fn bound_strangers(&mut self) {
         let strangers = self.links.iter().filter(|(_, link)| link.stage == Stage::Unknown);
         // In the order in which they came.
-        let strangers: Vec<_> = strangers.map(|(&connection, link)| (connection, link.since)).collect();
-        let too_many = strangers.len().saturating_sub(STRANGERS);
-        let overdue = strangers.iter().take_while(|(_, since)| since.elapsed() >= INTRODUCTION).count();
-        let (leave, stay) = strangers.split_at(too_many.max(overdue));
-        for (connection, _) in leave {
-            self.reset(*connection);
+        let strangers: Vec<_> = strangers.map(|(&connection, _)| connection).collect();
+        for &connection in &strangers[..strangers.len().saturating_sub(STRANGERS)] {
+            self.reset(connection);
         }
-        stay.first().map(|(_, since)| INTRODUCTION.saturating_sub(since.elapsed()))
+    }
+
+    /// Looks at a connection. Whether there may be more to read already.
+    fn look(
+        &mut self,
+        connection: Connection,
+        now: Instant,
+        happened: &mut Vec<(Connection, Indication)>,
+    ) -> bool {
+        let Some(link) = self.links.get_mut(&connection) else { return false };
+        let mut indications = Vec::new();
+        let progress = link.progress(&mut indications);
+        happened.extend(indications.into_iter().map(|indication| (connection, indication)));
+        let introduction = (link.stage == Stage::Unknown).then(|| link.since + INTRODUCTION);
+        if progress == Progress::Over {
+            self.remove(connection);
+            return false;
+        }
+        if introduction.is_some_and(|over| over <= now) {
+            // It has had its time.
+            self.reset(connection);
+            return false;
+        }
+        self.schedule.set(connection, link.deadline().into_iter().chain(introduction).min());
+        progress == Progress::Hurries
+    }
+
+    fn remove(&mut self, connection: Connection) -> Option<Link> {
+        self.schedule.set(connection, None);
+        self.links.remove(&connection)
+    }
+
+    /// It is to be looked at, though nothing has come for it.
+    fn hurry(&mut self, connection: Connection) {
+        self.due.insert(connection);
+        self.wake.ring();
     }
 
     fn connect_to(&mut self, connection: Connection, address: &[u8]) -> io::Result<()> {
@@ -196,7 +238,7 @@ impl Tcp {
         let address: SocketAddr = text.parse().map_err(|_| io::ErrorKind::InvalidInput)?;
         let link = Link::connecting(address, &self.identity, &self.proof, self.keep_alive)?;
         if let Some(fd) = link.descriptor() {
-            self.wake.watch(fd)?;
+            self.wake.watch(fd, connection)?;
         }
         self.links.insert(connection, link);
         Ok(())
@@ -217,7 +259,7 @@ impl LastHop for Tcp {
     fn connect(&mut self, connection: Connection, address: &[u8]) {
         if self.connect_to(connection, address).is_err() {
             self.links.insert(connection, Link::ended(Ended::Unreachable));
-            self.wake.ring();
+            self.hurry(connection);
         }
     }
 
@@ -225,6 +267,8 @@ impl LastHop for Tcp {
         if let Some(link) = self.links.get_mut(&connection).filter(|link| link.stage == Stage::Offered) {
             link.stage = Stage::Up;
             link.send(b"", false);
+            // From now on its window is looked at.
+            self.hurry(connection);
         }
     }
 
@@ -232,12 +276,12 @@ impl LastHop for Tcp {
         if let Some(link) = self.links.get_mut(&connection) {
             link.close();
             // Its time begins with the next look.
-            self.wake.ring();
+            self.hurry(connection);
         }
     }
 
     fn reset(&mut self, connection: Connection) {
-        if let Some(link) = self.links.remove(&connection) {
+        if let Some(link) = self.remove(connection) {
             link.reset();
         }
     }
@@ -248,7 +292,11 @@ impl LastHop for Tcp {
                 if !link.send(message, self.gathers) {
                     self.gathered.push(connection);
                 }
-                link.stop_at(ROOM)
+                let handed = link.stop_at(ROOM);
+                if link.broken.is_some() {
+                    self.hurry(connection);
+                }
+                handed
             }
             None => Handed::Taken,
         }
@@ -258,7 +306,7 @@ impl LastHop for Tcp {
         if let Some(link) = self.links.get_mut(&connection) {
             link.wanted = wanted;
         }
-        self.wake.ring();
+        self.hurry(connection);
     }
 
     fn statistics(&self, connection: Connection) -> Statistics {
@@ -272,29 +320,24 @@ impl Carrier for Tcp {
     }
 
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
-        // There are few links, and each is looked at.
-        self.wake.take(Duration::ZERO);
-        let again = self.take_clients();
-        let mut hurries = false;
-        let mut due: Option<Instant> = None;
-        self.links.retain(|&connection, link| {
-            let mut indications = Vec::new();
-            let progress = link.progress(&mut indications);
-            happened.extend(indications.into_iter().map(|indication| (connection, indication)));
-            hurries |= progress == Progress::Hurries;
-            due = due.into_iter().chain(link.deadline()).min();
-            progress != Progress::Over
-        });
-        let wait = self.bound_strangers().into_iter().chain(again).min();
-        // Most often all that waits is what the clock is set for already.
-        if wait.is_some() || due != self.armed {
-            let due = due.map(|due| due.saturating_duration_since(Instant::now()));
-            if let Some(wait) = wait.into_iter().chain(due).min() {
-                self.wake.set(wait);
+        self.due.extend(self.wake.take(Duration::ZERO));
+        let now = Instant::now();
+        self.due.extend(self.schedule.all_due(now));
+        let mut hurried = BTreeSet::new();
+        while let Some(connection) = self.due.pop_first() {
+            if connection == WHOLE {
+                self.take_clients();
+            } else if self.look(connection, now, happened) {
+                hurried.insert(connection);
             }
         }
-        self.armed = due.filter(|_| wait.is_none());
-        if hurries {
+        let next = self.schedule.next();
+        if let Some(next) = next.filter(|_| next != self.armed) {
+            self.wake.set(next.saturating_duration_since(Instant::now()));
+        }
+        self.armed = next;
+        if !hurried.is_empty() {
+            self.due = hurried;
             self.wake.ring();
         }
     }
@@ -305,9 +348,12 @@ impl Carrier for Tcp {
 
     fn flush(&mut self) {
         self.gathers = false;
-        for connection in self.gathered.drain(..) {
+        for connection in std::mem::take(&mut self.gathered) {
             if let Some(link) = self.links.get_mut(&connection) {
                 link.let_go();
+                if link.broken.is_some() {
+                    self.hurry(connection);
+                }
             }
         }
     }

@@ -15,11 +15,12 @@ use crate::calls::{Action, CallId, SocketCall, Value};
 use crate::lhp::{Indication, Statistics};
 use crate::lsm::{Asked, Lsm};
 use crate::message::{AddressMode, Create, Message};
+use crate::schedule::Schedule;
 use crate::settings::{Settings, Timers};
 use crate::{Errno, RsockId, Target};
 use lookup::LookUps;
 use registering::Association;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// The client; see the [module](self).
@@ -42,8 +43,7 @@ pub struct Client {
     /// When a STILL_ALIVE has to be answered.
     probe: Option<Duration>,
     /// When something has to be done for a socket.
-    deadlines: BTreeSet<(Duration, RsockId)>,
-    scheduled: BTreeMap<RsockId, Duration>,
+    schedule: Schedule<RsockId, Duration>,
 }
 
 impl Client {
@@ -64,8 +64,7 @@ impl Client {
             held: VecDeque::new(),
             heard: Duration::ZERO,
             probe: None,
-            deadlines: BTreeSet::new(),
-            scheduled: BTreeMap::new(),
+            schedule: Schedule::default(),
         }
     }
 
@@ -148,15 +147,13 @@ impl Client {
     /// When [`expire`](Self::expire) has something to do.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
-        let sockets = self.deadlines.first().map(|&(deadline, _)| deadline);
+        let sockets = self.schedule.next();
         sockets.into_iter().chain(self.association_deadline()).chain(self.look_ups.deadline()).min()
     }
 
     /// Does what is due. Ask for the Last Hop Protocol's [`statistics`](Self::statistics) before it.
     pub fn expire(&mut self, now: Duration, out: &mut Vec<Action>) {
-        while let Some(&(deadline, id)) = self.deadlines.first()
-            && deadline <= now
-        {
+        while let Some(id) = self.schedule.due(now) {
             let (statistics, timers) = (self.statistics, self.timers);
             let mut asked = Asked::Waiting;
             self.at(id, now, out, |socket, actions| {
@@ -204,25 +201,15 @@ impl Client {
         if socket.is_closed() {
             self.sockets.remove(&id);
             origin.and_then(|origin| self.children.remove(&origin));
-            self.schedule(id, None);
+            self.schedule.set(id, None);
         } else {
-            self.schedule(id, deadline);
+            self.schedule.set(id, deadline);
         }
         for child in unacceptable {
             if let Some(origin) = self.sockets.remove(&child).and_then(|child| child.origin) {
                 self.children.remove(&origin);
             }
-            self.schedule(child, None);
-        }
-    }
-
-    fn schedule(&mut self, id: RsockId, deadline: Option<Duration>) {
-        if let Some(before) = self.scheduled.remove(&id) {
-            self.deadlines.remove(&(before, id));
-        }
-        if let Some(deadline) = deadline {
-            self.scheduled.insert(id, deadline);
-            self.deadlines.insert((deadline, id));
+            self.schedule.set(child, None);
         }
     }
 

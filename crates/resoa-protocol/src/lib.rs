@@ -31,6 +31,7 @@ pub mod message;
 mod model;
 mod octets;
 mod rsm;
+pub mod schedule;
 pub mod server;
 mod settings;
 mod tcp;

@@ -272,6 +272,11 @@ impl Gate {
                 socket.outstanding -= count;
                 visitor.outstanding = visitor.outstanding.saturating_sub(count);
             }
+            // No acknowledgement will come of what was under way, and nothing is kept of it; of datagrams nothing was.
+            TcpEvent::Failed(_) => {
+                let count = std::mem::take(&mut socket.outstanding);
+                visitor.outstanding = visitor.outstanding.saturating_sub(count);
+            }
             _ => {}
         }
     }

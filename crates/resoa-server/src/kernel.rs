@@ -3,7 +3,10 @@
 //! All sockets are non-blocking and in one edge-triggered epoll: what was peeked at stays in the socket, so a level would be there for ever. An edge is
 //! used up by looking, so whatever cannot be finished then is remembered here and looked at again.
 
+mod arriving;
 mod ends;
+
+pub use arriving::Arrived;
 
 use crate::capabilities::Capabilities;
 use crate::congestion_controls;
@@ -11,12 +14,12 @@ use crate::datagrams;
 use crate::errors;
 use crate::fin_hold::{Connection, FinHold};
 use crate::stream::Stream;
-use ends::{prepare, reset};
+use arriving::Starved;
 use resoa_protocol::message::{Create, Reply};
 use resoa_protocol::{Endpoint, Errno, TcpAction, TcpEvent};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::net::{self, SocketFlags};
+use rustix::net;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -74,18 +77,6 @@ pub(crate) enum Phase {
     Datagrams,
 }
 
-/// A connection that the kernel has accepted: to be [adopted](KernelTcp::adopt) or [reset](Self::reset).
-#[derive(Debug)]
-pub struct Arrived {
-    fd: OwnedFd,
-    create: Create,
-    source: IpAddr,
-    /// The server's side.
-    pub local: SocketAddr,
-    /// Who has connected.
-    pub peer: SocketAddr,
-}
-
 /// The sockets of a server; see the [module](self).
 #[derive(Debug)]
 pub struct KernelTcp {
@@ -95,9 +86,7 @@ pub struct KernelTcp {
     sockets: HashMap<Endpoint, Socket>,
     /// To be looked at without an edge.
     due: BTreeSet<Endpoint>,
-    /// Listeners that found no descriptor left, and how often one did.
-    starved: BTreeSet<Endpoint>,
-    starvations: u64,
+    starved: Starved,
     /// Those that wait for acknowledgements, which cause no edge.
     unacknowledged: BTreeSet<Endpoint>,
     buffer: Vec<u8>,
@@ -116,8 +105,7 @@ impl KernelTcp {
             hold: None,
             sockets: HashMap::new(),
             due: BTreeSet::new(),
-            starved: BTreeSet::new(),
-            starvations: 0,
+            starved: Starved::default(),
             unacknowledged: BTreeSet::new(),
             buffer: vec![0; PEEKED],
         })
@@ -170,6 +158,7 @@ impl KernelTcp {
     /// # Errors
     /// None that could be helped; epoll's.
     pub fn wait(&mut self, longest: Option<Duration>) -> io::Result<Happened> {
+        let longest = longest.into_iter().chain(self.starved.wait()).min();
         let longest = if self.due.is_empty() { longest } else { Some(Duration::ZERO) };
         // An hour is as good as what does not fit.
         let timeout = longest.map(|longest| {
@@ -181,6 +170,7 @@ impl KernelTcp {
             Err(error) => return Err(error.into()),
         }
         let mut endpoints = mem::take(&mut self.due);
+        endpoints.append(&mut self.starved.overdue());
         let mut sources = Vec::new();
         for id in events.iter().map(|event| event.data.u64()) {
             match id.checked_sub(SOURCES).and_then(|source| u8::try_from(source).ok()) {
@@ -221,43 +211,6 @@ impl KernelTcp {
         }
     }
 
-    /// A connection that waits at a listener, if one is to be taken now.
-    pub fn accept(&mut self, listener: Endpoint) -> Option<Arrived> {
-        let socket = self.sockets.get(&listener)?;
-        let Phase::Listening { accepts: true } = socket.phase else { return None };
-        loop {
-            let (fd, peer) =
-                match net::acceptfrom_with(&socket.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-                    Ok(arrived) => arrived,
-                    Err(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE | rustix::io::Errno::NOBUFS) => {
-                        self.starved.insert(listener);
-                        self.starvations += 1;
-                        return None;
-                    }
-                    Err(rustix::io::Errno::INTR | rustix::io::Errno::CONNABORTED) => continue,
-                    Err(_) => return None,
-                };
-            let prepared =
-                prepare(&fd).ok().and_then(|()| Some((name(&fd)?, SocketAddr::try_from(peer?).ok()?)));
-            if let Some((local, peer)) = prepared {
-                return Some(Arrived { fd, create: socket.create, source: socket.source, local, peer });
-            }
-        }
-    }
-
-    /// Gives a connection its number.
-    ///
-    /// # Errors
-    /// If it cannot be waited for; it is reset then.
-    pub fn adopt(&mut self, endpoint: Endpoint, arrived: Arrived) -> io::Result<()> {
-        let Arrived { fd, create, source, local, peer } = arrived;
-        let phase = Phase::Open(Stream::new(self.hold.is_some()));
-        let connection = Some(Connection { local, peer });
-        let socket =
-            Socket { fd, create, source, named: true, bound: true, phase, connection, behind: Vec::new() };
-        self.insert(endpoint, socket)
-    }
-
     fn insert(&mut self, endpoint: Endpoint, socket: Socket) -> io::Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::PRI | EventFlags::ET;
         epoll::add(&self.epoll, &socket.fd, EventData::new_u64(endpoint.0), flags)?;
@@ -265,10 +218,10 @@ impl KernelTcp {
         Ok(())
     }
 
-    /// Whether anybody waits for acknowledgements.
+    /// Sockets that wait for acknowledgements, as far as is known.
     #[must_use]
-    pub fn awaits_acknowledgements(&self) -> bool {
-        !self.unacknowledged.is_empty()
+    pub fn awaiting_acknowledgements(&self) -> usize {
+        self.unacknowledged.len()
     }
 
     /// What was acknowledged since this was last asked.
@@ -283,12 +236,6 @@ impl KernelTcp {
             events.extend(told.drain(..).map(|event| (endpoint, event)));
             stream.awaits_acknowledgement()
         });
-    }
-
-    /// Times that a listener found no descriptor left.
-    #[must_use]
-    pub fn starvations(&self) -> u64 {
-        self.starvations
     }
 
     /// What was asked for an end point is not done: the answer, in its place among the others.
@@ -380,13 +327,6 @@ impl KernelTcp {
             TcpAction::Close => self.forget(endpoint, false),
             TcpAction::Abort => self.forget(endpoint, true),
         }
-    }
-}
-
-impl Arrived {
-    /// Nobody wants it.
-    pub fn reset(self) {
-        reset(&self.fd);
     }
 }
 

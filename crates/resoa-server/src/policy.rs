@@ -6,10 +6,11 @@
 mod file;
 mod network;
 mod rules;
+mod written;
 
-pub use file::PolicyError;
 pub use network::{Destination, Network, Ports, Unreadable};
 pub use rules::{Guarded, Refusal, Rules, meant};
+pub use written::PolicyError;
 
 use resoa_carrier::keys::PublicKey;
 use resoa_protocol::lhp::Identity;

@@ -148,6 +148,8 @@ impl Stream {
     fn note(&mut self, outcome: Attempt, events: &mut Vec<TcpEvent>) {
         if let Err(error) = outcome {
             self.failed = true;
+            // Nobody takes it any more, and the program may keep its descriptor.
+            self.outgoing.clear();
             events.push(TcpEvent::Failed(error));
         }
     }

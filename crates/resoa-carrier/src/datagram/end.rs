@@ -94,6 +94,7 @@ impl LastHop for Datagrams {
         if let Some(peer) = self.peers.get_mut(&connection) {
             peer.wanted = wanted;
         }
+        self.due.insert(connection);
         self.wake.ring();
     }
 
@@ -110,20 +111,23 @@ impl Carrier for Datagrams {
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
         self.wake.take(Duration::ZERO);
         let now = self.now();
+        if self.port.is_full() {
+            // Whoever had something to send may have had to wait for the kernel.
+            self.due.extend(self.peers.keys());
+        }
         self.port.flush();
         let more = self.take_packets(now);
         let now = self.now();
-        let mut due: Option<Duration> = None;
-        let mut over = Vec::new();
-        for (&connection, peer) in &mut self.peers {
-            if !peer.poll(&mut self.port, now, |indication| happened.push((connection, indication))) {
-                over.push(connection);
+        self.due.extend(self.schedule.all_due(now));
+        for connection in std::mem::take(&mut self.due) {
+            let Some(peer) = self.peers.get_mut(&connection) else { continue };
+            if peer.poll(&mut self.port, now, |indication| happened.push((connection, indication))) {
+                self.schedule.set(connection, peer.deadline());
+            } else {
+                self.remove(connection);
             }
-            due = due.into_iter().chain(peer.deadline()).min();
         }
-        for connection in over {
-            self.remove(connection);
-        }
+        let mut due = self.schedule.next();
         if more {
             self.wake.ring();
         }

@@ -1,7 +1,9 @@
 //! A listener: connections are taken only as far as the backlog goes, counting those that the program has not accepted (6.2.3).
 //!
-//! A stack frees its place as soon as the server takes a connection, long before the program does. So the server takes one only while fewer than the
-//! backlog wait at the client, and makes the stack's own queue shorter by those that do (8.3 of the specification).
+//! A stack frees its place as soon as the server takes a connection, long before the program does. So the server takes one only while fewer than half of the
+//! backlog wait at the client, and makes the stack's own queue shorter by those that do (8.3 of the specification). The other half stays in the stack: as many handshakes as its queue is
+//! long are remembered by it, and what is behind them Linux answers by cookies, of which it remembers nothing. If there is no room when such a handshake ends, the far host takes itself
+//! for connected and is not told otherwise.
 
 use super::requests::Pending;
 use super::{Effects, Rsm, State};
@@ -32,7 +34,9 @@ impl Rsm {
 
     fn admit(&self, out: &mut Effects) {
         let Backlog { most, held, .. } = self.backlog;
-        out.tcp.push(TcpAction::Admit { accept: held < most.max(1), backlog: most.saturating_sub(held) });
+        // One has to come here for the program to accept it.
+        let taken = most.div_ceil(2).max(1);
+        out.tcp.push(TcpAction::Admit { accept: held < taken, backlog: most.saturating_sub(held) });
     }
 
     /// If connections wait at the client, the stack learns anew whether to take more.

@@ -67,17 +67,20 @@ fn listen_by_call_and_by_request() {
     assert_eq!(pair.read(listener, 1), Err(Errno::ENOTCONN));
 }
 
-/// C32: the stack takes connections as long as fewer than the backlog wait for the program, and its own queue gets shorter by those.
+/// C32: connections are taken from the stack as long as fewer than half of the backlog wait for the program, and its own queue gets shorter by those; one may always.
 #[test]
 fn backlog_counts_what_is_not_accepted() {
-    let mut pair = Pair::new();
-    let listener = pair.listener(2);
-    pair.arrival(1);
-    pair.arrival(2);
     let admit = |accept, backlog| TcpAction::Admit { accept, backlog };
-    assert_eq!(pair.asked(), [admit(true, 1), admit(false, 0)]);
-    assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
-    assert_eq!(pair.asked(), [admit(true, 1)]);
+    for (backlog, taken) in [(0, 1), (1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (128, 64)] {
+        let mut pair = Pair::new();
+        let listener = pair.listener(backlog);
+        for held in 1..=taken {
+            pair.arrival(held as u16);
+            assert_eq!(pair.asked(), [admit(held < taken, (backlog - held).max(0).cast_unsigned())]);
+        }
+        assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
+        assert_eq!(pair.asked(), [admit(true, (backlog - taken + 1).cast_unsigned())]);
+    }
 }
 
 /// C33, A9: 2 messages for `accept`; data and the end of a connection come before it was accepted.

@@ -72,6 +72,23 @@ fn octets_are_counted() {
     assert_eq!((gate.total().sent, gate.total().sockets), (100, 1));
 }
 
+/// Those of a connection that is lost are not under way any more, whether its program closes the socket or keeps it.
+#[test]
+fn octets_of_a_lost_connection() {
+    let mut gate = gate(Rules::default());
+    let [lost, other] = [1, 2].map(|number| socket(&mut gate, A, number, [192, 0, 2, 1]));
+    for endpoint in [lost, other] {
+        gate.does(A, endpoint, &TcpAction::Send { bytes: vec![0; 100], urgent: false });
+    }
+    gate.happened(lost, &TcpEvent::Acknowledged(30));
+    gate.happened(lost, &TcpEvent::Failed(resoa_protocol::Errno::ECONNRESET));
+    assert_eq!(gate.visitor(A).expect("is here").outstanding, 100);
+    gate.closed(lost);
+    assert_eq!(gate.visitor(A).expect("is here").outstanding, 100);
+    gate.closed(other);
+    assert_eq!(gate.visitor(A).expect("is here").outstanding, 0);
+}
+
 /// Each way to send something somewhere is asked for.
 #[test]
 fn every_way_out_is_asked_for() {

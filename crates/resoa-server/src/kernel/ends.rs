@@ -66,7 +66,7 @@ impl KernelTcp {
             (Some(hold), Some(connection), _) => hold.release(fd.as_fd(), &connection),
             _ => {}
         }
-        self.due.append(&mut self.starved);
+        self.due.append(&mut self.starved.all());
     }
 }
 

@@ -20,43 +20,16 @@
 //! brings = ["203.0.113.9"]        # addresses of its own that it may use here
 //! ```
 
-use super::network::{Ports, Unreadable};
+use super::written::{Address, Bind, Octets, PolicyError, Source};
 use super::{Client, Policy};
 use resoa_carrier::keys::PublicKey;
 use resoa_protocol::server::{Addresses, Grant};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-
-/// What is wrong with a policy, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyError {
-    file: String,
-    /// Line and column from 1, and the line, if it is about a place in the file.
-    at: Option<(usize, usize, String)>,
-    message: String,
-}
-
-impl fmt::Display for PolicyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, at, message } = self;
-        match at {
-            None => write!(f, "{file}: {message}"),
-            Some((number, column, line)) => {
-                writeln!(f, "{file}:{number}:{column}: {message}")?;
-                let width = number.to_string().len();
-                write!(f, "  {number} | {line}\n  {:width$} | {:>column$}", "", "^")
-            }
-        }
-    }
-}
-
-impl std::error::Error for PolicyError {}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -84,99 +57,6 @@ struct ClientFile {
     sockets: Option<Spanned<u32>>,
     socket_buffer: Option<Spanned<String>>,
     buffers: Option<Spanned<String>>,
-}
-
-/// The text, to say where in it something is.
-struct Source<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
-impl Source<'_> {
-    fn error(&self, place: &Range<usize>, message: impl Into<String>) -> PolicyError {
-        let start = place.start.min(self.text.len());
-        let number = self.text.as_bytes()[..start].split(|&byte| byte == b'\n').count();
-        let begin =
-            self.text.as_bytes()[..start].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        let line = self.text[begin..].lines().next().unwrap_or_default().to_owned();
-        let column = self.text.get(begin..start).map_or(1, |before| before.chars().count() + 1);
-        PolicyError { file: self.file.to_owned(), at: Some((number, column, line)), message: message.into() }
-    }
-
-    fn toml(&self, error: &toml::de::Error) -> PolicyError {
-        match error.span() {
-            Some(place) => self.error(&place, error.message()),
-            None => PolicyError { file: self.file.to_owned(), at: None, message: error.message().to_owned() },
-        }
-    }
-
-    fn read<T>(&self, field: &str, text: &Spanned<String>) -> Result<T, PolicyError>
-    where
-        T: std::str::FromStr,
-        T::Err: fmt::Display,
-    {
-        let read = text.get_ref().parse::<T>();
-        read.map_err(|error| self.error(&text.span(), format!("{field}: {error}")))
-    }
-
-    fn read_all<T>(&self, field: &str, texts: &[Spanned<String>]) -> Result<Vec<T>, PolicyError>
-    where
-        T: std::str::FromStr,
-        T::Err: fmt::Display,
-    {
-        texts.iter().map(|text| self.read(field, text)).collect()
-    }
-}
-
-/// An IP address, with an error that shows what one is.
-struct Address(IpAddr);
-
-impl std::str::FromStr for Address {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.parse()
-            .map(Self)
-            .map_err(|_| format!("`{text}` is no IP address such as 192.0.2.1 or 2001:db8::1"))
-    }
-}
-
-/// Octets, as `4096`, `64KiB`, `4MiB` or `1GiB`.
-struct Octets(u64);
-
-impl std::str::FromStr for Octets {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-        let shift = match &text[digits.len()..] {
-            "" | "B" => Some(0),
-            "KiB" => Some(10),
-            "MiB" => Some(20),
-            "GiB" => Some(30),
-            _ => None,
-        };
-        let octets = digits
-            .trim()
-            .parse::<u64>()
-            .ok()
-            .zip(shift)
-            .and_then(|(count, shift)| count.checked_mul(1 << shift));
-        octets
-            .map(Self)
-            .ok_or_else(|| format!("`{text}` is no number of octets such as 65536, 64KiB, 4MiB or 1GiB"))
-    }
-}
-
-/// Ports, or `none`.
-struct Bind(Ports);
-
-impl std::str::FromStr for Bind {
-    type Err = Unreadable;
-
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
-        if text == "none" { Ok(Self(Ports::none())) } else { text.parse().map(Self) }
-    }
 }
 
 impl Policy {

@@ -199,6 +199,38 @@ fn far_hosts_that_take_nothing() {
     goes_on(&mut site, good);
 }
 
+/// More than a client may have under way, and then its far hosts reset their connections: nothing of it is under way any more, though the program has closed nothing, and the client is
+/// read from again at once. Not by the patience with a standstill, which gives up one socket and no more: here all sockets are still there.
+#[test]
+fn far_hosts_that_reset() {
+    let text = BOTH.replace("[defaults]\n", "[defaults]\nbuffers = \"256KiB\"\nsocket-buffer = \"128KiB\"\n");
+    let mut site = Site::new(policy(&text));
+    let (bad, good) = (site.guest(1), site.guest(2));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    let to = listener.local_addr().expect("is bound");
+    rustix::net::sockopt::set_socket_recv_buffer_size(&listener, 32 << 10).expect("small");
+    let mut stalled = Vec::new();
+    for _ in 0..32 {
+        let socket = site.stream(bad);
+        assert_eq!(site.call(bad, socket, SocketCall::Connect(to)), Ok(Value::Done));
+        stalled.push((socket, listener.accept().expect("has connected").0));
+    }
+    for &(socket, _) in &stalled {
+        site.begin(bad, socket, sending(vec![7; 128 << 10]));
+    }
+    site.until(|site| site.host.report().clients.iter().any(|client| client.stopped).then_some(()));
+    // Each has something that it did not read: it ends by RST.
+    stalled.clear();
+    let is_heard = |site: &mut Site| {
+        let report = site.host.report();
+        report.clients.iter().all(|client| !client.stopped && client.octets_outstanding == 0).then_some(())
+    };
+    site.until(is_heard);
+    assert_eq!(site.host.sockets(), 32, "none was given up, and none was closed");
+    goes_on(&mut site, bad);
+    goes_on(&mut site, good);
+}
+
 /// Somebody who is a client and says nothing sensible, before registering and after: no answer brings the server down, and nothing is left.
 #[test]
 fn messages_that_nobody_would_send() {

@@ -2,8 +2,7 @@
 
 use crate::ground::{WAYS, Way, enter};
 use crate::rig::{Rig, Turns, bytes};
-use crate::wire::in_all_ways;
-use crate::written::{Far, far, far_with};
+use crate::written::{Far, far, far_with, in_all_ways};
 use netlab::{Namespace, sysctl};
 use packet::Tcp;
 use resoa_protocol::message::Half;
@@ -64,7 +63,7 @@ fn waiting(rig: &Rig) -> usize {
 /// C67: the program shuts its half while a FIN is held. Our own waits, or the kernel would refuse the far host's when it comes again.
 #[test]
 fn our_fin_waits() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let (socket, fin) = ended(&mut far, &mut rig);
         assert_eq!(rig.call(socket, SHUT), Ok(Value::Done));
         far.hears_nothing(&mut rig);
@@ -82,7 +81,7 @@ fn our_fin_waits() {
 /// C67: the server was told to send its FIN before it has looked at the far host's, which the kernel has: it waits in just the same way.
 #[test]
 fn our_fin_waits_for_one_that_is_not_known() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let socket = far.connected(&mut rig);
         let shut = rig.begin(socket, SHUT);
         assert_eq!(rig.ended(shut), Some(Ok(Value::Done)));
@@ -102,7 +101,7 @@ fn our_fin_waits_for_one_that_is_not_known() {
 /// C67: the program closes while a FIN is held, and has read everything: that ends the hold (3.9), and is no reason for RST.
 #[test]
 fn close_while_held() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let (socket, fin) = ended(&mut far, &mut rig);
         assert_eq!(rig.close(socket), Ok(Value::Done));
         far.hears_ack(&mut rig, fin.wrapping_add(1));
@@ -116,7 +115,7 @@ fn close_while_held() {
 /// C68: the client is lost before our own FIN: RST, which the kernel sends.
 #[test]
 fn abort_before_our_fin() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let (_, fin) = ended(&mut far, &mut rig);
         rig.cut();
         hears_reset(&mut far, &mut rig);
@@ -131,7 +130,7 @@ fn abort_before_our_fin() {
 /// C68: and behind it, where the kernel is done with the connection (TIME_WAIT) and would say that all is well.
 #[test]
 fn abort_behind_our_fin() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let (_, fin) = ended_behind_ours(&mut far, &mut rig, false);
         rig.cut();
         hears_reset(&mut far, &mut rig);
@@ -147,7 +146,7 @@ fn abort_behind_our_fin() {
 /// C68: and while our own is not acknowledged (CLOSING).
 #[test]
 fn abort_while_fins_cross() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let (_, fin) = ended_behind_ours(&mut far, &mut rig, true);
         rig.cut();
         hears_reset(&mut far, &mut rig);
@@ -159,7 +158,7 @@ fn abort_while_fins_cross() {
 /// A kernel that has nothing left of the connection refuses the FIN when it comes again; that is not heard, and the release is.
 #[test]
 fn a_kernel_that_forgets() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let here = Namespace::current().expect("a namespace");
         sysctl::write(&here, "net.ipv4.tcp_max_tw_buckets", "0").expect("the kernel has it");
         let (socket, fin) = ended_behind_ours(&mut far, &mut rig, false);
@@ -176,7 +175,7 @@ fn a_kernel_that_forgets() {
 /// The far host resets a connection whose FIN is held: its FIN is not acknowledged any more, and nothing is left when the program has closed.
 #[test]
 fn reset_while_held() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let (socket, _) = ended(&mut far, &mut rig);
         let next = far.next;
         far.sends(Tcp::RST | Tcp::ACK, next, b"", &[]);
@@ -240,7 +239,7 @@ fn fin_before_accept() {
 /// The listener goes away while the kernel has a connection for it that has ended: RST, and nothing is left.
 #[test]
 fn a_listener_goes_away() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let way = far.way();
         let (listener, port) = listening(&mut rig, way);
         far.connects(&mut rig, port);

@@ -1,8 +1,7 @@
 //! What is on the wire where nobody reads, or nobody accepts: as with a native socket of the same kernel, segment by segment.
 
-use crate::ground::{WAYS, enter};
 use crate::rig::{Rig, Turns};
-use crate::written::{Connection, FIRST_OCTET, Far, PORT, far};
+use crate::written::{Connection, FIRST_OCTET, Far, PORT, in_all_ways};
 use packet::{Segment, Tcp};
 use resoa_protocol::{RsockId, SocketCall, Value};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
@@ -17,17 +16,6 @@ const SEGMENT: usize = 1400;
 const ENOUGH: usize = 4 * RCVBUF as usize;
 /// Turns in which the server takes what it takes of a listener's.
 const SETTLED: usize = 60;
-
-fn in_all_ways(test: impl Fn(Far, Rig)) {
-    for way in WAYS {
-        if !enter(way) {
-            return;
-        }
-        println!("{way:?}");
-        let (far, rig) = far(way, false);
-        test(far, rig);
-    }
-}
 
 /// A native socket with this receive buffer that is connected to the far host.
 fn native(far: &mut Far, rig: &mut Rig) -> TcpStream {
@@ -82,7 +70,7 @@ fn window(far: &mut Far, rig: &mut Rig) -> u16 {
 /// SO_RCVBUF says, until it closes at the same octet and refuses the next; when the program has read everything, it is open as far as there.
 #[test]
 fn the_window_closes_where_it_does_natively() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(false, |mut far, mut rig| {
         let mut socket = native(&mut far, &mut rig);
         let natively = fills(&mut far, &mut rig);
         let &(total, last) = natively.last().expect("some");
@@ -159,14 +147,8 @@ fn read(far: &mut Far, segment: &Segment) -> Answer {
 }
 
 /// More far hosts than a listener with a backlog of 2 takes: two have connected; two more are half way, and then both end their handshakes, with an octet behind, before a fifth begins one. What each is
-/// answered; and what the fourth is when the program has accepted one. `is_told` that its handshake is not over, or has to repeat its octet by itself.
-fn overflows(
-    far: &mut Far,
-    rig: &mut Rig,
-    port: u16,
-    is_told: bool,
-    accept: impl FnOnce(&mut Rig),
-) -> Vec<Answer> {
+/// answered; and what the fourth is when the program has accepted one, after it was told that its handshake is not over: it may be one that waits for the program to speak first.
+fn overflows(far: &mut Far, rig: &mut Rig, port: u16, accept: impl FnOnce(&mut Rig)) -> Vec<Answer> {
     let mut answers = Vec::new();
     for own in [PORT, PORT + 1] {
         far.asks(own, port);
@@ -189,12 +171,10 @@ fn overflows(
     far.asks(PORT + 4, port);
     answers.push(answer(far, rig));
     far.resumes(half_way[1]);
-    if is_told {
-        rig.until(|rig| {
-            rig.turn();
-            far.found().filter(|segment| segment.destination_port == PORT + 3 && is_again(far, segment))
-        });
-    }
+    rig.until(|rig| {
+        rig.turn();
+        far.found().filter(|segment| segment.destination_port == PORT + 3 && is_again(far, segment))
+    });
     accept(rig);
     let repeated = rig.until(|rig| {
         far.sends(Tcp::ACK | Tcp::PSH, half_way[1].next, b"x", &[]);
@@ -205,17 +185,16 @@ fn overflows(
 }
 
 /// C32: backlog overflow on the wire: the last acknowledgement of a handshake for which there is no room is ignored, and so is what comes behind it, and a SYN for which there is none; when the
-/// program has accepted one there is room. As with a native listener, with one difference: that says SYN-ACK once more. Here the server has taken two connections and left no more room to its kernel than
-/// for one, and a kernel whose queue of handshakes is full answers by cookies, of which it remembers nothing.
+/// program has accepted one there is room. Until then the kernel says SYN-ACK once more, as natively: the server has taken one connection, and has left it room enough to remember both handshakes.
 #[test]
 fn a_backlog_overflows_as_it_does_natively() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(false, |mut far, mut rig| {
         let here = SocketAddr::new(far.way().addresses()[0], 0);
         let listener = TcpListener::bind(here).expect("its own address");
         rustix::net::listen(&listener, 2).expect("is bound");
         let port = listener.local_addr().expect("is bound").port();
         let natively =
-            overflows(&mut far, &mut rig, port, true, |_| drop(listener.accept().expect("has connected")));
+            overflows(&mut far, &mut rig, port, |_| drop(listener.accept().expect("has connected")));
         println!("{natively:?}");
 
         let socket = rig.socket();
@@ -224,7 +203,7 @@ fn a_backlog_overflows_as_it_does_natively() {
         let Ok(Value::Address(name)) = rig.call(socket, SocketCall::LocalName) else { panic!("is bound") };
         // LISTEN has no answer, but this has.
         rig.option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
-        let remotely = overflows(&mut far, &mut rig, name.port(), false, |rig| {
+        let remotely = overflows(&mut far, &mut rig, name.port(), |rig| {
             assert!(matches!(rig.call(socket, SocketCall::Accept), Ok(Value::Accepted { .. })));
         });
         assert_eq!(remotely, natively);
@@ -234,7 +213,7 @@ fn a_backlog_overflows_as_it_does_natively() {
 /// C83 (6.2.3), accepted: `listen` of a bound socket has returned and the server has not heard of it. A SYN of that moment is refused, by RST, and one behind it is answered.
 #[test]
 fn a_listen_that_is_on_its_way() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(false, |mut far, mut rig| {
         let here = SocketAddr::new(far.way().addresses()[0], 0);
         let socket = rig.socket();
         assert_eq!(rig.call(socket, SocketCall::Bind(here)), Ok(Value::Done));

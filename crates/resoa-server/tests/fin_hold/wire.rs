@@ -1,23 +1,11 @@
 //! Segment by segment: the far host is written out, so each answer of the server's has one reason.
 
-use crate::ground::{WAYS, Way, enter};
+use crate::ground::{Way, enter};
 use crate::rig::{Rig, Turns, bytes};
-use crate::written::{Far, far};
+use crate::written::{Far, far, in_all_ways};
 use packet::Tcp;
 use resoa_protocol::message::Half;
 use resoa_protocol::{RsockId, SocketCall, Value};
-
-/// Runs a test in every way.
-pub fn in_all_ways(test: impl Fn(Far, Rig)) {
-    for way in WAYS {
-        if !enter(way) {
-            return;
-        }
-        println!("{way:?}");
-        let (far, rig) = far(way, true);
-        test(far, rig);
-    }
-}
 
 /// A connection whose far host has said "bye" and closed, while the client hears nothing; the FIN's number. The kernel may acknowledge both at once.
 fn held(far: &mut Far, rig: &mut Rig) -> (RsockId, u32) {
@@ -34,7 +22,7 @@ fn held(far: &mut Far, rig: &mut Rig) -> (RsockId, u32) {
 /// C58: what arrives is acknowledged, the FIN only when the client has everything; then at once, without being asked again.
 #[test]
 fn fin_is_acknowledged_when_it_is_delivered() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let (socket, fin) = held(&mut far, &mut rig);
         far.hears_nothing(&mut rig);
         rig.stalled = false;
@@ -53,7 +41,7 @@ fn fin_is_acknowledged_when_it_is_delivered() {
 /// C60, C69: a FIN that comes again is answered like the first; no SACK block says that it is there.
 #[test]
 fn fin_comes_again() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let (_, fin) = held(&mut far, &mut rig);
         for _ in 0..3 {
             far.sends(Tcp::FIN | Tcp::ACK, fin, b"", &[]);
@@ -68,7 +56,7 @@ fn fin_comes_again() {
 /// C69: octets that come again with the FIN are reported as such, up to the FIN. So are those that came before others.
 #[test]
 fn blocks_end_before_the_fin() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let socket = far.connected(&mut rig);
         rig.stalled = true;
         let first = far.next;
@@ -94,7 +82,7 @@ fn blocks_end_before_the_fin() {
 /// C61: octets that come with the FIN are acknowledged, and those of the other direction go on their way without acknowledging it.
 #[test]
 fn fin_with_octets_and_octets_the_other_way() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let socket = far.connected(&mut rig);
         rig.stalled = true;
         far.tells(Tcp::FIN, b"bye");
@@ -116,7 +104,7 @@ fn fin_with_octets_and_octets_the_other_way() {
 /// C61: octets that leave after the release acknowledge the FIN like any others.
 #[test]
 fn octets_after_the_release() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let (socket, fin) = held(&mut far, &mut rig);
         rig.stalled = false;
         far.hears_ack(&mut rig, fin.wrapping_add(1));
@@ -131,7 +119,7 @@ fn octets_after_the_release() {
 /// C62: the program has shut its half; the far host's FIN is held in just the same way, though the kernel is done with the connection (TIME_WAIT).
 #[test]
 fn fin_after_ours() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let socket = far.connected(&mut rig);
         assert_eq!(rig.call(socket, SocketCall::Shutdown(Half::Write)), Ok(Value::Done));
         let ours = far.hears(&mut rig);
@@ -158,7 +146,7 @@ fn fin_after_ours() {
 /// C65: both FINs are under way at a time.
 #[test]
 fn fins_cross() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let socket = far.connected(&mut rig);
         assert_eq!(rig.call(socket, SocketCall::Shutdown(Half::Write)), Ok(Value::Done));
         let ours = far.hears(&mut rig);
@@ -183,7 +171,7 @@ fn fins_cross() {
 /// A FIN is found behind IP options and extension headers, too.
 #[test]
 fn fin_behind_options() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let socket = far.connected(&mut rig);
         rig.stalled = true;
         far.extends = true;
@@ -199,7 +187,7 @@ fn fin_behind_options() {
 /// A segment with a FIN that is not the connection's, from somebody who knows its ports alone: whether it comes before the FIN or behind it, that is held.
 #[test]
 fn fin_of_somebody_else() {
-    in_all_ways(|mut far, mut rig| {
+    in_all_ways(true, |mut far, mut rig| {
         let socket = far.connected(&mut rig);
         rig.stalled = true;
         let fin = far.next;
@@ -232,18 +220,14 @@ fn fin_of_somebody_else() {
 /// C100: without the hold the FIN is acknowledged while the client has nothing. These tests would see it.
 #[test]
 fn without_the_hold() {
-    for way in WAYS {
-        if !enter(way) {
-            return;
-        }
-        let (mut far, mut rig) = far(way, false);
+    in_all_ways(false, |mut far, mut rig| {
         assert!(!rig.host.capabilities().fin_hold);
         let _socket = far.connected(&mut rig);
         rig.stalled = true;
         far.tells(Tcp::FIN, b"bye");
         let fin = far.next.wrapping_sub(1);
         far.hears_ack(&mut rig, fin.wrapping_add(1));
-    }
+    });
 }
 
 /// Connections of others are none of its business, and neither are those of a server that has ended.

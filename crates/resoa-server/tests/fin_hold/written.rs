@@ -1,6 +1,6 @@
 //! A far host that is written out: it sends the segments that a test wants over a TUN device, and none by itself, so that each answer has one reason.
 
-use crate::ground::{Way, join};
+use crate::ground::{WAYS, Way, enter, join};
 use crate::guest::PATIENCE;
 use crate::rig::{Rig, Turns};
 use netlab::Namespace;
@@ -84,6 +84,18 @@ pub fn far_with(way: Way, hold: impl FnOnce(&str) -> Option<FinHold>) -> (Far, R
     rustix::io::ioctl_fionbio(&tun, true).expect("a descriptor");
     let rig = Rig::holding(here, Settings::default(), hold(DEVICE));
     (Far { tun, way, here, there, connection: Connection::NONE, extends: false }, rig)
+}
+
+/// Runs a test in every way, as far as this machine can, with FINs that are held or not.
+pub fn in_all_ways(holds: bool, test: impl Fn(Far, Rig)) {
+    for way in WAYS {
+        if !enter(way) {
+            return;
+        }
+        println!("{way:?}");
+        let (far, rig) = far(way, holds);
+        test(far, rig);
+    }
 }
 
 impl Far {

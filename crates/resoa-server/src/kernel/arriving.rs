@@ -1,0 +1,117 @@
+//! Connections that arrive at listeners: taken one by one, and tried again where there was no descriptor for one (8.3).
+
+use super::ends::{prepare, reset};
+use super::{KernelTcp, Phase, Socket, name};
+use crate::fin_hold::Connection;
+use crate::stream::Stream;
+use resoa_protocol::Endpoint;
+use resoa_protocol::message::Create;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{self, SocketFlags};
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// Until a listener is looked at again that found no descriptor, if no socket of this server's goes before.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A connection that the kernel has accepted: to be [adopted](KernelTcp::adopt) or [reset](Self::reset).
+#[derive(Debug)]
+pub struct Arrived {
+    fd: OwnedFd,
+    create: Create,
+    source: IpAddr,
+    /// The server's side.
+    pub local: SocketAddr,
+    /// Who has connected.
+    pub peer: SocketAddr,
+}
+
+impl Arrived {
+    /// Nobody wants it.
+    pub fn reset(self) {
+        reset(&self.fd);
+    }
+}
+
+/// Listeners that found no descriptor left for a connection, which stays in the kernel's queue and makes no edge any more. One becomes free when a socket of this server's goes;
+/// when one does that a carrier had, or another process (ENFILE), nobody says so.
+#[derive(Debug, Default)]
+pub(super) struct Starved {
+    listeners: BTreeSet<Endpoint>,
+    /// When they are tried again.
+    again: Option<Instant>,
+    times: u64,
+}
+
+impl Starved {
+    fn add(&mut self, listener: Endpoint) {
+        self.listeners.insert(listener);
+        self.again.get_or_insert_with(|| Instant::now() + PAUSE);
+        self.times += 1;
+    }
+
+    /// How long until some are [overdue](Self::overdue); `None` if there are none.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        self.again.map(|again| again.saturating_duration_since(Instant::now()))
+    }
+
+    /// Those that have waited long enough.
+    pub(super) fn overdue(&mut self) -> BTreeSet<Endpoint> {
+        if self.wait() == Some(Duration::ZERO) { self.all() } else { BTreeSet::new() }
+    }
+
+    /// All of them: there is a descriptor.
+    pub(super) fn all(&mut self) -> BTreeSet<Endpoint> {
+        self.again = None;
+        std::mem::take(&mut self.listeners)
+    }
+}
+
+impl KernelTcp {
+    /// A connection that waits at a listener, if one is to be taken now.
+    pub fn accept(&mut self, listener: Endpoint) -> Option<Arrived> {
+        let socket = self.sockets.get(&listener)?;
+        let Phase::Listening { accepts: true } = socket.phase else { return None };
+        loop {
+            let (fd, peer) =
+                match net::acceptfrom_with(&socket.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+                    Ok(arrived) => arrived,
+                    // There is none, or it does not listen any more.
+                    Err(Errno::AGAIN | Errno::INVAL) => return None,
+                    Err(Errno::INTR | Errno::CONNABORTED) => continue,
+                    // No descriptor or no memory: it waits on, and nothing else will say so.
+                    Err(_) => {
+                        self.starved.add(listener);
+                        return None;
+                    }
+                };
+            let prepared =
+                prepare(&fd).ok().and_then(|()| Some((name(&fd)?, SocketAddr::try_from(peer?).ok()?)));
+            if let Some((local, peer)) = prepared {
+                return Some(Arrived { fd, create: socket.create, source: socket.source, local, peer });
+            }
+        }
+    }
+
+    /// Gives a connection its number.
+    ///
+    /// # Errors
+    /// If it cannot be waited for; it is reset then.
+    pub fn adopt(&mut self, endpoint: Endpoint, arrived: Arrived) -> io::Result<()> {
+        let Arrived { fd, create, source, local, peer } = arrived;
+        let phase = Phase::Open(Stream::new(self.hold.is_some()));
+        let connection = Some(Connection { local, peer });
+        let socket =
+            Socket { fd, create, source, named: true, bound: true, phase, connection, behind: Vec::new() };
+        self.insert(endpoint, socket)
+    }
+
+    /// Times that a listener found no descriptor left.
+    #[must_use]
+    pub fn starvations(&self) -> u64 {
+        self.starved.times
+    }
+}
