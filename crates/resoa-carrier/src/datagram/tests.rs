@@ -63,6 +63,28 @@ fn who_says_no_hello() {
     }
 }
 
+/// Who was told to stop is told so until there is room, whatever goes meanwhile.
+#[test]
+fn stop_holds_until_go_on() {
+    let mut port = Port::udp(ANY_PORT.into()).expect("loopback");
+    let from = Address::Udp(([127, 0, 0, 1], 9).into());
+    let (mut peer, keys) = answered(&port, from);
+    let mut sealed = Vec::new();
+    keys.seal(0, HELLO, &mut sealed);
+    let packet = Packet::Sealed { ours: 1, number: 0, sealed: &sealed };
+    peer.packet(&packet, from, port.rooms(), SILENCE, Duration::ZERO);
+    let machine = peer.machine().expect("is there");
+    machine.accept();
+    while !machine.is_full() {
+        machine.send(&[7; 1000]);
+    }
+    assert!(peer.fills_up());
+    // What may be under way before anything is known goes at once.
+    peer.transmit(&mut port, Duration::ZERO);
+    assert!(peer.machine().is_some_and(|machine| !machine.is_full() && !machine.has_room()));
+    assert!(peer.fills_up());
+}
+
 /// A client that takes it back before it was there is forgotten when its packets need no answer any more, as any other that has ended.
 #[test]
 fn a_stranger_that_resets() {
