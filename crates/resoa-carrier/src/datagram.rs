@@ -19,11 +19,11 @@ use crate::keys::{PublicKey, SecretKey};
 use crate::llp::Silence;
 use crate::noise::{self, Answered, Carried};
 use crate::wake::{WHOLE, Wake};
-use crate::{Allowed, Carrier, MacAddress};
+use crate::{Allowed, Carrier};
 use packet::{Cookies, Packet};
 use peer::Peer;
 use port::{Address, Port};
-use resoa_protocol::lhp::{Connection, Identity};
+use resoa_protocol::lhp::Connection;
 use resoa_protocol::schedule::Schedule;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::io;
@@ -225,13 +225,13 @@ impl Datagrams {
         Connection(self.last)
     }
 
-    /// A number by which the other side can address us, that nobody could have guessed.
+    /// A number by which the other side can address us, that nobody could have guessed. 0 is that of a connection which never was.
     fn number(&self) -> io::Result<u32> {
         loop {
             let mut octets = [0; 4];
             rustix::rand::getrandom(&mut octets, rustix::rand::GetRandomFlags::empty())?;
             let number = u32::from_ne_bytes(octets);
-            if !self.numbers.contains_key(&number) {
+            if number != 0 && !self.numbers.contains_key(&number) {
                 return Ok(number);
             }
         }
@@ -386,14 +386,4 @@ impl Drop for Datagrams {
 #[cfg(feature = "fuzz")]
 pub(crate) fn read_again(octets: &[u8]) -> Option<Vec<u8>> {
     Packet::read(octets).map(|packet| packet.octets())
-}
-
-/// Who a client is.
-fn identity(key: PublicKey) -> Identity {
-    Identity(key.0.to_vec())
-}
-
-/// An address of Ethernet as text.
-fn read_mac(text: &str) -> Option<MacAddress> {
-    MacAddress::read(text)
 }

@@ -152,7 +152,9 @@ impl FromStr for PublicKey {
 }
 
 fn octets(text: &str) -> Option<[u8; OCTETS]> {
-    TEXT.decode(text.as_bytes()).ok()?.try_into().ok()
+    // They may be a secret's.
+    let octets = Zeroizing::new(TEXT.decode(text.as_bytes()).ok()?);
+    octets[..].try_into().ok()
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! One connection, from its handshake to its end: keys, addresses, and the machine between them.
 
+use super::INTRODUCTION;
 use super::packet::{HEADER, Packet, whole_number};
 use super::port::{Address, Port};
-use super::{INTRODUCTION, identity};
 use crate::keys::{PublicKey, SecretKey};
 use crate::llp::{Event, Machine, Side, Silence};
 use crate::noise::{ANSWER, Carried, FIRST, Failed, Initiator, Keys, TAG};
-use resoa_protocol::lhp::{Ended, Indication, Statistics};
+use resoa_protocol::lhp::{Ended, Identity, Indication, Statistics};
 use std::time::Duration;
 
 /// Until a first message is sent again, at first; each time twice as long, up to a second.
@@ -154,11 +154,10 @@ impl Peer {
         }
     }
 
-    /// Whether our user has to stop.
+    /// Whether our user has to stop. Who was told to is to wait until told to go on.
     pub(super) fn fills_up(&mut self) -> bool {
-        let is_full = self.machine().is_some_and(|machine| machine.is_full());
-        self.full |= is_full;
-        is_full
+        self.full |= self.machine().is_some_and(|machine| machine.is_full());
+        self.full
     }
 
     /// A packet that names us.
@@ -283,8 +282,8 @@ impl Peer {
                 while let Some(event) = keyed.machine.take(self.wanted, now) {
                     tell(match event {
                         Event::Connect => {
-                            let client = keyed.client.as_ref().map(|(client, ..)| *client);
-                            Indication::Connect { identity: identity(client.unwrap_or(PublicKey([0; 32]))) }
+                            let client = keyed.client.as_ref().map(|(client, ..)| client.0.to_vec());
+                            Indication::Connect { identity: Identity(client.unwrap_or_default()) }
                         }
                         Event::Connected => Indication::Connected,
                         Event::Data(message) => Indication::Data(message),

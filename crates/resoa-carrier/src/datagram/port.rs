@@ -98,7 +98,7 @@ impl Port {
     pub(super) fn read_address(&self, text: &str) -> Option<Address> {
         match &self.kind {
             Kind::Udp(_) => text.parse().ok().map(Address::Udp),
-            Kind::Ether(_) => super::read_mac(text).map(Address::Ether),
+            Kind::Ether(_) => MacAddress::read(text).map(Address::Ether),
         }
     }
 

@@ -63,6 +63,28 @@ fn who_says_no_hello() {
     }
 }
 
+/// Who was told to stop is told so until there is room, whatever goes meanwhile.
+#[test]
+fn stop_holds_until_go_on() {
+    let mut port = Port::udp(ANY_PORT.into()).expect("loopback");
+    let from = Address::Udp(([127, 0, 0, 1], 9).into());
+    let (mut peer, keys) = answered(&port, from);
+    let mut sealed = Vec::new();
+    keys.seal(0, HELLO, &mut sealed);
+    let packet = Packet::Sealed { ours: 1, number: 0, sealed: &sealed };
+    peer.packet(&packet, from, port.rooms(), SILENCE, Duration::ZERO);
+    let machine = peer.machine().expect("is there");
+    machine.accept();
+    while !machine.is_full() {
+        machine.send(&[7; 1000]);
+    }
+    assert!(peer.fills_up());
+    // What may be under way before anything is known goes at once.
+    peer.transmit(&mut port, Duration::ZERO);
+    assert!(peer.machine().is_some_and(|machine| !machine.is_full() && !machine.has_room()));
+    assert!(peer.fills_up());
+}
+
 /// A client that takes it back before it was there is forgotten when its packets need no answer any more, as any other that has ended.
 #[test]
 fn a_stranger_that_resets() {
@@ -162,48 +184,65 @@ fn a_trial_goes_by_itself() {
     alone.join().expect("as it should be");
 }
 
-/// Frames that are longer than those of Ethernet are used where they arrive, and only as long as they do: another interface on the way may carry no others, and a few go through wherever many do.
+/// Long packets are used where they arrive, and only as long as they do: an interface may carry no others from some time on. Runs of them, which the kernel then refuses as a whole, are lost as
+/// they would be on the way, and it goes on taking runs of short ones.
 #[test]
-fn frames_that_are_too_long() {
-    const COUNT: usize = 20;
+fn an_interface_that_carries_less() {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: namespaces need root");
         return;
     }
-    let alone = thread::spawn(|| {
+    // What it carries, and then; and octets of frames in packets, 25 and the headers of UDP and IP, or 2, being the rest.
+    let over_udp = [(1500, 1447), (1400, 1175)];
+    let over_ethernet = [(9000, 8973), (1500, 1473)];
+    let alone = thread::spawn(move || {
         loopback::of_this_thread(9000);
         let (ours, theirs, keep_alive) = (key(), key(), KeepAlive::default());
+        let server = Datagrams::udp_server(ANY_PORT.into(), &ours, Allowed::anybody(), keep_alive);
+        let server = server.expect("loopback");
+        let address = server.address().expect("is bound");
+        let client = Datagrams::udp_client(address, &theirs, ours.public(), keep_alive);
+        carries(over_udp, server, client.expect("descriptors"), &address.to_string());
+        loopback::carry(9000);
         let server = Datagrams::ether_server("lo", &ours, Allowed::anybody(), keep_alive);
         let client = Datagrams::ether_client("lo", &theirs, ours.public(), keep_alive);
-        let (mut server, mut client) = (server.expect("loopback"), client.expect("loopback"));
-        let link = client.register(Service::Reliable, Provider { id: 4, protocol: 0 }).expect("always");
-        client.connect(link, b"00:00:00:00:00:00");
-        let (mut told, message, begin) = (Vec::new(), vec![7; 50_000], Instant::now());
-        let taken = loop {
-            assert!(begin.elapsed() < PATIENCE, "the client does not come");
-            client.poll(&mut Vec::new());
-            server.poll(&mut told);
-            if let Some((taken, _)) = told.pop() {
-                break taken;
-            }
-        };
-        server.accept(taken);
-        for (carries, octets) in [(9000, 8900..9000), (1500, 1400..1500)] {
-            loopback::carry(carries);
-            for _ in 0..COUNT {
-                let _ = server.send(taken, &message);
-            }
-            let mut come = Vec::new();
-            let mut used = 0;
-            while come.len() < COUNT || !octets.contains(&used) {
-                assert!(begin.elapsed() < PATIENCE, "{} messages come, in packets of {used}", come.len());
-                server.poll(&mut Vec::new());
-                client.poll(&mut come);
-                come.retain(|(_, told)| matches!(told, Indication::Data(_)));
-                let machine = server.peers.get_mut(&taken).and_then(Peer::machine);
-                used = machine.expect("is there").packet_octets();
-            }
-        }
+        let (server, client) = (server.expect("loopback"), client.expect("loopback"));
+        carries(over_ethernet, server, client, "00:00:00:00:00:00");
     });
     alone.join().expect("as it should be");
+}
+
+/// So many octets, and then fewer, by an interface: long messages arrive, in packets of so many octets of frames, and in runs.
+fn carries(lengths: [(i32, usize); 2], mut server: Datagrams, mut client: Datagrams, address: &str) {
+    const COUNT: usize = 20;
+    let link = client.register(Service::Reliable, Provider { id: 4, protocol: 0 }).expect("always");
+    client.connect(link, address.as_bytes());
+    let (mut told, message, begin) = (Vec::new(), vec![7; 50_000], Instant::now());
+    let taken = loop {
+        assert!(begin.elapsed() < PATIENCE, "the client does not come");
+        client.poll(&mut Vec::new());
+        server.poll(&mut told);
+        if let Some((taken, _)) = told.pop() {
+            break taken;
+        }
+    };
+    server.accept(taken);
+    for (carries, octets) in lengths {
+        loopback::carry(carries);
+        for _ in 0..COUNT {
+            let _ = server.send(taken, &message);
+        }
+        let (mut come, mut used) = (Vec::new(), 0);
+        while come.len() < COUNT || used != octets {
+            assert!(begin.elapsed() < PATIENCE, "{} messages come, in packets of {used}", come.len());
+            server.poll(&mut Vec::new());
+            client.poll(&mut come);
+            come.retain(|(_, told)| matches!(told, Indication::Data(_)));
+            let machine = server.peers.get_mut(&taken).and_then(Peer::machine);
+            used = machine.expect("is there").packet_octets();
+        }
+    }
+    let mut run = server.port.run(Address::Udp(([127, 0, 0, 1], 9).into()));
+    run.packet(1000).extend([0; 1000]);
+    assert!(server.port.fits(&run, 1000), "the kernel does not take runs any more");
 }
