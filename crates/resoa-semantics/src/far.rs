@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// After so long the far host does not answer any more. Its own waits are shorter.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(50);
 
 /// A connection to the far host, with sockets of its own there; they are reset when it goes.
 pub struct Far {

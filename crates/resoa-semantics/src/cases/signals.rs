@@ -1,7 +1,7 @@
 //! Calls that a signal interrupts, signals that sockets send, and threads that share a socket.
 
 use super::cases;
-use crate::near::{Near, PATIENCE, SETTLED, count_signals, received, stuff};
+use crate::near::{Near, SETTLED, count_signals, received, stuff};
 use crate::sys::{self, Answer, call};
 use std::os::unix::thread::JoinHandleExt;
 use std::sync::mpsc::channel;
@@ -13,6 +13,9 @@ cases! {
     "C47" Both: input, input_once_each, output_of_connect, end, broken_pipe, nobody_asked;
     "C50" Both: two_readers, reader_and_writer, closed_while_reading, shut_while_reading, shut_while_writing, two_writers, option_while_reading;
 }
+
+/// So long a call that was interrupted may take to return; shorter than the time limits of those that are not to start again.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Does `work` on a thread of its own and sends it a signal when it waits; what it returned, and whether it came back before `release`.
 fn interrupted(

@@ -28,7 +28,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// After so long a call of the far host's returns EAGAIN, in milliseconds.
-const LIMIT_MS: i64 = 3000;
+const LIMIT_MS: i64 = 10_000;
 
 pub struct Session {
     addresses: [IpAddr; 2],
