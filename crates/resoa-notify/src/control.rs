@@ -197,6 +197,10 @@ fn accept(caller: &Caller, held: &Held, room: Room, flags: i32) -> Result<Answer
     if flags & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) != 0 {
         return Err(Failure::Errno(libc::EINVAL));
     }
+    // As in the kernel this is looked at first: the connection waits on, for when there is a number.
+    if !caller.target.has_number_left() {
+        return Err(Failure::Errno(libc::EMFILE));
+    }
     if !held.is_listening() {
         let error = if held.kind == Kind::Datagram { libc::EOPNOTSUPP } else { libc::EINVAL };
         return Err(Failure::Errno(error));
