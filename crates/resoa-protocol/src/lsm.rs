@@ -73,6 +73,8 @@ pub(crate) struct Lsm {
     send_shut: bool,
     /// The far host has ended its half.
     peer_ended: bool,
+    /// The program has shut its reading half.
+    reading_shut: bool,
     /// Told by the next call.
     error: Option<Errno>,
     nonblocking: bool,
@@ -128,6 +130,7 @@ impl Lsm {
             receive_shut: false,
             send_shut: false,
             peer_ended: false,
+            reading_shut: false,
             error: None,
             nonblocking: false,
             asynchronous: false,

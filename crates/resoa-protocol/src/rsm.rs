@@ -147,7 +147,12 @@ impl Rsm {
                 self.state = State::Created;
                 out.tcp.push(TcpAction::StopListening);
             }
-            Call::Shutdown { half, state } if half.writes() => self.shutdown(state, out),
+            Call::Shutdown { half, state } if half.writes() || self.kind == Kind::Stream => {
+                self.receiving.is_refused |= half.reads();
+                if half.writes() {
+                    self.shutdown(state, out);
+                }
+            }
             Call::LingerExpired if self.state == State::Draining || self.state == State::Finishing => {
                 self.abort(out);
             }

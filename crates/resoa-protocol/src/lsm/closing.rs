@@ -31,14 +31,19 @@ impl Lsm {
         Ok(Value::Done)
     }
 
-    /// The reading half is shut here alone: what comes can still be read, as on Linux (A6).
+    /// The reading half alone is shut here: what comes can still be read, as on Linux (A6). With both shut nothing is, and the server is told, whose TCP then refuses it.
     fn shut(&mut self, half: Half, out: &mut Vec<Action>) {
         self.receive_shut |= half.reads();
+        let reads_no_more = half.reads() && !std::mem::replace(&mut self.reading_shut, true);
+        if self.send_shut && reads_no_more {
+            self.tell(Call::Shutdown { half: Half::Read, state: CloseState::Close }, out);
+        }
         if !half.writes() || self.send_shut {
             return;
         }
         self.send_shut = true;
-        let call = |state| Call::Shutdown { half: Half::Write, state };
+        let half = if self.reading_shut { Half::Both } else { Half::Write };
+        let call = |state| Call::Shutdown { half, state };
         if self.sending.is_empty() {
             self.tell(call(CloseState::Close), out);
         } else {

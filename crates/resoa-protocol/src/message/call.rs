@@ -86,7 +86,7 @@ pub enum CloseState {
 /// Which half of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Half {
-    /// `SHUT_RD`; the server is told of it for a listener alone.
+    /// `SHUT_RD`; the server is told of it of a listener, and of a connection whose writing half is shut.
     Read,
     /// `SHUT_WR`
     Write,

@@ -256,6 +256,35 @@ fn shutdown_of_the_reading_half() {
     assert_eq!((pair.read(socket, 9), pair.read(socket, 9)), (bytes(b"x"), bytes(&[])));
 }
 
+/// C54, C64: what comes when both halves are shut is answered by RST, as by Linux, in whichever order they were shut; the server is told by the message that it is told anyway.
+#[test]
+fn octets_after_both_halves_were_shut() {
+    for (halves, messages) in
+        [(&[Half::Both][..], 1), (&[Half::Read, Half::Write], 1), (&[Half::Write, Half::Read], 2)]
+    {
+        let mut pair = Pair::new();
+        let socket = pair.connected();
+        for &half in halves {
+            assert_eq!(pair.call(socket, SocketCall::Shutdown(half)), Ok(Value::Done));
+        }
+        assert_eq!((pair.asked(), pair.messages[0]), (vec![TcpAction::ShutdownWrite], messages));
+        pair.event(1, TcpEvent::FinAcknowledged);
+        pair.event(1, TcpEvent::Received(b"x".to_vec()));
+        assert_eq!(pair.asked(), [TcpAction::Abort], "{halves:?}");
+        assert_eq!(pair.get(socket, 4), Errno::ECONNRESET.linux(), "SO_ERROR");
+        close(&mut pair, socket);
+        assert_eq!((pair.client.sockets(), pair.server.sockets(super::LINK)), (0, 0));
+    }
+    // Also while the rest is still to be sent, which is thrown away.
+    let mut pair = policy(LingerPolicy::Linux);
+    let socket = pair.connected();
+    pair.send(socket, b"abcd");
+    assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Both)), Ok(Value::Done));
+    pair.stack.clear();
+    pair.event(1, TcpEvent::Received(b"x".to_vec()));
+    assert_eq!(pair.asked(), [TcpAction::Abort]);
+}
+
 /// C63: writing after `shutdown` is EPIPE; a second one succeeds.
 #[test]
 fn shutdown_of_the_writing_half() {
