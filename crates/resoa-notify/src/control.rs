@@ -6,7 +6,6 @@ use crate::filter::{FIONREAD, TIOCOUTQ};
 use crate::held::{Held, Kind};
 use crate::kernel::{set_socket_option, socket_option};
 use crate::status::{BIND_SERVICE, has_privilege};
-use crate::streams;
 use resoa_calls::privilege::is_privileged;
 use resoa_calls::{Request, Response, address, option};
 use rustix::event::PollFlags;
@@ -307,15 +306,13 @@ fn shut(caller: &Caller, held: &Held, how: i32) -> Result<Answer, Failure> {
         return Err(Failure::Errno(libc::EINVAL));
     }
     let asked = Request::Shutdown { socket: held.socket, how };
-    if held.kind == Kind::Datagram || held.is_listening() {
+    // A fresh one may have a `connect` that waits.
+    if held.kind == Kind::Datagram || held.is_listening() || held.is_fresh() {
         caller.ask(&asked)?;
         return Ok(Answer::Value(0));
     }
-    if held.is_fresh() {
-        return Err(Failure::Errno(libc::ENOTCONN));
-    }
-    // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not.
-    if how == libc::SHUT_WR && !streams::is_ordinary(held) {
+    // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not. While it connects, nothing can be written.
+    if how == libc::SHUT_WR && held.polled(PollFlags::OUT) != PollFlags::OUT {
         caller.ask(&asked)?;
     }
     if how != libc::SHUT_WR {

@@ -72,9 +72,14 @@ impl Held {
 
     /// Nothing is at its other end any more, or both halves are over.
     pub(crate) fn hangs_up(&self) -> bool {
-        let mut descriptors = [PollFd::new(self, PollFlags::empty())];
-        poll(&mut descriptors, Some(&Timespec::default())).is_ok()
-            && descriptors[0].revents().contains(PollFlags::HUP)
+        self.polled(PollFlags::empty()).contains(PollFlags::HUP)
+    }
+
+    /// What it polls now; nothing if that fails.
+    pub(crate) fn polled(&self, events: PollFlags) -> PollFlags {
+        let mut descriptors = [PollFd::new(self, events)];
+        poll(&mut descriptors, Some(&Timespec::default()))
+            .map_or(PollFlags::empty(), |_| descriptors[0].revents())
     }
 
     /// What the descriptor says of itself.

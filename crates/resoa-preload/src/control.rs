@@ -89,8 +89,8 @@ pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
         if hint != Hint::Stream {
             return ask(how).map(|_| 0);
         }
-        // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not.
-        if hangs_up(number) && how == libc::SHUT_WR {
+        // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not. While it connects, nothing can be written.
+        if how == libc::SHUT_WR && polled(number, PollFlags::OUT) != PollFlags::OUT {
             ask(how)?;
         }
         if how != libc::SHUT_WR {
@@ -105,11 +105,16 @@ pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
 
 /// Whether a descriptor polls HUP.
 pub fn hangs_up(number: c_int) -> bool {
+    polled(number, PollFlags::empty()).contains(PollFlags::HUP)
+}
+
+/// What a descriptor polls now; nothing if that fails.
+fn polled(number: c_int, events: PollFlags) -> PollFlags {
     // SAFETY: it was just recognised as a socket.
     let socket = unsafe { BorrowedFd::borrow_raw(number) };
-    let mut asked = [PollFd::from_borrowed_fd(socket, PollFlags::empty())];
+    let mut asked = [PollFd::from_borrowed_fd(socket, events)];
     let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut asked, Some(&now)).is_ok() && asked[0].revents().contains(PollFlags::HUP)
+    poll(&mut asked, Some(&now)).map_or(PollFlags::empty(), |_| asked[0].revents())
 }
 
 /// `getsockname(2)`

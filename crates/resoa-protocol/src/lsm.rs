@@ -163,7 +163,7 @@ impl Lsm {
             SocketCall::Disconnect => self.disconnect(call, out),
             SocketCall::Send { bytes, to, flags } => self.send(call, bytes, to, flags, now, out),
             SocketCall::Receive { length, flags } => self.receive(call, length, flags, now, out),
-            SocketCall::Shutdown(half) => self.shutdown(half, out).map(Some),
+            SocketCall::Shutdown(half) => self.shutdown(half, now, out).map(Some),
             SocketCall::Close { may_wait } => Ok(self.close(call, may_wait, now, out)),
             SocketCall::SetOption { level, name, value } => {
                 // The next connection of a listener inherits it. A far host that connects when the program says so does not wait for us.
@@ -196,6 +196,10 @@ impl Lsm {
 
     /// News of the server's half.
     pub(crate) fn update(&mut self, update: Update, now: Duration, out: &mut Vec<Action>) {
+        // An attempt to connect that was given up had succeeded meanwhile.
+        if !self.known {
+            return;
+        }
         if matches!(self.state, State::Orphan | State::Lingering { .. }) {
             self.update_closing(&update, out);
             return;
@@ -243,7 +247,7 @@ impl Lsm {
         self.io(Cause::Error, out);
     }
 
-    /// The server is gone, and nothing can be said to it any more (E5, E8).
+    /// The server is gone, or has been told that this half is, and nothing can be said to it any more (E5, E8).
     pub(crate) fn lose(&mut self, now: Duration, out: &mut Vec<Action>) {
         (self.remote, self.known) = (false, false);
         self.options.told.clear();

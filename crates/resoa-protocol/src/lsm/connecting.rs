@@ -59,6 +59,8 @@ impl Lsm {
             State::Connecting if self.nonblocking => return Err(Errno::EALREADY),
             State::Connecting | State::Unconnected => {}
             State::Connected if self.untold => {}
+            // Given up, and not as new again.
+            State::Failed if self.peer.is_none() => return Err(Errno::ECONNABORTED),
             _ => return Err(Errno::EISCONN),
         }
         self.attempt_or_wait(call, Wait::Connect { again }, !self.nonblocking, now, out)

@@ -3,7 +3,7 @@
 use super::{Pair, bytes};
 use crate::calls::{CallId, SocketCall, Value};
 use crate::client::Client;
-use crate::message::Half;
+use crate::message::{Half, Reply};
 use crate::server::{Addresses, ServerSettings};
 use crate::settings::{LingerPolicy, Settings};
 use crate::tcp::{TcpAction, TcpEvent};
@@ -300,6 +300,41 @@ fn shutdown_of_the_writing_half() {
     pair.event(1, TcpEvent::Acknowledged(2));
     let rest = TcpAction::Send { bytes: b"cd".to_vec(), urgent: false };
     assert_eq!(pair.asked(), [rest, TcpAction::ShutdownWrite]);
+}
+
+/// `shutdown` of any half while it connects ends the attempt: who waits is told ECONNRESET, and nothing that the server has said meanwhile is taken for another's.
+#[test]
+fn shutdown_while_connecting() {
+    for (half, is_waiting, has_connected) in
+        [(Half::Read, true, false), (Half::Write, false, true), (Half::Both, false, false)]
+    {
+        let mut pair = Pair::new();
+        let socket = pair.socket(super::STREAM);
+        assert_eq!(pair.call(socket, SocketCall::SetNonblocking(!is_waiting)), Ok(Value::Done));
+        let connect = pair.begin(socket, SocketCall::Connect(super::address(80)));
+        assert_eq!(pair.ended(connect).is_none(), is_waiting);
+        pair.stack.clear();
+        pair.flows = !has_connected;
+        if has_connected {
+            pair.done(1, Ok(Reply::Connected { local: super::address(1), peer: super::address(80) }));
+            pair.event(1, TcpEvent::Received(b"late".to_vec()));
+        }
+        assert_eq!(pair.call(socket, SocketCall::Shutdown(half)), Ok(Value::Done));
+        pair.flows = true;
+        pair.exchange();
+        assert_eq!((pair.asked(), pair.server.sockets(super::LINK)), (vec![TcpAction::Abort], 0));
+        if is_waiting {
+            assert_eq!(pair.ended(connect), Some(Err(Errno::ECONNRESET)));
+        } else {
+            assert_eq!(pair.get(socket, 4), Errno::ECONNRESET.linux(), "SO_ERROR");
+        }
+        assert_eq!(pair.read(socket, 9), bytes(&[]));
+        assert_eq!(pair.call(socket, SocketCall::Connect(super::address(80))), Err(Errno::ECONNABORTED));
+        assert_eq!(pair.call(socket, SocketCall::Shutdown(half)), Err(Errno::ENOTCONN));
+        pair.messages = [0; 2];
+        close(&mut pair, socket);
+        assert_eq!((pair.client.sockets(), pair.messages), (0, [0; 2]));
+    }
 }
 
 /// C37: a connection that the program no longer wants is not left half made.
