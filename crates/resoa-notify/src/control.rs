@@ -155,7 +155,7 @@ fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer,
         Err(Ended::Gone) => Err(Failure::Gone),
         Err(ended) => {
             // The attempt goes on without the caller. Before the agent answers anything else, it has heard so and connected the descriptor: the next `connect` is not the first.
-            let _ = caller.ask(&Request::LocalName(held.socket));
+            let _ = caller.ask(&Request::PeerName(held.socket));
             match ended {
                 // SO_SNDTIMEO.
                 Ended::Time if is_first => Err(Failure::Errno(libc::EINPROGRESS)),

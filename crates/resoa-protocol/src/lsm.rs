@@ -64,6 +64,8 @@ pub(crate) struct Lsm {
     /// A non-blocking `connect` has ended and no `connect` was told of it yet.
     untold: bool,
     local: Option<SocketAddr>,
+    /// The address that the attempt to connect comes from, if anybody has asked: the socket has it for good only once it is connected.
+    source: Option<SocketAddr>,
     /// As `bind` has asked for it.
     bound: Option<SocketAddr>,
     peer: Option<SocketAddr>,
@@ -125,6 +127,7 @@ impl Lsm {
             state: State::Unconnected,
             untold: false,
             local: None,
+            source: None,
             bound: None,
             peer: None,
             receive_shut: false,
@@ -185,7 +188,7 @@ impl Lsm {
                 self.asynchronous = asynchronous;
                 Ok(Some(Value::Done))
             }
-            SocketCall::LocalName => Ok(Some(Value::Address(self.local.unwrap_or(self.wildcard())))),
+            SocketCall::LocalName => self.local_name(call, now, out),
             SocketCall::PeerName => self.peer_name().map(Some),
         };
         if let Some(result) = result.transpose() {
@@ -229,6 +232,7 @@ impl Lsm {
             }
             Update::SocketError(error) => self.fail(error, out),
             Update::StateClosed => self.fail(Errno::ECONNRESET, out),
+            Update::LocalAddress(source) if self.state == State::Connecting => self.source = Some(source),
             Update::LocalAddress(local) => self.local = Some(local),
             // New connections are the client's affair, which makes a socket of each; the other is for a socket that lingers.
             Update::NewConnection { .. } | Update::AllAcknowledged => {}

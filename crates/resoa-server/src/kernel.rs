@@ -335,6 +335,7 @@ impl KernelTcp {
                 Ok(()) => datagrams::send(&socket.fd, socket.own(), (to, &ancillary, &bytes), events),
                 Err(error) => events.push(TcpEvent::Failed(error)),
             },
+            TcpAction::Locate => events.extend(name(&socket.fd).map(TcpEvent::Located)),
             TcpAction::Consume(count) => {
                 if let Phase::Open(stream) = &mut socket.phase {
                     stream.consume(&socket.fd, count as usize, &mut self.buffer);
