@@ -30,7 +30,9 @@ impl Lsm {
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
         self.has_family_of(&address)?;
-        if self.local.is_some() || self.state != State::Unconnected {
+        // That an address is none of this host's a stack finds before it looks whether the socket has one already.
+        let is_bound = self.local.is_some() && address.ip().is_unspecified();
+        if is_bound || self.state != State::Unconnected {
             return Err(Errno::EINVAL);
         }
         self.request(Purpose::Bind { call, address }, Operation::Bind(address), out);

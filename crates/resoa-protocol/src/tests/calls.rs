@@ -65,7 +65,12 @@ fn bind_asks_the_server() {
     pair.done(1, Ok(Reply::Local(address(5000))));
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
     assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(5000))));
-    assert_eq!(pair.call(socket, SocketCall::Bind(address(1))), Err(Errno::EINVAL));
+    assert_eq!(pair.call(socket, SocketCall::Bind(([0, 0, 0, 0], 1).into())), Err(Errno::EINVAL));
+    // That an address is none of the server's is said first, though the socket has one.
+    let call = pair.begin(socket, SocketCall::Bind(address(1)));
+    pair.done(1, Err(Errno::EADDRNOTAVAIL));
+    assert_eq!(pair.ended(call), Some(Err(Errno::EADDRNOTAVAIL)));
+    assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(5000))));
 }
 
 /// C36, by measurement on Linux 6.18: EINPROGRESS, EALREADY, then 0 once, then EISCONN.

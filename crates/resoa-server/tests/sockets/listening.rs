@@ -175,6 +175,9 @@ fn bind_fails_as_the_kernel_says() {
             if own.is_ipv4() { [127, 0, 0, 2].into() } else { "2001:db8::1".parse().unwrap() },
             0,
         );
-        assert_eq!(rig.call(socket, SocketCall::Bind(other)), Err(resoa_protocol::Errno::EADDRNOTAVAIL));
+        // Also of one that has an address, which is looked at later.
+        for socket in [socket, unnamed] {
+            assert_eq!(rig.call(socket, SocketCall::Bind(other)), Err(resoa_protocol::Errno::EADDRNOTAVAIL));
+        }
     }
 }
