@@ -74,10 +74,45 @@ fn backlog_counts_what_is_not_accepted() {
     let listener = pair.listener(2);
     pair.arrival(1);
     pair.arrival(2);
-    let admit = |accept, backlog| TcpAction::Admit { accept, backlog };
+    let admit = |accept, backlog| TcpAction::Admit { accept, backlog: Some(backlog) };
     assert_eq!(pair.asked(), [admit(true, 1), admit(false, 0)]);
     assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
     assert_eq!(pair.asked(), [admit(true, 1)]);
+}
+
+/// C32: a backlog of 0 lets one wait, and no other: a stack's own queue would take one more.
+#[test]
+fn a_backlog_of_none() {
+    let mut pair = Pair::new();
+    let listener = pair.listener(0);
+    let admit = |accept, backlog| TcpAction::Admit { accept, backlog };
+    pair.stack.clear();
+    pair.arrival(1);
+    assert_eq!(pair.asked(), [admit(false, None)]);
+    assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
+    assert_eq!(pair.asked(), [admit(true, Some(0))]);
+}
+
+/// C34: a listener that was shut and listens again: a port that the stack chose is another one then, of which the client has to hear; one that the program named is not.
+#[test]
+fn a_listener_that_listens_again() {
+    for named in [false, true] {
+        let mut pair = Pair::new();
+        let socket = pair.socket(STREAM);
+        let bind = pair.begin(socket, SocketCall::Bind(address(if named { 7000 } else { 0 })));
+        pair.done(1, Ok(Reply::Local(address(7000))));
+        assert_eq!(pair.ended(bind), Some(Ok(Value::Done)));
+        let listen = || SocketCall::Listen { backlog: 1 };
+        assert_eq!(pair.call(socket, listen()), Ok(Value::Done));
+        pair.done(1, Ok(Reply::Local(address(7000))));
+        assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Both)), Ok(Value::Done));
+        let again = pair.begin(socket, listen());
+        assert_eq!(pair.ended(again).is_some(), named);
+        pair.done(1, Ok(Reply::Local(address(if named { 7000 } else { 7001 }))));
+        let port = address(if named { 7000 } else { 7001 });
+        assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(port)));
+        assert_eq!(pair.get(socket, 30), 1, "SO_ACCEPTCONN");
+    }
 }
 
 /// C33, A9: 2 messages for `accept`; data and the end of a connection come before it was accepted.
@@ -153,7 +188,7 @@ fn no_room_for_a_connection() {
     // The server has not heard of it.
     pair.socket(STREAM);
     pair.arrival(1);
-    let admit = TcpAction::Admit { accept: true, backlog: 5 };
+    let admit = TcpAction::Admit { accept: true, backlog: Some(5) };
     assert_eq!(pair.asked()[1..], [TcpAction::Abort, admit]);
 }
 
@@ -196,10 +231,11 @@ fn another_backlog() {
     let mut pair = Pair::new();
     let listener = pair.listener(1);
     pair.arrival(1);
-    assert_eq!(pair.asked().last(), Some(&TcpAction::Admit { accept: false, backlog: 0 }));
+    assert_eq!(pair.asked().last(), Some(&TcpAction::Admit { accept: false, backlog: Some(0) }));
     for (backlog, admit) in [
-        (3, TcpAction::Admit { accept: true, backlog: 2 }),
-        (1, TcpAction::Admit { accept: false, backlog: 0 }),
+        (3, TcpAction::Admit { accept: true, backlog: Some(2) }),
+        (1, TcpAction::Admit { accept: false, backlog: Some(0) }),
+        (0, TcpAction::Admit { accept: false, backlog: None }),
     ] {
         pair.begin(listener, SocketCall::Listen { backlog });
         pair.event(1, TcpEvent::Done(Ok(Reply::Local(address(7000)))));
