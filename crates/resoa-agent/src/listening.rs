@@ -17,23 +17,25 @@ use std::time::Duration;
 const LOST: Duration = Duration::from_millis(500);
 
 impl Agent {
-    /// Octets for connections that have come, the end if it listens no more.
+    /// Octets for connections that have come; the end if none can come any more.
     pub(crate) fn progress_listener(&mut self, id: SocketId, now: Duration) {
         let stream = self.stream_of(id);
         let form = self.sockets.get_mut(&id).map(|socket| &mut socket.form);
         let (Some(Form::Listener { end, announced }), Some(stream)) = (form, stream) else { return };
         if end.hung_up {
-            self.close(id, now);
-        } else if stream.stage == Stage::Listening {
-            while *announced < stream.pending && end.announce() {
-                *announced += 1;
-            }
-            if end.announcements(&mut self.weights) < *announced && !std::mem::replace(&mut end.is_slow, true)
-            {
-                self.slow.push_back((now + LOST, id));
-            }
-        } else {
-            end.shut();
+            return self.close(id, now);
+        }
+        let wanted = match stream.stage {
+            Stage::Listening => stream.pending,
+            // It was shut: who accepts is woken, and told EINVAL, one after the other. With an end it could not listen again.
+            Stage::Unconnected => 1,
+            _ => return end.shut(),
+        };
+        while *announced < wanted && end.announce() {
+            *announced += 1;
+        }
+        if end.announcements(&mut self.weights) < *announced && !std::mem::replace(&mut end.is_slow, true) {
+            self.slow.push_back((now + LOST, id));
         }
     }
 
@@ -73,8 +75,9 @@ impl Agent {
         now: Duration,
     ) {
         let Ok(Value::Accepted { socket: id, peer }) = result else {
-            self.respond(call, &response(result), None);
+            // The octet for the next one first: it may come at once.
             self.progress(listener, now);
+            self.respond(call, &response(result), None);
             return;
         };
         let half = Half { stack, id };

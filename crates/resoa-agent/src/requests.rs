@@ -126,6 +126,8 @@ impl Agent {
         }
         if let Err(error) = self.may(socket, half, &what) {
             self.respond(call, &Response::Failed(error.linux()), None);
+        } else if self.is_of_the_descriptor(socket, half, &what) {
+            self.respond(call, &Response::Done, None);
         } else {
             self.call_half(half, call, what, now);
             self.progress(socket, now);

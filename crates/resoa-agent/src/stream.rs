@@ -207,6 +207,14 @@ impl Agent {
         }
     }
 
+    /// Whether the descriptor alone says when this is: the end of a connection's writing half stands behind what was written there. It is asked for if nothing can be written at the
+    /// moment, since it may be that the socket connects.
+    pub(crate) fn is_of_the_descriptor(&self, id: SocketId, half: Half, what: &SocketCall) -> bool {
+        let form = self.sockets.get(&id).map(|socket| &socket.form);
+        matches!((what, form), (SocketCall::Shutdown(message::Half::Write), Some(Form::Stream { .. })))
+            && self.stream(half).is_some_and(|stream| stream.stage == Stage::Connected && !stream.send_shut)
+    }
+
     /// Octets that the program has written and the client's half has not.
     pub(crate) fn in_pair(&mut self, id: SocketId) -> u32 {
         match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {

@@ -99,15 +99,15 @@ pub fn inherit(listener: impl AsFd, connection: impl AsFd) {
 /// Whether a descriptor polls HUP: nothing is at its other end, or both halves are over.
 #[must_use]
 pub fn hangs_up(socket: impl AsFd) -> bool {
-    polled(socket).is_ok_and(|found| found.contains(PollFlags::HUP))
+    polled(socket, PollFlags::empty()).is_ok_and(|found| found.contains(PollFlags::HUP))
 }
 
-/// What a descriptor polls that is not asked for: HUP, ERR.
+/// What a descriptor polls now, of what is asked for and what always is: HUP, ERR.
 ///
 /// # Errors
 /// The kernel's; none of the descriptor's.
-pub fn polled(socket: impl AsFd) -> Result<PollFlags, Errno> {
-    let mut asked = [PollFd::new(&socket, PollFlags::empty())];
+pub fn polled(socket: impl AsFd, events: PollFlags) -> Result<PollFlags, Errno> {
+    let mut asked = [PollFd::new(&socket, events)];
     poll(&mut asked, Some(&Timespec::default()))?;
     Ok(asked[0].revents())
 }

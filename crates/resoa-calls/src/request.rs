@@ -48,7 +48,8 @@ pub enum Request {
         /// `SOCK_NONBLOCK`, `SOCK_CLOEXEC`, as of `accept4`.
         flags: i32,
     },
-    /// `shutdown` of a listener or a datagram socket, and of the reading half of a stream. The writing half of a stream is shut on its descriptor, and nothing is asked.
+    /// `shutdown` of a listener or a datagram socket, and of the reading half of a stream. The writing half of a stream is shut on its descriptor; asked for as well if nothing can be
+    /// written there at the moment, since an attempt to connect ends by it.
     Shutdown {
         /// Which socket.
         socket: SocketId,

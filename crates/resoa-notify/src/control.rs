@@ -136,7 +136,7 @@ fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer,
         Err(Ended::Gone) => Err(Failure::Gone),
         Err(ended) => {
             // The attempt goes on without the caller. Before the agent answers anything else, it has heard so and connected the descriptor: the next `connect` is not the first.
-            let _ = caller.ask(&Request::LocalName(held.socket));
+            let _ = caller.ask(&Request::PeerName(held.socket));
             match ended {
                 // SO_SNDTIMEO.
                 Ended::Time if is_first => Err(Failure::Errno(libc::EINPROGRESS)),
@@ -184,6 +184,10 @@ fn listen(caller: &Caller, held: &Held, backlog: i32) -> Result<Answer, Failure>
 fn accept(caller: &Caller, held: &Held, room: Room, flags: i32) -> Result<Answer, Failure> {
     if flags & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) != 0 {
         return Err(Failure::Errno(libc::EINVAL));
+    }
+    // As in the kernel this is looked at first: the connection waits on, for when there is a number.
+    if !caller.target.has_number_left() {
+        return Err(Failure::Errno(libc::EMFILE));
     }
     match held.kind {
         Kind::Listener => {}
@@ -277,15 +281,13 @@ fn shut(caller: &Caller, held: &Held, how: i32) -> Result<Answer, Failure> {
         return Err(Failure::Errno(libc::EINVAL));
     }
     let asked = Request::Shutdown { socket: held.socket, how };
-    if held.kind != Kind::Stream {
+    // A fresh one may have a `connect` that waits.
+    if held.kind != Kind::Stream || held.is_fresh() {
         caller.ask(&asked)?;
         return Ok(Answer::Value(0));
     }
-    if held.is_fresh() {
-        return Err(Failure::Errno(libc::ENOTCONN));
-    }
-    // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not.
-    if how == libc::SHUT_WR && !streams::is_ordinary(held) {
+    // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not. While it connects, nothing can be written.
+    if how == libc::SHUT_WR && descriptor::polled(held, PollFlags::OUT) != Ok(PollFlags::OUT) {
         caller.ask(&asked)?;
     }
     if how != libc::SHUT_WR {

@@ -132,6 +132,14 @@ impl Listener {
     }
 }
 
+/// How many descriptors another process may have (RLIMIT_NOFILE).
+pub(crate) fn most_descriptors(process: i32) -> io::Result<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel writes one limit, and reads none.
+    let result = unsafe { libc::prlimit(process, libc::RLIMIT_NOFILE, std::ptr::null(), &raw mut limit) };
+    checked(result.into()).map(|_| limit.rlim_cur)
+}
+
 /// Reads the memory of another process, as far as it is there; how many octets.
 pub(crate) fn read_memory(process: i32, address: u64, octets: &mut [u8]) -> usize {
     let local = libc::iovec { iov_base: octets.as_mut_ptr().cast(), iov_len: octets.len() };

@@ -1,7 +1,7 @@
 //! The thread whose call is notified: its descriptors and its memory.
 
 use crate::caller::{Failure, of_host};
-use crate::kernel::{read_memory, write_memory};
+use crate::kernel::{most_descriptors, read_memory, write_memory};
 use crate::status::field;
 use rustix::fd::{OwnedFd, RawFd};
 use rustix::io::Errno;
@@ -126,6 +126,23 @@ impl Target {
     /// Its `status`.
     pub(crate) fn status(&self) -> String {
         status(self.number).unwrap_or_default()
+    }
+
+    /// Whether there is a number for a descriptor more; so it is taken to be where that cannot be found out (before Linux 6.2).
+    pub(crate) fn has_number_left(&self) -> bool {
+        let Ok(most) = most_descriptors(self.number) else { return true };
+        let folder = format!("/proc/{}/fd", self.number);
+        // The kernel says how many there are without listing them.
+        let is_below = std::fs::metadata(&folder).is_ok_and(|folder| folder.len() < most);
+        is_below || {
+            // Those above a limit that was lowered are in nobody's way.
+            let numbers = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let below = numbers.filter(|entry| {
+                let number = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok());
+                number.is_some_and(|number| number < most)
+            });
+            below.count() as u64 != most
+        }
     }
 
     /// Sends it a signal, as the kernel does with SIGPIPE.

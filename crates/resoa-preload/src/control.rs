@@ -82,8 +82,8 @@ pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
         if kind != Carried::Stream {
             return ask(how).map(|_| 0);
         }
-        // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not.
-        if hangs_up(number) && how == libc::SHUT_WR {
+        // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not. While it connects, nothing can be written.
+        if how == libc::SHUT_WR && is_unwritable(number) {
             ask(how)?;
         }
         if how != libc::SHUT_WR {
@@ -99,6 +99,12 @@ pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
 /// Whether a descriptor polls HUP.
 pub fn hangs_up(number: c_int) -> bool {
     borrowed(number).is_some_and(descriptor::hangs_up)
+}
+
+/// Whether nothing can be written to a descriptor now: it connects, is full, or is over.
+fn is_unwritable(number: c_int) -> bool {
+    let now = borrowed(number).map(|socket| descriptor::polled(socket, PollFlags::OUT));
+    now != Some(Ok(PollFlags::OUT))
 }
 
 /// `getsockname(2)`

@@ -64,6 +64,8 @@ pub(crate) struct Lsm {
     /// A non-blocking `connect` has ended and no `connect` was told of it yet.
     untold: bool,
     local: Option<SocketAddr>,
+    /// The address that the attempt to connect comes from, if anybody has asked: the socket has it for good only once it is connected.
+    source: Option<SocketAddr>,
     /// As `bind` has asked for it.
     bound: Option<SocketAddr>,
     peer: Option<SocketAddr>,
@@ -73,6 +75,8 @@ pub(crate) struct Lsm {
     send_shut: bool,
     /// The far host has ended its half.
     peer_ended: bool,
+    /// The program has shut its reading half.
+    reading_shut: bool,
     /// Told by the next call.
     error: Option<Errno>,
     nonblocking: bool,
@@ -123,11 +127,13 @@ impl Lsm {
             state: State::Unconnected,
             untold: false,
             local: None,
+            source: None,
             bound: None,
             peer: None,
             receive_shut: false,
             send_shut: false,
             peer_ended: false,
+            reading_shut: false,
             error: None,
             nonblocking: false,
             asynchronous: false,
@@ -160,7 +166,7 @@ impl Lsm {
             SocketCall::Disconnect => self.disconnect(call, out),
             SocketCall::Send { bytes, to, flags } => self.send(call, bytes, to, flags, now, out),
             SocketCall::Receive { length, flags } => self.receive(call, length, flags, now, out),
-            SocketCall::Shutdown(half) => self.shutdown(half, out).map(Some),
+            SocketCall::Shutdown(half) => self.shutdown(half, now, out).map(Some),
             SocketCall::Close { may_wait } => Ok(self.close(call, may_wait, now, out)),
             SocketCall::SetOption { level, name, value } => {
                 // The next connection of a listener inherits it. A far host that connects when the program says so does not wait for us.
@@ -182,7 +188,7 @@ impl Lsm {
                 self.asynchronous = asynchronous;
                 Ok(Some(Value::Done))
             }
-            SocketCall::LocalName => Ok(Some(Value::Address(self.local.unwrap_or(self.wildcard())))),
+            SocketCall::LocalName => self.local_name(call, now, out),
             SocketCall::PeerName => self.peer_name().map(Some),
         };
         if let Some(result) = result.transpose() {
@@ -193,6 +199,10 @@ impl Lsm {
 
     /// News of the server's half.
     pub(crate) fn update(&mut self, update: Update, now: Duration, out: &mut Vec<Action>) {
+        // An attempt to connect that was given up had succeeded meanwhile.
+        if !self.known {
+            return;
+        }
         if matches!(self.state, State::Orphan | State::Lingering { .. }) {
             self.update_closing(&update, out);
             return;
@@ -222,6 +232,7 @@ impl Lsm {
             }
             Update::SocketError(error) => self.fail(error, out),
             Update::StateClosed => self.fail(Errno::ECONNRESET, out),
+            Update::LocalAddress(source) if self.state == State::Connecting => self.source = Some(source),
             Update::LocalAddress(local) => self.local = Some(local),
             // New connections are the client's affair, which makes a socket of each; the other is for a socket that lingers.
             Update::NewConnection { .. } | Update::AllAcknowledged => {}
@@ -240,7 +251,7 @@ impl Lsm {
         self.io(Cause::Error, out);
     }
 
-    /// The server is gone, and nothing can be said to it any more (E5, E8).
+    /// The server is gone, or has been told that this half is, and nothing can be said to it any more (E5, E8).
     pub(crate) fn lose(&mut self, now: Duration, out: &mut Vec<Action>) {
         (self.remote, self.known) = (false, false);
         self.options.told.clear();

@@ -147,12 +147,22 @@ impl Rsm {
                 self.state = State::Created;
                 out.tcp.push(TcpAction::StopListening);
             }
-            Call::Shutdown { half, state } if half.writes() => self.shutdown(state, out),
+            Call::Shutdown { half, state } if half.writes() || self.kind == Kind::Stream => {
+                self.receiving.is_refused |= half.reads();
+                if half.writes() {
+                    self.shutdown(state, out);
+                }
+            }
             Call::LingerExpired if self.state == State::Draining || self.state == State::Finishing => {
                 self.abort(out);
             }
             Call::LingerExpired => {}
             Call::FinDelivered => self.fin_delivered(out),
+            Call::LocalAddress if matches!(self.state, State::Created | State::Connecting) => {
+                out.tcp.push(TcpAction::Locate);
+            }
+            // The answer to CONNECT says it, and is on its way.
+            Call::LocalAddress => {}
             _ => self.refuse(out),
         }
     }
@@ -178,6 +188,7 @@ impl Rsm {
                 self.received_datagram(from, ancillary, bytes, out);
             }
             TcpEvent::Acknowledged(count) => self.acknowledged(count, out),
+            TcpEvent::Located(local) => self.tell(Update::LocalAddress(local), out),
             TcpEvent::FinReceived => self.fin_received(out),
             TcpEvent::FinAcknowledged => self.fin_acknowledged(out),
             TcpEvent::Failed(error) => self.failed(error, out),

@@ -31,8 +31,8 @@ pub enum TcpAction {
     Admit {
         /// Whether to take one now.
         accept: bool,
-        /// As in `listen`.
-        backlog: u32,
+        /// As in `listen`; none if more wait already than it allows, so that the queue is to be as one that is full, and not even one may wait in it.
+        backlog: Option<u32>,
     },
     /// Listen no more; those that wait in the stack are reset.
     StopListening,
@@ -52,6 +52,8 @@ pub enum TcpAction {
         /// Its payload.
         bytes: Vec<u8>,
     },
+    /// Where it connects from: [`TcpEvent::Located`].
+    Locate,
     /// The program has read so many octets: the window may open by as much.
     Consume(u32),
     /// Send FIN behind everything.
@@ -71,6 +73,8 @@ pub enum TcpEvent {
     NotCreated,
     /// The oldest [`TcpAction::Execute`] is done.
     Done(Result<Reply, Errno>),
+    /// It connects from there.
+    Located(SocketAddr),
     /// Octets have arrived, in order. All that arrive are told at once, read or not.
     Received(Vec<u8>),
     /// An urgent octet is on its way, behind so many others that were not told yet.

@@ -72,6 +72,8 @@ pub(crate) enum Phase {
     /// Whether connections are taken at the moment.
     Listening {
         accepts: bool,
+        /// Nothing reaches it: its queue is longer than it should be.
+        is_deaf: bool,
     },
     Open(Stream),
     Datagrams,
@@ -280,17 +282,10 @@ impl KernelTcp {
                 self.due.insert(endpoint);
             }
             TcpAction::Admit { accept, backlog } => {
-                if let Phase::Listening { accepts } = &mut socket.phase {
-                    *accepts = accept;
-                    // The kernel's queue and ours are together as long as the program said.
-                    let _ = net::listen(&socket.fd, backlog.min(i32::MAX as u32).cast_signed());
-                    self.due.insert(endpoint);
-                }
+                socket.admit(accept, backlog);
+                self.due.insert(endpoint);
             }
-            TcpAction::StopListening => {
-                let _ = net::shutdown(&socket.fd, net::Shutdown::Read);
-                socket.phase = Phase::Fresh;
-            }
+            TcpAction::StopListening => socket.stop_listening(),
             TcpAction::Send { bytes, urgent } => {
                 if let Phase::Open(stream) = &mut socket.phase {
                     stream.send((bytes, urgent), &socket.fd, &mut self.buffer, events);
@@ -303,6 +298,7 @@ impl KernelTcp {
                 Ok(()) => datagrams::send(&socket.fd, socket.own(), (to, &ancillary, &bytes), events),
                 Err(error) => events.push(TcpEvent::Failed(error)),
             },
+            TcpAction::Locate => events.extend(name(&socket.fd).map(TcpEvent::Located)),
             TcpAction::Consume(count) => {
                 if let Phase::Open(stream) = &mut socket.phase {
                     stream.consume(&socket.fd, count as usize, &mut self.buffer);

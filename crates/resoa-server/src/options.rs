@@ -2,7 +2,7 @@
 //!
 //! What is not in the list is refused, for one of three reasons: the value holds a pointer or a descriptor, which would be this process's
 //! (`SO_ATTACH_FILTER`, `TCP_ZEROCOPY_RECEIVE`); it takes a privilege that this process has and the program has not (`SO_MARK`, `SO_RCVBUFFORCE`, some values of others);
-//! or it would change what the server relies on (`SO_OOBINLINE`, `SO_PEEK_OFF`, `SO_RCVLOWAT`, `SO_LINGER`). The client keeps those of the last
+//! or it would change what the server relies on (`SO_OOBINLINE`, `SO_PEEK_OFF`, `SO_RCVLOWAT`, which is tried out and not kept, `SO_LINGER`). The client keeps those of the last
 //! kind that it needs itself (C39).
 
 use crate::{congestion_controls, errors, sys};
@@ -124,6 +124,9 @@ fn is_permitted(level: i32, name: i32, value: &[u8]) -> Result<(), Errno> {
 /// # Errors
 /// ENOPROTOOPT for options that are not in the list; the kernel's.
 pub(crate) fn set(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> Result<Reply, Errno> {
+    if (level, name) == (libc::SOL_SOCKET, libc::SO_RCVLOWAT) {
+        return low_water(fd, value);
+    }
     if !is_in(SETTABLE, level, name) {
         return Err(Errno::ENOPROTOOPT);
     }
@@ -131,6 +134,16 @@ pub(crate) fn set(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> Result
     sys::set_option(fd, level, name, value).map_err(|error| errors::errno(&error))?;
     // Memberships can be set and not read.
     Ok(sys::option(fd, level, name, value.len().max(LONGEST)).map_or(Reply::Done, Reply::Value))
+}
+
+/// SO_RCVLOWAT: what the kernel makes of it, with the room that it makes for as much (`tcp_set_rcvlowat`). The mark itself is kept by the client: below it this socket would tell
+/// the server of nothing. What comes in between the kernel tells of when the mark is gone.
+fn low_water(fd: BorrowedFd, value: &[u8]) -> Result<Reply, Errno> {
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_RCVLOWAT);
+    sys::set_option(fd, level, name, value).map_err(|error| errors::errno(&error))?;
+    let made = sys::option(fd, level, name, size_of::<i32>());
+    sys::set_option(fd, level, name, &1_i32.to_ne_bytes()).map_err(|error| errors::errno(&error))?;
+    made.map(Reply::Value).map_err(|error| errors::errno(&error))
 }
 
 /// `getsockopt`, cut to the room that the program has.

@@ -4,7 +4,7 @@ use crate::rig::{Program, Rig, at, nobody, polled, until, until_polled};
 use resoa_calls::{Request, Response};
 use rustix::event::PollFlags;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 
 const FRESH: PollFlags = PollFlags::OUT.union(PollFlags::HUP);
 const RESET: PollFlags =
@@ -90,10 +90,7 @@ fn connect_that_does_not_wait_and_is_refused() {
 #[test]
 fn connect_that_is_interrupted() {
     let rig = Rig::new();
-    // A listener whose queue is full answers nothing for a while.
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
-    rustix::net::listen(&listener, 0).expect("listens");
-    let first = std::net::TcpStream::connect(at(&listener)).expect("there is room for one");
+    let (listener, first) = silent();
     let program = rig.stream();
     let request = Request::Connect { socket: program.id, address: Some(at(&listener)), nonblocking: false };
     interrupted(&rig, &request, &program);
@@ -102,6 +99,76 @@ fn connect_that_is_interrupted() {
     let (far, _) = listener.accept().expect("the program");
     until_polled(&program.fd, PollFlags::OUT);
     drop((far, program));
+    rig.nothing_is_left();
+}
+
+/// A listener whose queue is full, so that it answers nothing for a while.
+fn silent() -> (TcpListener, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+    rustix::net::listen(&listener, 0).expect("listens");
+    let first = TcpStream::connect(at(&listener)).expect("there is room for one");
+    (listener, first)
+}
+
+/// C38: where a socket connects from is known while it connects.
+#[test]
+fn the_name_of_a_socket_that_connects() {
+    let rig = Rig::new();
+    let (listener, first) = silent();
+    let program = rig.socket(libc::SOCK_STREAM | libc::SOCK_NONBLOCK);
+    assert_eq!(rig.begin_to_connect(&program, at(&listener)), Response::Failed(libc::EINPROGRESS));
+    let name = rig.call(&Request::LocalName(program.id), None);
+    assert_eq!(program.polled(), PollFlags::empty(), "it connects");
+    drop((listener.accept().expect("the first"), first));
+    let (far, from) = listener.accept().expect("the program");
+    assert_eq!(name, Response::Address(from));
+    drop((far, program));
+    rig.nothing_is_left();
+}
+
+/// `shutdown` ends an attempt to connect, by whichever half and whether anybody waits for it or not.
+#[test]
+fn shutdown_while_it_connects() {
+    let rig = Rig::new();
+    let (listener, first) = silent();
+    for how in [libc::SHUT_RD, libc::SHUT_WR, libc::SHUT_RDWR] {
+        let program = rig.socket(libc::SOCK_STREAM | libc::SOCK_NONBLOCK);
+        assert_eq!(rig.begin_to_connect(&program, at(&listener)), Response::Failed(libc::EINPROGRESS));
+        assert_eq!(rig.call(&Request::Shutdown { socket: program.id, how }, None), Response::Done);
+        assert_eq!(program.polled(), RESET);
+        assert_eq!(rig.error(&program), libc::ECONNRESET);
+
+        let program = rig.stream();
+        let request =
+            Request::Connect { socket: program.id, address: Some(at(&listener)), nonblocking: false };
+        let fd = rustix::fd::AsFd::as_fd(&program.fd);
+        let call = rig.calls().start(&request, Some(fd)).expect("is taken");
+        rig.status();
+        assert_eq!(rig.call(&Request::Shutdown { socket: program.id, how }, None), Response::Done);
+        assert_eq!(call.answer().expect("it answers").0, Response::Failed(libc::ECONNRESET));
+    }
+    drop((listener, first));
+    rig.nothing_is_left();
+}
+
+/// C63: interposers ask for the end of the writing half when nothing can be written, which may be since much was: it stays behind that.
+#[test]
+fn shutdown_of_a_descriptor_that_is_full() {
+    let rig = Rig::new();
+    let (program, mut far) = rig.connected();
+    rustix::io::ioctl_fionbio(&program.fd, true).expect("a descriptor");
+    let mut written = 0;
+    // Until the agent takes no more either.
+    while program.polled().contains(PollFlags::OUT) || rig.status().octets.0 == 0 {
+        written += rustix::io::write(&program.fd, &[7; 4096]).unwrap_or(0);
+    }
+    let shut = Request::Shutdown { socket: program.id, how: libc::SHUT_WR };
+    assert_eq!(rig.call(&shut, None), Response::Done);
+    rustix::net::shutdown(&program.fd, rustix::net::Shutdown::Write).expect("is connected");
+    let mut heard = Vec::new();
+    far.read_to_end(&mut heard).expect("the end");
+    assert_eq!(heard.len(), written);
+    drop((program, far));
     rig.nothing_is_left();
 }
 

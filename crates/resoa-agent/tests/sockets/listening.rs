@@ -127,17 +127,51 @@ fn listener_that_goes_away() {
     rig.nothing_is_left();
 }
 
-/// C63: `shutdown` of the reading half of a listener ends every `accept` with EINVAL, which an interposer says at the end of its octets.
+/// C63: `shutdown` of the reading half of a listener ends every `accept` with EINVAL, and it can listen again.
 #[test]
 fn listener_that_is_shut() {
     let rig = Rig::new();
     let (listener, address) = rig.listener(libc::SOCK_STREAM, 8);
     let shut = Request::Shutdown { socket: listener.id, how: libc::SHUT_RD };
     assert_eq!(rig.call(&shut, None), Response::Done);
-    assert_eq!(rig.accept(&listener).err(), Some(libc::EINVAL));
+    for _ in 0..3 {
+        assert_eq!(rig.accept(&listener).err(), Some(libc::EINVAL));
+    }
     // The server hears of it later than the program.
     until(|| TcpStream::connect(address).err());
-    drop(listener);
+    let listen = Request::Listen { socket: listener.id, backlog: 8 };
+    assert_eq!(rig.call(&listen, Some(&listener.fd)), Response::Done);
+    // The port was the stack's choice, and so is the next one.
+    let Response::Address(address) = rig.call(&Request::LocalName(listener.id), None) else {
+        panic!("a name")
+    };
+    let far = TcpStream::connect(address).expect("is taken");
+    let (program, peer) = until(|| match rig.accept(&listener) {
+        Err(error) => {
+            assert_eq!(error, libc::EAGAIN, "what woke who accepted before");
+            None
+        }
+        Ok(accepted) => Some(accepted),
+    });
+    assert_eq!(Some(peer), far.local_addr().ok());
+    drop((listener, program, far));
+    rig.nothing_is_left();
+}
+
+/// C32: with a backlog of 0 one connection waits, and what comes then is not answered; when it is accepted the next one is.
+#[test]
+fn a_backlog_of_none() {
+    let rig = Rig::new();
+    let (listener, address) = rig.listener(libc::SOCK_STREAM, 0);
+    let first = TcpStream::connect(address).expect("is taken");
+    until(|| (rustix::io::ioctl_fionread(&listener.fd) == Ok(1)).then_some(()));
+    let (program, _) = rig.accept(&listener).expect("waits");
+    let mut second = TcpStream::connect(address).expect("is taken");
+    let (other, _) = rig.accept(&listener).expect("waits");
+    // What is dropped for the listener is not dropped for its connections.
+    other.write(b"hello");
+    assert_eq!(read_exactly(&mut second, 5), b"hello");
+    drop((listener, program, other, first, second));
     rig.nothing_is_left();
 }
 

@@ -16,12 +16,18 @@ use crate::settings::{LingerPolicy, mutant};
 use std::time::Duration;
 
 impl Lsm {
-    pub(super) fn shutdown(&mut self, half: Half, out: &mut Vec<Action>) -> Result<Value, Errno> {
+    pub(super) fn shutdown(
+        &mut self,
+        half: Half,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Result<Value, Errno> {
         match self.state {
             State::Listening if half.reads() => self.stop_listening(out),
             State::Listening => {}
             State::Connected if self.is_over() => return Err(Errno::ENOTCONN),
-            State::Connected | State::Connecting => self.shut(half, out),
+            State::Connected => self.shut(half, out),
+            State::Connecting => self.give_up(now, out),
             State::Unconnected if self.create.kind != Kind::Stream && self.peer.is_some() => {
                 self.receive_shut |= half.reads();
                 self.send_shut |= half.writes();
@@ -31,14 +37,19 @@ impl Lsm {
         Ok(Value::Done)
     }
 
-    /// The reading half is shut here alone: what comes can still be read, as on Linux (A6).
+    /// The reading half alone is shut here: what comes can still be read, as on Linux (A6). With both shut nothing is, and the server is told, whose TCP then refuses it.
     fn shut(&mut self, half: Half, out: &mut Vec<Action>) {
         self.receive_shut |= half.reads();
+        let reads_no_more = half.reads() && !std::mem::replace(&mut self.reading_shut, true);
+        if self.send_shut && reads_no_more {
+            self.tell(Call::Shutdown { half: Half::Read, state: CloseState::Close }, out);
+        }
         if !half.writes() || self.send_shut {
             return;
         }
         self.send_shut = true;
-        let call = |state| Call::Shutdown { half: Half::Write, state };
+        let half = if self.reading_shut { Half::Both } else { Half::Write };
+        let call = |state| Call::Shutdown { half, state };
         if self.sending.is_empty() {
             self.tell(call(CloseState::Close), out);
         } else {
@@ -46,6 +57,13 @@ impl Lsm {
             self.sending.afterwards = Some(call(CloseState::Close));
         }
         self.io(Cause::HalfShut, out);
+    }
+
+    /// `shutdown` of either half ends an attempt to connect, and who waits for that is told ECONNRESET (`inet_shutdown`). What the server has said by then is nobody's any more:
+    /// so the socket is lost, and not as new, for which it would need another number.
+    fn give_up(&mut self, now: Duration, out: &mut Vec<Action>) {
+        self.tell(Call::Close { state: CloseState::Close, abort: true, linger: false }, out);
+        self.lose(now, out);
     }
 
     /// The program's last descriptor is gone. What `close` returns, or `None` if it waits.

@@ -8,7 +8,7 @@ use super::waiting::Wait;
 use super::{Lsm, State};
 use crate::Errno;
 use crate::calls::{Action, CallId, Cause, Value};
-use crate::message::{Family, Kind, Operation, Reply};
+use crate::message::{Call, Family, Kind, Operation, Reply};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -30,7 +30,9 @@ impl Lsm {
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
         self.has_family_of(&address)?;
-        if self.local.is_some() || self.state != State::Unconnected {
+        // That an address is none of this host's a stack finds before it looks whether the socket has one already.
+        let is_bound = self.local.is_some() && address.ip().is_unspecified();
+        if is_bound || self.state != State::Unconnected {
             return Err(Errno::EINVAL);
         }
         self.request(Purpose::Bind { call, address }, Operation::Bind(address), out);
@@ -54,14 +56,39 @@ impl Lsm {
             State::Unconnected if !self.untold => {
                 self.request(Purpose::Connect, Operation::Connect(peer), out);
                 self.state = State::Connecting;
+                self.source = None;
                 self.untold = true;
             }
             State::Connecting if self.nonblocking => return Err(Errno::EALREADY),
             State::Connecting | State::Unconnected => {}
             State::Connected if self.untold => {}
+            // Given up, and not as new again.
+            State::Failed if self.peer.is_none() => return Err(Errno::ECONNABORTED),
             _ => return Err(Errno::EISCONN),
         }
         self.attempt_or_wait(call, Wait::Connect { again }, !self.nonblocking, now, out)
+    }
+
+    /// `getsockname`. The stack chooses the address when it begins to connect; who wants to know before there is an answer has the server asked, and the others have no message more.
+    pub(super) fn local_name(
+        &mut self,
+        call: CallId,
+        now: Duration,
+        out: &mut Vec<Action>,
+    ) -> Result<Option<Value>, Errno> {
+        if self.state == State::Connecting && self.source.is_none() && !self.waits_for_name() {
+            self.tell(Call::LocalAddress, out);
+        }
+        self.attempt_or_wait(call, Wait::Name, true, now, out)
+    }
+
+    pub(super) fn attempt_name(&self) -> Option<Result<Value, Errno>> {
+        let name = if self.state == State::Connecting {
+            self.source?
+        } else {
+            self.local.unwrap_or(self.wildcard())
+        };
+        Some(Ok(Value::Address(name)))
     }
 
     pub(super) fn attempt_connect(&mut self) -> Option<Result<Value, Errno>> {

@@ -102,10 +102,13 @@ impl Lsm {
         self.progress(now, out);
     }
 
-    /// `shutdown` of a listener: it does not listen any more, and can again.
+    /// `shutdown` of a listener: it does not listen any more, and can again. A port that the stack has chosen it gives up, and chooses another one then (`tcp_disconnect`).
     pub(super) fn stop_listening(&mut self, out: &mut Vec<Action>) {
         self.tell(Call::Shutdown { half: Half::Read, state: CloseState::Close }, out);
         self.state = State::Unconnected;
+        if self.bound.is_none_or(|address| address.port() == 0) {
+            self.local = None;
+        }
     }
 
     /// Connections that nobody can accept any more; the server has aborted its halves of them.

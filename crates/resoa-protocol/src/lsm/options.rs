@@ -113,6 +113,9 @@ impl Options {
         if level == SOL_SOCKET && matches!(name, SO_REUSEADDR | SO_REUSEPORT) {
             self.shares_address |= int(&value) != Ok(0);
         }
+        if (level, name) == (SOL_SOCKET, SO_RCVLOWAT) {
+            self.receive_low_water = int(&value).map_or(1, i32::cast_unsigned);
+        }
         // What a connection makes of these is the server's to know.
         if !matches!((level, name), (SOL_TCP, TCP_MAXSEG | TCP_QUICKACK)) {
             self.remembered.insert((level, name), value);
@@ -198,8 +201,13 @@ impl Lsm {
             }
             (SOL_SOCKET, SO_RCVTIMEO) => self.options.receive_timeout = timeout(&value)?,
             (SOL_SOCKET, SO_SNDTIMEO) => self.options.send_timeout = timeout(&value)?,
-            // Never at the server, whose kernel would keep silent below it.
-            (SOL_SOCKET, SO_RCVLOWAT) => {
+            // The client's affair, as long as any stack has room for as much. Of more the server's makes as much as it can have room for, and makes that room.
+            (SOL_SOCKET, SO_RCVLOWAT)
+                if self.create.kind != Kind::Stream
+                    || call.is_none()
+                    || self.state == State::Failed && !self.remote
+                    || int(&value)?.cast_unsigned() <= LEAST_RECEIVE_BUFFER / 2 =>
+            {
                 let wanted = int(&value)?.cast_unsigned().clamp(1, i32::MAX.cast_unsigned());
                 self.options.receive_low_water = wanted;
             }

@@ -24,6 +24,8 @@ pub(super) enum Wait {
     Connect {
         again: bool,
     },
+    /// `getsockname` while it connects.
+    Name,
     Read(Read),
     Write(Write),
 }
@@ -72,6 +74,7 @@ impl Lsm {
         let timeout = match what {
             Wait::Accept | Wait::Read(_) => self.options.receive_timeout,
             Wait::Connect { .. } | Wait::Write(_) => self.options.send_timeout,
+            Wait::Name => None,
         };
         self.waiting.push_back(Waiting { call, what, deadline: timeout.map(|timeout| now + timeout) });
         Ok(None)
@@ -86,10 +89,16 @@ impl Lsm {
         match what {
             Wait::Accept => self.attempt_accept(out),
             Wait::Connect { .. } => self.attempt_connect(),
+            Wait::Name => self.attempt_name(),
             Wait::Read(read) => self.attempt_read(read, now, out),
             Wait::Write(write) if self.create.kind == Kind::Stream => self.attempt_write(write, out),
             Wait::Write(write) => self.attempt_datagram(write, out),
         }
+    }
+
+    /// Whether somebody has asked for the address already.
+    pub(super) fn waits_for_name(&self) -> bool {
+        self.waiting.iter().any(|waiting| waiting.what == Wait::Name)
     }
 
     /// Attempts all that wait, and says what `poll` says now if that has changed.

@@ -72,6 +72,8 @@ pub enum Call {
     LingerExpired,
     /// The far host's FIN and all before it are at the client: it may be acknowledged (6.2.3).
     FinDelivered,
+    /// `getsockname` while it connects: [`LocalAddress`](super::Update::LocalAddress) says it, unless the answer to CONNECT does.
+    LocalAddress,
 }
 
 /// State of the client's half as CLOSE and SHUTDOWN tell it (6.2.3).
@@ -86,7 +88,7 @@ pub enum CloseState {
 /// Which half of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Half {
-    /// `SHUT_RD`; the server is told of it for a listener alone.
+    /// `SHUT_RD`; the server is told of it of a listener, and of a connection whose writing half is shut.
     Read,
     /// `SHUT_WR`
     Write,
@@ -121,6 +123,7 @@ impl Call {
             Self::Shutdown { .. } => 8,
             Self::LingerExpired => 9,
             Self::FinDelivered => 10,
+            Self::LocalAddress => 11,
         }
     }
 
@@ -155,7 +158,7 @@ impl Call {
             Self::SetOption { level, name, value } => put_option(*level, *name, value, out),
             Self::Close { state, .. } => out.push(state.code()),
             Self::Shutdown { half, state } => out.extend([*half as u8, state.code()]),
-            Self::Consumed | Self::LingerExpired | Self::FinDelivered => {}
+            Self::Consumed | Self::LingerExpired | Self::FinDelivered | Self::LocalAddress => {}
         }
     }
 
@@ -198,6 +201,7 @@ impl Call {
             }
             9 => Self::LingerExpired,
             10 => Self::FinDelivered,
+            11 => Self::LocalAddress,
             _ => return Err(DecodeError::value("call", op)),
         })
     }

@@ -109,6 +109,7 @@ fn call() -> impl Strategy<Value = Call> {
         (half, state()).prop_map(|(half, state)| Call::Shutdown { half, state }),
         Just(Call::LingerExpired),
         Just(Call::FinDelivered),
+        Just(Call::LocalAddress),
     ]
 }
 

@@ -43,7 +43,7 @@ pub enum Update {
     StateClosed,
     /// The connection failed.
     SocketError(Errno),
-    /// The address that the socket has been given.
+    /// The address that the socket has been given, or that it connects from.
     LocalAddress(SocketAddr),
 }
 

@@ -1,6 +1,7 @@
 //! From the far host to the client: pushed at once as far as the client has room, and the window opens only when the program has read (6.2.4, 6.3).
 
 use super::{Effects, Hold, Rsm, State};
+use crate::Errno;
 use crate::lsm::datagram_cost;
 use crate::message::{Ancillary, Update};
 use crate::octets::take_front;
@@ -18,11 +19,13 @@ pub(super) struct Receiving {
     unread: u32,
     /// Octets that the client takes.
     space: u32,
+    /// The program has shut both halves: what comes is answered by RST (`tcp_rcv_state_process`).
+    pub(super) is_refused: bool,
 }
 
 impl Receiving {
     pub(super) fn new(space: u32) -> Self {
-        Self { queue: VecDeque::new(), unread: 0, space }
+        Self { queue: VecDeque::new(), unread: 0, space, is_refused: false }
     }
 
     /// The client has room for at least as much as the far host may send (A18).
@@ -39,6 +42,10 @@ impl Receiving {
 impl Rsm {
     pub(super) fn received(&mut self, bytes: &[u8], out: &mut Effects) {
         match self.state {
+            State::Open if self.receiving.is_refused => {
+                self.failed(Errno::ECONNRESET, out);
+                out.tcp.push(TcpAction::Abort);
+            }
             State::Open => {
                 self.receiving.unread += bytes.len() as u32;
                 self.receiving.queue.extend(bytes);

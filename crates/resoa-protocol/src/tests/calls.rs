@@ -65,7 +65,12 @@ fn bind_asks_the_server() {
     pair.done(1, Ok(Reply::Local(address(5000))));
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
     assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(5000))));
-    assert_eq!(pair.call(socket, SocketCall::Bind(address(1))), Err(Errno::EINVAL));
+    assert_eq!(pair.call(socket, SocketCall::Bind(([0, 0, 0, 0], 1).into())), Err(Errno::EINVAL));
+    // That an address is none of the server's is said first, though the socket has one.
+    let call = pair.begin(socket, SocketCall::Bind(address(1)));
+    pair.done(1, Err(Errno::EADDRNOTAVAIL));
+    assert_eq!(pair.ended(call), Some(Err(Errno::EADDRNOTAVAIL)));
+    assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(address(5000))));
 }
 
 /// C36, by measurement on Linux 6.18: EINPROGRESS, EALREADY, then 0 once, then EISCONN.
@@ -121,6 +126,37 @@ fn connect_that_is_refused() {
     let call = pair.begin(socket, connect(81));
     pair.done(1, Ok(Reply::Connected { local: address(4000), peer: address(81) }));
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+}
+
+/// C38: where an attempt comes from the server is asked by who wants to know, once; and it is the socket's address only if it is connected.
+#[test]
+fn the_name_of_a_socket_that_connects() {
+    for outcome in [Ok(Reply::Connected { local: address(4001), peer: address(80) }), Err(Errno::ETIMEDOUT)] {
+        let mut pair = Pair::new();
+        let socket = pair.socket(STREAM);
+        pair.begin(socket, connect(80));
+        pair.stack.clear();
+        let asking = [(); 2].map(|()| pair.begin(socket, SocketCall::LocalName));
+        assert_eq!((pair.asked(), pair.messages), (vec![TcpAction::Locate], [2, 0]));
+        assert_eq!(asking.map(|call| pair.ended(call)), [None, None]);
+        pair.event(1, TcpEvent::Located(address(4000)));
+        let name = |port| Ok(Value::Address(address(port)));
+        assert_eq!(asking.map(|call| pair.ended(call)), [(); 2].map(|()| Some(name(4000))));
+        assert_eq!(pair.call(socket, SocketCall::LocalName), name(4000));
+        assert_eq!(pair.messages, [2, 1]);
+        let is_connected = outcome.is_ok();
+        pair.done(1, outcome);
+        let after = if is_connected { name(4001) } else { Ok(Value::Address(([0, 0, 0, 0], 0).into())) };
+        assert_eq!(pair.call(socket, SocketCall::LocalName), after);
+        // The next attempt comes from elsewhere.
+        if !is_connected {
+            pair.begin(socket, connect(81));
+            let asking = pair.begin(socket, SocketCall::LocalName);
+            assert_eq!(pair.ended(asking), None);
+            pair.done(1, Ok(Reply::Connected { local: address(4002), peer: address(81) }));
+            assert_eq!(pair.ended(asking), Some(name(4002)), "the answer says it as well");
+        }
+    }
 }
 
 /// C48: a signal ends the waiting, not the connecting.

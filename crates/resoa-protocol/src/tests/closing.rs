@@ -3,7 +3,7 @@
 use super::{Pair, bytes};
 use crate::calls::{CallId, SocketCall, Value};
 use crate::client::Client;
-use crate::message::Half;
+use crate::message::{Half, Reply};
 use crate::server::{Addresses, ServerSettings};
 use crate::settings::{LingerPolicy, Settings};
 use crate::tcp::{TcpAction, TcpEvent};
@@ -256,6 +256,35 @@ fn shutdown_of_the_reading_half() {
     assert_eq!((pair.read(socket, 9), pair.read(socket, 9)), (bytes(b"x"), bytes(&[])));
 }
 
+/// C54, C64: what comes when both halves are shut is answered by RST, as by Linux, in whichever order they were shut; the server is told by the message that it is told anyway.
+#[test]
+fn octets_after_both_halves_were_shut() {
+    for (halves, messages) in
+        [(&[Half::Both][..], 1), (&[Half::Read, Half::Write], 1), (&[Half::Write, Half::Read], 2)]
+    {
+        let mut pair = Pair::new();
+        let socket = pair.connected();
+        for &half in halves {
+            assert_eq!(pair.call(socket, SocketCall::Shutdown(half)), Ok(Value::Done));
+        }
+        assert_eq!((pair.asked(), pair.messages[0]), (vec![TcpAction::ShutdownWrite], messages));
+        pair.event(1, TcpEvent::FinAcknowledged);
+        pair.event(1, TcpEvent::Received(b"x".to_vec()));
+        assert_eq!(pair.asked(), [TcpAction::Abort], "{halves:?}");
+        assert_eq!(pair.get(socket, 4), Errno::ECONNRESET.linux(), "SO_ERROR");
+        close(&mut pair, socket);
+        assert_eq!((pair.client.sockets(), pair.server.sockets(super::LINK)), (0, 0));
+    }
+    // Also while the rest is still to be sent, which is thrown away.
+    let mut pair = policy(LingerPolicy::Linux);
+    let socket = pair.connected();
+    pair.send(socket, b"abcd");
+    assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Both)), Ok(Value::Done));
+    pair.stack.clear();
+    pair.event(1, TcpEvent::Received(b"x".to_vec()));
+    assert_eq!(pair.asked(), [TcpAction::Abort]);
+}
+
 /// C63: writing after `shutdown` is EPIPE; a second one succeeds.
 #[test]
 fn shutdown_of_the_writing_half() {
@@ -271,6 +300,41 @@ fn shutdown_of_the_writing_half() {
     pair.event(1, TcpEvent::Acknowledged(2));
     let rest = TcpAction::Send { bytes: b"cd".to_vec(), urgent: false };
     assert_eq!(pair.asked(), [rest, TcpAction::ShutdownWrite]);
+}
+
+/// `shutdown` of any half while it connects ends the attempt: who waits is told ECONNRESET, and nothing that the server has said meanwhile is taken for another's.
+#[test]
+fn shutdown_while_connecting() {
+    for (half, is_waiting, has_connected) in
+        [(Half::Read, true, false), (Half::Write, false, true), (Half::Both, false, false)]
+    {
+        let mut pair = Pair::new();
+        let socket = pair.socket(super::STREAM);
+        assert_eq!(pair.call(socket, SocketCall::SetNonblocking(!is_waiting)), Ok(Value::Done));
+        let connect = pair.begin(socket, SocketCall::Connect(super::address(80)));
+        assert_eq!(pair.ended(connect).is_none(), is_waiting);
+        pair.stack.clear();
+        pair.flows = !has_connected;
+        if has_connected {
+            pair.done(1, Ok(Reply::Connected { local: super::address(1), peer: super::address(80) }));
+            pair.event(1, TcpEvent::Received(b"late".to_vec()));
+        }
+        assert_eq!(pair.call(socket, SocketCall::Shutdown(half)), Ok(Value::Done));
+        pair.flows = true;
+        pair.exchange();
+        assert_eq!((pair.asked(), pair.server.sockets(super::LINK)), (vec![TcpAction::Abort], 0));
+        if is_waiting {
+            assert_eq!(pair.ended(connect), Some(Err(Errno::ECONNRESET)));
+        } else {
+            assert_eq!(pair.get(socket, 4), Errno::ECONNRESET.linux(), "SO_ERROR");
+        }
+        assert_eq!(pair.read(socket, 9), bytes(&[]));
+        assert_eq!(pair.call(socket, SocketCall::Connect(super::address(80))), Err(Errno::ECONNABORTED));
+        assert_eq!(pair.call(socket, SocketCall::Shutdown(half)), Err(Errno::ENOTCONN));
+        pair.messages = [0; 2];
+        close(&mut pair, socket);
+        assert_eq!((pair.client.sockets(), pair.messages), (0, [0; 2]));
+    }
 }
 
 /// C37: a connection that the program no longer wants is not left half made.

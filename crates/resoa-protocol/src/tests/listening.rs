@@ -70,16 +70,51 @@ fn listen_by_call_and_by_request() {
 /// C32: connections are taken from the stack as long as fewer than half of the backlog wait for the program, and its own queue gets shorter by those; one may always.
 #[test]
 fn backlog_counts_what_is_not_accepted() {
-    let admit = |accept, backlog| TcpAction::Admit { accept, backlog };
+    let admit = |accept, left: i32| TcpAction::Admit { accept, backlog: u32::try_from(left).ok() };
     for (backlog, taken) in [(0, 1), (1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (128, 64)] {
         let mut pair = Pair::new();
         let listener = pair.listener(backlog);
         for held in 1..=taken {
             pair.arrival(held as u16);
-            assert_eq!(pair.asked(), [admit(held < taken, (backlog - held).max(0).cast_unsigned())]);
+            assert_eq!(pair.asked(), [admit(held < taken, backlog - held)]);
         }
         assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
-        assert_eq!(pair.asked(), [admit(true, (backlog - taken + 1).cast_unsigned())]);
+        assert_eq!(pair.asked(), [admit(true, backlog - taken + 1)]);
+    }
+}
+
+/// C32: a backlog of 0 lets one wait, and no other: a stack's own queue would take one more.
+#[test]
+fn a_backlog_of_none() {
+    let mut pair = Pair::new();
+    let listener = pair.listener(0);
+    let admit = |accept, backlog| TcpAction::Admit { accept, backlog };
+    pair.stack.clear();
+    pair.arrival(1);
+    assert_eq!(pair.asked(), [admit(false, None)]);
+    assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
+    assert_eq!(pair.asked(), [admit(true, Some(0))]);
+}
+
+/// C34: a listener that was shut and listens again: a port that the stack chose is another one then, of which the client has to hear; one that the program named is not.
+#[test]
+fn a_listener_that_listens_again() {
+    for named in [false, true] {
+        let mut pair = Pair::new();
+        let socket = pair.socket(STREAM);
+        let bind = pair.begin(socket, SocketCall::Bind(address(if named { 7000 } else { 0 })));
+        pair.done(1, Ok(Reply::Local(address(7000))));
+        assert_eq!(pair.ended(bind), Some(Ok(Value::Done)));
+        let listen = || SocketCall::Listen { backlog: 1 };
+        assert_eq!(pair.call(socket, listen()), Ok(Value::Done));
+        pair.done(1, Ok(Reply::Local(address(7000))));
+        assert_eq!(pair.call(socket, SocketCall::Shutdown(Half::Both)), Ok(Value::Done));
+        let again = pair.begin(socket, listen());
+        assert_eq!(pair.ended(again).is_some(), named);
+        pair.done(1, Ok(Reply::Local(address(if named { 7000 } else { 7001 }))));
+        let port = address(if named { 7000 } else { 7001 });
+        assert_eq!(pair.call(socket, SocketCall::LocalName), Ok(Value::Address(port)));
+        assert_eq!(pair.get(socket, 30), 1, "SO_ACCEPTCONN");
     }
 }
 
@@ -134,7 +169,9 @@ fn listener_that_goes_away() {
         assert_eq!(pair.client.sockets(), usize::from(!close));
         if !close {
             assert_eq!(pair.call(listener, SocketCall::Accept), Err(Errno::EINVAL));
-            assert_eq!(pair.call(listener, SocketCall::Listen { backlog: 1 }), Ok(Value::Done));
+            let again = pair.begin(listener, SocketCall::Listen { backlog: 1 });
+            pair.done(1, Ok(Reply::Local(address(7001))));
+            assert_eq!(pair.ended(again), Some(Ok(Value::Done)));
         }
     }
     let mut pair = Pair::new();
@@ -154,7 +191,7 @@ fn no_room_for_a_connection() {
     // The server has not heard of it.
     pair.socket(STREAM);
     pair.arrival(1);
-    let admit = TcpAction::Admit { accept: true, backlog: 5 };
+    let admit = TcpAction::Admit { accept: true, backlog: Some(5) };
     assert_eq!(pair.asked()[1..], [TcpAction::Abort, admit]);
 }
 
@@ -197,10 +234,11 @@ fn another_backlog() {
     let mut pair = Pair::new();
     let listener = pair.listener(1);
     pair.arrival(1);
-    assert_eq!(pair.asked().last(), Some(&TcpAction::Admit { accept: false, backlog: 0 }));
+    assert_eq!(pair.asked().last(), Some(&TcpAction::Admit { accept: false, backlog: Some(0) }));
     for (backlog, admit) in [
-        (3, TcpAction::Admit { accept: true, backlog: 2 }),
-        (1, TcpAction::Admit { accept: false, backlog: 0 }),
+        (3, TcpAction::Admit { accept: true, backlog: Some(2) }),
+        (1, TcpAction::Admit { accept: false, backlog: Some(0) }),
+        (0, TcpAction::Admit { accept: false, backlog: None }),
     ] {
         pair.begin(listener, SocketCall::Listen { backlog });
         pair.event(1, TcpEvent::Done(Ok(Reply::Local(address(7000)))));

@@ -30,6 +30,30 @@ fn options_of_the_client() {
     assert_eq!(pair.call(socket, ulp), Err(Errno::ENOENT));
 }
 
+/// C39: SO_RCVLOWAT is kept by the client; of more than any stack has room for the server's says what it makes of it, and that is heeded.
+#[test]
+fn a_high_low_water_mark() {
+    let mut pair = Pair::new();
+    let socket = pair.connected();
+    let set = |value| SocketCall::SetOption { level: SOL_SOCKET, name: 18, value: number(value) };
+    assert_eq!(pair.call(socket, set(1000)), Ok(Value::Done));
+    assert_eq!((pair.get(socket, 18), pair.messages), (1000, [0, 0]));
+    for value in [1153, i32::MAX, -1] {
+        let call = pair.begin(socket, set(value));
+        assert_eq!((pair.ended(call), pair.get(socket, 18)), (None, 1000));
+    }
+    assert_eq!(pair.asked(), [execute(Operation::SetOption { level: 1, name: 18, value: number(1153) })]);
+    for made in [1153, 5, 3] {
+        pair.done(1, Ok(Reply::Value(number(made))));
+        assert_eq!(pair.get(socket, 18), made);
+    }
+    let read = pair.receive(socket, 9);
+    pair.event(1, crate::tcp::TcpEvent::Received(b"ab".to_vec()));
+    assert_eq!(pair.ended(read), None);
+    pair.event(1, crate::tcp::TcpEvent::Received(b"c".to_vec()));
+    assert_eq!(pair.ended(read), Some(Ok(Value::Bytes(b"abc".to_vec()))));
+}
+
 /// C39: a socket is at no interface, which is said and may be asked for; of one of the server's only the server knows.
 #[test]
 fn no_interface() {

@@ -222,6 +222,9 @@ fn shutdown_then_listen(n: &mut Near) {
     n.say("listen", sys::listen(listener, 1));
     let port = sys::getsockname(listener).ok().flatten().map_or(0, |name| name.port());
     n.say("the same port", port == address.port());
+    let address = n.own(port);
+    n.called(address);
+    n.say("accept", sys::accept(listener).0.is_ok());
 }
 
 fn time_limit(n: &mut Near) {

@@ -117,7 +117,7 @@ fn backlog_is_that_of_a_native_listener() {
     // Side by side, since each waits for repetitions.
     std::thread::scope(|scope| {
         for own in LOOPBACKS {
-            for backlog in [1, 2, 5] {
+            for backlog in [0, 1, 2, 5] {
                 scope.spawn(move || backlog_is_native(own, backlog));
             }
         }
@@ -175,6 +175,9 @@ fn bind_fails_as_the_kernel_says() {
             if own.is_ipv4() { [127, 0, 0, 2].into() } else { "2001:db8::1".parse().unwrap() },
             0,
         );
-        assert_eq!(rig.call(socket, SocketCall::Bind(other)), Err(resoa_protocol::Errno::EADDRNOTAVAIL));
+        // Also of one that has an address, which is looked at later.
+        for socket in [socket, unnamed] {
+            assert_eq!(rig.call(socket, SocketCall::Bind(other)), Err(resoa_protocol::Errno::EADDRNOTAVAIL));
+        }
     }
 }

@@ -9,8 +9,17 @@ void accepts(void) {
     CHECK(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
     FAILS(accept(fd, NULL, NULL), EAGAIN);
     CHECK(fcntl(fd, F_SETFL, 0) == 0);
+    // Without a number left it does not wait, and takes nothing; nor is a number above the limit in the way.
+    struct rlimit before, limit = {fd + 1, 0};
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0 && dup2(fd, fd + 5) == fd + 5);
+    limit.rlim_max = before.rlim_max;
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    FAILS(accept(fd, NULL, NULL), EMFILE);
+    limit.rlim_cur++;
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
     int child = accept4(fd, (void *)&peer, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
     CHECK(child == fd + 1 && length == 16 && peer.sin_port == htons(4242));
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0 && close(fd + 5) == 0);
     CHECK(fcntl(child, F_GETFD) == FD_CLOEXEC && fcntl(child, F_GETFL) == (O_RDWR | O_NONBLOCK));
     char got[8];
     CHECK(read(child, got, 8) == 5);
