@@ -4,7 +4,6 @@ use crate::call::{Call, Room};
 use crate::caller::{Answer, Caller, Ended, Failure, Patience};
 use crate::held::{Held, Kind};
 use crate::status::{BIND_SERVICE, has_privilege};
-use crate::streams;
 use resoa_calls::ioctl::{Answerer, answerer};
 use resoa_calls::privilege::is_privileged;
 use resoa_calls::{Request, Response, address, descriptor, option};

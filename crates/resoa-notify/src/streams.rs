@@ -24,7 +24,8 @@ const CHUNK: usize = 256 << 10;
 pub(crate) fn is_ordinary(held: &Held) -> bool {
     // A fresh descriptor hangs up, as one does whose other end is gone.
     let over = PollFlags::HUP | PollFlags::ERR;
-    held.kind == Kind::Stream && descriptor::polled(held, PollFlags::empty()).is_ok_and(|found| !found.intersects(over))
+    held.kind == Kind::Stream
+        && descriptor::polled(held, PollFlags::empty()).is_ok_and(|found| !found.intersects(over))
 }
 
 /// Whether flags of receiving mean the same to both.

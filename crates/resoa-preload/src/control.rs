@@ -6,6 +6,7 @@ use crate::{agent, confined, errno, options, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
 use resoa_calls::privilege::is_privileged;
 use resoa_calls::{Request, address, descriptor};
+use rustix::event::PollFlags;
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::net::sockopt::{Timeout, socket_timeout};
 use std::net::SocketAddr;
