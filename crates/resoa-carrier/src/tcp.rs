@@ -259,8 +259,9 @@ impl LastHop for Tcp {
     fn connect(&mut self, connection: Connection, address: &[u8]) {
         if self.connect_to(connection, address).is_err() {
             self.links.insert(connection, Link::ended(Ended::Unreachable));
-            self.hurry(connection);
         }
+        // Its time begins with the first look.
+        self.hurry(connection);
     }
 
     fn accept(&mut self, connection: Connection) {

@@ -266,3 +266,26 @@ fn stop_holds_until_go_on() {
     assert_eq!(told, [(taken, Indication::On)]);
     drop(reader.join());
 }
+
+/// A poll looks at the connections to which something has happened, and at no other: a server of a thousand clients has to answer one at the cost of one. That this one is broken only a look
+/// would find.
+#[test]
+fn who_says_nothing_costs_nothing() {
+    let (mut server, _stream, idle) = plain(KeepAlive::default());
+    let mut stream = TcpStream::connect(server.address().expect("listens")).expect("listens");
+    stream.write_all(&[0, 1, 8]).expect("is taken");
+    let mut told = Vec::new();
+    until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
+    let busy = told[0].0;
+    server.accept(busy);
+    until(&mut server, &mut [], &mut told, |server, _| server.due.is_empty());
+    server.links.get_mut(&idle).expect("is there").broken = Some(std::io::ErrorKind::ConnectionReset.into());
+    told.clear();
+    stream.write_all(&[0, 1, 9]).expect("is taken");
+    until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
+    assert_eq!(told, [(busy, Indication::Data(vec![9]))]);
+    told.clear();
+    server.receive(idle, true);
+    until(&mut server, &mut [], &mut told, |_, told| !told.is_empty());
+    assert_eq!(told, [(idle, Indication::Disconnected(Ended::Reset))]);
+}

@@ -256,7 +256,7 @@ mod tests {
     use super::*;
     use netlab::Namespace;
 
-    /// What the kernel has against something is said as it is.
+    /// What the kernel has against something is said as it is, and libbpf's error is still there behind it.
     #[test]
     fn reasons_are_the_kernels() {
         for number in [libc::ENOENT, libc::EPERM, libc::EINVAL, libc::ENOMEM, libc::E2BIG, libc::EBUSY] {
@@ -264,6 +264,7 @@ mod tests {
             let kind = if number == libc::EBUSY { io::ErrorKind::Other } else { reason().kind() };
             let error = as_io(reason().into());
             assert_eq!((error.kind(), error.to_string()), (kind, reason().to_string()));
+            assert!(error.get_ref().expect("is kept").is::<libbpf_rs::Error>());
         }
     }
 
