@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub const ALL: i16 = libc::POLLIN | libc::POLLPRI | libc::POLLOUT | libc::POLLRDHUP;
 
 /// So long something that is expected may take. What takes longer is said not to have happened; on a machine with thirty others that want it a second is not much.
-const PATIENCE_MS: i32 = 10_000;
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// So long it may take until something that will not be waited for has happened: a segment and what carries it.
 pub const SETTLED: Duration = Duration::from_millis(150);
@@ -168,7 +168,7 @@ impl Near {
         let (listener, address) = self.far.listen(self.family, 8);
         let answer = sys::connect(fd, address);
         assert_eq!(answer.0, Err(libc::EINPROGRESS), "connect: {answer}");
-        sys::poll(fd, libc::POLLOUT, PATIENCE_MS);
+        sys::poll(fd, libc::POLLOUT, PATIENCE.as_millis() as i32);
         self.far.accept(listener)
     }
 
@@ -191,7 +191,7 @@ impl Near {
 
     /// What `poll` says after one of `bits` has come; or `never` and what there is.
     pub fn until(&mut self, what: &str, fd: i32, bits: i16) {
-        let (answer, _) = sys::poll(fd, bits, PATIENCE_MS);
+        let (answer, _) = sys::poll(fd, bits, PATIENCE.as_millis() as i32);
         Self::settle();
         let (_, events) = sys::poll(fd, ALL, 0);
         let text = names::mask(events);

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// After so long a case is ended: 20 MB through four processes took more than 20 s on a machine on which thirty others ran.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// Runs cases, `jobs` at a time, and gives their outcomes in the order of the cases. Children are this program, in whatever world it is.
 ///

@@ -1,7 +1,7 @@
 //! `connect`: how it fails, what it says meanwhile, and what `poll`, `select` and `epoll` say of it.
 
 use super::{call, cases};
-use crate::near::{ALL, Near, received};
+use crate::near::{ALL, Near, PATIENCE, received};
 use crate::sys::{self, Address};
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -124,7 +124,7 @@ fn nonblocking_epoll_edge(n: &mut Near) {
     n.say("connect", sys::connect(fd, address));
     let mut all = 0;
     let begin = Instant::now();
-    while all & libc::EPOLLOUT as u32 == 0 && begin.elapsed().as_secs() < 3 {
+    while all & libc::EPOLLOUT as u32 == 0 && begin.elapsed() < PATIENCE {
         all |= sys::epoll_wait(epoll, 1000).1;
     }
     n.say("edge", crate::names::mask(all as i16 & libc::POLLOUT));

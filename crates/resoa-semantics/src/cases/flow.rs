@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::far::{drain, flood};
-use crate::near::{Near, stuff};
+use crate::near::{Near, PATIENCE, stuff};
 use crate::sys;
 use std::time::Instant;
 
@@ -41,7 +41,7 @@ fn writes_of_one_octet(n: &mut Near) {
     n.say("F_SETFL", sys::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK));
     let mut taken = 0_u64;
     let begin = Instant::now();
-    while taken < 5000 && begin.elapsed().as_secs() < 3 {
+    while taken < 5000 && begin.elapsed() < PATIENCE {
         match sys::send(fd, &[crate::far::pattern(taken)], 0).0 {
             Ok(_) => taken += 1,
             Err(_) => {
@@ -61,7 +61,7 @@ fn peek_for_more(n: &mut Near) {
     let mut room = vec![0; 60_000];
     let begin = Instant::now();
     let mut seen = 0;
-    while seen < 60_000 && begin.elapsed().as_secs() < 3 {
+    while seen < 60_000 && begin.elapsed() < PATIENCE {
         seen = sys::recv(fd, &mut room, libc::MSG_PEEK).count();
     }
     n.say("peeked", seen);
@@ -75,7 +75,7 @@ fn count_for_more(n: &mut Near) {
     n.far.start(&format!("flood {} 60000", far.0));
     let begin = Instant::now();
     let mut count = 0;
-    while count < 60_000 && begin.elapsed().as_secs() < 3 {
+    while count < 60_000 && begin.elapsed() < PATIENCE {
         sys::ioctl(fd, libc::FIONREAD, &mut count);
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
@@ -89,7 +89,7 @@ fn unacknowledged(n: &mut Near) {
     let mut count = -1;
     n.say("send", sys::send(fd, b"hello", 0));
     let begin = Instant::now();
-    while count != 0 && begin.elapsed().as_secs() < 3 {
+    while count != 0 && begin.elapsed() < PATIENCE {
         sys::ioctl(fd, libc::TIOCOUTQ, &mut count);
     }
     n.say("SIOCOUTQ comes to", count);

@@ -15,7 +15,7 @@ cases! {
 }
 
 /// So long a call that was interrupted may take to return; shorter than the time limits of those that are not to start again.
-const PATIENCE: Duration = Duration::from_secs(3);
+const RETURNS: Duration = Duration::from_secs(3);
 
 /// Does `work` on a thread of its own and sends it a signal when it waits; what it returned, and whether it came back before `release`.
 fn interrupted(
@@ -34,7 +34,7 @@ fn interrupted(
     // SAFETY: the thread has not been joined.
     unsafe { libc::pthread_kill(thread.as_pthread_t(), libc::SIGUSR1) };
     let begin = Instant::now();
-    while !thread.is_finished() && begin.elapsed() < PATIENCE {
+    while !thread.is_finished() && begin.elapsed() < RETURNS {
         std::thread::sleep(Duration::from_millis(5));
     }
     n.say("came back", thread.is_finished());
@@ -47,7 +47,7 @@ fn interrupted(
 fn until_it_waits(number: i32) {
     let seen = || std::fs::read_to_string(format!("/proc/self/task/{number}/status")).unwrap_or_default();
     let (begin, mut since, mut before) = (Instant::now(), Instant::now(), seen());
-    while since.elapsed() < SETTLED && begin.elapsed() < PATIENCE {
+    while since.elapsed() < SETTLED && begin.elapsed() < RETURNS {
         std::thread::sleep(Duration::from_millis(5));
         // How often it has been asleep is a part of it.
         let now = seen();
