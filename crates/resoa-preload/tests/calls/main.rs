@@ -7,6 +7,8 @@
 
 mod agent;
 mod datagrams;
+mod ends;
 mod names;
+mod processes;
 mod program;
 mod streams;

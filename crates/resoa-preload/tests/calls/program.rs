@@ -85,6 +85,13 @@ pub fn connect(number: c_int, port: u16) -> Result<i64, c_int> {
     of(unsafe { libc::connect(number, address.as_ptr().cast(), address.len() as socklen_t) })
 }
 
+/// A stream that is connected.
+pub fn connected(port: u16) -> c_int {
+    let number = socket(libc::SOCK_STREAM);
+    assert_eq!(connect(number, port), Ok(0));
+    number
+}
+
 pub fn send(number: c_int, octets: &[u8], flags: c_int) -> Result<i64, c_int> {
     length(unsafe { libc::send(number, octets.as_ptr().cast::<c_void>(), octets.len(), flags) })
 }
