@@ -32,7 +32,7 @@ impl Rsm {
 
     fn admit(&self, out: &mut Effects) {
         let Backlog { most, held, .. } = self.backlog;
-        out.tcp.push(TcpAction::Admit { accept: held < most.max(1), backlog: most.checked_sub(held) });
+        out.tcp.push(TcpAction::Admit { accept: held < most.max(1), backlog: most.saturating_sub(held) });
     }
 
     /// If connections wait at the client, the stack learns anew whether to take more.
