@@ -156,13 +156,12 @@ impl Rsm {
             Call::LingerExpired if self.state == State::Draining || self.state == State::Finishing => {
                 self.abort(out);
             }
-            Call::LingerExpired => {}
             Call::FinDelivered => self.fin_delivered(out),
             Call::LocalAddress if matches!(self.state, State::Created | State::Connecting) => {
                 out.tcp.push(TcpAction::Locate);
             }
-            // The answer to CONNECT says it, and is on its way.
-            Call::LocalAddress => {}
+            // Where it came from the answer to CONNECT says, which is on its way.
+            Call::LingerExpired | Call::LocalAddress => {}
             _ => self.refuse(out),
         }
     }

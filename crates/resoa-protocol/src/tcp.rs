@@ -31,8 +31,8 @@ pub enum TcpAction {
     Admit {
         /// Whether to take one now.
         accept: bool,
-        /// As in `listen`; none if more wait already than it allows, so that the queue is to be as one that is full, and not even one may wait in it.
-        backlog: Option<u32>,
+        /// As in `listen`.
+        backlog: u32,
     },
     /// Listen no more; those that wait in the stack are reset.
     StopListening,

@@ -72,8 +72,6 @@ pub(crate) enum Phase {
     /// Whether connections are taken at the moment.
     Listening {
         accepts: bool,
-        /// Nothing reaches it: its queue is longer than it should be.
-        is_deaf: bool,
     },
     Open(Stream),
     Datagrams,
@@ -282,10 +280,17 @@ impl KernelTcp {
                 self.due.insert(endpoint);
             }
             TcpAction::Admit { accept, backlog } => {
-                socket.admit(accept, backlog);
-                self.due.insert(endpoint);
+                if let Phase::Listening { accepts } = &mut socket.phase {
+                    *accepts = accept;
+                    // The kernel's queue and ours are together as long as the program said.
+                    let _ = net::listen(&socket.fd, backlog.min(i32::MAX as u32).cast_signed());
+                    self.due.insert(endpoint);
+                }
             }
-            TcpAction::StopListening => socket.stop_listening(),
+            TcpAction::StopListening => {
+                let _ = net::shutdown(&socket.fd, net::Shutdown::Read);
+                socket.phase = Phase::Fresh;
+            }
             TcpAction::Send { bytes, urgent } => {
                 if let Phase::Open(stream) = &mut socket.phase {
                     stream.send((bytes, urgent), &socket.fd, &mut self.buffer, events);

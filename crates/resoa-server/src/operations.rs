@@ -122,29 +122,9 @@ impl Socket {
         let backlog = backlog.min(i32::MAX as u32).cast_signed();
         net::listen(&self.fd, backlog).map_err(errors::of)?;
         if !matches!(self.phase, Phase::Listening { .. }) {
-            self.phase = Phase::Listening { accepts: true, is_deaf: false };
+            self.phase = Phase::Listening { accepts: true };
         }
         self.local()
-    }
-
-    /// How many connections a listener takes from now on ([`TcpAction::Admit`](resoa_protocol::TcpAction::Admit)).
-    pub(crate) fn admit(&mut self, accept: bool, backlog: Option<u32>) {
-        let Phase::Listening { accepts, is_deaf } = &mut self.phase else { return };
-        *accepts = accept;
-        // The kernel's queue and ours are together as long as the program said. Its own is never shorter than one: for none it has to be dropped what comes, as a kernel does whose queue is full.
-        let _ = net::listen(&self.fd, backlog.unwrap_or(0).min(i32::MAX as u32).cast_signed());
-        if *is_deaf != backlog.is_none() {
-            *is_deaf = !*is_deaf;
-            let _ = sys::drop_all(self.fd.as_fd(), *is_deaf);
-        }
-    }
-
-    /// It listens no more, and can again.
-    pub(crate) fn stop_listening(&mut self) {
-        let _ = net::shutdown(&self.fd, net::Shutdown::Read);
-        if let Phase::Listening { is_deaf: true, .. } = std::mem::replace(&mut self.phase, Phase::Fresh) {
-            let _ = sys::drop_all(self.fd.as_fd(), false);
-        }
     }
 
     fn local(&self) -> Result<Reply, Errno> {

@@ -36,27 +36,6 @@ pub(crate) fn set_option(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) ->
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Lets all that comes to a socket be dropped, silently (SO_ATTACH_FILTER), or nothing of it any more.
-pub(crate) fn drop_all(fd: BorrowedFd, drops: bool) -> io::Result<()> {
-    if !drops {
-        return set_option(fd, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0_i32.to_ne_bytes());
-    }
-    // BPF_RET | BPF_K of 0 (`linux/bpf_common.h`): of no packet an octet is kept.
-    let mut keep_nothing = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 };
-    let program = libc::sock_fprog { len: 1, filter: &raw mut keep_nothing };
-    // SAFETY: the kernel reads the structure and the one instruction that it leads to, and keeps neither.
-    let result = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_ATTACH_FILTER,
-            (&raw const program).cast(),
-            size_of::<libc::sock_fprog>() as libc::socklen_t,
-        )
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
 /// SIOCOUTQ: sequence numbers that were handed to TCP and are not acknowledged; our own FIN is one.
 pub(crate) fn unacknowledged(fd: BorrowedFd) -> io::Result<u32> {
     let mut count: libc::c_int = 0;

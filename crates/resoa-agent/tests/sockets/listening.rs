@@ -158,23 +158,6 @@ fn listener_that_is_shut() {
     rig.nothing_is_left();
 }
 
-/// C32: with a backlog of 0 one connection waits, and what comes then is not answered; when it is accepted the next one is.
-#[test]
-fn a_backlog_of_none() {
-    let rig = Rig::new();
-    let (listener, address) = rig.listener(libc::SOCK_STREAM, 0);
-    let first = TcpStream::connect(address).expect("is taken");
-    until(|| (rustix::io::ioctl_fionread(&listener.fd) == Ok(1)).then_some(()));
-    let (program, _) = rig.accept(&listener).expect("waits");
-    let mut second = TcpStream::connect(address).expect("is taken");
-    let (other, _) = rig.accept(&listener).expect("waits");
-    // What is dropped for the listener is not dropped for its connections.
-    other.write(b"hello");
-    assert_eq!(read_exactly(&mut second, 5), b"hello");
-    drop((listener, program, other, first, second));
-    rig.nothing_is_left();
-}
-
 /// An `accept` that read its octet and never asked keeps nobody from the connection.
 #[test]
 fn accept_that_was_given_up() {

@@ -185,7 +185,8 @@ impl FakeAgent {
             Request::SetOption { name: 77, .. } => failed(libc::ENOPROTOOPT),
             Request::Shutdown { socket, .. } => {
                 let state = self.state.lock().expect("no panic");
-                if state.errors.contains_key(&socket) {
+                let is_fresh = !state.peer.contains_key(&socket) && !state.pairs.contains_key(&socket);
+                if is_fresh || state.errors.contains_key(&socket) {
                     return failed(libc::ENOTCONN);
                 }
                 if let Some(end) = state.pairs.get(&socket) {

@@ -87,7 +87,8 @@ fn calls_of_a_client() {
     let found = |wanted: fn(&Request) -> bool| asked.iter().filter(|asked| wanted(asked)).count();
     assert_eq!(found(|asked| matches!(asked, Request::Socket { .. })), 2);
     assert_eq!(found(|asked| matches!(asked, Request::Connect { .. })), 3);
-    assert_eq!(found(|asked| matches!(asked, Request::Shutdown { .. })), 0);
+    // Of the one that is not connected, and might have a connect that waits.
+    assert_eq!(found(|asked| matches!(asked, Request::Shutdown { .. })), 1);
     assert_eq!(
         found(
             |asked| matches!(asked, Request::SetOption { name: libc::SO_RCVTIMEO, value, .. } if value.len() == 16)

@@ -36,7 +36,7 @@ impl Rsm {
         let Backlog { most, held, .. } = self.backlog;
         // One has to come here for the program to accept it.
         let taken = most.div_ceil(2).max(1);
-        out.tcp.push(TcpAction::Admit { accept: held < taken, backlog: most.checked_sub(held) });
+        out.tcp.push(TcpAction::Admit { accept: held < taken, backlog: most.saturating_sub(held) });
     }
 
     /// If connections wait at the client, the stack learns anew whether to take more.

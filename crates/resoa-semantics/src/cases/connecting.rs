@@ -10,7 +10,7 @@ cases! {
     "C35 C82" Both: refused, refused_then_connected, refused_told_by_connect, refused_told_by_recv, refused_told_by_send;
     "C36" Both: refused_nonblocking, nonblocking_poll, nonblocking_select, nonblocking_epoll_level, nonblocking_epoll_edge, nonblocking_twice;
     "C35 C82" Both: no_route, unreachable_here, unreachable_there;
-    "C36" Both: silent, silent_time_limit, silent_shutdown, silent_close;
+    "C36" Both: silent, silent_time_limit, silent_shutdown, silent_shutdown_by_another, silent_close;
     "C35" Both: connected_already, from_a_listener, to_itself, to_own_listener, unspecified_connected, unspecified_fresh, unspecified_connecting;
     "C35" Both: other_family, unknown_family, short_address, bad_pointer;
     "C35" One: broadcast;
@@ -208,6 +208,17 @@ fn silent_shutdown(n: &mut Near) {
     Near::settle();
     n.mask("poll", fd);
     n.pending_error("SO_ERROR", fd);
+}
+
+/// Who waits for the attempt is woken when another thread ends it.
+fn silent_shutdown_by_another(n: &mut Near) {
+    let (to, fd) = (n.elsewhere(crate::worlds::SILENT), n.stream());
+    let waiter = std::thread::spawn(move || sys::connect(fd, to));
+    Near::settle();
+    n.say("shutdown", sys::shutdown(fd, libc::SHUT_RDWR));
+    n.say("connect", waiter.join().expect("an answer"));
+    n.pending_error("SO_ERROR", fd);
+    n.mask("poll", fd);
 }
 
 fn silent_close(n: &mut Near) {

@@ -74,7 +74,7 @@ impl KernelTcp {
     /// A connection that waits at a listener, if one is to be taken now.
     pub fn accept(&mut self, listener: Endpoint) -> Option<Arrived> {
         let socket = self.sockets.get(&listener)?;
-        let Phase::Listening { accepts: true, .. } = socket.phase else { return None };
+        let Phase::Listening { accepts: true } = socket.phase else { return None };
         loop {
             let (fd, peer) =
                 match net::acceptfrom_with(&socket.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
