@@ -7,7 +7,7 @@ use resoa_protocol::{CallId, Errno, Value};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno as Number;
-use rustix::net::{SocketFlags, accept_with, sockopt};
+use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown, sockopt};
 use std::io;
 use std::time::Duration;
 
@@ -153,9 +153,11 @@ impl Agent {
         if let Some(half) = self.sockets.get(&socket).and_then(|socket| socket.half) {
             self.at_half(half, now, |client, id, out| client.interrupt(id, call, now, out));
         }
-        // One that waits for the server's answer is not interrupted, and has nobody to tell it to. An event of its connection would come again and again.
+        // One that waits for the server's answer is not interrupted, and has nobody to tell it to. An event of its connection would come again and again. Who gave the call up may wait to
+        // see that this is known here: for the end of the connection.
         if let Some(Call::Waiting { connection, .. }) = self.calls.get(&call) {
             let _ = epoll::delete(&self.epoll, connection.as_fd());
+            let _ = shutdown(connection, Shutdown::Both);
         }
     }
 

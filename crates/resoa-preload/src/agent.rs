@@ -5,6 +5,7 @@ use libc::c_int;
 use resoa_calls::{Agent, CallError, Request, Response, SHORT, Started};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::net::{Shutdown, shutdown};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -90,9 +91,21 @@ pub fn ask_interruptibly(request: &Request, descriptor: Option<c_int>, has_limit
         }
     };
     if is_interrupted {
-        return Err(libc::EINTR);
+        return give_up(started);
     }
     answer(started, &mut [0; SHORT]).map(drop)
+}
+
+/// Waits no more for what a call comes to, but for the agent to know that: what was asked is under way then, and `poll` says so of the descriptor. The answer may have come meanwhile.
+fn give_up(started: Started) -> Result<(), c_int> {
+    // There is a connection as long as there is a call.
+    let _ = shutdown(&started, Shutdown::Write);
+    match waited(started).answer_within(&mut [0; SHORT]) {
+        Ok((Response::Failed(number), _)) => Err(number),
+        Ok(_) => Ok(()),
+        // The end of the connection is all that a call gets of which nothing came.
+        Err(_) => Err(libc::EINTR),
+    }
 }
 
 fn start(request: &Request, descriptor: Option<c_int>) -> Result<Started<'static>, c_int> {

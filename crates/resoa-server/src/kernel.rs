@@ -279,11 +279,9 @@ impl KernelTcp {
                 // Whatever became of it: an edge may have gone by while it did not matter.
                 self.due.insert(endpoint);
             }
-            TcpAction::Admit { accept, backlog } => {
+            TcpAction::Admit { accept } => {
                 if let Phase::Listening { accepts } = &mut socket.phase {
                     *accepts = accept;
-                    // The kernel's queue and ours are together as long as the program said.
-                    let _ = net::listen(&socket.fd, backlog.min(i32::MAX as u32).cast_signed());
                     self.due.insert(endpoint);
                 }
             }

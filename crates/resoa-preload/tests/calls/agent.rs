@@ -67,7 +67,6 @@ pub fn start(folder: &Path) -> (PathBuf, Log) {
         pairs,
         log: log.clone(),
         sockets: HashMap::new(),
-        held: Vec::new(),
     };
     thread::spawn(move || {
         while let Ok(connection) = accept(&calls) {
@@ -88,7 +87,6 @@ struct Agent {
     log: Log,
     sockets: HashMap<SocketId, Socket>,
     /// Connections of calls that are not answered.
-    held: Vec<OwnedFd>,
 }
 
 impl Agent {
@@ -96,7 +94,8 @@ impl Agent {
         let (response, descriptor) = match request {
             Request::Socket { family, kind, .. } => self.socket(family, kind),
             Request::Connect { address: Some(address), .. } if address.port() == SILENT => {
-                self.held.push(connection);
+                // Until nobody waits for it any more.
+                thread::spawn(move || poll(&mut [PollFd::new(&connection, PollFlags::RDHUP)], None));
                 return;
             }
             Request::Connect { socket, address, nonblocking } => {
