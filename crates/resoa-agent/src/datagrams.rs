@@ -73,6 +73,14 @@ impl Agent {
         }
     }
 
+    /// Errors of a socket may come among its datagrams from now on; one that waits is told at once.
+    pub(crate) fn datagrams_are_seen(&mut self, id: SocketId, now: Duration) {
+        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+            packets.sees_data = true;
+            self.progress(id, now);
+        }
+    }
+
     /// All that can be done for a datagram socket.
     pub(crate) fn progress_datagrams(&mut self, id: SocketId, now: Duration) {
         if self.progressing.replace(id) == Some(id) {

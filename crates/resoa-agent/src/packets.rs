@@ -36,7 +36,7 @@ pub(crate) struct Packets {
     /// The option by which it has asked for the time at which they come.
     time_stamps: Option<i32>,
     /// Errors may come among its datagrams.
-    sees_data: bool,
+    pub(crate) sees_data: bool,
     /// The one that waits has.
     is_error_told: bool,
     /// Whether it has an address.

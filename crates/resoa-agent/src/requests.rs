@@ -151,6 +151,10 @@ impl Agent {
             Request::SendTo { socket, address, ancillary, octets } => {
                 (self.send_to(socket, address, &ancillary, octets, now), None)
             }
+            Request::SeesData(socket) => {
+                self.datagrams_are_seen(socket, now);
+                (Response::Done, None)
+            }
             request => return Some((connection, request)),
         };
         self.calls.insert(call, Call::Asking { connection });

@@ -8,7 +8,7 @@
 //!
 //! A packet *for* the program that comes with a descriptor is no datagram: it says that the socket has an error, which SO_ERROR tells if nothing else has told it since. So who
 //! waits for a datagram hears of it. The descriptor stands for nothing and is to be closed. It comes only where the socket was made by somebody who
-//! [sees what is read](crate::Request::Socket).
+//! [sees what is read](crate::Request::Socket), or [from then on](crate::Request::SeesData) when somebody has said so.
 //!
 //! Which of these it is says the descriptor itself, by an option that has no meaning for AF_UNIX and is the same for everybody who holds it: SO_PRIORITY is 0
 //! without a destination, and [`CONNECTED`] with one; [`TELLS`] is added to either. The agent sets it.

@@ -108,6 +108,8 @@ pub enum Request {
         /// What.
         octets: Vec<u8>,
     },
+    /// Whoever uses a datagram socket sees what calls that read return, as if [`Socket`](Self::Socket) had said so.
+    SeesData(SocketId),
 }
 
 /// A look-up of hosts and services, executed by the server.

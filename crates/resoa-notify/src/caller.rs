@@ -201,7 +201,11 @@ impl Caller<'_> {
 fn at_once(request: &Request) -> bool {
     matches!(
         request,
-        Request::Socket { .. } | Request::Accept { .. } | Request::LocalName(_) | Request::PeerName(_)
+        Request::Socket { .. }
+            | Request::Accept { .. }
+            | Request::LocalName(_)
+            | Request::PeerName(_)
+            | Request::SeesData(_)
     )
 }
 

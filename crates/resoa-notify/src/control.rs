@@ -6,7 +6,7 @@ use crate::filter::{FIONREAD, TIOCOUTQ};
 use crate::held::{Held, Kind};
 use crate::kernel::{set_socket_option, socket_option};
 use crate::status::{BIND_SERVICE, has_privilege};
-use crate::streams;
+use crate::{datagrams, streams};
 use resoa_calls::privilege::is_privileged;
 use resoa_calls::{Request, Response, address, option};
 use rustix::event::PollFlags;
@@ -255,11 +255,16 @@ fn get_option(caller: &Caller, held: &Held, level: i32, name: i32, room: Room) -
     }
     let length = u32::try_from(caller.target.number(room.length)?).map_err(|_| libc::EINVAL)?;
     caller.confirm()?;
+    let is_error = (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR);
+    if is_error && held.kind == Kind::Datagram {
+        // What says so among the datagrams is not to say so again.
+        datagrams::takes_error(held);
+    }
     let value = match caller.ask(&Request::GetOption { socket: held.socket, level, name, length })? {
         Response::Value(value) => value,
         response => return Err(unexpected(&response)),
     };
-    if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
+    if is_error {
         // As in `pending_error`.
         let _ = rustix::net::sockopt::socket_error(held);
     }

@@ -11,7 +11,9 @@ use rustix::event::PollFlags;
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendFlags, recvmsg};
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 
 /// Room for any that is received.
@@ -40,6 +42,8 @@ pub(crate) fn send(
     if destination.is_none() && !connected {
         return Err(Failure::Errno(libc::EDESTADDRREQ));
     }
+    see(caller, held)?;
+    told(caller, held)?;
     let mut peer = None;
     if connected && (destination.is_some() || !control.is_empty()) {
         match caller.ask(&Request::PeerName(held.socket))? {
@@ -99,6 +103,53 @@ fn told_error(caller: &Caller, held: &Held) -> Result<i32, Failure> {
     })
 }
 
+/// Errors of a socket come [among its datagrams](datagram) once this has said that calls on it are seen. It does at the first call of a socket's that is: who only has `read` and `write`, which are not
+/// stopped, would take an error for an empty datagram.
+fn see(caller: &Caller, held: &Held) -> Result<(), Failure> {
+    if held.is_seen() {
+        return Ok(());
+    }
+    match caller.ask(&Request::SeesData(held.socket)) {
+        Ok(_) => held.set_seen(),
+        Err(Failure::Gone) => return Err(Failure::Gone),
+        // Without an agent the call itself finds out.
+        Err(Failure::Errno(_)) => {}
+    }
+    Ok(())
+}
+
+/// The next packet on a descriptor: the octets that were stored and those that it has; `None` if it is no datagram, but says that the socket has an error.
+fn next(held: &Held, octets: &mut [u8], how: RecvFlags) -> Result<Option<(usize, usize)>, Errno> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut beside = RecvAncillaryBuffer::new(&mut space);
+    let room = octets.len();
+    let pieces = &mut [IoSliceMut::new(octets)];
+    let found = recvmsg(held, pieces, &mut beside, how | RecvFlags::TRUNC | RecvFlags::CMSG_CLOEXEC)?;
+    // The descriptor that comes with an error stands for nothing, and is closed.
+    let is_error = beside.drain().count() > 0;
+    Ok((!is_error).then_some((found.bytes.min(room), found.bytes)))
+}
+
+/// Takes an error away that is the next thing on a descriptor; whether it is.
+pub(crate) fn takes_error(held: &Held) -> bool {
+    let is_next = |how| matches!(next(held, &mut [], how | RecvFlags::DONTWAIT), Ok(None));
+    // If another call reads it between the two, that has the error, and a datagram behind it may be lost, as any may.
+    is_next(RecvFlags::PEEK) && is_next(RecvFlags::empty())
+}
+
+/// Takes an error that is the next thing on a descriptor, and fails with it if nothing has told it yet.
+fn told(caller: &Caller, held: &Held) -> Result<(), Failure> {
+    caller.confirm()?;
+    if takes_error(held) { told_now(caller, held) } else { Ok(()) }
+}
+
+fn told_now(caller: &Caller, held: &Held) -> Result<(), Failure> {
+    match told_error(caller, held)? {
+        0 => Ok(()),
+        error => Err(Failure::Errno(error)),
+    }
+}
+
 /// A datagram that was received.
 #[derive(Debug)]
 pub(crate) struct Received {
@@ -129,14 +180,18 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
     }
     let patient = flags & libc::MSG_DONTWAIT == 0 && !held.is_nonblocking();
     let until = held.until(Timeout::Recv);
-    let mut how = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
+    let mut how = RecvFlags::DONTWAIT;
     how.set(RecvFlags::PEEK, flags & libc::MSG_PEEK != 0);
     let mark = held.mark();
     let front = datagram::in_front(mark);
     let mut octets = vec![0; front + total(data).min(ROOM)];
+    see(caller, held)?;
     let (stored, whole) = loop {
-        match rustix::net::recv(held, &mut octets[..], how) {
-            Ok(lengths) => break lengths,
+        match next(held, &mut octets, how) {
+            Ok(Some(lengths)) => break lengths,
+            // The error is told by this, and not by the next call as well.
+            Ok(None) if how.contains(RecvFlags::PEEK) => told(caller, held)?,
+            Ok(None) => told_now(caller, held)?,
             Err(Errno::AGAIN) if patient => {
                 caller.wait(held.as_fd(), PollFlags::IN, until, Patience::Interruptible)?;
             }

@@ -129,7 +129,9 @@ impl Agent {
             Request::Bind { address, .. } if address.port() == 9 => {
                 (Response::Failed(libc::EADDRINUSE), None)
             }
-            Request::Bind { .. } | Request::Closed(_) | Request::SendTo { .. } => (Response::Done, None),
+            Request::Bind { .. } | Request::Closed(_) | Request::SendTo { .. } | Request::SeesData(_) => {
+                (Response::Done, None)
+            }
             Request::SetOption { socket, level, name, value } => {
                 self.sockets.entry(socket).or_default().options.insert((level, name), value);
                 (Response::Done, None)
