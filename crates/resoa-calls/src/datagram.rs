@@ -15,7 +15,7 @@
 
 use crate::address::V4;
 use resoa_protocol::message::Ancillary;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// SO_PRIORITY of a datagram socket that is connected.
 pub const CONNECTED: i32 = 1;
@@ -50,6 +50,16 @@ pub fn destination(octets: &[u8]) -> Result<SocketAddr, i32> {
         crate::address::read(&v4)?.ok_or(libc::EINVAL)?
     };
     if address.port() == 0 { Err(libc::EINVAL) } else { Ok(address) }
+}
+
+/// An option of SOL_SOCKET that the server alone knows (SO_INCOMING_CPU): with its answer all is told that came of what was sent before.
+pub const ASKED: i32 = libc::SO_INCOMING_CPU;
+
+/// Whether a destination may be a broadcast, which takes SO_BROADCAST (EACCES): it is one if a network of the server's ends there, as nearly all do whose broadcasts are used. The server has
+/// to be asked ([`ASKED`]), behind the datagram.
+#[must_use]
+pub fn may_be_broadcast(to: SocketAddr) -> bool {
+    matches!(to.ip().to_canonical(), IpAddr::V4(ip) if ip.octets()[3] == u8::MAX && !ip.is_multicast())
 }
 
 /// The octets in front of a datagram; `None` sends it where it goes by itself, which is nowhere if the socket is not connected.
@@ -195,6 +205,21 @@ mod tests {
         let mut wrong = told(TELLS, from, &Ancillary::none(), Vec::new());
         wrong[HEADER] = 2;
         assert_eq!(received(TELLS, &wrong), None);
+    }
+
+    /// C91: of few addresses the server is asked whether they are broadcasts.
+    #[test]
+    fn broadcasts() {
+        for (to, expected) in [
+            ("255.255.255.255:9", true),
+            ("192.0.2.255:9", true),
+            ("[::ffff:192.0.2.255]:9", true),
+            ("239.255.255.255:9", false),
+            ("192.0.2.254:9", false),
+            ("[2001:db8::ff]:9", false),
+        ] {
+            assert_eq!(may_be_broadcast(to.parse().expect("one")), expected, "{to}");
+        }
     }
 
     /// C91: what UDP takes for a destination, and what it does not.

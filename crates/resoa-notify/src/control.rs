@@ -129,7 +129,31 @@ fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Fa
 
 fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
     let address = address::read(&given_address(caller, at, length)?)?;
-    let nonblocking = held.is_nonblocking();
+    connect_to(caller, held, address, held.is_nonblocking())
+}
+
+/// What MSG_FASTOPEN does of a stream before it sends: it connects, as of a host without a cookie (`tcp_sendmsg_fastopen`).
+pub(crate) fn fast_open(
+    caller: &Caller,
+    held: &Held,
+    (at, length): (u64, i32),
+    flags: i32,
+) -> Result<(), Failure> {
+    if at == 0 {
+        let is_connected = caller.ask(&Request::PeerName(held.socket)).is_ok();
+        return Err(Failure::Errno(if is_connected { libc::EISCONN } else { libc::EINVAL }));
+    }
+    let address = address::read(&given_address(caller, at, length)?)?;
+    let nonblocking = held.is_nonblocking() || flags & libc::MSG_DONTWAIT != 0;
+    connect_to(caller, held, Some(address.ok_or(libc::EOPNOTSUPP)?), nonblocking).map(drop)
+}
+
+fn connect_to(
+    caller: &Caller,
+    held: &Held,
+    address: Option<SocketAddr>,
+    nonblocking: bool,
+) -> Result<Answer, Failure> {
     // A stream that is not fresh any more has been told to connect before.
     let is_first = held.kind == Kind::Datagram || held.is_fresh();
     let request = Request::Connect { socket: held.socket, address, nonblocking };

@@ -39,11 +39,14 @@ pub(crate) fn send(
         }
     }
     let connected = held.is_connected_datagram();
-    if destination.is_none() && !connected {
-        return Err(Failure::Errno(libc::EDESTADDRREQ));
-    }
+    let is_allowed = !destination.is_some_and(datagram::may_be_broadcast)
+        || number(caller, held, libc::SO_BROADCAST)? != 0;
+    // Unless it is the rest of a datagram that has one.
+    let has_no_destination = destination.is_none() && !connected;
     see(caller, held)?;
-    told(caller, held)?;
+    if !has_no_destination {
+        told(caller, held)?;
+    }
     let mut peer = None;
     if connected && (destination.is_some() || !control.is_empty()) {
         match caller.ask(&Request::PeerName(held.socket))? {
@@ -56,8 +59,11 @@ pub(crate) fn send(
         _ => Ancillary::none(),
     };
     let destination = destination.filter(|there| peer != Some(*there));
-    if connected && (destination.is_some() || !ancillary.is_empty()) {
-        return send_apart(caller, held, data, destination, &ancillary);
+    let more = flags & libc::MSG_MORE != 0;
+    let is_apart = connected && (destination.is_some() || !ancillary.is_empty());
+    if more || has_no_destination || is_apart {
+        let sent = send_apart(caller, held, data, destination, &ancillary, more)?;
+        return if is_allowed { Ok(sent) } else { allowed(caller, held).map(|()| sent) };
     }
     let mut octets = destination.map(|there| datagram::said(there, &ancillary)).unwrap_or_default();
     octets.extend(caller.target.gather(data)?);
@@ -66,7 +72,8 @@ pub(crate) fn send(
     let until = held.until(Timeout::Send);
     loop {
         match rustix::net::send(held, &octets, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
-            Ok(_) => return Ok(length),
+            Ok(_) if is_allowed => return Ok(length),
+            Ok(_) => return allowed(caller, held).map(|()| length),
             Err(Errno::AGAIN) if patient => {
                 caller.wait(held.as_fd(), PollFlags::OUT, until, Patience::Interruptible)?;
             }
@@ -79,20 +86,29 @@ pub(crate) fn send(
     }
 }
 
-/// A connected socket's datagram to elsewhere, or with control messages, has no place on the descriptor.
+/// A connected socket's datagram to elsewhere, or with control messages, has no place on the descriptor, nor has a part of one; and one without a destination may be a part.
 fn send_apart(
     caller: &Caller,
     held: &Held,
     data: &[Piece],
     address: Option<SocketAddr>,
     ancillary: &Ancillary,
+    more: bool,
 ) -> Result<usize, Failure> {
     let octets = caller.target.gather(data)?;
     caller.confirm()?;
     let length = octets.len();
     let ancillary = ancillary.octets().to_vec();
-    caller.ask(&Request::SendTo { socket: held.socket, address, ancillary, octets })?;
+    caller.ask(&Request::SendTo { socket: held.socket, address, ancillary, octets, more })?;
     Ok(length)
+}
+
+/// Asks the server whether a datagram was allowed that may have been a broadcast.
+fn allowed(caller: &Caller, held: &Held) -> Result<(), Failure> {
+    number(caller, held, datagram::ASKED)?;
+    // What tells of it among the datagrams is not to tell of it again.
+    takes_error(held);
+    told_now(caller, held)
 }
 
 /// What the end of the agent's half means: the socket's error, none if the program has shut it down, and ENETDOWN if there is no agent any more.

@@ -4,8 +4,10 @@
 use crate::control::{hangs_up, name};
 use crate::sending::total;
 use crate::{agent, errno, options, real, sockets, values};
-use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
-use resoa_calls::datagram::{CONNECTED, FRONT, destination, in_front, longest, received, said_in};
+use libc::{MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
+use resoa_calls::datagram::{
+    ASKED, CONNECTED, FRONT, destination, in_front, longest, may_be_broadcast, received, said_in,
+};
 use resoa_calls::{Request, SocketId, ancillary};
 use resoa_protocol::control_messages;
 use resoa_protocol::message::Ancillary;
@@ -41,10 +43,13 @@ pub fn send(
         }
     }
     let connected = mark(number) & CONNECTED != 0;
-    if to.is_none() && !connected {
-        return Err(libc::EDESTADDRREQ);
+    let is_allowed = !to.is_some_and(may_be_broadcast)
+        || options::number(socket, libc::SOL_SOCKET, libc::SO_BROADCAST)? != 0;
+    // Unless it is the rest of a datagram that has one.
+    let has_no_destination = to.is_none() && !connected;
+    if !has_no_destination {
+        told(number, socket)?;
     }
-    told(number, socket)?;
     let peer = if connected && (to.is_some() || !control.is_empty()) {
         Some(name(&Request::PeerName(socket))?)
     } else {
@@ -55,13 +60,15 @@ pub fn send(
         _ => Ancillary::none(),
     };
     let to = to.filter(|to| peer != Some(*to));
-    if connected && (to.is_some() || !ancillary.is_empty()) {
-        // It has no place on the descriptor.
+    let more = flags & MSG_MORE != 0;
+    let is_apart = connected && (to.is_some() || !ancillary.is_empty());
+    if more || has_no_destination || is_apart {
+        // It has no place on the descriptor, or the agent alone knows of what it is a part.
         let octets = gathered(pieces)?;
         let length = octets.len();
         let ancillary = ancillary.octets().to_vec();
-        agent::ask(&Request::SendTo { socket, address: to, ancillary, octets }, None)?;
-        return Ok(length);
+        agent::ask(&Request::SendTo { socket, address: to, ancillary, octets, more }, None)?;
+        return if is_allowed { Ok(length) } else { allowed(number, socket).map(|()| length) };
     }
     let mut room = [0; FRONT];
     let in_front = to.map(|to| said_in(to, &ancillary, &mut room));
@@ -73,9 +80,18 @@ pub fn send(
         unsafe { real::sendmsg(number, message, flags) }
     });
     match usize::try_from(result) {
-        Ok(octets) => Ok(octets - length_in_front),
+        Ok(octets) if is_allowed => Ok(octets - length_in_front),
+        Ok(octets) => allowed(number, socket).map(|()| octets - length_in_front),
         Err(_) => Err(failure(socket)),
     }
+}
+
+/// Asks the server whether a datagram was allowed that may have been a broadcast.
+fn allowed(number: c_int, socket: SocketId) -> Result<(), c_int> {
+    options::number(socket, libc::SOL_SOCKET, ASKED)?;
+    // What tells of it among the datagrams is not to tell of it again.
+    takes_error(number);
+    told_now(socket)
 }
 
 /// The octets of pieces that a program gave.

@@ -197,7 +197,15 @@ impl FakeAgent {
                 plain(Response::Done)
             }
             Request::Ioctl { .. } => plain(Response::Value(42_i32.to_ne_bytes().to_vec())),
-            Request::SetOption { .. } | Request::SendTo { .. } | Request::SeesData(_) => plain(Response::Done),
+            // Nothing has begun here that it could be the rest of.
+            Request::SendTo { socket, address: None, .. }
+                if !self.state.lock().expect("no panic").peer.contains_key(&socket) =>
+            {
+                failed(libc::EDESTADDRREQ)
+            }
+            Request::SetOption { .. } | Request::SendTo { .. } | Request::SeesData(_) => {
+                plain(Response::Done)
+            }
             _ => failed(libc::ENOSYS),
         }
     }

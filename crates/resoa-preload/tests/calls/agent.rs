@@ -129,6 +129,12 @@ impl Agent {
             Request::Bind { address, .. } if address.port() == 9 => {
                 (Response::Failed(libc::EADDRINUSE), None)
             }
+            // Nothing has begun here that it could be the rest of.
+            Request::SendTo { socket, address: None, .. }
+                if self.sockets.entry(socket).or_default().peer.is_none() =>
+            {
+                (Response::Failed(libc::EDESTADDRREQ), None)
+            }
             Request::Bind { .. } | Request::Closed(_) | Request::SendTo { .. } | Request::SeesData(_) => {
                 (Response::Done, None)
             }
