@@ -7,7 +7,7 @@ use crate::socket::{Form, Half, Socket};
 use crate::sys;
 use resoa_calls::SocketId;
 use resoa_protocol::message::Family;
-use resoa_protocol::{CallId, Errno, SocketCall, Stage};
+use resoa_protocol::{CallId, Errno, Outgoing, SocketCall, Stage};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
 use std::io;
@@ -73,6 +73,14 @@ impl Agent {
         }
     }
 
+    /// Errors of a socket may come among its datagrams from now on; one that waits is told at once.
+    pub(crate) fn datagrams_are_seen(&mut self, id: SocketId, now: Duration) {
+        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+            packets.sees_data = true;
+            self.progress(id, now);
+        }
+    }
+
     /// All that can be done for a datagram socket.
     pub(crate) fn progress_datagrams(&mut self, id: SocketId, now: Duration) {
         if self.progressing.replace(id) == Some(id) {
@@ -99,40 +107,88 @@ impl Agent {
         // What the program has sent before it closed was taken: as a kernel would have sent it, it is delivered whether there is room or not.
         let is_last = self.sockets.get(&id).is_some_and(Socket::is_closing);
         loop {
-            // One that has not chosen has room: nothing was sent yet.
+            // One that has not chosen has room: nothing was sent yet. Parts need none.
             if !is_last && self.has_chosen(id) {
-                let room =
-                    self.first_use(id, now).and_then(|half| self.stream(half)).map(|stream| stream.room);
-                if room.is_none_or(|room| room == 0) {
+                let stream = self.first_use(id, now).and_then(|half| self.stream(half));
+                if stream.is_none_or(|stream| stream.room == 0 && !stream.is_corked) {
                     return;
                 }
             }
-            let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
-            else {
-                return;
-            };
-            let Some((to, ancillary, bytes)) = packets.take() else { return };
-            // Written without an address to a socket that has no destination: it goes nowhere, so it chooses nothing and gives no address.
-            if to.is_none() && packets.peer.is_none() {
-                continue;
-            }
-            let is_first = packets.name == Name::None;
-            self.choose_by_datagram(id, to, now);
-            // Without a server it is lost, as without a route.
-            let Some(half) = self.first_use(id, now) else { continue };
-            self.count(id, half.stack);
-            if is_first {
-                self.give_name(id, half, now);
-            }
-            self.counts.octets.0 += bytes.len() as u64;
-            self.at_half(half, now, |client, id, out| {
-                if is_last {
-                    client.give_last_datagram(id, to, ancillary, bytes, now, out);
-                } else {
-                    client.give_datagram(id, to, ancillary, bytes, now, out);
-                }
-            });
+            let Some(part) = self.next_datagram(id) else { return };
+            // Nobody waits to be told of one that goes nowhere, or is too long with what was before it.
+            let _ = self.datagram_up(id, part, is_last, now);
         }
+    }
+
+    fn next_datagram(&mut self, id: SocketId) -> Option<Outgoing> {
+        match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+            Some(Form::Datagram(packets)) => packets.take(),
+            _ => None,
+        }
+    }
+
+    /// Takes all that is on the descriptor, before a part that is not: what there is no room for is lost, as if a queue on the way were full, since behind the part it would belong to it.
+    fn datagrams_up_at_once(&mut self, id: SocketId, now: Duration) {
+        while let Some(part) = self.next_datagram(id) {
+            let _ = self.datagram_up(id, part, false, now);
+        }
+    }
+
+    /// A datagram that has no place on the descriptor, or a part of one.
+    ///
+    /// # Errors
+    /// As [`datagram_up`](Self::datagram_up).
+    pub(crate) fn datagram_apart(
+        &mut self,
+        id: SocketId,
+        part: Outgoing,
+        now: Duration,
+    ) -> Result<(), Errno> {
+        // What is on the descriptor was sent before.
+        self.progress(id, now);
+        if part.more || self.stream_of(id).is_some_and(|stream| stream.begun || stream.is_corked) {
+            self.datagrams_up_at_once(id, now);
+        }
+        self.datagram_up(id, part, false, now)
+    }
+
+    /// A datagram of the program, or a part of one.
+    ///
+    /// # Errors
+    /// As [`give_datagram`](resoa_protocol::Client::give_datagram); ENETDOWN without a server.
+    fn datagram_up(
+        &mut self,
+        id: SocketId,
+        part: Outgoing,
+        is_last: bool,
+        now: Duration,
+    ) -> Result<(), Errno> {
+        let has_begun = self.stream_of(id).is_some_and(|stream| stream.begun);
+        let Some(Form::Datagram(packets)) = self.sockets.get(&id).map(|socket| &socket.form) else {
+            return Err(Errno::EBADF);
+        };
+        // Without an address, and none of the socket's: it goes nowhere, so it chooses nothing and gives no address.
+        if part.to.is_none() && packets.peer.is_none() && !has_begun {
+            return Err(Errno::EDESTADDRREQ);
+        }
+        let is_first = packets.name == Name::None;
+        self.choose_by_datagram(id, part.to, now);
+        // Without a server it is lost, as without a route.
+        let half = self.half(id, &SocketCall::LocalName, now)?;
+        self.count(id, half.stack);
+        if is_first {
+            self.give_name(id, half, now);
+        }
+        self.counts.octets.0 += part.bytes.len() as u64;
+        let mut given = Ok(());
+        self.at_half(half, now, |client, id, out| {
+            given = if is_last {
+                client.give_last_datagram(id, part, now, out)
+            } else {
+                client.give_datagram(id, part, now, out)
+            };
+        });
+        given
     }
 
     /// The first datagram of a socket gives it an address, as natively; the datagram does not wait for the answer.
@@ -151,10 +207,23 @@ impl Agent {
         self.call_half(half, call, SocketCall::Bind(any), now);
     }
 
-    /// Before a call: what the program has sent is seen to.
-    pub(crate) fn progress_datagrams_first(&mut self, id: SocketId, now: Duration) {
-        if let Some(Form::Datagram(_)) = self.sockets.get(&id).map(|socket| &socket.form) {
-            self.progress(id, now);
+    /// Before a call: what the program has sent is seen to. Of a stream that matters to options alone, which mean what is sent later (TCP_CORK).
+    pub(crate) fn progress_first(&mut self, id: SocketId, what: &SocketCall, now: Duration) {
+        const UDP_CORK: i32 = 1;
+        let is_option = matches!(what, SocketCall::SetOption { .. });
+        let is_cork = matches!(
+            what,
+            SocketCall::SetOption { level: libc::SOL_UDP | libc::IPPROTO_UDPLITE, name: UDP_CORK, .. }
+        );
+        match self.sockets.get(&id).map(|socket| &socket.form) {
+            Some(Form::Datagram(_)) => {
+                self.progress(id, now);
+                if is_cork {
+                    self.datagrams_up_at_once(id, now);
+                }
+            }
+            Some(Form::Stream { .. }) if is_option => self.progress(id, now),
+            _ => {}
         }
     }
 

@@ -5,8 +5,8 @@ use crate::sys;
 use resoa_calls::SocketName;
 use resoa_calls::datagram::{CONNECTED, TELLS, in_front, received, split, told};
 use resoa_calls::option::{SO_TIMESTAMP_NEW, is_telling};
-use resoa_protocol::CallId;
 use resoa_protocol::message::Ancillary;
+use resoa_protocol::{CallId, Outgoing};
 use rustix::event::epoll::EventFlags;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -36,7 +36,7 @@ pub(crate) struct Packets {
     /// The option by which it has asked for the time at which they come.
     time_stamps: Option<i32>,
     /// Errors may come among its datagrams.
-    sees_data: bool,
+    pub(crate) sees_data: bool,
     /// The one that waits has.
     is_error_told: bool,
     /// Whether it has an address.
@@ -88,17 +88,14 @@ impl Packets {
         }
     }
 
-    /// The next datagram of the program, and where it is to go and what is beside it if that is said.
-    pub(crate) fn take(&mut self) -> Option<(Option<SocketAddr>, Ancillary, Vec<u8>)> {
+    /// The next datagram of the program, with where it is to go and what is beside it if that is said.
+    pub(crate) fn take(&mut self) -> Option<Outgoing> {
         let packet = next(&self.fd)?;
-        if self.peer.is_some() {
-            return Some((None, Ancillary::none(), packet));
-        }
+        let found =
+            if self.peer.is_some() { Some((None, Ancillary::none(), packet)) } else { parts(&packet) };
         // Without room for an address it is none of an interposer's, and goes nowhere.
-        let found = split(&packet);
-        Some(
-            found.map_or_else(Default::default, |(to, ancillary, payload)| (to, ancillary, payload.to_vec())),
-        )
+        let (to, ancillary, bytes) = found.unwrap_or_else(|| (None, Ancillary::none(), Vec::new()));
+        Some(Outgoing { to, ancillary, bytes, more: false })
     }
 
     /// Whether the program can be written to.
@@ -213,6 +210,11 @@ impl AsFd for Packets {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
+}
+
+/// What stands in front of a datagram, and the datagram.
+fn parts(packet: &[u8]) -> Option<(Option<SocketAddr>, Ancillary, Vec<u8>)> {
+    split(packet).map(|(to, ancillary, payload)| (to, ancillary, payload.to_vec()))
 }
 
 /// Whether the next packet for the program is none of its datagrams; `None` if there is none.

@@ -9,11 +9,10 @@ use crate::socket_call::socket_call;
 use crate::stack::Stack;
 use resoa_calls::{Query, Request, Response, SocketId, SocketName};
 use resoa_protocol::message::{self, Ancillary, Create, Family, Kind};
-use resoa_protocol::{CallId, Errno, SocketCall, Value};
+use resoa_protocol::{CallId, Errno, Outgoing, SocketCall, Value};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 /// What socket(2) says of a family, a type and a protocol (`inet_create`).
@@ -101,7 +100,7 @@ impl Agent {
     ) -> Result<(), i32> {
         let (socket, what, waiting) = socket_call(request, descriptor, self.closes)?;
         // What the program has sent was before this.
-        self.progress_datagrams_first(socket, now);
+        self.progress_first(socket, &what, now);
         let half = self.half(socket, &what, now).map_err(Errno::linux)?;
         self.wait(call, waiting);
         self.ask(call, socket, half, what, now);
@@ -150,8 +149,14 @@ impl Agent {
                 }
             }
             Request::Status => (Response::Status(self.status()), None),
-            Request::SendTo { socket, address, ancillary, octets } => {
-                (self.send_to(socket, address, &ancillary, octets, now), None)
+            Request::SendTo { socket, address: to, ancillary, octets: bytes, more } => {
+                let part =
+                    Ancillary::read(&ancillary).map(|ancillary| Outgoing { to, ancillary, bytes, more });
+                (self.send_to(socket, part, now), None)
+            }
+            Request::SeesData(socket) => {
+                self.datagrams_are_seen(socket, now);
+                (Response::Done, None)
             }
             request => return Some((connection, request)),
         };
@@ -160,27 +165,12 @@ impl Agent {
         None
     }
 
-    /// A datagram elsewhere than where its socket is connected to, or with control messages.
-    fn send_to(
-        &mut self,
-        socket: SocketId,
-        to: Option<SocketAddr>,
-        ancillary: &[u8],
-        octets: Vec<u8>,
-        now: Duration,
-    ) -> Response {
-        let Some(ancillary) = Ancillary::read(ancillary) else { return Response::Failed(libc::EINVAL) };
-        // What is on the descriptor was sent before.
-        self.progress(socket, now);
-        match self.half(socket, &SocketCall::LocalName, now) {
-            Ok(half) => {
-                self.counts.octets.0 += octets.len() as u64;
-                // If there is no room it is lost, as if a queue on the way were full.
-                self.at_half(half, now, |client, id, out| {
-                    client.give_datagram(id, to, ancillary, octets, now, out);
-                });
-                Response::Done
-            }
+    /// A datagram that has no place on the descriptor.
+    fn send_to(&mut self, socket: SocketId, part: Option<Outgoing>, now: Duration) -> Response {
+        let Some(part) = part else { return Response::Failed(libc::EINVAL) };
+        match self.datagram_apart(socket, part, now) {
+            // If there is no room it is lost, as if a queue on the way were full.
+            Ok(()) | Err(Errno::EAGAIN) => Response::Done,
             Err(error) => Response::Failed(error.linux()),
         }
     }

@@ -59,6 +59,7 @@ pub(crate) fn socket_call(
         | Request::Status
         | Request::Resolve(_)
         | Request::Closed(_)
+        | Request::SeesData(_)
         | Request::SendTo { .. } => return Err(libc::EOPNOTSUPP),
     })
 }

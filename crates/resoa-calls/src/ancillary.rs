@@ -3,8 +3,7 @@
 //! datagram is.
 //!
 //! Rules are those of Linux, as seen from outside (`ip_cmsg_send`, `ip6_datagram_send_ctl`, `__sock_cmsg_send`, `udp_cmsg_send`): each message is looked at in turn, those of a level
-//! that is not the destination's are passed over, and of several of a type the last one counts. Refused (EINVAL) beside these: options of IP in a packet,
-//! UDP_SEGMENT (as by a kernel before 4.18; the option of that name is refused as well).
+//! that is not the destination's are passed over, and of several of a type the last one counts. Refused (EINVAL) beside these: options of IP in a packet.
 
 use resoa_protocol::control_messages::{Given, given};
 use resoa_protocol::message::Ancillary;
@@ -33,13 +32,15 @@ pub fn said(control: &[u8], to: SocketAddr) -> Result<Ancillary, i32> {
     let mut kept: Vec<Given> = Vec::new();
     // UDP looks at all of its own level before IP looks at any.
     for message in given(control) {
-        if message.ok_or(libc::EINVAL)?.level == libc::SOL_UDP {
-            return Err(libc::EINVAL);
+        let message = message.ok_or(libc::EINVAL)?;
+        if message.level == libc::SOL_UDP {
+            of_udp(message)?;
         }
     }
     for message in given(control).flatten() {
         let found = match (message.level, to) {
             (libc::SOL_SOCKET, _) => of_socket(message)?,
+            (libc::SOL_UDP, _) => of_udp(message)?,
             (libc::IPPROTO_IPV6, SocketAddr::V6(to)) if to.ip().to_ipv4_mapped().is_some() => {
                 of_mapped(message)?
             }
@@ -84,6 +85,14 @@ fn of_socket(message: Given) -> Result<Said, i32> {
         }
         // Descriptors and credentials mean nothing to a UDP, and are no error.
         libc::SCM_RIGHTS | libc::SCM_CREDENTIALS => Ok(Said::Ignored),
+        _ => Err(libc::EINVAL),
+    }
+}
+
+/// Octets of each of the datagrams that one is cut into.
+fn of_udp(message: Given) -> Result<Said, i32> {
+    match (message.kind, message.value) {
+        (libc::UDP_SEGMENT, [_, _]) => Ok(Said::Carried(2)),
         _ => Err(libc::EINVAL),
     }
 }
@@ -170,6 +179,8 @@ mod tests {
             (V6, IPV6, libc::IPV6_TCLASS, &number),
             (V6, IPV6, libc::IPV6_DONTFRAG, &1_i32.to_ne_bytes()),
             (V6, libc::SOL_SOCKET, libc::SO_PRIORITY, &6_i32.to_ne_bytes()),
+            (V4, libc::SOL_UDP, libc::UDP_SEGMENT, &[0, 5]),
+            (MAPPED, libc::SOL_UDP, libc::UDP_SEGMENT, &[0, 5]),
         ] {
             assert_eq!(
                 of(to, &[(level, kind, value)]),
@@ -207,7 +218,8 @@ mod tests {
             (V4, IP, libc::IP_PKTINFO, &[1; 11]),
             (V4, IP, libc::IP_PKTINFO, &[1; 13]),
             (V4, IP, 99, &number(1)),
-            (V4, libc::SOL_UDP, libc::UDP_SEGMENT, &[0, 5]),
+            (V4, libc::SOL_UDP, libc::UDP_SEGMENT, &[0, 5, 0]),
+            (V4, libc::SOL_UDP, libc::UDP_GRO, &[0, 5]),
             (V4, libc::SOL_SOCKET, 99, &number(1)),
             (V4, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &1024_u32.to_ne_bytes()),
             (MAPPED, IPV6, libc::IPV6_PKTINFO, &[1; 20]),

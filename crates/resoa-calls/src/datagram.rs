@@ -8,14 +8,14 @@
 //!
 //! A packet *for* the program that comes with a descriptor is no datagram: it says that the socket has an error, which SO_ERROR tells if nothing else has told it since. So who
 //! waits for a datagram hears of it. The descriptor stands for nothing and is to be closed. It comes only where the socket was made by somebody who
-//! [sees what is read](crate::Request::Socket).
+//! [sees what is read](crate::Request::Socket), or [from then on](crate::Request::SeesData) when somebody has said so.
 //!
 //! Which of these it is says the descriptor itself, by an option that has no meaning for AF_UNIX and is the same for everybody who holds it: SO_PRIORITY is 0
 //! without a destination, and [`CONNECTED`] with one; [`TELLS`] is added to either. The agent sets it.
 
 use crate::address::V4;
 use resoa_protocol::message::Ancillary;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// SO_PRIORITY of a datagram socket that is connected.
 pub const CONNECTED: i32 = 1;
@@ -50,6 +50,16 @@ pub fn destination(octets: &[u8]) -> Result<SocketAddr, i32> {
         crate::address::read(&v4)?.ok_or(libc::EINVAL)?
     };
     if address.port() == 0 { Err(libc::EINVAL) } else { Ok(address) }
+}
+
+/// An option of SOL_SOCKET that the server alone knows (SO_INCOMING_CPU): with its answer all is told that came of what was sent before.
+pub const ASKED: i32 = libc::SO_INCOMING_CPU;
+
+/// Whether a destination may be a broadcast, which takes SO_BROADCAST (EACCES): it is one if a network of the server's ends there, as nearly all do whose broadcasts are used. The server has
+/// to be asked ([`ASKED`]), behind the datagram.
+#[must_use]
+pub fn may_be_broadcast(to: SocketAddr) -> bool {
+    matches!(to.ip().to_canonical(), IpAddr::V4(ip) if ip.octets()[3] == u8::MAX && !ip.is_multicast())
 }
 
 /// The octets in front of a datagram; `None` sends it where it goes by itself, which is nowhere if the socket is not connected.
@@ -195,6 +205,21 @@ mod tests {
         let mut wrong = told(TELLS, from, &Ancillary::none(), Vec::new());
         wrong[HEADER] = 2;
         assert_eq!(received(TELLS, &wrong), None);
+    }
+
+    /// C91: of few addresses the server is asked whether they are broadcasts.
+    #[test]
+    fn broadcasts() {
+        for (to, expected) in [
+            ("255.255.255.255:9", true),
+            ("192.0.2.255:9", true),
+            ("[::ffff:192.0.2.255]:9", true),
+            ("239.255.255.255:9", false),
+            ("192.0.2.254:9", false),
+            ("[2001:db8::ff]:9", false),
+        ] {
+            assert_eq!(may_be_broadcast(to.parse().expect("one")), expected, "{to}");
+        }
     }
 
     /// C91: what UDP takes for a destination, and what it does not.

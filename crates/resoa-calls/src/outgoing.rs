@@ -27,7 +27,7 @@ pub struct Outgoing<'a> {
 pub enum Way {
     /// Over the descriptor: as it is where the socket is connected to, otherwise with this [in front](crate::datagram::said).
     Descriptor(Option<(SocketAddr, Ancillary)>),
-    /// By [`Request::SendTo`](crate::Request::SendTo): it is of a connected socket, and has no place on the descriptor.
+    /// By [`Request::SendTo`](crate::Request::SendTo): it has no place on the descriptor, since its socket is connected, or the agent alone knows what it is a part of (MSG_MORE, UDP_CORK).
     Agent(Option<SocketAddr>, Ancillary),
 }
 
@@ -35,7 +35,7 @@ impl Outgoing<'_> {
     /// Which way it goes, of a socket whose descriptor has this [mark](crate::descriptor::mark). The agent is asked for SO_DOMAIN and for the name of the peer only where they matter.
     ///
     /// # Errors
-    /// EMSGSIZE, EOPNOTSUPP, EDESTADDRREQ, those of [`ancillary::said`], and as the agent's answers fail.
+    /// EMSGSIZE, EOPNOTSUPP, EDESTADDRREQ (the agent's to say of what may be a part), those of [`ancillary::said`], and as the agent's answers fail.
     pub fn way<E: From<i32>>(
         &self,
         mark: i32,
@@ -52,11 +52,23 @@ impl Outgoing<'_> {
         if (self.length > MOST || is_urgent) && is_v4()? {
             return Err(if self.length > MOST { libc::EMSGSIZE } else { libc::EOPNOTSUPP }.into());
         }
+        if self.goes_nowhere(mark) {
+            // What is too long for any is no part either.
+            let is_whole = self.length > longest(false);
+            let way = Way::Agent(None, Ancillary::none());
+            return if is_whole { Err(libc::EDESTADDRREQ.into()) } else { Ok(way) };
+        }
         let way = self.way_of(mark & CONNECTED != 0, peer)?;
         if self.length > longest(true) && self.length > longest(is_v4()?) {
             return Err(libc::EMSGSIZE.into());
         }
         Ok(way)
+    }
+
+    /// Neither it nor its socket has a destination, so that it can only be the rest of a datagram that has one; if there is none such, the agent says EDESTADDRREQ.
+    #[must_use]
+    pub fn goes_nowhere(&self, mark: i32) -> bool {
+        self.to.is_none() && mark & CONNECTED == 0
     }
 
     fn way_of<E: From<i32>>(
@@ -68,18 +80,17 @@ impl Outgoing<'_> {
             [] => Ok(Ancillary::none()),
             control => ancillary::said(control, to),
         };
-        match self.to {
-            None if !is_connected => Err(libc::EDESTADDRREQ.into()),
-            Some(to) if !is_connected => Ok(Way::Descriptor(Some((to, ancillary(to)?)))),
-            None if self.control.is_empty() => Ok(Way::Descriptor(None)),
+        let (to, ancillary) = match self.to {
+            Some(to) if !is_connected => (Some(to), ancillary(to)?),
+            None if self.control.is_empty() => (None, Ancillary::none()),
             to => {
                 let peer = peer()?;
-                let ancillary = ancillary(to.unwrap_or(peer))?;
-                let to = to.filter(|to| *to != peer);
-                let has_place = to.is_none() && ancillary.is_empty();
-                Ok(if has_place { Way::Descriptor(None) } else { Way::Agent(to, ancillary) })
+                (to.filter(|to| *to != peer), ancillary(to.unwrap_or(peer))?)
             }
-        }
+        };
+        let is_part = self.flags & libc::MSG_MORE != 0;
+        let has_place = !is_part && (!is_connected || to.is_none() && ancillary.is_empty());
+        Ok(if has_place { Way::Descriptor(to.map(|to| (to, ancillary))) } else { Way::Agent(to, ancillary) })
     }
 }
 
@@ -121,6 +132,7 @@ mod tests {
         }
         // Before the destination that there is not, in version 4, once 16 bits do not say it.
         for (length, domain, error) in [
+            (65_528, AF_INET, libc::EDESTADDRREQ),
             (65_535, AF_INET, libc::EDESTADDRREQ),
             (65_536, AF_INET, libc::EMSGSIZE),
             (65_536, AF_INET6, libc::EDESTADDRREQ),
@@ -157,8 +169,10 @@ mod tests {
         let beside = Ancillary::read(&[0, libc::IP_TOS as u8, 1, 4]).expect("a record");
         let with = |to, control| Outgoing { control, ..plain(1, to) };
         let unconnected = |to| way(&with(to, &tos), 0, AF_INET);
-        assert_eq!(way(&plain(1, None), 0, AF_INET), Err(libc::EDESTADDRREQ));
-        assert_eq!(unconnected(None), Err(libc::EDESTADDRREQ));
+        // The agent knows whether it is the rest of another.
+        assert_eq!(way(&plain(1, None), 0, AF_INET), Ok(Way::Agent(None, Ancillary::none())));
+        assert_eq!(unconnected(None), Ok(Way::Agent(None, Ancillary::none())));
+        assert_eq!(way(&plain(65_527, None), 0, AF_INET6), Ok(Way::Agent(None, Ancillary::none())));
         assert_eq!(unconnected(Some(V4)), Ok(Way::Descriptor(Some((at(V4), beside.clone())))));
         let elsewhere = "192.0.2.1:54";
         for (to, control, expected) in [
@@ -171,6 +185,10 @@ mod tests {
         ] {
             assert_eq!(way(&with(to, control), CONNECTED, AF_INET), Ok(expected), "{to:?} {control:?}");
         }
+        // Parts go by the agent wherever they go to.
+        let part = |to| Outgoing { flags: libc::MSG_MORE, ..plain(1, to) };
+        assert_eq!(way(&part(Some(V4)), 0, AF_INET), Ok(Way::Agent(Some(at(V4)), Ancillary::none())));
+        assert_eq!(way(&part(None), CONNECTED, AF_INET), Ok(Way::Agent(None, Ancillary::none())));
         let mut wrong = tos.clone();
         wrong[0] = 15;
         assert_eq!(way(&with(Some(V4), &wrong), CONNECTED, AF_INET), Err(libc::EINVAL));

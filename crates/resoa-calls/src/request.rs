@@ -97,18 +97,22 @@ pub enum Request {
     Resolve(Query),
     /// How the agent does; answered by [`Response::Status`].
     Status,
-    /// `sendto` of a connected datagram socket, elsewhere than where it is connected to or with control messages: the datagrams that have no place on the descriptor. Those
-    /// that the program has sent before are before it.
+    /// A datagram that has no place on the descriptor: of a connected socket elsewhere than where it is connected to or with control messages, a part of one that has more behind
+    /// it, or what may be the last part of one since it has no destination. What the program has sent before is before it. It fails as `sendto` does.
     SendTo {
         /// Which socket.
         socket: SocketId,
-        /// Where to; `None` is where it is connected to.
+        /// Where to; `None` is where it is connected to, or the part before goes.
         address: Option<SocketAddr>,
         /// Control messages ([`Ancillary::octets`](resoa_protocol::message::Ancillary::octets)).
         ancillary: Vec<u8>,
         /// What.
         octets: Vec<u8>,
+        /// MSG_MORE
+        more: bool,
     },
+    /// Whoever uses a datagram socket sees what calls that read return, as if [`Socket`](Self::Socket) had said so.
+    SeesData(SocketId),
 }
 
 /// A look-up of hosts and services, executed by the server.

@@ -213,7 +213,11 @@ fn until_next_look(waited: Duration) -> Duration {
 fn at_once(request: &Request) -> bool {
     matches!(
         request,
-        Request::Socket { .. } | Request::Accept { .. } | Request::LocalName(_) | Request::PeerName(_)
+        Request::Socket { .. }
+            | Request::Accept { .. }
+            | Request::LocalName(_)
+            | Request::PeerName(_)
+            | Request::SeesData(_)
     )
 }
 

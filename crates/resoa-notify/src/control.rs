@@ -2,6 +2,7 @@
 
 use crate::call::{Call, Room};
 use crate::caller::{Answer, Caller, Ended, Failure, Patience};
+use crate::datagrams;
 use crate::held::{Held, Kind};
 use crate::status::{BIND_SERVICE, has_privilege};
 use resoa_calls::ioctl::{Answerer, answerer};
@@ -108,7 +109,31 @@ fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Fa
 
 fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
     let address = address::read(&given_address(caller, at, length)?)?;
-    let nonblocking = held.is_nonblocking();
+    connect_to(caller, held, address, held.is_nonblocking())
+}
+
+/// What MSG_FASTOPEN does of a stream before it sends: it connects, as of a host without a cookie (`tcp_sendmsg_fastopen`).
+pub(crate) fn fast_open(
+    caller: &Caller,
+    held: &Held,
+    (at, length): (u64, i32),
+    flags: i32,
+) -> Result<(), Failure> {
+    if at == 0 {
+        let is_connected = caller.ask(&Request::PeerName(held.socket)).is_ok();
+        return Err(Failure::Errno(if is_connected { libc::EISCONN } else { libc::EINVAL }));
+    }
+    let address = address::read(&given_address(caller, at, length)?)?;
+    let nonblocking = held.is_nonblocking() || flags & libc::MSG_DONTWAIT != 0;
+    connect_to(caller, held, Some(address.ok_or(libc::EOPNOTSUPP)?), nonblocking).map(drop)
+}
+
+fn connect_to(
+    caller: &Caller,
+    held: &Held,
+    address: Option<SocketAddr>,
+    nonblocking: bool,
+) -> Result<Answer, Failure> {
     // A stream that is not fresh any more has been told to connect before.
     let is_first = held.kind == Kind::Datagram || held.is_fresh();
     let request = Request::Connect { socket: held.socket, address, nonblocking };
@@ -153,7 +178,7 @@ pub(crate) fn pending_error(caller: &Caller, held: &Held) -> Result<i32, Failure
 }
 
 /// An option of SOL_SOCKET that is a number.
-fn number(caller: &Caller, held: &Held, name: i32) -> Result<i32, Failure> {
+pub(crate) fn number(caller: &Caller, held: &Held, name: i32) -> Result<i32, Failure> {
     let request = Request::GetOption { socket: held.socket, level: libc::SOL_SOCKET, name, length: 4 };
     let value = caller.ask(&request)?.value()?;
     Ok(value.first_chunk().map_or(0, |octets| i32::from_ne_bytes(*octets)))
@@ -236,8 +261,13 @@ fn get_option(caller: &Caller, held: &Held, level: i32, name: i32, room: Room) -
     }
     let length = u32::try_from(caller.target.number(room.length)?).map_err(|_| libc::EINVAL)?;
     caller.confirm()?;
+    let is_error = (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR);
+    if is_error && held.kind == Kind::Datagram {
+        // What says so among the datagrams is not to say so again.
+        datagrams::takes_error(held);
+    }
     let value = caller.ask(&Request::GetOption { socket: held.socket, level, name, length })?.value()?;
-    if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
+    if is_error {
         // As in `pending_error`.
         let _ = rustix::net::sockopt::socket_error(held);
     }

@@ -26,8 +26,9 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
     // The kernel says of it what TCP would.
     let passes =
         |address, flags| stream && address == 0 && streams::are_ordinary(flags) && streams::is_ordinary(held);
+    let sends = |address, flags| passes(address, 0) && flags & libc::MSG_FASTOPEN == 0;
     match *call {
-        Call::Send { address, .. } if passes(address, 0) => Ok(Answer::Continue),
+        Call::Send { address, transfer, .. } if sends(address, transfer.flags) => Ok(Answer::Continue),
         Call::Receive { transfer, from }
             if passes(from.value, transfer.flags)
                 && !streams::waits(held, &[transfer.data], transfer.flags) =>
@@ -37,7 +38,7 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
         Call::Send { transfer, address, length } => {
             let data = [transfer.data];
             let sent = if stream {
-                streams::send(caller, held, &data, transfer.flags)?
+                streams::send(caller, held, &data, (address, length), transfer.flags)?
             } else if address == 0 {
                 datagrams::send(caller, held, &data, None, &[], transfer.flags)?
             } else {
@@ -63,7 +64,7 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
         Call::SendMessage { message, flags } => {
             let message = Message::read(&caller.target, message)?;
             // Descriptors beside it would go to the agent, and mean nothing to a TCP.
-            if passes(message.name, 0) && message.control.length == 0 {
+            if sends(message.name, flags) && message.control.length == 0 {
                 return Ok(Answer::Continue);
             }
             Ok(Answer::count(send(caller, held, &message, flags)?))
@@ -98,7 +99,8 @@ fn sender(caller: &Caller, held: &Held, received: &Received) -> Result<Option<So
 
 fn send(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Result<usize, Failure> {
     if held.kind != Kind::Datagram {
-        return streams::send(caller, held, &message.data, flags);
+        let to = (message.name, message.name_length);
+        return streams::send(caller, held, &message.data, to, flags);
     }
     let destination = match message.name {
         0 => None,

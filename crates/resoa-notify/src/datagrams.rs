@@ -1,7 +1,7 @@
 //! Datagrams, each with an address in front while the socket has no destination of its own, and with control messages if there are some ([`resoa_calls::datagram`]).
 
 use crate::caller::{Caller, Failure, Patience};
-use crate::control::{domain, peer, pending_error};
+use crate::control::{domain, number, peer, pending_error};
 use crate::held::Held;
 use crate::message::total;
 use crate::target::Piece;
@@ -13,7 +13,9 @@ use rustix::event::PollFlags;
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendFlags, recvmsg};
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 
 /// Room for any that is received.
@@ -30,9 +32,20 @@ pub(crate) fn send(
 ) -> Result<usize, Failure> {
     let length = total(data);
     let outgoing = Outgoing { length, to: destination, control, flags };
-    let front = match outgoing.way(held.mark, || domain(caller, held), || peer(caller, held))? {
+    let is_allowed = !destination.is_some_and(datagram::may_be_broadcast)
+        || number(caller, held, libc::SO_BROADCAST)? != 0;
+    let way = outgoing.way(held.mark, || domain(caller, held), || peer(caller, held))?;
+    see(caller, held)?;
+    if !outgoing.goes_nowhere(held.mark) {
+        told(caller, held)?;
+    }
+    let front = match way {
         Way::Descriptor(front) => front,
-        Way::Agent(address, ancillary) => return send_apart(caller, held, data, address, &ancillary),
+        Way::Agent(address, ancillary) => {
+            let more = flags & libc::MSG_MORE != 0;
+            let sent = send_apart(caller, held, data, address, &ancillary, more)?;
+            return if is_allowed { Ok(sent) } else { allowed(caller, held).map(|()| sent) };
+        }
     };
     let mut octets = front.map(|(to, ancillary)| datagram::said(to, &ancillary)).unwrap_or_default();
     octets.extend(caller.target.gather(data)?);
@@ -41,7 +54,8 @@ pub(crate) fn send(
     let until = held.until(Timeout::Send);
     loop {
         match rustix::net::send(held, &octets, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
-            Ok(_) => return Ok(length),
+            Ok(_) if is_allowed => return Ok(length),
+            Ok(_) => return allowed(caller, held).map(|()| length),
             Err(Errno::AGAIN) if patient => {
                 caller.wait(held.as_fd(), PollFlags::OUT, until, Patience::Interruptible)?;
             }
@@ -54,20 +68,29 @@ pub(crate) fn send(
     }
 }
 
-/// A connected socket's datagram to elsewhere, or with control messages, has no place on the descriptor.
+/// A connected socket's datagram to elsewhere, or with control messages, has no place on the descriptor, nor has a part of one; and one without a destination may be a part.
 fn send_apart(
     caller: &Caller,
     held: &Held,
     data: &[Piece],
     address: Option<SocketAddr>,
     ancillary: &Ancillary,
+    more: bool,
 ) -> Result<usize, Failure> {
     let octets = caller.target.gather(data)?;
     caller.confirm()?;
     let length = octets.len();
     let ancillary = ancillary.octets().to_vec();
-    caller.ask(&Request::SendTo { socket: held.socket, address, ancillary, octets })?;
+    caller.ask(&Request::SendTo { socket: held.socket, address, ancillary, octets, more })?;
     Ok(length)
+}
+
+/// Asks the server whether a datagram was allowed that may have been a broadcast.
+fn allowed(caller: &Caller, held: &Held) -> Result<(), Failure> {
+    number(caller, held, datagram::ASKED)?;
+    // What tells of it among the datagrams is not to tell of it again.
+    takes_error(held);
+    told_now(caller, held)
 }
 
 /// What the end of the agent's half means: the socket's error, none if the program has shut it down, and ENETDOWN if there is no agent any more.
@@ -76,6 +99,53 @@ fn told_error(caller: &Caller, held: &Held) -> Result<i32, Failure> {
         Failure::Errno(_) => Failure::Errno(libc::ENETDOWN),
         Failure::Gone => Failure::Gone,
     })
+}
+
+/// Errors of a socket come [among its datagrams](datagram) once this has said that calls on it are seen. It does at the first call of a socket's that is: who only has `read` and `write`, which are not
+/// stopped, would take an error for an empty datagram.
+fn see(caller: &Caller, held: &Held) -> Result<(), Failure> {
+    if held.is_seen() {
+        return Ok(());
+    }
+    match caller.ask(&Request::SeesData(held.socket)) {
+        Ok(_) => held.set_seen(),
+        Err(Failure::Gone) => return Err(Failure::Gone),
+        // Without an agent the call itself finds out.
+        Err(Failure::Errno(_)) => {}
+    }
+    Ok(())
+}
+
+/// The next packet on a descriptor: the octets that were stored and those that it has; `None` if it is no datagram, but says that the socket has an error.
+fn next(held: &Held, octets: &mut [u8], how: RecvFlags) -> Result<Option<(usize, usize)>, Errno> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut beside = RecvAncillaryBuffer::new(&mut space);
+    let room = octets.len();
+    let pieces = &mut [IoSliceMut::new(octets)];
+    let found = recvmsg(held, pieces, &mut beside, how | RecvFlags::TRUNC | RecvFlags::CMSG_CLOEXEC)?;
+    // The descriptor that comes with an error stands for nothing, and is closed.
+    let is_error = beside.drain().count() > 0;
+    Ok((!is_error).then_some((found.bytes.min(room), found.bytes)))
+}
+
+/// Takes an error away that is the next thing on a descriptor; whether it is.
+pub(crate) fn takes_error(held: &Held) -> bool {
+    let is_next = |how| matches!(next(held, &mut [], how | RecvFlags::DONTWAIT), Ok(None));
+    // If another call reads it between the two, that has the error, and a datagram behind it may be lost, as any may.
+    is_next(RecvFlags::PEEK) && is_next(RecvFlags::empty())
+}
+
+/// Takes an error that is the next thing on a descriptor, and fails with it if nothing has told it yet.
+fn told(caller: &Caller, held: &Held) -> Result<(), Failure> {
+    caller.confirm()?;
+    if takes_error(held) { told_now(caller, held) } else { Ok(()) }
+}
+
+fn told_now(caller: &Caller, held: &Held) -> Result<(), Failure> {
+    match told_error(caller, held)? {
+        0 => Ok(()),
+        error => Err(Failure::Errno(error)),
+    }
 }
 
 /// A datagram that was received.
@@ -108,13 +178,17 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
     }
     let patient = flags & libc::MSG_DONTWAIT == 0 && !held.is_nonblocking();
     let until = held.until(Timeout::Recv);
-    let mut how = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
+    let mut how = RecvFlags::DONTWAIT;
     how.set(RecvFlags::PEEK, flags & libc::MSG_PEEK != 0);
     let front = held.in_front();
     let mut octets = vec![0; front + total(data).min(ROOM)];
+    see(caller, held)?;
     let (stored, whole) = loop {
-        match rustix::net::recv(held, &mut octets[..], how) {
-            Ok(lengths) => break lengths,
+        match next(held, &mut octets, how) {
+            Ok(Some(lengths)) => break lengths,
+            // The error is told by this, and not by the next call as well.
+            Ok(None) if how.contains(RecvFlags::PEEK) => told(caller, held)?,
+            Ok(None) => told_now(caller, held)?,
             Err(Errno::AGAIN) if patient => {
                 caller.wait(held.as_fd(), PollFlags::IN, until, Patience::Interruptible)?;
             }

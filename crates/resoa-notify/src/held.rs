@@ -4,7 +4,7 @@ pub(crate) use resoa_calls::descriptor::Kind;
 use resoa_calls::{LISTENING, SocketId, SocketName, datagram, descriptor};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl};
-use rustix::net::sockopt::{Timeout, socket_linger, socket_timeout};
+use rustix::net::sockopt::{Timeout, set_socket_broadcast, socket_broadcast, socket_linger, socket_timeout};
 use std::time::Instant;
 
 /// A program's remote socket, as it was when the call began.
@@ -70,6 +70,16 @@ impl Held {
     /// A datagram socket with a destination of its own.
     pub(crate) fn is_connected_datagram(&self) -> bool {
         self.kind == Kind::Datagram && self.mark & datagram::CONNECTED != 0
+    }
+
+    /// Whether the agent knows that errors may come among the datagrams: by an option that means nothing to AF_UNIX, so that it stays with the descriptor.
+    pub(crate) fn is_seen(&self) -> bool {
+        socket_broadcast(self).unwrap_or(false)
+    }
+
+    /// Says so.
+    pub(crate) fn set_seen(&self) {
+        let _ = set_socket_broadcast(self, true);
     }
 
     /// Octets in front of each datagram that was received.

@@ -3,7 +3,7 @@
 //! Whatever else is sent and received the kernel goes on with ([`is_ordinary`]).
 
 use crate::caller::{Caller, Failure, Patience};
-use crate::control::pending_error;
+use crate::control::{fast_open, pending_error};
 use crate::held::{Held, Kind};
 use crate::message::{total, window};
 use crate::target::Piece;
@@ -43,10 +43,16 @@ pub(crate) fn waits(held: &Held, data: &[Piece], flags: i32) -> bool {
         && held.low_water() <= 1
 }
 
-/// Sends all of it, as far as the descriptor lets it wait.
-pub(crate) fn send(caller: &Caller, held: &Held, data: &[Piece], flags: i32) -> Result<usize, Failure> {
+/// Sends all of it, as far as the descriptor lets it wait. The address, by its place and length, means something with MSG_FASTOPEN alone.
+pub(crate) fn send(
+    caller: &Caller,
+    held: &Held,
+    data: &[Piece],
+    to: (u64, i32),
+    flags: i32,
+) -> Result<usize, Failure> {
     if flags & libc::MSG_FASTOPEN != 0 {
-        return Err(Failure::Errno(libc::EOPNOTSUPP));
+        fast_open(caller, held, to, flags)?;
     }
     if held.kind == Kind::Listener {
         return Err(broken(caller, flags));

@@ -5,7 +5,7 @@ use crate::table::{self, Hint};
 use crate::{agent, confined, errno, options, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
 use resoa_calls::privilege::is_privileged;
-use resoa_calls::{Request, address, descriptor};
+use resoa_calls::{Request, SocketId, address, descriptor};
 use rustix::event::PollFlags;
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::net::sockopt::{Timeout, socket_timeout};
@@ -41,14 +41,40 @@ pub unsafe extern "C-unwind" fn connect(number: c_int, address: *const sockaddr,
     let Some((socket, _)) = sockets::carried(number) else {
         return unsafe { real::connect(number, address, length) };
     };
-    errno::settled_int(|| {
-        let address = values::address(address, length)?;
-        let descriptor = borrowed(number).ok_or(libc::EBADF)?;
-        let nonblocking = fcntl_getfl(descriptor).is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
-        let has_limit = matches!(socket_timeout(descriptor, Timeout::Send), Ok(Some(_)));
-        let request = Request::Connect { socket, address, nonblocking };
-        agent::ask_interruptibly(&request, Some(number), has_limit).map(|()| 0)
-    })
+    errno::settled_int(|| connect_to(number, socket, values::address(address, length)?, false).map(|()| 0))
+}
+
+/// Connects; without waiting if the call or the descriptor says so.
+fn connect_to(
+    number: c_int,
+    socket: SocketId,
+    address: Option<SocketAddr>,
+    dont_wait: bool,
+) -> Result<(), c_int> {
+    let descriptor = borrowed(number).ok_or(libc::EBADF)?;
+    let flags = fcntl_getfl(descriptor);
+    let nonblocking = dont_wait || flags.is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
+    let has_limit = matches!(socket_timeout(descriptor, Timeout::Send), Ok(Some(_)));
+    let request = Request::Connect { socket, address, nonblocking };
+    agent::ask_interruptibly(&request, Some(number), has_limit)
+}
+
+/// What MSG_FASTOPEN does of a stream before it sends: it connects, as of a host without a cookie (`tcp_sendmsg_fastopen`). The flags that are left, all of them without it; `None` if it
+/// has failed, with `errno`.
+pub fn fast_open(number: c_int, address: *const sockaddr, length: socklen_t, flags: c_int) -> Option<c_int> {
+    if flags & libc::MSG_FASTOPEN == 0 {
+        return Some(flags);
+    }
+    let outcome = errno::settled_int(|| {
+        let (socket, _) = sockets::carried(number).ok_or(libc::EBADF)?;
+        if address.is_null() {
+            let is_connected = name(&Request::PeerName(socket)).is_ok();
+            return Err(if is_connected { libc::EISCONN } else { libc::EINVAL });
+        }
+        let address = values::address(address, length)?.ok_or(libc::EOPNOTSUPP)?;
+        connect_to(number, socket, Some(address), flags & libc::MSG_DONTWAIT != 0).map(|()| 0)
+    });
+    (outcome == 0).then_some(flags & !libc::MSG_FASTOPEN)
 }
 
 /// `listen(2)`

@@ -5,8 +5,10 @@ use crate::control::{hangs_up, name};
 use crate::sending::total;
 use crate::sockets::borrowed;
 use crate::{agent, errno, options, real, values};
-use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
-use resoa_calls::datagram::{CONNECTED, FRONT, destination, in_front, longest, received, said_in};
+use libc::{MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
+use resoa_calls::datagram::{
+    ASKED, CONNECTED, FRONT, destination, in_front, longest, may_be_broadcast, received, said_in,
+};
 use resoa_calls::outgoing::{Outgoing, Way};
 use resoa_calls::stream::wants_errors;
 use resoa_calls::{Request, SocketId, descriptor};
@@ -34,17 +36,21 @@ pub fn send(
 ) -> Result<usize, c_int> {
     let to = address.map(destination).transpose()?;
     let outgoing = Outgoing { length: total(pieces), to, control, flags };
+    let is_allowed = !to.is_some_and(may_be_broadcast) || options::number(socket, libc::SO_BROADCAST)? != 0;
     let peer = || name(&Request::PeerName(socket));
-    let way = outgoing.way(mark(number), || options::domain(socket), peer)?;
-    told(number, socket)?;
+    let mark = mark(number);
+    let way = outgoing.way(mark, || options::domain(socket), peer)?;
+    if !outgoing.goes_nowhere(mark) {
+        told(number, socket)?;
+    }
     let front = match way {
         Way::Descriptor(front) => front,
         Way::Agent(address, ancillary) => {
             let octets = gathered(pieces)?;
             let length = octets.len();
-            let ancillary = ancillary.octets().to_vec();
-            agent::ask(&Request::SendTo { socket, address, ancillary, octets }, None)?;
-            return Ok(length);
+            let (ancillary, more) = (ancillary.octets().to_vec(), flags & MSG_MORE != 0);
+            agent::ask(&Request::SendTo { socket, address, ancillary, octets, more }, None)?;
+            return if is_allowed { Ok(length) } else { allowed(number, socket).map(|()| length) };
         }
     };
     let mut room = [0; FRONT];
@@ -57,9 +63,18 @@ pub fn send(
         unsafe { real::sendmsg(number, message, flags) }
     });
     match usize::try_from(result) {
-        Ok(octets) => Ok(octets - length_in_front),
+        Ok(octets) if is_allowed => Ok(octets - length_in_front),
+        Ok(octets) => allowed(number, socket).map(|()| octets - length_in_front),
         Err(_) => Err(failure(socket)),
     }
+}
+
+/// Asks the server whether a datagram was allowed that may have been a broadcast.
+fn allowed(number: c_int, socket: SocketId) -> Result<(), c_int> {
+    options::number(socket, ASKED)?;
+    // What tells of it among the datagrams is not to tell of it again.
+    takes_error(number);
+    told_now(socket)
 }
 
 /// The octets of pieces that a program gave.

@@ -55,7 +55,7 @@ fn asked(socket: SocketId, level: c_int, name: c_int, length: u32, place: &mut [
 }
 
 /// A number that an option of SOL_SOCKET is, as [`agent::ask`] fails.
-fn number(socket: SocketId, name: c_int) -> Result<c_int, c_int> {
+pub fn number(socket: SocketId, name: c_int) -> Result<c_int, c_int> {
     let mut place = [0; SHORT];
     let value = asked(socket, libc::SOL_SOCKET, name, 4, &mut place)?;
     value.first_chunk().map(|octets| c_int::from_ne_bytes(*octets)).ok_or(libc::ENETDOWN)

@@ -1,5 +1,6 @@
 //! `write`, `send` and their like. Streams go to the C library as they are, without the signal: whether there is one is decided when it is known what failed.
 
+use crate::control::fast_open;
 use crate::sockets::{Kind, kind, kind_of_any};
 use crate::{datagrams, errno, real, stream, values};
 use libc::{
@@ -66,6 +67,9 @@ pub unsafe extern "C-unwind" fn send(
 ) -> ssize_t {
     match kind(number) {
         Kind::Foreign => unsafe { real::send(number, buffer, count, flags) },
+        Kind::Stream | Kind::Listener if flags & MSG_FASTOPEN != 0 => unsafe {
+            sendto(number, buffer, count, flags, ptr::null(), 0)
+        },
         Kind::Stream => {
             let result = unsafe { real::send(number, buffer, count, flags | MSG_NOSIGNAL) };
             stream::sent(number, flags, result)
@@ -88,7 +92,7 @@ pub unsafe extern "C-unwind" fn sendto(
     address: *const sockaddr,
     length: socklen_t,
 ) -> ssize_t {
-    if address.is_null() {
+    if address.is_null() && flags & MSG_FASTOPEN == 0 {
         return unsafe { send(number, buffer, count, flags) };
     }
     match kind(number) {
@@ -96,11 +100,13 @@ pub unsafe extern "C-unwind" fn sendto(
         Kind::Stream if !stream::is_carried(number) => unsafe {
             real::sendto(number, buffer, count, flags, address, length)
         },
-        Kind::Stream | Kind::Listener if flags & MSG_FASTOPEN != 0 => {
-            errno::set(libc::EOPNOTSUPP);
-            -1
-        }
-        Kind::Stream | Kind::Listener => unsafe { send(number, buffer, count, flags) },
+        Kind::Stream | Kind::Listener => match fast_open(number, address, length, flags) {
+            Some(flags) => unsafe { send(number, buffer, count, flags) },
+            None => -1,
+        },
+        Kind::Datagram(_) if address.is_null() => unsafe {
+            send(number, buffer, count, flags & !MSG_FASTOPEN)
+        },
         Kind::Datagram(socket) => errno::settled(|| {
             let mut place = [0; LONGEST_ADDRESS];
             let address = values::given_in(address.cast(), length, &mut place)?;
@@ -118,22 +124,24 @@ pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, f
         return unsafe { real::sendmsg(number, message, flags) };
     }
     let mut plain = unsafe { *message };
-    let unusual = !plain.msg_name.is_null() || plain.msg_controllen != 0;
+    let unusual = !plain.msg_name.is_null() || plain.msg_controllen != 0 || flags & MSG_FASTOPEN != 0;
     match kind {
         Kind::Stream if unusual && !stream::is_carried(number) => unsafe {
             real::sendmsg(number, message, flags)
         },
         Kind::Stream | Kind::Foreign => {
-            if flags & MSG_FASTOPEN != 0 && !plain.msg_name.is_null() {
-                errno::set(libc::EOPNOTSUPP);
+            let Some(flags) = fast_open(number, plain.msg_name.cast(), plain.msg_namelen, flags) else {
                 return -1;
-            }
+            };
             (plain.msg_name, plain.msg_namelen) = (ptr::null_mut(), 0);
             (plain.msg_control, plain.msg_controllen) = (ptr::null_mut(), 0);
             let result = unsafe { real::sendmsg(number, &raw const plain, flags | MSG_NOSIGNAL) };
             stream::sent(number, flags, result)
         }
-        Kind::Listener => stream::broken(flags),
+        Kind::Listener => match fast_open(number, plain.msg_name.cast(), plain.msg_namelen, flags) {
+            Some(flags) => stream::broken(flags),
+            None => -1,
+        },
         Kind::Datagram(socket) => errno::settled(|| {
             let pieces = unsafe { pieces(&plain) }?;
             let mut place = [0; LONGEST_ADDRESS];

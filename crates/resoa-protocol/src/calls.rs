@@ -1,6 +1,6 @@
 //! Socket calls as values: what a program asks for, what it gets, and what else happens to it.
 
-use crate::message::{Half, Query, Unresolved};
+use crate::message::{Ancillary, Half, Query, Unresolved};
 use crate::{Errno, RsockId};
 use std::net::SocketAddr;
 
@@ -244,6 +244,23 @@ pub struct Stream {
     pub named: bool,
     /// An error waits for the call that tells it.
     pub failed: bool,
+    /// Of a datagram parts were sent, and more is to come.
+    pub begun: bool,
+    /// UDP_CORK: what is given is a part, and needs no room.
+    pub is_corked: bool,
+}
+
+/// A datagram of a program's, or a part of one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Outgoing {
+    /// Where to; `None` is where the socket is connected to.
+    pub to: Option<SocketAddr>,
+    /// What is said beside it.
+    pub ancillary: Ancillary,
+    /// What.
+    pub bytes: Vec<u8>,
+    /// MSG_MORE: what is sent next belongs to it.
+    pub more: bool,
 }
 
 /// Where a stream stands.

@@ -39,8 +39,8 @@ mod tcp;
 mod tests;
 
 pub use calls::{
-    Action, CallId, Cause, LookUp, Readiness, ReceiveFlags, SendFlags, Signal, SocketCall, Stage, Stream,
-    Value,
+    Action, CallId, Cause, LookUp, Outgoing, Readiness, ReceiveFlags, SendFlags, Signal, SocketCall, Stage,
+    Stream, Value,
 };
 pub use client::{Client, Registration};
 pub use errno::Errno;

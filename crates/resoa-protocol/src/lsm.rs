@@ -15,6 +15,7 @@
 
 mod closing;
 mod connecting;
+mod corking;
 mod listening;
 mod options;
 mod readiness;
@@ -23,6 +24,7 @@ mod requests;
 mod sending;
 mod streaming;
 mod told;
+mod transport;
 mod waiting;
 
 use crate::calls::{Action, CallId, Cause, Readiness, Signal, SocketCall, Value};

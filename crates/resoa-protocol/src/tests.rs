@@ -7,6 +7,7 @@ mod datagrams;
 mod failures;
 mod listening;
 mod options;
+mod parts;
 mod registration;
 mod transfer;
 

@@ -7,7 +7,9 @@ mod closing;
 mod connecting;
 mod datagrams;
 mod descriptors;
+mod fast_open;
 mod flow;
+mod joined;
 mod listening;
 mod lookups;
 pub mod messages;
@@ -64,8 +66,9 @@ use cases;
 
 /// All cases, in the order of the files.
 pub fn all() -> Vec<Named> {
-    let files: [(&str, &[Case]); 19] = [
+    let files: [(&str, &[Case]); 21] = [
         ("connecting", connecting::CASES),
+        ("fast_open", fast_open::CASES),
         ("binding", binding::CASES),
         ("listening", listening::CASES),
         ("transfer", transfer::CASES),
@@ -82,6 +85,7 @@ pub fn all() -> Vec<Named> {
         ("signals", signals::CASES),
         ("datagrams", datagrams::CASES),
         ("ancillary", ancillary::CASES),
+        ("joined", joined::CASES),
         ("boundaries", boundaries::CASES),
         ("lookups", lookups::CASES),
     ];

@@ -110,6 +110,7 @@ fn may_be_said(record: Record, (family, client): (Family, IpAddr)) -> bool {
         (libc::IPPROTO_IP, libc::IP_TOS) => matches!(value.len(), 1 | 4),
         (libc::IPPROTO_IP, libc::IP_PKTINFO) => value.len() == 12,
         (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => value.len() == 20,
+        (libc::SOL_UDP, libc::UDP_SEGMENT) => value.len() == 2,
         (libc::SOL_SOCKET, libc::SO_PRIORITY) => {
             let number = value.first_chunk().map(|number| i32::from_ne_bytes(*number));
             value.len() == 4 && number.is_some_and(|number| (0..=6).contains(&number))

@@ -9,8 +9,8 @@ use crate::{congestion_controls, errors, sys};
 use resoa_protocol::Errno;
 use resoa_protocol::message::Reply;
 use rustix::fd::BorrowedFd;
-use rustix::net::AddressFamily;
-use rustix::net::sockopt::socket_domain;
+use rustix::net::sockopt::{socket_domain, socket_type};
+use rustix::net::{AddressFamily, SocketType};
 
 /// By level: what may be set and read.
 const SETTABLE: &[(i32, &[i32])] = &[
@@ -45,8 +45,12 @@ const SETTABLE: &[(i32, &[i32])] = &[
             libc::TCP_USER_TIMEOUT,
             libc::TCP_NOTSENT_LOWAT,
             libc::TCP_CONGESTION,
+            libc::TCP_FASTOPEN,
+            libc::TCP_FASTOPEN_KEY,
+            libc::TCP_FASTOPEN_NO_COOKIE,
         ],
     ),
+    (libc::SOL_UDP, &[libc::UDP_SEGMENT]),
     (
         libc::IPPROTO_IP,
         &[
@@ -151,10 +155,56 @@ fn low_water(fd: BorrowedFd, value: &[u8]) -> Result<Reply, Errno> {
 /// # Errors
 /// ENOPROTOOPT for options that are not in the list, EOPNOTSUPP for levels of which none is, of a socket of version 4 (Linux); the kernel's.
 pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32, room: u32) -> Result<Reply, Errno> {
-    if !is_in(SETTABLE, level, name) && !is_in(READABLE, level, name) {
-        let is_known = SETTABLE.iter().any(|&(listed, _)| listed == level);
+    // Not set, that is the key of this host's stack for all sockets, by which cookies could be made for others than the client's. One that was set is known to who has set it.
+    let is_key = (level, name) == (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_KEY);
+    if is_key || !is_in(SETTABLE, level, name) && !is_in(READABLE, level, name) {
+        let is_known = match level {
+            // Of the transports the socket knows its own; to Linux UDP's and UDP-Lite's are each other's.
+            libc::IPPROTO_TCP | libc::IPPROTO_UDP | libc::IPPROTO_UDPLITE => {
+                let is_stream = socket_type(fd) == Ok(SocketType::STREAM);
+                is_stream == (level == libc::IPPROTO_TCP)
+            }
+            _ => SETTABLE.iter().any(|&(listed, _)| listed == level),
+        };
         let is_v4 = socket_domain(fd).is_ok_and(|family| family == AddressFamily::INET);
         return Err(if is_known || !is_v4 { Errno::ENOPROTOOPT } else { Errno::EOPNOTSUPP });
     }
     sys::option(fd, level, name, room as usize).map(Reply::Value).map_err(|error| errors::errno(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AddressFamily as Family;
+    use rustix::fd::AsFd;
+    use rustix::net::socket;
+
+    /// C39: a key of TCP Fast Open that a client has not set is the one that all of this host's sockets have, and is told to nobody.
+    #[test]
+    fn the_key_of_all_is_nobodys() {
+        let stream = socket(AddressFamily::INET, SocketType::STREAM, None).expect("loopback");
+        let (level, name) = (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_KEY);
+        assert_eq!(get(stream.as_fd(), level, name, 32), Err(Errno::ENOPROTOOPT));
+        let own = vec![7; 32];
+        assert_eq!(set(stream.as_fd(), level, name, &own), Ok(Reply::Value(own)));
+        assert_eq!(get(stream.as_fd(), level, name, 32), Err(Errno::ENOPROTOOPT));
+    }
+
+    /// C39: what Linux says of a level that is another protocol's depends on the version of IP alone, and of one of the socket's own that it knows no such option.
+    #[test]
+    fn levels_of_others() {
+        let of = |family, kind, level| {
+            let socket = socket(family, kind, None).expect("loopback");
+            get(socket.as_fd(), level, 99, 4)
+        };
+        for (family, kind, level, error) in [
+            (Family::INET, SocketType::STREAM, libc::IPPROTO_UDP, Errno::EOPNOTSUPP),
+            (Family::INET, SocketType::DGRAM, libc::IPPROTO_UDP, Errno::ENOPROTOOPT),
+            (Family::INET, SocketType::DGRAM, libc::IPPROTO_TCP, Errno::EOPNOTSUPP),
+            (Family::INET6, SocketType::STREAM, libc::IPPROTO_UDP, Errno::ENOPROTOOPT),
+            (Family::INET, SocketType::STREAM, libc::IPPROTO_IP, Errno::ENOPROTOOPT),
+        ] {
+            assert_eq!(of(family, kind, level), Err(error), "{family:?} {kind:?} {level}");
+        }
+    }
 }

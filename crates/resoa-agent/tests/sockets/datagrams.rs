@@ -133,7 +133,8 @@ fn control_messages() {
     rig.connect_datagrams(&other, Some(at_one));
     rig.connect_datagrams(&one, Some(at_other));
     let ancillary = tos.octets().to_vec();
-    let request = Request::SendTo { socket: one.id, address: None, ancillary, octets: b"apart".to_vec() };
+    let request =
+        Request::SendTo { socket: one.id, address: None, ancillary, octets: b"apart".to_vec(), more: false };
     one.write(b"first");
     assert_eq!(rig.call(&request, None), Response::Done);
     for (expected, tos) in [(&b"first"[..], 0), (b"apart", 0x2e)] {
@@ -143,9 +144,56 @@ fn control_messages() {
     other.write(b"back");
     assert_eq!(receive(&one), b"back");
     // A server says afterwards what is wrong, and what is none of it is refused.
-    let wrong = Request::SendTo { socket: one.id, address: None, ancillary: vec![0, 1], octets: Vec::new() };
+    let wrong = Request::SendTo {
+        socket: one.id,
+        address: None,
+        ancillary: vec![0, 1],
+        octets: Vec::new(),
+        more: false,
+    };
     assert_eq!(rig.call(&wrong, None), Response::Failed(libc::EINVAL));
     drop((one, other));
+    rig.nothing_is_left();
+}
+
+/// C91: parts of a datagram leave as one, whether the last of them is on the descriptor or not, where the first one goes to; so does what is written behind UDP_CORK.
+#[test]
+fn datagrams_of_several_parts() {
+    let rig = Rig::new();
+    let program = rig.socket(libc::SOCK_DGRAM);
+    let ((one, to_one), (_two, to_two)) = (far(), far());
+    let part = |to, octets: &[u8], more| {
+        let octets = octets.to_vec();
+        let request =
+            Request::SendTo { socket: program.id, address: to, ancillary: Vec::new(), octets, more };
+        rig.call(&request, None)
+    };
+    assert_eq!(part(None, b"x", true), Response::Failed(libc::EDESTADDRREQ));
+    program.write(&[&header(Some(to_one))[..], b"before"].concat());
+    assert_eq!(part(Some(to_one), b"one ", true), Response::Done);
+    assert_eq!(part(Some(to_two), b"two ", true), Response::Done);
+    program.write(&[&header(Some(to_two))[..], b"three"].concat());
+    assert_eq!(part(Some(to_one), b"one ", true), Response::Done);
+    assert_eq!(part(None, b"two", false), Response::Done);
+    for expected in [&b"before"[..], b"one two three", b"one two"] {
+        assert_eq!(heard(&one).0, expected);
+    }
+    assert_eq!(part(Some(to_one), &vec![0; 65_000], true), Response::Done);
+    assert_eq!(part(None, &[0; 508], true), Response::Failed(libc::EMSGSIZE));
+
+    rig.connect_datagrams(&program, Some(to_one));
+    program.write(b"first");
+    rig.set_option(&program, libc::SOL_UDP, libc::UDP_CORK, &[1]);
+    program.write(b"a");
+    program.write(b"b");
+    rig.set_option(&program, libc::SOL_UDP, libc::UDP_CORK, &[0]);
+    program.write(b"last");
+    for expected in [&b"first"[..], b"ab", b"last"] {
+        assert_eq!(heard(&one).0, expected);
+    }
+    // What is not whole at the end is not sent.
+    assert_eq!(part(None, b"never", true), Response::Done);
+    drop(program);
     rig.nothing_is_left();
 }
 

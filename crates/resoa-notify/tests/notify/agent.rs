@@ -1,6 +1,6 @@
 //! An agent that plays the far hosts itself and remembers what it was asked.
 //!
-//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 11 says `last` and is lost (ETIMEDOUT); 12 takes nothing; 19 is never answered; 53 is of datagrams. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
+//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 11 says `last` and is lost (ETIMEDOUT); 12 takes nothing; 19 is never answered; 53 is of datagrams, as is 54, which answers `refused` with an error. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
 
 use resoa_calls::{
     Agent, LISTENING, Request, Response, SocketId, SocketName, datagram, descriptor, receive_request, respond,
@@ -8,10 +8,12 @@ use resoa_calls::{
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept_with,
-    bind, connect, listen, recv, send, shutdown, socket_with, socketpair,
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix,
+    SocketFlags, SocketType, accept_with, bind, connect, listen, recv, send, sendmsg, shutdown, socket_with,
+    socketpair,
 };
 use std::collections::HashMap;
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -120,7 +122,8 @@ impl FakeAgent {
                 let socket = self.named(&theirs);
                 let end = ours.try_clone().expect("descriptors");
                 self.state.lock().expect("no panic").pairs.insert(socket, end);
-                thread::spawn(move || echo(&ours));
+                let agent = self.clone();
+                thread::spawn(move || agent.datagrams(socket, &ours));
                 Some((Response::Descriptor(socket), Some(theirs)))
             }
             Request::Socket { .. } => {
@@ -195,7 +198,15 @@ impl FakeAgent {
                 plain(Response::Done)
             }
             Request::Ioctl { .. } => plain(Response::Value(42_i32.to_ne_bytes().to_vec())),
-            Request::SetOption { .. } | Request::SendTo { .. } => plain(Response::Done),
+            // Nothing has begun here that it could be the rest of.
+            Request::SendTo { socket, address: None, .. }
+                if !self.state.lock().expect("no panic").peer.contains_key(&socket) =>
+            {
+                failed(libc::EDESTADDRREQ)
+            }
+            Request::SetOption { .. } | Request::SendTo { .. } | Request::SeesData(_) => {
+                plain(Response::Done)
+            }
             _ => failed(libc::ENOSYS),
         }
     }
@@ -229,7 +240,7 @@ impl FakeAgent {
                 let ours = self.join(theirs);
                 state().held.push(ours);
             }
-            53 => {
+            53 | 54 => {
                 // Of datagrams: from now on without an address in front.
                 descriptor::set_mark(theirs, datagram::CONNECTED);
                 state().peer.extend(address.map(|address| (socket, address)));
@@ -250,6 +261,25 @@ impl FakeAgent {
         Some(Response::Done)
     }
 
+    /// Echoes a program's datagrams. To `refused` the answer is an error, which is told among the datagrams if somebody sees what calls that read return.
+    fn datagrams(&self, socket: SocketId, end: &OwnedFd) {
+        let mut octets = vec![0; 70_000];
+        while let Ok((_, length)) = recv(end, &mut octets[..], RecvFlags::empty()) {
+            let sent = if &octets[..length] == b"refused" {
+                let mut state = self.state.lock().expect("no panic");
+                state.errors.insert(socket, libc::ECONNREFUSED);
+                let is_seen = state.asked.contains(&Request::SeesData(socket));
+                drop(state);
+                if is_seen { tell_error(end) } else { Ok(()) }
+            } else {
+                send(end, &octets[..length], SendFlags::NOSIGNAL).map(drop)
+            };
+            if length == 0 || sent.is_err() {
+                return;
+            }
+        }
+    }
+
     /// Connects a program's descriptor; our end of it.
     fn join(&self, theirs: &OwnedFd) -> OwnedFd {
         let at = SocketAddrUnix::new(self.folder.path().join("inner")).expect("short");
@@ -267,4 +297,13 @@ fn echo(end: &OwnedFd) {
             return;
         }
     }
+}
+
+/// A packet with a descriptor.
+fn tell_error(end: &OwnedFd) -> rustix::io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut beside = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [end.as_fd()];
+    beside.push(SendAncillaryMessage::ScmRights(&descriptors));
+    sendmsg(end, &[], &mut beside, SendFlags::NOSIGNAL).map(drop)
 }

@@ -160,6 +160,14 @@ fn datagrams_with_a_destination() {
     );
 }
 
+/// C91: that nobody listens at a port is told by what receives, sends, or asks; once. It is once that the agent is told that they are seen, and only of a socket on which they are.
+#[test]
+fn datagrams_that_are_refused() {
+    let asked = play("refused").asked();
+    let seen = asked.iter().filter(|asked| matches!(asked, Request::SeesData(_)));
+    assert_eq!(seen.collect::<Vec<_>>(), [&Request::SeesData(SocketId(0))]);
+}
+
 /// C33: accept waits, does not wait, and gives a descriptor by the lowest number.
 #[test]
 fn accept() {

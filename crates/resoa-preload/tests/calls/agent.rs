@@ -86,7 +86,6 @@ struct Agent {
     pairs: OwnedFd,
     log: Log,
     sockets: HashMap<SocketId, Socket>,
-    /// Connections of calls that are not answered.
 }
 
 impl Agent {
@@ -130,7 +129,15 @@ impl Agent {
             Request::Bind { address, .. } if address.port() == 9 => {
                 (Response::Failed(libc::EADDRINUSE), None)
             }
-            Request::Bind { .. } | Request::Closed(_) | Request::SendTo { .. } => (Response::Done, None),
+            // Nothing has begun here that it could be the rest of.
+            Request::SendTo { socket, address: None, .. }
+                if self.sockets.entry(socket).or_default().peer.is_none() =>
+            {
+                (Response::Failed(libc::EDESTADDRREQ), None)
+            }
+            Request::Bind { .. } | Request::Closed(_) | Request::SendTo { .. } | Request::SeesData(_) => {
+                (Response::Done, None)
+            }
             Request::SetOption { socket, level, name, value } => {
                 self.sockets.entry(socket).or_default().options.insert((level, name), value);
                 (Response::Done, None)

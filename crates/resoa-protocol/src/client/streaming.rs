@@ -1,9 +1,9 @@
 //! For a driver that moves the octets of streams by itself, see [`Stream`].
 
 use super::Client;
-use crate::calls::{Action, Stream};
+use crate::calls::{Action, Outgoing, Stream};
 use crate::message::Ancillary;
-use crate::{RsockId, Target};
+use crate::{Errno, RsockId, Target};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -66,21 +66,20 @@ impl Client {
         datagram
     }
 
-    /// A datagram of the program with what it says beside it, for there or for where the socket is connected to. Whether it was taken; not if it goes nowhere, or if there is no room.
+    /// A datagram of the program, or a part of one.
+    ///
+    /// # Errors
+    /// EAGAIN if there is no room, EPIPE, EDESTADDRREQ if it goes nowhere, EMSGSIZE if it is too long with the parts before it.
     pub fn give_datagram(
         &mut self,
         socket: RsockId,
-        to: Option<SocketAddr>,
-        ancillary: Ancillary,
-        bytes: Vec<u8>,
+        part: Outgoing,
         now: Duration,
         out: &mut Vec<Action>,
-    ) -> bool {
-        let mut is_taken = false;
-        self.at(socket, now, out, |socket, actions| {
-            is_taken = socket.give_datagram(to, ancillary, bytes, now, actions);
-        });
-        is_taken
+    ) -> Result<(), Errno> {
+        let mut outcome = Err(Errno::EBADF);
+        self.at(socket, now, out, |socket, actions| outcome = socket.give_datagram(part, now, actions));
+        outcome
     }
 
     /// The last octets of a program that has closed, before the [call](Self::call) that says so: they are taken whether there is room or not.
@@ -88,20 +87,19 @@ impl Client {
         self.at(socket, now, out, |socket, actions| socket.give_last(bytes, now, actions));
     }
 
-    /// One of the last datagrams of a program that has closed, before the [call](Self::call) that says so: it is taken whether there is room or not, unless it goes nowhere.
+    /// One of the last datagrams of a program that has closed, before the [call](Self::call) that says so: it is taken whether there is room or not.
+    ///
+    /// # Errors
+    /// As [`give_datagram`](Self::give_datagram).
     pub fn give_last_datagram(
         &mut self,
         socket: RsockId,
-        to: Option<SocketAddr>,
-        ancillary: Ancillary,
-        bytes: Vec<u8>,
+        part: Outgoing,
         now: Duration,
         out: &mut Vec<Action>,
-    ) -> bool {
-        let mut is_taken = false;
-        self.at(socket, now, out, |socket, actions| {
-            is_taken = socket.give_last_datagram(to, ancillary, bytes, now, actions);
-        });
-        is_taken
+    ) -> Result<(), Errno> {
+        let mut outcome = Err(Errno::EBADF);
+        self.at(socket, now, out, |socket, actions| outcome = socket.give_last_datagram(part, now, actions));
+        outcome
     }
 }

@@ -44,6 +44,9 @@ const SOL_IP: i32 = 0;
 const IP_RECVERR: i32 = 11;
 const SOL_IPV6: i32 = 41;
 const IPV6_RECVERR: i32 = 25;
+/// Of `linux/tcp.h`.
+const TCP_FASTOPEN: i32 = 23;
+const TCP_FASTOPEN_KEY: i32 = 33;
 const FIONREAD: u32 = 0x541b;
 const TIOCOUTQ: u32 = 0x5411;
 const FIONBIO: u32 = 0x5421;
@@ -65,6 +68,10 @@ const FIRST_BUFFER_OF_DATAGRAMS: i32 = 212_992;
 
 /// What `setsockopt` has set here, and what it has set at the server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the interface, independent of the others"
+)]
 pub(super) struct Options {
     /// `None` if off.
     pub(super) linger: Option<Duration>,
@@ -82,6 +89,10 @@ pub(super) struct Options {
     pub(super) shares_address: bool,
     /// The option by which programs want the time at which datagrams have come to this host, whose clock is theirs.
     time_stamps: Option<i32>,
+    /// UDP_GRO: datagrams that come together may be put together. They never are.
+    pub(super) puts_together: bool,
+    /// TCP_FASTOPEN_CONNECT: what it allows takes a cookie, and this host has never one.
+    pub(super) opens_fast: bool,
     /// What the server said after setting.
     remembered: BTreeMap<(i32, i32), Vec<u8>>,
     /// What the server was told and has not answered anything since, in this order: if it could not make its half, the one that it makes then has to be told again.
@@ -101,6 +112,8 @@ impl Default for Options {
             urgent_inline: false,
             shares_address: false,
             time_stamps: None,
+            puts_together: false,
+            opens_fast: false,
             remembered: BTreeMap::new(),
             told: Vec::new(),
         }
@@ -159,6 +172,8 @@ impl Lsm {
         self.options.told.clear();
         // What a kernel gives a connection of its own, and the server is asked for.
         self.options.remembered.remove(&(SOL_SOCKET, SO_PRIORITY));
+        self.options.remembered.remove(&(SOL_TCP, TCP_FASTOPEN));
+        self.options.remembered.remove(&(SOL_TCP, TCP_FASTOPEN_KEY));
         self.sending.buffer_size = send_buffer;
     }
 
@@ -221,6 +236,9 @@ impl Lsm {
                 let is_on = i32::from(int(&value)? != 0);
                 self.options.remember(level, name, is_on.to_ne_bytes().to_vec());
             }
+            _ if self.is_of_transport(level, name) => {
+                self.set_option_of_transport(name, int(&value)?, out)?;
+            }
             // No interface, as before; the server refuses any, which would be one of its own.
             (SOL_SOCKET, SO_BINDTODEVICE) if value.first().is_none_or(|octet| *octet == 0) => {}
             (SOL_TCP, TCP_ULP) => return Err(Errno::ENOENT),
@@ -228,6 +246,8 @@ impl Lsm {
             (SOL_SOCKET, SO_SNDLOWAT | SO_TYPE | SO_ERROR | SO_ACCEPTCONN | SO_PROTOCOL | SO_DOMAIN) => {
                 return Err(Errno::ENOPROTOOPT);
             }
+            // Off it is.
+            (SOL_SOCKET, SO_ZEROCOPY) if int(&value)? == 0 => {}
             (SOL_SOCKET, SO_ATTACH_FILTER | SO_ATTACH_BPF | SO_ZEROCOPY) => return Err(Errno::ENOPROTOOPT),
             _ if self.state == State::Failed && !self.remote => return Err(Errno::ECONNRESET),
             _ => {
@@ -325,6 +345,7 @@ impl Lsm {
             }
             (SOL_SOCKET, SO_SNDBUF) => (self.sending.buffer_size * 2).cast_signed(),
             (SOL_SOCKET, SO_SNDLOWAT) => 1,
+            (SOL_SOCKET, SO_ZEROCOPY) => 0,
             (SOL_SOCKET, SO_RCVLOWAT) => self.options.receive_low_water.cast_signed(),
             (SOL_SOCKET, SO_OOBINLINE) => i32::from(self.options.urgent_inline),
             (SOL_SOCKET, SO_TIMESTAMP | SO_TIMESTAMPNS | SO_TIMESTAMP_NEW | SO_TIMESTAMPNS_NEW) => {
@@ -338,6 +359,11 @@ impl Lsm {
             (SOL_SOCKET, SO_BINDTODEVICE) => return Some(Vec::new()),
             (SOL_SOCKET, SO_RCVTIMEO) => return Some(timeval(self.options.receive_timeout)),
             (SOL_SOCKET, SO_SNDTIMEO) => return Some(timeval(self.options.send_timeout)),
+            _ if self.is_of_transport(level, name) => self.option_of_transport(name),
+            // A socket's own; the one that the server's stack has for all is none of a client's.
+            (SOL_TCP, TCP_FASTOPEN_KEY) if is_stream => {
+                return Some(self.options.remembered.get(&(level, name)).cloned().unwrap_or_default());
+            }
             (SOL_SOCKET, SO_KEEPALIVE) | (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR)
                 if self.has_level(level) && !self.options.remembered.contains_key(&(level, name)) =>
             {

@@ -6,7 +6,7 @@
 use super::waiting::Wait;
 use super::{Lsm, State};
 use crate::Errno;
-use crate::calls::{Action, CallId, SendFlags, Signal, Value};
+use crate::calls::{Action, CallId, Outgoing, SendFlags, Signal, Value};
 use crate::message::{Ancillary, Call, Kind, PAYLOAD_OCTETS};
 use crate::octets::take_front;
 use crate::settings::mutant;
@@ -28,6 +28,10 @@ pub(super) struct Sending {
     /// Ends of urgent writes, as octets from the head of the queue.
     urgent: VecDeque<usize>,
     datagrams: VecDeque<(Option<SocketAddr>, Ancillary, Vec<u8>)>,
+    /// Parts of a datagram that is not whole yet.
+    pub(super) begun: Option<Outgoing>,
+    /// UDP_CORK
+    pub(super) is_corked: bool,
     /// Said when the queue is empty.
     pub(super) afterwards: Option<Call>,
 }
@@ -56,6 +60,8 @@ impl Sending {
             queue: VecDeque::new(),
             urgent: VecDeque::new(),
             datagrams: VecDeque::new(),
+            begun: None,
+            is_corked: false,
             afterwards: None,
         }
     }
@@ -96,7 +102,8 @@ impl Sending {
     }
 
     pub(super) fn discard(&mut self) {
-        *self = Self::new(self.buffer_size, self.remote_size);
+        let new = Self::new(self.buffer_size, self.remote_size);
+        *self = Self { begun: self.begun.take(), is_corked: self.is_corked, ..new };
     }
 
     /// Octets that wait here from now on, for which there is room; the last of them may be urgent.
@@ -147,12 +154,11 @@ impl Lsm {
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
         if self.create.kind != Kind::Stream {
-            let longest = if self.wildcard().is_ipv4() { 65_507 } else { 65_527 };
             if flags.urgent {
                 return Err(Errno::EOPNOTSUPP);
-            } else if bytes.len() > longest.min(PAYLOAD_OCTETS) {
+            } else if bytes.len() > self.longest_datagram() {
                 return Err(Errno::EMSGSIZE);
-            } else if to.or(self.peer).is_none() {
+            } else if to.or(self.peer).is_none() && self.sending.begun.is_none() {
                 return Err(Errno::EDESTADDRREQ);
             }
         }
@@ -217,8 +223,15 @@ impl Lsm {
         }
         let bytes = std::mem::take(&mut write.bytes);
         let count = bytes.len();
-        self.sending.put_datagram(write.to, Ancillary::none(), bytes);
-        self.forward(out);
+        let part = Outgoing { to: write.to, ancillary: Ancillary::none(), bytes, more: false };
+        match self.whole(part) {
+            Ok(None) => {}
+            Ok(Some(Outgoing { to, ancillary, bytes, .. })) => {
+                self.sending.put_datagram(to, ancillary, bytes);
+                self.forward(out);
+            }
+            Err(error) => return Some(Err(error)),
+        }
         Some(Ok(Value::Count(count)))
     }
 

@@ -3,7 +3,8 @@
 //! host's window follows the program and not the driver (3.11, I5, I6), and a socket that closes before that ends by RST (C51).
 
 use super::{Lsm, State};
-use crate::calls::{Action, Stage, Stream};
+use crate::Errno;
+use crate::calls::{Action, Outgoing, Stage, Stream};
 use crate::message::{Ancillary, Kind};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -31,6 +32,8 @@ impl Lsm {
             linger: self.options.linger,
             named: self.local.is_some(),
             failed: self.error.is_some(),
+            begun: self.sending.begun.is_some(),
+            is_corked: self.sending.is_corked,
         }
     }
 
@@ -85,34 +88,45 @@ impl Lsm {
         datagram
     }
 
-    /// A datagram of the program, which goes beyond the room if there was any. Whether it was taken.
+    /// A datagram of the program, or a part of one, which goes beyond the room if there was any.
+    ///
+    /// # Errors
+    /// EAGAIN if there is none: then the parts before it are lost, too; those of [`give_last_datagram`](Self::give_last_datagram).
     pub(crate) fn give_datagram(
         &mut self,
-        to: Option<SocketAddr>,
-        ancillary: Ancillary,
-        bytes: Vec<u8>,
+        part: Outgoing,
         now: Duration,
         out: &mut Vec<Action>,
-    ) -> bool {
-        self.stream().room > 0 && self.give_last_datagram(to, ancillary, bytes, now, out)
+    ) -> Result<(), Errno> {
+        if !self.is_part(&part) && self.stream().room == 0 && self.may_write() {
+            self.sending.begun = None;
+            return Err(Errno::EAGAIN);
+        }
+        self.give_last_datagram(part, now, out)
     }
 
-    /// One of the last datagrams of a program that has closed: the descriptor has taken it, so it is sent whether there is room or not. Whether it was taken; not if it goes nowhere.
+    /// One of the last datagrams of a program that has closed: the descriptor has taken it, so it is sent whether there is room or not.
+    ///
+    /// # Errors
+    /// EPIPE if nothing may be sent any more, EDESTADDRREQ if it goes nowhere, EMSGSIZE if it is too long with the parts before it.
     pub(crate) fn give_last_datagram(
         &mut self,
-        to: Option<SocketAddr>,
-        ancillary: Ancillary,
-        bytes: Vec<u8>,
+        part: Outgoing,
         now: Duration,
         out: &mut Vec<Action>,
-    ) -> bool {
-        let is_taken = self.may_write() && to.or(self.peer).is_some();
-        if is_taken {
+    ) -> Result<(), Errno> {
+        if !self.may_write() {
+            return Err(Errno::EPIPE);
+        }
+        if part.to.or(self.peer).is_none() && self.sending.begun.is_none() {
+            return Err(Errno::EDESTADDRREQ);
+        }
+        if let Some(Outgoing { to, ancillary, bytes, .. }) = self.whole(part)? {
             self.sending.put_datagram(to, ancillary, bytes);
             self.forward(out);
             self.progress(now, out);
         }
-        is_taken
+        Ok(())
     }
 
     fn may_write(&self) -> bool {

@@ -1,7 +1,7 @@
 //! UDP, and look-ups: both are the server's, and a datagram stays one.
 
 use super::{DATAGRAM, LINK, Pair, address};
-use crate::calls::{CallId, ReceiveFlags, SendFlags, SocketCall, Value};
+use crate::calls::{CallId, Outgoing, ReceiveFlags, SendFlags, SocketCall, Value};
 use crate::client::Client;
 use crate::client::lookup::AT_A_TIME;
 use crate::lhp::{Indication, Lost};
@@ -188,12 +188,14 @@ fn names_are_looked_up_by_the_server() {
 fn a_driver_moves_datagrams() {
     let mut pair = Pair::new();
     let socket = pair.client.socket(DATAGRAM).expect("registered");
-    let mut taken = [true; 2];
+    let mut taken = [Ok(()); 2];
     pair.at_client(|client, now, out| {
-        taken = [None, Some(address(9))]
-            .map(|to| client.give_datagram(socket, to, beside(1, 1), b"up".to_vec(), now, out));
+        taken = [None, Some(address(9))].map(|to| {
+            let part = Outgoing { to, ancillary: beside(1, 1), bytes: b"up".to_vec(), more: false };
+            client.give_datagram(socket, part, now, out)
+        });
     });
-    assert_eq!(taken, [false, true], "one of them goes nowhere");
+    assert_eq!(taken, [Err(Errno::EDESTADDRREQ), Ok(())]);
     let sent = TcpAction::SendTo { to: Some(address(9)), ancillary: beside(1, 1), bytes: b"up".to_vec() };
     assert!(pair.asked().contains(&sent));
     pair.event(1, TcpEvent::Datagram { from: address(9), ancillary: beside(2, 1), bytes: b"down".to_vec() });
@@ -205,7 +207,7 @@ fn a_driver_moves_datagrams() {
 }
 
 /// A control message of this type, with so many octets.
-fn beside(kind: u8, octets: u8) -> Ancillary {
+pub(super) fn beside(kind: u8, octets: u8) -> Ancillary {
     Ancillary::read(&[&[0, kind, octets][..], &vec![7; octets.into()]].concat()).expect("a record")
 }
 
@@ -258,7 +260,9 @@ fn counted(steps: &[(Fate, usize, usize, bool)]) -> ((u32, u32), [u32; 3]) {
             // With as much beside it as there may be, or with nothing.
             let ancillary = || if length % 2 == 0 { Ancillary::none() } else { beside(1, 252) };
             pair.at_client(|client, now, out| {
-                client.give_datagram(socket, Some(address(53)), ancillary(), vec![1; length], now, out);
+                let (to, bytes) = (Some(address(53)), vec![1; length]);
+                let part = Outgoing { to, ancillary: ancillary(), bytes, more: false };
+                let _ = client.give_datagram(socket, part, now, out);
             });
             let from = address(53);
             pair.event(1, TcpEvent::Datagram { from, ancillary: ancillary(), bytes: vec![2; length] });

@@ -16,9 +16,11 @@ fn options_of_the_client() {
     let mut pair = Pair::new();
     let socket = pair.socket(STREAM);
     assert_eq!(pair.set(socket, 7, &[10_000]), Ok(Value::Done));
-    // Linux says the double of SO_SNDBUF; SO_TYPE, SO_DOMAIN, SO_PROTOCOL, SO_ERROR, SO_ACCEPTCONN, SO_SNDLOWAT, SO_KEEPALIVE.
-    let said = [7, 3, 39, 38, 4, 30, 19, 9].map(|name| pair.get(socket, name));
-    assert_eq!(said, [20_000, 1, 2, 6, 0, 0, 1, 0]);
+    // Linux says the double of SO_SNDBUF; SO_TYPE, SO_DOMAIN, SO_PROTOCOL, SO_ERROR, SO_ACCEPTCONN, SO_SNDLOWAT, SO_KEEPALIVE, SO_ZEROCOPY.
+    let said = [7, 3, 39, 38, 4, 30, 19, 9, 60].map(|name| pair.get(socket, name));
+    assert_eq!(said, [20_000, 1, 2, 6, 0, 0, 1, 0, 0]);
+    assert_eq!(pair.set(socket, 60, &[0]), Ok(Value::Done));
+    assert_eq!(pair.set(socket, 60, &[1]), Err(Errno::ENOPROTOOPT));
     assert_eq!(pair.set(socket, 19, &[5]), Err(Errno::ENOPROTOOPT));
     assert_eq!(
         pair.call(socket, SocketCall::Ioctl { command: 0x541b, argument: vec![] }),
@@ -76,6 +78,28 @@ fn send_buffers_at_first() {
     let stream = pair.socket(STREAM);
     let datagrams = pair.socket(DATAGRAM);
     assert_eq!((pair.get(stream, 7), pair.get(datagrams, 7)), (16_384, 212_992));
+}
+
+/// C39: TCP_FASTOPEN_CONNECT is this host's affair, which has no cookie; of a key that was never set a program hears nothing, since it would be that of the server's stack.
+#[test]
+fn fast_open() {
+    const CONNECT: i32 = 30;
+    let mut pair = Pair::new();
+    let set = |value: i32| SocketCall::SetOption { level: 6, name: CONNECT, value: number(value) };
+    let get = |name: i32| SocketCall::GetOption { level: 6, name, length: 40 };
+    let connected = pair.connected();
+    assert_eq!(pair.call(connected, set(1)), Err(Errno::EINVAL));
+    let socket = pair.socket(STREAM);
+    for (value, is_valid, is) in [(1, true, 1), (2, false, 1), (-1, false, 1), (0, true, 0)] {
+        let outcome = if is_valid { Ok(Value::Done) } else { Err(Errno::EINVAL) };
+        assert_eq!(pair.call(socket, set(value)), outcome, "{value}");
+        assert_eq!(pair.call(socket, get(CONNECT)), Ok(Value::Option(number(is))), "{value}");
+    }
+    assert_eq!(pair.call(socket, get(33)), Ok(Value::Option(Vec::new())));
+    assert_eq!(pair.messages, [0, 0]);
+    let datagrams = pair.socket(DATAGRAM);
+    let call = pair.begin(datagrams, set(1));
+    assert_eq!(pair.ended(call), None, "the server knows no such option of datagrams");
 }
 
 /// C39: time stamps are this host's affair, and one kind takes the place of the others.

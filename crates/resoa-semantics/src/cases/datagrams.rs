@@ -11,7 +11,7 @@ cases! {
     "C91" Both: no_destination, destination_of_connected, names, shut, reconnected;
     "C91" Both: sent_before_bound, answered_by_bound, bad_length, options;
     "C91" Both: lite, refused_wakes;
-    "C91" One: broadcast;
+    "C91" One: broadcast, broadcast_to_all;
     "C91" Six: mapped;
 }
 
@@ -256,6 +256,19 @@ fn broadcast(n: &mut Near) {
     let fd = n.datagram();
     n.say("sendto", sys::send_to(fd, b"x", 0, ([10, 99, 0, 255], 9).into()));
     n.say("connect", sys::connect(fd, ([10, 99, 0, 255], 9).into()));
+}
+
+fn broadcast_to_all(n: &mut Near) {
+    let fd = n.datagram();
+    let all = ([255, 255, 255, 255], 9).into();
+    n.say("sendto", sys::send_to(fd, b"x", 0, all));
+    n.say("connect", sys::connect(fd, all));
+    n.say("once more", sys::send_to(fd, b"x", 0, ([10, 99, 0, 255], 9).into()));
+    n.say("SO_BROADCAST", sys::set(fd, libc::SOL_SOCKET, libc::SO_BROADCAST, 1));
+    n.say("allowed", sys::send_to(fd, b"x", 0, ([10, 99, 0, 255], 9).into()));
+    n.pending_error("SO_ERROR", fd);
+    n.say("SO_BROADCAST", sys::set(fd, libc::SOL_SOCKET, libc::SO_BROADCAST, 0));
+    n.say("sendto", sys::send_to(fd, b"x", 0, ([10, 99, 0, 255], 9).into()));
 }
 
 /// UDP-Lite (RFC 3828): datagrams of another protocol, with ports of their own and a checksum that may cover a part.

@@ -99,3 +99,36 @@ void destined(void) {
     CHECK(recvfrom(fd, got, sizeof got, 0, (void *)&from, &length) == 0);
     FAILS(sendto(fd, "late", 4, MSG_NOSIGNAL, (void *)&there, sizeof there), EPIPE);
 }
+
+// Port 54 answers `refused` with an error (ICMP), and what was said before with an echo.
+void refused(void) {
+    int fd = socket(AF_INET, SOCK_DGRAM, 0), value;
+    struct sockaddr_in there = at(54);
+    socklen_t length = sizeof value;
+    char got[64] = {0};
+    CHECK(connect(fd, (void *)&there, sizeof there) == 0);
+    CHECK(send(fd, "one", 3, 0) == 3 && recv(fd, got, sizeof got, 0) == 3);
+    CHECK(send(fd, "refused", 7, 0) == 7);
+    FAILS(recv(fd, got, sizeof got, 0), ECONNREFUSED);
+    FAILS(recv(fd, got, sizeof got, MSG_DONTWAIT), EAGAIN);
+    // Looked at, it is told as well.
+    CHECK(send(fd, "refused", 7, 0) == 7);
+    CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000) == 1);
+    FAILS(recv(fd, got, sizeof got, MSG_PEEK), ECONNREFUSED);
+    FAILS(recv(fd, got, sizeof got, MSG_PEEK | MSG_DONTWAIT), EAGAIN);
+    // The next one that sends hears of it, and sends nothing.
+    CHECK(send(fd, "refused", 7, 0) == 7);
+    CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000) == 1);
+    FAILS(send(fd, "two", 3, 0), ECONNREFUSED);
+    CHECK(send(fd, "two", 3, 0) == 3 && recv(fd, got, sizeof got, 0) == 3);
+    // SO_ERROR takes it away.
+    CHECK(send(fd, "refused", 7, 0) == 7);
+    CHECK(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 1000) == 1);
+    CHECK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, &length) == 0 && value == ECONNREFUSED);
+    FAILS(recv(fd, got, sizeof got, MSG_DONTWAIT), EAGAIN);
+    // Calls that are not seen are told nothing that they would misunderstand.
+    fd = socket(AF_INET, SOCK_DGRAM, 0);
+    CHECK(connect(fd, (void *)&there, sizeof there) == 0);
+    CHECK(write(fd, "refused", 7) == 7 && write(fd, "one", 3) == 3);
+    CHECK(read(fd, got, sizeof got) == 3);
+}

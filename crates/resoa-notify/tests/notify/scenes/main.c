@@ -53,6 +53,7 @@ int main(int count, char **arguments) {
         SCENE(beside),
         SCENE(datagrams),
         SCENE(destined),
+        SCENE(refused),
         SCENE(accepts),
         SCENE(meanwhile),
         SCENE(interrupts),

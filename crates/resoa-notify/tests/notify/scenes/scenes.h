@@ -56,6 +56,7 @@ void unconnected(void);
 void beside(void);
 void datagrams(void);
 void destined(void);
+void refused(void);
 void accepts(void);
 void meanwhile(void);
 void interrupts(void);

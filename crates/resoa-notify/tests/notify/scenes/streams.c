@@ -28,7 +28,16 @@ void addressed(void) {
     FAILS(recvfrom(stream(), got, 1, 0, (void *)&from, &length), ENOTCONN);
     signal(SIGPIPE, SIG_IGN);
     FAILS(sendto(stream(), "x", 1, 0, (void *)&there, sizeof there), EPIPE);
-    FAILS(sendto(stream(), "x", 1, MSG_FASTOPEN, (void *)&there, sizeof there), EOPNOTSUPP);
+    // With MSG_FASTOPEN the address means something: it connects, and then sends.
+    int fast = stream();
+    FAILS(sendto(fast, "x", 1, MSG_FASTOPEN, NULL, 0), EINVAL);
+    FAILS(sendto(fast, "x", 1, MSG_FASTOPEN, (void *)&(struct sockaddr_in){.sin_family = AF_UNSPEC}, sizeof there), EOPNOTSUPP);
+    CHECK(sendto(fast, "x", 1, MSG_FASTOPEN, (void *)&there, sizeof there) == 1);
+    CHECK(recv(fast, got, sizeof got, 0) == 1 && got[0] == 'x');
+    FAILS(send(fast, "x", 1, MSG_FASTOPEN), EISCONN);
+    struct sockaddr_in nobody = at(9);
+    FAILS(sendto(stream(), "x", 1, MSG_FASTOPEN, (void *)&nobody, sizeof nobody), ECONNREFUSED);
+    FAILS(sendto(stream(), "x", 1, MSG_FASTOPEN | MSG_DONTWAIT, (void *)&there, sizeof there), EINPROGRESS);
     size_t large = 3 << 20;
     char *octets = malloc(large), *back = malloc(large);
     memset(octets, 'x', large);

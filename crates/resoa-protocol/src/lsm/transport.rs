@@ -1,0 +1,57 @@
+//! Options of TCP and UDP that are this host's affair: what they change is between the program and here.
+//!
+//! Numbers are Linux's (`linux/udp.h`, `linux/tcp.h`).
+
+use super::{Lsm, State};
+use crate::Errno;
+use crate::calls::Action;
+use crate::message::Kind;
+
+const SOL_TCP: i32 = 6;
+const SOL_UDP: i32 = 17;
+const SOL_UDPLITE: i32 = 136;
+const UDP_CORK: i32 = 1;
+const UDP_GRO: i32 = 104;
+const TCP_FASTOPEN_CONNECT: i32 = 30;
+
+impl Lsm {
+    /// Whether an option is one of them, of this socket's protocol.
+    pub(super) fn is_of_transport(&self, level: i32, name: i32) -> bool {
+        match (self.create.kind, level) {
+            (Kind::Stream, SOL_TCP) => name == TCP_FASTOPEN_CONNECT,
+            // Either level is that of both.
+            (Kind::Datagram | Kind::Lite, SOL_UDP | SOL_UDPLITE) => matches!(name, UDP_CORK | UDP_GRO),
+            _ => false,
+        }
+    }
+
+    /// Sets one of them.
+    pub(super) fn set_option_of_transport(
+        &mut self,
+        name: i32,
+        value: i32,
+        out: &mut Vec<Action>,
+    ) -> Result<(), Errno> {
+        match name {
+            UDP_CORK => self.set_cork(value != 0, out),
+            UDP_GRO => self.options.puts_together = value != 0,
+            _ => {
+                let is_fresh = matches!(self.state, State::Unconnected | State::Failed);
+                if !is_fresh || !(0..=1).contains(&value) {
+                    return Err(Errno::EINVAL);
+                }
+                self.options.opens_fast = value != 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// What one of them is.
+    pub(super) fn option_of_transport(&self, name: i32) -> i32 {
+        i32::from(match name {
+            UDP_CORK => self.sending.is_corked,
+            UDP_GRO => self.options.puts_together,
+            _ => self.options.opens_fast,
+        })
+    }
+}
