@@ -180,15 +180,7 @@ impl Agent {
             self.give_name(id, half, now);
         }
         self.counts.octets.0 += part.bytes.len() as u64;
-        let mut given = Ok(());
-        self.at_half(half, now, |client, id, out| {
-            given = if is_last {
-                client.give_last_datagram(id, part, now, out)
-            } else {
-                client.give_datagram(id, part, now, out)
-            };
-        });
-        given
+        self.at_half(half, now, |client, id, out| client.give_datagram(id, part, is_last, now, out))
     }
 
     /// The first datagram of a socket gives it an address, as natively; the datagram does not wait for the answer.

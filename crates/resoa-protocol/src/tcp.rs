@@ -27,10 +27,12 @@ pub enum TcpAction {
     },
     /// Do this; answered by [`TcpEvent::Done`], in the order of asking.
     Execute(Operation),
-    /// Take connections, or take none for the moment, so that they wait in the stack (8.3 of the specification).
+    /// Take connections, or take none for the moment, and let so many wait in the stack (8.3 of the specification).
     Admit {
         /// Whether to take one now.
         accept: bool,
+        /// As in `listen`.
+        backlog: u32,
     },
     /// Listen no more; those that wait in the stack are reset.
     StopListening,

@@ -318,7 +318,7 @@ impl<C: Carrier> Host<C> {
                         self.server.tcp(endpoint, TcpEvent::Failed(Errno::ENOBUFS), &mut actions);
                     }
                 }
-                None => arrived.reset(),
+                None => self.tcp.unwanted(listener, &arrived),
             }
             self.carry_out(actions);
         }

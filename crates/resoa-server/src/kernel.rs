@@ -69,9 +69,11 @@ pub(crate) enum Phase {
     Fresh,
     /// To whom.
     Connecting(SocketAddr),
-    /// Whether connections are taken at the moment.
     Listening {
+        /// Whether connections are taken at the moment.
         accepts: bool,
+        /// How many may wait in the kernel, as in `listen`.
+        backlog: u32,
     },
     Open(Stream),
     Datagrams,
@@ -279,8 +281,10 @@ impl KernelTcp {
                 // Whatever became of it: an edge may have gone by while it did not matter.
                 self.due.insert(endpoint);
             }
-            TcpAction::Admit { accept } => {
-                if let Phase::Listening { accepts } = &mut socket.phase {
+            TcpAction::Admit { accept, backlog } => {
+                // The kernel's queue and ours are together as long as the program said.
+                socket.queue_up_to(backlog);
+                if let Phase::Listening { accepts, .. } = &mut socket.phase {
                     *accepts = accept;
                     self.due.insert(endpoint);
                 }

@@ -119,11 +119,9 @@ impl Socket {
 
     fn listen(&mut self, backlog: u32) -> Result<Reply, Errno> {
         self.bind_own()?;
-        let backlog = backlog.min(i32::MAX as u32).cast_signed();
-        net::listen(&self.fd, backlog).map_err(errors::of)?;
-        if !matches!(self.phase, Phase::Listening { .. }) {
-            self.phase = Phase::Listening { accepts: true };
-        }
+        net::listen(&self.fd, backlog.min(i32::MAX as u32).cast_signed()).map_err(errors::of)?;
+        let accepts = !matches!(self.phase, Phase::Listening { accepts: false, .. });
+        self.phase = Phase::Listening { accepts, backlog };
         self.local()
     }
 

@@ -66,7 +66,7 @@ impl Client {
         datagram
     }
 
-    /// A datagram of the program, or a part of one.
+    /// A datagram of the program, or a part of one. If it is one of the last, of a program that has closed and before the [call](Self::call) that says so, it is taken whether there is room or not.
     ///
     /// # Errors
     /// EAGAIN if there is no room, EPIPE, EDESTADDRREQ if it goes nowhere, EMSGSIZE if it is too long with the parts before it.
@@ -74,32 +74,19 @@ impl Client {
         &mut self,
         socket: RsockId,
         part: Outgoing,
+        is_last: bool,
         now: Duration,
         out: &mut Vec<Action>,
     ) -> Result<(), Errno> {
         let mut outcome = Err(Errno::EBADF);
-        self.at(socket, now, out, |socket, actions| outcome = socket.give_datagram(part, now, actions));
+        self.at(socket, now, out, |socket, actions| {
+            outcome = socket.give_datagram(part, is_last, now, actions);
+        });
         outcome
     }
 
     /// The last octets of a program that has closed, before the [call](Self::call) that says so: they are taken whether there is room or not.
     pub fn give_last(&mut self, socket: RsockId, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
         self.at(socket, now, out, |socket, actions| socket.give_last(bytes, now, actions));
-    }
-
-    /// One of the last datagrams of a program that has closed, before the [call](Self::call) that says so: it is taken whether there is room or not.
-    ///
-    /// # Errors
-    /// As [`give_datagram`](Self::give_datagram).
-    pub fn give_last_datagram(
-        &mut self,
-        socket: RsockId,
-        part: Outgoing,
-        now: Duration,
-        out: &mut Vec<Action>,
-    ) -> Result<(), Errno> {
-        let mut outcome = Err(Errno::EBADF);
-        self.at(socket, now, out, |socket, actions| outcome = socket.give_last_datagram(part, now, actions));
-        outcome
     }
 }

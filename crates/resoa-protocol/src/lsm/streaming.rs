@@ -88,35 +88,24 @@ impl Lsm {
         datagram
     }
 
-    /// A datagram of the program, or a part of one, which goes beyond the room if there was any.
+    /// A datagram of the program, or a part of one, which goes beyond the room if there was any. One of the last, of a program that has closed, needs none: the descriptor has taken it.
     ///
     /// # Errors
-    /// EAGAIN if there is none: then the parts before it are lost, too; those of [`give_last_datagram`](Self::give_last_datagram).
+    /// EAGAIN if there is no room: then the parts before it are lost, too. EPIPE if nothing may be sent any more, EDESTADDRREQ if it goes nowhere, EMSGSIZE if it is too long with the
+    /// parts before it.
     pub(crate) fn give_datagram(
         &mut self,
         part: Outgoing,
-        now: Duration,
-        out: &mut Vec<Action>,
-    ) -> Result<(), Errno> {
-        if !self.is_part(&part) && self.stream().room == 0 && self.may_write() {
-            self.sending.begun = None;
-            return Err(Errno::EAGAIN);
-        }
-        self.give_last_datagram(part, now, out)
-    }
-
-    /// One of the last datagrams of a program that has closed: the descriptor has taken it, so it is sent whether there is room or not.
-    ///
-    /// # Errors
-    /// EPIPE if nothing may be sent any more, EDESTADDRREQ if it goes nowhere, EMSGSIZE if it is too long with the parts before it.
-    pub(crate) fn give_last_datagram(
-        &mut self,
-        part: Outgoing,
+        is_last: bool,
         now: Duration,
         out: &mut Vec<Action>,
     ) -> Result<(), Errno> {
         if !self.may_write() {
             return Err(Errno::EPIPE);
+        }
+        if !is_last && !self.is_part(&part) && self.stream().room == 0 {
+            self.sending.begun = None;
+            return Err(Errno::EAGAIN);
         }
         if part.to.or(self.peer).is_none() && self.sending.begun.is_none() {
             return Err(Errno::EDESTADDRREQ);

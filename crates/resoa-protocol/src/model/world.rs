@@ -164,7 +164,7 @@ impl World {
                 self.listener = None;
                 return;
             }
-            TcpAction::Admit { accept } => {
+            TcpAction::Admit { accept, .. } => {
                 self.admits = accept;
                 return;
             }
@@ -181,9 +181,9 @@ impl World {
                 self.connections.insert(endpoint, Connection::new(near, far));
                 Ok(Reply::Connected { local: address(1), peer })
             }
-            TcpAction::Execute(Operation::Listen { .. }) => {
+            TcpAction::Execute(Operation::Listen { backlog }) => {
                 self.listener = Some(endpoint);
-                self.admits = true;
+                self.admits = backlog > 0;
                 Ok(Reply::Local(address(2)))
             }
             TcpAction::Execute(_) => Err(Errno::EINVAL),

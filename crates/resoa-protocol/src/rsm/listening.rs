@@ -1,9 +1,9 @@
 //! A listener: connections are taken only as far as the backlog goes, counting those that the program has not accepted (6.2.3).
 //!
-//! A stack frees its place as soon as the server takes a connection, long before the program does. So the backlog is divided (8.3 of the specification): the server takes connections while
-//! fewer than half of it wait at the client, and the other half is the length of the stack's own queue, always: one that became shorter with each connection that is taken would be too
-//! long for as long as that takes. As many handshakes as the queue is long are remembered by the stack, and what is behind them Linux answers by cookies, of which it remembers nothing. If
-//! there is no room when such a handshake ends, the far host takes itself for connected and is not told otherwise.
+//! A stack frees its place as soon as the server takes a connection, long before the program does. So the server takes one only while fewer than half of the
+//! backlog wait at the client, and makes the stack's own queue shorter by those that do (8.3 of the specification). The other half stays in the stack: as many handshakes as its queue is
+//! long are remembered by it, and what is behind them Linux answers by cookies, of which it remembers nothing. If there is no room when such a handshake ends, the far host takes itself
+//! for connected and is not told otherwise.
 
 use super::requests::Pending;
 use super::{Effects, Rsm, State};
@@ -21,18 +21,6 @@ pub(super) struct Backlog {
     incarnation: u32,
 }
 
-impl Backlog {
-    /// So many wait at the client: one has to come there for the program to accept it.
-    fn at_client(&self) -> u32 {
-        self.most.div_ceil(2).max(1)
-    }
-
-    /// And so many in the stack; fewer if there are more at the client, by a larger backlog before.
-    fn in_stack(&self) -> u32 {
-        self.most.saturating_sub(self.at_client().max(self.held))
-    }
-}
-
 impl Rsm {
     pub(super) fn listen(&mut self, xid: Option<Xid>, backlog: u32, out: &mut Effects) {
         self.backlog.most = backlog;
@@ -40,11 +28,15 @@ impl Rsm {
             self.state = State::Listening;
         }
         self.pending.push_back(Pending::Listen(xid));
-        out.tcp.push(TcpAction::Execute(Operation::Listen { backlog: self.backlog.in_stack() }));
+        let backlog = self.backlog.most.saturating_sub(self.backlog.held);
+        out.tcp.push(TcpAction::Execute(Operation::Listen { backlog }));
     }
 
     fn admit(&self, out: &mut Effects) {
-        out.tcp.push(TcpAction::Admit { accept: self.backlog.held < self.backlog.at_client() });
+        let Backlog { most, held, .. } = self.backlog;
+        // One has to come here for the program to accept it.
+        let taken = most.div_ceil(2).max(1);
+        out.tcp.push(TcpAction::Admit { accept: held < taken, backlog: most.saturating_sub(held) });
     }
 
     /// If connections wait at the client, the stack learns anew whether to take more.

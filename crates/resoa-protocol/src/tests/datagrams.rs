@@ -192,7 +192,7 @@ fn a_driver_moves_datagrams() {
     pair.at_client(|client, now, out| {
         taken = [None, Some(address(9))].map(|to| {
             let part = Outgoing { to, ancillary: beside(1, 1), bytes: b"up".to_vec(), more: false };
-            client.give_datagram(socket, part, now, out)
+            client.give_datagram(socket, part, false, now, out)
         });
     });
     assert_eq!(taken, [Err(Errno::EDESTADDRREQ), Ok(())]);
@@ -262,7 +262,7 @@ fn counted(steps: &[(Fate, usize, usize, bool)]) -> ((u32, u32), [u32; 3]) {
             pair.at_client(|client, now, out| {
                 let (to, bytes) = (Some(address(53)), vec![1; length]);
                 let part = Outgoing { to, ancillary: ancillary(), bytes, more: false };
-                let _ = client.give_datagram(socket, part, now, out);
+                let _ = client.give_datagram(socket, part, false, now, out);
             });
             let from = address(53);
             pair.event(1, TcpEvent::Datagram { from, ancillary: ancillary(), bytes: vec![2; length] });

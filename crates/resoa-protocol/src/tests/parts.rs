@@ -17,7 +17,7 @@ fn datagrams_of_several_parts() {
     let give = |pair: &mut Pair, to: Option<u16>, kind: u8, bytes: &[u8], more: bool| {
         let (to, mut given) = (to.map(address), Ok(()));
         let part = Outgoing { to, ancillary: beside(kind, 1), bytes: bytes.to_vec(), more };
-        pair.at_client(|client, now, out| given = client.give_datagram(socket, part, now, out));
+        pair.at_client(|client, now, out| given = client.give_datagram(socket, part, false, now, out));
         let begun = pair.client.stream(socket).expect("it is open").begun;
         (given, begun)
     };
@@ -64,23 +64,25 @@ fn parts_without_room() {
     let mut pair = Pair::with(settings, ServerSettings::new(Addresses::shared(address(0).ip())));
     let socket = pair.client.socket(DATAGRAM).expect("registered");
     pair.flows = false;
-    let mut give = |bytes: &[u8], more: bool| {
+    let mut give = |bytes: &[u8], more: bool, is_last: bool| {
         let mut given = Ok(());
         let part =
             Outgoing { to: Some(address(9)), ancillary: Ancillary::none(), bytes: bytes.to_vec(), more };
-        pair.at_client(|client, now, out| given = client.give_datagram(socket, part, now, out));
+        pair.at_client(|client, now, out| given = client.give_datagram(socket, part, is_last, now, out));
         (given, pair.client.stream(socket).expect("it is open").begun)
     };
-    assert_eq!(give(&[1; 20], false), (Ok(()), false));
-    assert_eq!(give(&[2; 20], true), (Ok(()), true));
-    assert_eq!(give(&[3; 20], false), (Err(Errno::EAGAIN), false));
+    assert_eq!(give(&[1; 20], false, false), (Ok(()), false));
+    assert_eq!(give(&[2; 20], true, false), (Ok(()), true));
+    assert_eq!(give(&[3; 20], false, false), (Err(Errno::EAGAIN), false));
+    // What a program has left behind that has closed goes all the same.
+    assert_eq!(give(&[3; 20], false, true), (Ok(()), false));
     // Nor is there any for what UDP_CORK has held.
-    assert_eq!(give(&[4; 20], true), (Ok(()), true));
+    assert_eq!(give(&[4; 20], true, false), (Ok(()), true));
     let off = SocketCall::SetOption { level: 17, name: 1, value: vec![0; 4] };
     assert_eq!(pair.call(socket, off), Ok(Value::Done));
     assert!(!pair.client.stream(socket).expect("it is open").begun);
     pair.flows = true;
     pair.exchange();
     let sent = pair.asked().into_iter().filter(|action| matches!(action, TcpAction::SendTo { .. }));
-    assert_eq!(sent.count(), 1);
+    assert_eq!(sent.count(), 2);
 }

@@ -6,6 +6,7 @@ use crate::fin_hold::Connection;
 use crate::stream::Stream;
 use resoa_protocol::Endpoint;
 use resoa_protocol::message::Create;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags};
@@ -27,13 +28,6 @@ pub struct Arrived {
     pub local: SocketAddr,
     /// Who has connected.
     pub peer: SocketAddr,
-}
-
-impl Arrived {
-    /// Nobody wants it.
-    pub fn reset(self) {
-        reset(&self.fd);
-    }
 }
 
 /// Listeners that found no descriptor left for a connection, which stays in the kernel's queue and makes no edge any more. One becomes free when a socket of this server's goes;
@@ -70,29 +64,72 @@ impl Starved {
     }
 }
 
-impl KernelTcp {
-    /// A connection that waits at a listener, if one is to be taken now.
-    pub fn accept(&mut self, listener: Endpoint) -> Option<Arrived> {
-        let socket = self.sockets.get(&listener)?;
-        let Phase::Listening { accepts: true } = socket.phase else { return None };
+impl Socket {
+    /// Whether a connection waits in the kernel.
+    fn has_arrivals(&self) -> bool {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// So many may wait in the kernel from now on, as in `listen`.
+    pub(super) fn queue_up_to(&mut self, most: u32) {
+        if let Phase::Listening { backlog, .. } = &mut self.phase
+            && std::mem::replace(backlog, most) != most
+        {
+            // It listens already.
+            let _ = net::listen(&self.fd, most.min(i32::MAX as u32).cast_signed());
+        }
+    }
+
+    /// The first that waits; `None` if there is none, or it does not listen any more.
+    ///
+    /// # Errors
+    /// If there is no descriptor or no memory for it: it waits on, and nothing else will say so.
+    fn take(&self) -> Result<Option<Arrived>, Errno> {
         loop {
             let (fd, peer) =
-                match net::acceptfrom_with(&socket.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+                match net::acceptfrom_with(&self.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
                     Ok(arrived) => arrived,
-                    // There is none, or it does not listen any more.
-                    Err(Errno::AGAIN | Errno::INVAL) => return None,
+                    Err(Errno::AGAIN | Errno::INVAL) => return Ok(None),
                     Err(Errno::INTR | Errno::CONNABORTED) => continue,
-                    // No descriptor or no memory: it waits on, and nothing else will say so.
-                    Err(_) => {
-                        self.starved.add(listener);
-                        return None;
-                    }
+                    Err(error) => return Err(error),
                 };
             let prepared =
                 prepare(&fd).ok().and_then(|()| Some((name(&fd)?, SocketAddr::try_from(peer?).ok()?)));
             if let Some((local, peer)) = prepared {
-                return Some(Arrived { fd, create: socket.create, source: socket.source, local, peer });
+                return Ok(Some(Arrived { fd, create: self.create, source: self.source, local, peer }));
             }
+        }
+    }
+}
+
+impl KernelTcp {
+    /// A connection that waits at a listener, if one is to be taken now. The kernel's queue is shorter by it then, and was before it was taken: its place would be somebody else's, and more
+    /// would wait than the program said. If the server does not want it, it is [not one of them](Self::unwanted).
+    pub fn accept(&mut self, listener: Endpoint) -> Option<Arrived> {
+        let socket = self.sockets.get_mut(&listener)?;
+        let Phase::Listening { accepts: true, backlog } = socket.phase else { return None };
+        if !socket.has_arrivals() {
+            return None;
+        }
+        socket.queue_up_to(backlog.saturating_sub(1));
+        let arrived = socket.take();
+        if !matches!(arrived, Ok(Some(_))) {
+            socket.queue_up_to(backlog);
+        }
+        if arrived.is_err() {
+            self.starved.add(listener);
+        }
+        arrived.ok().flatten()
+    }
+
+    /// A connection that was taken from a listener is not kept for its program.
+    pub fn unwanted(&mut self, listener: Endpoint, arrived: &Arrived) {
+        reset(&arrived.fd);
+        if let Some(socket) = self.sockets.get_mut(&listener)
+            && let Phase::Listening { backlog, .. } = socket.phase
+        {
+            socket.queue_up_to(backlog.saturating_add(1));
         }
     }
 
