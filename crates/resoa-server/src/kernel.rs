@@ -5,6 +5,8 @@
 
 mod arriving;
 mod ends;
+#[cfg(test)]
+mod tests;
 
 pub use arriving::Arrived;
 
@@ -208,6 +210,9 @@ impl KernelTcp {
                 stream.progress(&socket.fd, &mut self.buffer, events);
                 if stream.awaits_acknowledgement() {
                     self.unacknowledged.insert(endpoint);
+                }
+                if stream.may_end() {
+                    self.due.insert(endpoint);
                 }
             }
         }

@@ -83,6 +83,11 @@ impl Stream {
         self.failed
     }
 
+    /// Whether the next look sends FIN, if nothing has arrived by then. There need not be an edge that brings it about: that of what arrived may be used up.
+    pub(crate) fn may_end(&self) -> bool {
+        self.fin == Fin::Wanted && self.outgoing.is_empty() && !self.failed && !(self.ended && self.holds)
+    }
+
     /// Whether an acknowledgement will change something.
     pub(crate) fn awaits_acknowledgement(&self) -> bool {
         !self.failed && (self.unacknowledged > 0 || self.fin == Fin::Sent)
@@ -117,10 +122,9 @@ impl Stream {
         // A call that is told of an error clears it, and then the end of what can be read looks like a FIN: so nothing is read twice after one.
         let seen = events.len();
         let received = self.receive(&fd, buffer, true, events);
-        // A program that has closed will read nothing more, and then RST is the answer: not FIN and then RST. What arrived has
-        // made an edge, too, so there will be another look, which sends FIN if it is to be sent.
-        let may_end = events.len() == seen;
-        let outcome = received.and_then(|()| self.hand_over(&fd, buffer, may_end, events));
+        // A program that has closed will read nothing more, and then RST is the answer: not FIN and then RST. If it is to be FIN, [another look](Self::may_end) sends it.
+        let nothing_came = events.len() == seen;
+        let outcome = received.and_then(|()| self.hand_over(&fd, buffer, nothing_came, events));
         self.acknowledgements(&fd, events);
         // Behind a FIN nothing is read that could say so.
         let outcome = match outcome {

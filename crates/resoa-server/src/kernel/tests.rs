@@ -1,0 +1,61 @@
+use super::*;
+use resoa_protocol::message::{Family, Kind, Operation};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+const SOCKET: Endpoint = Endpoint(1);
+/// More than the kernel's buffers of both ends have room for.
+const OCTETS: usize = 64 << 20;
+
+/// What has happened within 10 ms is looked at.
+fn turn(tcp: &mut KernelTcp) -> Vec<TcpEvent> {
+    let mut events = Vec::new();
+    for endpoint in tcp.wait(Some(Duration::from_millis(10))).expect("epoll waits").endpoints {
+        tcp.look(endpoint, &mut events);
+    }
+    events
+}
+
+fn connected() -> (KernelTcp, TcpStream) {
+    let source = Ipv4Addr::LOCALHOST.into();
+    let listener = TcpListener::bind((source, 0)).expect("loopback");
+    let mut tcp = KernelTcp::new().expect("descriptors");
+    let create = Create { family: Family::V4, kind: Kind::Stream };
+    tcp.act(SOCKET, TcpAction::Create { create, source, foreign: false }, &mut Vec::new());
+    let to = listener.local_addr().expect("is bound");
+    tcp.act(SOCKET, TcpAction::Execute(Operation::Connect(to)), &mut Vec::new());
+    while !turn(&mut tcp).iter().any(|event| matches!(event, TcpEvent::Done(Ok(_)))) {}
+    (tcp, listener.accept().expect("is connected").0)
+}
+
+/// C59: FIN is sent behind what waits for room, also if something arrives each time that there is some: the last of it uses up the edge, and no other comes.
+#[test]
+fn an_end_behind_what_waits_while_something_arrives() {
+    let (mut tcp, mut far) = connected();
+    far.set_nonblocking(true).expect("is a socket");
+    let (mut events, mut left) = (Vec::new(), OCTETS);
+    tcp.act(SOCKET, TcpAction::Send { bytes: vec![7; OCTETS], urgent: false }, &mut events);
+    tcp.act(SOCKET, TcpAction::ShutdownWrite, &mut events);
+    let mut buffer = vec![0; 1 << 20];
+    // Whatever there is, and the end only then.
+    let mut read = |far: &mut TcpStream| match far.read(&mut buffer) {
+        Ok(count) => Some(count),
+        Err(error) => (error.kind() != ErrorKind::WouldBlock).then(|| panic!("{error}")),
+    };
+    while left > 0 {
+        far.write_all(b"x").expect("there is room");
+        turn(&mut tcp);
+        while left > 0
+            && let Some(count) = read(&mut far)
+        {
+            assert_ne!(count, 0, "{left} octets are missing");
+            left -= count;
+        }
+    }
+    // Some seconds, as it is idle: most often the first finds it.
+    let end = (0..500).find_map(|_| {
+        turn(&mut tcp);
+        read(&mut far)
+    });
+    assert_eq!(end, Some(0), "FIN");
+}
