@@ -17,6 +17,9 @@ cases! {
 /// So long a call that was interrupted may take to return; shorter than the time limits of those that are not to start again.
 const RETURNS: Duration = Duration::from_secs(3);
 
+/// A time limit that no signal waits for, however long it takes until the call waits and the signal comes.
+const LIMIT_MS: i32 = 20_000;
+
 /// Does `work` on a thread of its own and sends it a signal when it waits; what it returned, and whether it came back before `release`.
 fn interrupted(
     n: &mut Near,
@@ -77,7 +80,7 @@ fn recv_restarted(n: &mut Near) {
 /// With a time limit nothing is restarted.
 fn recv_with_time_limit(n: &mut Near) {
     let (fd, _far) = n.connected();
-    sys::set_time_limit(fd, libc::SO_RCVTIMEO, 5000);
+    sys::set_time_limit(fd, libc::SO_RCVTIMEO, LIMIT_MS.into());
     interrupted(n, true, move || sys::recv(fd, &mut [0; 10], 0), |_| {});
 }
 
@@ -111,7 +114,7 @@ fn connect_interrupted(n: &mut Near) {
 
 fn connect_restarted(n: &mut Near) {
     let (to, fd) = (n.elsewhere(crate::worlds::SILENT), n.stream());
-    sys::set_time_limit(fd, libc::SO_SNDTIMEO, 2500);
+    sys::set_time_limit(fd, libc::SO_SNDTIMEO, LIMIT_MS.into());
     interrupted(n, true, move || sys::connect(fd, to), |_| {});
 }
 
@@ -138,17 +141,17 @@ fn send_partly_interrupted(n: &mut Near) {
 
 fn poll_interrupted(n: &mut Near) {
     let (fd, _far) = n.connected();
-    interrupted(n, true, move || sys::poll(fd, libc::POLLIN, 5000).0, |_| {});
+    interrupted(n, true, move || sys::poll(fd, libc::POLLIN, LIMIT_MS).0, |_| {});
 }
 
 /// A lingering close comes back, and the socket is closed.
 fn close_interrupted(n: &mut Near) {
     let (fd, _far) = n.connected();
     stuff(fd);
-    sys::set_linger(fd, true, 5);
+    sys::set_linger(fd, true, LIMIT_MS / 1000);
     let begin = Instant::now();
     interrupted(n, false, move || sys::close(fd), |_| {});
-    n.say("before its time", begin.elapsed().as_millis() < 4000);
+    n.say("before its time", begin.elapsed().as_millis() < LIMIT_MS.unsigned_abs().into());
     n.say("close again", sys::close(fd));
 }
 
