@@ -2,6 +2,7 @@
 
 use crate::settings::AgentError;
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -22,7 +23,8 @@ impl Listening {
             let address = SocketAddrUnix::new(&path)?;
             let fd =
                 socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-            if rustix::net::connect(&fd, &address).is_ok() {
+            // Somebody answers, or has as many connections waiting as may.
+            if matches!(rustix::net::connect(&fd, &address), Ok(()) | Err(Errno::AGAIN)) {
                 return Err(io::ErrorKind::AddrInUse.into());
             }
             // One that nobody answers at was left behind.
