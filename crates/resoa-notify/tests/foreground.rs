@@ -5,12 +5,13 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
-/// `run` with a shell in it. No agent is there, and none is asked.
+/// `run` with a shell in it. No agent is there, and none is asked. What is started in the background has INT and QUIT ignored, as have its children, and a shell cannot trap what was ignored when it
+/// began.
 fn shell(script: &str) -> Command {
     let tests = std::env::current_exe().expect("this is one");
     let run = tests.parent().and_then(std::path::Path::parent).expect("a folder").join("examples/run");
     let mut command = Command::new(run);
-    command.args(["sh", "-c", script]).env(resoa_calls::AGENT, "/nowhere");
+    command.args(["env", "--default-signal", "sh", "-c", script]).env(resoa_calls::AGENT, "/nowhere");
     command
 }
 
