@@ -49,7 +49,8 @@ impl Control {
     /// Gives the loop a command and wakes it. Does nothing when the loop has ended.
     pub fn tell(&self, command: Command) {
         if self.commands.send(command).is_ok() {
-            // The counter cannot overflow: the loop empties it, and 2^64 commands do not fit into memory.
+            // The counter cannot overflow: the loop empties it, and 2^64 commands do not fit into
+            // memory.
             let _ = io::write(&self.bell, &1u64.to_ne_bytes());
         }
     }
@@ -77,7 +78,8 @@ impl Controls {
         self.commands.try_recv().ok()
     }
 
-    /// Readable when there is a command. The driver waits for it beside its ports and calls [`Controls::hush`].
+    /// Readable when there is a command. The driver waits for it beside its ports and calls
+    /// [`Controls::hush`].
     #[must_use]
     pub fn bell(&self) -> Bell {
         Bell(Arc::clone(&self.bell))

@@ -1,14 +1,18 @@
 //! The event loop.
 //!
-//! It waits until a port has a packet or a pipeline has something due, then hands packets to pipelines and what comes out
-//! of them to ports. All decisions are the pipelines'; all waiting is the driver's.
+//! It waits until a port has a packet or a pipeline has something due, then hands packets to
+//! pipelines and what comes out of them to ports. All decisions are the pipelines'; all waiting is
+//! the driver's.
 //!
-//! Where several things happen at one instant, what came is dealt with first, port by port as the driver names them; then
-//! what is due, way by way as they were added (for a link: up, then down; both together where a link layer runs over them); then commands. A packet that comes finds done
-//! whatever was due on its own way (see [`link::stage`]). No direction can tell: it is the order in captures and logs.
+//! Where several things happen at one instant, what came is dealt with first, port by port as the
+//! driver names them; then what is due, way by way as they were added (for a link: up, then down;
+//! both together where a link layer runs over them); then commands. A packet that comes finds done
+//! whatever was due on its own way (see [`link::stage`]). No direction can tell: it is the order in
+//! captures and logs.
 
 use crate::control::{Command, Controls};
 use crate::driver::{Driver, PortId};
+use crate::pauses::Pauses;
 use crate::punctuality::Punctuality;
 use link::arq::hop::{Block, Counters};
 use link::arq::record::Record;
@@ -66,9 +70,10 @@ pub trait Observer {
     fn entered(&mut self, way: WayId, number: u64, frame: &Frame, now: Time);
     /// The packet ended its way: delivered, or lost if [`Packet::loss`] says so.
     fn ended(&mut self, way: WayId, packet: &Packet);
-    /// Somebody called on the way, and may have changed it: its pipeline is as it is from here on.
-    fn visited(&mut self, way: WayId, pipeline: &Pipeline) {
-        let _ = (way, pipeline);
+    /// Somebody called on the way at `now`, and may have changed it: its pipeline is as it is from
+    /// here on.
+    fn visited(&mut self, way: WayId, pipeline: &Pipeline, now: Time) {
+        let _ = (way, pipeline, now);
     }
     /// Something that people should know when they read about this run.
     fn note(&mut self, text: &str, now: Time) {
@@ -87,8 +92,8 @@ pub trait Observer {
     fn settled(&mut self, now: Time) {
         let _ = now;
     }
-    /// When the observer next has something to do of its own, such as sending what it collected to a disk; it is told
-    /// by [`Observer::settled`]. [`Time::NEVER`] if it only looks.
+    /// When the observer next has something to do of its own, such as sending what it collected to
+    /// a disk; it is told by [`Observer::settled`]. [`Time::NEVER`] if it only looks.
     fn due(&self) -> Time {
         Time::NEVER
     }
@@ -111,6 +116,8 @@ pub struct Ending<D, O> {
     pub observer: O,
     /// How punctual the run was.
     pub punctuality: Punctuality,
+    /// How long the loop did not run.
+    pub pauses: Pauses,
     /// Packets that a port refused (an interface that was down), and what it said last.
     pub refused: Option<(u64, io::Error)>,
     /// What the link layers of ways have sent, of ways that have one.
@@ -125,13 +132,16 @@ pub struct Emulator<D, O> {
     joined: Vec<Joined>,
     /// When each way has something due: inside it, or a packet that leaves.
     due: Vec<Time>,
-    /// Before when nothing leaves each way. Nobody outside can tell whether what happens inside happens then or later, so
-    /// this is what the loop wakes up for.
+    /// Before when nothing leaves each way. Nobody outside can tell whether what happens inside
+    /// happens then or later, so this is what the loop wakes up for.
     wake: Vec<Time>,
     /// Which way each port feeds.
     fed_by: Vec<Option<WayId>>,
     outlet: Outlet<D, O>,
     controls: Controls,
+    pauses: Pauses,
+    /// Packets that were read since the last turn began.
+    read: u64,
 }
 
 impl<D: Driver, O: Observer> Emulator<D, O> {
@@ -140,7 +150,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         let outlet =
             Outlet { driver, observer, punctuality: Punctuality::default(), refused: None, now: Time::ZERO };
         let (ways, joined, due, wake, fed_by) = Default::default();
-        Self { ways, joined, due, wake, fed_by, outlet, controls }
+        Self { ways, joined, due, wake, fed_by, outlet, controls, pauses: Pauses::default(), read: 0 }
     }
 
     /// Adds one direction of a link.
@@ -153,7 +163,8 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         self.add_lane(from, Lane { to, body: Body::Alone(pipeline) }, times)
     }
 
-    /// Adds both directions of a link between two ports: up comes from the first, and is the first of the ways.
+    /// Adds both directions of a link between two ports: up comes from the first, and is the first
+    /// of the ways.
     ///
     /// # Panics
     /// If another way is fed by one of the ports.
@@ -199,19 +210,25 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
     pub fn run(mut self) -> io::Result<Ending<D, O>> {
         let mut ready = Vec::new();
         let mut frames = Vec::new();
+        // When the next turn begins at the latest, if this process runs.
+        let mut expected = Time::NEVER;
         loop {
             let mut stop = false;
             while let Some(command) = self.controls.next() {
                 stop |= self.obey(command);
             }
-            self.outlet.now = self.outlet.driver.now();
+            let now = self.outlet.driver.now();
+            self.pauses.note(expected, now, std::mem::take(&mut self.read));
+            self.outlet.now = now;
             self.advance();
             if stop {
                 return Ok(self.finish());
             }
             let wake = self.wake.iter().copied().min().unwrap_or(Time::NEVER);
             ready.clear();
-            let until = wake.min(self.outlet.observer.due());
+            let longest = now + self.outlet.driver.longest_wait();
+            let until = wake.min(self.outlet.observer.due()).min(longest);
+            expected = until.max(now);
             if !self.outlet.driver.wait(until, &mut ready)? && wake == Time::NEVER {
                 return Ok(self.finish());
             }
@@ -228,6 +245,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
             let more = self.outlet.driver.receive(port, frames)?;
             let now = self.outlet.driver.now();
             self.outlet.now = now;
+            self.read += frames.len() as u64;
             let Lane { body, to, .. } = &mut self.ways[way];
             let outlet = &mut self.outlet;
             match body {
@@ -286,7 +304,8 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         self.outlet.observer.settled(now);
     }
 
-    /// When a link with a link layer has something due: what one direction does may be due to the other.
+    /// When a link with a link layer has something due: what one direction does may be due to the
+    /// other.
     fn note_times(&mut self, place: usize, ways: [WayId; 2]) {
         let link = &self.joined[place].link;
         for WayId(way) in ways {
@@ -313,7 +332,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
                         pipeline.advance(now, &mut sink);
                         visit(pipeline, now);
                         (self.due[way], self.wake[way]) = (pipeline.due(), pipeline.wake());
-                        self.outlet.observer.visited(WayId(way), pipeline);
+                        self.outlet.observer.visited(WayId(way), pipeline, now);
                     }
                     Some(Lane { body: Body::Joined(place, direction), .. }) => {
                         let (place, direction) = (*place, *direction);
@@ -321,7 +340,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
                         let ways = *ways;
                         let mut sink = LinkOutlet { outlet: &mut self.outlet, ways, to: *to };
                         link.visit(direction, now, &mut sink, visit);
-                        self.outlet.observer.visited(WayId(way), link.pipeline(direction));
+                        self.outlet.observer.visited(WayId(way), link.pipeline(direction), now);
                         self.note_times(place, ways);
                     }
                 }
@@ -356,7 +375,7 @@ impl<D: Driver, O: Observer> Emulator<D, O> {
         self.outlet.flush();
         self.outlet.observer.settled(now);
         let Outlet { driver, observer, punctuality, refused, now } = self.outlet;
-        Ending { driver, observer, punctuality, refused, counted, at: now }
+        Ending { driver, observer, punctuality, pauses: self.pauses, refused, counted, at: now }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::control::Controls;
 use crate::driver::{Driver, PortId};
 use crate::kernel::{Kernel, Port};
 use crate::ring::Ring;
-use link::units::Time;
+use link::units::{Span, Time};
 use packet::Frame;
 use std::{fs, io};
 
@@ -18,8 +18,8 @@ pub enum Host {
 }
 
 impl Host {
-    /// The driver for the clock of this machine, without ports; its time starts now. Without io_uring virtual time goes more
-    /// slowly, and is the same.
+    /// The driver for the clock of this machine, without ports; its time starts now. Without
+    /// io_uring virtual time goes more slowly, and is the same.
     ///
     /// # Errors
     /// If the kernel has no descriptor left.
@@ -43,7 +43,8 @@ impl Host {
         }
     }
 
-    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they were dropped.
+    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they
+    /// were dropped.
     #[must_use]
     pub fn unusable(&self) -> u64 {
         match self {
@@ -60,8 +61,8 @@ impl Host {
     }
 }
 
-/// Whether a kernel that was started with this command line skips idle time. (In the other modes of time travel it does not,
-/// or somebody outside says when.)
+/// Whether a kernel that was started with this command line skips idle time. (In the other modes of
+/// time travel it does not, or somebody outside says when.)
 fn is_virtual(command_line: &str) -> bool {
     command_line.split_ascii_whitespace().any(|word| word == "time-travel=inf-cpu")
 }
@@ -69,6 +70,13 @@ fn is_virtual(command_line: &str) -> bool {
 impl Driver for Host {
     fn now(&mut self) -> Time {
         self.driver().now()
+    }
+
+    fn longest_wait(&self) -> Span {
+        match self {
+            Self::Kernel(kernel) => kernel.longest_wait(),
+            Self::Ring(ring) => ring.longest_wait(),
+        }
     }
 
     fn wait(&mut self, until: Time, ready: &mut Vec<PortId>) -> io::Result<bool> {

@@ -1,12 +1,14 @@
 //! The real driver: descriptors of the kernel and epoll.
 //!
-//! Waiting is `epoll_pwait2` on the ports and the bell of the controls, with the time to the next event in nanoseconds as
-//! its timeout and a timer slack of 1 ns. An absolute timerfd would not be made later by what happens between reading the
-//! clock and setting it, but it is a system call more, and its expiry wakes epoll, which wakes the loop: later by 60 us
-//! (docs/performance.md). What happens in between costs nothing as long as the thread keeps its processor, and the clock is
-//! read right before the call. Nothing here polls, so virtual time can pass while it waits. With [`Kernel::precise`] the
-//! wait ends a little early and the rest is spent spinning, which takes the wake-up latency of the kernel out of the delay
-//! at the price of processor time; that is for the real clock only.
+//! Waiting is `epoll_pwait2` on the ports and the bell of the controls, with the time to the next
+//! event in nanoseconds as its timeout and a timer slack of 1 ns. An absolute timerfd would not be
+//! made later by what happens between reading the clock and setting it, but it is a system call
+//! more, and its expiry wakes epoll, which wakes the loop: later by 60 us (docs/performance.md).
+//! What happens in between costs nothing as long as the thread keeps its processor, and the clock
+//! is read right before the call. Nothing here polls, so virtual time can pass while it waits. With
+//! [`Kernel::precise`] the wait ends a little early and the rest is spent spinning, which takes the
+//! wake-up latency of the kernel out of the delay at the price of processor time; that is for the
+//! real clock only.
 
 pub(crate) mod buffers;
 mod port;
@@ -30,20 +32,27 @@ use std::time::Instant;
 /// What an epoll event is about, where it is not the number of a port.
 const BELL: u64 = u64::MAX;
 
-/// By how much the kernel may let a wait of ours last longer, to end it together with others, in nanoseconds: the least
-/// that is not "as by default", which is 50 us.
+/// By how much the kernel may let a wait of ours last longer, to end it together with others, in
+/// nanoseconds: the least that is not "as by default", which is 50 us.
 const TIMER_SLACK: NonZeroU64 = NonZeroU64::MIN;
 
-/// The kernel lets a wait of so many times its slack be that much longer (`select_estimate_accuracy` in `fs/select.c`: a
-/// thousandth of the time, a two-hundredth for a process that is nice, whatever the timer slack). Longer waits than
-/// [`EXACT`] therefore end early by more than that, and what is left is waited for anew.
+/// The kernel lets a wait of so many times its slack be that much longer
+/// (`select_estimate_accuracy` in `fs/select.c`: a thousandth of the time, a two-hundredth for a
+/// process that is nice, whatever the timer slack). Longer waits than [`EXACT`] therefore end early
+/// by more than that, and what is left is waited for anew.
 const EARLY: u64 = 128;
 
 /// A wait so short that a two-hundredth of it does not matter.
 const EXACT: Span = Span::from_millis(1);
 
-/// Longest time that [`Kernel::precise`] spins before an event. The wake-up latency of a timer on an idle virtual machine
-/// is 30 to 50 us; spinning longer than that costs processor time and gains nothing.
+/// Longest wait at once: how much too short a pause of this process may be measured
+/// ([`crate::pauses`]). An idle link wakes up 40 times a second by this, twice a wait (see
+/// [`EARLY`]).
+const LONGEST_WAIT: Span = Span::from_millis(50);
+
+/// Longest time that [`Kernel::precise`] spins before an event. The wake-up latency of a timer on
+/// an idle virtual machine is 30 to 50 us; spinning longer than that costs processor time and gains
+/// nothing.
 pub const SPIN: Span = Span::from_micros(60);
 
 /// The driver.
@@ -52,8 +61,8 @@ pub struct Kernel {
     bell: Bell,
     /// Whether the thread that waits has its timer slack.
     punctual: bool,
-    /// The monotonic clock at the start of the run. The standard library reads it, since rustix does so by the vDSO alone, and
-    /// a User-Mode Linux has none that it knows.
+    /// The monotonic clock at the start of the run. The standard library reads it, since rustix
+    /// does so by the vDSO alone, and a User-Mode Linux has none that it knows.
     origin: Instant,
     spin: Span,
     ports: Vec<Port>,
@@ -101,21 +110,27 @@ impl Kernel {
         Ok(id)
     }
 
-    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they were dropped.
+    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they
+    /// were dropped.
     #[must_use]
     pub fn unusable(&self) -> u64 {
         self.ports.iter().map(Port::unusable).sum()
     }
 
-    /// Blocks in epoll until something happens but at most for `longest`, and takes in what happened.
+    /// Blocks in epoll until something happens but at most for `longest`, and takes in what
+    /// happened.
     fn poll(&mut self, longest: Span, ready: &mut Vec<PortId>) -> io::Result<()> {
-        let timeout = (longest != Span::MAX).then(|| timespec(longest));
+        let mut timeout = (longest != Span::MAX).then(|| timespec(longest));
         let mut memory = [const { MaybeUninit::uninit() }; 64];
-        let events = match epoll::wait(&self.epoll, &mut memory, timeout.as_ref()) {
-            Ok((events, _)) => events,
-            // A signal: the caller looks around and waits again.
-            Err(rustix::io::Errno::INTR) => return Ok(()),
-            Err(error) => return Err(error.into()),
+        let events = loop {
+            match epoll::wait(&self.epoll, &mut memory, timeout.as_ref()) {
+                Ok((events, _)) => break events,
+                // A signal, SIGCONT for one: the caller looks around, and is told what has come
+                // until now. What waited while the process was stopped shall not look as if it had
+                // come after that.
+                Err(rustix::io::Errno::INTR) => timeout = Some(timespec(Span::ZERO)),
+                Err(error) => return Err(error.into()),
+            }
         };
         for event in events {
             match event.data.u64() {
@@ -136,6 +151,10 @@ fn timespec(span: Span) -> Timespec {
 impl Driver for Kernel {
     fn now(&mut self) -> Time {
         Time::from_nanos(self.origin.elapsed().as_nanos() as u64)
+    }
+
+    fn longest_wait(&self) -> Span {
+        LONGEST_WAIT
     }
 
     fn wait(&mut self, until: Time, ready: &mut Vec<PortId>) -> io::Result<bool> {

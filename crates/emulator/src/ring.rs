@@ -1,14 +1,17 @@
-//! The driver for virtual time: everything that waits and everything that is sent goes to the kernel in one system call.
+//! The driver for virtual time: everything that waits and everything that is sent goes to the
+//! kernel in one system call.
 //!
-//! In a User-Mode Linux a system call costs about 7 us of the host's time and everything else next to nothing, so the
-//! number of calls decides how fast virtual time goes (docs/performance.md). Here `io_uring_enter` is the only call of a
-//! wake-up: it submits the packets to be sent and the time of the next event, then waits for that time or for packets, which
-//! the kernel puts into memory that it was given beforehand ([`slots`]). [`Ring::now`] is the clock as it was read when the last
-//! wait ended, which takes no system call in our kernel (`kernel/patches/06`): while the loop works no virtual time passes. For
-//! the real clock there is [`crate::kernel::Kernel`].
+//! In a User-Mode Linux a system call costs about 7 us of the host's time and everything else next
+//! to nothing, so the number of calls decides how fast virtual time goes (docs/performance.md).
+//! Here `io_uring_enter` is the only call of a wake-up: it submits the packets to be sent and the
+//! time of the next event, then waits for that time or for packets, which the kernel puts into
+//! memory that it was given beforehand ([`slots`]). [`Ring::now`] is the clock as it was read when
+//! the last wait ended, which takes no system call in our kernel (`kernel/patches/06`): while the
+//! loop works no virtual time passes. For the real clock there is [`crate::kernel::Kernel`].
 //!
-//! The promises of [`crate::driver`] hold: nothing leaves early, since the absolute timer of the kernel has fired before
-//! what it was for is sent, and packets are timed after they have come. What could not be sent is known one wait later.
+//! The promises of [`crate::driver`] hold: nothing leaves early, since the absolute timer of the
+//! kernel has fired before what it was for is sent, and packets are timed after they have come.
+//! What could not be sent is known one wait later.
 
 mod slots;
 
@@ -55,7 +58,8 @@ pub struct Ring {
     timer: Option<Time>,
     /// The same as the kernel wants it. It is read when the call is made.
     timespec: Box<Timespec>,
-    /// Completions that are sure to come at once, and that nobody waits for: of writes and changes of the timer.
+    /// Completions that are sure to come at once, and that nobody waits for: of writes and changes
+    /// of the timer.
     chores: usize,
     refused: VecDeque<io::Error>,
 }
@@ -144,7 +148,8 @@ impl Ring {
         Ok(id)
     }
 
-    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they were dropped.
+    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they
+    /// were dropped.
     #[must_use]
     pub fn unusable(&self) -> u64 {
         self.ends.iter().map(|end| end.port.unusable()).sum()
@@ -210,7 +215,8 @@ impl Ring {
             opcode::Timeout::new(timespec).flags(TimeoutFlags::ABS).build().user_data(TIMER)
         };
         self.timer = Some(until);
-        // SAFETY: the timespec is on the heap and belongs to the ring; the kernel reads it when the call is made.
+        // SAFETY: the timespec is on the heap and belongs to the ring; the kernel reads it when the
+        // call is made.
         unsafe { self.push(&entry) }
     }
 
@@ -218,7 +224,8 @@ impl Ring {
     fn enter(&mut self, want: usize) -> io::Result<()> {
         let submit = self.uring.submission().len() as u32;
         let flags = EnterFlags::GETEVENTS.bits();
-        // SAFETY: what the queue points at is kept until its completion, as `push` asks; there is no argument.
+        // SAFETY: what the queue points at is kept until its completion, as `push` asks; there is
+        // no argument.
         match unsafe { self.uring.submitter().enter::<SubmitArgs<'_, '_>>(submit, want as u32, flags, None) }
         {
             Ok(_) => Ok(()),
@@ -289,12 +296,14 @@ impl Ring {
         self.chores += 1;
         // A TUN descriptor has no position.
         let write = opcode::Write::new(fd, start, length).offset(u64::MAX).build().user_data(place as u64);
-        // SAFETY: the bytes are kept until the write has ended; moving their `Vec` does not move them.
+        // SAFETY: the bytes are kept until the write has ended; moving their `Vec` does not move
+        // them.
         unsafe { self.push(&write) }
     }
 }
 
-/// The monotonic clock, in nanoseconds. (rustix reads it by the vDSO alone, and a User-Mode Linux has none that it knows.)
+/// The monotonic clock, in nanoseconds. (rustix reads it by the vDSO alone, and a User-Mode Linux
+/// has none that it knows.)
 fn monotonic() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a timespec that may be written.

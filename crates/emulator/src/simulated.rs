@@ -1,7 +1,9 @@
-//! A world without a kernel: a script of arrivals, and a clock that jumps from one event to the next.
+//! A world without a kernel: a script of arrivals, and a clock that jumps from one event to the
+//! next.
 //!
-//! Tests run the real event loop on it and compare times to the nanosecond. What the machine would add, a wake-up that
-//! comes late, is a parameter: [`Simulated::late_by`].
+//! Tests run the real event loop on it and compare times to the nanosecond. What the machine would
+//! add, a wake-up that comes late, is a parameter ([`Simulated::late_by`]), as is a process that is
+//! stopped ([`Simulated::stopped`]).
 
 use crate::driver::{Driver, PortId};
 use link::units::{Span, Time};
@@ -14,6 +16,9 @@ use std::io;
 pub struct Simulated {
     now: Time,
     wake_up_late: Span,
+    longest_wait: Option<Span>,
+    /// When the process is stopped, and for how long.
+    stops: VecDeque<(Time, Span)>,
     /// What is going to arrive, in order of time.
     script: VecDeque<(Time, PortId, Frame)>,
     /// What has arrived and was not read yet.
@@ -42,6 +47,20 @@ impl Simulated {
         self
     }
 
+    /// Stops the process at `at` for `length`. What arrives meanwhile waits at its port.
+    #[must_use]
+    pub fn stopped(mut self, at: Time, length: Span) -> Self {
+        self.stops.push_back((at, length));
+        self
+    }
+
+    /// Lets the loop wait for at most `longest` at once, as the real clock does.
+    #[must_use]
+    pub fn waiting_at_most(mut self, longest: Span) -> Self {
+        self.longest_wait = Some(longest);
+        self
+    }
+
     /// Moves what has arrived by now from the script to the ports.
     fn deliver_arrivals(&mut self) {
         while let Some((_, port, frame)) = self.script.pop_front_if(|entry| entry.0 <= self.now) {
@@ -63,6 +82,10 @@ impl Driver for Simulated {
         self.now
     }
 
+    fn longest_wait(&self) -> Span {
+        self.longest_wait.unwrap_or(Span::MAX)
+    }
+
     fn wait(&mut self, until: Time, ready: &mut Vec<PortId>) -> io::Result<bool> {
         self.waits += 1;
         self.add_ready(ready);
@@ -76,9 +99,13 @@ impl Driver for Simulated {
             return Ok(false);
         }
         self.now = self.now.max(next);
+        while let Some((at, length)) = self.stops.pop_front_if(|stop| stop.0 <= self.now) {
+            self.now = self.now.max(at + length);
+        }
         self.deliver_arrivals();
         self.add_ready(ready);
-        Ok(true)
+        // A world whose loop never waits for ever ends with its script.
+        Ok(self.longest_wait.is_none() || !ready.is_empty() || !self.script.is_empty())
     }
 
     fn receive(&mut self, port: PortId, into: &mut Vec<Frame>) -> io::Result<bool> {

@@ -26,7 +26,8 @@ pub enum Algorithm {
 pub enum Form {
     /// As published: Biaz, mBiaz, Spike and ZigZag at the receiver; NewZag and Veno at the sender.
     Original,
-    /// From what a sender sees alone. For those published at the receiver that is another algorithm (AMB-N3).
+    /// From what a sender sees alone. For those published at the receiver that is another algorithm
+    /// (AMB-N3).
     SenderOnly,
 }
 
@@ -35,7 +36,8 @@ pub enum Form {
 pub enum Signal {
     /// Round-trip times.
     RoundTrip,
-    /// Relative one-way trip times: the receiver's clock at arrival minus the sender's at departure (ROTT, eq. 5.5).
+    /// Relative one-way trip times: the receiver's clock at arrival minus the sender's at departure
+    /// (ROTT, eq. 5.5).
     OneWay,
     /// Times between arrivals of data at the receiver.
     Arrivals,
@@ -102,8 +104,9 @@ impl Algorithm {
 }
 
 impl Signal {
-    /// Whether a delay of so many microseconds is one: round-trip times are above 0, since 0 is how a kernel says that it has
-    /// none; one-way times need the difference of two clocks and can be anything that is a number.
+    /// Whether a delay of so many microseconds is one: round-trip times are above 0, since 0 is how
+    /// a kernel says that it has none; one-way times need the difference of two clocks and can be
+    /// anything that is a number.
     #[must_use]
     pub fn accepts(self, delay_us: f64) -> bool {
         match self {

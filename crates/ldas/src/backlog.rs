@@ -1,7 +1,9 @@
-//! Veno: how many of the sender's packets lie in queues (section 5.1; numbers as in Linux's module, spec 3.2.5).
+//! Veno: how many of the sender's packets lie in queues (section 5.1; numbers as in Linux's module,
+//! spec 3.2.5).
 //!
-//! N = cwnd (1 - BaseRTT / RTT), as Vegas estimates it, from the least RTT of a round; BaseRTT is the least of the connection. With
-//! fewer than 3 packets in queues a loss is random. While there are 3 or more the window grows only every second round.
+//! N = cwnd (1 - BaseRTT / RTT), as Vegas estimates it, from the least RTT of a round; BaseRTT is
+//! the least of the connection. With fewer than 3 packets in queues a loss is random. While there
+//! are 3 or more the window grows only every second round.
 
 use crate::{Judgement, Loss, Quantum, Reason};
 
@@ -39,23 +41,25 @@ impl Backlog {
         self.base_us
     }
 
-    /// N in segments, for a window of `cwnd` segments and the samples of this round; `None` before there are any.
+    /// N in segments, for a window of `cwnd` segments and the samples of this round; `None` before
+    /// there are any.
     #[must_use]
     pub fn estimate(&self, cwnd: u32) -> Option<f64> {
         let (base, least) = (self.base_us?, self.round_us?);
         (least > 0.0).then(|| f64::from(cwnd) * (1.0 - base / least))
     }
 
-    /// A round ends with a window of `cwnd` segments: its N is what losses are judged by until the next one ends. Whether the
-    /// window is to grow every second round only, because the backlog has reached the threshold.
+    /// A round ends with a window of `cwnd` segments: its N is what losses are judged by until the
+    /// next one ends. Whether the window is to grow every second round only, because the backlog
+    /// has reached the threshold.
     pub fn round(&mut self, cwnd: u32) -> bool {
         self.held = self.estimate(cwnd).or(self.held);
         self.round_us = None;
         self.held.is_some_and(|backlog| backlog >= self.threshold)
     }
 
-    /// Wireless if N lies below the threshold: the N of the last round that ended, or before there is one that of the samples so
-    /// far and the loss's window.
+    /// Wireless if N lies below the threshold: the N of the last round that ended, or before there
+    /// is one that of the samples so far and the loss's window.
     #[must_use]
     pub fn judge(&self, loss: Loss) -> Judgement {
         match self.held.or_else(|| self.estimate(loss.cwnd)) {
@@ -80,7 +84,8 @@ mod tests {
         backlog.judge(Loss { n: 1, cwnd }).verdict
     }
 
-    /// N5: of 12 packets at 100 ms, where 75 ms are the least, 3 are in queues, which is congestion; of 11 fewer are.
+    /// N5: of 12 packets at 100 ms, where 75 ms are the least, 3 are in queues, which is
+    /// congestion; of 11 fewer are.
     #[test]
     fn three_packets_in_queues_are_congestion() {
         assert_eq!(verdict(75_000, 100_000, 12), Congestion);

@@ -5,7 +5,8 @@ use crate::{
     Zones,
 };
 
-/// What can be set of a detector; [`Parameters::of`] has what is usual. A detector looks at what concerns it alone.
+/// What can be set of a detector; [`Parameters::of`] has what is usual. A detector looks at what
+/// concerns it alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {
     /// Weight of a sample (ZigZag, NewZag).
@@ -108,9 +109,9 @@ impl Detector {
         self.algorithm.label(self.form)
     }
 
-    /// A valid delay in microseconds: a round-trip time, never of a segment that was sent again, or a relative one-way trip time,
-    /// as [`Self::signal`] says. One that is none ([`Signal::accepts`]) is passed over, and so are all of a detector that
-    /// listens to arrivals.
+    /// A valid delay in microseconds: a round-trip time, never of a segment that was sent again, or
+    /// a relative one-way trip time, as [`Self::signal`] says. One that is none
+    /// ([`Signal::accepts`]) is passed over, and so are all of a detector that listens to arrivals.
     pub fn sample(&mut self, delay_us: f64) {
         if !self.signal().accepts(delay_us) {
             return;
@@ -130,8 +131,8 @@ impl Detector {
         }
     }
 
-    /// A round of the sender ends with a window of `cwnd` segments; only Veno cares. Whether the window is to grow every second
-    /// round only.
+    /// A round of the sender ends with a window of `cwnd` segments; only Veno cares. Whether the
+    /// window is to grow every second round only.
     pub fn round(&mut self, cwnd: u32) -> bool {
         match &mut self.rule {
             Rule::Backlog(backlog) => backlog.round(cwnd),
@@ -159,7 +160,8 @@ impl Detector {
         }
     }
 
-    /// The least so far in microseconds: the delay of Spike and Veno, the spacing T_min of Biaz and mBiaz.
+    /// The least so far in microseconds: the delay of Spike and Veno, the spacing T_min of Biaz and
+    /// mBiaz.
     #[must_use]
     pub fn least_us(&self) -> Option<f64> {
         match &self.rule {
@@ -176,8 +178,8 @@ mod tests {
     use super::*;
     use crate::{Reason, Verdict};
 
-    /// N1 to N5, N7, N8: every detector can be made in both forms, judges congestion before it has measured anything, and by
-    /// its rule afterwards.
+    /// N1 to N5, N7, N8: every detector can be made in both forms, judges congestion before it has
+    /// measured anything, and by its rule afterwards.
     #[test]
     fn nothing_measured_is_congestion_in_every_form() {
         let loss = Loss { n: 4, cwnd: 10 };
@@ -200,7 +202,8 @@ mod tests {
                 }
                 let judged = detector.judge(loss);
                 assert_eq!(judged.reason, Reason::Detector, "{}", detector.label());
-                // Delays at their least are random to all; a loss without a gap is congestion to Biaz and mBiaz.
+                // Delays at their least are random to all; a loss without a gap is congestion to
+                // Biaz and mBiaz.
                 let gapless = matches!(algorithm, Algorithm::Biaz | Algorithm::MBiaz);
                 assert_eq!(judged.verdict == Verdict::Congestion, gapless, "{}", detector.label());
             }
@@ -232,7 +235,8 @@ mod tests {
         }
     }
 
-    /// Eq. 5.1: mBiaz is narrower than Biaz, and in their original form a gap is measured from the packet before it.
+    /// Eq. 5.1: mBiaz is narrower than Biaz, and in their original form a gap is measured from the
+    /// packet before it.
     #[test]
     fn biaz_and_mbiaz_as_published() {
         let judged = |algorithm, form| {

@@ -1,8 +1,10 @@
-//! Loss differentiation algorithms (LDAs): was a packet lost at random, on a wireless link, or dropped by a full queue?
+//! Loss differentiation algorithms (LDAs): was a packet lost at random, on a wireless link, or
+//! dropped by a full queue?
 //!
-//! A [`Detector`] is fed what one end of a connection sees, delays and arrivals, and asked for a [`Judgement`] whenever packets
-//! were lost. [`reduced`] is what the verdict does to the congestion window, and [`Sender`] a whole NewReno sender around it. All
-//! of it is arithmetic on arguments: no clock, no I/O, no randomness.
+//! A [`Detector`] is fed what one end of a connection sees, delays and arrivals, and asked for a
+//! [`Judgement`] whenever packets were lost. [`reduced`] is what the verdict does to the congestion
+//! window, and [`Sender`] a whole NewReno sender around it. All of it is arithmetic on arguments:
+//! no clock, no I/O, no randomness.
 //!
 //! ```
 //! use ldas::{Algorithm, Detector, Form, Loss, Reduction, Verdict, reduced};
@@ -26,10 +28,11 @@
 //! | [`Window`], [`Sender`] | NewReno's window rules, with the changed decrease | sections 5.2.2 and 5.2.3, RFC 5681, RFC 6582 |
 //! | [`throughput`] | what theory expects of a detector | spec 3.10.12 |
 //!
-//! Equations, sections and tables are those of the thesis that NewZag is from (chapter 5); "spec" is our reading of it, whose
-//! decisions on what it leaves open are called AMB-N1 to AMB-N16. Biaz, mBiaz, Spike and ZigZag were made for the receiver
-//! ([`Form::Original`]); with round-trip times or acknowledgements in place of what a receiver sees they are other algorithms,
-//! and are labelled so everywhere ([`Form::SenderOnly`], AMB-N3).
+//! Equations, sections and tables are those of the thesis that NewZag is from (chapter 5); "spec"
+//! is our reading of it, whose decisions on what it leaves open are called AMB-N1 to AMB-N16. Biaz,
+//! mBiaz, Spike and ZigZag were made for the receiver ([`Form::Original`]); with round-trip times
+//! or acknowledgements in place of what a receiver sees they are other algorithms, and are labelled
+//! so everywhere ([`Form::SenderOnly`], AMB-N3).
 //!
 //! The same algorithms run in kernels, in integers. This crate is what they are compared with.
 #![forbid(unsafe_code)]

@@ -1,7 +1,8 @@
 //! The clock that delays are read from (section 5.2.4).
 //!
-//! Linux 2.4 counted 100 ticks a second, NewZag raised that to 1000 (AMB-N10: milliseconds are the thesis); today's kernels
-//! have microseconds. What a coarse clock costs a detector is shown by reading the same delays from it (N12).
+//! Linux 2.4 counted 100 ticks a second, NewZag raised that to 1000 (AMB-N10: milliseconds are the
+//! thesis); today's kernels have microseconds. What a coarse clock costs a detector is shown by
+//! reading the same delays from it (N12).
 
 /// The greatest delay there is, in microseconds: 2^24 - 1, a little less than 17 seconds.
 pub const MAX_US: f64 = 16_777_215.0;
@@ -32,8 +33,8 @@ impl Quantum {
         self.us
     }
 
-    /// What the clock shows of `delay_us`: the nearest multiple of its unit, halves upward, and at most [`MAX_US`]. Of 10 ms
-    /// it makes 50 of 54, and 60 of 55 (section 5.2.4).
+    /// What the clock shows of `delay_us`: the nearest multiple of its unit, halves upward, and at
+    /// most [`MAX_US`]. Of 10 ms it makes 50 of 54, and 60 of 55 (section 5.2.4).
     #[must_use]
     pub fn read(self, delay_us: f64) -> f64 {
         let unit = f64::from(self.us);

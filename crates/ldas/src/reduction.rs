@@ -1,4 +1,5 @@
-//! What a verdict does to the congestion window (section 5.2.2): the one rule of NewReno that NewZag changes (AMB-N1).
+//! What a verdict does to the congestion window (section 5.2.2): the one rule of NewReno that
+//! NewZag changes (AMB-N1).
 
 use crate::Verdict;
 
@@ -8,7 +9,8 @@ pub const FEWEST: u32 = 2;
 /// What is left of the window after a wireless loss. After congestion it is half, whatever this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reduction {
-    /// In percent of the window: 80, which is 4/5, as Veno has it; anything above 50 is said to be preferable to a half.
+    /// In percent of the window: 80, which is 4/5, as Veno has it; anything above 50 is said to be
+    /// preferable to a half.
     pub wireless_percent: u32,
 }
 
@@ -18,8 +20,8 @@ impl Default for Reduction {
     }
 }
 
-/// The slow start threshold after a loss that `verdict` says this of, with a window of `base` segments: rounded down, at least
-/// [`FEWEST`].
+/// The slow start threshold after a loss that `verdict` says this of, with a window of `base`
+/// segments: rounded down, at least [`FEWEST`].
 #[must_use]
 pub fn reduced(base: u32, verdict: Verdict, reduction: Reduction) -> u32 {
     let percent = match verdict {
@@ -30,7 +32,8 @@ pub fn reduced(base: u32, verdict: Verdict, reduction: Reduction) -> u32 {
     u32::try_from(left).unwrap_or(u32::MAX).max(FEWEST)
 }
 
-/// The window after a reduction that turned out to be for nothing, from the one now and the one before it.
+/// The window after a reduction that turned out to be for nothing, from the one now and the one
+/// before it.
 #[must_use]
 pub fn undone(cwnd: u32, prior_cwnd: u32) -> u32 {
     cwnd.max(prior_cwnd)
@@ -59,7 +62,8 @@ mod tests {
     }
 
     proptest! {
-        /// N10: never more than there was (but for the floor), never less than half for a wireless loss.
+        /// N10: never more than there was (but for the floor), never less than half for a wireless
+        /// loss.
         #[test]
         fn a_wireless_loss_costs_less(base in 2_u32..u32::MAX, wireless_percent in 50_u32..=100) {
             let left = |verdict| reduced(base, verdict, Reduction { wireless_percent });

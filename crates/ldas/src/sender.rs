@@ -1,7 +1,9 @@
-//! A NewReno sender with the changed decrease (sections 5.2.2 and 5.2.3; RFC 5681, RFC 6582), as a state machine of segments.
+//! A NewReno sender with the changed decrease (sections 5.2.2 and 5.2.3; RFC 5681, RFC 6582), as a
+//! state machine of segments.
 //!
-//! It keeps the windows and says what to send again; which segments are lost, when, and by which verdict is said to it. It is the
-//! textbook's: the window is inflated during recovery. Linux gets to the same window, the threshold, by proportional rate reduction.
+//! It keeps the windows and says what to send again; which segments are lost, when, and by which
+//! verdict is said to it. It is the textbook's: the window is inflated during recovery. Linux gets
+//! to the same window, the threshold, by proportional rate reduction.
 
 use crate::{FEWEST, Judgement, Reason, Reduction, Usage, Verdict, Window, reduced};
 
@@ -15,7 +17,8 @@ pub struct Options {
     pub initial_window: u32,
     /// Slow start threshold to begin with, in segments (AMB-N8).
     pub initial_threshold: u32,
-    /// Window after a retransmission timeout, in segments: 1 in the standards, 2 in the thesis (AMB-N5).
+    /// Window after a retransmission timeout, in segments: 1 in the standards, 2 in the thesis
+    /// (AMB-N5).
     pub loss_window: u32,
     /// Which window a reduction starts from (AMB-N7).
     pub base: BaseWindow,
@@ -28,12 +31,14 @@ pub struct Options {
 pub enum BaseWindow {
     /// The congestion window as the stack holds it then.
     Held,
-    /// min(cwnd, segments in flight + 3): what Linux 2.4 had left of the window when it came to that, for senders that stand alone.
+    /// min(cwnd, segments in flight + 3): what Linux 2.4 had left of the window when it came to
+    /// that, for senders that stand alone.
     InFlightPlusThree,
 }
 
 impl Options {
-    /// Those of the standards and today's stacks: 10 segments to begin with (RFC 6928), no threshold, 1 after a timeout.
+    /// Those of the standards and today's stacks: 10 segments to begin with (RFC 6928), no
+    /// threshold, 1 after a timeout.
     pub const STANDARD: Self = Self {
         initial_window: 10,
         initial_threshold: u32::MAX,
@@ -42,7 +47,8 @@ impl Options {
         reduction: Reduction { wireless_percent: 80 },
     };
 
-    /// Those of the thesis (section 5.2.2) with segments of `mss` bytes: 1 segment and 64 KB to begin with, 2 after a timeout.
+    /// Those of the thesis (section 5.2.2) with segments of `mss` bytes: 1 segment and 64 KB to
+    /// begin with, 2 after a timeout.
     #[must_use]
     pub const fn thesis(mss: u32) -> Self {
         let segment = if mss == 0 { 1 } else { mss };
@@ -95,9 +101,11 @@ pub struct Sender {
     una: u64,
     duplicates: u32,
     in_recovery: bool,
-    /// Recovery, or what a timeout lost, ends where this segment is the first not acknowledged (RFC 6582: `recover`).
+    /// Recovery, or what a timeout lost, ends where this segment is the first not acknowledged (RFC
+    /// 6582: `recover`).
     recover: u64,
-    /// No further reduction for a full transmit queue before this is acknowledged: one a round trip.
+    /// No further reduction for a full transmit queue before this is acknowledged: one a round
+    /// trip.
     local_until: u64,
 }
 
@@ -115,8 +123,9 @@ impl Sender {
         self.in_recovery
     }
 
-    /// All segments before `una` are acknowledged. A partial acknowledgement deflates the window by what it acknowledges and adds a
-    /// segment (AMB-N9, RFC 6582 section 3.2); a full one sets it to the threshold.
+    /// All segments before `una` are acknowledged. A partial acknowledgement deflates the window by
+    /// what it acknowledges and adds a segment (AMB-N9, RFC 6582 section 3.2); a full one sets it
+    /// to the threshold.
     pub fn acknowledge(&mut self, una: u64, usage: Usage) -> Progress {
         let Some(acked) = una.checked_sub(self.una).filter(|acked| *acked > 0) else {
             return Progress::Nothing;
@@ -137,9 +146,10 @@ impl Sender {
         Progress::Full
     }
 
-    /// A duplicate acknowledgement. In recovery a segment has left the network, and one more may be sent. Otherwise: whether it is the
-    /// third and tells of a loss, which is then to be judged and given to [`Self::lose`]. Segments that were sent before a timeout
-    /// do not count (RFC 6582 section 3.2).
+    /// A duplicate acknowledgement. In recovery a segment has left the network, and one more may be
+    /// sent. Otherwise: whether it is the third and tells of a loss, which is then to be judged and
+    /// given to [`Self::lose`]. Segments that were sent before a timeout do not count (RFC 6582
+    /// section 3.2).
     pub fn duplicate(&mut self) -> bool {
         if self.in_recovery {
             self.window.cwnd = self.window.cwnd.saturating_add(1);
@@ -149,8 +159,9 @@ impl Sender {
         self.duplicates == DUPLICATES && self.una >= self.recover
     }
 
-    /// `n` packets were lost, as duplicate acknowledgements or SACK say; `next` is the next segment to send, `in_flight` how many there
-    /// are in the network. The first segment that is not acknowledged is to be sent again. `None` in recovery: it is the same event.
+    /// `n` packets were lost, as duplicate acknowledgements or SACK say; `next` is the next segment
+    /// to send, `in_flight` how many there are in the network. The first segment that is not
+    /// acknowledged is to be sent again. `None` in recovery: it is the same event.
     pub fn lose(&mut self, n: u32, judgement: Judgement, next: u64, in_flight: u32) -> Option<LossEvent> {
         if self.in_recovery {
             return None;
@@ -167,8 +178,9 @@ impl Sender {
         Some(event)
     }
 
-    /// The retransmission timer ran out: congestion, whatever a detector would say (AMB-N5). Everything from the first segment that is
-    /// not acknowledged is to be sent again, from slow start.
+    /// The retransmission timer ran out: congestion, whatever a detector would say (AMB-N5).
+    /// Everything from the first segment that is not acknowledged is to be sent again, from slow
+    /// start.
     pub fn time_out(&mut self, n: u32, next: u64) -> LossEvent {
         let event = self.reduce(n, Judgement::congestion(Reason::Timeout), self.window.cwnd);
         self.window.cwnd = self.options.loss_window.max(1);
@@ -179,8 +191,8 @@ impl Sender {
         event
     }
 
-    /// The transmit queue of this host is full: congestion, once a round trip (AMB-N5). Nothing is sent again. `None` if the window
-    /// was reduced already for what is in flight.
+    /// The transmit queue of this host is full: congestion, once a round trip (AMB-N5). Nothing is
+    /// sent again. `None` if the window was reduced already for what is in flight.
     pub fn queue_full(&mut self, next: u64) -> Option<LossEvent> {
         if self.in_recovery || self.una < self.local_until {
             return None;

@@ -1,11 +1,14 @@
-//! Biaz and mBiaz: a gap just as long as the lost packets would have filled is random loss (eq. 5.1).
+//! Biaz and mBiaz: a gap just as long as the lost packets would have filled is random loss (eq.
+//! 5.1).
 //!
-//! T_min is the least time between two packets, T_i that between the last one in order and the first one behind the n lost. Much
-//! earlier than (n+1) T_min it cannot come unless the packets were missing on the bottleneck already, so a queue dropped them;
-//! later, it waited in a queue itself.
+//! T_min is the least time between two packets, T_i that between the last one in order and the
+//! first one behind the n lost. Much earlier than (n+1) T_min it cannot come unless the packets
+//! were missing on the bottleneck already, so a queue dropped them; later, it waited in a queue
+//! itself.
 //!
-//! Whoever sees arrivals more coarsely, as a sender does whose acknowledgements each may deliver several segments, has a gap in
-//! which d segments came besides the n lost: (n+d) T_min and (n+d+bound) T_min. With d = 1 that is eq. 5.1.
+//! Whoever sees arrivals more coarsely, as a sender does whose acknowledgements each may deliver
+//! several segments, has a gap in which d segments came besides the n lost: (n+d) T_min and
+//! (n+d+bound) T_min. With d = 1 that is eq. 5.1.
 
 use crate::{Judgement, Loss, Reason};
 
@@ -14,11 +17,11 @@ use crate::{Judgement, Loss, Reason};
 pub struct Arrival {
     /// When, in microseconds of any clock.
     pub at_us: f64,
-    /// Segments that have arrived since the connection began, this one included: one more each time at the receiver; at the
-    /// sender what its acknowledgements say, and it wraps.
+    /// Segments that have arrived since the connection began, this one included: one more each time
+    /// at the receiver; at the sender what its acknowledgements say, and it wraps.
     pub delivered: u32,
-    /// Whether nothing is missing before it: at the receiver, whether it follows the one before; at the sender, whether
-    /// nothing is selectively acknowledged.
+    /// Whether nothing is missing before it: at the receiver, whether it follows the one before; at
+    /// the sender, whether nothing is selectively acknowledged.
     pub in_order: bool,
 }
 
@@ -27,8 +30,8 @@ pub struct Arrival {
 pub struct Spacing {
     /// How far the upper bound lies above the lower one, in T_min.
     bound: f64,
-    /// Whether a gap is measured from the arrival before it, whatever that was, as the receiver does. A sender measures from the
-    /// last acknowledgement in order until the hole is filled.
+    /// Whether a gap is measured from the arrival before it, whatever that was, as the receiver
+    /// does. A sender measures from the last acknowledgement in order until the hole is filled.
     from_any: bool,
     before: Option<(f64, u32)>,
     least_us: Option<f64>,
@@ -93,7 +96,8 @@ impl Spacing {
         }
     }
 
-    /// Wireless if (n+d) T_min <= T_i < (n+d+bound) T_min. A loss without a gap is none that the rule knows: congestion.
+    /// Wireless if (n+d) T_min <= T_i < (n+d+bound) T_min. A loss without a gap is none that the
+    /// rule knows: congestion.
     #[must_use]
     pub fn judge(&self, loss: Loss) -> Judgement {
         let Some(least) = self.least_us else { return Judgement::congestion(Reason::NoSample) };
@@ -114,7 +118,8 @@ mod tests {
         Arrival { at_us: f64::from(at), delivered, in_order }
     }
 
-    /// A receiver with T_min = 100 us that lost packets and sees the next one `gap` us after the last.
+    /// A receiver with T_min = 100 us that lost packets and sees the next one `gap` us after the
+    /// last.
     fn receiver(quarters: u32, gap: u32) -> Spacing {
         let mut spacing = Spacing::at_receiver(quarters);
         for (at, delivered) in [(1000, 1), (1100, 2), (1250, 3)] {
@@ -160,8 +165,8 @@ mod tests {
         assert_eq!(spacing.least_us(), Some(50.0));
     }
 
-    /// Spec 3.2.1 generalised: the gap is from the last ACK in order to the one at which recovery starts, and it holds the d
-    /// segments that duplicate ACKs told of.
+    /// Spec 3.2.1 generalised: the gap is from the last ACK in order to the one at which recovery
+    /// starts, and it holds the d segments that duplicate ACKs told of.
     #[test]
     fn a_sender_counts_what_was_delivered_within_the_gap() {
         let mut spacing = Spacing::at_sender(Spacing::BIAZ_QUARTERS);
@@ -169,7 +174,8 @@ mod tests {
         for (at, delivered) in [(0, 2), (200, 4), (400, 6)] {
             spacing.arrival(arrival(at, delivered, true));
         }
-        // One lost, three behind it: at 100 us each the third comes 400 us after the last ACK in order.
+        // One lost, three behind it: at 100 us each the third comes 400 us after the last ACK in
+        // order.
         for (at, delivered) in [(600, 7), (700, 8), (800, 9)] {
             spacing.arrival(arrival(at, delivered, false));
         }
@@ -200,7 +206,8 @@ mod tests {
     }
 
     proptest! {
-        /// N1, N2: the detector is eq. 5.1 for any row of spacings, and what mBiaz calls random Biaz does too (AMB-N2).
+        /// N1, N2: the detector is eq. 5.1 for any row of spacings, and what mBiaz calls random
+        /// Biaz does too (AMB-N2).
         #[test]
         fn the_detector_is_the_formula(spacings in prop::collection::vec(1_u32..5_000, 1..50), n in 0_u32..8, tenths in 0_u32..120) {
             let least = spacings.iter().copied().min().expect("one");

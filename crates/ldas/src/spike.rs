@@ -1,7 +1,7 @@
 //! Spike: losses while delays are in a spike are congestion (section 5.1).
 //!
-//! A spike begins above the least delay plus one margin and ends below it plus a smaller one. The margins are fixed, 20 and 5 ms,
-//! and suit links whose queues are about that long.
+//! A spike begins above the least delay plus one margin and ends below it plus a smaller one. The
+//! margins are fixed, 20 and 5 ms, and suit links whose queues are about that long.
 
 use crate::{Judgement, Loss, Quantum, Reason, Verdict};
 
@@ -40,7 +40,8 @@ impl Spike {
         self.inside
     }
 
-    /// A delay, in microseconds. It counts for the least before it is compared. At a border nothing changes.
+    /// A delay, in microseconds. It counts for the least before it is compared. At a border nothing
+    /// changes.
     pub fn sample(&mut self, delay_us: f64) {
         let delay = self.quantum.read(delay_us);
         let least = self.seen.map_or(delay, |(least, _)| least.min(delay));
@@ -104,7 +105,8 @@ mod tests {
     }
 
     proptest! {
-        /// N3: whether it is inside follows from the latest delay outside of the band between the borders.
+        /// N3: whether it is inside follows from the latest delay outside of the band between the
+        /// borders.
         #[test]
         fn the_latest_crossing_decides(delays in prop::collection::vec(0_u32..60_000, 1..60)) {
             let mut machine = spike();

@@ -1,6 +1,7 @@
 //! Mean and deviation of delays, exponentially weighted (section 5.2.1, eq. 5.3 and 5.4).
 //!
-//! They are apart from the statistics of the retransmission timer, whose gains are others (RFC 6298).
+//! They are apart from the statistics of the retransmission timer, whose gains are others (RFC
+//! 6298).
 
 /// The weight a of a new sample: 2^-exponent. The deviation's is twice that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,7 +48,8 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// After the first sample (spec 3.3.5, as RFC 6298 begins): the mean is it, the deviation half of it.
+    /// After the first sample (spec 3.3.5, as RFC 6298 begins): the mean is it, the deviation half
+    /// of it.
     #[must_use]
     pub fn first(sample_us: f64) -> Self {
         Self { mean_us: sample_us, dev_us: sample_us / 2.0, latest_us: sample_us }
@@ -112,7 +114,8 @@ mod tests {
     }
 
     proptest! {
-           /// N6: a weighted mean lies among what it is the mean of, and the deviation is none from a constant.
+           /// N6: a weighted mean lies among what it is the mean of, and the deviation is none from
+           /// a constant.
            #[test]
            fn the_mean_lies_among_the_samples(
                samples in prop::collection::vec(1_u32..16_000_000, 1..200),
@@ -129,7 +132,8 @@ mod tests {
                prop_assert!(0.0 <= statistics.dev_us && statistics.dev_us <= widest + slack);
            }
 
-           /// Eq. 5.3 and 5.4 written out as weighted sums over all samples, which is another way to the same numbers.
+           /// Eq. 5.3 and 5.4 written out as weighted sums over all samples, which is another way
+           /// to the same numbers.
            #[test]
            fn the_recursion_is_the_weighted_sum(samples in prop::collection::vec(1_u32..1_000_000, 1..60), exponent in 2_u8..=8) {
                let gain = Gain::new(exponent).expect("allowed");

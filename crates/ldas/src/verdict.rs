@@ -23,20 +23,23 @@ pub enum Reason {
     NoSample,
     /// The retransmission timer ran out: congestion without asking (AMB-N5).
     Timeout,
-    /// The sender's own transmit queue was full, or a router marked a packet (ECN): congestion without asking (AMB-N5).
+    /// The sender's own transmit queue was full, or a router marked a packet (ECN): congestion
+    /// without asking (AMB-N5).
     Local,
 }
 
 /// A loss event that is to be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Loss {
-    /// How many packets were lost, as far as it is known when recovery begins; 0 counts as 1 (AMB-N6).
+    /// How many packets were lost, as far as it is known when recovery begins; 0 counts as 1
+    /// (AMB-N6).
     pub n: u32,
     /// The congestion window at that time, in segments. Veno's rule needs it, the others do not.
     pub cwnd: u32,
 }
 
-/// A verdict with its grounds. Microseconds where delays or spacings are compared, segments where a backlog is.
+/// A verdict with its grounds. Microseconds where delays or spacings are compared, segments where a
+/// backlog is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
     /// The verdict.
@@ -45,9 +48,11 @@ pub struct Judgement {
     pub reason: Reason,
     /// What was measured.
     pub measured: Option<f64>,
-    /// The measured must not lie below this for the loss to be wireless; only Biaz's rule has such a bound.
+    /// The measured must not lie below this for the loss to be wireless; only Biaz's rule has such
+    /// a bound.
     pub floor: Option<f64>,
-    /// The measured must lie below this for the loss to be wireless: strictly, except in Spike's state machine.
+    /// The measured must lie below this for the loss to be wireless: strictly, except in Spike's
+    /// state machine.
     pub limit: Option<f64>,
 }
 

@@ -1,4 +1,5 @@
-//! The congestion window grows: slow start and additive increase (section 5.2.2, RFC 5681 section 3.1), counted as Linux counts.
+//! The congestion window grows: slow start and additive increase (section 5.2.2, RFC 5681 section
+//! 3.1), counted as Linux counts.
 
 /// A congestion window. Segments throughout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +14,8 @@ pub struct Window {
     pub clamp: u32,
 }
 
-/// How much of the window a sender uses. One that the window does not hold back does not grow it (RFC 7661, Linux).
+/// How much of the window a sender uses. One that the window does not hold back does not grow it
+/// (RFC 7661, Linux).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
     /// Whether the window held the sender back in the last round.
@@ -47,8 +49,9 @@ impl Window {
             || (self.in_slow_start() && u64::from(self.cwnd) < 2 * u64::from(usage.max_packets_out))
     }
 
-    /// `acked` segments were acknowledged outside of recovery, to a sender that uses so much of it: by as much in slow start,
-    /// but not beyond the threshold; what is left over counts for additive increase.
+    /// `acked` segments were acknowledged outside of recovery, to a sender that uses so much of it:
+    /// by as much in slow start, but not beyond the threshold; what is left over counts for
+    /// additive increase.
     pub fn grow(&mut self, acked: u32, usage: Usage) {
         if !self.limits(usage) {
             return;
@@ -65,8 +68,8 @@ impl Window {
         }
     }
 
-    /// One segment more for each window of segments acknowledged. A counter that was full before (the window has shrunk since)
-    /// is worth one segment.
+    /// One segment more for each window of segments acknowledged. A counter that was full before
+    /// (the window has shrunk since) is worth one segment.
     fn increase(&mut self, acked: u32) {
         let round = self.cwnd.max(1);
         if self.counter >= round {
@@ -112,7 +115,8 @@ mod tests {
         assert_eq!(after(Window::new(0, 0), &[1]), (1, 0), "no window at all is as good as one segment");
     }
 
-    /// N15: a sender that is not held back by its window keeps it; in slow start half of it is enough.
+    /// N15: a sender that is not held back by its window keeps it; in slow start half of it is
+    /// enough.
     #[test]
     fn who_does_not_use_the_window_does_not_grow_it() {
         let mut window = Window::new(10, 20);
@@ -129,8 +133,8 @@ mod tests {
     }
 
     proptest! {
-        /// N11: additive increase by the rule cwnd += 1/cwnd is a segment a window: k windows of ACKs are k segments, however they
-        /// are divided up.
+        /// N11: additive increase by the rule cwnd += 1/cwnd is a segment a window: k windows of
+        /// ACKs are k segments, however they are divided up.
         #[test]
         fn a_segment_each_window(start in 2_u32..200, windows in 1_u32..20, each in 1_u32..4) {
             let mut window = Window::new(start, 2);

@@ -1,13 +1,16 @@
-//! ZigZag and NewZag: the more packets were lost, the higher the delay may be for the loss to be wireless.
+//! ZigZag and NewZag: the more packets were lost, the higher the delay may be for the loss to be
+//! wireless.
 //!
-//! A queue that drops one packet is full, and delays are long; whoever lost many to a full queue would see longer ones still.
-//! So the limit rises with n. NewZag is the same with round-trip times, with another gain, and in version 2 with one limit for
-//! n = 1 to 3, since version 1 took four of five wireless losses for congestion (table 5.2).
+//! A queue that drops one packet is full, and delays are long; whoever lost many to a full queue
+//! would see longer ones still. So the limit rises with n. NewZag is the same with round-trip
+//! times, with another gain, and in version 2 with one limit for n = 1 to 3, since version 1 took
+//! four of five wireless losses for congestion (table 5.2).
 
 use crate::{Algorithm, Gain, Judgement, Loss, Quantum, Reason, Statistics};
 
-/// The delay below which a loss of `n` packets is wireless, in microseconds: `adjusted` is NewZag version 2 (section 5.3.3),
-/// otherwise eq. 5.2, which is NewZag version 1 as well (section 5.2.1). It can lie below 0; then nothing is wireless.
+/// The delay below which a loss of `n` packets is wireless, in microseconds: `adjusted` is NewZag
+/// version 2 (section 5.3.3), otherwise eq. 5.2, which is NewZag version 1 as well (section 5.2.1).
+/// It can lie below 0; then nothing is wireless.
 #[must_use]
 pub fn limit(statistics: &Statistics, n: u32, adjusted: bool) -> f64 {
     let Statistics { mean_us: mean, dev_us: dev, .. } = *statistics;
@@ -119,7 +122,8 @@ mod tests {
     }
 
     proptest! {
-            /// N4, N7, N8: eq. 5.2 and section 5.3.3 as they are printed, against the detector fed with samples.
+            /// N4, N7, N8: eq. 5.2 and section 5.3.3 as they are printed, against the detector fed
+            /// with samples.
             #[test]
             fn the_detector_is_the_formula(samples in prop::collection::vec(1_u32..200_000, 1..100), n in 0_u32..12, exponent in 2_u8..=8) {
                 let gain = Gain::new(exponent).expect("allowed");
@@ -144,7 +148,8 @@ mod tests {
                 }
             }
 
-            /// Section 5.3.3: what version 1 calls random, version 2 does; beyond three packets they are the same.
+            /// Section 5.3.3: what version 1 calls random, version 2 does; beyond three packets
+            /// they are the same.
             #[test]
             fn version_2_only_adds_random(mean in 0.0..1e6_f64, dev in 0.0..1e6_f64, rtt in 0.0..1e6_f64, n in 1_u32..9) {
                 let old = verdict(Algorithm::NewZagV1, mean, dev, n, rtt);
@@ -152,7 +157,8 @@ mod tests {
                 prop_assert!(old == new || (n < 3 && (old, new) == (Congestion, Wireless)), "{:?} {:?}", old, new);
             }
 
-            /// The inequalities are strict: at the limit it is congestion, just below it is not. And the limit rises with n.
+            /// The inequalities are strict: at the limit it is congestion, just below it is not.
+            /// And the limit rises with n.
             #[test]
             fn equal_is_congestion(mean in 1.0..1e6_f64, share in 0.0..0.9_f64, n in 1_u32..9) {
                 let statistics = Statistics { mean_us: mean, dev_us: mean * share, latest_us: 0.0 };

@@ -1,15 +1,20 @@
-//! Link layers that send again what was lost on the air (ARQ), as state machines without clock and channel.
+//! Link layers that send again what was lost on the air (ARQ), as state machines without clock and
+//! channel.
 //!
-//! * The core: [`SendWindow`] and [`ReceiveWindow`], a selective-repeat ARQ with any window and any [`Modulus`].
+//! * The core: [`SendWindow`] and [`ReceiveWindow`], a selective-repeat ARQ with any window and any
+//!   [`Modulus`].
 //! * [`rlp`]: the Radio Link Protocol of GSM data calls, one frame every 20 ms, on that core.
 //! * [`llp`]: the link layer protocol of the ReSoA thesis, on the same.
-//! * [`hop`]: both ends of either, with an error process for each direction: a wireless hop that packets go into and come out of.
-//! * [`ArqSpec`]: either in a line, and what it makes of a link's two rows of stages; [`crate::HopLink`] is such a link.
+//! * [`hop`]: both ends of either, with an error process for each direction: a wireless hop that
+//!   packets go into and come out of.
+//! * [`ArqSpec`]: either in a line, and what it makes of a link's two rows of stages;
+//!   [`crate::HopLink`] is such a link.
 //! * [`record`]: what a protocol monitor notes of them.
 //!
-//! An entity is given events (a frame, a tick, a timer) with their time, and gives back frames, [`record::Record`]s and what it
-//! has to say to its user. Equal states behave equally, so that a model checker can go through all of them; the tests in
-//! `arq/model` do, with these very functions.
+//! An entity is given events (a frame, a tick, a timer) with their time, and gives back frames,
+//! [`record::Record`]s and what it has to say to its user. Equal states behave equally, so that a
+//! model checker can go through all of them; the tests in `arq/model` do, with these very
+//! functions.
 
 pub mod hop;
 pub mod llp;

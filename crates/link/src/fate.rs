@@ -1,17 +1,19 @@
 //! What a link did to a packet, and why.
 //!
-//! The fate of a packet is the row of [`Mark`]s it collected. At most one of them is a loss, and then it is the last. This
-//! is the ground truth from which the accuracy of loss differentiation is computed, so every stage that changes, delays
-//! out of turn or discards a packet leaves a mark.
+//! The fate of a packet is the row of [`Mark`]s it collected. At most one of them is a loss, and
+//! then it is the last. This is the ground truth from which the accuracy of loss differentiation is
+//! computed, so every stage that changes, delays out of turn or discards a packet leaves a mark.
 
 use crate::units::{Span, Time};
 use arrayvec::ArrayVec;
 use std::fmt;
 use std::ops::Deref;
 
-/// The marks that a packet has collected, oldest first. A packet that four stages touched loses the oldest mark to the next.
+/// The marks that a packet has collected, oldest first. A packet that four stages touched loses the
+/// oldest mark to the next.
 ///
-/// Most packets have none, and every packet is moved several times on its way: marks live outside of the packet.
+/// Most packets have none, and every packet is moved several times on its way: marks live outside
+/// of the packet.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Marks(Option<Box<ArrayVec<Mark, 4>>>);
 
@@ -52,7 +54,8 @@ impl<'a> IntoIterator for &'a Marks {
 /// One thing that one stage did to one packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mark {
-    /// Which stage: its place in the pipeline, from 0. [`crate::Pipeline::stage_name`] gives its name.
+    /// Which stage: its place in the pipeline, from 0. [`crate::Pipeline::stage_name`] gives its
+    /// name.
     pub stage: u8,
     /// When, in logical time.
     pub at: Time,
@@ -120,7 +123,8 @@ pub enum ChannelState {
 }
 
 impl Mark {
-    /// Stands in [`Mark::stage`] until the pipeline, which knows, fills in the place of the stage that made the mark.
+    /// Stands in [`Mark::stage`] until the pipeline, which knows, fills in the place of the stage
+    /// that made the mark.
     pub(crate) const BY_CURRENT_STAGE: u8 = u8::MAX;
 }
 

@@ -9,12 +9,14 @@
 //! | `greater N`, `less N` | of at least N bytes, of at most N bytes: both include N, as with tcpdump |
 //! | `syn`, `fin`, `rst` | TCP with this flag |
 //!
-//! They are put together by `not`, `and`, `or` and parentheses, or `!`, `&&`, `||`; `tcp` or `udp` before a port and `ip` or
-//! `ip6` before a host need no `and`. tcpdump gives `and` and `or` equal rank and C does not: where both stand side by side
-//! this language asks for parentheses, and means nothing that one of the two would not.
+//! They are put together by `not`, `and`, `or` and parentheses, or `!`, `&&`, `||`; `tcp` or `udp`
+//! before a port and `ip` or `ip6` before a host need no `and`. tcpdump gives `and` and `or` equal
+//! rank and C does not: where both stand side by side this language asks for parentheses, and means
+//! nothing that one of the two would not.
 //!
-//! Lengths are those of the packet as it comes to the link, with the Ethernet header where there is one. A later fragment
-//! has a protocol but neither ports nor flags. Of packets that are not IP only lengths are known.
+//! Lengths are those of the packet as it comes to the link, with the Ethernet header where there is
+//! one. A later fragment has a protocol but neither ports nor flags. Of packets that are not IP
+//! only lengths are known.
 
 mod parse;
 

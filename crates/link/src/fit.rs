@@ -1,10 +1,13 @@
-//! Two-state channels from measurements: what errors were like, as parameters of [`crate::stage::errors`].
+//! Two-state channels from measurements: what errors were like, as parameters of
+//! [`crate::stage::errors`].
 //!
-//! [`two_state`] takes an [`ErasureTrace`], which says of blocks or packets whether they were lost, and finds the channel under
-//! which just that was likeliest. It says how sure that is (95 % intervals), whether two states say more than independent
-//! losses do (a likelihood ratio test), and whether stays look as the channel's would (a chi-square test of the lengths of
-//! runs). It takes each loss for the bad state and each arrival for the good one: a channel that loses only some packets in
-//! its bad state (Gilbert-Elliott) is hidden from it, and shows as runs that do not fit.
+//! [`two_state`] takes an [`ErasureTrace`], which says of blocks or packets whether they were lost,
+//! and finds the channel under which just that was likeliest. It says how sure that is (95 %
+//! intervals), whether two states say more than independent losses do (a likelihood ratio test),
+//! and whether stays look as the channel's would (a chi-square test of the lengths of runs). It
+//! takes each loss for the bad state and each arrival for the good one: a channel that loses only
+//! some packets in its bad state (Gilbert-Elliott) is hidden from it, and shows as runs that do not
+//! fit.
 //!
 //! The first block or packet is taken as given; likelihoods are those of the others.
 
@@ -40,11 +43,11 @@ pub struct Fit {
     pub log_likelihood: f64,
     /// The same if each block or packet were lost by itself, with the likeliest probability.
     pub log_likelihood_independent: f64,
-    /// That losses are independent: a small p-value speaks against it, and for two states. (For packets it errs on the side
-    /// of independence, which lies at the edge of that model.)
+    /// That losses are independent: a small p-value speaks against it, and for two states. (For
+    /// packets it errs on the side of independence, which lies at the edge of that model.)
     pub independence: Test,
-    /// That complete stays in the good state have the lengths that this channel gives them: a small p-value speaks against
-    /// the channel. `None` if there are too few.
+    /// That complete stays in the good state have the lengths that this channel gives them: a small
+    /// p-value speaks against the channel. `None` if there are too few.
     pub good_runs: Option<Test>,
     /// The same for the bad state.
     pub bad_runs: Option<Test>,

@@ -1,4 +1,5 @@
-//! A link whose directions depend on each other, because a link layer with retransmissions runs over both ([`crate::arq`]).
+//! A link whose directions depend on each other, because a link layer with retransmissions runs
+//! over both ([`crate::arq`]).
 //!
 //! ```text
 //!   up    queue ─▶ ┌─────┐ ─▶ delay, outage, …
@@ -6,10 +7,11 @@
 //!   down  … ◀───── └─────┘ ◀─ queue
 //! ```
 //!
-//! It is one event machine with the contract of a [`Pipeline`], for two directions at once: everything happens in the order of logical
-//! times over both. At one instant, what is behind the hop goes first, then the hop, then what is above it. The queue gives the hop a
-//! packet as soon as that has begun the one before (M15), so that the link layer is never without one, and the queue discipline
-//! judges all that wait.
+//! It is one event machine with the contract of a [`Pipeline`], for two directions at once:
+//! everything happens in the order of logical times over both. At one instant, what is behind the
+//! hop goes first, then the hop, then what is above it. The queue gives the hop a packet as soon as
+//! that has begun the one before (M15), so that the link layer is never without one, and the queue
+//! discipline judges all that wait.
 
 use crate::arq::Rows;
 use crate::arq::hop::{Block, Counters, EndRecord, Hop, Outboxes, Watch};
@@ -127,8 +129,9 @@ impl HopLink {
         self.ways.iter().map(Pipeline::due).fold(self.hop.due(), Time::min)
     }
 
-    /// Before when no packet leaves, by what is inside ([`Pipeline::wake`]). Without packets in the hop that is never, whatever frames its
-    /// ends exchange: they do that when the next packet comes, at their logical times.
+    /// Before when no packet leaves, by what is inside ([`Pipeline::wake`]). Without packets in the
+    /// hop that is never, whatever frames its ends exchange: they do that when the next packet
+    /// comes, at their logical times.
     #[must_use]
     pub fn wake(&self) -> Time {
         let ways = Direction::BOTH.into_iter().map(|direction| {
@@ -194,7 +197,8 @@ impl HopLink {
         }
     }
 
-    /// Everything that follows at `now` from what has just happened: packets come to the hop, which may be ready for more then.
+    /// Everything that follows at `now` from what has just happened: packets come to the hop, which
+    /// may be ready for more then.
     fn settle(&mut self, now: Time, sink: &mut impl LinkSink) {
         loop {
             for direction in Direction::BOTH {
@@ -215,7 +219,8 @@ impl HopLink {
         }
     }
 
-    /// What has left the hop goes on, and what it noted is shown: nothing stays here, however long the link runs.
+    /// What has left the hop goes on, and what it noted is shown: nothing stays here, however long
+    /// the link runs.
     fn emerge(&mut self, sink: &mut impl LinkSink) {
         for record in self.hop.take_records() {
             sink.noted(&record);

@@ -1,12 +1,14 @@
 //! The wireless link as a pure function.
 //!
-//! A link has two directions, each a [`Pipeline`]: an ordered row of stages ([`stage::Stage`]) that packets pass one after
-//! the other. A stage is a state machine driven by packets, logical time and a random stream, and by nothing else: there
-//! is no clock, no socket and no thread in this crate. The same pipeline runs under the emulator in real time, under the
-//! same emulator in virtual time, and bare in unit tests against closed formulas.
+//! A link has two directions, each a [`Pipeline`]: an ordered row of stages ([`stage::Stage`]) that
+//! packets pass one after the other. A stage is a state machine driven by packets, logical time and
+//! a random stream, and by nothing else: there is no clock, no socket and no thread in this crate.
+//! The same pipeline runs under the emulator in real time, under the same emulator in virtual time,
+//! and bare in unit tests against closed formulas.
 //!
-//! * Time: every packet carries its *logical* time ([`Packet::at`]), the instant at which it reached the stage it is in.
-//!   What drives the pipeline may be late; the packet's time is not, so waiting never adds up along a row.
+//! * Time: every packet carries its *logical* time ([`Packet::at`]), the instant at which it
+//!   reached the stage it is in. What drives the pipeline may be late; the packet's time is not, so
+//!   waiting never adds up along a row.
 //! * Randomness: see [`seed`]. Adding a stage does not shift the numbers that another one draws.
 //! * Fate: what each stage did to a packet stays with it as a list of [`Mark`]s; see [`fate`].
 #![forbid(unsafe_code)]
@@ -17,6 +19,7 @@ pub mod fate;
 pub mod filter;
 pub mod fit;
 mod hop_link;
+pub mod nearest;
 mod packet;
 mod pipeline;
 pub mod profile;

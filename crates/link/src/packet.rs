@@ -7,7 +7,8 @@ use ::packet::Frame;
 /// A frame with what the link knows about it.
 #[derive(Debug, Clone)]
 pub struct Packet {
-    /// Number of the packet in its direction of its link, in order of arrival, from 0. A duplicate keeps the number.
+    /// Number of the packet in its direction of its link, in order of arrival, from 0. A duplicate
+    /// keeps the number.
     pub number: u64,
     /// The bytes.
     pub frame: Frame,

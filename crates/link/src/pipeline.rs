@@ -1,12 +1,14 @@
 //! A direction of a link: stages in a row.
 //!
-//! The pipeline is an event loop without a clock. It keeps stages in step: whatever any stage has due happens in the order
-//! of logical times, and before a packet that arrives later. Where two stages are due at the same instant, the one further
-//! down the row goes first, so that a packet which leaves one stage finds the next as it is after its own events.
+//! The pipeline is an event loop without a clock. It keeps stages in step: whatever any stage has
+//! due happens in the order of logical times, and before a packet that arrives later. Where two
+//! stages are due at the same instant, the one further down the row goes first, so that a packet
+//! which leaves one stage finds the next as it is after its own events.
 
 use crate::fate::{Effect, Loss, Mark};
 use crate::packet::Packet;
 use crate::spec::StageSpec;
+use crate::stage::bottleneck::BottleneckSpec;
 use crate::stage::outage::OutageCommand;
 use crate::stage::{Outbox, Stage, StageCommand};
 use crate::units::{Span, Time};
@@ -23,7 +25,8 @@ pub trait Sink {
 /// A row of named stages.
 pub struct Pipeline {
     stages: Vec<Named>,
-    /// Names of stages by the number that their marks carry. Stages that come and go while the link runs keep theirs.
+    /// Names of stages by the number that their marks carry. Stages that come and go while the link
+    /// runs keep theirs.
     names: Vec<String>,
     /// Due time of each stage, in order: read much more often than it changes.
     due: Vec<Time>,
@@ -74,7 +77,8 @@ impl Pipeline {
         }
     }
 
-    /// Gives numbers to the names of stages that may be inserted later, so that logs can list them from the start.
+    /// Gives numbers to the names of stages that may be inserted later, so that logs can list them
+    /// from the start.
     pub fn reserve(&mut self, names: impl IntoIterator<Item = String>) {
         for name in names {
             self.id_of(&name);
@@ -102,9 +106,10 @@ impl Pipeline {
         self.due.iter().copied().min().unwrap_or(Time::NEVER)
     }
 
-    /// Before when, by what is inside, no packet leaves; [`Time::NEVER`] if only a packet can make one leave. What happens
-    /// between two stages until then can be done then, since each stage works on logical times: whoever waits for
-    /// packets to send need not wake up for it. Never earlier than [`Pipeline::due`].
+    /// Before when, by what is inside, no packet leaves; [`Time::NEVER`] if only a packet can make
+    /// one leave. What happens between two stages until then can be done then, since each stage
+    /// works on logical times: whoever waits for packets to send need not wake up for it. Never
+    /// earlier than [`Pipeline::due`].
     #[must_use]
     pub fn wake(&self) -> Time {
         let wakes = self.due.iter().zip(&self.onward).map(|(&due, &onward)| due + onward);
@@ -203,13 +208,20 @@ impl Pipeline {
         }
     }
 
+    /// The limiter that [`Packet::sending`] is about: the last one; `None` if no stage limits.
+    #[must_use]
+    pub fn limiter(&self) -> Option<&BottleneckSpec> {
+        self.stages.iter().rev().find_map(|named| named.stage.limiter())
+    }
+
     /// Names of stages by the number that their marks carry, those included that are only reserved.
     #[must_use]
     pub fn stage_names(&self) -> &[String] {
         &self.names
     }
 
-    /// Gives the stage of this name other parameters at `now`, which must not lie before anything that has happened.
+    /// Gives the stage of this name other parameters at `now`, which must not lie before anything
+    /// that has happened.
     ///
     /// # Errors
     /// If there is no such stage, or if it refuses; then nothing has changed.
@@ -217,7 +229,8 @@ impl Pipeline {
         self.touch(name, |stage| stage.change(spec, now))
     }
 
-    /// Tells the stage of this name to do something at `now`. Where there is no such stage for an outage but a hop, the outage is on the air beneath that.
+    /// Tells the stage of this name to do something at `now`. Where there is no such stage for an
+    /// outage but a hop, the outage is on the air beneath that.
     ///
     /// # Errors
     /// If there is no such stage, or if it cannot do that.

@@ -1,8 +1,8 @@
 //! Profiles: links and losses as data, each with the source it comes from.
 //!
-//! A *link profile* gives rate, queue and delay of both directions; a *loss profile* gives an error process that is put into a
-//! link. Both are TOML; `profiles/README.md` describes the format. The profiles in `profiles/` are built in and known by
-//! name; any other is known by its path.
+//! A *link profile* gives rate, queue and delay of both directions; a *loss profile* gives an error
+//! process that is put into a link. Both are TOML; `profiles/README.md` describes the format. The
+//! profiles in `profiles/` are built in and known by name; any other is known by its path.
 
 mod builtin;
 mod file;
@@ -81,11 +81,13 @@ pub struct Claim {
     pub direction: Option<String>,
     /// Which percentile (0 to 100), where it is a distribution; the mean or the constant if absent.
     pub percentile: Option<f64>,
-    /// Length of the packet, for the time that one takes on the limiter.
+    /// Length of the packet, for the time that one takes on the limiter; the receive window, for
+    /// goodput.
     pub bytes: Option<u64>,
     /// The number, with its unit.
     pub value: String,
-    /// How far off the profile may be, as a share of the value; a test has its own idea where it is absent.
+    /// How far off the profile may be, as a share of the value; a test has its own idea where it is
+    /// absent.
     pub tolerance: Option<Probability>,
     /// Where the source says so.
     pub source: String,
@@ -113,7 +115,8 @@ pub enum ProfileError {
 }
 
 impl Profile {
-    /// Reads a profile from the text of `file`; `read` gives the text of the trace files that it names.
+    /// Reads a profile from the text of `file`; `read` gives the text of the trace files that it
+    /// names.
     pub fn parse(file: &str, text: &str, read: &mut Read<'_>) -> Result<Self, ProfileError> {
         let name = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".toml");
         let mut profile = file::parse(name, text)
@@ -145,9 +148,9 @@ impl LinkProfile {
         }
     }
 
-    /// Bytes that are on their way when the link is full: the larger rate of both directions, times the mean delay there and
-    /// back. A direction without a constant rate counts as 10 Gbit/s, which is more than a machine can emulate: socket
-    /// buffers made for it do not limit anything.
+    /// Bytes that are on their way when the link is full: the larger rate of both directions, times
+    /// the mean delay there and back. A direction without a constant rate counts as 10 Gbit/s,
+    /// which is more than a machine can emulate: socket buffers made for it do not limit anything.
     #[must_use]
     pub fn bandwidth_delay_product(&self) -> ByteCount {
         let unlimited = BitRate::from_bits_per_second(10_000_000_000);
@@ -156,7 +159,8 @@ impl LinkProfile {
         rates.into_iter().flatten().max().map_or(ByteCount::default(), |fastest| fastest.bytes_in(delay))
     }
 
-    /// Puts a link layer over both directions, as `lasthop link --arq` takes it; `none` takes away that of a profile.
+    /// Puts a link layer over both directions, as `lasthop link --arq` takes it; `none` takes away
+    /// that of a profile.
     ///
     /// # Errors
     /// If there is none such.
@@ -165,7 +169,8 @@ impl LinkProfile {
         Ok(())
     }
 
-    /// One of the directions as it runs: with its link layer, and without what is beneath that. As it is written where that cannot be built.
+    /// One of the directions as it runs: with its link layer, and without what is beneath that. As
+    /// it is written where that cannot be built.
     #[must_use]
     pub fn row(&self, direction: Direction) -> DirectionSpec {
         let rows = self.arq.and_then(|arq| arq.rows(&self.up, &self.down).ok());
@@ -192,7 +197,8 @@ impl LinkProfile {
         if air.is_empty() { row } else { format!("{row}; on the air: {}", air.join(", ")) }
     }
 
-    /// The mean time that a small packet takes in one direction behind the queue, as far as the parameters say it.
+    /// The mean time that a small packet takes in one direction behind the queue, as far as the
+    /// parameters say it.
     #[must_use]
     pub fn one_way(&self, direction: Direction) -> Span {
         let circuit = match self.arq {
@@ -215,7 +221,8 @@ impl LinkProfile {
         Ok(Built::Apart(Box::new([build(Direction::Up)?, build(Direction::Down)?])))
     }
 
-    /// Changes one direction of a running link from what `self` says to what `next` says. `seed` is that of the direction.
+    /// Changes one direction of a running link from what `self` says to what `next` says. `seed` is
+    /// that of the direction.
     ///
     /// # Errors
     /// As [`DirectionSpec::change_into`]; and if a link layer or what is beneath it would change.

@@ -2,13 +2,15 @@
 //!
 //! The derivation is part of the contract, since results are repeated by it:
 //!
-//! 1. The campaign seed is a 64-bit number. Its key is `BLAKE3-derive-key("lasthop 1 campaign", seed as 8 bytes LE)`.
-//! 2. Each step down (`run`, `link`, `workload`, `direction`, `stage`, `guest`) derives the next key from the key above and the name of the
-//!    step: `BLAKE3-derive-key("lasthop 1 <step>", key ‖ name as UTF-8)`.
+//! 1. The campaign seed is a 64-bit number. Its key is `BLAKE3-derive-key("lasthop 1 campaign",
+//!    seed as 8 bytes LE)`.
+//! 2. Each step down (`run`, `link`, `workload`, `direction`, `stage`, `guest`) derives the next
+//!    key from the key above and the name of the step: `BLAKE3-derive-key("lasthop 1 <step>", key ‖
+//!    name as UTF-8)`.
 //! 3. The 32-byte key of a stage seeds ChaCha8.
 //!
-//! A stage is named, not numbered by its place in the pipeline (see [`crate::Pipeline`]), and every stage has a key of its
-//! own: adding or removing a stage does not shift the numbers of another.
+//! A stage is named, not numbered by its place in the pipeline (see [`crate::Pipeline`]), and every
+//! stage has a key of its own: adding or removing a stage does not shift the numbers of another.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -50,7 +50,8 @@ pub struct BuildError {
 /// One direction of a link: named stages in the order in which packets pass them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DirectionSpec {
-    /// Name and parameters of each stage. The name also picks the stage's random stream (see [`crate::seed`]).
+    /// Name and parameters of each stage. The name also picks the stage's random stream (see
+    /// [`crate::seed`]).
     pub stages: Vec<(String, StageSpec)>,
 }
 
@@ -69,8 +70,9 @@ impl StageSpec {
         }
     }
 
-    /// Where a stage of this kind stands unless a profile gives an order of its own: errors behind the limiter, where a
-    /// burst hits as many packets as the air does (TL-11), and everything that only moves packets in time last.
+    /// Where a stage of this kind stands unless a profile gives an order of its own: errors behind
+    /// the limiter, where a burst hits as many packets as the air does (TL-11), and everything that
+    /// only moves packets in time last.
     fn usual_place(&self) -> usize {
         KINDS.iter().position(|kind| *kind == self.kind()).unwrap_or(KINDS.len())
     }
@@ -101,7 +103,8 @@ impl DirectionSpec {
         self.stages.iter().map(|(_, spec)| spec).find(|spec| spec.kind() == kind)
     }
 
-    /// Puts `spec` in the place of the first stage of its kind, or, if there is none, where such a stage usually stands.
+    /// Puts `spec` in the place of the first stage of its kind, or, if there is none, where such a
+    /// stage usually stands.
     pub fn put(&mut self, spec: StageSpec) {
         if let Some((_, old)) = self.stages.iter_mut().find(|(_, old)| old.kind() == spec.kind()) {
             *old = spec;
@@ -165,11 +168,13 @@ impl DirectionSpec {
         }
     }
 
-    /// Changes a running pipeline from what `self` says to what `next` says. `seed` is that of the direction.
+    /// Changes a running pipeline from what `self` says to what `next` says. `seed` is that of the
+    /// direction.
     ///
     /// # Errors
-    /// If a stage cannot be as `next` says; if one would become another kind, or stand elsewhere among those that stay;
-    /// or if one has to go that may have packets inside. Then nothing has changed.
+    /// If a stage cannot be as `next` says; if one would become another kind, or stand elsewhere
+    /// among those that stay; or if one has to go that may have packets inside. Then nothing has
+    /// changed.
     pub fn change_into(
         &self,
         next: &Self,

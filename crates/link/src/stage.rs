@@ -2,13 +2,15 @@
 //!
 //! The contract, which [`crate::Pipeline`] relies on and every stage keeps:
 //!
-//! * A packet enters by [`Stage::accept`] at its logical time `packet.at`. Packets enter in the order of their times.
-//! * A stage that keeps a packet says by [`Stage::due`] when it next has something to do, and does it in
-//!   [`Stage::advance`], which is called with exactly that instant, however late the caller is.
-//! * A packet leaves by [`Outbox::pass`] with `packet.at` set to the instant at which it leaves: the time given to `accept`
-//!   or `advance`, never an earlier nor a later one.
-//! * A packet that ends here leaves by [`Outbox::lose`]. No packet disappears: each leaves by one of the two ways, once (a
-//!   copy that a stage makes is a packet of its own).
+//! * A packet enters by [`Stage::accept`] at its logical time `packet.at`. Packets enter in the
+//!   order of their times.
+//! * A stage that keeps a packet says by [`Stage::due`] when it next has something to do, and does
+//!   it in [`Stage::advance`], which is called with exactly that instant, however late the caller
+//!   is.
+//! * A packet leaves by [`Outbox::pass`] with `packet.at` set to the instant at which it leaves:
+//!   the time given to `accept` or `advance`, never an earlier nor a later one.
+//! * A packet that ends here leaves by [`Outbox::lose`]. No packet disappears: each leaves by one
+//!   of the two ways, once (a copy that a stage makes is a packet of its own).
 //! * Where two things happen at the same instant, what is due happens before what arrives.
 
 pub mod bottleneck;
@@ -42,23 +44,32 @@ pub trait Stage: Send {
         let _ = (now, out);
     }
 
-    /// The least time that a packet stays which enters from now on, as far as the stage knows without looking at it. Zero is
-    /// always true. Whoever waits for a packet behind this stage need not look earlier ([`crate::Pipeline::wake`]).
+    /// The least time that a packet stays which enters from now on, as far as the stage knows
+    /// without looking at it. Zero is always true. Whoever waits for a packet behind this stage
+    /// need not look earlier ([`crate::Pipeline::wake`]).
     fn least_delay(&self) -> Span {
         Span::ZERO
     }
 
-    /// The link layer below takes one more packet: for a queue above one ([`crate::HopLink`]), which may have something due at once then.
+    /// The link layer below takes one more packet: for a queue above one ([`crate::HopLink`]),
+    /// which may have something due at once then.
     fn release(&mut self, now: Time) {
         let _ = now;
     }
 
-    /// Whether this is the place of a hop with a link layer of its own: packets that come here go to whoever owns the pipeline.
+    /// How fast it sends and what of a packet counts, of a stage that limits.
+    fn limiter(&self) -> Option<&bottleneck::BottleneckSpec> {
+        None
+    }
+
+    /// Whether this is the place of a hop with a link layer of its own: packets that come here go
+    /// to whoever owns the pipeline.
     fn is_hop(&self) -> bool {
         false
     }
 
-    /// What the place of a hop was told for the air beneath the link layer, since it was asked last.
+    /// What the place of a hop was told for the air beneath the link layer, since it was asked
+    /// last.
     fn take_orders(&mut self) -> Vec<OutageCommand> {
         Vec::new()
     }
@@ -68,13 +79,14 @@ pub trait Stage: Send {
         let _ = out;
     }
 
-    /// Packets inside that wait (for a limiter, for the end of a hiccup), not counting those in flight.
+    /// Packets inside that wait (for a limiter, for the end of a hiccup), not counting those in
+    /// flight.
     fn waiting(&self) -> usize {
         0
     }
 
-    /// Takes over other parameters at `now`; packets inside stay. Refused, with what stands there, by a stage of another
-    /// kind and by parameters that make no sense; then nothing has changed.
+    /// Takes over other parameters at `now`; packets inside stay. Refused, with what stands there,
+    /// by a stage of another kind and by parameters that make no sense; then nothing has changed.
     fn change(&mut self, to: &StageSpec, now: Time) -> Result<(), String> {
         let _ = now;
         Err(format!("this stage cannot become `{}`", to.kind()))
@@ -91,7 +103,8 @@ pub trait Stage: Send {
         true
     }
 
-    /// Whether the stage may change bytes of a packet. If no stage does, whole segments may pass in one piece.
+    /// Whether the stage may change bytes of a packet. If no stage does, whole segments may pass in
+    /// one piece.
     fn changes_bytes(&self) -> bool {
         false
     }

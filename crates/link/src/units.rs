@@ -1,7 +1,8 @@
 //! Quantities with their units.
 //!
-//! No bare number crosses an edge of this crate. Each type reads the form that people write (`384kbit`, `70ms`, `1.5%`,
-//! `64kB`, `1e-5`) and prints the shortest one that reads back to the same value.
+//! No bare number crosses an edge of this crate. Each type reads the form that people write
+//! (`384kbit`, `70ms`, `1.5%`, `64kB`, `1e-5`) and prints the shortest one that reads back to the
+//! same value.
 
 mod instant;
 mod ratio;
@@ -13,14 +14,37 @@ pub use size::{BitRate, ByteCount};
 
 /// A quantity that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is not a {what}: write it like {example}")]
-pub struct UnitError {
-    /// The text that was given.
-    pub given: String,
-    /// The quantity that was wanted.
-    pub what: &'static str,
-    /// Texts that would be right.
-    pub example: &'static str,
+pub enum UnitError {
+    /// It is none.
+    #[error("`{given}` is not a {what}: write it like {example}")]
+    Wrong {
+        /// The text that was given.
+        given: String,
+        /// The quantity that was wanted.
+        what: &'static str,
+        /// Texts that would be right.
+        example: &'static str,
+    },
+    /// Programs read its unit in two ways.
+    #[error("`{given}` has two meanings: write {first} for {first_words}, or {second} for {second_words}")]
+    TwoMeanings {
+        /// The text that was given.
+        given: String,
+        /// One meaning as it is written here.
+        first: String,
+        /// The same in words.
+        first_words: &'static str,
+        /// The other one.
+        second: String,
+        /// The same in words.
+        second_words: &'static str,
+    },
+}
+
+/// The whole number nearest to `value`, if it is one of 64 bits.
+fn whole(value: f64) -> Option<u64> {
+    // 2^64 is exact as a float.
+    (0.0..18_446_744_073_709_551_616.0).contains(&value).then(|| value.round() as u64)
 }
 
 /// Splits `text` into its number and what follows (the unit, lower case left as it is).

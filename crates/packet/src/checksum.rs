@@ -1,8 +1,9 @@
 //! The Internet checksum: verified, completed, recomputed, updated and spoiled.
 //!
-//! Covers the IPv4 header and the checksums of TCP, UDP and ICMPv6 with their pseudo-headers over IPv4 and IPv6 (RFC 1071,
-//! RFC 9293, RFC 768, RFC 8200 section 8.1, RFC 4443). UDP-Lite, DCCP and SCTP are not covered. IPv4 source routing, where
-//! the pseudo-header's destination is not the one in the header, is not followed; hosts refuse it by default.
+//! Covers the IPv4 header and the checksums of TCP, UDP and ICMPv6 with their pseudo-headers over
+//! IPv4 and IPv6 (RFC 1071, RFC 9293, RFC 768, RFC 8200 section 8.1, RFC 4443). UDP-Lite, DCCP and
+//! SCTP are not covered. IPv4 source routing, where the pseudo-header's destination is not the one
+//! in the header, is not followed; hosts refuse it by default.
 
 use crate::headers::{Headers, ICMPV6, IPV4_LEN, TCP, UDP, u16_at};
 use std::ops::Range;
@@ -19,18 +20,22 @@ const IN_IPV4: usize = 10;
 pub enum Verdict {
     /// The checksum fits.
     Right,
-    /// The checksum does not fit, or a UDP header's length is impossible: a receiver discards the packet.
+    /// The checksum does not fit, or a UDP header's length is impossible: a receiver discards the
+    /// packet.
     Wrong,
-    /// There is nothing to judge: a protocol without a checksum over a pseudo-header, UDP over IPv4 without one, a
-    /// fragment, a packet cut short, or one that a routing header sends on to another address.
+    /// There is nothing to judge: a protocol without a checksum over a pseudo-header, UDP over IPv4
+    /// without one, a fragment, a packet cut short, or one that a routing header sends on to
+    /// another address.
     Absent,
 }
 
-/// One's complement sum of the 16-bit words of `bytes`, not complemented. An odd last byte is the high half of a word.
+/// One's complement sum of the 16-bit words of `bytes`, not complemented. An odd last byte is the
+/// high half of a word.
 #[must_use]
 pub fn sum(bytes: &[u8]) -> u16 {
-    // The sum does not depend on byte order (RFC 1071 section 2 B), so words are summed as they lie in memory, eight bytes
-    // at a time in two accumulators that 64 KiB, or any slice below 16 GiB, cannot overflow.
+    // The sum does not depend on byte order (RFC 1071 section 2 B), so words are summed as they lie
+    // in memory, eight bytes at a time in two accumulators that 64 KiB, or any slice below 16 GiB,
+    // cannot overflow.
     let (mut low, mut high) = (0u64, 0u64);
     let (words, rest) = bytes.as_chunks::<8>();
     for word in words {
@@ -57,7 +62,8 @@ pub const fn add(one: u16, other: u16) -> u16 {
     sum + carry as u16
 }
 
-/// `checksum` after one 16-bit word that it covers changed from `old` to `new` (RFC 1624, equation 3).
+/// `checksum` after one 16-bit word that it covers changed from `old` to `new` (RFC 1624, equation
+/// 3).
 #[must_use]
 pub const fn updated(checksum: u16, old: u16, new: u16) -> u16 {
     !add(add(!checksum, !old), new)
@@ -80,7 +86,8 @@ pub fn recompute_ipv4(header: &mut [u8]) {
     write(header, IN_IPV4, checksum);
 }
 
-/// Turns one word of an IPv4 header at an even offset into `new` and updates the header's checksum for it.
+/// Turns one word of an IPv4 header at an even offset into `new` and updates the header's checksum
+/// for it.
 pub(crate) fn replace_ipv4_word(header: &mut [u8], at: usize, new: u16) {
     let checksum = updated(u16_at(header, IN_IPV4), u16_at(header, at), new);
     write(header, IN_IPV4, checksum);
@@ -103,18 +110,20 @@ pub fn verify(bytes: &[u8], headers: &Headers) -> Verdict {
     }
 }
 
-/// Makes the TCP or UDP checksum wrong and touches nothing else; false if there is none that could be (TL-13).
+/// Makes the TCP or UDP checksum wrong and touches nothing else; false if there is none that could
+/// be (TL-13).
 ///
-/// The thesis overwrites the field with 0, which leaves the one segment in 65 535 right whose checksum is 0, and its
-/// complement, 0xffff, is the same number to a receiver (ambiguity 9). So:
+/// The thesis overwrites the field with 0, which leaves the one segment in 65 535 right whose
+/// checksum is 0, and its complement, 0xffff, is the same number to a receiver (ambiguity 9). So:
 ///
 /// * TCP: the field becomes 0, or 1 where 0 would be right.
-/// * UDP: the field becomes 1, or 2 where 1 would be right; 0 would mean that there is no checksum. A datagram over IPv4
-///   that was sent without a checksum gets a wrong one.
+/// * UDP: the field becomes 1, or 2 where 1 would be right; 0 would mean that there is no checksum.
+///   A datagram over IPv4 that was sent without a checksum gets a wrong one.
 ///
-/// A packet that was already damaged stays damaged: what would be right is computed from its bytes, not taken from the
-/// field. Only where that cannot be (a first fragment, a packet cut short, a routing header) the field is taken for right,
-/// and a UDP header without checksum is then left alone.
+/// A packet that was already damaged stays damaged: what would be right is computed from its bytes,
+/// not taken from the field. Only where that cannot be (a first fragment, a packet cut short, a
+/// routing header) the field is taken for right, and a UDP header without checksum is then left
+/// alone.
 #[must_use]
 pub fn spoil(bytes: &mut [u8], headers: &Headers) -> bool {
     let Some(field) = field(headers) else { return false };
@@ -135,9 +144,9 @@ pub fn spoil(bytes: &mut [u8], headers: &Headers) -> bool {
     true
 }
 
-/// Completes a partial checksum: the field at `start + offset` holds the sum of the pseudo-header, and everything from
-/// `start` to the end of `bytes` is covered (virtio `csum_start` and `csum_offset`). False, and nothing done, if the field
-/// lies outside.
+/// Completes a partial checksum: the field at `start + offset` holds the sum of the pseudo-header,
+/// and everything from `start` to the end of `bytes` is covered (virtio `csum_start` and
+/// `csum_offset`). False, and nothing done, if the field lies outside.
 ///
 /// A UDP checksum (one at offset 6) that comes out as 0 becomes 0xffff (RFC 768).
 #[must_use]
@@ -154,8 +163,8 @@ pub fn complete(bytes: &mut [u8], start: usize, offset: usize) -> bool {
     true
 }
 
-/// Sum, not complemented, of the pseudo-header of a packet whose transport segment has `len` bytes (RFC 9293 section 3.1,
-/// RFC 8200 section 8.1): what a partial checksum starts from.
+/// Sum, not complemented, of the pseudo-header of a packet whose transport segment has `len` bytes
+/// (RFC 9293 section 3.1, RFC 8200 section 8.1): what a partial checksum starts from.
 ///
 /// # Panics
 /// If `headers` were not read from `bytes`, and the addresses lie outside.

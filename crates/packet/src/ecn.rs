@@ -1,4 +1,5 @@
-//! The ECN field of the IP header (RFC 3168): read, and set to Congestion Experienced instead of dropping the packet.
+//! The ECN field of the IP header (RFC 3168): read, and set to Congestion Experienced instead of
+//! dropping the packet.
 
 use crate::Layer;
 use crate::checksum;
@@ -39,12 +40,14 @@ impl Ecn {
 pub fn read(layer: Layer, bytes: &[u8]) -> Ecn {
     let Ok((start, version)) = network_start(layer, bytes) else { return Ecn::NotEct };
     let Some(second) = bytes.get(start + 1) else { return Ecn::NotEct };
-    // IPv4: the low bits of the second byte. IPv6: the traffic class lies across the first two bytes.
+    // IPv4: the low bits of the second byte. IPv6: the traffic class lies across the first two
+    // bytes.
     Ecn::from_bits(if version == 4 { *second } else { second >> 4 })
 }
 
-/// Sets the ECN field to CE and keeps the IPv4 header checksum as right or wrong as it was; true if the packet now has
-/// CE, false and untouched if its endpoints do not take part in ECN or it is no IP packet.
+/// Sets the ECN field to CE and keeps the IPv4 header checksum as right or wrong as it was; true if
+/// the packet now has CE, false and untouched if its endpoints do not take part in ECN or it is no
+/// IP packet.
 #[must_use]
 pub fn mark_ce(layer: Layer, bytes: &mut [u8]) -> bool {
     match read(layer, bytes) {

@@ -17,8 +17,8 @@ pub enum Layer {
 
 /// One MTU-sized packet.
 ///
-/// It has bytes of its own, or it is a part of a [`Whole`]: then a clone costs a reference count, and its bytes come into
-/// being only when somebody wants to see or change them.
+/// It has bytes of its own, or it is a part of a [`Whole`]: then a clone costs a reference count,
+/// and its bytes come into being only when somebody wants to see or change them.
 #[derive(Debug, Clone)]
 pub struct Frame {
     layer: Layer,
@@ -29,8 +29,8 @@ pub struct Frame {
 pub(crate) enum Body {
     /// Every checksum is complete.
     Complete(Vec<u8>),
-    /// One checksum covers everything from `start` on, and its field at `start + offset` holds only the pseudo-header's
-    /// sum. The field lies inside: [`Frame::with_partial_checksum`] has looked.
+    /// One checksum covers everything from `start` on, and its field at `start + offset` holds only
+    /// the pseudo-header's sum. The field lies inside: [`Frame::with_partial_checksum`] has looked.
     Partial { bytes: Vec<u8>, start: u16, offset: u16 },
     /// One packet of many.
     Part { whole: Arc<Whole>, index: u16, ce: bool },
@@ -43,8 +43,8 @@ impl Frame {
         Self { layer, body: Body::Complete(bytes) }
     }
 
-    /// A frame that owns its bytes, with a checksum over everything from `start` on that is still to be completed in the
-    /// field at `start + offset` (virtio `VIRTIO_NET_HDR_F_NEEDS_CSUM`).
+    /// A frame that owns its bytes, with a checksum over everything from `start` on that is still
+    /// to be completed in the field at `start + offset` (virtio `VIRTIO_NET_HDR_F_NEEDS_CSUM`).
     pub fn with_partial_checksum(
         layer: Layer,
         bytes: Vec<u8>,
@@ -82,10 +82,12 @@ impl Frame {
         }
     }
 
-    /// The packet's first bytes, enough to read every header; may be a part only and its checksums may be incomplete.
+    /// The packet's first bytes, enough to read every header; may be a part only and its checksums
+    /// may be incomplete.
     ///
-    /// For a part of a whole these are the headers of the whole: its lengths, its sequence number, its TCP flags, its ECN
-    /// field. Ask [`Frame::headers`] and [`Frame::ecn`] for those of this packet, and [`Frame::to_bytes`] for its bytes.
+    /// For a part of a whole these are the headers of the whole: its lengths, its sequence number,
+    /// its TCP flags, its ECN field. Ask [`Frame::headers`] and [`Frame::ecn`] for those of this
+    /// packet, and [`Frame::to_bytes`] for its bytes.
     #[must_use]
     pub fn head(&self) -> &[u8] {
         match &self.body {
@@ -112,8 +114,8 @@ impl Frame {
         }
     }
 
-    /// Sets the ECN field to CE (RFC 3168); false, and nothing done, if the endpoints do not take part in ECN. Copies
-    /// nothing.
+    /// Sets the ECN field to CE (RFC 3168); false, and nothing done, if the endpoints do not take
+    /// part in ECN. Copies nothing.
     #[must_use]
     pub fn mark_ce(&mut self) -> bool {
         match &mut self.body {
@@ -151,7 +153,8 @@ impl Frame {
         }
     }
 
-    /// The packet as it would be on the wire, with every checksum complete; borrowed if it is that already.
+    /// The packet as it would be on the wire, with every checksum complete; borrowed if it is that
+    /// already.
     #[must_use]
     pub fn to_bytes(&self) -> Cow<'_, [u8]> {
         if let Body::Complete(bytes) = &self.body {
@@ -175,7 +178,8 @@ impl Frame {
         }
     }
 
-    /// Gives the buffer back for reuse: the frame's own; a whole's with the last frame that holds it; otherwise none.
+    /// Gives the buffer back for reuse: the frame's own; a whole's with the last frame that holds
+    /// it; otherwise none.
     #[must_use]
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         match self.body {

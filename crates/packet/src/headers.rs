@@ -1,13 +1,14 @@
 //! Where each header of a packet starts, and what the link needs to know from it.
 //!
-//! [`Headers::parse`] reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), IPv4 with options, IPv6 with
-//! hop-by-hop, routing, destination and fragment headers, and of the transport only what marks its borders. It copies
-//! what it finds and allocates nothing, so that the packet may be changed while the headers are held; they then tell what
-//! the packet was when it was read.
+//! [`Headers::parse`] reads Ethernet with any number of VLAN tags (802.1Q, 802.1ad), IPv4 with
+//! options, IPv6 with hop-by-hop, routing, destination and fragment headers, and of the transport
+//! only what marks its borders. It copies what it finds and allocates nothing, so that the packet
+//! may be changed while the headers are held; they then tell what the packet was when it was read.
 //!
-//! It is as tolerant as a link has to be: an IP header must be readable, everything behind it may be cut off, damaged or
-//! unknown, and is then reported as absent. It does not verify checksums (see [`crate::checksum`]), and does not look into
-//! tunnels, authentication headers or jumbograms (RFC 2675).
+//! It is as tolerant as a link has to be: an IP header must be readable, everything behind it may
+//! be cut off, damaged or unknown, and is then reported as absent. It does not verify checksums
+//! (see [`crate::checksum`]), and does not look into tunnels, authentication headers or jumbograms
+//! (RFC 2675).
 
 mod region;
 
@@ -35,7 +36,8 @@ const TCP_LEN: usize = 20;
 const UDP_LEN: usize = 8;
 const ICMP_LEN: usize = 8;
 
-/// Offsets and contents of the headers of one packet; offsets count from the first byte of the frame.
+/// Offsets and contents of the headers of one packet; offsets count from the first byte of the
+/// frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
     source: IpAddr,
@@ -89,7 +91,8 @@ pub enum Unreadable {
     /// An Ethernet frame that does not carry IP, such as ARP.
     #[error("EtherType {0:#06x} is not IP: only IPv4 (0x0800) and IPv6 (0x86dd) have the headers asked for")]
     NotIp(u16),
-    /// The IP header's version is neither 4 nor 6, or not the one that the Ethernet header announced.
+    /// The IP header's version is neither 4 nor 6, or not the one that the Ethernet header
+    /// announced.
     #[error("IP version {0} where 4 or 6 was expected: is the layer (IP or Ethernet) the device's?")]
     Version(u8),
     /// The lengths in the IPv4 header contradict each other.
@@ -218,7 +221,8 @@ impl Headers {
                 return false;
             }
             match IpNumber(self.protocol) {
-                // Segments left: the pseudo-header's destination is not yet the one in the IP header (section 8.1).
+                // Segments left: the pseudo-header's destination is not yet the one in the IP
+                // header (section 8.1).
                 IpNumber::IPV6_ROUTE_HEADER => self.rerouted |= rest[3] != 0,
                 IpNumber::IPV6_FRAGMENTATION_HEADER => {
                     let field = u16_at(rest, 2);
@@ -280,8 +284,8 @@ impl Headers {
         self.network as usize
     }
 
-    /// Start of the transport header; `None` if it is not there in full (a later fragment, cut off, damaged) or its
-    /// length is unknown (anything but TCP, UDP and ICMP).
+    /// Start of the transport header; `None` if it is not there in full (a later fragment, cut off,
+    /// damaged) or its length is unknown (anything but TCP, UDP and ICMP).
     #[must_use]
     pub fn transport(&self) -> Option<usize> {
         self.payload.map(|_| self.segment as usize)
@@ -293,7 +297,8 @@ impl Headers {
         self.payload.map(|start| start as usize)
     }
 
-    /// End of the IP packet by its own length, without padding behind it; the end of the bytes if those are fewer.
+    /// End of the IP packet by its own length, without padding behind it; the end of the bytes if
+    /// those are fewer.
     #[must_use]
     pub fn end(&self) -> usize {
         self.end as usize
@@ -311,7 +316,8 @@ impl Headers {
         self.source.is_ipv4()
     }
 
-    /// What IP carries, behind any extension headers: [`TCP`], [`UDP`], ... (IANA protocol numbers).
+    /// What IP carries, behind any extension headers: [`TCP`], [`UDP`], ... (IANA protocol
+    /// numbers).
     #[must_use]
     pub fn protocol(&self) -> u8 {
         self.protocol
@@ -353,14 +359,15 @@ impl Headers {
         self.tcp.is_some_and(|tcp| tcp.has(Tcp::SYN))
     }
 
-    /// What IP carries, as a range of the bytes: behind the IP header and its extensions, without padding, whether or not
-    /// the transport header in it can be read.
+    /// What IP carries, as a range of the bytes: behind the IP header and its extensions, without
+    /// padding, whether or not the transport header in it can be read.
     #[must_use]
     pub fn segment(&self) -> Range<usize> {
         self.segment as usize..self.end as usize
     }
 
-    /// Whether the bytes that a transport checksum covers are all here, and so is the address it was made for.
+    /// Whether the bytes that a transport checksum covers are all here, and so is the address it
+    /// was made for.
     pub(crate) fn is_summable(&self) -> bool {
         self.fragment == Fragment::Whole && !self.cut && !self.rerouted
     }

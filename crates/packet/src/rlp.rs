@@ -1,6 +1,8 @@
-//! Frames of the Radio Link Protocol of GSM data calls, versions 0 and 1 (GSM 04.22, section 5.2): octets to values and back.
+//! Frames of the Radio Link Protocol of GSM data calls, versions 0 and 1 (GSM 04.22, section 5.2):
+//! octets to values and back.
 //!
-//! A frame has 30 octets (240 bits, one in 20 ms on a full-rate channel) or 72 octets (576 bits), always all of them:
+//! A frame has 30 octets (240 bits, one in 20 ms on a full-rate channel) or 72 octets (576 bits),
+//! always all of them:
 //!
 //! | octets | bits | field |
 //! |---|---|---|
@@ -13,8 +15,9 @@
 //! | 2 and on | | information: 25 octets, or 67 |
 //! | last 3 | | frame check sequence ([`fcs`]), low octet first |
 //!
-//! Bit 0 is the least significant one. N(S) 63 is an unnumbered frame, 62 a supervisory one without information; numbers are 0
-//! to 61, so that they count **modulo 62** though the field has 64 codes. What the information means is told in [`xid`] and [`l2r`].
+//! Bit 0 is the least significant one. N(S) 63 is an unnumbered frame, 62 a supervisory one without
+//! information; numbers are 0 to 61, so that they count **modulo 62** though the field has 64
+//! codes. What the information means is told in [`xid`] and [`l2r`].
 
 pub mod fcs;
 pub mod l2r;
@@ -56,7 +59,8 @@ pub struct Frame {
 /// The kinds of frames.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Body {
-    /// U: controls the connection. Information is meant by XID, UI and TEST alone, and is as long as the frame allows.
+    /// U: controls the connection. Information is meant by XID, UI and TEST alone, and is as long
+    /// as the frame allows.
     Unnumbered {
         /// Which.
         function: Function,
@@ -83,7 +87,8 @@ pub enum Body {
     },
 }
 
-/// What a frame says of N(R) (GSM 04.22, 5.2.2.4). The standard prints the two bits in the order of their transmission.
+/// What a frame says of N(R) (GSM 04.22, 5.2.2.4). The standard prints the two bits in the order of
+/// their transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Supervision {
     /// RR: everything before N(R) has arrived.
@@ -171,7 +176,8 @@ impl Size {
 impl Frame {
     /// Reads a frame.
     ///
-    /// The frame check sequence comes first: of a frame in which it is wrong, nothing else is believed.
+    /// The frame check sequence comes first: of a frame in which it is wrong, nothing else is
+    /// believed.
     pub fn parse(octets: &[u8]) -> Result<Self, Malformed> {
         let size = Size::of(octets.len()).ok_or(Malformed::Length(octets.len()))?;
         let (content, check) = octets.split_at(size.octets() - FCS_LEN);

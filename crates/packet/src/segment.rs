@@ -1,8 +1,9 @@
 //! A TCP segment as a capture shows it: perhaps without its end.
 //!
-//! [`Headers`] tells a link where things are and wants each header complete. An analyser of captures has to make do with
-//! what the snap length left: [`Segment::read`] takes the first 20 bytes of TCP and as many options as there are, and
-//! reckons the payload from the length that IP states.
+//! [`Headers`] tells a link where things are and wants each header complete. An analyser of
+//! captures has to make do with what the snap length left: [`Segment::read`] takes the first 20
+//! bytes of TCP and as many options as there are, and reckons the payload from the length that IP
+//! states.
 
 use crate::headers::{Headers, TCP, Tcp, Unreadable, u16_at, u32_at};
 use crate::{Ecn, Layer, ecn};
@@ -32,7 +33,8 @@ pub struct Segment {
     pub window: u16,
     /// Bytes of payload, captured or not.
     pub payload: u32,
-    /// Bytes at the end of the packet that were not captured: of the payload, and of the options if even those were cut.
+    /// Bytes at the end of the packet that were not captured: of the payload, and of the options if
+    /// even those were cut.
     pub missing: u32,
     /// The urgent pointer; means something only with [`Tcp::URG`].
     pub urgent: u16,
@@ -112,7 +114,8 @@ impl Segment {
         }))
     }
 
-    /// Room that it takes in the sequence space: payload, and one each for SYN and FIN (RFC 9293 section 3.4).
+    /// Room that it takes in the sequence space: payload, and one each for SYN and FIN (RFC 9293
+    /// section 3.4).
     #[must_use]
     pub const fn sequence_length(&self) -> u32 {
         self.payload + self.tcp.has(Tcp::SYN) as u32 + self.tcp.has(Tcp::FIN) as u32

@@ -1,6 +1,8 @@
-//! The fixed part of a TCP header as a value: taken out of a segment, read and changed by field, written back.
+//! The fixed part of a TCP header as a value: taken out of a segment, read and changed by field,
+//! written back.
 //!
-//! [`crate::Headers`] trusts the header it reads. Who repairs headers cannot: here every combination of bits is a header.
+//! [`crate::Headers`] trusts the header it reads. Who repairs headers cannot: here every
+//! combination of bits is a header.
 
 use crate::checksum;
 
@@ -65,8 +67,8 @@ impl Field {
         Self::UrgentPointer,
     ];
 
-    /// The first bit, counted from the most significant one of byte 0, and the number of bits. No field crosses the border
-    /// of a 32-bit word.
+    /// The first bit, counted from the most significant one of byte 0, and the number of bits. No
+    /// field crosses the border of a 32-bit word.
     #[must_use]
     pub const fn place(self) -> (usize, usize) {
         match self {
@@ -90,7 +92,8 @@ impl Field {
         }
     }
 
-    /// The field that `bit` belongs to, counted as in [`Field::place`]; `None` behind the fixed header.
+    /// The field that `bit` belongs to, counted as in [`Field::place`]; `None` behind the fixed
+    /// header.
     #[must_use]
     pub fn at(bit: usize) -> Option<Self> {
         Self::ALL.into_iter().find(|field| {

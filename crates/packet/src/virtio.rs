@@ -1,8 +1,10 @@
-//! The header before each packet of a TUN or TAP device with `IFF_VNET_HDR`: what the kernel left undone in the packet.
+//! The header before each packet of a TUN or TAP device with `IFF_VNET_HDR`: what the kernel left
+//! undone in the packet.
 //!
-//! `struct virtio_net_hdr` of Linux's `include/uapi/linux/virtio_net.h`: 10 bytes, in the machine's own byte order unless
-//! `TUNSETVNETLE` or `TUNSETVNETBE` asked for another. Only kinds that a TUN device hands over after
-//! `TUNSETOFFLOAD(TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN | TUN_F_USO4 | TUN_F_USO6)` can be expressed.
+//! `struct virtio_net_hdr` of Linux's `include/uapi/linux/virtio_net.h`: 10 bytes, in the machine's
+//! own byte order unless `TUNSETVNETLE` or `TUNSETVNETBE` asked for another. Only kinds that a TUN
+//! device hands over after `TUNSETOFFLOAD(TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN |
+//! TUN_F_USO4 | TUN_F_USO6)` can be expressed.
 
 /// Bytes of the header.
 pub const LEN: usize = 10;
@@ -48,7 +50,8 @@ pub enum Checksum {
 pub struct Segmentation {
     /// By which protocol.
     pub kind: Kind,
-    /// Whether the TCP header has CWR set, which only the first segment may keep (RFC 3168 section 6.1.2).
+    /// Whether the TCP header has CWR set, which only the first segment may keep (RFC 3168 section
+    /// 6.1.2).
     pub ecn: bool,
     /// Bytes of payload in each segment but the last.
     pub size: u16,
@@ -122,7 +125,8 @@ impl Header {
 mod tests {
     use super::*;
 
-    /// As `struct virtio_net_hdr` lies in memory: flags, gso_type, hdr_len, gso_size, csum_start, csum_offset.
+    /// As `struct virtio_net_hdr` lies in memory: flags, gso_type, hdr_len, gso_size, csum_start,
+    /// csum_offset.
     fn laid_out(flags: u8, kind: u8, words: [u16; 4]) -> [u8; LEN] {
         let mut bytes = [flags, kind, 0, 0, 0, 0, 0, 0, 0, 0];
         for (word, place) in words.iter().zip(bytes[2..].chunks_mut(2)) {

@@ -1,13 +1,16 @@
-//! Segments kept whole: many packets that the kernel handed over as one, and hands on as one where it can.
+//! Segments kept whole: many packets that the kernel handed over as one, and hands on as one where
+//! it can.
 //!
-//! A TUN device with offloads gives up to 64 KiB of TCP (or UDP) payload behind one header. Each MTU-sized packet in it
-//! has a fate of its own, so a [`Whole`] is taken through a link as [`Whole::parts`], which are light views of it. Packets
-//! that leave the link together and still follow one another are joined again as a [`Run`], which is written to the
-//! device without copying payload.
+//! A TUN device with offloads gives up to 64 KiB of TCP (or UDP) payload behind one header. Each
+//! MTU-sized packet in it has a fate of its own, so a [`Whole`] is taken through a link as
+//! [`Whole::parts`], which are light views of it. Packets that leave the link together and still
+//! follow one another are joined again as a [`Run`], which is written to the device without copying
+//! payload.
 //!
-//! A part that somebody looks into or changes becomes what the kernel's own segmentation would have made of it
-//! (`inet_gso_segment`, `ipv6_gso_segment`, `tcp_gso_segment`, `__udp_gso_segment`): the IPv4 identification counts up, the
-//! TCP sequence number advances, FIN and PSH stay with the last, CWR with the first, lengths and checksums are its own.
+//! A part that somebody looks into or changes becomes what the kernel's own segmentation would have
+//! made of it (`inet_gso_segment`, `ipv6_gso_segment`, `tcp_gso_segment`, `__udp_gso_segment`): the
+//! IPv4 identification counts up, the TCP sequence number advances, FIN and PSH stay with the last,
+//! CWR with the first, lengths and checksums are its own.
 
 mod run;
 
@@ -88,7 +91,8 @@ pub enum Misfit {
     HeadersTooLong(usize),
 }
 
-/// The frames in what a device with `IFF_VNET_HDR` handed over: one packet, or the parts of a whole.
+/// The frames in what a device with `IFF_VNET_HDR` handed over: one packet, or the parts of a
+/// whole.
 pub fn frames(layer: Layer, virtio: &virtio::Header, bytes: Vec<u8>) -> Result<Frames, Misfit> {
     if virtio.segmentation.is_some() {
         return Ok(Frames::Parts(Whole::new(layer, bytes, virtio)?.parts()));
@@ -153,8 +157,8 @@ impl ExactSizeIterator for Parts {}
 impl Whole {
     /// Takes what the kernel handed over with `virtio` before it.
     ///
-    /// A transport checksum that is already complete is made partial, and so recomputed from what the bytes are: a kernel
-    /// that merged packets has verified them.
+    /// A transport checksum that is already complete is made partial, and so recomputed from what
+    /// the bytes are: a kernel that merged packets has verified them.
     pub fn new(layer: Layer, mut bytes: Vec<u8>, virtio: &virtio::Header) -> Result<Arc<Self>, Misfit> {
         let segmentation = virtio.segmentation.ok_or(Misfit::NotSegmented)?;
         let Segmentation { kind, size, .. } = segmentation;
@@ -192,7 +196,8 @@ impl Whole {
                 checksum::write(&mut bytes, field, sum);
             }
         }
-        // Without payload there still is one packet. 65 535 bytes at most, so that 16 bits hold any count.
+        // Without payload there still is one packet. 65 535 bytes at most, so that 16 bits hold any
+        // count.
         let count = (headers.end() - payload).div_ceil(usize::from(size)).max(1) as u16;
         let ecn = ecn::read(layer, &bytes);
         Ok(Arc::new(Self { layer, bytes, headers, transport, payload, ecn, segmentation, count }))
@@ -267,7 +272,8 @@ impl Whole {
         })
     }
 
-    /// Appends the headers for `count` packets from `first` on in one piece, the transport checksum partial.
+    /// Appends the headers for `count` packets from `first` on in one piece, the transport checksum
+    /// partial.
     fn write_header(&self, first: u16, count: u16, ce: bool, out: &mut Vec<u8>) {
         let from = out.len();
         out.extend_from_slice(self.header());
@@ -294,8 +300,8 @@ impl Whole {
         } else {
             checksum::write(transport, 4, len);
         }
-        // The pseudo-header's sum changes only by the length. It is not made anew: with a routing header its destination
-        // is not the one in the IP header.
+        // The pseudo-header's sum changes only by the length. It is not made anew: with a routing
+        // header its destination is not the one in the IP header.
         let field = checksum_offset(self.segmentation.kind);
         let old_len = (self.bytes.len() - self.transport) as u16;
         let sum = add(add(u16_at(transport, field), !old_len), len);

@@ -1,4 +1,5 @@
-//! The token bucket that limits how often a connection may guess (spec 5: rate-limit repairs per socket).
+//! The token bucket that limits how often a connection may guess (spec 5: rate-limit repairs per
+//! socket).
 
 use crate::Parameters;
 
@@ -18,7 +19,8 @@ impl Bucket {
         Self { credit_ns: capacity(parameters), refilled_ns: 0 }
     }
 
-    /// Pays for one guess at `now`; false if the credit does not suffice. A time before the last one adds nothing.
+    /// Pays for one guess at `now`; false if the credit does not suffice. A time before the last
+    /// one adds nothing.
     #[must_use]
     pub fn pay(&mut self, now: u64, parameters: &Parameters) -> bool {
         let interval = parameters.guess_interval_ns;

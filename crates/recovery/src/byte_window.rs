@@ -16,8 +16,8 @@ impl ByteWindow {
         self.from <= offset && offset.saturating_add(len) <= self.end()
     }
 
-    /// Whether nothing of it is still to come once the first `received` bytes of the stream are there: Lite then reads back
-    /// as switched off.
+    /// Whether nothing of it is still to come once the first `received` bytes of the stream are
+    /// there: Lite then reads back as switched off.
     #[must_use]
     pub const fn is_over(&self, received: u64) -> bool {
         received >= self.end()

@@ -1,17 +1,20 @@
 //! Confirmation: the received checksum says where the damage was.
 //!
-//! If the checksum is right once a single field is replaced by what it should have been, then almost surely that field was
-//! damaged, and nothing else was: payload and checksum are intact. Every value tried is one that is known already.
+//! If the checksum is right once a single field is replaced by what it should have been, then
+//! almost surely that field was damaged, and nothing else was: payload and checksum are intact.
+//! Every value tried is one that is known already.
 //!
-//! Only what cannot be genuine is replaced. A field that changes by itself, and carries a value that it may well have, says
-//! nothing about where the damage is: putting the value of the segment before into it changes the sum by the difference
-//! between the two, and that is what one of the many wrong bits in the payload may weigh. A time stamp that has advanced by
-//! one would make up for the lowest bit of every other byte. So
-//! * an acknowledgment number is replaced only if the socket cannot have been sent it ([`SocketView::is_plausible_ack`]);
+//! Only what cannot be genuine is replaced. A field that changes by itself, and carries a value
+//! that it may well have, says nothing about where the damage is: putting the value of the segment
+//! before into it changes the sum by the difference between the two, and that is what one of the
+//! many wrong bits in the payload may weigh. A time stamp that has advanced by one would make up
+//! for the lowest bit of every other byte. So
+//! * an acknowledgment number is replaced only if the socket cannot have been sent it
+//!   ([`SocketView::is_plausible_ack`]);
 //! * time stamps only if they go back or jump ([`options::is_plausible`]);
 //! * a window only if it differs in a single bit, unless other fields are impossible too;
-//! * PSH, FIN and the bits of ECN never. A segment with FIN, ECE or CWR is not confirmed at all, since clearing them for
-//!   good is such a replacement.
+//! * PSH, FIN and the bits of ECN never. A segment with FIN, ECE or CWR is not confirmed at all,
+//!   since clearing them for good is such a replacement.
 //!
 //! [`SocketView::is_plausible_ack`]: crate::SocketView::is_plausible_ack
 
@@ -21,12 +24,13 @@ use crate::salvage::Header;
 use crate::{Reason, Track, options};
 use packet::{Field, TcpHeader, checksum};
 
-/// Finds the header that the received checksum fits to; `None` if there is none. `base` is the received header with its
-/// constants restored.
+/// Finds the header that the received checksum fits to; `None` if there is none. `base` is the
+/// received header with its constants restored.
 ///
-/// A sequence number is not replaced where the received one is a place as well, or was one: a segment that was hit elsewhere
-/// and lies behind a loss, or comes a second time, looks the same then as one whose sequence number was hit. With the usual
-/// segment sizes no single wrong bit weighs as much as the distance between two places, with powers of two it may.
+/// A sequence number is not replaced where the received one is a place as well, or was one: a
+/// segment that was hit elsewhere and lies behind a loss, or comes a second time, looks the same
+/// then as one whose sequence number was hit. With the usual segment sizes no single wrong bit
+/// weighs as much as the distance between two places, with powers of two it may.
 pub fn confirm(
     damaged: &Localized<'_>,
     base: &Header,

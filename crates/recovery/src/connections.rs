@@ -57,8 +57,8 @@ impl Connections {
         };
     }
 
-    /// Whether more than [`SLOTS`] have been Lite at a time since none was: the kernel keeps a list of so many, and those that
-    /// found no room are not in it when others leave.
+    /// Whether more than [`SLOTS`] have been Lite at a time since none was: the kernel keeps a list
+    /// of so many, and those that found no room are not in it when others leave.
     pub fn is_crowded(&self, pair: Pair) -> bool {
         self.crowded.contains(&pair)
     }

@@ -1,6 +1,7 @@
 //! Phase 5, seen from the end: how many segments each phase handled, and what came of them (TL-27).
 //!
-//! Every damaged segment ends in exactly one outcome: [`Counters::damaged`] is [`Counters::accepted`] plus the discards.
+//! Every damaged segment ends in exactly one outcome: [`Counters::damaged`] is
+//! [`Counters::accepted`] plus the discards.
 
 use crate::{Acceptance, Reason, Verdict};
 

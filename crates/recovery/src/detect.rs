@@ -32,17 +32,20 @@ pub enum Detection {
     Right,
     /// Something is.
     Wrong,
-    /// The field holds the sum of the pseudo-header only, for a device to complete: nothing can be judged.
+    /// The field holds the sum of the pseudo-header only, for a device to complete: nothing can be
+    /// judged.
     Partial,
 }
 
 impl Arrival {
-    /// Reads the IP packet at the start of `bytes`. `None` for everything but whole TCP segments directly behind an IP header
-    /// without options or extensions, of at most [`LONGEST`] bytes if the kernel did not merge them.
+    /// Reads the IP packet at the start of `bytes`. `None` for everything but whole TCP segments
+    /// directly behind an IP header without options or extensions, of at most [`LONGEST`] bytes if
+    /// the kernel did not merge them.
     ///
-    /// What fails here is no loss: such packets do not occur in the traffic that is repaired, and a damaged IP header makes
-    /// the kernel drop the packet anyway. An IPv6 packet may be followed by padding only if it is as short as padded
-    /// packets are; otherwise its length, which no checksum protects, is damaged.
+    /// What fails here is no loss: such packets do not occur in the traffic that is repaired, and a
+    /// damaged IP header makes the kernel drop the packet anyway. An IPv6 packet may be followed by
+    /// padding only if it is as short as padded packets are; otherwise its length, which no
+    /// checksum protects, is damaged.
     #[must_use]
     pub fn read(bytes: &[u8], is_merged: bool) -> Option<Self> {
         let headers = Headers::parse(Layer::Ip, bytes).ok()?;

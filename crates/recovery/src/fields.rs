@@ -1,10 +1,13 @@
-//! Classes of header fields (P Tables I and II) and what repair makes of each field, as data (TL-26).
+//! Classes of header fields (P Tables I and II) and what repair makes of each field, as data
+//! (TL-26).
 //!
-//! The paper borrows the classes from header compression: how a field behaves over a connection says how it can be
-//! repaired. Its first table takes TCP as it is; the second one adds what may be assumed of the segments that are repaired:
-//! non-empty data of an established connection, without urgent mode, flowing mainly towards the receiver.
+//! The paper borrows the classes from header compression: how a field behaves over a connection
+//! says how it can be repaired. Its first table takes TCP as it is; the second one adds what may be
+//! assumed of the segments that are repaired: non-empty data of an established connection, without
+//! urgent mode, flowing mainly towards the receiver.
 //!
-//! The paper does not class the reserved bits and those of ECN; here they are 0 (spec 16, ambiguity 17).
+//! The paper does not class the reserved bits and those of ECN; here they are 0 (spec 16, ambiguity
+//! 17).
 
 use packet::Field;
 
@@ -51,8 +54,8 @@ pub struct Row {
     pub assumed: Option<Class>,
     /// What repair puts there.
     pub repair: Repair,
-    /// Whether an unconfirmed segment in which repair changed the field is a guess: the field was damaged, though the
-    /// sender cannot have meant that value.
+    /// Whether an unconfirmed segment in which repair changed the field is a guess: the field was
+    /// damaged, though the sender cannot have meant that value.
     pub is_evidence: bool,
 }
 

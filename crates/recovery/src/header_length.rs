@@ -1,9 +1,10 @@
-//! Where the payload starts: the constant header length, and the one honest reason for another (P II-C: constant header
-//! length, not the received field).
+//! Where the payload starts: the constant header length, and the one honest reason for another (P
+//! II-C: constant header length, not the received field).
 //!
-//! A host that also receives data puts SACK blocks into its own data segments now and then, which makes their header
-//! longer. If the received options are in every byte what such a header has, its length is genuine. If SACK blocks are
-//! known to occur and the length is neither the constant one nor genuine, nobody knows where the payload starts.
+//! A host that also receives data puts SACK blocks into its own data segments now and then, which
+//! makes their header longer. If the received options are in every byte what such a header has, its
+//! length is genuine. If SACK blocks are known to occur and the length is neither the constant one
+//! nor genuine, nobody knows where the payload starts.
 
 use crate::options::{self, Shape};
 use crate::{Reason, Track};
@@ -37,8 +38,8 @@ fn is_genuine(received: usize, segment: &[u8], track: &Track) -> bool {
     })
 }
 
-/// Whether SACK blocks seem to stand where the payload would start: then the data offset was hit so that it says the
-/// constant length.
+/// Whether SACK blocks seem to stand where the payload would start: then the data offset was hit so
+/// that it says the constant length.
 fn is_followed_by_sack(segment: &[u8], len: usize) -> bool {
     matches!(segment.get(len..len + 4), Some([options::NOP, options::NOP, options::SACK, 10 | 18 | 26 | 34]))
 }

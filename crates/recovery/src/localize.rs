@@ -1,11 +1,12 @@
 //! Phase 2: the connection of a segment whose ports name none (TL-28, TL-29; P II-C step 2).
 //!
-//! Only Lite connections between the same two addresses come into question: never guess into a stream that did not ask for
-//! it. Of those whose ports are near enough, the sequence number must have a place in the stream; then a plausible
-//! acknowledgment number counts more than nearer ports. A tie is too risky.
+//! Only Lite connections between the same two addresses come into question: never guess into a
+//! stream that did not ask for it. Of those whose ports are near enough, the sequence number must
+//! have a place in the stream; then a plausible acknowledgment number counts more than nearer
+//! ports. A tie is too risky.
 //!
-//! The effort is limited (R12): with more than [`SLOTS`] connections, and then until all have ended, only those are tried whose
-//! ports differ in one bit.
+//! The effort is limited (R12): with more than [`SLOTS`] connections, and then until all have
+//! ended, only those are tried whose ports differ in one bit.
 
 use crate::place::Bases;
 use crate::sequence::distance;
@@ -16,8 +17,8 @@ use std::cmp::Ordering;
 /// Most Lite connections of a pair that are all looked at.
 pub const SLOTS: usize = 32;
 
-/// Finds the connection of a segment that says it belongs to `named`, among the Lite connections of its pair; `is_crowded` says
-/// whether these are or were too many to look at all.
+/// Finds the connection of a segment that says it belongs to `named`, among the Lite connections of
+/// its pair; `is_crowded` says whether these are or were too many to look at all.
 pub fn localize<'a>(
     named: &Tuple,
     header: &TcpHeader,
@@ -66,7 +67,8 @@ fn is_near(named: &Tuple, tuple: &Tuple, is_crowded: bool, localization: Localiz
     }
 }
 
-/// The socket is not asked before a connection is chosen: what it will have received stands for what it has.
+/// The socket is not asked before a connection is chosen: what it will have received stands for
+/// what it has.
 fn bases(track: &Track, parameters: &Parameters) -> Bases {
     Bases {
         rcv_nxt: track.contiguous,

@@ -1,10 +1,10 @@
 //! Shapes of TCP options: what a connection's data segments carry, as far as it can be restored.
 //!
-//! Linux pads time stamps with two NOPs in front; RFC 7323 lets them stand elsewhere in the 12 bytes. SACK blocks come from
-//! a host that receives data as well.
+//! Linux pads time stamps with two NOPs in front; RFC 7323 lets them stand elsewhere in the 12
+//! bytes. SACK blocks come from a host that receives data as well.
 //!
-//! Time stamps go forward in small steps (RFC 7323 section 5.4: a clock of 1 ms to 1 s). Those of segments that follow each
-//! other are near each other; see [`PLAUSIBLE_STAMPS`].
+//! Time stamps go forward in small steps (RFC 7323 section 5.4: a clock of 1 ms to 1 s). Those of
+//! segments that follow each other are near each other; see [`PLAUSIBLE_STAMPS`].
 
 use crate::sequence::distance;
 
@@ -15,7 +15,8 @@ pub const NOP: u8 = 1;
 /// Kind of the SACK option.
 pub const SACK: u8 = 5;
 
-/// Most ticks that a time stamp is ahead of one not long before it: about a minute of a clock of 1 ms.
+/// Most ticks that a time stamp is ahead of one not long before it: about a minute of a clock of 1
+/// ms.
 pub const PLAUSIBLE_STAMPS: u32 = 1 << 16;
 
 const END: u8 = 0;
@@ -87,8 +88,8 @@ fn number_at(options: &[u8; TIME_STAMPS], at: usize) -> Option<u32> {
     options[at..].first_chunk().copied().map(u32::from_be_bytes)
 }
 
-/// Whether a new segment of a connection that holds these time stamps may carry these options: time stamps at the same
-/// place, of which neither goes back or is far ahead.
+/// Whether a new segment of a connection that holds these time stamps may carry these options: time
+/// stamps at the same place, of which neither goes back or is far ahead.
 #[must_use]
 pub fn is_plausible(options: &[u8; TIME_STAMPS], held: &[u8; TIME_STAMPS]) -> bool {
     let is_near = |number: Option<u32>, held: Option<u32>| {

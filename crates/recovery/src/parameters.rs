@@ -27,12 +27,12 @@ pub struct Parameters {
     pub mode: Mode,
     /// How connections are found; stage B with 4 bits by default (spec 16, ambiguity 13).
     pub localization: Localization,
-    /// How many bytes past a base a position may lie; 6 MiB by default, as far as Linux lets a receive
-    /// buffer grow unless told otherwise (tcp_rmem).
-    /// The kernel itself refuses what its own window does not allow. Below 2^31, or sequence numbers lose their order.
+    /// How many bytes past a base a position may lie; 6 MiB by default, as far as Linux lets a
+    /// receive buffer grow unless told otherwise (tcp_rmem). The kernel itself refuses what its own
+    /// window does not allow. Below 2^31, or sequence numbers lose their order.
     pub window: u32,
-    /// Nanoseconds after which a connection may guess once more; 1 000 000 by default, 1000 guesses a second; 0 for no
-    /// limit.
+    /// Nanoseconds after which a connection may guess once more; 1 000 000 by default, 1000 guesses
+    /// a second; 0 for no limit.
     pub guess_interval_ns: u64,
     /// Guesses that a connection may make at once; 1000 by default.
     pub guess_burst: u32,

@@ -1,14 +1,17 @@
 //! The sequence rule: where in the stream a damaged segment can be (TL-31; P II-C step 4).
 //!
-//! Data are wanted at the next expected byte, or whole segments behind it. Anything else is a damaged sequence number, an
-//! old duplicate, or damaged and out of order at once. "Nearest" never counts: only discrete values do (TL-34).
+//! Data are wanted at the next expected byte, or whole segments behind it. Anything else is a
+//! damaged sequence number, an old duplicate, or damaged and out of order at once. "Nearest" never
+//! counts: only discrete values do (TL-34).
 //!
-//! The rule is weak where S is a power of two: a single wrong bit of the sequence number then leads from place to place.
-//! With other sizes it may lead to a place counted from `highest`, if a segment before that was not whole. Where the
-//! checksum would move a segment, places that it may have had before ([`Bases::is_old`]) are asked for too.
+//! The rule is weak where S is a power of two: a single wrong bit of the sequence number then leads
+//! from place to place. With other sizes it may lead to a place counted from `highest`, if a
+//! segment before that was not whole. Where the checksum would move a segment, places that it may
+//! have had before ([`Bases::is_old`]) are asked for too.
 //!
-//! The paper compares with one number, the last acknowledgment sent. Here there are three, since segments wait between
-//! this place and the socket, and holes lie between the socket and the furthest segment.
+//! The paper compares with one number, the last acknowledgment sent. Here there are three, since
+//! segments wait between this place and the socket, and holes lie between the socket and the
+//! furthest segment.
 
 use crate::sequence::distance;
 
@@ -53,8 +56,8 @@ impl Bases {
         (distance(self.rcv_nxt, seq.wrapping_add(len)) <= self.window).then_some(place)
     }
 
-    /// Whether a segment that was sent before may have this sequence number: whole segments, or none, lie between it and a
-    /// base. Not known without a segment size.
+    /// Whether a segment that was sent before may have this sequence number: whole segments, or
+    /// none, lie between it and a base. Not known without a segment size.
     #[must_use]
     pub fn is_old(&self, seq: u32) -> bool {
         self.payload > 0

@@ -1,12 +1,14 @@
-//! How much risk an application takes (TL-41; P II-B c: some of these choices may have to be the application's).
+//! How much risk an application takes (TL-41; P II-B c: some of these choices may have to be the
+//! application's).
 
 use crate::place::{Bases, Place};
 use crate::sequence::distance;
 
 /// Segments ahead, and as many behind, that a bold socket compares a damaged sequence number with.
 pub const BOLD_POSITIONS: u32 = 32;
-/// Segments that may be missing, or lie behind a hole, if a bold socket is to guess at all. Fewer than it compares with: the
-/// damaged segment lies behind the furthest one that came, and may itself be some segments ahead.
+/// Segments that may be missing, or lie behind a hole, if a bold socket is to guess at all. Fewer
+/// than it compares with: the damaged segment lies behind the furthest one that came, and may
+/// itself be some segments ahead.
 pub const BOLD_HOLE: u32 = 16;
 /// Wrong bits that a bold socket bears in a sequence number.
 pub const BOLD_BITS: u32 = 2;
@@ -61,16 +63,18 @@ impl Policy {
     }
 }
 
-/// The one position that a damaged sequence number is nearest to, in wrong bits; `None` if there are several, or none
-/// within [`BOLD_BITS`]. The work does not depend on the damage.
+/// The one position that a damaged sequence number is nearest to, in wrong bits; `None` if there
+/// are several, or none within [`BOLD_BITS`]. The work does not depend on the damage.
 ///
-/// A number that lies behind what the socket has received is not moved: it is most likely that of an old duplicate, whose
-/// true place no list would hold. One that damage has brought forward is nearest to its own old place: what came before the
-/// contiguous part is compared as well, though nothing is ever moved there. Where the true place may be none of those
-/// compared, nothing is guessed: before S is known, and while the furthest segment lies [`BOLD_HOLE`] segments or more behind
-/// the contiguous part. What is left is the risk that the name says, where the true place is not compared for all that: a
-/// duplicate from further behind, or from before a segment that was not whole, since segments are counted back from the
-/// contiguous part, if damage brought it forward; and a segment that is [`BOLD_POSITIONS`] ahead.
+/// A number that lies behind what the socket has received is not moved: it is most likely that of
+/// an old duplicate, whose true place no list would hold. One that damage has brought forward is
+/// nearest to its own old place: what came before the contiguous part is compared as well, though
+/// nothing is ever moved there. Where the true place may be none of those compared, nothing is
+/// guessed: before S is known, and while the furthest segment lies [`BOLD_HOLE`] segments or more
+/// behind the contiguous part. What is left is the risk that the name says, where the true place is
+/// not compared for all that: a duplicate from further behind, or from before a segment that was
+/// not whole, since segments are counted back from the contiguous part, if damage brought it
+/// forward; and a segment that is [`BOLD_POSITIONS`] ahead.
 #[must_use]
 pub fn nearest(seq: u32, bases: &Bases) -> Option<u32> {
     let size = u32::from(bases.payload);
@@ -135,7 +139,8 @@ mod tests {
 
     #[test]
     fn the_same_place_twice_counts_once() {
-        // rcv_nxt and contiguous are the same here; later they differ, and the bit leads to rcv_nxt.
+        // rcv_nxt and contiguous are the same here; later they differ, and the bit leads to
+        // rcv_nxt.
         assert_eq!(nearest(1 << 31, &bases(0, 1448)), Some(0));
         let behind = Bases { rcv_nxt: 0x0001_8000, ..bases(0x0003_0000, 1448) };
         assert_eq!(nearest(0x8001_8000, &behind), Some(0x0001_8000));

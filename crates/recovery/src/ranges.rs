@@ -3,8 +3,8 @@
 use arrayvec::ArrayVec;
 use std::ops::Range;
 
-/// Ranges of the stream that were accepted unconfirmed, in the order of their arrival. Only the segment is known to be
-/// damaged, not the byte.
+/// Ranges of the stream that were accepted unconfirmed, in the order of their arrival. Only the
+/// segment is known to be damaged, not the byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ranges {
     held: ArrayVec<Range<u64>, { Self::CAPACITY }>,

@@ -35,8 +35,9 @@ impl Receiver {
 
     /// The application switched Lite on or off when its socket expected `rcv_nxt`.
     ///
-    /// Switched on late, nothing that was known is believed: segments passed unseen. Only if none did since the handshake
-    /// its values hold. A connection that was never opened here becomes known by being switched.
+    /// Switched on late, nothing that was known is believed: segments passed unseen. Only if none
+    /// did since the handshake its values hold. A connection that was never opened here becomes
+    /// known by being switched.
     pub fn switch(&mut self, connection: Tuple, lite: bool, rcv_nxt: u32) {
         let Some(Connection { track, first, .. }) = self.connections.get_mut(&connection) else {
             let track = Track::unknown(rcv_nxt, lite, &self.parameters);
@@ -79,10 +80,12 @@ impl Receiver {
         &self.counters
     }
 
-    /// Takes one IP packet, which starts with its IP header, at `now` (nanoseconds of any clock that does not go back).
+    /// Takes one IP packet, which starts with its IP header, at `now` (nanoseconds of any clock
+    /// that does not go back).
     ///
-    /// `merged` is the payload size of the parts if the kernel merged several segments into this one, and has verified them.
-    /// The bytes are changed only if the verdict is [`Verdict::Accept`].
+    /// `merged` is the payload size of the parts if the kernel merged several segments into this
+    /// one, and has verified them. The bytes are changed only if the verdict is
+    /// [`Verdict::Accept`].
     pub fn packet(
         &mut self,
         bytes: &mut [u8],

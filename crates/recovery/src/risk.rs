@@ -1,6 +1,7 @@
 //! Phase 3: for each doubtful field keep it, replace it, or let the segment go (P II-B c).
 //!
-//! This is the order of the questions; each has its own module. The first answer that is "too risky" ends the segment.
+//! This is the order of the questions; each has its own module. The first answer that is "too
+//! risky" ends the segment.
 
 use crate::confirm::confirm;
 use crate::detect::Arrival;

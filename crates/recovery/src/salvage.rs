@@ -1,7 +1,8 @@
-//! Phase 4: the header that is written (TL-30, TL-32; P II-C step 3, P Table II through [`fields::TABLE`]).
+//! Phase 4: the header that is written (TL-30, TL-32; P II-C step 3, P Table II through
+//! [`fields::TABLE`]).
 //!
-//! SYN, RST, URG and FIN never survive: a segment with data has none of the first three, and a FIN that was meant comes
-//! again by itself, since it stays unacknowledged (spec 8).
+//! SYN, RST, URG and FIN never survive: a segment with data has none of the first three, and a FIN
+//! that was meant comes again by itself, since it stays unacknowledged (spec 8).
 
 use crate::detect::Arrival;
 use crate::fields::{self, Repair};
@@ -22,7 +23,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// The first `len` bytes of a segment; `None` if that is no length of a header, or the segment is shorter.
+    /// The first `len` bytes of a segment; `None` if that is no length of a header, or the segment
+    /// is shorter.
     #[must_use]
     pub fn read(segment: &[u8], len: usize) -> Option<Self> {
         let fixed = TcpHeader::read(segment)?;
@@ -42,7 +44,8 @@ impl Header {
         Self { fixed: self.fixed.with(field, value), options: self.options.clone() }
     }
 
-    /// The same with the options that the connection's data segments carry; SACK blocks behind them stay.
+    /// The same with the options that the connection's data segments carry; SACK blocks behind them
+    /// stay.
     #[must_use]
     pub fn with_template_options(&self, track: &Track) -> Self {
         let mut header = self.clone();
@@ -75,8 +78,9 @@ pub fn is_guess(received: &Header, base: &Header) -> bool {
         .any(|row| row.is_evidence && received.fixed.get(row.field) != base.fixed.get(row.field))
 }
 
-/// What becomes of `base` if nothing confirms it: fields that do not matter come from the template, since the received ones
-/// may do harm. SACK blocks, which might acknowledge what was never sent, become padding.
+/// What becomes of `base` if nothing confirms it: fields that do not matter come from the template,
+/// since the received ones may do harm. SACK blocks, which might acknowledge what was never sent,
+/// become padding.
 #[must_use]
 pub fn unconfirmed(base: &Header, track: &Track) -> Header {
     let fixed = fields::TABLE.iter().fold(base.fixed, |header, row| match (row.repair, row.field) {
@@ -92,7 +96,8 @@ pub fn unconfirmed(base: &Header, track: &Track) -> Header {
     header
 }
 
-/// Writes a repaired header over the damaged one. A checksum that confirmed it stays as received, any other is made right.
+/// Writes a repaired header over the damaged one. A checksum that confirmed it stays as received,
+/// any other is made right.
 pub fn write(header: &Header, is_confirmed: bool, arrival: &Arrival, segment: &mut [u8]) {
     header.fixed.write(segment);
     segment[TcpHeader::LEN..TcpHeader::LEN + header.options.len()].copy_from_slice(&header.options);

@@ -115,7 +115,8 @@ impl Sample {
     }
 }
 
-/// The packet with one bit of its TCP segment wrong; bit 0 is the most significant one of the source port.
+/// The packet with one bit of its TCP segment wrong; bit 0 is the most significant one of the
+/// source port.
 pub fn hit(packet: &[u8], transport: usize, bit: usize) -> Vec<u8> {
     let mut packet = packet.to_vec();
     packet[transport + bit / 8] ^= 0x80 >> (bit % 8);

@@ -1,4 +1,5 @@
-//! Sequence numbers: arithmetic modulo 2^32 (RFC 9293 section 3.4, serial comparison as in RFC 1982).
+//! Sequence numbers: arithmetic modulo 2^32 (RFC 9293 section 3.4, serial comparison as in RFC
+//! 1982).
 
 /// Whether `a` comes before `b`.
 #[must_use]

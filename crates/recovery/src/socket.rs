@@ -37,7 +37,8 @@ impl SocketView {
         self.bytes_received.checked_add_signed(signed_distance(self.rcv_nxt, seq) as i64)
     }
 
-    /// Whether a new segment may acknowledge everything before `ack`: it was sent, and no more than that was acknowledged.
+    /// Whether a new segment may acknowledge everything before `ack`: it was sent, and no more than
+    /// that was acknowledged.
     #[must_use]
     pub const fn is_plausible_ack(&self, ack: u32) -> bool {
         !is_before(ack, self.snd_una) && !is_after(ack, self.snd_nxt)
@@ -46,11 +47,12 @@ impl SocketView {
 
 /// Where sockets are looked up.
 pub trait Sockets {
-    /// The socket of an established connection. None means that the connection has ended, also where a listener waits for another one, and what was
-    /// remembered of it is forgotten.
+    /// The socket of an established connection. None means that the connection has ended, also
+    /// where a listener waits for another one, and what was remembered of it is forgotten.
     fn view(&self, connection: &Tuple) -> Option<SocketView>;
 
-    /// What is set on the socket that listens on an address and port. Asked in thesis mode only, for handshakes.
+    /// What is set on the socket that listens on an address and port. Asked in thesis mode only,
+    /// for handshakes.
     fn listener(&self, address: Ipv6Addr, port: u16) -> Option<Settings> {
         let _ = (address, port);
         None

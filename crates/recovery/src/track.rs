@@ -1,9 +1,10 @@
 //! What is remembered of a connection, and how it is learnt from right segments.
 //!
-//! A right checksum is no proof: one damaged segment in tens of thousands has one, and anybody can send one. So no single
-//! segment teaches what would spoil all repairs from then on. The header has the length that it began with; options that do
-//! not fit it count only when two segments in a row carry them, and a time stamp far from those held only when a second one
-//! agrees. An acknowledgment number is believed until the socket says that it cannot be ([`Track::catch_up`]).
+//! A right checksum is no proof: one damaged segment in tens of thousands has one, and anybody can
+//! send one. So no single segment teaches what would spoil all repairs from then on. The header has
+//! the length that it began with; options that do not fit it count only when two segments in a row
+//! carry them, and a time stamp far from those held only when a second one agrees. An
+//! acknowledgment number is believed until the socket says that it cannot be ([`Track::catch_up`]).
 
 use crate::options::{self, PLAUSIBLE_STAMPS, Shape, TIME_STAMPS};
 use crate::sequence::{distance, is_after, is_before, signed_distance};
@@ -19,14 +20,15 @@ pub struct Handshake {
     pub ack: u32,
     /// Window of that segment, not scaled.
     pub window: u16,
-    /// Options that data segments will carry, if there are any: time stamps and two bytes of padding.
+    /// Options that data segments will carry, if there are any: time stamps and two bytes of
+    /// padding.
     pub options: Option<[u8; TIME_STAMPS]>,
     /// Whether it also used options that cannot be restored (MPTCP, MD5, AO).
     pub unsupported: bool,
 }
 
-/// Right data segments in a row whose options do not fit, from which on nothing is repaired: one may be damage that its
-/// checksum does not show.
+/// Right data segments in a row whose options do not fit, from which on nothing is repaired: one
+/// may be damage that its checksum does not show.
 const OTHERS: u8 = 2;
 /// The same from the handshake, for ever.
 const OTHERS_FOR_EVER: u8 = 3;
@@ -48,16 +50,18 @@ pub struct Track {
     pub window: u16,
     /// S: the largest payload of right segments in bytes; of merged ones, that of their parts.
     pub payload: u16,
-    /// Length of the header in bytes: 20 or 32, and 0 as long as neither handshake nor segment has shown it.
+    /// Length of the header in bytes: 20 or 32, and 0 as long as neither handshake nor segment has
+    /// shown it.
     pub header_len: u8,
     /// Options of right segments if the header has 32 bytes: those with the newest `TSval`.
     pub options: [u8; TIME_STAMPS],
-    /// Whether all these come from the handshake, or from a right segment since Lite was switched on.
+    /// Whether all these come from the handshake, or from a right segment since Lite was switched
+    /// on.
     pub known: bool,
     /// Whether a right segment carried SACK blocks.
     pub sack_seen: bool,
-    /// Right data segments in a row whose options do not fit the header length, at most 2; or 3 for ever if the handshake
-    /// used options that cannot be restored.
+    /// Right data segments in a row whose options do not fit the header length, at most 2; or 3 for
+    /// ever if the handshake used options that cannot be restored.
     pub others: u8,
     /// A `TSval` far from the one held, which is taken if another one follows it.
     pub suspect: Option<u32>,
@@ -102,7 +106,8 @@ impl Track {
         self.highest = rcv_nxt;
     }
 
-    /// Catches up with the socket: it may have received more than passed here, and knows which acknowledgments cannot be.
+    /// Catches up with the socket: it may have received more than passed here, and knows which
+    /// acknowledgments cannot be.
     pub fn catch_up(&mut self, view: &SocketView) {
         if is_after(view.rcv_nxt, self.contiguous) {
             self.contiguous = view.rcv_nxt;
@@ -115,10 +120,12 @@ impl Track {
         }
     }
 
-    /// Learns from a right segment; `merged` is the size of the parts if the kernel merged several into it.
+    /// Learns from a right segment; `merged` is the size of the parts if the kernel merged several
+    /// into it.
     ///
-    /// SYN and RST teach nothing: one is before the connection, the other has other options or none. Nor does a segment
-    /// whose options do not fit the connection; with payload it is counted.
+    /// SYN and RST teach nothing: one is before the connection, the other has other options or
+    /// none. Nor does a segment whose options do not fit the connection; with payload it is
+    /// counted.
     pub fn learn(&mut self, segment: &[u8], merged: Option<u16>, parameters: &Parameters) {
         let Some(header) = TcpHeader::read(segment) else { return };
         let Some(options) = segment.get(TcpHeader::LEN..header.header_len()) else { return };
@@ -201,8 +208,8 @@ impl Track {
         true
     }
 
-    /// Takes the time stamps at the start of `options` unless they are older than those held; false if they are too far
-    /// from those, and no others have been there before.
+    /// Takes the time stamps at the start of `options` unless they are older than those held; false
+    /// if they are too far from those, and no others have been there before.
     fn learn_stamps(&mut self, options: &[u8]) -> bool {
         let Some((stamps, value)) =
             options.first_chunk().and_then(|stamps| Some((stamps, options::value(stamps)?)))
@@ -227,16 +234,17 @@ impl Track {
         true
     }
 
-    /// Takes the time stamps of a segment whose repair is confirmed: the kernel will remember them and refuse older ones (RFC 7323
-    /// section 5.3), so that what is repaired later must not carry those.
+    /// Takes the time stamps of a segment whose repair is confirmed: the kernel will remember them
+    /// and refuse older ones (RFC 7323 section 5.3), so that what is repaired later must not carry
+    /// those.
     pub fn learn_confirmed(&mut self, options: &[u8]) {
         if self.has_options() {
             self.learn_stamps(options);
         }
     }
 
-    /// Takes note that the kernel gets `room` sequence numbers from `seq` on. What is further than `window` from the
-    /// contiguous part is not believed.
+    /// Takes note that the kernel gets `room` sequence numbers from `seq` on. What is further than
+    /// `window` from the contiguous part is not believed.
     pub fn advance(&mut self, seq: u32, room: u32, window: u32) {
         let end = seq.wrapping_add(room);
         if room == 0 || signed_distance(self.contiguous, end).unsigned_abs() > window {

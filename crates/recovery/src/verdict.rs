@@ -3,7 +3,8 @@
 /// The end of a packet's way through [`crate::Receiver::packet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Left alone: no whole TCP segment over IP, longer than can be summed up, or of addresses without a Lite connection.
+    /// Left alone: no whole TCP segment over IP, longer than can be summed up, or of addresses
+    /// without a Lite connection.
     NotOurs,
     /// Left alone: its connection is not Lite.
     NotLite,

@@ -1,8 +1,10 @@
 //! Recovery by TCP alone against recovery by the link (LL-14, Ludwig 3.1.2).
 //!
-//! Without recovery by the link a packet of P octets takes ceil(P / octets of a block) blocks and no overhead but TCP's and IP's headers; any erased
-//! block loses it whole. With it the same packets, headers and all, are the data of the link. Both carry the same octets of TCP's user, so that half
-//! the throughput is twice the radio resource: [`Comparison::consumption`]. Framing by PPP, a slip of 7 octets a packet, is left out on both sides.
+//! Without recovery by the link a packet of P octets takes ceil(P / octets of a block) blocks and
+//! no overhead but TCP's and IP's headers; any erased block loses it whole. With it the same
+//! packets, headers and all, are the data of the link. Both carry the same octets of TCP's user, so
+//! that half the throughput is twice the radio resource: [`Comparison::consumption`]. Framing by
+//! PPP, a slip of 7 octets a packet, is left out on both sides.
 
 use crate::RetraceError;
 use crate::replay::{Channel, Start, Transfer, Unit};
@@ -24,7 +26,8 @@ pub struct Comparison {
     pub packets: Packets,
     /// By TCP alone; `None` if no packet ever comes through.
     pub end_to_end: Option<Transfer>,
-    /// By the link with frames of the size asked for: its data are packets; `None` if no frame ever comes through.
+    /// By the link with frames of the size asked for: its data are packets; `None` if no frame ever
+    /// comes through.
     pub link: Option<Transfer>,
     /// Octets of TCP's user that both carry.
     pub size: u64,
@@ -45,7 +48,8 @@ impl Packets {
     }
 }
 
-/// Sends `size` octets of TCP's user both ways; `frame` is the number of blocks of the link's frames.
+/// Sends `size` octets of TCP's user both ways; `frame` is the number of blocks of the link's
+/// frames.
 pub fn compare(
     channel: &Channel,
     link: &Link,
@@ -77,8 +81,8 @@ impl Comparison {
         self.link.map_or(0.0, |transfer| self.size as f64 / transfer.seconds(link))
     }
 
-    /// Blocks that TCP alone sends for each that the link sends; `None` if one of them never ends. Above 1 recovery by the link takes less of the
-    /// radio.
+    /// Blocks that TCP alone sends for each that the link sends; `None` if one of them never ends.
+    /// Above 1 recovery by the link takes less of the radio.
     #[must_use]
     pub fn consumption(&self) -> Option<f64> {
         Some(self.end_to_end?.blocks() / self.link?.blocks())
@@ -100,7 +104,8 @@ mod tests {
         compare(&channel, &Link::GSM, size, Start::Block(0), packets, frame).expect("can be replayed")
     }
 
-    /// LL-14: T = (P - 40) / (k t) times the share of packets that come through, which is 1 - k b on an even trace.
+    /// LL-14: T = (P - 40) / (k t) times the share of packets that come through, which is 1 - k b
+    /// on an even trace.
     #[test]
     fn ll_14_closed_form_on_an_even_trace() {
         let rate = 0.001;
@@ -115,8 +120,8 @@ mod tests {
         }
     }
 
-    /// LL-14: the link carries headers too: without erasures 1200 (P - 40) / P octets of TCP's user a second in frames of one block, and (1500 -
-    /// 300/m) in place of 1200 in frames of m.
+    /// LL-14: the link carries headers too: without erasures 1200 (P - 40) / P octets of TCP's user
+    /// a second in frames of one block, and (1500 - 300/m) in place of 1200 in frames of m.
     #[test]
     fn ll_14_the_link_carries_headers() {
         for (mtu, frame) in [(296, 1), (576, 5), (1500, 14)] {
@@ -127,8 +132,8 @@ mod tests {
         }
     }
 
-    /// LL-14: erasures in long bursts cost few packets, and what TCP alone saves in overhead wins; the same number one by one costs nearly every
-    /// packet. (Fig. 3-1.)
+    /// LL-14: erasures in long bursts cost few packets, and what TCP alone saves in overhead wins;
+    /// the same number one by one costs nearly every packet. (Fig. 3-1.)
     #[test]
     fn ll_14_crossover() {
         let packets = Packets { mtu: 1500, headers: 40 };

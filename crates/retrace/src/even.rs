@@ -1,10 +1,12 @@
 //! Even traces: as many erasures, none beside another (LL-12).
 //!
-//! Between a trace and its even one nothing differs but how erasures are clustered, so what differs in a replay is what clustering is worth.
+//! Between a trace and its even one nothing differs but how erasures are clustered, so what differs
+//! in a replay is what clustering is worth.
 
 use link::blocks::{BlockTrace, Origin};
 
-/// `blocks` blocks of which `erasures` are erased, at most all of them: the k-th at block floor(k n / K) (ambiguity 7 of the specification).
+/// `blocks` blocks of which `erasures` are erased, at most all of them: the k-th at block floor(k n
+/// / K) (ambiguity 7 of the specification).
 #[must_use]
 pub fn even(blocks: usize, erasures: usize) -> Vec<bool> {
     let mut erased = vec![false; blocks];

@@ -1,7 +1,9 @@
-//! ReTracer: what throughput a bulk transfer would have had on a recorded channel, had frames been of another size (Ludwig 3.1.2, 3.1.4).
+//! ReTracer: what throughput a bulk transfer would have had on a recorded channel, had frames been
+//! of another size (Ludwig 3.1.2, 3.1.4).
 //!
-//! Forward error correction and interleaving decide which blocks of a channel are erased, whatever the frames are that the link layer puts into
-//! them. So one block erasure trace ([`link::blocks::BlockTrace`]) tells what frames of every size would have met:
+//! Forward error correction and interleaving decide which blocks of a channel are erased, whatever
+//! the frames are that the link layer puts into them. So one block erasure trace
+//! ([`link::blocks::BlockTrace`]) tells what frames of every size would have met:
 //!
 //! ```
 //! use retrace::{Channel, Link, Start, sweep};
@@ -20,8 +22,9 @@
 //! * [`end_to_end`]: recovery by TCP alone, packet by packet, beside it.
 //! * [`mod@even`], [`synthetic`]: traces that are made.
 //!
-//! What is computed is a best case: recovery is selective and never gives up, no window is ever exhausted, the link always has something to send, and
-//! congestion control does not matter. So it is a bound from above, close for TCP over a link with recovery, often far for TCP alone.
+//! What is computed is a best case: recovery is selective and never gives up, no window is ever
+//! exhausted, the link always has something to send, and congestion control does not matter. So it
+//! is a bound from above, close for TCP over a link with recovery, often far for TCP alone.
 #![forbid(unsafe_code)]
 
 pub mod end_to_end;

@@ -1,10 +1,13 @@
-//! The replay itself: units of so many blocks are sent over a trace, one behind the other, until enough of them came through.
+//! The replay itself: units of so many blocks are sent over a trace, one behind the other, until
+//! enough of them came through.
 //!
-//! A unit is a frame of the link layer or, without recovery there, a packet. It is lost if any of its blocks was erased, and sent again
-//! later; when makes no difference to how many are sent. Behind the last block of the trace comes its first one again (LL-13).
+//! A unit is a frame of the link layer or, without recovery there, a packet. It is lost if any of
+//! its blocks was erased, and sent again later; when makes no difference to how many are sent.
+//! Behind the last block of the trace comes its first one again (LL-13).
 //!
-//! The units meet the same blocks again after n / gcd(n, m) of them, for n blocks and units of m. So however long a transfer is, two rounds are
-//! walked at most, a subtraction a unit, and the mean over all n start blocks costs n steps and not n transfers.
+//! The units meet the same blocks again after n / gcd(n, m) of them, for n blocks and units of m.
+//! So however long a transfer is, two rounds are walked at most, a subtraction a unit, and the mean
+//! over all n start blocks costs n steps and not n transfers.
 
 use crate::RetraceError;
 use crate::sweep::Link;
@@ -108,7 +111,8 @@ impl Channel {
         Ok(sent.map(|sent| Transfer { unit, size, needed, sent }))
     }
 
-    /// Places in the trace that units of `blocks` blocks start at, one after the other, the first at `start`: one round.
+    /// Places in the trace that units of `blocks` blocks start at, one after the other, the first
+    /// at `start`: one round.
     fn round(&self, start: usize, blocks: u32) -> impl Iterator<Item = usize> {
         let (count, step) = (self.blocks(), blocks as usize % self.blocks());
         let length = count / gcd(count, blocks as usize);
@@ -132,7 +136,8 @@ impl Channel {
                 return Some(u128::from(sent));
             }
         }
-        // A whole round was not enough. The last unit that is needed comes through in the last round, not at the end of one before.
+        // A whole round was not enough. The last unit that is needed comes through in the last
+        // round, not at the end of one before.
         let rounds = (needed - 1).checked_div(good)?;
         let mut left = needed - rounds * good;
         let mut last = 0;
@@ -146,10 +151,12 @@ impl Channel {
         Some(u128::from(rounds) * u128::from(sent) + last)
     }
 
-    /// Mean of [`Self::sent_from`] over all start blocks. `None` if from some of them nothing ever comes through.
+    /// Mean of [`Self::sent_from`] over all start blocks. `None` if from some of them nothing ever
+    /// comes through.
     fn mean_sent(&self, blocks: u32, needed: u64) -> Option<f64> {
         let mut total: u128 = 0;
-        // The start blocks fall into as many rounds, each of which has its places in the order of the units.
+        // The start blocks fall into as many rounds, each of which has its places in the order of
+        // the units.
         for first in 0..gcd(self.blocks(), blocks as usize) {
             let places: Vec<usize> = self.round(first, blocks).collect();
             let good: Vec<u64> =
@@ -208,7 +215,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The pseudo code of the specification, section 6, as it stands there. `None` after ten rounds in which nothing came through.
+    /// The pseudo code of the specification, section 6, as it stands there. `None` after ten rounds
+    /// in which nothing came through.
     fn literal(erased: &[bool], unit: u32, needed: u64, start: usize) -> Option<u64> {
         let (count, blocks) = (erased.len(), unit as usize);
         let (mut place, mut sent, mut good) = (start, 0, 0);
@@ -225,7 +233,8 @@ mod tests {
     }
 
     proptest! {
-        /// LL-10, LL-13: the same as the pseudo code for every trace, frame, size and start, wrap-around included.
+        /// LL-10, LL-13: the same as the pseudo code for every trace, frame, size and start,
+        /// wrap-around included.
         #[test]
         fn ll_10_the_replay_is_that_of_the_specification(
             erased in prop::collection::vec(prop::bool::weighted(0.2), 1..60),
@@ -247,7 +256,8 @@ mod tests {
         }
     }
 
-    /// LL-10: without erasures a frame of one block gives 1200 octets a second, however long the transfer (LL-13).
+    /// LL-10: without erasures a frame of one block gives 1200 octets a second, however long the
+    /// transfer (LL-13).
     #[test]
     fn ll_10_without_erasures_1200() {
         let channel = Channel::new(&[false; 7]).expect("blocks");

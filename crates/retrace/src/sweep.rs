@@ -1,4 +1,5 @@
-//! Link-layer recovery with frames of every size (LL-11): throughput, retransmissions, the best size.
+//! Link-layer recovery with frames of every size (LL-11): throughput, retransmissions, the best
+//! size.
 
 use crate::RetraceError;
 use crate::replay::{Channel, Start, Transfer, Unit};
@@ -35,8 +36,9 @@ pub struct Sweep {
 }
 
 impl Link {
-    /// GSM-CSD at 9.6 kbit/s: 30 octets each 20 ms, of which a frame uses 2 for its header, 3 for its check sum and 1 for the status octet
-    /// (ambiguities 3 and 4 of the specification), so that frames of one block give 1200 octets a second.
+    /// GSM-CSD at 9.6 kbit/s: 30 octets each 20 ms, of which a frame uses 2 for its header, 3 for
+    /// its check sum and 1 for the status octet (ambiguities 3 and 4 of the specification), so that
+    /// frames of one block give 1200 octets a second.
     pub const GSM: Self =
         Self { period: BlockTrace::GSM_PERIOD, octets: BlockTrace::GSM_PAYLOAD, overhead: 6 };
 
@@ -56,7 +58,8 @@ impl Link {
     }
 }
 
-/// The least size of a transfer that needs the whole trace with frames of every size: as many octets as fit into its blocks (LL-13).
+/// The least size of a transfer that needs the whole trace with frames of every size: as many
+/// octets as fit into its blocks (LL-13).
 #[must_use]
 pub fn covering_size(channel: &Channel, link: &Link) -> u64 {
     channel.blocks() as u64 * link.octets.get()
@@ -88,12 +91,14 @@ pub fn sweep(
 }
 
 impl Sweep {
-    /// Frames of the size with the highest throughput, the smaller of two that are equal; `None` if nothing comes through at any size.
+    /// Frames of the size with the highest throughput, the smaller of two that are equal; `None` if
+    /// nothing comes through at any size.
     #[must_use]
     pub fn best(&self) -> Option<Frame> {
         let mut best: Option<Frame> = None;
         for frame in self.frames.iter().filter_map(|row| row.1) {
-            // The size of the transfer is the same, so the fewest blocks are the highest throughput.
+            // The size of the transfer is the same, so the fewest blocks are the highest
+            // throughput.
             let better = |best: Frame| {
                 let (new, old) = (frame.transfer, best.transfer);
                 (new.blocks(), new.unit.blocks) < (old.blocks(), old.unit.blocks)
@@ -134,7 +139,8 @@ mod tests {
     fn ll_10_closed_forms_on_even_traces() {
         for rate in [0.001, 0.005, 0.01, 0.05] {
             let erased = even(BLOCKS, (BLOCKS as f64 * rate) as usize);
-            // A hundred times the trace, so that where the transfer ends within its last round does not matter.
+            // A hundred times the trace, so that where the transfer ends within its last round does
+            // not matter.
             for (m, found) in throughputs(&erased, Some(100 * 30 * BLOCKS as u64), 1..=(0.9 / rate) as u32) {
                 let m = f64::from(m);
                 let expected = (1500.0 - 300.0 / m) * (1.0 - m * rate);
@@ -176,7 +182,8 @@ mod tests {
         assert_eq!(found, ["1: 1187.9", "2: 1322.8", "4: 1367.6", "5: 1367.4", "10: 1321.6"]);
     }
 
-    /// LL-11: independent erasures leave a share of (1 - b)^m; here within five standard deviations.
+    /// LL-11: independent erasures leave a share of (1 - b)^m; here within five standard
+    /// deviations.
     #[test]
     fn ll_11_independent_erasures() {
         use rand::RngExt;
@@ -197,7 +204,8 @@ mod tests {
     }
 
     proptest! {
-        /// LL-11: no frame gains more than 25 % over frames of one block, or gives more than 1500 octets a second.
+        /// LL-11: no frame gains more than 25 % over frames of one block, or gives more than 1500
+        /// octets a second.
         #[test]
         fn ll_11_ceiling(erased in prop::collection::vec(prop::bool::weighted(0.1), 1..300)) {
             let channel = Channel::new(&erased).expect("blocks");
@@ -206,7 +214,8 @@ mod tests {
             let sweep = sweep(&channel, &Link::GSM, size, Start::Every, 1..=40).expect("can be replayed");
             for frame in sweep.frames.iter().filter_map(|row| row.1) {
                 prop_assert!(frame.transfer.throughput(&Link::GSM) < 1500.0);
-                // A frame gets through where each of its blocks does, so frames of one block lose the least, and there is no more to gain than overhead.
+                // A frame gets through where each of its blocks does, so frames of one block lose
+                // the least, and there is no more to gain than overhead.
                 let gain = frame.gain.expect("where a frame gets through, so does a block");
                 prop_assert!(gain < 1.2501, "{:?}", frame);
             }

@@ -2,14 +2,18 @@
 //!
 //! Good and bad runs of blocks alternate; a bad run is erased. Two laws of their lengths:
 //!
-//! * [`Law::HeavyTailed`]: P(N >= k) = (1 + (k - 1) / s)^-1.5 for k = 1, 2, ..., cut off at [`TAIL`] times the mean. Most runs are short and a few
-//!   very long: bursts of erasures that cluster, and long quiet times, which is what a plain two-state Markov chain is known to miss in such traces.
+//! * [`Law::HeavyTailed`]: P(N >= k) = (1 + (k - 1) / s)^-1.5 for k = 1, 2, ..., cut off at
+//!   [`TAIL`] times the mean. Most runs are short and a few very long: bursts of erasures that
+//!   cluster, and long quiet times, which is what a plain two-state Markov chain is known to miss
+//!   in such traces.
 //! * [`Law::Markov`]: geometric, the plain two-state Markov chain (Gilbert).
 //!
-//! Both take a mean burst and a share of erased blocks, so that they differ in nothing but the law. s is what gives the mean.
+//! Both take a mean burst and a share of erased blocks, so that they differ in nothing but the law.
+//! s is what gives the mean.
 //!
-//! Durations, places and signal strengths of the sets are Ludwig's (section 5 of the specification). Shares and bursts are **not**: he does not state
-//! them, and the ones here are round numbers of the order that such channels have. Nothing measured follows from these traces.
+//! Durations, places and signal strengths of the sets are Ludwig's (section 5 of the
+//! specification). Shares and bursts are **not**: he does not state them, and the ones here are
+//! round numbers of the order that such channels have. Nothing measured follows from these traces.
 
 use link::Seed;
 use link::blocks::{BlockTrace, Header, Origin, SignalStrength};
@@ -98,8 +102,9 @@ struct SetParts {
     burst: f64,
 }
 
-/// A: good, 258 min. B: poor, 215 min. C: in a car, 44 min. D and E, of which transfers were measured and not the channel alone: mostly stationary, also walking and in
-/// a car, good for 4 h and poor for 2 h; their shares and bursts are those of A and B.
+/// A: good, 258 min. B: poor, 215 min. C: in a car, 44 min. D and E, of which transfers were
+/// measured and not the channel alone: mostly stationary, also walking and in a car, good for 4 h
+/// and poor for 2 h; their shares and bursts are those of A and B.
 const SETS: [SetParts; 5] = [
     set("A", "stationary", (3, 4), 258, 0.003, 2.0),
     set("B", "stationary", (1, 2), 215, 0.025, 2.5),
@@ -241,8 +246,8 @@ impl Lengths {
     }
 }
 
-/// Mean of the heavy-tailed law: the sum of P(N >= k) over k up to `most`. The first terms one by one, the others by the midpoint rule, whose error
-/// is far below a thousandth there.
+/// Mean of the heavy-tailed law: the sum of P(N >= k) over k up to `most`. The first terms one by
+/// one, the others by the midpoint rule, whose error is far below a thousandth there.
 fn heavy_mean(scale: f64, most: f64) -> f64 {
     if scale == 0.0 {
         return 1.0;
@@ -268,7 +273,8 @@ mod tests {
         values.iter().sum::<f64>() / values.len() as f64
     }
 
-    /// LL-09: durations, blocks and words of the sets; synthetic origin stated; the same seed, the same trace.
+    /// LL-09: durations, blocks and words of the sets; synthetic origin stated; the same seed, the
+    /// same trace.
     #[test]
     fn ll_09_sets() {
         for (set, blocks) in sets().iter().zip([774_000, 645_000, 132_000, 720_000, 360_000]) {
@@ -317,7 +323,8 @@ mod tests {
                 law.draw(1.0 - f64::EPSILON / 2.0),
                 if scale == 0.0 { 1 } else { (500.0 * wanted).ceil() as usize }
             );
-            // Even quantiles: the share of lengths of k and more is P(N >= k), to the step between quantiles.
+            // Even quantiles: the share of lengths of k and more is P(N >= k), to the step between
+            // quantiles.
             let steps = 100_000_u32;
             let drawn: Vec<usize> =
                 (0..steps).map(|step| law.draw((f64::from(step) + 0.5) / f64::from(steps))).collect();
@@ -339,7 +346,8 @@ mod tests {
         }
     }
 
-    /// The longest burst of a heavy-tailed trace is far longer than that of a Markov chain with the same means.
+    /// The longest burst of a heavy-tailed trace is far longer than that of a Markov chain with the
+    /// same means.
     #[test]
     fn heavy_tails_cluster() {
         let longest = |law| {

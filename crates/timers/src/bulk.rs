@@ -1,12 +1,14 @@
-//! A bulk transfer in steady state over a bottleneck of fixed rate that it has to itself, as Ludwig's spreadsheet has it (3.4.1; LL-30).
+//! A bulk transfer in steady state over a bottleneck of fixed rate that it has to itself, as
+//! Ludwig's spreadsheet has it (3.4.1; LL-30).
 //!
-//! The load, what is outstanding in segments, grows by one each flight from L / 2 to L and is then halved by an explicit signal, with L = pipe +
-//! buffer. Every segment is timed and acknowledged, and the bottleneck is never idle, so a flight of W segments is W acknowledgments a service time
-//! apart, each with a round-trip time of W service times. Within a cycle the round-trip time grows by one service time a flight, and its greatest
-//! value is twice its least (Fig. 3-9).
+//! The load, what is outstanding in segments, grows by one each flight from L / 2 to L and is then
+//! halved by an explicit signal, with L = pipe + buffer. Every segment is timed and acknowledged,
+//! and the bottleneck is never idle, so a flight of W segments is W acknowledgments a service time
+//! apart, each with a round-trip time of W service times. Within a cycle the round-trip time grows
+//! by one service time a flight, and its greatest value is twice its least (Fig. 3-9).
 //!
-//! Left out, as in the original: the sender is silent for half a round trip after the signal, but the samples of that flight keep their round-trip
-//! time (ambiguity 14).
+//! Left out, as in the original: the sender is silent for half a round trip after the signal, but
+//! the samples of that flight keep their round-trip time (ambiguity 14).
 
 use crate::timer::{Estimate, Kind, Sample, Settings};
 use serde::Serialize;
@@ -64,7 +66,8 @@ pub struct Summary {
     pub mean_ratio: f64,
     /// The timeout of the last row.
     pub last_rto_s: f64,
-    /// Rows whose round-trip time was above the timeout of the row before: that timeout would have expired, spuriously.
+    /// Rows whose round-trip time was above the timeout of the row before: that timeout would have
+    /// expired, spuriously.
     pub spurious: usize,
 }
 
@@ -106,7 +109,8 @@ pub fn check_pipe(load: u32, pipe: u32) -> Result<(), BulkError> {
 }
 
 impl Bulk {
-    /// The rows of `cycles` cycles: `load` segments outstanding at the end of each, one every `service_s` seconds.
+    /// The rows of `cycles` cycles: `load` segments outstanding at the end of each, one every
+    /// `service_s` seconds.
     pub fn new(load: u32, service_s: f64, cycles: u32, regime: Regime) -> Result<Self, BulkError> {
         if !load.is_multiple_of(2) || !(2..=10_000).contains(&load) {
             return Err(BulkError::Load(load));
@@ -164,7 +168,8 @@ impl Bulk {
 }
 
 impl Summary {
-    /// What a timer that said `estimates`, one at each of `samples`, was like at those in `range`. A load is what the sample says was outstanding.
+    /// What a timer that said `estimates`, one at each of `samples`, was like at those in `range`.
+    /// A load is what the sample says was outstanding.
     #[must_use]
     pub fn over(samples: &[Sample], estimates: &[Estimate], range: Range<usize>) -> Self {
         let mut summary = Self {
@@ -261,21 +266,23 @@ mod tests {
         );
     }
 
-    /// LL-31, LL-32: the spike of the Lite timer when the round-trip time is halved, its collapse at high load, and neither of the Eifel timer.
+    /// LL-31, LL-32: the spike of the Lite timer when the round-trip time is halved, its collapse
+    /// at high load, and neither of the Eifel timer.
     #[test]
     fn ll_31_and_ll_32_shape() {
         let (lite, eifel) = (summary(40, Kind::Lite), summary(40, Kind::Eifel));
         assert!(lite.greatest_rto_s > 1.8 * lite.greatest_rtt_s && lite.greatest_rto_load == 20);
         assert!(lite.least_ratio < 1.01 && lite.least_ratio_load == 40);
         assert!(eifel.greatest_rto_load == 40 && eifel.least_ratio > 2.0);
-        // The collapse reaches below the next flight's round-trip time once in nearly every one of the 20 flights that are longer than the one
-        // before, and only there.
+        // The collapse reaches below the next flight's round-trip time once in nearly every one of
+        // the 20 flights that are longer than the one before, and only there.
         assert!((15..=20).contains(&lite.spurious), "{}", lite.spurious);
         assert_eq!(eifel.spurious, 0);
     }
 
     proptest! {
-        /// LL-30: the greatest round-trip time is twice the least; a flight has as many rows as segments; time goes by in service times.
+        /// LL-30: the greatest round-trip time is twice the least; a flight has as many rows as
+        /// segments; time goes by in service times.
         #[test]
         fn ll_30_the_greatest_round_trip_time_is_twice_the_least(half in 1_u32..60, service_s in 0.001_f64..10.0, cycles in 1_u32..5) {
             let load = 2 * half;
@@ -297,7 +304,8 @@ mod tests {
             }
         }
 
-        /// LL-30: limited by the receiver the round-trip time is constant, and every timeout comes to rest.
+        /// LL-30: limited by the receiver the round-trip time is constant, and every timeout comes
+        /// to rest.
         #[test]
         fn ll_30_limited_by_the_receiver(half in 1_u32..30, service_s in 0.1_f64..10.0) {
             let bulk = Bulk::new(2 * half, service_s, 60, Regime::ReceiverLimited).expect("a transfer");

@@ -1,12 +1,14 @@
 //! Cycles of a transfer that was measured, to lay the model's over them (Ludwig 3.4.3; LL-33).
 //!
-//! A network-limited transfer's round-trip time grows until something is lost and then falls to about half. A cycle is what lies between two such falls:
-//! samples from [`FALL`] of the one before them or less, where that one was [`HIGH`] of the greatest of all or more. The second condition leaves out what
-//! follows a loss, when the queue has run empty, and slow start, when there is little of it. What lies before the first fall and behind the last one is no
-//! whole cycle.
+//! A network-limited transfer's round-trip time grows until something is lost and then falls to
+//! about half. A cycle is what lies between two such falls: samples from [`FALL`] of the one before
+//! them or less, where that one was [`HIGH`] of the greatest of all or more. The second condition
+//! leaves out what follows a loss, when the queue has run empty, and slow start, when there is
+//! little of it. What lies before the first fall and behind the last one is no whole cycle.
 //!
-//! A loss is repaired in a round trip in which nothing is acknowledged. Samples behind such a silence, of what had been sent before the loss, are of the
-//! repair and belong to no cycle: a cycle ends before its first silence of [`SILENCE`] of the greatest round-trip time.
+//! A loss is repaired in a round trip in which nothing is acknowledged. Samples behind such a
+//! silence, of what had been sent before the loss, are of the repair and belong to no cycle: a
+//! cycle ends before its first silence of [`SILENCE`] of the greatest round-trip time.
 
 use crate::bulk::{Bulk, BulkError, Regime};
 use crate::timer::Sample;
@@ -37,8 +39,9 @@ pub fn cycles(samples: &[Sample]) -> Vec<Range<usize>> {
     falls.windows(2).map(|two| before_silence(two[0]..two[1])).collect()
 }
 
-/// The model of a cycle that was measured: the service time is the median time from a sample to the next, and the load at the cycle's end is what its greatest
-/// round-trip time holds of that, to the next even number. `None` of fewer than two samples, or where samples come at once.
+/// The model of a cycle that was measured: the service time is the median time from a sample to the
+/// next, and the load at the cycle's end is what its greatest round-trip time holds of that, to the
+/// next even number. `None` of fewer than two samples, or where samples come at once.
 #[must_use]
 pub fn model(cycle: &[Sample], cycles: u32) -> Option<Result<Bulk, BulkError>> {
     let mut between: Vec<f64> = cycle.windows(2).map(|two| two[1].at_s - two[0].at_s).collect();
@@ -73,7 +76,8 @@ mod tests {
 
     #[test]
     fn only_falls_from_high_end_cycles() {
-        // Slow start falls from 4; the queue runs empty behind a loss and falls from 6 to 3; neither ends one.
+        // Slow start falls from 4; the queue runs empty behind a loss and falls from 6 to 3;
+        // neither ends one.
         let row = samples(&[4.0, 2.0, 10.0, 20.0, 6.0, 3.0, 12.0, 16.0, 20.0, 10.0, 12.0, 15.0, 11.0, 5.0]);
         assert_eq!(cycles(&row), [4..9, 9..12]);
         // 15 is three quarters of the greatest, and 11 is 0.73 of it.
@@ -100,7 +104,8 @@ mod tests {
         let bulk = model(&cycle, 1).expect("samples").expect("a transfer");
         assert_eq!(bulk.rows.iter().map(|row| row.load).max(), Some(8));
         assert!((bulk.rows[1].sample.at_s - bulk.rows[0].sample.at_s - 2.0).abs() < 1e-12);
-        // One acknowledgment that comes at once and one that is waited for do not change the median.
+        // One acknowledgment that comes at once and one that is waited for do not change the
+        // median.
         let mut uneven = cycle.clone();
         uneven[0].at_s += 2.0;
         uneven[3].at_s += 40.0;

@@ -1,11 +1,14 @@
-//! The Eifel retransmission timer of Ludwig and Sklower (LL-32; section 11.2 of the specification, from public descriptions of it).
+//! The Eifel retransmission timer of Ludwig and Sklower (LL-32; section 11.2 of the specification,
+//! from public descriptions of it).
 //!
-//! GAIN = 1 / FLIGHT, not above 1/3, for samples of every segment. RTTVAR is frozen while the round-trip time falls, rises with GAIN where DELTA is
-//! above it and falls with GAIN^2; RTO = max(SRTT + RTTVAR / GAIN, RTT + 2 ticks); and the timer runs for the timeout less the age of the oldest
-//! segment outstanding.
+//! GAIN = 1 / FLIGHT, not above 1/3, for samples of every segment. RTTVAR is frozen while the
+//! round-trip time falls, rises with GAIN where DELTA is above it and falls with GAIN^2; RTO =
+//! max(SRTT + RTTVAR / GAIN, RTT + 2 ticks); and the timer runs for the timeout less the age of the
+//! oldest segment outstanding.
 //!
-//! What the descriptions do not say is decided here: at the first sample SRTT = RTT and RTTVAR = 2 GAIN RTT, which gives the first timeout of all the
-//! other timers, 3 RTT. Values follow from these formulas and not from the paper (ambiguity 22).
+//! What the descriptions do not say is decided here: at the first sample SRTT = RTT and RTTVAR = 2
+//! GAIN RTT, which gives the first timeout of all the other timers, 3 RTT. Values follow from these
+//! formulas and not from the paper (ambiguity 22).
 
 use crate::timer::{Estimate, Sample, Timer};
 
@@ -45,7 +48,8 @@ impl Timer for Eifel {
         self.state = Some((srtt, rttvar));
         let unrounded_s = srtt + rttvar / gain;
         let rto_s = unrounded_s.max(rtt + 2.0 * self.tick_s);
-        // Segments left one after the other over the round trip: the oldest one now is the next to be acknowledged.
+        // Segments left one after the other over the round trip: the oldest one now is the next to
+        // be acknowledged.
         let age = rtt * (1.0 - 1.0 / sample.flight.max(1.0));
         Estimate {
             delta_s,
@@ -86,7 +90,8 @@ mod tests {
         assert!((small.srtt_s - 10.0).abs() < 1e-12 && (small.rttvar_s - 1.0).abs() < 1e-12);
     }
 
-    /// LL-32: never below the round-trip time and two ticks; the timer runs for the timeout less the age of the oldest segment.
+    /// LL-32: never below the round-trip time and two ticks; the timer runs for the timeout less
+    /// the age of the oldest segment.
     #[test]
     fn ll_32_minimum_and_restart() {
         let least = timer(0.5, 10.0, 0.0).sample(&sample(10.0, 4.0));

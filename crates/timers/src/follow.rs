@@ -1,4 +1,5 @@
-//! What timers make of round-trip times that were measured: of a capture, or of anything else that is not the model.
+//! What timers make of round-trip times that were measured: of a capture, or of anything else that
+//! is not the model.
 
 use crate::timer::{Estimate, Kind, Sample, Settings};
 use serde::Serialize;
@@ -14,12 +15,14 @@ pub struct Followed {
     pub greatest_rto_s: f64,
     /// Mean of the timeouts.
     pub mean_rto_s: f64,
-    /// The least RTO / RTT, each timeout against the sample that it was computed from. `None` if every sample is 0, as at the end that answers.
+    /// The least RTO / RTT, each timeout against the sample that it was computed from. `None` if
+    /// every sample is 0, as at the end that answers.
     pub least_ratio: Option<f64>,
     /// Mean of RTO / RTT, over samples above 0.
     pub mean_ratio: Option<f64>,
-    /// Samples that were longer than the timeout which held before them. A timer that ran for just that timeout would have expired, spuriously.
-    /// Timers that each acknowledgment starts again run longer, so that this is an upper bound for them.
+    /// Samples that were longer than the timeout which held before them. A timer that ran for just
+    /// that timeout would have expired, spuriously. Timers that each acknowledgment starts again
+    /// run longer, so that this is an upper bound for them.
     pub spurious: usize,
     /// What the timer said at each sample.
     #[serde(skip)]
@@ -56,7 +59,8 @@ mod tests {
     #[test]
     fn a_sample_above_the_timeout_before_it_is_spurious() {
         let sample = |at_s, rtt_s| Sample { at_s, rtt_s, flight: 1.0 };
-        // RTO 3 after the first. The second, 4, is above it: SRTT 1.375, RTTVAR 1.125, RTO 5.875. The third, 5, is not.
+        // RTO 3 after the first. The second, 4, is above it: SRTT 1.375, RTTVAR 1.125, RTO 5.875.
+        // The third, 5, is not.
         let samples = [sample(1.0, 1.0), sample(5.0, 4.0), sample(10.0, 5.0)];
         let followed = follow(Kind::Lite, Settings::default(), &samples).expect("samples");
         assert_eq!((followed.samples, followed.spurious), (3, 1));

@@ -1,12 +1,14 @@
 //! The timer of Linux, from its rules.
 //!
-//! SRTT as everywhere. The mean deviation MDEV follows |DELTA| with a gain of 1/4; where DELTA is negative and beyond MDEV, so that the timeout would
-//! rise because the round-trip time fell, with 1/32. What the timeout adds to SRTT is not 4 MDEV itself but V: the greatest 4 MDEV of the present
-//! round trip, not below 200 ms. V rises at once, and at the end of a round trip falls by a quarter of the way to the greatest value in it. A round
-//! trip ends with the acknowledgment of what was sent after it began.
+//! SRTT as everywhere. The mean deviation MDEV follows |DELTA| with a gain of 1/4; where DELTA is
+//! negative and beyond MDEV, so that the timeout would rise because the round-trip time fell, with
+//! 1/32. What the timeout adds to SRTT is not 4 MDEV itself but V: the greatest 4 MDEV of the
+//! present round trip, not below 200 ms. V rises at once, and at the end of a round trip falls by a
+//! quarter of the way to the greatest value in it. A round trip ends with the acknowledgment of
+//! what was sent after it began.
 //!
-//! The floor stands below V, not below the timeout, so the timeout is never less than SRTT + 200 ms. The upper limit of 120 s is left out. Integers
-//! of microseconds are real numbers here.
+//! The floor stands below V, not below the timeout, so the timeout is never less than SRTT + 200
+//! ms. The upper limit of 120 s is left out. Integers of microseconds are real numbers here.
 
 use crate::timer::{Estimate, Sample, Timer};
 
@@ -50,8 +52,8 @@ impl State {
             self.greatest = 4.0 * self.mdev;
             self.addend = self.addend.max(self.greatest);
         }
-        // The segment was sent a round-trip time ago. What is sent in answer to the acknowledgment that began the round is sent at that instant: a
-        // hair of tolerance for sums of times.
+        // The segment was sent a round-trip time ago. What is sent in answer to the acknowledgment
+        // that began the round is sent at that instant: a hair of tolerance for sums of times.
         if sample.at_s - sample.rtt_s >= self.round - 1e-9 * sample.at_s.abs() {
             if self.greatest < self.addend {
                 self.addend -= (self.addend - self.greatest) / 4.0;
@@ -107,11 +109,13 @@ mod tests {
         let second = sample(1.5, 1.8);
         close(second.srtt_s, 1.1);
         close(second.rto_s, 1.1 + 2.3);
-        // Sent after 1.5 but the round began at 1: it ends. DELTA = 0, MDEV = 3/4 of 0.575; V stays, as the greatest of the round was just that.
+        // Sent after 1.5 but the round began at 1: it ends. DELTA = 0, MDEV = 3/4 of 0.575; V
+        // stays, as the greatest of the round was just that.
         let third = sample(2.6, 1.1);
         close(third.delta_s, 0.0);
         close(third.rto_s, 1.1 + 2.3);
-        // The next round ends at once; its greatest is 4 MDEV = 4 * 0.575 * 9/16 = 1.29375, and V falls by a quarter of the way.
+        // The next round ends at once; its greatest is 4 MDEV = 4 * 0.575 * 9/16 = 1.29375, and V
+        // falls by a quarter of the way.
         let fourth = sample(3.7, 1.1);
         close(fourth.rto_s, 1.1 + 2.3 - (2.3 - 1.293_75) / 4.0);
         // A fall beyond MDEV counts for an eighth of what a rise does.

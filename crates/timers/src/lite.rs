@@ -1,13 +1,17 @@
-//! The Lite-Xmit-Timer: Karn and Jacobson as in 4.4BSD-Lite (LL-31; section 11.2 of the specification).
+//! The Lite-Xmit-Timer: Karn and Jacobson as in 4.4BSD-Lite (LL-31; section 11.2 of the
+//! specification).
 //!
-//! SRTT += DELTA / 8, RTTVAR += (|DELTA| - RTTVAR) / 4, RTO = max(SRTT + 4 RTTVAR, 2 ticks); at first SRTT = RTT, RTTVAR = RTT / 2.
+//! SRTT += DELTA / 8, RTTVAR += (|DELTA| - RTTVAR) / 4, RTO = max(SRTT + 4 RTTVAR, 2 ticks); at
+//! first SRTT = RTT, RTTVAR = RTT / 2.
 //!
-//! Its faults, which the model shows: a fall of the round-trip time raises the timeout, since |DELTA| does not know its sign; with many samples a
-//! round trip the timeout comes down to the round-trip time; and each acknowledgment restarts the timer with the whole timeout, whatever the age of
-//! the oldest segment.
+//! Its faults, which the model shows: a fall of the round-trip time raises the timeout,
+//! since |DELTA| does not know its sign; with many samples a round trip the timeout comes down to
+//! the round-trip time; and each acknowledgment restarts the timer with the whole timeout, whatever
+//! the age of the oldest segment.
 //!
-//! Here in real arithmetic: the code of 4.4BSD has integers scaled by 8 and 4, measures round-trip times in ticks, and has an upper limit of 64 s,
-//! above which there is nothing to compare (ambiguity 16).
+//! Here in real arithmetic: the code of 4.4BSD has integers scaled by 8 and 4, measures round-trip
+//! times in ticks, and has an upper limit of 64 s, above which there is nothing to compare
+//! (ambiguity 16).
 
 use crate::timer::{Estimate, Sample, Timer};
 

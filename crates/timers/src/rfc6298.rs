@@ -1,7 +1,7 @@
 //! The standard timer: RFC 6298, section 2.
 //!
-//! RTO = SRTT + max(G, 4 RTTVAR), not below one second (2.4), with G the granularity of the clock. The upper limit, 60 s at least (2.5), may be
-//! anything, so there is none here.
+//! RTO = SRTT + max(G, 4 RTTVAR), not below one second (2.4), with G the granularity of the clock.
+//! The upper limit, 60 s at least (2.5), may be anything, so there is none here.
 
 use crate::lite::Smoothed;
 use crate::timer::{Estimate, Sample, Timer};

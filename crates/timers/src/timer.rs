@@ -57,8 +57,8 @@ pub enum Kind {
 /// What is set of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Settings {
-    /// Granularity of the clock in seconds: the tick of [`Kind::LiteTicks`], G of RFC 6298 and the tick of [`Kind::Eifel`]. `None`: 500 ms for the
-    /// first, none for the others.
+    /// Granularity of the clock in seconds: the tick of [`Kind::LiteTicks`], G of RFC 6298 and the
+    /// tick of [`Kind::Eifel`]. `None`: 500 ms for the first, none for the others.
     pub tick_s: Option<f64>,
 }
 

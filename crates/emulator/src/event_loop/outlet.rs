@@ -29,7 +29,7 @@ impl<D: Driver, O: Observer> Sink for WayOutlet<'_, D, O> {
     fn delivered(&mut self, packet: Packet) {
         let outlet = &mut *self.outlet;
         outlet.observer.ended(self.way, &packet);
-        outlet.punctuality.note(packet.at, outlet.now);
+        outlet.punctuality.note(packet.at, outlet.now, packet.at.since(packet.sending.start));
         if let Err(error) = outlet.driver.send(self.to, packet.frame) {
             outlet.note_refused(error);
         }

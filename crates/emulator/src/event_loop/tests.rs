@@ -115,7 +115,8 @@ fn packets_leave_exactly_when_they_are_due() {
     assert_eq!(ending.punctuality.worst(), Span::ZERO);
 }
 
-/// One wake-up for the packet's arrival, one for its departure, and one to learn that nothing will happen any more.
+/// One wake-up for the packet's arrival, one for its departure, and one to learn that nothing will
+/// happen any more.
 #[test]
 fn the_loop_does_not_wake_up_for_what_happens_between_two_stages() {
     let script = || Simulated::new(vec![(at(100), PortId(0), frame(1))]);
@@ -128,9 +129,10 @@ fn the_loop_does_not_wake_up_for_what_happens_between_two_stages() {
     assert_eq!(promised.punctuality.worst(), Span::ZERO);
 }
 
-/// A link with RLP and nothing to carry exchanges frames every 20 ms, and nobody wakes up for it: what was due is done when a packet comes, with
-/// the times at which it was due. Both directions depend on each other: without the acknowledgements of the other one a window of one frame
-/// would stop after its first.
+/// A link with RLP and nothing to carry exchanges frames every 20 ms, and nobody wakes up for it:
+/// what was due is done when a packet comes, with the times at which it was due. Both directions
+/// depend on each other: without the acknowledgements of the other one a window of one frame would
+/// stop after its first.
 #[test]
 fn both_directions_of_a_link_with_a_link_layer() {
     let hour = 3_600_000_000;
@@ -150,7 +152,8 @@ fn both_directions_of_a_link_with_a_link_layer() {
     let sent: Vec<_> =
         ending.driver.sent.iter().map(|(time, port, f)| (*time, port.0, f.head()[0])).collect();
     assert_eq!(sent.iter().map(|(_, port, content)| (*port, *content)).collect::<Vec<_>>(), [(0, 1), (0, 2)]);
-    // The hour is a whole number of blocks: the second packet takes the times of one that comes to a connection that is up.
+    // The hour is a whole number of blocks: the second packet takes the times of one that comes to
+    // a connection that is up.
     let taken = sent[1].0.since(at(hour + 100));
     assert!((Span::from_millis(140)..Span::from_secs(2)).contains(&taken), "{taken}");
     assert!(ending.driver.waits < 400, "{} waits: it wakes up while idle", ending.driver.waits);
@@ -158,7 +161,8 @@ fn both_directions_of_a_link_with_a_link_layer() {
     let counted: Vec<_> = ending.counted.iter().map(|(way, counted)| (way.0, counted.first)).collect();
     assert_eq!((counted[0], counted[1].0), ((0, 0), 1));
     assert!(counted[1].1 >= 4, "two packets of 40 octets: {counted:?}");
-    // What an idle link does comes late, and is all there: 50 blocks a second each way, by their times, but for those on the way.
+    // What an idle link does comes late, and is all there: 50 blocks a second each way, by their
+    // times, but for those on the way.
     let noted = &ending.observer.noted;
     for way in [WayId(0), WayId(1)] {
         let times: Vec<_> = noted
@@ -190,12 +194,42 @@ fn a_late_wake_up_makes_a_packet_late_once_and_not_once_a_stage() {
     assert_eq!(ending.punctuality.worst(), late);
 }
 
+/// D3 of issue 20: a ping a second over an empty link; the process is stopped for 5 s. No packet is
+/// late by its logical time, since none was read before, and yet the echo took 5 s.
+#[test]
+fn a_process_that_is_stopped_says_so_though_no_packet_is_late() {
+    let ping = |second: u64| (at(second * 1_000_000), PortId(0), frame(second as u8));
+    let script = || (0..10).map(ping).collect();
+    let beat = Span::from_millis(50);
+    let world = |stop: Option<(Time, Span)>| {
+        let world = Simulated::new(script()).waiting_at_most(beat);
+        let world = stop.into_iter().fold(world, |world, (at, length)| world.stopped(at, length));
+        run(world, waits(&[10]), waits(&[]))
+    };
+    let never = world(None);
+    assert_eq!((never.pauses, never.driver.sent.len()), (Pauses::default(), 10));
+    // Seconds 3 to 7 come in while it is stopped, in the middle of a wait of 50 ms.
+    let stopped = world(Some((at(2_520_000), Span::from_secs(5))));
+    assert_eq!(stopped.punctuality.worst(), Span::ZERO, "by its logical time nothing is late");
+    assert_eq!(stopped.driver.sent[3].0, at(7_530_000));
+    let pauses = stopped.pauses;
+    assert_eq!((pauses.count, pauses.waited), (1, 5));
+    assert!(pauses.total <= Span::from_secs(5) && pauses.total >= Span::from_secs(5) - beat, "{pauses:?}");
+    assert_eq!(pauses.longest_waited, pauses.total);
+    assert!(pauses.verdict(stopped.punctuality.total()).is_some());
+    // Nothing waited from 2.02 s to 2.92 s.
+    let idle = world(Some((at(2_020_000), Span::from_millis(900))));
+    assert_eq!((idle.pauses.count, idle.pauses.waited), (1, 0));
+    assert_eq!(idle.pauses.verdict(idle.punctuality.total()), None);
+}
+
 #[test]
 fn it_blocks_while_nothing_is_due() {
     let script = vec![(at(0), PortId(0), frame(1)), (at(3_600_000_000), PortId(0), frame(1))];
     let ending = run(Simulated::new(script), waits(&[10]), waits(&[]));
     assert_eq!(ending.driver.sent.len(), 2);
-    // Each packet costs one wait for it and one for its time; the last wait finds the end of the world.
+    // Each packet costs one wait for it and one for its time; the last wait finds the end of the
+    // world.
     assert!(ending.driver.waits <= 6, "{} waits: it spins", ending.driver.waits);
 }
 
@@ -240,7 +274,8 @@ fn what_is_inside_when_the_run_stops_is_lost_with_that_reason() {
 }
 
 proptest! {
-    /// Whatever arrives when, and however late the machine is: nothing leaves early, order is kept, nothing disappears.
+    /// Whatever arrives when, and however late the machine is: nothing leaves early, order is kept,
+    /// nothing disappears.
     #[test]
     fn never_early_in_order_and_complete(
         gaps in proptest::collection::vec((0u64..20_000, 0usize..2), 1..200),

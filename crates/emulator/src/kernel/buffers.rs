@@ -42,8 +42,8 @@ impl Buffers {
     /// A buffer of [`LONG`] bytes, whatever they are.
     pub fn long(&mut self) -> Vec<u8> {
         let Some(mut bytes) = self.long.pop() else { return vec![0; LONG] };
-        // Here and not when it comes back: who fills a buffer from its start needs no zeros, and 64 KiB of them take as long as a
-        // system call on a host.
+        // Here and not when it comes back: who fills a buffer from its start needs no zeros, and 64
+        // KiB of them take as long as a system call on a host.
         bytes.resize(LONG, 0);
         bytes
     }

@@ -9,7 +9,8 @@ use rustix::io::{Errno, read, readv, write, writev};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// How the kernel hands segments over, which is a property of the descriptor (TUNSETOFFLOAD, IFF_VNET_HDR).
+/// How the kernel hands segments over, which is a property of the descriptor (TUNSETOFFLOAD,
+/// IFF_VNET_HDR).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Segments {
     /// One MTU-sized packet a read, its checksums complete.
@@ -43,7 +44,8 @@ impl Port {
         Self { fd, layer, segments, longest: mtu + BEYOND_MTU, run: None, header: Vec::new(), unusable: 0 }
     }
 
-    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they were dropped.
+    /// Packets that the kernel handed over in a form that cannot be cut into MTU-sized ones; they
+    /// were dropped.
     #[must_use]
     pub fn unusable(&self) -> u64 {
         self.unusable
@@ -91,8 +93,8 @@ impl Port {
         }
     }
 
-    /// What has to be written for a packet that is sent, by somebody else and at once; it may be an earlier one, and
-    /// [`Port::pack_kept`] gives the last.
+    /// What has to be written for a packet that is sent, by somebody else and at once; it may be an
+    /// earlier one, and [`Port::pack_kept`] gives the last.
     pub(crate) fn pack(&mut self, frame: Frame, buffers: &mut Buffers) -> Option<Vec<u8>> {
         if self.segments == Segments::Split {
             let mut bytes = buffers.fitting(frame.len());

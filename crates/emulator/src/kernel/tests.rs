@@ -25,8 +25,8 @@ fn lateness(kernel: &mut Kernel, span: Span, count: usize) -> (Vec<Span>, usize)
     (late, most)
 }
 
-/// `epoll_wait` counts in milliseconds: 200 us would take 1 ms each time, and each second wait of a packet would be late by
-/// what the first one left of one.
+/// `epoll_wait` counts in milliseconds: 200 us would take 1 ms each time, and each second wait of a
+/// packet would be late by what the first one left of one.
 #[test]
 fn waits_are_not_rounded_to_milliseconds() {
     let mut kernel = kernel();
@@ -36,7 +36,8 @@ fn waits_are_not_rounded_to_milliseconds() {
     assert!(late[0] < Span::from_micros(400), "{:?}", late[0]);
 }
 
-/// The kernel may end a wait of 400 ms by 2 ms late for a process that is nice, by 0.4 ms for another.
+/// The kernel may end a wait of 400 ms by 2 ms late for a process that is nice, by 0.4 ms for
+/// another.
 #[test]
 fn long_waits_are_as_exact_as_short_ones() {
     let (late, calls) = lateness(&mut kernel(), Span::from_millis(400), 3);

@@ -1,4 +1,5 @@
-//! Memory that the kernel reads packets into: a ring of provided buffers (`io_uring_register_buf_ring(3)`).
+//! Memory that the kernel reads packets into: a ring of provided buffers
+//! (`io_uring_register_buf_ring(3)`).
 
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
@@ -52,7 +53,8 @@ impl Slots {
         };
         let bytes = vec![0; size * usize::from(count)].into_boxed_slice();
         let mut slots = Self { entries, given: 0, count, size, bytes };
-        // SAFETY: the memory is that of so many entries, aligned to a page, and lives as long as the ring, whose owner owns it.
+        // SAFETY: the memory is that of so many entries, aligned to a page, and lives as long as
+        // the ring, whose owner owns it.
         unsafe { submitter.register_buf_ring_with_flags(entries.as_ptr() as u64, count, group, 0)? };
         for slot in 0..count {
             slots.give_back(slot);
@@ -69,13 +71,15 @@ impl Slots {
     /// Gives a slot to the kernel.
     pub fn give_back(&mut self, slot: u16) {
         let start = self.bytes.as_mut_ptr().wrapping_add(usize::from(slot) * self.size);
-        // SAFETY: the place is below their number. The kernel does not read an entry that lies beyond the tail.
+        // SAFETY: the place is below their number. The kernel does not read an entry that lies
+        // beyond the tail.
         let entry = unsafe { self.entries.add(usize::from(self.given % self.count)).as_mut() };
         entry.set_addr(start as u64);
         entry.set_len(self.size as u32);
         entry.set_bid(slot);
         self.given = self.given.wrapping_add(1);
-        // SAFETY: the tail lies in the first entry, where `set_*` does not write; it is aligned, and the kernel only reads it.
+        // SAFETY: the tail lies in the first entry, where `set_*` does not write; it is aligned,
+        // and the kernel only reads it.
         let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.entries.as_ptr()).cast_mut()) };
         tail.store(self.given, Ordering::Release);
     }

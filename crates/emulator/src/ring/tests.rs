@@ -1,5 +1,6 @@
-//! What both drivers of a kernel promise, on a pair of datagram sockets in place of TUN descriptors: each datagram is a packet.
-//! A host may forbid io_uring; then the ring has nothing to show here, and says so.
+//! What both drivers of a kernel promise, on a pair of datagram sockets in place of TUN
+//! descriptors: each datagram is a packet. A host may forbid io_uring; then the ring has nothing to
+//! show here, and says so.
 
 use super::*;
 use crate::control::{Command, Control, control};
@@ -76,7 +77,8 @@ fn receive_all(driver: &mut Host, port: PortId) -> Vec<Vec<u8>> {
 fn packets_come_in_their_order_however_many() {
     for (mut driver, ..) in drivers() {
         let (port, network) = port(&mut driver);
-        // How many fit into a socket is the host's choice (net.unix.max_dgram_qlen); what is received makes room.
+        // How many fit into a socket is the host's choice (net.unix.max_dgram_qlen); what is
+        // received makes room.
         let (mut sent, mut received) = (0, Vec::new());
         while received.len() < 300 {
             while sent < 300 && rustix::io::write(&network, &bytes(sent)).is_ok() {
@@ -133,7 +135,8 @@ fn a_packet_ends_a_wait() {
     }
 }
 
-/// The later a time is set the later it is waited for, and an earlier one afterwards is not missed either.
+/// The later a time is set the later it is waited for, and an earlier one afterwards is not missed
+/// either.
 #[test]
 fn no_wait_ends_early_unless_something_has_come() {
     for (mut driver, ..) in drivers() {

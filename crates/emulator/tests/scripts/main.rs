@@ -1,6 +1,8 @@
-//! Packet scripts: what goes into a link at which time, and what comes out at which time, to the nanosecond.
+//! Packet scripts: what goes into a link at which time, and what comes out at which time, to the
+//! nanosecond.
 //!
-//! `script.rs` describes the format. Each `.pkt` file beside this one runs over the shipped event loop on the simulated driver.
+//! `script.rs` describes the format. Each `.pkt` file beside this one runs over the shipped event
+//! loop on the simulated driver.
 
 mod harness;
 mod script;
@@ -42,6 +44,7 @@ scripts! {
     damage "damage",
     delay_in_order "delay-in-order",
     delay_reordering "delay-reordering",
+    delay_slope "delay-slope",
     duplicate "duplicate",
     error_trace "error-trace",
     gsm "gsm",

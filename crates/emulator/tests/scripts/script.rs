@@ -16,14 +16,17 @@
 //! ```
 //!
 //! * `#` begins a comment unless a digit follows.
-//! * Lines are in order of time. A bare time is in seconds since the start of the link; `s`, `ms`, `us` and `ns` are known.
-//! * `#N` is the number of a packet in its direction, from 0, as in captures and event logs. An end that names none is that
-//!   of the oldest packet of its direction whose end is still to be said.
-//! * Behind the length stands everything that the link did to the packet, in the words of [`link::Effect`], separated by
-//!   commas; of a packet that is lost the reason ([`link::Loss`]) is the last. Nothing there means that nothing was done.
-//! * The script says all: each packet ends in it, nothing else comes out, and packets that leave at one instant leave in the
-//!   order of its lines. Losses of one instant have no order.
-//! * `file NAME` with lines that begin with `|` below it is a file for options that name one (`--profile NAME`, `trace=NAME`).
+//! * Lines are in order of time. A bare time is in seconds since the start of the link; `s`, `ms`,
+//!   `us` and `ns` are known.
+//! * `#N` is the number of a packet in its direction, from 0, as in captures and event logs. An end
+//!   that names none is that of the oldest packet of its direction whose end is still to be said.
+//! * Behind the length stands everything that the link did to the packet, in the words of
+//!   [`link::Effect`], separated by commas; of a packet that is lost the reason ([`link::Loss`]) is
+//!   the last. Nothing there means that nothing was done.
+//! * The script says all: each packet ends in it, nothing else comes out, and packets that leave at
+//!   one instant leave in the order of its lines. Losses of one instant have no order.
+//! * `file NAME` with lines that begin with `|` below it is a file for options that name one
+//!   (`--profile NAME`, `trace=NAME`).
 //! * A change (`!`) comes after everything else of its instant.
 
 use link::Direction;

@@ -204,7 +204,7 @@ impl Observer for Watch {
         });
     }
 
-    fn visited(&mut self, _: WayId, _: &Pipeline) {
+    fn visited(&mut self, _: WayId, _: &Pipeline, _: Time) {
         self.told = false;
     }
 

@@ -16,7 +16,8 @@ fn third_duplicate(sender: &mut Sender) -> bool {
     [sender.duplicate(), sender.duplicate(), sender.duplicate()] == [false, false, true]
 }
 
-/// N10, section 5.3.2: the window was 133 at its peak and 105 when it came to the reduction; random, so 84.
+/// N10, section 5.3.2: the window was 133 at its peak and 105 when it came to the reduction;
+/// random, so 84.
 #[test]
 fn the_vector_of_the_thesis() {
     let mut sender = sender(133, Options { base: BaseWindow::InFlightPlusThree, ..Options::STANDARD });
@@ -52,7 +53,8 @@ fn recovery_with_a_partial_acknowledgement() {
     assert_eq!(sender.window.cwnd, 6);
 }
 
-/// N11, AMB-N5, AMB-N8: the thesis's beginning, and 1 or 2 after a timeout, where no detector is asked.
+/// N11, AMB-N5, AMB-N8: the thesis's beginning, and 1 or 2 after a timeout, where no detector is
+/// asked.
 #[test]
 fn timeouts_are_congestion_and_start_slowly() {
     let mut thesis = Sender::new(Options::thesis(1448));
@@ -112,8 +114,9 @@ enum Step {
 }
 
 proptest! {
-    /// Whatever comes, there is a window, the threshold is 2 at least, and recovery ends at the threshold. N10: of the same steps,
-    /// verdicts of wireless leave no smaller threshold than congestion.
+    /// Whatever comes, there is a window, the threshold is 2 at least, and recovery ends at the
+    /// threshold. N10: of the same steps, verdicts of wireless leave no smaller threshold than
+    /// congestion.
     #[test]
     fn there_is_always_a_window(steps in prop::collection::vec(prop_oneof![
         (1_u64..5).prop_map(Step::Acknowledge),

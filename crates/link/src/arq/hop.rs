@@ -1,17 +1,20 @@
-//! A wireless hop with retransmissions: both ends of [`super::rlp`] or [`super::llp`] and the air between them, for both directions
-//! together.
+//! A wireless hop with retransmissions: both ends of [`super::rlp`] or [`super::llp`] and the air
+//! between them, for both directions together.
 //!
 //! The contract is that of a stage (see [`crate::stage`]), for two directions at once:
 //!
-//! * A packet enters by [`Hop::accept`] at its logical time, and leaves once by its direction's outbox: passed, with `packet.at` the instant at
-//!   which the other end has it complete, or lost.
-//! * [`Hop::due`] says when something happens next, and [`Hop::advance`] is called with exactly that instant.
+//! * A packet enters by [`Hop::accept`] at its logical time, and leaves once by its direction's
+//!   outbox: passed, with `packet.at` the instant at which the other end has it complete, or lost.
+//! * [`Hop::due`] says when something happens next, and [`Hop::advance`] is called with exactly
+//!   that instant.
 //!
-//! The queue of the bottleneck stands above: a hop has one packet ahead of the one that it is sending and asks for more by
-//! [`Hop::is_ready`] (M15). A packet that is accepted nevertheless waits inside.
+//! The queue of the bottleneck stands above: a hop has one packet ahead of the one that it is
+//! sending and asks for more by [`Hop::is_ready`] (M15). A packet that is accepted nevertheless
+//! waits inside.
 //!
-//! Errors hit blocks or frames on the air, as loss profiles say them of packets: what an error process hits is erased, whatever
-//! the profile says of its effect. The process sees a packet of a block's or a frame's length. So does an outage, over the whole of what it takes to send.
+//! Errors hit blocks or frames on the air, as loss profiles say them of packets: what an error
+//! process hits is erased, whatever the profile says of its effect. The process sees a packet of a
+//! block's or a frame's length. So does an outage, over the whole of what it takes to send.
 
 mod air;
 mod llp_hop;
@@ -131,7 +134,8 @@ pub enum HopError {
     /// An outage cannot be.
     #[error(transparent)]
     Outage(#[from] OutageError),
-    /// T1 - T2 is no longer than a round trip: frames would be sent again that have arrived, and taken for new ones.
+    /// T1 - T2 is no longer than a round trip: frames would be sent again that have arrived, and
+    /// taken for new ones.
     #[error(
         "T1 {t1_ms} ms less T2 {t2_ms} ms must be at least the round trip of {round_trip}; make T1 longer"
     )]
@@ -279,8 +283,8 @@ impl Exit<'_> {
 }
 
 impl Hop {
-    /// A hop from [`Time::ZERO`] on, with random numbers of streams below `seed`. With `monitor`, what the ends note can be had by
-    /// [`Hop::take_records`].
+    /// A hop from [`Time::ZERO`] on, with random numbers of streams below `seed`. With `monitor`,
+    /// what the ends note can be had by [`Hop::take_records`].
     pub fn new(spec: &HopSpec, seed: &Seed, monitor: bool) -> Result<Self, HopError> {
         let air = air::Air::pair(spec, seed)?;
         let machine = match &spec.protocol {
@@ -298,7 +302,8 @@ impl Hop {
         self.blocks = watch.blocks.then(Vec::new);
     }
 
-    /// Whether a packet of this direction should be accepted now: no other one waits inside that was not begun.
+    /// Whether a packet of this direction should be accepted now: no other one waits inside that
+    /// was not begun.
     #[must_use]
     pub fn is_ready(&self, direction: Direction) -> bool {
         match &self.machine {
@@ -336,7 +341,8 @@ impl Hop {
         }
     }
 
-    /// An outage by command, of the air of this direction. What is being sent may be judged already.
+    /// An outage by command, of the air of this direction. What is being sent may be judged
+    /// already.
     pub fn obey(&mut self, direction: Direction, command: OutageCommand, now: Time) {
         match &mut self.machine {
             Machine::Rlp(hop) => hop.air(direction).obey(command, now),
@@ -353,7 +359,8 @@ impl Hop {
         }
     }
 
-    /// Blocks that went without new data of this direction because the window was full (*stalled window*, LL-03); LLP's are not counted.
+    /// Blocks that went without new data of this direction because the window was full (*stalled
+    /// window*, LL-03); LLP's are not counted.
     #[must_use]
     pub fn stalls(&self, direction: Direction) -> u64 {
         match &self.machine {
@@ -372,7 +379,8 @@ impl Hop {
         Counters { erased, stalls: self.stalls(direction), ..self.counted[direction as usize] }
     }
 
-    /// Gives up every packet inside, because the run ended: those that go up, then those that go down.
+    /// Gives up every packet inside, because the run ended: those that go up, then those that go
+    /// down.
     pub fn clear(&mut self) -> [Vec<Packet>; 2] {
         match &mut self.machine {
             Machine::Rlp(hop) => hop.clear(),

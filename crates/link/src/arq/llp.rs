@@ -1,19 +1,25 @@
-//! The link layer protocol of the ReSoA thesis (10.2.3 and Table 10.3; M9, M10), one end of it: exactly once, in order (or, as a link may do it,
-//! each packet as soon as it is complete), very persistent.
+//! The link layer protocol of the ReSoA thesis (10.2.3 and Table 10.3; M9, M10), one end of it:
+//! exactly once, in order (or, as a link may do it, each packet as soon as it is complete), very
+//! persistent.
 //!
-//! * Frames have a header of 20 octets and at most 1500 octets of payload; larger packets go in fragments. A frame that carries no
-//!   data is a header.
-//! * Receiver: an ACK with V(R) for every frame in sequence; a NAK with V(R) and a mask of the 32 frames behind it for every other
-//!   one. So a NAK tells everything, and it does not matter if some are lost. Frames that were there already are acknowledged again.
-//! * Sender: window of 32. What a NAK says to be missing is sent again if a frame *sent later* than it has arrived, since the link keeps
-//!   the order; without that every NAK of a round trip would send the same hole again. Control frames go first, then retransmissions, then new data.
-//! * One timer for all frames, restarted by every frame that is sent and by every word from the receiver. It expires
-//!   when an answer to what was sent last should have come: the rest of what is on the link, a full frame and a control frame of the other
-//!   end, the way there and back, and a tenth more. Each of the first four expirations in a row doubles it (factors 1, 2, 4, 8, 16, 16 …).
-//! * Go-Back-N after an expiration and only then: all frames of the window must have been lost, or all answers. Frames that the
-//!   receiver is known to hold are not sent again.
-//! * After 255 retransmissions of a frame the end is as [`Persistency`] says; the thesis does not say. To give up a frame, or with a reset
-//!   everything in flight, the sender tells the number from which to go on ([`Frame::Skip`]), which is our own.
+//! * Frames have a header of 20 octets and at most 1500 octets of payload; larger packets go in
+//!   fragments. A frame that carries no data is a header.
+//! * Receiver: an ACK with V(R) for every frame in sequence; a NAK with V(R) and a mask of the 32
+//!   frames behind it for every other one. So a NAK tells everything, and it does not matter if
+//!   some are lost. Frames that were there already are acknowledged again.
+//! * Sender: window of 32. What a NAK says to be missing is sent again if a frame *sent later* than
+//!   it has arrived, since the link keeps the order; without that every NAK of a round trip would
+//!   send the same hole again. Control frames go first, then retransmissions, then new data.
+//! * One timer for all frames, restarted by every frame that is sent and by every word from the
+//!   receiver. It expires when an answer to what was sent last should have come: the rest of what
+//!   is on the link, a full frame and a control frame of the other end, the way there and back, and
+//!   a tenth more. Each of the first four expirations in a row doubles it (factors 1, 2, 4, 8, 16,
+//!   16 …).
+//! * Go-Back-N after an expiration and only then: all frames of the window must have been lost, or
+//!   all answers. Frames that the receiver is known to hold are not sent again.
+//! * After 255 retransmissions of a frame the end is as [`Persistency`] says; the thesis does not
+//!   say. To give up a frame, or with a reset everything in flight, the sender tells the number
+//!   from which to go on ([`Frame::Skip`]), which is our own.
 //!
 //! The connection is there when a run begins (the thesis models the data phase alone).
 
@@ -29,7 +35,8 @@ use std::collections::VecDeque;
 /// What one end is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Parameters {
-    /// Numbers of frames; at least twice the window, and twice what it is with all fragments of a packet that ends behind it.
+    /// Numbers of frames; at least twice the window, and twice what it is with all fragments of a
+    /// packet that ends behind it.
     pub modulus: Modulus,
     /// Most frames that may be outstanding, at most 32: as many as the mask of a NAK tells of.
     pub window: u16,
@@ -128,7 +135,8 @@ pub struct Output {
 pub enum Indication {
     /// A packet of the other end is complete.
     Delivered(u64),
-    /// A packet of this end that will not be delivered if it has not been by now; the way it was given up is that of [`Persistency`].
+    /// A packet of this end that will not be delivered if it has not been by now; the way it was
+    /// given up is that of [`Persistency`].
     Abandoned(u64),
     /// This end has stopped.
     Ended,
@@ -141,7 +149,8 @@ pub struct Llp {
     /// Fragments that were not sent yet.
     queue: VecDeque<Fragment>,
     send: SendWindow<Fragment>,
-    /// Outstanding frames in the order in which they were last sent, and whether one sent later is known to have arrived.
+    /// Outstanding frames in the order in which they were last sent, and whether one sent later is
+    /// known to have arrived.
     order: VecDeque<(u16, bool)>,
     /// Fragments with the numbers of their frames.
     receive: ReceiveWindow<(u16, Fragment), ()>,
@@ -334,8 +343,9 @@ impl Llp {
         !self.control.is_empty()
     }
 
-    /// Forgets when the timer expires, though not whether it runs, and counts how often frames were sent only as far as that
-    /// matters, so that states of a model which differ in nothing else are one.
+    /// Forgets when the timer expires, though not whether it runs, and counts how often frames were
+    /// sent only as far as that matters, so that states of a model which differ in nothing else are
+    /// one.
     #[cfg(test)]
     pub(crate) fn forget(&mut self) {
         self.busy = Time::ZERO;

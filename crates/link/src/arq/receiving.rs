@@ -1,7 +1,9 @@
-//! The receiving half of a selective-repeat ARQ: frames from V(R) on, held until those before them are there.
+//! The receiving half of a selective-repeat ARQ: frames from V(R) on, held until those before them
+//! are there.
 //!
-//! Each number in the window is missing or held. Whether the missing ones are asked for, and how, is the protocol's business,
-//! which keeps what it needs for that (a timer, for instance) with each gap.
+//! Each number in the window is missing or held. Whether the missing ones are asked for, and how,
+//! is the protocol's business, which keeps what it needs for that (a timer, for instance) with each
+//! gap.
 
 use super::Modulus;
 use std::collections::VecDeque;
@@ -91,7 +93,8 @@ impl<T, G: Default> ReceiveWindow<T, G> {
         Arrival::InSequence(self.pass(out))
     }
 
-    /// Passes over the oldest number that is missing, without its frame; what is held behind it goes to `out`.
+    /// Passes over the oldest number that is missing, without its frame; what is held behind it
+    /// goes to `out`.
     pub fn skip(&mut self, out: &mut Vec<T>) {
         self.slots.pop_front();
         self.next = self.modulus.after(self.next, 1);
@@ -126,7 +129,8 @@ impl<T, G: Default> ReceiveWindow<T, G> {
         })
     }
 
-    /// Bit n is set if the frame n+1 after V(R) has arrived: what lies before V(R) has, V(R) has not.
+    /// Bit n is set if the frame n+1 after V(R) has arrived: what lies before V(R) has, V(R) has
+    /// not.
     #[must_use]
     pub fn held(&self) -> u32 {
         let arrived = |(bit, slot): (usize, &Place<T, G>)| {

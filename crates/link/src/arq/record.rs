@@ -1,4 +1,5 @@
-//! What happened on a link with retransmissions, as a protocol monitor notes it: the records of rlpdump (Ludwig 3.1.1, LL-07).
+//! What happened on a link with retransmissions, as a protocol monitor notes it: the records of
+//! rlpdump (Ludwig 3.1.1, LL-07).
 //!
 //! These are values; how a file has them is [`crate::blocks`]'s business.
 
@@ -38,7 +39,8 @@ pub enum Kind {
     First,
     /// A numbered frame again.
     Again,
-    /// One frame is asked for again (SREJ; a NAK of LLP names all that are missing, and this is one of them).
+    /// One frame is asked for again (SREJ; a NAK of LLP names all that are missing, and this is one
+    /// of them).
     SelectiveReject,
     /// All frames from a number on are asked for again (REJ).
     Reject,

@@ -1,28 +1,36 @@
 //! The Radio Link Protocol of GSM data calls (GSM 04.22), one end of it.
 //!
-//! An [`Rlp`] is asked for one frame at each tick of 20 ms ([`Rlp::tick`]) and given those that arrive ([`Rlp::receive`]); a block
-//! that could not be decoded is told as well. It sends packets ([`Rlp::offer`]) as a stream of characters; [`relay`] says how.
-//! Which end it is matters for the windows in XID alone.
+//! An [`Rlp`] is asked for one frame at each tick of 20 ms ([`Rlp::tick`]) and given those that
+//! arrive ([`Rlp::receive`]); a block that could not be decoded is told as well. It sends packets
+//! ([`Rlp::offer`]) as a stream of characters; [`relay`] says how. Which end it is matters for the
+//! windows in XID alone.
 //!
-//! * Connection: XID if wanted, SABM and UA; DISC. NULL while there is none, RR when there is nothing to say.
-//! * Recovery: SREJ for each missing frame, repeated after T1; or REJ ([`Recovery`]). If the sender hears nothing for T1 it asks
-//!   with P (*checkpoint*), and the answer with F tells what has arrived.
-//! * Persistency: a frame that was sent N2 times again, or N2 polls without an answer, end as [`Then`] says. To give a frame
-//!   up, its sender tells the other end by a UI frame with the frame's number, over and over until N(R) has passed it. **That is
-//!   our own**: the standard has resets alone, and how the semi-reliable mode of Ludwig 2.4.3 does it is not known.
+//! * Connection: XID if wanted, SABM and UA; DISC. NULL while there is none, RR when there is
+//!   nothing to say.
+//! * Recovery: SREJ for each missing frame, repeated after T1; or REJ ([`Recovery`]). If the sender
+//!   hears nothing for T1 it asks with P (*checkpoint*), and the answer with F tells what has
+//!   arrived.
+//! * Persistency: a frame that was sent N2 times again, or N2 polls without an answer, end as
+//!   [`Then`] says. To give a frame up, its sender tells the other end by a UI frame with the
+//!   frame's number, over and over until N(R) has passed it. **That is our own**: the standard has
+//!   resets alone, and how the semi-reliable mode of Ludwig 2.4.3 does it is not known.
 //! * Flow control: RNR, and the X bit of L2R (XOFF, XON); [`throttle`].
 //!
-//! **A window of 61 and 62 numbers** leave a selective-repeat receiver no way to tell an old frame that comes once more from a new
-//! one: having 0 to 60 it waits for 61, and would take another copy of 1 for the new frame 1, two after 61. So no frame may be sent again
-//! unless the receiver is known to miss it. Three rules ensure that on a channel which keeps the order, as a circuit does, and whose
-//! round trip is not longer than T1 - T2:
+//! **A window of 61 and 62 numbers** leave a selective-repeat receiver no way to tell an old frame
+//! that comes once more from a new one: having 0 to 60 it waits for 61, and would take another copy
+//! of 1 for the new frame 1, two after 61. So no frame may be sent again unless the receiver is
+//! known to miss it. Three rules ensure that on a channel which keeps the order, as a circuit does,
+//! and whose round trip is not longer than T1 - T2:
 //!
-//! 1. An SREJ or REJ of a frame that was sent once is followed whenever it comes: the receiver has seen a frame that was sent later, so this one is
-//!    lost, and no other copy of it is under way. One of a frame that was sent more often is followed only if that was T1 - T2 ago or earlier: one that
-//!    comes sooner may have been sent before the last copy could arrive.
-//! 2. Between P and F no numbered frame is sent (and an SREJ is left to be repeated). Then N(R) of the answer is missing for certain. It is sent again,
-//!    and so is the newest frame, which at most shows the receiver what else it misses: one step behind V(R) is outside of any window.
-//! 3. A frame is given up only while it is the oldest, and the receiver passes over a number only if it is V(R).
+//! 1. An SREJ or REJ of a frame that was sent once is followed whenever it comes: the receiver has
+//!    seen a frame that was sent later, so this one is lost, and no other copy of it is under way.
+//!    One of a frame that was sent more often is followed only if that was T1 - T2 ago or earlier:
+//!    one that comes sooner may have been sent before the last copy could arrive.
+//! 2. Between P and F no numbered frame is sent (and an SREJ is left to be repeated). Then N(R) of
+//!    the answer is missing for certain. It is sent again, and so is the newest frame, which at
+//!    most shows the receiver what else it misses: one step behind V(R) is outside of any window.
+//! 3. A frame is given up only while it is the oldest, and the receiver passes over a number only
+//!    if it is V(R).
 //!
 //! The model in `arq/model` has a window of 3 and 4 numbers, where the same would happen.
 
@@ -75,7 +83,8 @@ pub struct Rlp {
     mode: Mode,
     /// Ticks until T1 expires; 0 if it does not run.
     t1: u16,
-    /// How often what is waited for was asked for: polls, SABM, XID, DISC; 0 if nothing is. Not counted where there is no limit.
+    /// How often what is waited for was asked for: polls, SABM, XID, DISC; 0 if nothing is. Not
+    /// counted where there is no limit.
     attempts: u16,
     /// A poll, SABM, XID or DISC is to be sent.
     command_due: bool,
@@ -99,7 +108,8 @@ pub struct Rlp {
     packer: Packer,
     unpacker: Unpacker,
     buffer: Option<Buffer>,
-    /// Packets that go with a reset or the end of the connection, as soon as the other end has done it.
+    /// Packets that go with a reset or the end of the connection, as soon as the other end has done
+    /// it.
     doomed: Vec<Numbers>,
 }
 
@@ -109,7 +119,8 @@ struct Outgoing {
     field: Vec<u8>,
     /// Packets with a part in it, or in the middle of which it stands.
     packets: Option<Numbers>,
-    /// Ticks for which a copy may be under way although the receiver asks for it; 0 for a frame that was sent once (rule 1).
+    /// Ticks for which a copy may be under way although the receiver asks for it; 0 for a frame
+    /// that was sent once (rule 1).
     under_way: u16,
 }
 
@@ -124,7 +135,8 @@ enum Mode {
     Negotiating,
     /// SABM sent. Whether one of the other end's was answered meanwhile.
     Connecting { answered: bool },
-    /// Connected. `proved` if the other end is known to be, so that what is sent is not lost to a second SABM.
+    /// Connected. `proved` if the other end is known to be, so that what is sent is not lost to a
+    /// second SABM.
     Connected { proved: bool },
     /// DISC sent.
     Disconnecting,
@@ -149,7 +161,8 @@ pub struct Output {
     pub records: Vec<Record>,
     /// For the user of the link.
     pub indications: Vec<Indication>,
-    /// There was something new to send, and no place in the window (*stalled window*, Ludwig 3.1.2).
+    /// There was something new to send, and no place in the window (*stalled window*, Ludwig
+    /// 3.1.2).
     pub stalled: bool,
 }
 
@@ -219,8 +232,8 @@ impl Rlp {
         }
     }
 
-    /// Takes a packet of at most 65 535 octets. Numbers are the user's; those of packets that are inside at the same time differ, and
-    /// they count up by one, modulo 65 536.
+    /// Takes a packet of at most 65 535 octets. Numbers are the user's; those of packets that are
+    /// inside at the same time differ, and they count up by one, modulo 65 536.
     pub fn offer(&mut self, number: u16, bytes: &[u8]) {
         self.packer.push(number, bytes);
     }
@@ -290,7 +303,8 @@ impl Rlp {
         }
     }
 
-    /// Counts how often frames were sent only as far as that matters, so that states of a model which differ in nothing else are one.
+    /// Counts how often frames were sent only as far as that matters, so that states of a model
+    /// which differ in nothing else are one.
     #[cfg(test)]
     pub(crate) fn forget(&mut self) {
         self.send.cap_counts(self.parameters.persistency.retransmissions.unwrap_or(0) + 1);

@@ -1,6 +1,8 @@
-//! The sending half of a selective-repeat ARQ: the frames between V(A) and V(S), and what is to be done about each.
+//! The sending half of a selective-repeat ARQ: the frames between V(A) and V(S), and what is to be
+//! done about each.
 //!
-//! Retransmissions precede new data, the oldest first. When something is sent, and what it is, is the protocol's business.
+//! Retransmissions precede new data, the oldest first. When something is sent, and what it is, is
+//! the protocol's business.
 
 use super::Modulus;
 use std::collections::VecDeque;
@@ -134,7 +136,8 @@ impl<T> SendWindow<T> {
         self.slots.iter().any(|slot| slot.state == SlotState::Again)
     }
 
-    /// Marks a frame to be sent again, if it is outstanding and neither held nor given up. Whether it was under way.
+    /// Marks a frame to be sent again, if it is outstanding and neither held nor given up. Whether
+    /// it was under way.
     pub fn again(&mut self, number: u16) -> bool {
         match self.slot_mut(number) {
             Some(slot) if slot.state == SlotState::Sent => {
@@ -170,7 +173,8 @@ impl<T> SendWindow<T> {
         is_new
     }
 
-    /// The receiver has everything before `next`: those frames, the oldest first, or `None` if `next` is not from V(A) to V(S).
+    /// The receiver has everything before `next`: those frames, the oldest first, or `None` if
+    /// `next` is not from V(A) to V(S).
     pub fn acknowledge(&mut self, next: u16) -> Option<Vec<Slot<T>>> {
         let count = self.modulus.steps(self.oldest, next);
         if count > self.slots.len() {
@@ -191,7 +195,8 @@ impl<T> SendWindow<T> {
         self.size = size.min(self.modulus.numbers() as usize - 1);
     }
 
-    /// Counts how often frames were sent only as far as `most`, so that states of a model which differ in nothing else are one.
+    /// Counts how often frames were sent only as far as `most`, so that states of a model which
+    /// differ in nothing else are one.
     #[cfg(test)]
     pub(crate) fn cap_counts(&mut self, most: u16) {
         for slot in &mut self.slots {

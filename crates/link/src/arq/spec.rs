@@ -1,9 +1,11 @@
-//! A link layer with retransmissions in one line, as `lasthop link --arq rlp:n2=6` takes it, and what it makes of a link.
+//! A link layer with retransmissions in one line, as `lasthop link --arq rlp:n2=6` takes it, and
+//! what it makes of a link.
 //!
-//! A link with one is, in each direction, a row of stages with the hop in it: the queue above, which gives the hop one packet ahead of the
-//! one that it sends (M15), and whatever else the profile has behind. The rate is the hop's. The error processes and outages go beneath it, on the air, where
-//! they hit blocks or frames; so does the delay of a link with LLP, while RLP's circuit has one of its own and the link's delay
-//! comes on top.
+//! A link with one is, in each direction, a row of stages with the hop in it: the queue above,
+//! which gives the hop one packet ahead of the one that it sends (M15), and whatever else the
+//! profile has behind. The rate is the hop's. The error processes and outages go beneath it, on the
+//! air, where they hit blocks or frames; so does the delay of a link with LLP, while RLP's circuit
+//! has one of its own and the link's delay comes on top.
 
 use super::hop::{HopSpec, LlpHopSpec, Protocol, RlpHopSpec};
 use super::rlp::{Parameters, Recovery, Throttle};
@@ -231,7 +233,12 @@ impl FromStr for ArqSpec {
     fn from_str(text: &str) -> Result<Self, ArqError> {
         let text = text.trim();
         let (protocol, rest) = text.split_once(':').unwrap_or((text, ""));
-        let words = rest.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let words: Vec<_> = rest.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+        for (place, word) in words.iter().enumerate() {
+            if let Some(former) = words[..place].iter().find(|former| subject(former) == subject(word)) {
+                return Err(wrong(text, &format!("`{former}` and `{word}`: leave one out")));
+            }
+        }
         match protocol {
             "rlp" => {
                 let mut spec = RlpSpec::default();
@@ -248,12 +255,23 @@ impl FromStr for ArqSpec {
     }
 }
 
+/// What a parameter is about: one of each subject can be given.
+fn subject(word: &str) -> &str {
+    match word.split_once('=') {
+        Some((name, _)) => name.trim(),
+        None if matches!(word, "go-back" | "selective") => "recovery",
+        None if matches!(word, "out-of-order" | "in-order") => "order",
+        None => "then",
+    }
+}
+
 fn wrong(text: &str, why: &str) -> ArqError {
     ArqError(format!("`{text}`: {why}"))
 }
 
 impl RlpSpec {
-    /// What a packet of 40 octets takes at most from the queue's end to the other end without errors: it waits for a block, and needs two.
+    /// What a packet of 40 octets takes at most from the queue's end to the other end without
+    /// errors: it waits for a block, and needs two.
     #[must_use]
     pub fn least_way(&self) -> Span {
         TICK * 3 + self.delay

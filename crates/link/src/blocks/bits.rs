@@ -1,7 +1,8 @@
 //! Bit error traces: for each bit that was sent, whether it arrived right.
 //!
-//! Bits are written as run lengths, since nearly all of them are right: how many were right, how many then wrong, how many right, and so
-//! on, with white space or commas between them. The first may be 0, for a trace that begins with a wrong bit; no other one is.
+//! Bits are written as run lengths, since nearly all of them are right: how many were right, how
+//! many then wrong, how many right, and so on, with white space or commas between them. The first
+//! may be 0, for a trace that begins with a wrong bit; no other one is.
 //!
 //! ```text
 //! # format: bit-errors
@@ -95,8 +96,9 @@ impl BitTrace {
         BitErrorRatio::new(self.errors() as f64 / self.bits.max(1) as f64).unwrap_or_default()
     }
 
-    /// Whether each whole block of `bits` bits would be erased by a code that repairs up to `correctable` wrong bits of a block. Bits behind the last
-    /// whole block are left out. `None` if a block has no bits, or there would be more than [`Self::MOST_BLOCKS`].
+    /// Whether each whole block of `bits` bits would be erased by a code that repairs up to
+    /// `correctable` wrong bits of a block. Bits behind the last whole block are left out. `None`
+    /// if a block has no bits, or there would be more than [`Self::MOST_BLOCKS`].
     #[must_use]
     pub fn blocks(&self, bits: u64, correctable: u64) -> Option<Vec<bool>> {
         let count = self.bits.checked_div(bits)?;

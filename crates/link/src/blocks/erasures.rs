@@ -1,4 +1,5 @@
-//! Block erasure traces: for each block of a channel with forward error correction, whether it could be decoded.
+//! Block erasure traces: for each block of a channel with forward error correction, whether it
+//! could be decoded.
 
 use super::header::{Fields, Format, Header};
 use crate::stage::spec::{Line, TraceError};
@@ -40,9 +41,10 @@ impl BlockTrace {
     /// Blocks in a line that is written: a line is a second of GSM-CSD.
     const LINE: usize = 50;
 
-    /// Reads a trace: the digits 0 (right) and 1 (erased) with anything of white space and commas between them. What follows a `#` in or below them
-    /// means nothing. `file` is the name in errors, `period` holds where the header has no `block-period`, and a block that does not say what it
-    /// carries carries [`Self::GSM_PAYLOAD`].
+    /// Reads a trace: the digits 0 (right) and 1 (erased) with anything of white space and commas
+    /// between them. What follows a `#` in or below them means nothing. `file` is the name in
+    /// errors, `period` holds where the header has no `block-period`, and a block that does not say
+    /// what it carries carries [`Self::GSM_PAYLOAD`].
     pub fn parse(file: &str, text: &str, period: Option<Span>) -> Result<Self, TraceError> {
         let mut fields = Fields::of(file, text);
         let place = fields.take("block-period");

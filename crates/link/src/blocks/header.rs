@@ -41,7 +41,8 @@ pub enum Origin {
     Measured,
 }
 
-/// The bars of a telephone's display while a trace was taken, 1 (poor) to 5 (Ludwig 3.1.1): the least and the most.
+/// The bars of a telephone's display while a trace was taken, 1 (poor) to 5 (Ludwig 3.1.1): the
+/// least and the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignalStrength {
     /// The least.
@@ -148,7 +149,8 @@ impl<'a> Fields<'a> {
         read(text).map(Some).ok_or_else(|| line.wrong(key, text, wanted))
     }
 
-    /// What the formats share. `format` is the one that is being read; a format of its own must have taken its keys before.
+    /// What the formats share. `format` is the one that is being read; a format of its own must
+    /// have taken its keys before.
     pub fn header(mut self, format: Format) -> Result<Header, TraceError> {
         let is = |name: &str| (name == format.name()).then_some(());
         self.value("format", format.wanted(), is)?;

@@ -1,6 +1,8 @@
-//! RLP traces: what an entity of the radio link protocol sent and received (Ludwig's rlpdump, 3.1.1 and 3.2.4; LL-07, LL-36).
+//! RLP traces: what an entity of the radio link protocol sent and received (Ludwig's rlpdump, 3.1.1
+//! and 3.2.4; LL-07, LL-36).
 //!
-//! A record is a line of six fields, `time_us dir event ns nr aux`, with white space between them and `-` for a field that it has not:
+//! A record is a line of six fields, `time_us dir event ns nr aux`, with white space between them
+//! and `-` for a field that it has not:
 //!
 //! ```text
 //! # format: rlp
@@ -43,16 +45,18 @@ pub struct RlpRecord {
     pub ns: Option<u8>,
     /// N(R), 0 to 61: the number of the frame that is expected.
     pub nr: Option<u8>,
-    /// What else there is to say. `DATA`: octets of packets in the frame; `XMIT`: how often it was sent before; `OK` and `ERAS`: octets of the
-    /// block.
+    /// What else there is to say. `DATA`: octets of packets in the frame; `XMIT`: how often it was
+    /// sent before; `OK` and `ERAS`: octets of the block.
     pub aux: Option<u64>,
 }
 
-/// Frames are numbered modulo 62: 62 marks a supervisory and 63 an unnumbered frame (ambiguity 2 of the specification).
+/// Frames are numbered modulo 62: 62 marks a supervisory and 63 an unnumbered frame (ambiguity 2 of
+/// the specification).
 const MODULUS: u8 = 62;
 
 impl RlpTrace {
-    /// Reads a trace; `file` is its name in errors. Without a `block-period` in the header it is that of GSM-CSD.
+    /// Reads a trace; `file` is its name in errors. Without a `block-period` in the header it is
+    /// that of GSM-CSD.
     pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
         let mut fields = Fields::of(file, text);
         let period = fields.value("block-period", "must be a time above 0, such as 20ms", |text| {
@@ -78,7 +82,8 @@ impl RlpTrace {
         Ok(Self { header, period: period.unwrap_or(BlockTrace::GSM_PERIOD), records })
     }
 
-    /// The block erasure trace of what was received: a block for each `ERAS` and `OK`, in order. What the header says goes with it.
+    /// The block erasure trace of what was received: a block for each `ERAS` and `OK`, in order.
+    /// What the header says goes with it.
     #[must_use]
     pub fn blocks(&self) -> BlockTrace {
         let received = self.records.iter().filter(|record| record.way == Way::Received);

@@ -1,4 +1,5 @@
-//! LL-01, LL-09, LL-36: what is written is read back, rates are exact, and errors say where and what.
+//! LL-01, LL-09, LL-36: what is written is read back, rates are exact, and errors say where and
+//! what.
 
 use super::*;
 use crate::arq::record::{Kind, Way};
@@ -65,7 +66,8 @@ proptest! {
         prop_assert_eq!(RlpTrace::parse("x", &trace.to_string()), Ok(trace));
     }
 
-    /// Whatever can be read at all is written so that it reads to the same, prose and odd white space included.
+    /// Whatever can be read at all is written so that it reads to the same, prose and odd white
+    /// space included.
     #[test]
     fn what_reads_reads_again(
         lines in prop::collection::vec("(# [a-z-]{1,5}: \\PC{0,9}|#\\PC{0,9}|# block-pa[y]load: 7B|[01, \t\r]{0,9}|[0-9 ]{1,6}|[0-3] [SR] (DATA|OK) - 3 -)", 0..9),

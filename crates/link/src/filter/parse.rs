@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 /// Parentheses and negations within each other at most.
 const DEPTH: usize = 64;
+const TOO_DEEP: &str = "a simpler filter: 64 levels of parentheses and `not` at most";
 
 const TERM: &str = "a primitive (tcp, udp, icmp, icmp6, ip, ip6, port N, host A, src or dst before these two, greater N, less N, \
                     syn, fin, rst), `not` or `(`";
@@ -124,7 +125,7 @@ impl<'a> Parser<'a> {
     fn term(&mut self, depth: usize) -> Result<Tree, FilterError> {
         let token = self.peek();
         if depth > DEPTH {
-            return Err(self.wrong(token, "a simpler filter: 64 levels of parentheses and `not` at most"));
+            return Err(self.wrong(token, TOO_DEEP));
         }
         match token.text {
             "not" | "!" => {
@@ -137,12 +138,13 @@ impl<'a> Parser<'a> {
                 let end = self.take();
                 if end.text == ")" { Ok(tree) } else { Err(self.wrong(end, "`and`, `or` or `)`")) }
             }
-            _ => self.primitives(),
+            _ => self.primitives(depth),
         }
     }
 
     /// A primitive, or two of which the first needs no `and`.
-    fn primitives(&mut self) -> Result<Tree, FilterError> {
+    fn primitives(&mut self, depth: usize) -> Result<Tree, FilterError> {
+        let token = self.peek();
         let first = self.primitive()?;
         let at = |place: usize| self.tokens.get(place).map(|token| token.text);
         let subject = match at(self.next) {
@@ -155,6 +157,10 @@ impl<'a> Parser<'a> {
             _ => false,
         };
         if joins {
+            // Written out it is `(tcp and port 80)`, one level deeper.
+            if depth == DEPTH {
+                return Err(self.wrong(token, TOO_DEEP));
+            }
             let second = self.primitive()?;
             return Ok(Tree::All(vec![Tree::Is(first), Tree::Is(second)]));
         }

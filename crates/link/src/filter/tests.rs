@@ -126,6 +126,11 @@ fn errors_name_the_column_and_what_would_be_right() {
     let deep = "(".repeat(100_000) + "tcp";
     assert_eq!(deep.parse::<Filter>().expect_err("too deep").column, 66);
     assert!("!".repeat(100_000).parse::<Filter>().is_err());
+    // What can be read can be read again as it is written out, where `tcp port` is a level deeper.
+    let at = |depth: usize| ("!".repeat(depth) + "tcp port 80").parse::<Filter>();
+    let deepest = at(63).expect("64 levels");
+    assert_eq!(deepest.to_string().parse().as_ref(), Ok(&deepest));
+    assert_eq!(at(64).expect_err("too deep").column, 65);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Blocks without gaps: the chain is seen at every step, and the likeliest probabilities are shares of steps.
+//! Blocks without gaps: the chain is seen at every step, and the likeliest probabilities are shares
+//! of steps.
 
 use super::{Estimate, Fit, FitError, Test, independence, runs};
 use crate::stage::errors::{Form, Sojourn, Start, TwoState};
@@ -54,8 +55,8 @@ pub(super) fn fit(lost: &[bool], block: Span) -> Result<Fit, FitError> {
 }
 
 impl Steps {
-    /// Probability of leaving, with Jeffreys' interval (its coverage is the nearest to 95 % over all probabilities: Brown, Cai,
-    /// DasGupta, Statistical Science 2001).
+    /// Probability of leaving, with Jeffreys' interval (its coverage is the nearest to 95 % over
+    /// all probabilities: Brown, Cai, DasGupta, Statistical Science 2001).
     fn leaving(self) -> Estimate<Probability> {
         let (left, stayed) = (self.left as f64, self.stayed as f64);
         let share = |value: f64| Probability::new(value.clamp(0.0, 1.0)).unwrap_or_default();

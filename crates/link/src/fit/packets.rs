@@ -1,9 +1,10 @@
 //! Packets at any distance: a channel in continuous time that is seen at instants only.
 //!
-//! With π the share of the bad state and r the sum of both rates of change, a channel that is good now is bad after t with
-//! probability `π (1 − e^(−rt))`, and one that is bad is good with `(1 − π)(1 − e^(−rt))` (TCP Lite 10.5). The likeliest π and r
-//! are found by Fisher scoring in logit π and ln r; intervals are from the information there, on the scale of ln good and
-//! ln bad, where the estimates are nearest to normal.
+//! With π the share of the bad state and r the sum of both rates of change, a channel that is good
+//! now is bad after t with probability `π (1 − e^(−rt))`, and one that is bad is good with
+//! `(1 − π)(1 − e^(−rt))` (TCP Lite 10.5). The likeliest π and r are found by Fisher scoring in
+//! logit π and ln r; intervals are from the information there, on the scale of ln good and ln bad,
+//! where the estimates are nearest to normal.
 
 use super::{Estimate, Fit, FitError, independence, runs};
 use crate::stage::errors::{Form, Sojourn, Start, TwoState};
@@ -52,7 +53,8 @@ pub(super) fn fit(packets: &[(Time, bool)]) -> Result<Fit, FitError> {
     // Variances and covariance of the two estimates.
     let (var_share, cov, var_rate) = (rate / determinant, -both / determinant, share / determinant);
     let spread = |slope: f64| (slope * slope * var_share - 2.0 * slope * cov + var_rate).sqrt();
-    // good = 1 / (π r) and bad = 1 / ((1 − π) r): the slopes of their logarithms by logit π are π − 1 and π, by ln r −1.
+    // good = 1 / (π r) and bad = 1 / ((1 − π) r): the slopes of their logarithms by logit π are π −
+    // 1 and π, by ln r −1.
     let pi = rates.share();
     let estimate = |seconds: f64, spread: f64| Estimate {
         value: Span::from_secs_f64(seconds),
@@ -105,7 +107,8 @@ fn pairs(packets: &[(Time, bool)]) -> Result<Vec<Pairs>, FitError> {
         .collect())
 }
 
-/// Fisher scoring from moment estimates; `None` if the rate grows beyond what the packets could show.
+/// Fisher scoring from moment estimates; `None` if the rate grows beyond what the packets could
+/// show.
 fn likeliest(pairs: &[Pairs], share: f64) -> Option<(Rates, Likelihood)> {
     let total: f64 = pairs.iter().map(|pair| pair.count).sum();
     let seconds = pairs.iter().map(|pair| pair.count * pair.seconds).sum::<f64>() / total;

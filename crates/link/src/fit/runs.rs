@@ -1,7 +1,8 @@
 //! Whether the lengths of runs are those of a two-state channel.
 //!
-//! Only complete runs count: the first and the last of a trace are cut off by its ends. Chi-square with up to 20 classes that
-//! expect 5 runs each at least; one degree of freedom is given up for the parameter that was estimated.
+//! Only complete runs count: the first and the last of a trace are cut off by its ends. Chi-square
+//! with up to 20 classes that expect 5 runs each at least; one degree of freedom is given up for
+//! the parameter that was estimated.
 
 use super::Test;
 use crate::seed::Seed;
@@ -27,7 +28,8 @@ pub(super) fn complete(states: &[bool]) -> Vec<(bool, Range<usize>)> {
     runs
 }
 
-/// Tests `lengths` for the geometric distribution from 1 on whose every step is the last with probability `leave`.
+/// Tests `lengths` for the geometric distribution from 1 on whose every step is the last with
+/// probability `leave`.
 pub(super) fn geometric(lengths: &[u64], leave: f64) -> Option<Test> {
     let count = lengths.len() as f64;
     let least = (count / CLASSES).max(LEAST);
@@ -57,11 +59,12 @@ pub(super) fn geometric(lengths: &[u64], leave: f64) -> Option<Test> {
     (classes >= 3).then(|| Test::new(chi_square, classes - 2))
 }
 
-/// Tests runs of `state` among `packets` at any distance. `stays` is the probability that the channel is in the state after so
-/// many seconds if it is now.
+/// Tests runs of `state` among `packets` at any distance. `stays` is the probability that the
+/// channel is in the state after so many seconds if it is now.
 ///
-/// The probability that a run lasts longer than this one did is evenly distributed, whatever the distances. Where a run may
-/// end only at packets it is a range of probabilities, and a point in it is drawn from a fixed stream.
+/// The probability that a run lasts longer than this one did is evenly distributed, whatever the
+/// distances. Where a run may end only at packets it is a range of probabilities, and a point in it
+/// is drawn from a fixed stream.
 pub(super) fn in_time(packets: &[(Time, bool)], state: bool, stays: impl Fn(f64) -> f64) -> Option<Test> {
     let states: Vec<bool> = packets.iter().map(|packet| packet.1).collect();
     let mut stream = Seed::campaign(0).stage("fit").stream();

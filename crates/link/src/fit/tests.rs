@@ -203,7 +203,8 @@ fn a_likelihood_by_hand() {
     assert_eq!((fit.count, fit.lost), (8, 4));
     assert_eq!((fit.good.value, fit.bad.value), (Span::from_millis(15), Span::from_millis(20)));
     assert_eq!((fit.good_runs, fit.bad_runs), (None, None));
-    // Jeffreys' interval of 2 in 3: 2.5 % of Beta(2.5, 1.5), density x^1.5 (1 − x)^0.5, lies beyond each end.
+    // Jeffreys' interval of 2 in 3: 2.5 % of Beta(2.5, 1.5), density x^1.5 (1 − x)^0.5, lies beyond
+    // each end.
     let (p, _) = fit.per_block.expect("blocks have it");
     let mass = |from: f64, to: f64| {
         let step = (to - from) / 100_000.0;
@@ -237,7 +238,8 @@ fn independent_losses_do_not_ask_for_two_states() {
 
 #[test]
 fn runs_that_are_not_geometric_are_found() {
-    // Bursts of exactly 5 blocks: the mean says q = 0.2, the lengths say otherwise. Good runs are geometric.
+    // Bursts of exactly 5 blocks: the mean says q = 0.2, the lengths say otherwise. Good runs are
+    // geometric.
     let mut stream = Seed::campaign(3).stream();
     let mut lost = Vec::new();
     for _ in 0..500 {

@@ -8,7 +8,8 @@ use crate::units::{Span, Time};
 /// What was lost, of a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErasureTrace {
-    /// Blocks that follow each other without a gap: a packet in each slot of a constant flow, a frame of a link layer.
+    /// Blocks that follow each other without a gap: a packet in each slot of a constant flow, a
+    /// frame of a link layer.
     Blocks {
         /// Whether each was lost.
         lost: Vec<bool>,
@@ -20,15 +21,17 @@ pub enum ErasureTrace {
 }
 
 impl ErasureTrace {
-    /// Reads blocks: the digits 0 (arrived) and 1 (lost) with anything of white space and commas between them. What follows a
-    /// `#` means nothing, a header ([`crate::blocks`]) included. `file` is the name in errors.
+    /// Reads blocks: the digits 0 (arrived) and 1 (lost) with anything of white space and commas
+    /// between them. What follows a `#` means nothing, a header ([`crate::blocks`]) included.
+    /// `file` is the name in errors.
     pub fn parse_blocks(file: &str, text: &str, block: Span) -> Result<Self, TraceError> {
         let lost = digits(file, text)?;
         Ok(Self::Blocks { lost, block })
     }
 
-    /// Reads packets: a time and 0 (arrived) or 1 (lost) in each line, with a comma, a semicolon or white space between them.
-    /// A bare time is in milliseconds. Empty lines and what follows a `#` mean nothing. `file` is the name in errors.
+    /// Reads packets: a time and 0 (arrived) or 1 (lost) in each line, with a comma, a semicolon or
+    /// white space between them. A bare time is in milliseconds. Empty lines and what follows a `#`
+    /// mean nothing. `file` is the name in errors.
     pub fn parse_packets(file: &str, text: &str) -> Result<Self, TraceError> {
         let mut packets: Vec<(Time, bool)> = Vec::new();
         for line in Line::of(file, text) {

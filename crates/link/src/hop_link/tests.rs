@@ -97,15 +97,17 @@ fn at_ms(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
 }
 
-/// M15, M16: the queue's limit counts those that wait in it, neither the packet that is being sent nor the one that the link layer has
-/// ahead; the packet that comes to a full queue is lost, there and at once.
+/// M15, M16: the queue's limit counts those that wait in it, neither the packet that is being sent
+/// nor the one that the link layer has ahead; the packet that comes to a full queue is lost, there
+/// and at once.
 #[test]
 fn the_queue_stands_above_and_gives_one_packet_ahead() {
     let mut link = link("rlp", "", "queue=2p");
     let mut seen = Seen::default();
     // The connection is up after a second.
     link.accept(Direction::Down, frame(240, 0), at_ms(1000), &mut seen);
-    // The first is begun at the tick of 1020 ms; from then on one waits in the hop, and two in the queue.
+    // The first is begun at the tick of 1020 ms; from then on one waits in the hop, and two in the
+    // queue.
     for content in 1..6 {
         link.accept(Direction::Down, frame(240, content), at_ms(1021), &mut seen);
     }
@@ -116,7 +118,8 @@ fn the_queue_stands_above_and_gives_one_packet_ahead() {
     link.advance(at_ms(60_000), &mut seen);
     let passed: Vec<_> = seen.ends(&link).into_iter().filter(|end| end.loss.is_none()).collect();
     assert_eq!(passed.iter().map(|end| end.number).collect::<Vec<_>>(), [0, 1, 2, 3]);
-    // Each of 240 octets takes 10 blocks and some octets of framing: 200 ms, and at most one block more.
+    // Each of 240 octets takes 10 blocks and some octets of framing: 200 ms, and at most one block
+    // more.
     for pair in passed.windows(2) {
         let gap = pair[1].at.since(pair[0].at);
         assert!((Span::from_millis(200)..=Span::from_millis(220)).contains(&gap), "{gap}");
@@ -124,7 +127,8 @@ fn the_queue_stands_above_and_gives_one_packet_ahead() {
     assert_eq!((link.due() < Time::NEVER, link.wake()), (true, Time::NEVER), "idle: nobody need wake up");
 }
 
-/// A limit in time is what a packet would wait for those in the queue at the rate that the link layer gives: 200 ms for each of 240 octets.
+/// A limit in time is what a packet would wait for those in the queue at the rate that the link
+/// layer gives: 200 ms for each of 240 octets.
 #[test]
 fn a_limit_in_time_goes_by_the_rate_of_the_link_layer() {
     let mut link = link("rlp", "", "queue=250ms");
@@ -137,8 +141,9 @@ fn a_limit_in_time_goes_by_the_rate_of_the_link_layer() {
     assert_eq!(lost, [(3, Some(Loss::QueueFull))]);
 }
 
-/// LL-07: what is watched is shown as it happens, and agrees with the counters: frames, those sent again, blocks that were erased, and the
-/// octets of all packets, each with 6 for its framing and its number.
+/// LL-07: what is watched is shown as it happens, and agrees with the counters: frames, those sent
+/// again, blocks that were erased, and the octets of all packets, each with 6 for its framing and
+/// its number.
 #[test]
 fn what_is_watched_of_a_link_layer() {
     let mut link = link("rlp:n2=inf", "loss=5%", "loss=20%");
@@ -162,7 +167,8 @@ fn what_is_watched_of_a_link_layer() {
     assert_eq!(of(end, Way::Sent, Kind::First).map(|record| record.aux).sum::<u32>(), 20 * 206);
     assert!(of(end, Way::Sent, Kind::First).all(|record| record.aux <= 24));
 
-    // Every block is at its sender, and 120 ms later at the receiver, as it was sent; the last six are still on the way.
+    // Every block is at its sender, and 120 ms later at the receiver, as it was sent; the last six
+    // are still on the way.
     let blocks = |end, way| seen.blocks.iter().filter(move |block| (block.end, block.way) == (end, way));
     for (way, back) in [(Direction::Up, Direction::Down), (Direction::Down, Direction::Up)] {
         let arrived: Vec<_> = blocks(back, Way::Received).collect();
@@ -274,7 +280,8 @@ fn what_is_inside_ends_with_the_run() {
     }
 }
 
-/// A queue may be changed while the link runs; what is beneath the link layer may not, and nothing has changed then.
+/// A queue may be changed while the link runs; what is beneath the link layer may not, and nothing
+/// has changed then.
 #[test]
 fn changes_while_it_runs() {
     let former = profile("llp", "rate=9600bit", "rate=9600bit,queue=50p");
@@ -297,8 +304,8 @@ fn changes_while_it_runs() {
     assert_eq!(full, 2, "one is sent, one is ahead, one waits");
 }
 
-/// An outage by command is on the air, without a stage of that name: what is erased is sent again. Where a profile has a stage for it behind the link
-/// layer, that is told, and loses packets.
+/// An outage by command is on the air, without a stage of that name: what is erased is sent again.
+/// Where a profile has a stage for it behind the link layer, that is told, and loses packets.
 #[test]
 fn outages_while_it_runs() {
     let lost = |arq, behind: bool| {
@@ -326,7 +333,8 @@ fn outages_while_it_runs() {
         assert_eq!(ends.len(), 1);
         (ends[0].loss, link.counters(Direction::Down).erased)
     };
-    // Blocks of 2.02 to 2.48 s, and that of 2.00 s, which is judged when it begins: at the instant of the command, but before it.
+    // Blocks of 2.02 to 2.48 s, and that of 2.00 s, which is judged when it begins: at the instant
+    // of the command, but before it.
     assert_eq!(lost("rlp", false), (None, 24));
     assert_eq!(lost("rlp", true), (Some(Loss::Outage), 0));
     // 120 octets take 100 ms: one frame and those that the timer sends again while it is out.
@@ -403,8 +411,8 @@ fn drive(mut link: HopLink, packets: &[(bool, u64, usize)], eager: bool) -> Vec<
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// No packet disappears or leaves twice; packets of a direction are delivered in their order; the same seed gives the same; and how often the
-    /// link is called on makes no difference.
+    /// No packet disappears or leaves twice; packets of a direction are delivered in their order;
+    /// the same seed gives the same; and how often the link is called on makes no difference.
     #[test]
     fn packets_are_conserved_and_times_are_logical(setting in any_link(), packets in traffic()) {
         let (arq, up, down) = setting;

@@ -135,13 +135,13 @@ fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, String> {
     })
 }
 
-/// The right word that is nearest to the wrong one, out of serde's message "unknown field `a`, expected one of `b`, `c`".
+/// The right word that is nearest to the wrong one, out of serde's message "unknown field `a`,
+/// expected one of `b`, `c`".
 fn nearest(message: &str) -> Option<&str> {
     let (_, message) = message.split_once("unknown ")?;
     let mut words = message.split('`').skip(1).step_by(2);
     let wrong = words.next()?;
-    let close = words.map(|word| (strsim::damerau_levenshtein(wrong, word), word)).min()?;
-    (close.0 <= 2).then_some(close.1)
+    crate::nearest::nearest(wrong, words)
 }
 
 impl DirectionFile {

@@ -6,8 +6,8 @@ use crate::stage::errors::{EffectSpec, ErrorSpec, Flip, Form, ProcessSpec, TwoSt
 use crate::units::{BitErrorRatio, Probability, Span};
 use std::path::Path;
 
-/// How wrong a packet is that `damage=flip` hits, where nothing else says it: TCP Lite's range for radio is 1e-3 to 1e-6
-/// (5.2.1), and at 1e-3 a full-sized segment has about twelve wrong bits.
+/// How wrong a packet is that `damage=flip` hits, where nothing else says it: TCP Lite's range for
+/// radio is 1e-3 to 1e-6 (5.2.1), and at 1e-3 a full-sized segment has about twelve wrong bits.
 const FLIPPED: f64 = 1e-3;
 
 /// Puts the errors that `all` parameters describe into a direction.

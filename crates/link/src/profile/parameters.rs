@@ -1,11 +1,13 @@
-//! Parameters of a direction in one line, as `lasthop link --down rate=2mbit,delay=40ms,loss=1%` takes them.
+//! Parameters of a direction in one line, as `lasthop link --down rate=2mbit,delay=40ms,loss=1%`
+//! takes them.
 
 use super::losses::errors;
+use crate::nearest::nearest;
 use crate::spec::{DirectionSpec, StageSpec};
 use crate::stage::StageCommand;
 use crate::stage::bottleneck::theaterq::AtEnd;
 use crate::stage::bottleneck::{BottleneckSpec, Once, RateSpec};
-use crate::stage::delay::{DelaySpec, Law};
+use crate::stage::delay::{Correlation, DelaySpec, Law};
 use crate::stage::duplicate::DuplicateSpec;
 use crate::stage::errors::ErrorSpec;
 use crate::stage::outage::{OutageCommand, OutageSpec, ScheduledOutage};
@@ -14,7 +16,8 @@ use crate::units::Span;
 use std::io;
 use std::str::FromStr;
 
-/// A list of parameters, in the order given; each is put on top of what a direction is.
+/// A list of parameters; each is put on top of what a direction is. None is given twice, but for
+/// `outage`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parameters {
     list: Vec<(Key, String)>,
@@ -58,7 +61,8 @@ keys! {
     Queue "queue" "50p, 64kB, 200ms, inf, codel, red: what the limiter's queue holds",
     Counted "counted" "ip, ethernet, wire, or bytes added to a packet",
     Delay "delay" "40ms",
-    Jitter "jitter" "5ms: standard deviation of the delay",
+    Jitter "jitter" "5ms: standard deviation of the delay, which keeps packets in order",
+    Correlation "correlation" "50ms, none: time in which a delay that varies changes; none draws it for each packet",
     Loss "loss" "1%, none, or a loss profile by name or path",
     Burst "burst" "100ms: mean length of a burst of losses, with loss=SHARE",
     Ber "ber" "1e-5: bits flipped",
@@ -79,7 +83,7 @@ impl FromStr for Parameters {
     type Err = ParameterError;
 
     fn from_str(text: &str) -> Result<Self, ParameterError> {
-        let mut list = Vec::new();
+        let mut list: Vec<(Key, String)> = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let wrong = |why: String| ParameterError { parameter: part.to_owned(), why };
             let Some((name, value)) = part.split_once('=') else {
@@ -87,21 +91,50 @@ impl FromStr for Parameters {
             };
             let name = name.trim();
             let Some(key) = Key::named(name) else {
-                let nearest = Key::NAMES.iter().min_by_key(|known| strsim::damerau_levenshtein(name, known));
-                let hint = nearest.filter(|known| strsim::damerau_levenshtein(name, known) <= 2);
-                return Err(wrong(match hint {
+                return Err(wrong(match nearest(name, Key::NAMES.iter().copied()) {
                     Some(known) => format!("there is no `{name}`: did you mean `{known}`?"),
                     None => format!("there is no `{name}`: there are {}", Key::NAMES.join(", ")),
                 }));
             };
+            if let Some((_, former)) = list.iter().find(|(known, _)| *known == key && !key.repeats()) {
+                return Err(wrong(format!(
+                    "`{name}` stands there twice, first as {name}={former}: leave one out"
+                )));
+            }
+            if let Some((other, former)) = list.iter().find(|(known, _)| key.excludes(*known)) {
+                let other = other.name();
+                return Err(wrong(format!(
+                    "`{name}` and {other}={former} both say what the limiter's rate is: leave one out"
+                )));
+            }
             list.push((key, value.trim().to_owned()));
         }
+        // Whatever the order, jitter spreads the delay that is given with it, and correlation is
+        // about both.
+        list.sort_by_key(|(key, _)| match key {
+            Key::Correlation => 2,
+            Key::Jitter => 1,
+            _ => 0,
+        });
         Ok(Self { list })
     }
 }
 
+impl Key {
+    /// Whether it may be given again: each outage is one more.
+    fn repeats(self) -> bool {
+        self == Self::Outage
+    }
+
+    /// Whether the other one says something else about the same thing.
+    fn excludes(self, other: Self) -> bool {
+        matches!((self, other), (Self::Rate, Self::Trace) | (Self::Trace, Self::Rate))
+    }
+}
+
 impl Parameters {
-    /// Puts the parameters on top of what `direction` is. Nothing has changed if one of them cannot be used.
+    /// Puts the parameters on top of what `direction` is. Nothing has changed if one of them cannot
+    /// be used.
     pub fn apply(
         &self,
         direction: &mut DirectionSpec,
@@ -160,9 +193,21 @@ fn put(
             let sd: Span = value.parse().map_err(said)?;
             let mean = direction.delay();
             if mean == Span::ZERO {
-                return Err("jitter spreads a delay: give delay=... before it".to_owned());
+                return Err("jitter spreads a delay: give delay=... with it".to_owned());
             }
-            direction.put(StageSpec::Delay(DelaySpec { law: Law::Normal { mean, sd }, reorder: false }));
+            direction.put(StageSpec::Delay(DelaySpec::in_order(Law::Normal { mean, sd })));
+        }
+        Key::Correlation => {
+            let correlation: Correlation = value.parse()?;
+            match direction.find("delay") {
+                Some(StageSpec::Delay(spec)) if spec.law.draws() => {
+                    let spec = DelaySpec { correlation: Some(correlation), ..spec.clone() };
+                    direction.put(StageSpec::Delay(spec));
+                }
+                _ => {
+                    return Err("is about a delay that varies: give delay=...,jitter=... with it".to_owned());
+                }
+            }
         }
         Key::Loss | Key::Burst | Key::Ber | Key::Damage => {
             // They belong together: whichever comes first puts all of them.

@@ -2,8 +2,10 @@
 
 mod claims;
 mod form;
+mod goodput;
 mod losses;
 mod parameters;
+mod transfer;
 
 use super::*;
 use std::io;

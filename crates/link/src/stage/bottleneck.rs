@@ -1,20 +1,23 @@
-//! The bottleneck of a link: a limiter that sends one packet after the other, and the queue in front of it.
+//! The bottleneck of a link: a limiter that sends one packet after the other, and the queue in
+//! front of it.
 //!
-//! * A packet that finds the limiter free is sent at once; the others wait in order, as far as the queue allows. The
-//!   packet that is being sent does not count as waiting, nor do packets in flight behind (ReSoA evaluation 10.2.5,
-//!   M16).
-//! * A packet leaves when its last bit is sent, and [`Packet::sending`] says from when to when that took. It is never
-//!   early, and at a constant rate less than 1 ns late after any number of packets in a row (see [`RateSpec`] for
-//!   traces).
+//! * A packet that finds the limiter free is sent at once; the others wait in order, as far as the
+//!   queue allows. The packet that is being sent does not count as waiting, nor do packets in
+//!   flight behind (ReSoA evaluation 10.2.5, M16).
+//! * A packet leaves when its last bit is sent, and [`Packet::sending`] says from when to when that
+//!   took. It is never early, and at a constant rate less than 1 ns late after any number of
+//!   packets in a row (see [`RateSpec`] for traces).
 //! * What the limiter counts as the size of a packet is a parameter, [`Counted`].
-//! * Errors are another stage's business and come behind: a packet that they hit has used the link (M14).
+//! * Errors are another stage's business and come behind: a packet that they hit has used the link
+//!   (M14).
 //!
-//! [`Bottleneck::set`] changes parameters while packets are inside, which stay, in order. Drop-tail and RED judge by the
-//! new limits those that come later; drop-head applies a new limit to those that wait as well (one in time at once, one in
-//! packets or bytes when the next packet comes), CoDel its target when they leave. Of a packet that is being sent, the bits
-//! that are still to be sent go at the new rate from that instant on; with a new trace they are part of its first
-//! opportunities or lines. A trace begins at the instant it is set; one that was already there goes on. What CoDel and RED
-//! have learnt stays if the kind of queue does.
+//! [`Bottleneck::set`] changes parameters while packets are inside, which stay, in order. Drop-tail
+//! and RED judge by the new limits those that come later; drop-head applies a new limit to those
+//! that wait as well (one in time at once, one in packets or bytes when the next packet comes),
+//! CoDel its target when they leave. Of a packet that is being sent, the bits that are still to be
+//! sent go at the new rate from that instant on; with a new trace they are part of its first
+//! opportunities or lines. A trace begins at the instant it is set; one that was already there goes
+//! on. What CoDel and RED have learnt stays if the kind of queue does.
 
 mod backlog;
 mod clock;
@@ -48,7 +51,8 @@ use red::{Red, Verdict};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Parameters of [`Bottleneck`]. Nothing said is a perfect link: unlimited, so that no packet ever waits.
+/// Parameters of [`Bottleneck`]. Nothing said is a perfect link: unlimited, so that no packet ever
+/// waits.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BottleneckSpec {
@@ -61,7 +65,8 @@ pub struct BottleneckSpec {
 }
 
 impl BottleneckSpec {
-    /// Reads the files that the spec names; a spec that names one needs this before [`Bottleneck::new`].
+    /// Reads the files that the spec names; a spec that names one needs this before
+    /// [`Bottleneck::new`].
     pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
         self.rate.load(read)
     }
@@ -80,7 +85,8 @@ pub struct Bottleneck {
     limiter: Limiter,
     discipline: Discipline,
     backlog: Backlog,
-    /// The packet being sent; the end of its sending is [`Time::NEVER`] while only a trace's opportunities will tell.
+    /// The packet being sent; the end of its sending is [`Time::NEVER`] while only a trace's
+    /// opportunities will tell.
     serving: Option<Packet>,
     due: Time,
     stream: Stream,
@@ -97,7 +103,8 @@ enum Discipline {
 }
 
 impl Bottleneck {
-    /// A bottleneck as `spec` says, with the random numbers of `seed`. A trace begins at [`Time::ZERO`].
+    /// A bottleneck as `spec` says, with the random numbers of `seed`. A trace begins at
+    /// [`Time::ZERO`].
     pub fn new(spec: BottleneckSpec, seed: &Seed) -> Result<Self, SpecError> {
         Ok(Self {
             limiter: Limiter::new(&spec.rate, Time::ZERO)?,
@@ -116,8 +123,9 @@ impl Bottleneck {
         &self.spec
     }
 
-    /// Takes other parameters from `now` on, which must not lie before anything that has happened; see the
-    /// [module](self). [`Stage::due`] may change by this. If the new parameters are refused the old ones stay.
+    /// Takes other parameters from `now` on, which must not lie before anything that has happened;
+    /// see the [module](self). [`Stage::due`] may change by this. If the new parameters are refused
+    /// the old ones stay.
     pub fn set(&mut self, spec: BottleneckSpec, now: Time) -> Result<(), SpecError> {
         let discipline = Discipline::new(&spec, Some(&self.discipline), now)?;
         if spec.rate != self.spec.rate {
@@ -159,7 +167,8 @@ impl Bottleneck {
         self.due = self.next_due(now);
     }
 
-    /// Whether a packet may wait, or be sent at once if the limiter is `free`; if not, why it is lost.
+    /// Whether a packet may wait, or be sent at once if the limiter is `free`; if not, why it is
+    /// lost.
     fn admit(
         &mut self,
         packet: &mut Packet,
@@ -365,6 +374,10 @@ impl Stage for Bottleneck {
         }
         self.expire(now, out);
         self.due = self.next_due(now);
+    }
+
+    fn limiter(&self) -> Option<&BottleneckSpec> {
+        Some(&self.spec)
     }
 
     fn release(&mut self, now: Time) {

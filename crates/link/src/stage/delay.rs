@@ -1,19 +1,29 @@
 //! Delay: the time that packets are on their way behind the limiter.
 //!
-//! Any number of packets are on their way at the same time, so a delay limits no rate. Each leaves exactly at the time
-//! it came plus the delay drawn for it by the [`Law`], except that packets keep their order unless `reorder` says
-//! otherwise: one whose delay ends before that of its predecessor leaves together with it. A packet that leaves after
-//! others that came later is marked with their number ([`Effect::Overtaken`]).
+//! Any number of packets are on their way at the same time, so a delay limits no rate. Each leaves
+//! exactly at the time it came plus its delay, except that packets keep their order unless
+//! `reorder` says otherwise: one whose delay ends before that of its predecessor leaves together
+//! with it. A packet that leaves after others that came later is marked with their number
+//! ([`Effect::Overtaken`]).
+//!
+//! Delays have the distribution that the [`Law`] says. By [`Correlation`] they are a process in
+//! time, which depends on the seed and the instant alone and which all packets of an instant share;
+//! or each packet draws its own. Packets that draw their own and keep their order wait for the
+//! slowest of those before them: the denser they come, the longer and the less varied is the delay.
+//! A TheaterQ trace draws its jitter for each packet, as TheaterQ does.
 //!
 //! [`Delay::set`] changes the law for packets that come later; those on their way keep their times.
 //!
 //! Sources of laws: ReSoA evaluation 10.2.4 (M11: constant), tc-netem(8) (uniform, normal).
 
+mod correlation;
 mod flight;
 mod law;
+mod process;
 mod spec;
 mod table;
 
+pub use correlation::Correlation;
 pub use spec::{Between, DelaySpec, Empirical, Law};
 pub use table::{Course, Quantiles};
 
@@ -26,6 +36,7 @@ use crate::stage::{Outbox, Stage};
 use crate::units::{Span, Time};
 use flight::Reordering;
 use law::{Draw, Drawn};
+use process::Process;
 use std::collections::{HashMap, VecDeque};
 
 /// The stage; see the [module](self).
@@ -33,6 +44,9 @@ use std::collections::{HashMap, VecDeque};
 pub struct Delay {
     spec: DelaySpec,
     draw: Draw,
+    /// What delays follow in time, unless each packet draws its own.
+    process: Option<Process>,
+    seed: Seed,
     /// Packets that leave in the order in which they came, after all of `reordering`.
     row: VecDeque<(Time, Packet)>,
     reordering: Reordering,
@@ -50,6 +64,8 @@ impl Delay {
     pub fn new(spec: DelaySpec, seed: &Seed) -> Result<Self, SpecError> {
         Ok(Self {
             draw: Draw::new(&spec.law, Time::ZERO)?,
+            process: process(&spec, seed)?,
+            seed: seed.clone(),
             spec,
             row: VecDeque::new(),
             reordering: Reordering::default(),
@@ -66,9 +82,10 @@ impl Delay {
         &self.spec
     }
 
-    /// Takes other parameters for packets that come from `now` on. A trace begins then, or goes on if it was there
-    /// already. If the new parameters are refused the old ones stay.
+    /// Takes other parameters for packets that come from `now` on. A trace begins then, or goes on
+    /// if it was there already. If the new parameters are refused the old ones stay.
     pub fn set(&mut self, spec: DelaySpec, now: Time) -> Result<(), SpecError> {
+        let process = process(&spec, &self.seed)?;
         if spec.law != self.spec.law {
             self.draw = Draw::new(&spec.law, now)?;
             self.routes.clear();
@@ -79,12 +96,14 @@ impl Delay {
                 self.reordering.enter(number, leaves, packet);
             }
         }
+        self.process = process;
         self.spec = spec;
         Ok(())
     }
 
-    /// When a packet of a TheaterQ route leaves: not before the one ahead of it, and if it had to wait for it, the next
-    /// one not before it has been sent once more, as TheaterQ keeps the rate of a route.
+    /// When a packet of a TheaterQ route leaves: not before the one ahead of it, and if it had to
+    /// wait for it, the next one not before it has been sent once more, as TheaterQ keeps the rate
+    /// of a route.
     fn on_route(&mut self, packet: &Packet, route: u16, leaves: Time) -> Time {
         let busy = self.routes.entry(route).or_default();
         if leaves > *busy {
@@ -97,9 +116,20 @@ impl Delay {
     }
 }
 
+/// The process that the delays of `spec` follow, if they follow one.
+fn process(spec: &DelaySpec, seed: &Seed) -> Result<Option<Process>, SpecError> {
+    if let Some(correlation) = spec.correlation {
+        correlation.check(&spec.law)?;
+    }
+    Ok(match spec.correlation() {
+        Correlation::Time(time) => Some(Process::new(time, seed)),
+        Correlation::None => None,
+    })
+}
+
 impl Stage for Delay {
     fn accept(&mut self, packet: Packet, _: &mut Outbox) {
-        let Drawn { delay, route } = self.draw.draw(&packet, &mut self.stream);
+        let Drawn { delay, route } = self.draw.draw(&packet, self.process.as_mut(), &mut self.stream);
         let mut leaves = packet.at + delay;
         if self.spec.reorder {
             if route > 0 {

@@ -1,8 +1,8 @@
 //! Duplication: the link delivers some packets twice.
 //!
-//! Each packet is followed at once by a copy of itself with the given probability, independently (as netem's `duplicate`
-//! without correlation). Link layers whose acknowledgement is lost do this: IEEE 802.11 receivers that miss the retry bit,
-//! satellite modems after a handover.
+//! Each packet is followed at once by a copy of itself with the given probability, independently
+//! (as netem's `duplicate` without correlation). Link layers whose acknowledgement is lost do this:
+//! IEEE 802.11 receivers that miss the retry bit, satellite modems after a handover.
 
 use crate::fate::Effect;
 use crate::packet::Packet;

@@ -1,7 +1,8 @@
 //! Errors: packets that are lost or damaged on the air.
 //!
-//! Three things are said of errors, each by itself: which packets are hit ([`ProcessSpec`]), what becomes of these
-//! ([`EffectSpec`]), and which packets are spared ([`Exempt`], [`ErrorSpec::only`]). In a profile:
+//! Three things are said of errors, each by itself: which packets are hit ([`ProcessSpec`]), what
+//! becomes of these ([`EffectSpec`]), and which packets are spared ([`Exempt`],
+//! [`ErrorSpec::only`]). In a profile:
 //!
 //! ```toml
 //! process = { good = "2s", bad = "30ms" }  # loss profile 1 of TCP Lite
@@ -10,12 +11,13 @@
 //! exempt = { syn = true, packets = "udp port 53" }
 //! ```
 //!
-//! Errors belong *behind* the limiter. In front of it, where packets come as fast as a sender can, a burst of errors in time
-//! hits far more packets than the link could carry in that time (TCP Lite 5.4.4, Fig. 5.5), and a packet that is lost takes
-//! no capacity (ReSoA evaluation D.1). The stage cannot see where it stands; a profile puts it right.
+//! Errors belong *behind* the limiter. In front of it, where packets come as fast as a sender can,
+//! a burst of errors in time hits far more packets than the link could carry in that time (TCP Lite
+//! 5.4.4, Fig. 5.5), and a packet that is lost takes no capacity (ReSoA evaluation D.1). The stage
+//! cannot see where it stands; a profile puts it right.
 //!
-//! Processes evolve in time unless a profile asks for something else, and where they do their schedule depends on seed and
-//! parameters alone, not on traffic.
+//! Processes evolve in time unless a profile asks for something else, and where they do their
+//! schedule depends on seed and parameters alone, not on traffic.
 
 mod channel;
 mod damage;
@@ -69,11 +71,12 @@ impl Errors {
         &self.spec
     }
 
-    /// Takes other parameters from `now` on, which must not lie before anything that has happened. If they are refused the
-    /// old ones stay.
+    /// Takes other parameters from `now` on, which must not lie before anything that has happened.
+    /// If they are refused the old ones stay.
     ///
-    /// A process that is the same goes on. Two states that evolve in the same thing as before keep the state they are in and
-    /// have the new sojourns from `now` on; any other process begins at `now`, and so does a trace.
+    /// A process that is the same goes on. Two states that evolve in the same thing as before keep
+    /// the state they are in and have the new sojourns from `now` on; any other process begins at
+    /// `now`, and so does a trace.
     pub fn set(&mut self, spec: ErrorSpec, now: Time) -> Result<(), SpecError> {
         spec.check()?;
         if spec.process != self.spec.process {
@@ -83,7 +86,8 @@ impl Errors {
         Ok(())
     }
 
-    /// Whether the process hits `packet`, whatever the effect would be; for blocks on the air, which are erased by any.
+    /// Whether the process hits `packet`, whatever the effect would be; for blocks on the air,
+    /// which are erased by any.
     pub(crate) fn hits(&mut self, packet: &Packet) -> bool {
         self.channel.judge(packet, self.spec.sampled).hit != Hit::No
     }

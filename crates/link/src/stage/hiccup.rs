@@ -1,21 +1,26 @@
-//! Hiccup: packets are held for a while, overtaken by later ones, or dropped because they were held too long.
+//! Hiccup: packets are held for a while, overtaken by later ones, or dropped because they were held
+//! too long.
 //!
-//! After the tool of the same name in Ludwig's dissertation, section 3.3.3 (LL-23 to LL-26): an emulated semi-reliable
-//! link with adjustable persistency and in-order or out-of-order delivery.
+//! After the tool of the same name in Ludwig's dissertation, section 3.3.3 (LL-23 to LL-26): an
+//! emulated semi-reliable link with adjustable persistency and in-order or out-of-order delivery.
 //!
-//! * **Hold** (LL-23): packets queue up for a given time; at its end all leave at once, in order or in another. A hold
-//!   that starts within a hold lengthens it if it ends later. A packet that comes at the very end of a hold passes.
-//! * **Re-ordering** (LL-24): a selected packet waits until `length` later packets have left the stage, and leaves right
-//!   behind the last of them: it is displaced by exactly `length`. Packets that come during a hold are not selected: what
-//!   is to be selected then is the next packet that does not queue. The last packets of a transfer have none behind them;
-//!   `timeout` lets them go after that long (default: never, so they stay until the run ends). If a timeout falls into a
+//! * **Hold** (LL-23): packets queue up for a given time; at its end all leave at once, in order or
+//!   in another. A hold that starts within a hold lengthens it if it ends later. A packet that
+//!   comes at the very end of a hold passes.
+//! * **Re-ordering** (LL-24): a selected packet waits until `length` later packets have left the
+//!   stage, and leaves right behind the last of them: it is displaced by exactly `length`. Packets
+//!   that come during a hold are not selected: what is to be selected then is the next packet that
+//!   does not queue. The last packets of a transfer have none behind them; `timeout` lets them go
+//!   after that long (default: never, so they stay until the run ends). If a timeout falls into a
 //!   hold, the packet leaves first at the hold's end.
-//! * **Expiration** (LL-25): a packet inside is dropped exactly at its own arrival plus `expiration`, which is at the
-//!   front of the queue (drop-from-front). A packet that expires at the instant of its release is dropped. Default:
-//!   never. Short: a semi-reliable link; never: a fully reliable one (LL-26).
+//! * **Expiration** (LL-25): a packet inside is dropped exactly at its own arrival plus
+//!   `expiration`, which is at the front of the queue (drop-from-front). A packet that expires at
+//!   the instant of its release is dropped. Default: never. Short: a semi-reliable link; never: a
+//!   fully reliable one (LL-26).
 //!
-//! Both moments of L's logs are known of each packet: it leaves at `packet.at`, and [`Effect::Held`] says how long
-//! before that it came. Parameters may change at any time ([`Hiccup::set`]) and apply to the packets inside as well.
+//! Both moments of L's logs are known of each packet: it leaves at `packet.at`, and
+//! [`Effect::Held`] says how long before that it came. Parameters may change at any time
+//! ([`Hiccup::set`]) and apply to the packets inside as well.
 
 mod release;
 mod trigger;
@@ -49,7 +54,8 @@ pub struct HiccupSpec {
     /// How long after its arrival a packet that is still inside is dropped. Without it: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration: Option<Span>,
-    /// Packets inside at most; one that would have to wait in a full stage is lost. Without it there is no limit.
+    /// Packets inside at most; one that would have to wait in a full stage is lost. Without it
+    /// there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
@@ -70,7 +76,8 @@ pub struct HoldSpec {
 pub struct ReorderSpec {
     /// Re-ordering length RL: packets that overtake a selected one.
     pub length: u32,
-    /// How long a selected packet waits at most for packets that overtake it. Without it: until the run ends.
+    /// How long a selected packet waits at most for packets that overtake it. Without it: until the
+    /// run ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Span>,
     /// When a packet is selected; by time: the next one.
@@ -155,8 +162,9 @@ struct Selected {
 }
 
 impl Hiccup {
-    /// A stage that holds and re-orders as `spec` says from [`Time::ZERO`] on. The triggers of holds and of re-ordering
-    /// and the order of release each draw from a stream of their own below `seed`.
+    /// A stage that holds and re-orders as `spec` says from [`Time::ZERO`] on. The triggers of
+    /// holds and of re-ordering and the order of release each draw from a stream of their own below
+    /// `seed`.
     pub fn new(spec: HiccupSpec, seed: &Seed) -> Result<Self, HiccupError> {
         spec.check()?;
         Ok(Self {
@@ -173,9 +181,10 @@ impl Hiccup {
         })
     }
 
-    /// Takes over other parameters at `now`. Length, timeout, expiration and order of release hold for the packets inside
-    /// as well; a hold that is on keeps its end; a trigger that is not the same starts to count anew. What becomes due by
-    /// it happens in the next [`Stage::advance`], which [`Stage::due`] asks for at `now`.
+    /// Takes over other parameters at `now`. Length, timeout, expiration and order of release hold
+    /// for the packets inside as well; a hold that is on keeps its end; a trigger that is not the
+    /// same starts to count anew. What becomes due by it happens in the next [`Stage::advance`],
+    /// which [`Stage::due`] asks for at `now`.
     pub fn set(&mut self, spec: HiccupSpec, now: Time) -> Result<(), HiccupError> {
         spec.check()?;
         self.holds.set(spec.hold_trigger(), now);
@@ -194,8 +203,8 @@ impl Hiccup {
         &self.spec
     }
 
-    /// Does at `now` what is told. What becomes due by it happens in the next [`Stage::advance`], which [`Stage::due`]
-    /// asks for at `now`.
+    /// Does at `now` what is told. What becomes due by it happens in the next [`Stage::advance`],
+    /// which [`Stage::due`] asks for at `now`.
     pub fn command(&mut self, now: Time, command: HiccupCommand) -> Result<(), HiccupError> {
         match command {
             HiccupCommand::Hold(span) => self.hold(now, span),
@@ -227,7 +236,8 @@ impl Hiccup {
         self.spec.reorder.and_then(|reorder| reorder.timeout).unwrap_or(Span::MAX)
     }
 
-    /// Packets that must overtake a selected one. Without re-ordering none: those still inside leave.
+    /// Packets that must overtake a selected one. Without re-ordering none: those still inside
+    /// leave.
     fn length(&self) -> u64 {
         self.spec.reorder.map_or(0, |reorder| u64::from(reorder.length))
     }

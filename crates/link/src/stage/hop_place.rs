@@ -1,5 +1,5 @@
-//! The place of a hop in the row of one direction. The hop itself belongs to both directions, and is [`crate::HopLink`]'s: here is only
-//! its name, for marks and logs, and what it says of itself.
+//! The place of a hop in the row of one direction. The hop itself belongs to both directions, and
+//! is [`crate::HopLink`]'s: here is only its name, for marks and logs, and what it says of itself.
 
 use super::outage::OutageCommand;
 use super::{Outbox, Stage, StageCommand, StageSpec};
@@ -7,7 +7,8 @@ use crate::arq::ArqSpec;
 use crate::packet::Packet;
 use crate::units::Time;
 
-/// A stage that no packet ever enters: the pipeline hands those that come to the hop. It stands behind a queue, never first.
+/// A stage that no packet ever enters: the pipeline hands those that come to the hop. It stands
+/// behind a queue, never first.
 #[derive(Debug)]
 pub struct HopPlace {
     spec: ArqSpec,

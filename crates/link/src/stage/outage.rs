@@ -1,13 +1,15 @@
 //! Outage: for a while the link carries nothing, and what is sent is lost.
 //!
-//! Outages come by schedule, by a random process, on command, or by several of these: the link is out if any of them says
-//! so. They evolve in time and do not depend on traffic. Scheduled ones are the outages of the ReSoA evaluation (Table
-//! 8.4, scenario S4: 0.01 s to 5 s at the start, in the middle or at the end of a transfer) for a link without a reliable
-//! link layer. Over one they are beneath it, on the air, and erase its blocks or frames ([`OutagePlace`]); where there is none and nothing is to be
-//! lost, [`super::hiccup`] holds the packets instead.
+//! Outages come by schedule, by a random process, on command, or by several of these: the link is
+//! out if any of them says so. They evolve in time and do not depend on traffic. Scheduled ones are
+//! the outages of the ReSoA evaluation (Table 8.4, scenario S4: 0.01 s to 5 s at the start, in the
+//! middle or at the end of a transfer) for a link without a reliable link layer. Over one they are
+//! beneath it, on the air, and erase its blocks or frames ([`OutagePlace`]); where there is none
+//! and nothing is to be lost, [`super::hiccup`] holds the packets instead.
 //!
-//! An outage includes the instant at which it starts and not the one at which it ends. A packet is lost if the link is out
-//! when it comes to the stage, or at any time while the limiter sent it: a parameter, see [`Judged`].
+//! An outage includes the instant at which it starts and not the one at which it ends. A packet is
+//! lost if the link is out when it comes to the stage, or at any time while the limiter sent it: a
+//! parameter, see [`Judged`].
 
 mod windows;
 
@@ -23,7 +25,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use windows::{Commands, Process, Schedule};
 
-/// Parameters of [`Outage`]. Times count from the start of the run, or from the moment at which they were changed.
+/// Parameters of [`Outage`]. Times count from the start of the run, or from the moment at which
+/// they were changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OutageSpec {
@@ -46,7 +49,8 @@ pub struct OutageSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OutagePlace {
-    /// Beneath: what is on the air at any time of it is erased, whatever [`OutageSpec::judged`] says.
+    /// Beneath: what is on the air at any time of it is erased, whatever [`OutageSpec::judged`]
+    /// says.
     #[default]
     Air,
     /// Behind, where the profile has it, as in a network beyond the link: packets are lost.
@@ -83,8 +87,9 @@ pub enum Judged {
     /// At the one instant at which it comes to the stage.
     #[default]
     Instant,
-    /// Over its transmission interval, both ends included. Packets have to come in the order in which they were sent:
-    /// behind a stage that re-orders, a packet is judged only from where the one before it was begun.
+    /// Over its transmission interval, both ends included. Packets have to come in the order in
+    /// which they were sent: behind a stage that re-orders, a packet is judged only from where the
+    /// one before it was begun.
     Transmission,
 }
 
@@ -153,7 +158,8 @@ pub struct Outage {
 }
 
 impl Outage {
-    /// A link with outages as `spec` says from [`Time::ZERO`] on; the process draws from a stream of its own below `seed`.
+    /// A link with outages as `spec` says from [`Time::ZERO`] on; the process draws from a stream
+    /// of its own below `seed`.
     pub fn new(spec: OutageSpec, seed: &Seed) -> Result<Self, OutageError> {
         spec.check()?;
         Ok(Self {
@@ -168,15 +174,16 @@ impl Outage {
         })
     }
 
-    /// Takes over other parameters at `now`. A schedule or process that is not the same starts anew, and what the old one
-    /// did before `now` is forgotten; outages by command stay.
+    /// Takes over other parameters at `now`. A schedule or process that is not the same starts
+    /// anew, and what the old one did before `now` is forgotten; outages by command stay.
     pub fn set(&mut self, spec: OutageSpec, now: Time) -> Result<(), OutageError> {
         spec.check()?;
         if (&spec.schedule, spec.period) != (&self.spec.schedule, self.spec.period) {
             self.schedule = Schedule::new(&spec.schedule, spec.period, now);
         }
         if spec.process != self.spec.process {
-            // The stream of the process goes on, so that the new one does not repeat the old one's draws.
+            // The stream of the process goes on, so that the new one does not repeat the old one's
+            // draws.
             let stream =
                 self.process.take().map_or_else(|| self.seed.stage("process").stream(), Process::into_stream);
             self.process = spec.process.map(|process| Process::new(process, now, stream));
@@ -200,7 +207,8 @@ impl Outage {
         }
     }
 
-    /// Whether the link is out at any time from `start` to `end`, both included; as far as the part before an earlier start need not be known for it.
+    /// Whether the link is out at any time from `start` to `end`, both included; as far as the part
+    /// before an earlier start need not be known for it.
     pub(crate) fn is_out(&mut self, start: Time, end: Time) -> bool {
         self.from = self.from.max(start);
         let (start, end) = (self.from, end.max(self.from));

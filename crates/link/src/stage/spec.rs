@@ -1,7 +1,8 @@
 //! What a stage is told: what can be wrong with it, and files that it names.
 //!
-//! This crate opens no file. A spec that names one gets its text through a function that the caller gives to `load`,
-//! parses it there and keeps what it found; a stage made from a spec that was not loaded is refused.
+//! This crate opens no file. A spec that names one gets its text through a function that the caller
+//! gives to `load`, parses it there and keeps what it found; a stage made from a spec that was not
+//! loaded is refused.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};

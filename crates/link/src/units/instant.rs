@@ -1,6 +1,6 @@
 //! Instants and spans of time, in whole nanoseconds.
 
-use super::{UnitError, number_and_unit, serde_as_text, trimmed};
+use super::{UnitError, number_and_unit, serde_as_text, trimmed, whole};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 use std::str::FromStr;
@@ -12,7 +12,8 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
-/// A length of time in nanoseconds. Reads `70ms`, `1.5s`, `20us`, `200ns`, `5min`, `2h`; [`Span::MAX`] is `inf`.
+/// A length of time in nanoseconds. Reads `70ms`, `1.5s`, `20us`, `200ns`, `5min`, `2h`;
+/// [`Span::MAX`] is `inf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
@@ -77,7 +78,8 @@ impl Span {
         Self(secs * NANOS_PER_SECOND)
     }
 
-    /// `secs` seconds, rounded to the nearest nanosecond; negative ones and NaN are none, too many are [`Span::MAX`].
+    /// `secs` seconds, rounded to the nearest nanosecond; negative ones and NaN are none, too many
+    /// are [`Span::MAX`].
     #[must_use]
     pub fn from_secs_f64(secs: f64) -> Self {
         // `as` saturates at both ends and maps NaN to 0.
@@ -172,7 +174,8 @@ impl fmt::Display for Span {
         if self.is_forever() {
             return f.pad("inf");
         }
-        // The largest unit in which three places are exact, else nanoseconds: what is printed reads back the same.
+        // The largest unit in which three places are exact, else nanoseconds: what is printed reads
+        // back the same.
         for (unit, nanos) in UNITS {
             let exact = nanos == 1 || self.0.is_multiple_of(nanos / 1000);
             if self.0 >= nanos && exact {
@@ -187,7 +190,7 @@ impl FromStr for Span {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let wrong = || UnitError {
+        let wrong = || UnitError::Wrong {
             given: text.to_owned(),
             what: "length of time",
             example: "70ms, 1.5s, 20us, 200ns, 5min or inf",
@@ -206,7 +209,7 @@ impl FromStr for Span {
             "" if number == 0.0 => 0.0,
             _ => return Err(wrong()),
         };
-        if number < 0.0 { Err(wrong()) } else { Ok(Self((number * nanos).round() as u64)) }
+        whole(number * nanos).map(Self).ok_or_else(wrong)
     }
 }
 

@@ -53,7 +53,8 @@ impl BitErrorRatio {
         self.0
     }
 
-    /// Probability that at least one of `bits` bits is wrong: `1 − (1 − p)^bits` (ReSoA evaluation, D.1).
+    /// Probability that at least one of `bits` bits is wrong: `1 − (1 − p)^bits` (ReSoA evaluation,
+    /// D.1).
     #[must_use]
     pub fn hits(self, bits: u64) -> Probability {
         // ln_1p and exp_m1 keep the digits that 1 − (1 − 1e-12) would lose.
@@ -75,8 +76,11 @@ impl FromStr for Probability {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let wrong =
-            || UnitError { given: text.to_owned(), what: "probability", example: "1.5% or 0.015 (0 to 1)" };
+        let wrong = || UnitError::Wrong {
+            given: text.to_owned(),
+            what: "probability",
+            example: "1.5% or 0.015 (0 to 1)",
+        };
         let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
         let value = match unit {
             "%" => number / 100.0,
@@ -98,7 +102,7 @@ impl FromStr for BitErrorRatio {
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let wrong =
-            || UnitError { given: text.to_owned(), what: "bit error ratio", example: "1e-5 (0 to 1)" };
+            || UnitError::Wrong { given: text.to_owned(), what: "bit error ratio", example: "1e-5 (0 to 1)" };
         match number_and_unit(text) {
             Some((number, "")) => Self::new(number).ok_or_else(wrong),
             _ => Err(wrong()),

@@ -1,19 +1,23 @@
 //! Amounts of data and data rates.
 
-use super::{Span, UnitError, number_and_unit, serde_as_text, trimmed};
+use super::{Span, UnitError, number_and_unit, serde_as_text, trimmed, whole};
 use std::fmt;
 use std::str::FromStr;
 
-/// A rate in bits per second. Reads `384kbit`, `11Mbit`, `1.5Mbit/s`, `9600bit`, `125kB/s`; factors of 1000, as tc does.
+/// A rate in bits per second. Reads `384kbit`, `11Mbit`, `1.5Mbit/s`, `9600bit`, `125kB/s`; factors
+/// of 1000, as tc does. `kbps` is refused: it is kilobytes to tc, and kilobits to mahimahi and
+/// iperf3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitRate(u64);
 
-/// A number of bytes. Reads `64kB`, `1.5MB`, `64KiB`, `1500B`, `1500`.
+/// A number of bytes. Reads `64kB`, `1.5MB`, `64KiB`, `1500B`, `1500`. `64k` and `64KB` are
+/// refused: they are 65536 bytes to tc and iperf3, and 64000 to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ByteCount(u64);
 
 impl BitRate {
-    /// `bits` bits per second; `None` for 0, which would never send anything (an outage says that better).
+    /// `bits` bits per second; `None` for 0, which would never send anything (an outage says that
+    /// better).
     #[must_use]
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
         if bits == 0 { None } else { Some(Self(bits)) }
@@ -81,10 +85,25 @@ impl FromStr for BitRate {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let wrong =
-            || UnitError { given: text.to_owned(), what: "rate", example: "384kbit, 11Mbit/s or 125kB/s" };
+        let wrong = || UnitError::Wrong {
+            given: text.to_owned(),
+            what: "rate",
+            example: "384kbit, 11Mbit/s or 125kB/s",
+        };
         let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
-        // A rate in bits says `bit` or a small b (kbps as in mahimahi and iperf3), one in bytes a capital B.
+        if let Some(scale) = unit.strip_suffix("bps") {
+            let (bits, bytes) = (format!("{number}{scale}bit"), format!("{}{scale}bit", number * 8.0));
+            // What is no rate in bits is none in bytes either.
+            bits.parse::<Self>().map_err(|_| wrong())?;
+            return Err(UnitError::TwoMeanings {
+                given: text.to_owned(),
+                first: bits,
+                first_words: "bits a second",
+                second: bytes,
+                second_words: "the bytes a second that tc means by it",
+            });
+        }
+        // A rate in bits says `bit` or a small b, one in bytes a capital B.
         let unit = unit.strip_suffix("/s").or_else(|| unit.strip_suffix("ps")).unwrap_or(unit);
         let (scale, factor) = if let Some(scale) = unit.strip_suffix("bit") {
             (scale, 1.0)
@@ -102,7 +121,7 @@ impl FromStr for BitRate {
             "g" | "G" => 1e9,
             _ => return Err(wrong()),
         };
-        Self::from_bits_per_second((number * scale * factor).round() as u64).ok_or_else(wrong)
+        whole(number * scale * factor).and_then(Self::from_bits_per_second).ok_or_else(wrong)
     }
 }
 
@@ -116,20 +135,37 @@ impl FromStr for ByteCount {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let wrong =
-            || UnitError { given: text.to_owned(), what: "number of bytes", example: "64kB, 64KiB or 1500B" };
+        let wrong = || UnitError::Wrong {
+            given: text.to_owned(),
+            what: "number of bytes",
+            example: "64kB, 64KiB or 1500B",
+        };
         let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
         let factor = match unit {
             "" | "B" => 1.0,
-            "kB" | "KB" | "k" => 1e3,
-            "MB" | "M" => 1e6,
-            "GB" | "G" => 1e9,
+            "kB" => 1e3,
+            "MB" => 1e6,
+            "GB" => 1e9,
+            "k" | "K" | "kb" | "KB" => return Err(thousands_or_1024(text, number, ["kB", "KiB"])),
+            "M" => return Err(thousands_or_1024(text, number, ["MB", "MiB"])),
+            "G" => return Err(thousands_or_1024(text, number, ["GB", "GiB"])),
             "KiB" => 1024.0,
             "MiB" => 1024.0 * 1024.0,
             "GiB" => 1024.0 * 1024.0 * 1024.0,
             _ => return Err(wrong()),
         };
-        if number < 0.0 { Err(wrong()) } else { Ok(Self((number * factor).round() as u64)) }
+        whole(number * factor).map(Self).ok_or_else(wrong)
+    }
+}
+
+/// A size whose unit some programs count in steps of 1000 and others in steps of 1024.
+fn thousands_or_1024(given: &str, number: f64, [decimal, binary]: [&str; 2]) -> UnitError {
+    UnitError::TwoMeanings {
+        given: given.to_owned(),
+        first: format!("{number}{decimal}"),
+        first_words: "steps of 1000",
+        second: format!("{number}{binary}"),
+        second_words: "the steps of 1024 that tc and iperf3 mean by it",
     }
 }
 

@@ -13,7 +13,7 @@ fn forms_people_write() {
     assert_eq!(reads::<Span>("inf"), Span::MAX);
     assert_eq!(reads::<BitRate>("384kbit").as_bits_per_second(), 384_000);
     assert_eq!(reads::<BitRate>("2mbit").as_bits_per_second(), 2_000_000);
-    assert_eq!(reads::<BitRate>("9.6kbps").as_bits_per_second(), 9_600);
+    assert_eq!(reads::<BitRate>("9.6kb/s").as_bits_per_second(), 9_600);
     assert_eq!(reads::<BitRate>("125kB/s").as_bits_per_second(), 1_000_000);
     assert_eq!(reads::<ByteCount>("64KiB").get(), 65_536);
     assert_eq!(Probability::new(0.1), Some(reads("10%")));
@@ -33,6 +33,38 @@ fn wrong_forms_say_what_would_be_right() {
     assert!("120%".parse::<Probability>().is_err());
     assert!("-0.1".parse::<Probability>().is_err());
     assert!("1e-5x".parse::<BitErrorRatio>().is_err());
+    for too_much in ["1e20s", "1e99ms"] {
+        assert!(too_much.parse::<Span>().is_err(), "{too_much} is not for ever");
+    }
+    assert!("1e20bit".parse::<BitRate>().is_err());
+    assert!("1e20B".parse::<ByteCount>().is_err());
+}
+
+/// tc(8) reads `mbps` as megabytes a second and `k` as 1024; mahimahi and iperf3 read the one, and
+/// SI the other, otherwise.
+#[test]
+fn what_other_programs_read_in_two_ways_is_refused_with_both() {
+    let said = |error: UnitError| error.to_string();
+    assert_eq!(
+        said("2mbps".parse::<BitRate>().expect_err("bits or bytes")),
+        "`2mbps` has two meanings: write 2mbit for bits a second, or 16mbit for the bytes a second that tc means by it"
+    );
+    for (rate, both) in
+        [("9.6kbps", ["9.6kbit", "76.8kbit"]), ("1Gbps", ["1Gbit", "8Gbit"]), ("8bps", ["8bit", "64bit"])]
+    {
+        let error = said(rate.parse::<BitRate>().expect_err(rate));
+        assert!(both.iter().all(|word| error.contains(&format!(" {word} "))), "{error}");
+    }
+    assert!(said("2xbps".parse::<BitRate>().expect_err("no unit")).contains("is not a rate"));
+    assert_eq!(
+        said("64k".parse::<ByteCount>().expect_err("1000 or 1024")),
+        "`64k` has two meanings: write 64kB for steps of 1000, or 64KiB for the steps of 1024 that tc and iperf3 mean by it"
+    );
+    for size in ["300K", "64KB", "64kb", "1.5M", "2G"] {
+        let error = said(size.parse::<ByteCount>().expect_err(size));
+        assert!(error.contains("two meanings") && error.contains("iB "), "{error}");
+    }
+    assert_eq!(reads::<ByteCount>("1.5MB").get(), 1_500_000);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A link that is changed while packets are inside: none disappears, none is early, and marks say which stage it was.
+//! A link that is changed while packets are inside: none disappears, none is early, and marks say
+//! which stage it was.
 
 use crate::drive::{Seen, built, direction, frame, is_copy, loser, seed};
 use link::spec::DirectionSpec;
@@ -138,7 +139,8 @@ fn stages_come_and_go_and_marks_know_them() {
     let fade = stage("fade", r#"outage = { process = { up = "100ms", down = "20ms" } }"#);
     let before = direction(&format!("{way}{air}"));
 
-    // One comes in front, one goes from behind: what is left in place keeps its name, and numbers are not used again.
+    // One comes in front, one goes from behind: what is left in place keeps its name, and numbers
+    // are not used again.
     let after = direction(&format!("{fade}{way}"));
     let (pipeline, seen) = changed(&before, &after);
     nothing_disappeared(&seen, "in front");
@@ -155,7 +157,8 @@ fn stages_come_and_go_and_marks_know_them() {
     }
     assert_eq!(losers, BTreeSet::from(["air", "fade"]));
 
-    // It stands where it was put: an outage in front of the delay loses packets as they come, one behind it 20 ms later.
+    // It stands where it was put: an outage in front of the delay loses packets as they come, one
+    // behind it 20 ms later.
     assert!(seen.lost.iter().filter(|packet| packet.loss() == Some(Loss::Outage)).all(|p| p.at == p.arrived));
     let behind = direction(&format!("{way}{fade}"));
     let (_, seen) = changed(&before, &behind);

@@ -1,5 +1,5 @@
-//! What holds of any row of stages, whatever comes: no packet disappears or is early, time does not run backwards, order is
-//! kept unless a stage says otherwise, and the same seed gives the same.
+//! What holds of any row of stages, whatever comes: no packet disappears or is early, time does not
+//! run backwards, order is kept unless a stage says otherwise, and the same seed gives the same.
 
 use crate::drive::{Seen, built, direction, frame, is_copy, seed};
 use link::spec::{DirectionSpec, StageSpec};
@@ -99,7 +99,8 @@ fn least(stage: &StageSpec, bytes: usize) -> Span {
     match stage {
         StageSpec::Bottleneck(spec) => match (&spec.rate, spec.counted) {
             (RateSpec::Constant(rate), Counted::Ip) => {
-                // A packet that follows another may leave a nanosecond earlier: the remainder is carried over.
+                // A packet that follows another may leave a nanosecond earlier: the remainder is
+                // carried over.
                 rate.time_for(ByteCount::new(bytes as u64)) - Span::from_nanos(1)
             }
             _ => Span::ZERO,
@@ -125,8 +126,8 @@ fn end(arrivals: &[(Time, usize)]) -> Time {
     arrivals.last().map_or(Time::ZERO, |(at, _)| *at) + Span::from_millis(40)
 }
 
-/// Sends everything and ends the run soon after; with `often`, things that are due are done at other times than those of
-/// arrivals too.
+/// Sends everything and ends the run soon after; with `often`, things that are due are done at
+/// other times than those of arrivals too.
 fn run(spec: &DirectionSpec, number: u64, arrivals: &[(Time, usize)], often: bool) -> Seen {
     let mut pipeline = built(spec, &seed(number));
     let mut seen = Seen::default();
@@ -219,7 +220,8 @@ proptest! {
         prop_assert!(all(&once) == all(&run(&spec, 3, &arrivals, true)), "{}: depends on who calls when", spec);
     }
 
-    /// Whoever looks only at these times, and at arrivals, sends each packet exactly when it leaves.
+    /// Whoever looks only at these times, and at arrivals, sends each packet exactly when it
+    /// leaves.
     #[test]
     fn no_packet_leaves_before_the_time_to_wake_up(spec in row(), arrivals in arrivals()) {
         let mut pipeline = built(&spec, &seed(4));

@@ -1,5 +1,5 @@
-//! Every stage draws from a stream of its own: adding one does not shift what the others draw, and no two directions or
-//! links draw the same.
+//! Every stage draws from a stream of its own: adding one does not shift what the others draw, and
+//! no two directions or links draw the same.
 
 use crate::drive::{self, built, direction, flow, is_copy, loser, run, seed};
 use link::spec::DirectionSpec;

@@ -8,11 +8,13 @@ use std::str::FromStr;
 /// A part of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Region {
-    /// The IP packet with its header. An Ethernet header before it and padding behind it do not belong to it: on a real
-    /// Ethernet the frame check sequence covers them, and a frame damaged there never reaches IP.
+    /// The IP packet with its header. An Ethernet header before it and padding behind it do not
+    /// belong to it: on a real Ethernet the frame check sequence covers them, and a frame damaged
+    /// there never reaches IP.
     #[default]
     Packet,
-    /// What IP carries, behind extension headers: the transport header and payload, or a fragment of them.
+    /// What IP carries, behind extension headers: the transport header and payload, or a fragment
+    /// of them.
     Segment,
     /// The header of TCP with its options, of UDP or of ICMP.
     TransportHeader,
@@ -57,8 +59,8 @@ impl FromStr for Region {
 }
 
 impl Headers {
-    /// Where a region lies in the bytes that were parsed; `None` if the packet has no such part or its borders are not
-    /// known. A payload may be empty.
+    /// Where a region lies in the bytes that were parsed; `None` if the packet has no such part or
+    /// its borders are not known. A payload may be empty.
     #[must_use]
     pub fn region(&self, region: Region) -> Option<Range<usize>> {
         let segment = self.segment();

@@ -140,7 +140,8 @@ fn ipv6_fragments_are_told_by_their_header() {
         let field = field.to_be_bytes();
         ipv6(44, &[&[UDP, 0, field[0], field[1], 0, 0, 0, 9], &udp[..]].concat())
     };
-    // The offset is in the upper 13 bits, M is the lowest: an atomic fragment (RFC 6946), a first one, a later one.
+    // The offset is in the upper 13 bits, M is the lowest: an atomic fragment (RFC 6946), a first
+    // one, a later one.
     for (field, is_fragment, is_later) in
         [(0, false, false), (1, true, false), (8, true, true), (9, true, true)]
     {

@@ -1,7 +1,8 @@
 //! The frame check sequence of 24 bits (GSM 04.22, 5.2.2.5).
 //!
-//! The generator is x^24+x^23+x^21+x^20+x^19+x^17+x^16+x^15+x^13+x^8+x^7+x^5+x^4+x^2+1. The register begins with ones, bits
-//! go in with the least significant one of each octet first, and the result is inverted.
+//! The generator is x^24+x^23+x^21+x^20+x^19+x^17+x^16+x^15+x^13+x^8+x^7+x^5+x^4+x^2+1. The
+//! register begins with ones, bits go in with the least significant one of each octet first, and
+//! the result is inverted.
 
 use crc::{Algorithm, Crc, Table};
 
@@ -36,7 +37,8 @@ mod tests {
         assert_eq!(compute(&std::array::from_fn::<u8, 27, _>(|at| at as u8)), 0xae_6c82);
     }
 
-    /// LL-02: the register over a whole good frame, its check sequence included, always ends the same. `compute` inverts it.
+    /// LL-02: the register over a whole good frame, its check sequence included, always ends the
+    /// same. `compute` inverts it.
     #[test]
     fn a_good_frame_leaves_the_same_register() {
         for seed in 0..=255u8 {

@@ -1,12 +1,14 @@
 //! The relay of characters above RLP (L2R, GSM 07.02): the information field of a numbered frame.
 //!
-//! The field begins with a status octet, and may have more of them. Bit 7 is SA, 6 is SB, 5 is X: the sender's own flow control,
-//! set while it wants no characters. The low five bits are the address: how many characters follow before the next status
-//! octet. A short frame has 24 octets behind its first status octet, a character each at best.
+//! The field begins with a status octet, and may have more of them. Bit 7 is SA, 6 is SB, 5 is X:
+//! the sender's own flow control, set while it wants no characters. The low five bits are the
+//! address: how many characters follow before the next status octet. A short frame has 24 octets
+//! behind its first status octet, a character each at best.
 //!
-//! **What is our own:** the standard's status octets in the middle of a field say that SA, SB or X has changed there. Here a
-//! status octet behind the first one also says that a packet begins ([`Item::Start`]). So a receiver that misses a frame finds
-//! the next packet without escape sequences, and the boundary costs one octet, as PPP's flag does.
+//! **What is our own:** the standard's status octets in the middle of a field say that SA, SB or X
+//! has changed there. Here a status octet behind the first one also says that a packet begins
+//! ([`Item::Start`]). So a receiver that misses a frame finds the next packet without escape
+//! sequences, and the boundary costs one octet, as PPP's flag does.
 
 use thiserror::Error;
 
@@ -68,7 +70,8 @@ impl Field {
             }
             let rest = octets.len() - place - 1;
             let count = if address == FULL { rest } else { usize::from(address) };
-            // A status octet stands behind a number of characters: one that says "three" is not the third before the end.
+            // A status octet stands behind a number of characters: one that says "three" is not the
+            // third before the end.
             if address > FULL || (address < FULL && (count > LAST || count >= rest)) {
                 return Err(Malformed { place, address });
             }
@@ -83,7 +86,8 @@ impl Field {
     /// The octets of a field of `length` octets.
     ///
     /// # Panics
-    /// If there is more in it than fits, or more than 23 characters in a row that do not reach the end.
+    /// If there is more in it than fits, or more than 23 characters in a row that do not reach the
+    /// end.
     #[must_use]
     pub fn to_octets(&self, length: usize) -> Vec<u8> {
         assert!(self.user_octets() < length, "{} octets do not fit {length}", self.user_octets() + 1);

@@ -1,11 +1,13 @@
 //! Parameters that both ends agree on by XID frames (GSM 04.22, 5.2.2.6).
 //!
-//! Each is an octet with its type in the high four bits and the length of its value in the low four, then the value. Type 0
-//! ends the list. What has an unknown type is passed over. T1 and T2 are in units of 10 ms.
+//! Each is an octet with its type in the high four bits and the length of its value in the low
+//! four, then the value. Type 0 ends the list. What has an unknown type is passed over. T1 and T2
+//! are in units of 10 ms.
 
 use thiserror::Error;
 
-/// The parameters of a connection that an XID frame can carry; those that are not there stay as they are.
+/// The parameters of a connection that an XID frame can carry; those that are not there stay as
+/// they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Parameters {
     /// Version of the protocol.

@@ -31,8 +31,8 @@ impl Run {
         Self { first: frame, count: 1 }
     }
 
-    /// Adds the packet behind the run's last one; gives it back if it is not the next part of the same whole, or is
-    /// marked CE where the run is not, or the other way round.
+    /// Adds the packet behind the run's last one; gives it back if it is not the next part of the
+    /// same whole, or is marked CE where the run is not, or the other way round.
     pub fn push(&mut self, frame: Frame) -> Result<(), Frame> {
         match (self.first.body(), frame.body()) {
             (
@@ -53,10 +53,11 @@ impl Run {
         usize::from(self.count)
     }
 
-    /// What to write. `header` is a buffer for the headers, whose contents are replaced; it can be used for run after run.
+    /// What to write. `header` is a buffer for the headers, whose contents are replaced; it can be
+    /// used for run after run.
     ///
-    /// Checksums that came partial go out partial, for the kernel to complete or to trust. A frame with complete checksums
-    /// goes out to be verified, so that damage in it is found.
+    /// Checksums that came partial go out partial, for the kernel to complete or to trust. A frame
+    /// with complete checksums goes out to be verified, so that damage in it is found.
     #[must_use]
     pub fn pieces<'a>(&'a self, header: &'a mut Vec<u8>) -> Pieces<'a> {
         header.clear();

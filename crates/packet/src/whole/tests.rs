@@ -47,7 +47,8 @@ fn payload_of(payload: &[u8], first: usize, count: usize, size: u16) -> &[u8] {
     &payload[at(first)..at(first + count)]
 }
 
-/// Length and segment size such that the number of packets stays small enough to build each by hand.
+/// Length and segment size such that the number of packets stays small enough to build each by
+/// hand.
 fn lengths() -> impl Strategy<Value = (usize, u16)> {
     prop_oneof![
         4 => (0usize..4000, 100u16..1500),
@@ -102,8 +103,8 @@ proptest! {
         prop_assert_eq!(run.into_buffer(), Some(came));
     }
 
-    /// Parts that get lost, marked and held back at will: what is left is written in runs, and each run is the packet
-    /// that etherparse builds for its stretch of the stream.
+    /// Parts that get lost, marked and held back at will: what is left is written in runs, and each
+    /// run is the packet that etherparse builds for its stretch of the stream.
     #[test]
     fn any_partition_carries_the_same_stream(
         sample in Sample::any(),
@@ -254,7 +255,8 @@ fn padding_behind_the_packet_is_left_out() {
 #[test]
 fn with_a_routing_header_the_checksum_is_for_the_last_destination() {
     let sample = Sample { ipv6: true, extensions: true, ..Sample::plain() };
-    // The sum that came covers another destination than the IP header's: all ones bits differ by this much.
+    // The sum that came covers another destination than the IP header's: all ones bits differ by
+    // this much.
     let mut bytes = sample.build_partial(&text(250));
     bytes[40 + 24 + 3] = 1;
     let field = sample.transport() + 16;

@@ -56,7 +56,8 @@ fn sent(sample: &Sample) -> Header {
     Header::read(&sample.build()[20..], 32).expect("a header")
 }
 
-/// Whether a number with one bit wrong, counted from its most significant one, is that number or up to `most` more.
+/// Whether a number with one bit wrong, counted from its most significant one, is that number or up
+/// to `most` more.
 fn is_near(number: u32, bit: usize, most: u32) -> bool {
     (number ^ 1 << (31 - bit)).wrapping_sub(number) <= most
 }
@@ -85,8 +86,8 @@ fn damage_that_makes_a_header_impossible_is_confirmed() {
     assert_eq!(unconfirmed, 5 + 2 + 17 + 11 + 20);
 }
 
-/// That no wrong bit in the payload is undone by putting an older value into a field that has changed by itself, though
-/// for some it would make the checksum right.
+/// That no wrong bit in the payload is undone by putting an older value into a field that has
+/// changed by itself, though for some it would make the checksum right.
 fn no_wrong_bit_of_the_payload_is_undone(changed: &Sample, older: impl Fn(&Header) -> Header) {
     let mut tempting = 0;
     for bit in 256..(32 + usize::from(S)) * 8 {
@@ -179,7 +180,8 @@ fn a_hit_sequence_number_is_the_furthest_one_behind_a_hole() {
 
 #[test]
 fn a_segment_behind_a_hole_is_not_moved_into_it() {
-    // S is a power of two: a bit of the checksum field or the payload may weigh just what the next place is away.
+    // S is a power of two: a bit of the checksum field or the payload may weigh just what the next
+    // place is away.
     let track = Track { payload: 512, ..track() };
     let sample = Sample { seq: FIRST + 512, ..same() };
     let of_weight_512 = |word: usize| word * 16 + 6;
@@ -202,7 +204,8 @@ fn a_segment_behind_a_hole_is_not_moved_into_it() {
 fn an_old_duplicate_is_not_moved_to_the_next_place() {
     let track = Track { payload: 512, ..track() };
     let sample = Sample { seq: FIRST - 512, ..same() };
-    // A bit of the payload that weighs 512 makes up for one segment where it flips in the right direction.
+    // A bit of the payload that weighs 512 makes up for one segment where it flips in the right
+    // direction.
     let found: Vec<_> =
         (16..16 + usize::from(S) / 2).map(|word| of(&sample, &track, &[word * 16 + 6])).collect();
     assert!(found.iter().all(|found| matches!(found, Ok(None) | Err(Reason::Ambiguous))), "{found:?}");

@@ -65,7 +65,8 @@ fn only_what_no_sender_can_have_meant_makes_a_guess() {
     let received = Header::read(&packet[20..], 20).expect("a header");
     for row in fields::TABLE {
         let damaged = received.with(row.field, received.fixed.get(row.field) ^ 1);
-        // The data offset says nothing about where the options were read; the segment is taken to have none.
+        // The data offset says nothing about where the options were read; the segment is taken to
+        // have none.
         assert_eq!(is_guess(&damaged, &base(&damaged, &sample.tuple())), row.is_evidence, "{:?}", row.field);
     }
 }

@@ -201,7 +201,8 @@ fn a_far_time_stamp_is_taken_when_a_second_one_agrees() {
     // SACK blocks behind them change nothing in this.
     let both = once.after(&with_options(&[stamps(FAR + 1), sack()].concat()));
     assert_eq!((both.template(), both.suspect), (&stamps(FAR + 1)[..], None));
-    // One that comes from far below is far as well: PAWS would refuse what is older by more than a minute.
+    // One that comes from far below is far as well: PAWS would refuse what is older by more than a
+    // minute.
     let back = track(Some(stamps(FAR))).after(&with_options(&stamps(7)));
     assert_eq!(back.suspect, Some(7));
 }

@@ -1,4 +1,5 @@
-//! The air of one direction: which blocks or frames are hit, and the packets that are under way on it.
+//! The air of one direction: which blocks or frames are hit, and the packets that are under way on
+//! it.
 
 use super::{HopError, HopSpec};
 use crate::fate::Loss;
@@ -49,7 +50,8 @@ impl Air {
         Ok([air(Direction::Up, errors_up, outages_up)?, air(Direction::Down, errors_down, outages_down)?])
     }
 
-    /// Whether the next block arrives as it was sent. One that is judged at an instant is judged at `at`.
+    /// Whether the next block arrives as it was sent. One that is judged at an instant is judged at
+    /// `at`.
     pub fn carries(&mut self, octets: ByteCount, at: Time, sending: Sending) -> bool {
         let number = self.blocks;
         self.blocks += 1;
@@ -62,7 +64,8 @@ impl Air {
         !is_erased
     }
 
-    /// Whether there is an outage at any time of a transmission. It ends where the next one begins: that instant is the next one's.
+    /// Whether there is an outage at any time of a transmission. It ends where the next one begins:
+    /// that instant is the next one's.
     fn is_out(&mut self, Sending { start, end }: Sending) -> bool {
         let last = Time::ZERO + (end - Time::ZERO - Span::from_nanos(1));
         let mut all = self.outages.iter_mut().chain([&mut self.commanded]);

@@ -1,5 +1,5 @@
-//! Two ends of LLP on a link: in each direction a server that sends one frame after the other, then a delay, then errors (ReSoA
-//! thesis, 10.2.4: a frame that is lost has used the link).
+//! Two ends of LLP on a link: in each direction a server that sends one frame after the other, then
+//! a delay, then errors (ReSoA thesis, 10.2.4: a frame that is lost has used the link).
 
 use super::air::Air;
 use super::rlp_hop::other;
@@ -84,7 +84,8 @@ impl LlpHop {
         timers.chain(served).chain(arrivals).min().unwrap_or(Time::NEVER)
     }
 
-    /// Of what happens at one instant, arrivals come first (an answer in time is in time), then ends of sending, then timers.
+    /// Of what happens at one instant, arrivals come first (an answer in time is in time), then
+    /// ends of sending, then timers.
     pub fn advance(&mut self, now: Time, exit: &mut Exit<'_>) {
         for way in Direction::BOTH {
             while self.flying[way as usize].front().is_some_and(|flying| flying.at <= now) {

@@ -1,7 +1,8 @@
 //! Two ends of RLP on a circuit: every 20 ms a block begins in each direction.
 //!
-//! Block k is on the air from k x 20 ms until 20 ms later, and is there one delay after that. A process that judges at an instant
-//! judges the block by its beginning, so that block k of a trace with blocks of 20 ms is block k here (LL-06).
+//! Block k is on the air from k x 20 ms until 20 ms later, and is there one delay after that. A
+//! process that judges at an instant judges the block by its beginning, so that block k of a trace
+//! with blocks of 20 ms is block k here (LL-06).
 
 use super::air::Air;
 use super::{Exit, HopError, RlpHopSpec, fate};

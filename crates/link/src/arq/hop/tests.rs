@@ -1,4 +1,5 @@
-//! Both protocols over channels that are made for the purpose, with the contract of a stage looked after at every step.
+//! Both protocols over channels that are made for the purpose, with the contract of a stage looked
+//! after at every step.
 
 mod llp;
 mod rlp;
@@ -53,7 +54,8 @@ impl Drive {
         self.collect(out);
     }
 
-    /// Runs until `end`; before each event each direction with a length here is kept busy with packets of that length.
+    /// Runs until `end`; before each event each direction with a length here is kept busy with
+    /// packets of that length.
     pub fn run(&mut self, end: Time, busy: [Option<usize>; 2]) {
         loop {
             for way in Direction::BOTH {

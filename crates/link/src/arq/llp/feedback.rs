@@ -66,7 +66,8 @@ impl Llp {
         self.control.push_back(Frame::Ack { next: self.receive.next() });
     }
 
-    /// Everything before `next` has arrived, and what `held` says behind it; nothing if that cannot be true.
+    /// Everything before `next` has arrived, and what `held` says behind it; nothing if that cannot
+    /// be true.
     fn learn(&mut self, next: u16, held: u32, now: Time, out: &mut Output) {
         let modulus = self.parameters.modulus;
         let oldest = self.send.oldest();
@@ -88,7 +89,8 @@ impl Llp {
         if arrived.is_empty() {
             return;
         }
-        // The link keeps the order: what was last sent before one of these has arrived as well, or is lost.
+        // The link keeps the order: what was last sent before one of these has arrived as well, or
+        // is lost.
         let latest = self.order.iter().rposition(|(ns, _)| arrived.contains(ns));
         for (_, passed) in self.order.iter_mut().take(latest.unwrap_or(0)) {
             *passed = true;

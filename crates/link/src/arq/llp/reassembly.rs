@@ -23,7 +23,8 @@ impl Reassembly {
         Self { modulus, begun: Vec::new() }
     }
 
-    /// The fragment of frame `ns` has come, for the first time; its packet if that is complete by it.
+    /// The fragment of frame `ns` has come, for the first time; its packet if that is complete by
+    /// it.
     pub fn add(&mut self, ns: u16, fragment: Fragment) -> Option<u64> {
         let Fragment { packet, place, count, .. } = fragment;
         let known = self.begun.iter().position(|begun| begun.packet == packet);
@@ -36,7 +37,8 @@ impl Reassembly {
         (self.begun[begun].arrived == count).then(|| self.begun.remove(begun).packet)
     }
 
-    /// All frames before `next` have come or were given up: packets that end before it will not be complete.
+    /// All frames before `next` have come or were given up: packets that end before it will not be
+    /// complete.
     pub fn passed(&mut self, next: u16) {
         let behind = self.modulus.numbers() as usize / 2;
         self.begun.retain(|begun| self.modulus.steps(next, begun.end) < behind);

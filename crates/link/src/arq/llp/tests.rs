@@ -1,4 +1,5 @@
-//! One end, with frames of the other made by hand: what is sent again and when, the timer, and what is given up.
+//! One end, with frames of the other made by hand: what is sent again and when, the timer, and what
+//! is given up.
 
 use super::*;
 
@@ -14,7 +15,8 @@ fn patient() -> Llp {
     end(255, Then::Disconnect)
 }
 
-/// What the end sends until it has nothing to send, at `now`: numbers of data frames, and the others.
+/// What the end sends until it has nothing to send, at `now`: numbers of data frames, and the
+/// others.
 fn sent(end: &mut Llp, now: Time) -> (Vec<u16>, Vec<Frame>) {
     let (mut data, mut control) = (Vec::new(), Vec::new());
     while let Some(frame) = end.next_frame(now, &mut Output::default()) {
@@ -58,7 +60,8 @@ fn expired(end: &mut Llp) -> Vec<Indication> {
     out.indications
 }
 
-/// M9: after an expiration all of the window is sent again, but for what the receiver is known to hold.
+/// M9: after an expiration all of the window is sent again, but for what the receiver is known to
+/// hold.
 #[test]
 fn what_is_held_is_not_sent_again() {
     let mut end = with(patient(), 5);
@@ -97,7 +100,8 @@ fn what_is_behind_is_not_missing() {
     assert_eq!(data(&mut end), [0]);
 }
 
-/// A NAK that was sent before another word that has come since is not followed, whatever it says of the frames behind.
+/// A NAK that was sent before another word that has come since is not followed, whatever it says of
+/// the frames behind.
 #[test]
 fn a_nak_of_the_past() {
     let mut end = with(patient(), 4);
@@ -108,8 +112,9 @@ fn a_nak_of_the_past() {
     assert_eq!(data(&mut end), NOTHING);
 }
 
-/// M9: the timer doubles with each of the first four expirations in a row, and any progress ends the row. Least: 12.16 ms for a full frame of the other end
-/// and 160 us for one of control; the link has carried what it was given. A tenth more: 13.552 ms.
+/// M9: the timer doubles with each of the first four expirations in a row, and any progress ends
+/// the row. Least: 12.16 ms for a full frame of the other end and 160 us for one of control; the
+/// link has carried what it was given. A tenth more: 13.552 ms.
 #[test]
 fn the_timer_doubles_four_times() {
     let mut end = with(patient(), 2);
@@ -124,7 +129,8 @@ fn the_timer_doubles_four_times() {
     assert_eq!(end.due(), later(5) + span(1), "and restarts it");
     end.expire(later(6), &mut out);
     assert_eq!(end.due(), later(6) + span(2));
-    // A NAK that tells nothing new restarts it as well, and no answer is waited for if nothing is outstanding.
+    // A NAK that tells nothing new restarts it as well, and no answer is waited for if nothing is
+    // outstanding.
     end.receive(Some(&Frame::Nak { next: 1, held: 0 }), ByteCount::new(20), later(7), &mut out);
     assert_eq!(end.due(), later(7) + span(2));
     end.receive(Some(&Frame::Ack { next: 2 }), ByteCount::new(20), later(8), &mut out);
@@ -145,7 +151,8 @@ fn what_goes_first() {
     assert!(matches!(next(), Frame::Data { ns: 2, .. }));
 }
 
-/// A frame that was there and comes again is answered with all that is known; one before V(R) with V(R).
+/// A frame that was there and comes again is answered with all that is known; one before V(R) with
+/// V(R).
 #[test]
 fn answers() {
     let mut end = patient();
@@ -160,8 +167,8 @@ fn answers() {
     assert_eq!(answer(1), [Frame::Ack { next: 3 }]);
 }
 
-/// LL-05: a frame that was sent as often as it may be is not sent again by a NAK; the timer gives it up, alone, and tells the other end until that has
-/// passed it. Meanwhile nothing new is sent.
+/// LL-05: a frame that was sent as often as it may be is not sent again by a NAK; the timer gives
+/// it up, alone, and tells the other end until that has passed it. Meanwhile nothing new is sent.
 #[test]
 fn a_frame_is_given_up() {
     let mut end = with(end(1, Then::GiveUp), 3);
@@ -195,8 +202,8 @@ fn what_was_given_up_stays_so() {
     assert_eq!(hears(&mut end, Frame::Ack { next: 2 }), abandoned);
 }
 
-/// The other end has given up what is missing before a number: what is held behind it is delivered, and a packet with a part in it is not, even if it
-/// ends with a frame that has come.
+/// The other end has given up what is missing before a number: what is held behind it is delivered,
+/// and a packet with a part in it is not, even if it ends with a frame that has come.
 #[test]
 fn numbers_are_passed_over() {
     let mut end = patient();
@@ -211,7 +218,8 @@ fn numbers_are_passed_over() {
     assert_eq!(sent(&mut end, Time::ZERO).1, [Frame::Ack { next: 4 }; 2]);
 }
 
-/// The end of a packet whose beginning was passed over belongs to no packet, not even to one that has begun.
+/// The end of a packet whose beginning was passed over belongs to no packet, not even to one that
+/// has begun.
 #[test]
 fn parts_of_different_packets_make_none() {
     let mut end = patient();
@@ -219,7 +227,8 @@ fn parts_of_different_packets_make_none() {
     assert_eq!(hears(&mut end, Frame::Data { ns: 1, fragment: fragment(1, 1, 2) }), []);
 }
 
-/// Out of order, a packet is there with the last of its fragments, whatever is missing before it; each of them once.
+/// Out of order, a packet is there with the last of its fragments, whatever is missing before it;
+/// each of them once.
 #[test]
 fn packets_overtake_each_other() {
     let parameters = Parameters { order: Order::AsReceived, ..patient().parameters };
@@ -230,7 +239,8 @@ fn packets_overtake_each_other() {
     assert_eq!(data(2, fragment(2, 0, 1)), [], "it was there");
     assert_eq!(data(0, fragment(1, 0, 2)), [Indication::Delivered(1)]);
     assert_eq!(data(1, fragment(1, 1, 2)), [], "it was there");
-    // Number 4 is given up; what there is of its packet is forgotten, and the number comes again with another one.
+    // Number 4 is given up; what there is of its packet is forgotten, and the number comes again
+    // with another one.
     assert_eq!(data(3, fragment(3, 0, 2)), []);
     assert_eq!(hears(&mut end, Frame::Skip { next: 5 }), []);
     assert_eq!(end.reassembly, Reassembly::new(parameters.modulus));

@@ -1,5 +1,6 @@
-//! LLP with a window of 2 and 4 numbers. Frames on a channel that keeps their order are delivered, lost or delivered twice, at any time; a timer
-//! may expire at any time while there is room on the channel, however early that is.
+//! LLP with a window of 2 and 4 numbers. Frames on a channel that keeps their order are delivered,
+//! lost or delivered twice, at any time; a timer may expire at any time while there is room on the
+//! channel, however early that is.
 
 use super::{all_ended, in_order, once};
 use crate::arq::llp::{Frame, Indication, Llp, Output, Parameters, Timing};
@@ -96,7 +97,8 @@ impl Link {
         (0..2).all(|end| all_ended(self.packets[end], &state.delivered[1 - end], &state.abandoned[end]))
     }
 
-    /// Whether a channel that loses nothing brings everything to its end, with timers that expire when nothing is under way.
+    /// Whether a channel that loses nothing brings everything to its end, with timers that expire
+    /// when nothing is under way.
     fn recovers(&self, state: &State) -> bool {
         let mut state = state.clone();
         for _ in 0..1000 {
@@ -213,8 +215,9 @@ fn reset() {
     check("LLP, resets", link([3, 0], persistency)).assert_properties();
 }
 
-/// The same where packets are delivered as they come, each in a frame, or every other one in two: then the window has to be one more, and there
-/// have to be as many numbers that one behind the window is not taken for one before it.
+/// The same where packets are delivered as they come, each in a frame, or every other one in two:
+/// then the window has to be one more, and there have to be as many numbers that one behind the
+/// window is not taken for one before it.
 #[test]
 fn out_of_order() {
     let as_received = |packets, persistency| {

@@ -1,4 +1,5 @@
-//! RLP with 4 numbers and windows of up to 3, as 62 and 61. At each tick either frame may be lost, without limit.
+//! RLP with 4 numbers and windows of up to 3, as 62 and 61. At each tick either frame may be lost,
+//! without limit.
 
 use super::{all_ended, in_order};
 use crate::arq::rlp::{Abandoned, Indication, Output, Parameters, Recovery, Rlp, Role};
@@ -230,7 +231,8 @@ fn selective_reject() {
     check("RLP, SREJ, longer delay", link(longer, [6, 0], 2)).assert_properties();
 }
 
-/// LL-03: packets that come at any time, so that there is something new to send while an answer to a poll is under way.
+/// LL-03: packets that come at any time, so that there is something new to send while an answer to
+/// a poll is under way.
 #[test]
 fn packets_that_come_late() {
     let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
@@ -240,7 +242,8 @@ fn packets_that_come_late() {
     check("RLP, SREJ, packets that come late", late).assert_properties();
 }
 
-/// LL-03: nothing depends on how often the receiver asks, since other implementations may do it at another pace.
+/// LL-03: nothing depends on how often the receiver asks, since other implementations may do it at
+/// another pace.
 #[test]
 fn a_receiver_that_asks_all_the_time() {
     let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
@@ -279,7 +282,8 @@ fn given_up() {
     check("RLP, giving up at once, one way", link(parameters, [5, 0], 1)).assert_properties();
 }
 
-/// A receiver that acknowledges what has not arrived is found, and so is one that asks for what has.
+/// A receiver that acknowledges what has not arrived is found, and so is one that asks for what
+/// has.
 #[test]
 fn broken_receivers_are_found() {
     let selective = parameters(3, Recovery::Selective, Persistency::FOR_EVER);
@@ -294,7 +298,8 @@ fn broken_receivers_are_found() {
     assert!(found(Fault::Behind));
 }
 
-/// The second half of the first of the three rules: with a T1 that is shorter than the round trip an old frame is taken for a new one.
+/// The second half of the first of the three rules: with a T1 that is shorter than the round trip
+/// an old frame is taken for a new one.
 #[test]
 fn a_short_t1_is_found() {
     let short = Parameters { t1_ticks: 3, ..parameters(3, Recovery::Selective, Persistency::FOR_EVER) };

@@ -20,8 +20,8 @@ pub struct Parameters {
     pub receive_window: u16,
     /// T1, the acknowledgement timer, in ticks of 20 ms.
     pub t1_ticks: u16,
-    /// T2, the longest that a reply is delayed, in ticks. What is left of T1 without it is longer than a round trip; see
-    /// [`super`] for what depends on that.
+    /// T2, the longest that a reply is delayed, in ticks. What is left of T1 without it is longer
+    /// than a round trip; see [`super`] for what depends on that.
     pub t2_ticks: u16,
     /// N2, and what happens after.
     pub persistency: Persistency,
@@ -42,7 +42,8 @@ pub enum Recovery {
 }
 
 impl Default for Parameters {
-    /// The defaults of GSM 04.22 at full rate: windows of 61, T1 480 ms, T2 80 ms, N2 6, after which the link is reset.
+    /// The defaults of GSM 04.22 at full rate: windows of 61, T1 480 ms, T2 80 ms, N2 6, after
+    /// which the link is reset.
     fn default() -> Self {
         Self {
             modulus: Modulus::new(MODULUS as u32),
@@ -58,7 +59,8 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Ticks after which a frame that was sent has either arrived or is lost, and the receiver's next word says which: T1 - T2.
+    /// Ticks after which a frame that was sent has either arrived or is lost, and the receiver's
+    /// next word says which: T1 - T2.
     #[must_use]
     pub fn round_trip_ticks(&self) -> u16 {
         self.t1_ticks.saturating_sub(self.t2_ticks).max(1)
@@ -82,8 +84,8 @@ impl Parameters {
         }
     }
 
-    /// What both ends can live with: the smaller windows, the longer timers, the larger N2 (255 is for ever). Applied to one's
-    /// own and the other's parameters it gives the same at both ends.
+    /// What both ends can live with: the smaller windows, the longer timers, the larger N2 (255 is
+    /// for ever). Applied to one's own and the other's parameters it gives the same at both ends.
     pub fn agree(&mut self, theirs: &xid::Parameters, role: Role) {
         let (up, down) = match role {
             Role::Mobile => (&mut self.send_window, &mut self.receive_window),

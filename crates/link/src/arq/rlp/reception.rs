@@ -96,7 +96,8 @@ impl Rlp {
         }
     }
 
-    /// The other end wants frame `nr` again, with all behind it or alone. Not followed while a copy of it may be under way (rule 1).
+    /// The other end wants frame `nr` again, with all behind it or alone. Not followed while a copy
+    /// of it may be under way (rule 1).
     fn requested(&mut self, nr: u16, and_later: bool, now: Time, out: &mut Output) {
         let Some(slot) = self.send.slot(nr) else { return };
         if self.polling || slot.state != SlotState::Sent || slot.body.under_way > 0 {

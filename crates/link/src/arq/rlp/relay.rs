@@ -1,11 +1,13 @@
 //! Packets as characters: what the L2R layer of this program carries.
 //!
-//! A packet of n octets takes n + 7, which is what PPP takes (Ludwig 3.2; specification section 12): a status octet that says
-//! "here a packet begins" (see [`packet::rlp::l2r`]), its length, its number and a check sequence, two octets each with the high
-//! one first, and the packet. The check sequence is PPP's FCS-16 over length, number and packet.
+//! A packet of n octets takes n + 7, which is what PPP takes (Ludwig 3.2; specification section
+//! 12): a status octet that says "here a packet begins" (see [`packet::rlp::l2r`]), its length, its
+//! number and a check sequence, two octets each with the high one first, and the packet. The check
+//! sequence is PPP's FCS-16 over length, number and packet.
 //!
-//! A receiver that misses a part throws away what it has of that packet and waits for the next start. So a frame that was given
-//! up costs the packets that had a part in it and no other (Ludwig 3.2.5: PPP discards the broken packet, TCP sees one loss).
+//! A receiver that misses a part throws away what it has of that packet and waits for the next
+//! start. So a frame that was given up costs the packets that had a part in it and no other (Ludwig
+//! 3.2.5: PPP discards the broken packet, TCP sees one loss).
 
 use crc::{CRC_16_IBM_SDLC, Crc, Table};
 use packet::rlp::l2r::Item;
@@ -166,7 +168,8 @@ mod tests {
     }
 
     proptest! {
-        /// What goes in comes out, and takes 7 octets more a packet, but for a start that would stand alone at an end.
+        /// What goes in comes out, and takes 7 octets more a packet, but for a start that would
+        /// stand alone at an end.
         #[test]
         fn packets_come_out_as_they_went_in(packets in packets()) {
             let fields = fields(&packets);

@@ -117,7 +117,8 @@ impl End {
     }
 }
 
-/// Rule 1: a frame that was sent once is sent again as soon as it is asked for; after that, only when no copy can be under way.
+/// Rule 1: a frame that was sent once is sent again as soon as it is asked for; after that, only
+/// when no copy can be under way.
 #[test]
 fn an_srej_is_followed_unless_a_copy_is_under_way() {
     let mut end = End::connected(Parameters::default());
@@ -137,7 +138,8 @@ fn an_srej_is_followed_unless_a_copy_is_under_way() {
     assert_eq!(end.tick(), Sent::Supervision(Rr, 1));
 }
 
-/// Rule 2: between P and F nothing numbered is sent and no SREJ followed. N(R) of the answer is sent again then, and the newest.
+/// Rule 2: between P and F nothing numbered is sent and no SREJ followed. N(R) of the answer is
+/// sent again then, and the newest.
 #[test]
 fn a_poll_and_its_answer() {
     let mut end = End::connected(Parameters::default());
@@ -257,7 +259,8 @@ fn an_idle_end_does_not_poll() {
     assert_eq!(end.ticks(3 * T1), idle);
 }
 
-/// T1 runs from what was sent last: neither many frames that are sent again nor an SREJ in the last instant let it expire.
+/// T1 runs from what was sent last: neither many frames that are sent again nor an SREJ in the last
+/// instant let it expire.
 #[test]
 fn retransmissions_restart_t1() {
     let mut end = End::connected(Parameters { recovery: Recovery::GoBack, ..Parameters::default() });

@@ -1,8 +1,10 @@
-//! A receiver that is slower than the link: its buffer, and when it wants no more (L2R flow control; Ludwig 3.2.5, LL-04).
+//! A receiver that is slower than the link: its buffer, and when it wants no more (L2R flow
+//! control; Ludwig 3.2.5, LL-04).
 //!
-//! In some networks the asynchronous line behind the link carries 960 octets a second and the link 1200. Between the two is a
-//! buffer: above one mark its owner sends XOFF, below another XON. A gap of the sender lasts as long as the line needs from mark to mark
-//! and for what still arrives during the round trip.
+//! In some networks the asynchronous line behind the link carries 960 octets a second and the
+//! link 1200. Between the two is a buffer: above one mark its owner sends XOFF, below another XON.
+//! A gap of the sender lasts as long as the line needs from mark to mark and for what still arrives
+//! during the round trip.
 
 use super::parameters::TICKS_PER_SECOND;
 use packet::rlp::l2r::Item;
@@ -20,8 +22,9 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// 960 octets a second: asynchronous 9.6 kbit/s, 10 bits a character. The marks give gaps of 950 to 1300 ms with round trips of
-    /// 150 to 400 ms: 768 octets between the marks take 0.8 s, and a round trip adds a quarter more than itself.
+    /// 960 octets a second: asynchronous 9.6 kbit/s, 10 bits a character. The marks give gaps of
+    /// 950 to 1300 ms with round trips of 150 to 400 ms: 768 octets between the marks take 0.8 s,
+    /// and a round trip adds a quarter more than itself.
     pub const ASYNCHRONOUS: Self = Self { rate: 960, low: 480, high: 1248 };
 }
 

@@ -1,4 +1,5 @@
-//! What one end sends in a block: a response that is due, word of a frame given up, a poll, or information with supervision.
+//! What one end sends in a block: a response that is due, word of a frame given up, a poll, or
+//! information with supervision.
 
 use super::{Answer, INFORMATION_OCTETS, Mode, Outgoing, Output, Rlp, USER_OCTETS};
 use crate::arq::SlotState;
@@ -74,7 +75,8 @@ impl Rlp {
         Frame { command: false, poll_final: false, body }
     }
 
-    /// A numbered frame, if there is one to send: the oldest that is to be sent again, or a new one.
+    /// A numbered frame, if there is one to send: the oldest that is to be sent again, or a new
+    /// one.
     fn numbered(&mut self, now: Time, out: &mut Output) -> Option<(u16, Vec<u8>)> {
         let round_trip = self.parameters.round_trip_ticks();
         if let Some(again) = self.send.send_again() {
@@ -93,7 +95,8 @@ impl Rlp {
         if taken.is_none() && stop == self.told_stop && !self.status_due {
             return None;
         }
-        // A field with nothing but X still stands in the middle of a packet, which breaks if it is given up.
+        // A field with nothing but X still stands in the middle of a packet, which breaks if it is
+        // given up.
         let begun = self.packer.begun().map(|number| (number, number));
         let (items, packets) = taken.map_or((Vec::new(), begun), |(items, packets)| (items, Some(packets)));
         let octets = items.iter().map(characters).sum();

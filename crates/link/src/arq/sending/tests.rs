@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Frames `first` on, each with its place as its body; 8 numbers, a window of 5, `first` frames long acknowledged.
+/// Frames `first` on, each with its place as its body; 8 numbers, a window of 5, `first` frames
+/// long acknowledged.
 fn window(first: u16, count: u16) -> SendWindow<u16> {
     let mut window = SendWindow::new(Modulus::new(8), 5);
     for body in 0..first {
@@ -30,7 +31,8 @@ fn the_oldest_is_sent_again_first() {
     assert_eq!(sent_again(&mut window), [(7, 3)]);
 }
 
-/// A frame that the receiver has is not sent again, nor one that was given up, whether it is asked for alone or with others.
+/// A frame that the receiver has is not sent again, nor one that was given up, whether it is asked
+/// for alone or with others.
 #[test]
 fn what_is_held_or_given_up_is_not_sent_again() {
     let mut window = window(6, 5);

@@ -46,7 +46,20 @@ fn each_parameter_is_taken() {
     assert_eq!(arq(given).to_string(), printed);
     assert_eq!(arq(" llp: retries=3, reset,window=1").to_string(), "llp:window=1,retries=3,reset");
     assert_eq!(arq("llp:out-of-order").to_string(), "llp:window=32,retries=255,disconnect,out-of-order");
-    assert_eq!(arq("llp:out-of-order,in-order"), arq("llp"));
+    assert_eq!(arq("llp:in-order"), arq("llp"));
+}
+
+/// The later one replaced the earlier one without a word.
+#[test]
+fn what_is_given_twice_is_refused() {
+    for (given, part) in [
+        ("rlp:n2=3,t1=1s,n2=4", "`n2=3` and `n2=4`: leave one out"),
+        ("llp:out-of-order,in-order", "`out-of-order` and `in-order`: leave one out"),
+        ("rlp:reset,give-up", "`reset` and `give-up`: leave one out"),
+        ("rlp:go-back,selective", "`go-back` and `selective`: leave one out"),
+    ] {
+        assert!(refused(given).contains(part), "{}", refused(given));
+    }
 }
 
 #[test]
@@ -89,7 +102,8 @@ proptest! {
     }
 }
 
-/// The queue stays, the rate is the circuit's, errors go on the air, and the delay is the network's behind it.
+/// The queue stays, the rate is the circuit's, errors go on the air, and the delay is the network's
+/// behind it.
 #[test]
 fn the_rows_of_a_link_with_rlp() {
     let down = direction("rate=2mbit,queue=5p,delay=40ms,loss=1%");
@@ -103,7 +117,8 @@ fn the_rows_of_a_link_with_rlp() {
     assert_eq!((hop.errors_up.is_some(), hop.errors_down.is_some()), (false, true));
 }
 
-/// Outages are on the air, each with its name; one that a profile puts behind the link layer stays, and one on command needs no stage.
+/// Outages are on the air, each with its name; one that a profile puts behind the link layer stays,
+/// and one on command needs no stage.
 #[test]
 fn outages_are_on_the_air_or_behind() {
     let mut down = direction("delay=40ms,outage=5s+1s");

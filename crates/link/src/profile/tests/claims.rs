@@ -1,9 +1,11 @@
-//! No source, no profile: what the source of a built-in profile states comes out again when its stages are run.
+//! No source, no profile: what the source of a built-in profile states comes out again when its
+//! stages are run.
 //!
-//! `profiles/README.md` says what the quantities mean. Each is measured on the built pipelines and on nothing else: from
-//! packets that went through, or were lost. A measurement has a sampling error; a claim holds if its value, give or take
-//! its tolerance, meets the interval of four standard errors around what was measured. That interval must be short, and
-//! twice the value must not hold: else the test could not fail.
+//! `profiles/README.md` says what the quantities mean. Each is measured on the built pipelines and
+//! on nothing else: from packets that went through, or were lost. A measurement has a sampling
+//! error; a claim holds if its value, give or take its tolerance, meets the interval of four
+//! standard errors around what was measured. That interval must be short, and twice the value must
+//! not hold: else the test could not fail.
 
 use super::*;
 use crate::fate::{ChannelState, Loss};
@@ -35,6 +37,8 @@ profiles! {
 const MANY: u64 = 1_000_000;
 /// Far enough apart for no packet to wait for another, and no multiple of any tick.
 const WIDE: Span = Span::from_millis(997);
+/// Far enough apart for delays to be independent: beyond four times any correlation time.
+const INDEPENDENT: Span = Span::from_millis(60_997);
 /// Bursts that a mean is taken over.
 const BURSTS: usize = 10_000;
 /// Standard errors to both sides: 1 in 16 000 measurements lies outside, and the seed is fixed.
@@ -141,7 +145,7 @@ impl Measured {
 /// The value of a claim and its tolerance, in the base unit.
 fn claimed(claim: &Claim) -> Result<(f64, f64), UnitError> {
     let read = |text: &str| match claim.quantity.as_str() {
-        "rate" => BitRate::from_str(text).map(|rate| rate.as_bits_per_second() as f64),
+        "rate" | "goodput" => BitRate::from_str(text).map(|rate| rate.as_bits_per_second() as f64),
         "loss" => Probability::from_str(text).map(Probability::get),
         _ => Span::from_str(text).map(Span::as_secs_f64),
     };
@@ -170,8 +174,9 @@ fn measure(profile: &Profile, claim: &Claim) -> Result<Measured, String> {
         (Some("up"), _) => Direction::Up,
         (other, _) => return Err(format!("direction {other:?} is none")),
     };
-    if claim.bytes.is_some() != (claim.quantity == "transmission") {
-        return Err("`bytes` belong to transmission, and to nothing else".to_owned());
+    match (claim.quantity.as_str(), claim.bytes) {
+        ("transmission", Some(_)) | ("goodput", _) | (_, None) => {}
+        _ => return Err("`bytes` belong to transmission and goodput, and to nothing else".to_owned()),
     }
     let of = |direction: Direction| {
         let seed = Seed::campaign(4).link(&profile.name).direction(direction);
@@ -189,6 +194,18 @@ fn measure(profile: &Profile, claim: &Claim) -> Result<Measured, String> {
     match claim.quantity.as_str() {
         "rate" if link.arq.is_some() => Ok(Measured::exactly(rate_of_hop(&link, direction, mtu))),
         "rate" => Ok(Measured::exactly(rate(|| of(direction), mtu))),
+        "goodput" if direction == Direction::Up => Err("goodput is that of a transfer down".to_owned()),
+        "goodput" => {
+            let got = super::goodput::measured(&link, &profile.name, claim.bytes);
+            println!(
+                "{}: {:.5} Mbit/s, mean delay {:.1} ms, {} timeouts",
+                profile.name,
+                got.goodput / 1e6,
+                got.delay * 1e3,
+                got.timeouts
+            );
+            Ok(Measured::exactly(got.goodput))
+        }
         "transmission" => {
             let bytes = claim.bytes.ok_or("of how many bytes?")?;
             Ok(Measured::exactly(of(direction).sending_time(1, bytes as usize)))
@@ -204,7 +221,8 @@ fn measure(profile: &Profile, claim: &Claim) -> Result<Measured, String> {
     }
 }
 
-/// The rate at which bytes leave, whatever else the limiter adds to each packet: it cancels out between long and short ones.
+/// The rate at which bytes leave, whatever else the limiter adds to each packet: it cancels out
+/// between long and short ones.
 fn rate(flow: impl Fn() -> Flow, mtu: usize) -> f64 {
     const IN_A_ROW: usize = 8;
     let (long, short) = (mtu, 40);
@@ -212,7 +230,8 @@ fn rate(flow: impl Fn() -> Flow, mtu: usize) -> f64 {
     (8 * IN_A_ROW * (long - short)) as f64 / seconds
 }
 
-/// The same of a link with a link layer, which has to be driven in both directions; packets come one second after its start.
+/// The same of a link with a link layer, which has to be driven in both directions; packets come
+/// one second after its start.
 fn rate_of_hop(link: &LinkProfile, direction: Direction, mtu: usize) -> f64 {
     const IN_A_ROW: usize = 8;
     let seconds = |bytes: usize| {
@@ -290,7 +309,7 @@ impl Flow {
         let mut delays = Vec::new();
         let mut now = Time::ZERO;
         for _ in 0..MANY {
-            now += WIDE;
+            now += INDEPENDENT;
             self.send(40, now);
             let delivered = self.seen.delivered.drain(..);
             delays.extend(delivered.map(|packet| packet.at.since(packet.sending.end).as_secs_f64()));
@@ -298,7 +317,8 @@ impl Flow {
         delays
     }
 
-    /// The share lost of a constant flow. Neighbours depend on each other, so the error comes from parts of the flow.
+    /// The share lost of a constant flow. Neighbours depend on each other, so the error comes from
+    /// parts of the flow.
     fn losses(mut self) -> Measured {
         const PARTS: u64 = 100;
         let mut now = Time::ZERO;

@@ -1,4 +1,5 @@
-//! `loss`, `burst`, `ber` and `damage`: which of them go together, and what they make of each other.
+//! `loss`, `burst`, `ber` and `damage`: which of them go together, and what they make of each
+//! other.
 
 use super::parameters::{made, on, refused};
 
@@ -36,7 +37,6 @@ fn together_in_any_order() {
         "errors: 1% of packets; bits of the packet flipped, bit error ratio 1e-3 and at least one"
     );
     assert_eq!(made("ber=1e-5,damage=lose"), "errors: bit error ratio 1e-5; lost");
-    assert_eq!(made("loss=1%,loss=2%"), "errors: 2% of packets; lost");
 }
 
 #[test]

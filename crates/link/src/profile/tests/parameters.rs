@@ -57,7 +57,15 @@ fn each_does_what_it_says() {
     assert_eq!(made("rate=1mbit,queue=64kB"), "bottleneck: 1Mbit/s counted at IP, drop-tail 64kB");
     assert_eq!(made("rate=1mbit,queue=200ms"), "bottleneck: 1Mbit/s counted at IP, drop-tail 200ms");
     assert_eq!(made("delay=40ms"), "delay: 40ms");
-    assert_eq!(made("delay=40ms,jitter=5ms"), "delay: 40ms, sd 5ms, normal");
+    assert_eq!(made("delay=40ms,jitter=5ms"), "delay: 40ms, sd 5ms, normal, correlation time 50ms");
+    assert_eq!(
+        made("delay=40ms,jitter=5ms,correlation=2s"),
+        "delay: 40ms, sd 5ms, normal, correlation time 2s"
+    );
+    assert_eq!(
+        made("delay=40ms,jitter=5ms,correlation=none"),
+        "delay: 40ms, sd 5ms, normal, independent per packet"
+    );
     assert_eq!(made("duplicate=1%"), "duplicate: 1%");
     assert_eq!(made("outage=10s+2s"), "outage: out from 10s for 2s");
     assert_eq!(made("outage=10s+2s,outage=1min+1s"), "outage: out from 10s for 2s, out from 60s for 1s");
@@ -89,6 +97,7 @@ fn the_help_names_every_parameter_and_its_examples_can_be_used() {
             // Those that belong to another one come with it.
             let first = match *name {
                 "jitter" => "delay=40ms",
+                "correlation" => "delay=40ms,jitter=5ms",
                 "burst" | "damage" => "loss=1%",
                 _ => "",
             };
@@ -102,13 +111,36 @@ fn the_help_names_every_parameter_and_its_examples_can_be_used() {
 }
 
 #[test]
-fn they_are_put_on_top_in_the_order_given() {
-    assert_eq!(made("rate=1mbit,rate=2mbit"), made("rate=2mbit"));
+fn they_are_put_on_top_whatever_their_order() {
     assert_eq!(made("queue=50p,rate=1mbit"), made("rate=1mbit,queue=50p"));
-    assert_eq!(made("delay=40ms,jitter=5ms,delay=50ms"), "delay: 50ms");
+    assert_eq!(made("jitter=5ms,delay=40ms"), made("delay=40ms,jitter=5ms"));
+    let changed = on("delay=70ms", "jitter=5ms,delay=40ms").expect("a delay");
+    assert_eq!(changed.to_string(), made("delay=40ms,jitter=5ms"), "nothing is dropped");
     assert_eq!(made(" rate = 1mbit , delay = 1ms ,"), made("rate=1mbit,delay=1ms"));
     // Whatever the order, stages stand where they usually do.
     assert_eq!(made("delay=1ms,loss=1%,rate=1mbit"), made("rate=1mbit,loss=1%,delay=1ms"));
+}
+
+/// The later one replaced the earlier one without a word.
+#[test]
+fn what_is_given_twice_is_refused() {
+    assert_eq!(
+        refused("rate=1mbit,delay=1ms,rate=2mbit"),
+        "rate=2mbit: `rate` stands there twice, first as rate=1mbit: leave one out"
+    );
+    for (name, _) in PARAMETERS.iter().filter(|(name, _)| *name != "outage") {
+        let why = refused(&format!("{name}=a,{name}=a"));
+        assert!(why.contains(&format!("`{name}` stands there twice")), "{why}");
+    }
+    for (text, first) in
+        [("trace=cell.trace,rate=1mbit", "trace=cell.trace"), ("rate=1mbit,trace=cell.trace", "rate=1mbit")]
+    {
+        let why = refused(text);
+        assert!(why.contains(&format!("and {first} both say what the limiter's rate is")), "{why}");
+    }
+    // On top of a direction that has one of them, the other one replaces it: that is what was asked
+    // for.
+    assert_eq!(on("trace=cell.trace", "rate=1mbit").expect("a rate").to_string(), made("rate=1mbit"));
 }
 
 #[test]
@@ -134,8 +166,8 @@ fn errors_name_the_parameter_and_the_way_out() {
     assert_eq!(refused("dely =40ms"), "dely =40ms: there is no `dely`: did you mean `delay`?");
     assert_eq!(
         refused("bandwidth=1mbit"),
-        "bandwidth=1mbit: there is no `bandwidth`: there are rate, trace, queue, counted, delay, jitter, loss, burst, ber, \
-         damage, duplicate, outage"
+        "bandwidth=1mbit: there is no `bandwidth`: there are rate, trace, queue, counted, delay, jitter, correlation, loss, burst, \
+         ber, damage, duplicate, outage"
     );
     assert_eq!(
         refused("rate=fast"),
@@ -145,7 +177,16 @@ fn errors_name_the_parameter_and_the_way_out() {
         refused("delay=40"),
         "delay=40: `40` is not a length of time: write it like 70ms, 1.5s, 20us, 200ns, 5min or inf"
     );
-    assert_eq!(refused("jitter=5ms"), "jitter=5ms: jitter spreads a delay: give delay=... before it");
+    assert_eq!(refused("jitter=5ms"), "jitter=5ms: jitter spreads a delay: give delay=... with it");
+    assert_eq!(
+        refused("correlation=1s"),
+        "correlation=1s: is about a delay that varies: give delay=...,jitter=... with it"
+    );
+    assert_eq!(
+        refused("delay=40ms,correlation=1s"),
+        "correlation=1s: is about a delay that varies: give delay=...,jitter=... with it"
+    );
+    assert!(refused("delay=40ms,jitter=5ms,correlation=often").contains("or `none` to draw a delay"));
     assert_eq!(refused("outage=10s"), "outage=10s: write it as START+LENGTH, such as 10s+2s");
     assert_eq!(
         refused("duplicate=200%"),

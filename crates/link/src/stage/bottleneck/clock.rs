@@ -1,13 +1,13 @@
 //! When a limiter of constant rate is done with a packet: exact, however many follow each other.
 //!
-//! A packet ends in the middle of a nanosecond more often than not. It leaves at the next whole one, so never early,
-//! and the packet that follows without a gap is reckoned from the exact end: after any number of packets in a row the
-//! last one leaves less than 1 ns after the exact time.
+//! A packet ends in the middle of a nanosecond more often than not. It leaves at the next whole
+//! one, so never early, and the packet that follows without a gap is reckoned from the exact end:
+//! after any number of packets in a row the last one leaves less than 1 ns after the exact time.
 
 use crate::units::{BitRate, Span, Time};
 
-/// What sending a byte takes: bits times nanoseconds in a second. Divided by a rate in bits per second it is
-/// nanoseconds.
+/// What sending a byte takes: bits times nanoseconds in a second. Divided by a rate in bits per
+/// second it is nanoseconds.
 const WORK_PER_BYTE: u64 = 8 * 1_000_000_000;
 
 /// Work of `bytes` bytes.
@@ -43,8 +43,8 @@ impl Clock {
         Self { rate: 1, end: Time::ZERO, early: 0, work: 0 }
     }
 
-    /// Sends `work` from `now` on and says when it ends. A packet that had waited and begins when the last one ends
-    /// begins exactly then.
+    /// Sends `work` from `now` on and says when it ends. A packet that had waited and begins when
+    /// the last one ends begins exactly then.
     pub fn send(&mut self, work: u64, now: Time, waited: bool) -> Time {
         let early = if waited && self.end == now { self.early } else { 0 };
         let (nanos, early) = self.nanos(work, early);
@@ -66,7 +66,8 @@ impl Clock {
         Span::from_nanos(work(bytes).div_ceil(self.rate))
     }
 
-    /// When `work` would end that follows the packet being sent at `now`, or begins at `now` where none is.
+    /// When `work` would end that follows the packet being sent at `now`, or begins at `now` where
+    /// none is.
     pub fn foresee(&self, work: u64, now: Time) -> Time {
         let mut copy = *self;
         let begin = self.end.max(now);
@@ -89,7 +90,8 @@ impl Clock {
         u64::try_from(work.saturating_sub(u128::from(self.early))).unwrap_or(u64::MAX).min(self.work)
     }
 
-    /// Nanoseconds that `work` takes beyond `early`, rounded up, and what that is too much, as work.
+    /// Nanoseconds that `work` takes beyond `early`, rounded up, and what that is too much, as
+    /// work.
     fn nanos(&self, work: u64, early: u64) -> (u64, u64) {
         let Some(work) = work.checked_sub(early) else { return (0, early - work) };
         match work % self.rate {

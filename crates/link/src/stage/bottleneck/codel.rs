@@ -1,10 +1,11 @@
 //! CoDel: the queue is controlled by how long packets waited in it (RFC 8289).
 //!
-//! When no packet has waited for less than `target` over an `interval`, one is lost as it leaves the queue, and then
-//! one more each time `interval / sqrt(count)` has passed, until a packet has waited for less. The algorithm is that of
-//! section 5 of the RFC, with "MAXPACKET" the largest packet so far. With `ecn`, packets of transports that take part
-//! are marked instead, as Linux does it (`codel_dequeue` in `include/net/codel_impl.h`): a marked packet goes out and
-//! ends the round.
+//! When no packet has waited for less than `target` over an `interval`, one is lost as it leaves
+//! the queue, and then one more each time `interval / sqrt(count)` has passed, until a packet has
+//! waited for less. The algorithm is that of section 5 of the RFC, with "MAXPACKET" the largest
+//! packet so far. With `ecn`, packets of transports that take part are marked instead, as Linux
+//! does it (`codel_dequeue` in `include/net/codel_impl.h`): a marked packet goes out and ends the
+//! round.
 
 use super::backlog::{Backlog, Waiting};
 use super::queue::Limit;
@@ -19,10 +20,11 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CoDelSpec {
-    /// Waiting time that is acceptable for good. 5 ms unless said otherwise (RFC 8289, section 4.4).
+    /// Waiting time that is acceptable for good. 5 ms unless said otherwise (RFC 8289, section
+    /// 4.4).
     pub target: Span,
-    /// How long waiting times may be above it; about the longest round-trip time that is usual. 100 ms unless said
-    /// otherwise (RFC 8289, section 4.3).
+    /// How long waiting times may be above it; about the longest round-trip time that is usual. 100
+    /// ms unless said otherwise (RFC 8289, section 4.3).
     pub interval: Span,
     /// What the queue holds at most, as drop-tail: 1000 packets unless said otherwise, as in Linux.
     pub limit: Limit,
@@ -117,8 +119,8 @@ impl CoDel {
                 (head, _) = self.do_dequeue(backlog, now);
             }
             self.dropping = true;
-            // The rate of losses that controlled the queue in the last cycle is a good one to start with if that was
-            // not long ago. As in Linux, `drop_next` may also lie ahead.
+            // The rate of losses that controlled the queue in the last cycle is a good one to start
+            // with if that was not long ago. As in Linux, `drop_next` may also lie ahead.
             let delta = self.count - self.last_count;
             let recent = now.since(self.drop_next) < self.spec.interval * 16;
             self.count = if delta > 1 && recent { delta } else { 1 };
@@ -128,7 +130,8 @@ impl CoDel {
         head
     }
 
-    /// The oldest packet, and whether it has been too long since one waited for less than the target.
+    /// The oldest packet, and whether it has been too long since one waited for less than the
+    /// target.
     fn do_dequeue(&mut self, backlog: &mut Backlog, now: Time) -> (Option<Waiting>, bool) {
         let Some(head) = backlog.pop() else {
             self.first_above_time = None;

@@ -1,7 +1,7 @@
 //! The layer at which a limiter counts bits.
 //!
-//! "11 Mbit/s" means little without it: of a full-sized TCP segment on Ethernet, 1500 bytes are IP and 1538 occupy the
-//! wire.
+//! "11 Mbit/s" means little without it: of a full-sized TCP segment on Ethernet, 1500 bytes are IP
+//! and 1538 occupy the wire.
 
 use packet::{Frame, Layer};
 use serde::de::{Error, Visitor};
@@ -17,22 +17,40 @@ const ETHERNET_MINIMUM: u64 = 64;
 /// Preamble and start-of-frame delimiter (8) and the gap between frames (12).
 const ETHERNET_GAP: u64 = 8 + 12;
 
-/// What of a packet costs capacity. Written `ip` (the default), `ethernet`, `wire`, or a number of bytes added to each
-/// IP packet.
+/// What of a packet costs capacity. Written `ip` (the default), `ethernet`, `wire`, or a number of
+/// bytes added to each IP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Counted {
     /// The IP packet: header and payload.
     #[default]
     Ip,
-    /// The IP packet and an Ethernet header (14 bytes), as Linux counts in its queueing disciplines.
+    /// The IP packet and an Ethernet header (14 bytes), as Linux counts in its queueing
+    /// disciplines.
     Ethernet,
-    /// All that an Ethernet wire is busy with: at least 64 bytes of frame with check sequence, 20 of preamble and gap.
+    /// All that an Ethernet wire is busy with: at least 64 bytes of frame with check sequence, 20
+    /// of preamble and gap.
     Wire,
     /// The IP packet and this many bytes.
     Overhead(u32),
 }
 
 impl Counted {
+    /// What a packet of `layer` costs beyond its length in bytes, and what each costs at least.
+    #[must_use]
+    pub const fn overhead(self, layer: Layer) -> (i64, u64) {
+        let (beyond_ip, least) = match self {
+            Self::Ip => (0, 0),
+            Self::Ethernet => (ETHERNET_HEADER, 0),
+            Self::Wire => (ETHERNET_HEADER + ETHERNET_FCS + ETHERNET_GAP, ETHERNET_MINIMUM + ETHERNET_GAP),
+            Self::Overhead(bytes) => (bytes as u64, 0),
+        };
+        let header = match layer {
+            Layer::Ip => 0,
+            Layer::Ethernet => ETHERNET_HEADER,
+        };
+        (beyond_ip.cast_signed() - header.cast_signed(), least)
+    }
+
     /// Bytes that `frame` costs.
     #[must_use]
     pub fn bytes(self, frame: &Frame) -> u64 {
@@ -121,6 +139,29 @@ impl std::str::FromStr for Counted {
             "ethernet" => Ok(Self::Ethernet),
             "wire" => Ok(Self::Wire),
             number => number.parse().map(Self::Overhead).map_err(|_| wrong()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What logs say of it is what the limiter counts.
+    #[test]
+    fn overhead_and_least_give_the_bytes() {
+        for counted in [Counted::Ip, Counted::Ethernet, Counted::Wire, Counted::Overhead(9)] {
+            for layer in [Layer::Ip, Layer::Ethernet] {
+                let (overhead, least) = counted.overhead(layer);
+                for length in [14, 20, 40, 54, 59, 60, 61, 74, 1500, 1514] {
+                    let bytes = counted.bytes(&Frame::owned(layer, vec![0; length]));
+                    assert_eq!(
+                        (length as u64).saturating_add_signed(overhead).max(least),
+                        bytes,
+                        "{counted:?}"
+                    );
+                }
+            }
         }
     }
 }

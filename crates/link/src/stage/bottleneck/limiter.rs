@@ -71,8 +71,9 @@ impl Limiter {
         }
     }
 
-    /// Begins to send `bytes` bytes and says when that ends: [`Time::NEVER`] if only the opportunities of a trace will
-    /// tell. `waited`: the packet was in the queue when the last one ended.
+    /// Begins to send `bytes` bytes and says when that ends: [`Time::NEVER`] if only the
+    /// opportunities of a trace will tell. `waited`: the packet was in the queue when the last one
+    /// ended.
     pub fn send(&mut self, bytes: u64, now: Time, waited: bool) -> Time {
         match self {
             Self::Unlimited => now,
@@ -99,8 +100,8 @@ impl Limiter {
         }
     }
 
-    /// How long a packet that comes at `now` would wait until its sending begins, behind `bytes` bytes that wait and
-    /// the packet that is being sent until `end`.
+    /// How long a packet that comes at `now` would wait until its sending begins, behind `bytes`
+    /// bytes that wait and the packet that is being sent until `end`.
     pub fn wait(&mut self, bytes: u64, end: Option<Time>, now: Time) -> Span {
         let begin = match self {
             Self::Unlimited => now,
@@ -152,7 +153,8 @@ impl Limiter {
         }
     }
 
-    /// Bytes of one opportunity of a trace of opportunities, which is now: `None` for other limiters.
+    /// Bytes of one opportunity of a trace of opportunities, which is now: `None` for other
+    /// limiters.
     pub fn opportunity(&mut self, now: Time) -> Option<u64> {
         match self {
             Self::Mahimahi(replay) if replay.due() <= now => {
@@ -163,8 +165,8 @@ impl Limiter {
         }
     }
 
-    /// Uses up to `budget` bytes of an opportunity for the packet being sent: what is left of the budget, and whether
-    /// the packet is through.
+    /// Uses up to `budget` bytes of an opportunity for the packet being sent: what is left of the
+    /// budget, and whether the packet is through.
     pub fn spend(&mut self, budget: u64) -> (u64, bool) {
         let Self::Mahimahi(replay) = self else { return (0, false) };
         let sent = budget.min(replay.left);

@@ -1,16 +1,19 @@
 //! Traces in the format of mahimahi's `mm-link`: when a link had the opportunity to deliver.
 //!
-//! One whole number of milliseconds a line, not decreasing; each is an opportunity to deliver [`OPPORTUNITY`] bytes at
-//! that instant. As mahimahi's `LinkQueue` does it:
+//! One whole number of milliseconds a line, not decreasing; each is an opportunity to deliver
+//! [`OPPORTUNITY`] bytes at that instant. As mahimahi's `LinkQueue` does it:
 //!
-//! * An opportunity goes to the packet that is partly sent, then to those that wait, in order, until its bytes are used
-//!   up; a packet may span several. A packet leaves at the opportunity that carries its last byte.
-//! * What no packet uses is gone. A packet that comes at the instant of an opportunity is too late for it.
-//! * The last number is also the length of the trace: at that instant it starts again, or ends for good with `once`.
+//! * An opportunity goes to the packet that is partly sent, then to those that wait, in order,
+//!   until its bytes are used up; a packet may span several. A packet leaves at the opportunity
+//!   that carries its last byte.
+//! * What no packet uses is gone. A packet that comes at the instant of an opportunity is too late
+//!   for it.
+//! * The last number is also the length of the trace: at that instant it starts again, or ends for
+//!   good with `once`.
 //!
-//! mahimahi reads packets with the 4 bytes of header that a Linux TUN device puts in front ([`TUN_HEADER`]) and counts
-//! them; so does this: 1500 bytes of IP fill one opportunity. mahimahi stops with an error at a larger packet; here it
-//! takes more than one opportunity.
+//! mahimahi reads packets with the 4 bytes of header that a Linux TUN device puts in front
+//! ([`TUN_HEADER`]) and counts them; so does this: 1500 bytes of IP fill one opportunity. mahimahi
+//! stops with an error at a larger packet; here it takes more than one opportunity.
 //!
 //! Source: Netravali et al., "Mahimahi: Accurate Record-and-Replay for HTTP", USENIX ATC 2015;
 //! `src/frontend/link_queue.cc` of its repository.
@@ -62,6 +65,11 @@ impl MahimahiTrace {
     #[must_use]
     pub fn opportunities(&self) -> usize {
         self.instants.len()
+    }
+
+    /// When each opportunity is, in milliseconds since the start of the trace.
+    pub fn millis(&self) -> impl Iterator<Item = u64> {
+        self.instants.iter().map(|nanos| nanos / NANOS_PER_MILLI)
     }
 
     /// Length of the trace.
@@ -120,7 +128,8 @@ impl Replay {
         self.next = self.trace.instants.partition_point(|&instant| instant <= within);
     }
 
-    /// Time from `now` until the opportunity that carries the first of the bytes behind `bytes` others.
+    /// Time from `now` until the opportunity that carries the first of the bytes behind `bytes`
+    /// others.
     pub fn wait(&self, bytes: u64, now: Time) -> Span {
         let ahead = self.next as u64 + bytes / OPPORTUNITY;
         let count = self.trace.instants.len() as u64;

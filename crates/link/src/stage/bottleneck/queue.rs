@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// How much a queue holds. The packet that is being sent does not wait and does not count, nor do packets in flight
-/// behind the limiter (M16). Reads `50p`, `64kB`, `200ms` and `inf`.
+/// How much a queue holds. The packet that is being sent does not wait and does not count, nor do
+/// packets in flight behind the limiter (M16). Reads `50p`, `64kB`, `200ms` and `inf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Limit {
     /// Everything.
@@ -25,16 +25,17 @@ pub enum Limit {
 
 /// What happens to packets that come faster than they are sent.
 ///
-/// In a profile: a [`Limit`] such as `"50p"` alone means drop-tail, `"codel"` and `"red"` these with their usual
-/// parameters. Else a table with a `kind`: `drop-tail`,
-/// `drop-head` (both with `limit`), `codel`, `red`, `trace` (with `limit_in = "packets"` or `"bytes"`).
+/// In a profile: a [`Limit`] such as `"50p"` alone means drop-tail, `"codel"` and `"red"` these
+/// with their usual parameters. Else a table with a `kind`: `drop-tail`, `drop-head` (both with
+/// `limit`), `codel`, `red`, `trace` (with `limit_in = "packets"` or `"bytes"`).
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueueSpec {
-    /// A packet that finds no room is lost. With a limit in time: a packet that would wait longer until its sending
-    /// begins, at the rate that holds when it comes (exact with a constant rate and with a mahimahi trace).
+    /// A packet that finds no room is lost. With a limit in time: a packet that would wait longer
+    /// until its sending begins, at the rate that holds when it comes (exact with a constant rate
+    /// and with a mahimahi trace).
     DropTail(Limit),
-    /// The oldest packets make room for a packet that comes. With a limit in time: a packet whose sending has not begun
-    /// when the limit has passed since it came is lost at that instant.
+    /// The oldest packets make room for a packet that comes. With a limit in time: a packet whose
+    /// sending has not begun when the limit has passed since it came is lost at that instant.
     DropHead(Limit),
     /// Controlled delay; see [`super::codel`].
     CoDel(CoDelSpec),
@@ -44,7 +45,8 @@ pub enum QueueSpec {
     Trace(TraceLimit),
 }
 
-/// Unit of the room in a queue in a TheaterQ trace, which does not say it (`pktqlen` and `byteqlen` of its `tc`).
+/// Unit of the room in a queue in a TheaterQ trace, which does not say it (`pktqlen` and `byteqlen`
+/// of its `tc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TraceLimit {
@@ -76,7 +78,7 @@ impl FromStr for Limit {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let wrong = || UnitError {
+        let wrong = || UnitError::Wrong {
             given: text.to_owned(),
             what: "limit of a queue",
             example: "50p, 64kB, 200ms or inf",
@@ -86,10 +88,12 @@ impl FromStr for Limit {
             Ok(Self::Unlimited)
         } else if let Some(count) = trimmed.strip_suffix("packets").or_else(|| trimmed.strip_suffix('p')) {
             count.trim().parse().map(Self::Packets).map_err(|_| wrong())
-        } else if trimmed.ends_with('B') {
-            trimmed.parse().map(Self::Bytes).map_err(|_| wrong())
         } else if trimmed.ends_with(|unit: char| unit.is_alphabetic()) {
-            trimmed.parse().map(Self::Time).map_err(|_| wrong())
+            match trimmed.parse() {
+                Ok(size) => Ok(Self::Bytes(size)),
+                Err(error @ UnitError::TwoMeanings { .. }) => Err(error),
+                Err(UnitError::Wrong { .. }) => trimmed.parse().map(Self::Time).map_err(|_| wrong()),
+            }
         } else {
             Err(wrong())
         }

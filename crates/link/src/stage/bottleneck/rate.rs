@@ -10,7 +10,8 @@ use std::str::FromStr;
 
 /// Rate of a limiter.
 ///
-/// In a profile: `"11Mbit"`, `"inf"`, `{ mahimahi = "FILE", once = true }` or `{ theaterq = "FILE", at_end = "hold" }`.
+/// In a profile: `"11Mbit"`, `"inf"`, `{ mahimahi = "FILE", once = true }` or
+/// `{ theaterq = "FILE", at_end = "hold" }`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum RateSpec {
     /// Packets pass at once, and none ever waits.
@@ -22,12 +23,14 @@ pub enum RateSpec {
     Mahimahi(FromFile<MahimahiTrace>, Once),
     /// Rate, losses, copies and room in the queue change with time; see [`super::theaterq`].
     Theaterq(FromFile<TheaterqTrace>, AtEnd),
-    /// A link layer below asks for one packet after the other ([`crate::stage::Stage::release`]), and this is the rate that it can give
-    /// them. No profile says so: a row of stages above a hop does ([`crate::arq::ArqSpec::rows`]).
+    /// A link layer below asks for one packet after the other ([`crate::stage::Stage::release`]),
+    /// and this is the rate that it can give them. No profile says so: a row of stages above a hop
+    /// does ([`crate::arq::ArqSpec::rows`]).
     LinkLayer(BitRate),
 }
 
-/// Whether a mahimahi trace is played once, after which nothing is sent any more (`mm-link --once`), or over and over.
+/// Whether a mahimahi trace is played once, after which nothing is sent any more
+/// (`mm-link --once`), or over and over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Once(pub bool);

@@ -1,15 +1,17 @@
-//! RED: packets are lost early, at random, the more the longer the queue is on average (Floyd and Jacobson, "Random
-//! Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993).
+//! RED: packets are lost early, at random, the more the longer the queue is on average (Floyd and
+//! Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
+//! Networking 1(4), 1993).
 //!
-//! On each arrival the average moves by `weight` towards the length of the queue, the packet itself not included. While
-//! the limiter was idle it has fallen as if one packet of `packet` bytes had been sent after the other and the queue
-//! been empty each time (section IV of the paper). Up to `min` nothing is lost; from there to `max` the probability
-//! rises from 0 to `probability`, and losses are spread evenly (section VII: `p_b / (1 − count · p_b)`); above `max`
-//! every packet is lost, or, if `gentle`, the probability rises on to 1 at twice `max` (ns-2's `gentle_`). It does not
-//! depend on the size of the packet, also where the queue is measured in bytes (RFC 7141).
+//! On each arrival the average moves by `weight` towards the length of the queue, the packet itself
+//! not included. While the limiter was idle it has fallen as if one packet of `packet` bytes had
+//! been sent after the other and the queue been empty each time (section IV of the paper). Up to
+//! `min` nothing is lost; from there to `max` the probability rises from 0 to `probability`, and
+//! losses are spread evenly (section VII: `p_b / (1 − count · p_b)`); above `max` every packet is
+//! lost, or, if `gentle`, the probability rises on to 1 at twice `max` (ns-2's `gentle_`). It does
+//! not depend on the size of the packet, also where the queue is measured in bytes (RFC 7141).
 //!
-//! With `ecn`, packets of transports that take part are marked where they would be lost at random, and still lost where
-//! everything is.
+//! With `ecn`, packets of transports that take part are marked where they would be lost at random,
+//! and still lost where everything is.
 
 use super::backlog::Amount;
 use super::queue::Limit;
@@ -24,7 +26,8 @@ use std::fmt;
 pub struct RedSpec {
     /// Average up to which nothing is lost, in packets or bytes.
     pub min: Limit,
-    /// Average at which `probability` is reached, in the same unit. The paper asks for at least twice `min`.
+    /// Average at which `probability` is reached, in the same unit. The paper asks for at least
+    /// twice `min`.
     pub max: Limit,
     /// Probability of a loss at `max`. 2 % unless said otherwise, as in the paper and in `tc`.
     #[serde(default = "default_probability")]
@@ -32,8 +35,8 @@ pub struct RedSpec {
     /// Weight of the present length in the average. 0.002 unless said otherwise, as in the paper.
     #[serde(default = "default_weight")]
     pub weight: f64,
-    /// Size of a usual packet, which the average falls by while the limiter is idle (`avpkt` of `tc`). 1000 bytes
-    /// unless said otherwise.
+    /// Size of a usual packet, which the average falls by while the limiter is idle (`avpkt` of
+    /// `tc`). 1000 bytes unless said otherwise.
     #[serde(default = "default_packet")]
     pub packet: ByteCount,
     /// Whether the probability rises from `max` to twice `max` rather than jump to 1.
@@ -60,8 +63,8 @@ const fn default_packet() -> ByteCount {
 }
 
 impl Default for RedSpec {
-    /// Between 5 and 15 packets: `minth` and three times that, as Floyd recommends (RED: Discussions of Setting
-    /// Parameters, 1997).
+    /// Between 5 and 15 packets: `minth` and three times that, as Floyd recommends (RED:
+    /// Discussions of Setting Parameters, 1997).
     fn default() -> Self {
         Self::between(Limit::Packets(5), Limit::Packets(15))
     }
@@ -166,8 +169,8 @@ impl Red {
         self.idle.get_or_insert(now);
     }
 
-    /// A packet comes and finds `queue` waiting. `packet_time` is what a usual packet takes to be sent; `uniform` gives
-    /// a number drawn from [0, 1).
+    /// A packet comes and finds `queue` waiting. `packet_time` is what a usual packet takes to be
+    /// sent; `uniform` gives a number drawn from [0, 1).
     pub fn arrival(
         &mut self,
         queue: Amount,

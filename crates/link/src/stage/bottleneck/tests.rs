@@ -1,4 +1,5 @@
-//! The bottleneck against closed formulas and independent reckonings. This file: how the tests drive a stage.
+//! The bottleneck against closed formulas and independent reckonings. This file: how the tests
+//! drive a stage.
 
 mod aqm;
 mod ecn;
@@ -78,8 +79,8 @@ pub(crate) fn collect(out: &mut Outbox, now: Time, fates: &mut Vec<Fate>) {
     }
 }
 
-/// Feeds packets of these lengths at these times, in order, and waits for the last to leave: the fates, in the order in
-/// which they came to be. No packet is gone and none is made.
+/// Feeds packets of these lengths at these times, in order, and waits for the last to leave: the
+/// fates, in the order in which they came to be. No packet is gone and none is made.
 pub(crate) fn drive(stage: &mut impl Stage, arrivals: impl IntoIterator<Item = (u64, usize)>) -> Vec<Fate> {
     let mut out = Outbox::default();
     let mut fates = Vec::new();
@@ -106,8 +107,8 @@ pub(crate) fn lost(fates: &[Fate]) -> Vec<u64> {
     fates.iter().filter(|fate| fate.loss.is_some()).map(|fate| fate.number).collect()
 }
 
-/// Checks a mean of values in the order in which they came to be, which may depend on each other: `expected` lies
-/// within five standard errors, reckoned from the means of 50 batches.
+/// Checks a mean of values in the order in which they came to be, which may depend on each other:
+/// `expected` lies within five standard errors, reckoned from the means of 50 batches.
 pub(crate) fn assert_mean(values: &[f64], expected: f64) {
     let size = values.len() / 50;
     let means: Vec<f64> =

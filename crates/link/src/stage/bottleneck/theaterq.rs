@@ -1,6 +1,8 @@
-//! Traces in the CSV format of TheaterQ, a Linux queueing discipline that replays the state of a link.
+//! Traces in the CSV format of TheaterQ, a Linux queueing discipline that replays the state of a
+//! link.
 //!
-//! Each line holds for a while and then gives way to the next. There are two forms, of five and of ten fields:
+//! Each line holds for a while and then gives way to the next. There are two forms, of five and of
+//! ten fields:
 //!
 //! ```text
 //! KEEP,LATENCY,RATE,LOSS,LIMIT
@@ -18,16 +20,17 @@
 //! | `ROUTE_ID` | 0–65535 | packets of one route keep their order; those of route 0 need not |
 //! | `QUEUE_ID` | 0–65535 | which of several virtual queues the packet counts in, though all wait in one row |
 //!
-//! A line that does not begin with a digit is a comment. Route and queue numbers are limited to 255 in TheaterQ unless
-//! its module is told otherwise.
+//! A line that does not begin with a digit is a comment. Route and queue numbers are limited to 255
+//! in TheaterQ unless its module is told otherwise.
 //!
-//! [`super::Bottleneck`] plays rate, loss, duplication, limit and queue; [`crate::stage::delay::Delay`] plays latency,
-//! jitter, delay of copies and routes. Each looks up the line that holds when a packet comes to it, so the line for the
-//! latency is the one that holds when the packet has been sent, where TheaterQ takes the one when its sending begins. A
-//! packet is sent at the rate that holds when its sending begins, to its end, as in TheaterQ.
+//! [`super::Bottleneck`] plays rate, loss, duplication, limit and queue;
+//! [`crate::stage::delay::Delay`] plays latency, jitter, delay of copies and routes. Each looks up
+//! the line that holds when a packet comes to it, so the line for the latency is the one that holds
+//! when the packet has been sent, where TheaterQ takes the one when its sending begins. A packet is
+//! sent at the rate that holds when its sending begins, to its end, as in TheaterQ.
 //!
-//! Where TheaterQ's code and its description differ this follows the description: −1 is unlimited, JITTER excepted,
-//! which the description calls a standard deviation and the code draws evenly.
+//! Where TheaterQ's code and its description differ this follows the description: −1 is unlimited,
+//! JITTER excepted, which the description calls a standard deviation and the code draws evenly.
 //!
 //! Source: README and `theaterq_lkm/sch_theaterq.c` of the repository cs7org/TheaterQ.
 
@@ -72,7 +75,7 @@ pub enum EntryRate {
     Limited(BitRate),
 }
 
-/// What follows the last line.
+/// Behaviour after the last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AtEnd {
@@ -155,6 +158,13 @@ impl TheaterqTrace {
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// How long each line holds, and its rate.
+    pub fn rates(&self) -> impl Iterator<Item = (Span, EntryRate)> {
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        let keeps = begins.zip(&self.ends).map(|(begin, end)| Span::from_nanos(end - begin));
+        keeps.zip(self.entries.iter().map(|entry| entry.rate))
     }
 
     /// Length of the trace.
@@ -250,7 +260,8 @@ impl Replay {
         &self.current
     }
 
-    /// The first instant from `now` on at which packets are sent; [`Time::NEVER`] if none are any more.
+    /// The first instant from `now` on at which packets are sent; [`Time::NEVER`] if none are any
+    /// more.
     pub fn sending(&mut self, now: Time) -> Time {
         if self.stopped.0 <= now && now < self.stopped.1 {
             return self.stopped.1;

@@ -1,14 +1,15 @@
 //! Packets on their way that may overtake each other.
 //!
-//! Counting by how many a packet was overtaken looks at one bit for each packet that came after it: 16 words of memory
-//! where 1000 packets are on their way.
+//! Counting by how many a packet was overtaken looks at one bit for each packet that came after it:
+//! 16 words of memory where 1000 packets are on their way.
 
 use crate::packet::Packet;
 use crate::units::Time;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Packets by the time at which they leave; of those that leave together the one that came first goes first.
+/// Packets by the time at which they leave; of those that leave together the one that came first
+/// goes first.
 #[derive(Debug, Default)]
 pub(super) struct Reordering {
     heap: BinaryHeap<Flying>,
@@ -38,7 +39,8 @@ impl Reordering {
         self.heap.push(Flying { leaves, number, packet });
     }
 
-    /// The next packet that leaves until `now`, and how many that came after it have left before it.
+    /// The next packet that leaves until `now`, and how many that came after it have left before
+    /// it.
     pub fn leave(&mut self, now: Time) -> Option<(Packet, u32)> {
         if self.due() > now {
             return None;

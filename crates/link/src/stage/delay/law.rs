@@ -1,5 +1,6 @@
 //! Drawing the delay of a packet.
 
+use super::process::{Process, quantile, share_below};
 use super::spec::{Between, Law};
 use super::table::{Course, Quantiles};
 use crate::fate::Effect;
@@ -17,11 +18,19 @@ use std::sync::Arc;
 pub(super) enum Draw {
     Constant(Span),
     Uniform { low: u64, high: u64 },
-    Normal(Normal<f64>),
+    Normal(Bell),
     LogNormal(LogNormal<f64>),
     Quantiles(Quantiles),
     Course { course: Arc<Course>, straight: bool, start: Time },
     Theaterq(Replay),
+}
+
+/// A normal law above 0, in nanoseconds.
+#[derive(Debug)]
+pub(super) struct Bell {
+    whole: Normal<f64>,
+    /// Share of the whole bell below 0.
+    below: f64,
 }
 
 /// The delay of one packet.
@@ -46,8 +55,10 @@ impl Draw {
             }
             Law::Normal { mean, sd } => {
                 let (mean, sd) = (finite("mean", *mean)?.as_nanos(), finite("sd", *sd)?.as_nanos());
-                let normal = Normal::new(mean as f64, sd as f64);
-                Self::Normal(normal.map_err(|_| SpecError::value("sd", sd, "must be a length of time"))?)
+                let whole = Normal::new(mean as f64, sd as f64)
+                    .map_err(|_| SpecError::value("sd", sd, "must be a length of time"))?;
+                let below = if sd == 0 { 0.0 } else { share_below(-(mean as f64 / sd as f64)) };
+                Self::Normal(Bell { whole, below })
             }
             Law::LogNormal { mean, sd } => {
                 let wrong = || SpecError::value("mean", mean, "must be above 0 for a log-normal delay");
@@ -71,14 +82,20 @@ impl Draw {
         })
     }
 
-    /// The delay of `packet`, which comes at its logical time.
-    pub fn draw(&mut self, packet: &Packet, stream: &mut Stream) -> Drawn {
+    /// The delay of `packet`, which comes at its logical time: that of `process` if there is one,
+    /// else drawn from `stream`.
+    pub fn draw(&mut self, packet: &Packet, process: Option<&mut Process>, stream: &mut Stream) -> Drawn {
+        if let Some(process) = process
+            && let Some(nanos) = self.at_score(process.at(packet.at))
+        {
+            return Drawn { delay: Span::from_nanos(nanos.round() as u64), route: 0 };
+        }
         let nanos = match self {
             Self::Constant(delay) => delay.as_nanos(),
             Self::Uniform { low, high } => stream.random_range(*low..=*high),
-            Self::Normal(normal) => loop {
+            Self::Normal(Bell { whole, .. }) => loop {
                 // The mean is not negative, so at least every second draw is not.
-                let nanos = normal.sample(stream);
+                let nanos = whole.sample(stream);
                 if nanos >= 0.0 {
                     break nanos.round() as u64;
                 }
@@ -91,6 +108,23 @@ impl Draw {
             Self::Theaterq(replay) => return theaterq(replay, packet, stream),
         };
         Drawn { delay: Span::from_nanos(nanos), route: 0 }
+    }
+
+    /// The delay in nanoseconds that as large a share of all delays lies below as of a standard
+    /// normal distribution below `score`. `None` if nothing is drawn, or a trace says how.
+    fn at_score(&self, score: f64) -> Option<f64> {
+        Some(match self {
+            Self::Uniform { low, high } => *low as f64 + (high - low) as f64 * share_below(score),
+            // So little below 0 changes no nanosecond, and scores are more exact than shares.
+            Self::Normal(Bell { whole, below }) if *below < 1e-15 => whole.from_zscore(score).max(0.0),
+            Self::Normal(Bell { whole, below }) => {
+                let share = below + (1.0 - below) * share_below(score);
+                whole.from_zscore(quantile(share.min(1.0 - f64::EPSILON))).max(0.0)
+            }
+            Self::LogNormal(law) => law.from_zscore(score),
+            Self::Quantiles(quantiles) => quantiles.at(share_below(score)),
+            Self::Constant(_) | Self::Course { .. } | Self::Theaterq(_) => return None,
+        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Files of delays: measured values, a table of percentiles, or a course in time.
 //!
-//! CSV. A value has its unit with it (`12.5ms`), or the first line names the columns and their units (`delay_ms`;
-//! `percent,delay_ms`; `time_s,delay_ms`) and the values are plain numbers. Lines that are empty or begin with `#` are
-//! left out.
+//! CSV. A value has its unit with it (`12.5ms`), or the first line names the columns and their
+//! units (`delay_ms`; `percent,delay_ms`; `time_s,delay_ms`) and the values are plain numbers.
+//! Lines that are empty or begin with `#` are left out.
 
 use crate::stage::spec::{Line, TraceError};
 use crate::units::Span;
@@ -23,7 +23,8 @@ pub struct Quantiles {
 /// Delay over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
-    /// Nanoseconds since the first row, and the delay in nanoseconds; the times increase, at least two rows.
+    /// Nanoseconds since the first row, and the delay in nanoseconds; the times increase, at least
+    /// two rows.
     rows: Vec<(u64, u64)>,
 }
 
@@ -31,8 +32,9 @@ pub struct Course {
 pub(super) struct Unsorted(pub &'static str);
 
 impl Quantiles {
-    /// Values that were measured, each as likely as any other, with straight lines between neighbours (type 7 of
-    /// Hyndman and Fan 1996, which NumPy and R use). `None` if there are none.
+    /// Values that were measured, each as likely as any other, with straight lines between
+    /// neighbours (type 7 of Hyndman and Fan 1996, which NumPy and R use). `None` if there are
+    /// none.
     #[must_use]
     pub fn of_values(values: &[Span]) -> Option<Self> {
         let mut nanos: Vec<_> = values.iter().map(|value| value.as_nanos() as f64).collect();
@@ -63,7 +65,8 @@ impl Quantiles {
         Ok(Self { points })
     }
 
-    /// Reads a file with one column (values) or two (per cent, delay); `file` is its name in errors.
+    /// Reads a file with one column (values) or two (per cent, delay); `file` is its name in
+    /// errors.
     pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
         let (units, rows) = rows(file, text, &["percent", "delay"])?;
         let nothing =
@@ -90,6 +93,19 @@ impl Quantiles {
         Self::of_values(&values).ok_or_else(nothing)
     }
 
+    /// The standard deviation in nanoseconds: each piece is a uniform law between its ends.
+    pub(super) fn deviation(&self) -> f64 {
+        let pieces = || self.points.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[0].1, pair[1].1));
+        let mean: f64 = pieces().map(|(share, low, high)| share * f64::midpoint(low, high)).sum();
+        let variance: f64 = pieces()
+            .map(|(share, low, high)| {
+                let (low, high) = (low - mean, high - mean);
+                share * (low * low + low * high + high * high) / 3.0
+            })
+            .sum();
+        variance.sqrt()
+    }
+
     /// The delay that a share `uniform` (0 to 1) of all delays does not exceed, in nanoseconds.
     pub(super) fn at(&self, uniform: f64) -> f64 {
         let above =
@@ -100,8 +116,9 @@ impl Quantiles {
 }
 
 impl Course {
-    /// Reads a file with two columns, time and delay. Times count from the first row and increase; the last row closes
-    /// the trace: at its time the trace begins again. `file` is the file's name in errors.
+    /// Reads a file with two columns, time and delay. Times count from the first row and increase;
+    /// the last row closes the trace: at its time the trace begins again. `file` is the file's name
+    /// in errors.
     pub fn parse(file: &str, text: &str) -> Result<Self, TraceError> {
         let (units, lines) = rows(file, text, &["time", "delay"])?;
         let mut rows: Vec<(u64, u64)> = Vec::new();
@@ -140,8 +157,8 @@ impl Course {
         self.rows.last().map_or(1, |&(time, _)| time)
     }
 
-    /// The delay in nanoseconds when `elapsed` nanoseconds have passed: that of the last row, or on the straight line
-    /// from it to the next one.
+    /// The delay in nanoseconds when `elapsed` nanoseconds have passed: that of the last row, or on
+    /// the straight line from it to the next one.
     pub(super) fn at(&self, elapsed: u64, straight: bool) -> u64 {
         let within = elapsed % self.length();
         let next = self.rows.partition_point(|&(time, _)| time <= within).clamp(1, self.rows.len() - 1);
@@ -154,8 +171,8 @@ impl Course {
     }
 }
 
-/// The rows of a file, each of one or two fields and all of the same number, and the unit of each column if a heading
-/// gives it.
+/// The rows of a file, each of one or two fields and all of the same number, and the unit of each
+/// column if a heading gives it.
 fn rows<'a>(
     file: &'a str,
     text: &'a str,

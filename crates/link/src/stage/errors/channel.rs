@@ -1,7 +1,8 @@
 //! A process at work: judges one packet after the other.
 //!
-//! The schedule of a process that evolves comes from a stream of its own, what happens to one packet by chance from
-//! another, one number a packet, hit or not. So neither depends on what is done to packets.
+//! The schedule of a process that evolves comes from a stream of its own, what happens to one
+//! packet by chance from another, one number a packet, hit or not. So neither depends on what is
+//! done to packets.
 
 use super::PacketList;
 use super::damage::{Piece, hazard};
@@ -65,7 +66,8 @@ pub(super) enum Hit {
     No,
     /// The packet.
     Whole,
-    /// Some bit: the first one at which the hazard of the bits so far exceeds this. See [`Channel::pieces`].
+    /// Some bit: the first one at which the hazard of the bits so far exceeds this. See
+    /// [`Channel::pieces`].
     Bits(f64),
 }
 
@@ -84,8 +86,8 @@ impl Channel {
         Ok(channel)
     }
 
-    /// Takes another process from `now` on. Two states that go on in the same thing, time or bytes or packets, keep the
-    /// state they are in; any other process begins.
+    /// Takes another process from `now` on. Two states that go on in the same thing, time or bytes
+    /// or packets, keep the state they are in; any other process begins.
     pub fn change(&mut self, process: &ProcessSpec, now: Time) -> Result<(), SpecError> {
         match (&mut self.model, process) {
             (Model::InTime(timeline, hazards), ProcessSpec::InTime { channel, errors }) => {
@@ -200,7 +202,8 @@ impl Channel {
         if hazards.is_none() {
             return Verdict::whole(state, state == ChannelState::Bad);
         }
-        // `1 − e^−x` is the probability that some bit is hit where the hazards of all bits add up to x.
+        // `1 − e^−x` is the probability that some bit is hit where the hazards of all bits add up
+        // to x.
         let first = -(-self.stream.random::<f64>()).ln_1p();
         let hit = if first < Piece::total(&self.pieces) { Hit::Bits(first) } else { Hit::No };
         Verdict { state, hit }
@@ -226,8 +229,9 @@ impl Hazards {
     }
 }
 
-/// The state along `start..end`, bad if any part of it is, and with `hazards` the pieces; `bit` is the first bit that begins
-/// at or after a point of the axis. `None` if nothing is known of that time any more.
+/// The state along `start..end`, bad if any part of it is, and with `hazards` the pieces; `bit` is
+/// the first bit that begins at or after a point of the axis. `None` if nothing is known of that
+/// time any more.
 fn along(
     timeline: &mut Timeline,
     start: u64,

@@ -1,8 +1,9 @@
 //! Wrong bits in a packet (TL-14).
 //!
-//! A bit that is wrong with probability p has the *hazard* `−ln(1 − p)`. Hazards of independent bits add up, and the next
-//! wrong bit is the one in which their sum since the last one exceeds an exponential variable with mean 1: where p is
-//! constant the gaps are geometric. So the cost is that of the wrong bits, not of all, and p = 1 needs no exception.
+//! A bit that is wrong with probability p has the *hazard* `−ln(1 − p)`. Hazards of independent
+//! bits add up, and the next wrong bit is the one in which their sum since the last one exceeds an
+//! exponential variable with mean 1: where p is constant the gaps are geometric. So the cost is
+//! that of the wrong bits, not of all, and p = 1 needs no exception.
 //!
 //! Bit 0 is the most significant one of the first byte, the first on the wire.
 
@@ -42,8 +43,9 @@ pub(super) fn hazard(ratio: BitErrorRatio) -> f64 {
     -(-ratio.get()).ln_1p()
 }
 
-/// Flips bits in the bytes of `region`, each by itself as `pieces` say, which count bits from the start of `bytes`. The first
-/// is the one in which the hazard since the start of the region exceeds `first`. Says how many.
+/// Flips bits in the bytes of `region`, each by itself as `pieces` say, which count bits from the
+/// start of `bytes`. The first is the one in which the hazard since the start of the region exceeds
+/// `first`. Says how many.
 pub(super) fn flip_by_hazard(
     bytes: &mut [u8],
     region: Range<usize>,
@@ -75,7 +77,8 @@ pub(super) fn flip_by_hazard(
     flipped
 }
 
-/// Flips bits in the bytes of `region`, each with probability `ratio`, given that at least one is flipped. Says how many.
+/// Flips bits in the bytes of `region`, each with probability `ratio`, given that at least one is
+/// flipped. Says how many.
 pub(super) fn flip_some(
     bytes: &mut [u8],
     region: Range<usize>,

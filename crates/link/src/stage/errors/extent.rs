@@ -7,7 +7,8 @@ use std::str::FromStr;
 
 /// What a channel can evolve in: [`Span`] (time), [`ByteCount`], or [`Packets`].
 pub trait Extent: Copy + PartialEq + fmt::Display + FromStr<Err: fmt::Display> {
-    /// The steps that a timeline counts in one unit of [`Extent::units`]: nanoseconds, thousandths of a bit, packets.
+    /// The steps that a timeline counts in one unit of [`Extent::units`]: nanoseconds, thousandths
+    /// of a bit, packets.
     const STEPS: f64;
     /// How sojourns are distributed where nothing is said.
     const SOJOURN: Sojourn;
@@ -70,7 +71,8 @@ impl Extent for Span {
 }
 
 impl Extent for ByteCount {
-    /// Finer than a bit, so that a sojourn need not end with one (the sojourns of Table D.1 are real numbers).
+    /// Finer than a bit, so that a sojourn need not end with one (the sojourns of Table D.1 are
+    /// real numbers).
     const STEPS: f64 = 8000.0;
     const SOJOURN: Sojourn = Sojourn::Exponential;
     const TICK: f64 = 1.0;
@@ -132,7 +134,7 @@ impl FromStr for Packets {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = text.trim().trim_end_matches("packets").trim_end().parse().ok();
-        number.and_then(Self::new).ok_or_else(|| UnitError {
+        number.and_then(Self::new).ok_or_else(|| UnitError::Wrong {
             given: text.to_owned(),
             what: "number of packets",
             example: "2.5 or inf",

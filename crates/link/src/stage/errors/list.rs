@@ -6,9 +6,9 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Numbers of packets, counted as [`crate::Packet::number`] counts: every packet that came to this direction of the link,
-/// from 0. These are the numbers in captures and event logs, so the losses of one run can be repeated in the next. A
-/// duplicate shares the fate of its original.
+/// Numbers of packets, counted as [`crate::Packet::number`] counts: every packet that came to this
+/// direction of the link, from 0. These are the numbers in captures and event logs, so the losses
+/// of one run can be repeated in the next. A duplicate shares the fate of its original.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PacketList {
@@ -55,7 +55,7 @@ impl FromStr for PacketList {
                     .map(|(first, last)| first..=last),
                 None => number(item).map(|number| number..=number),
             }
-            .ok_or_else(|| UnitError {
+            .ok_or_else(|| UnitError::Wrong {
                 given: item.to_owned(),
                 what: "packet number or range of them",
                 example: "3,7,10-12 (from 0)",

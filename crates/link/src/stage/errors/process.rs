@@ -12,7 +12,8 @@
 //! | `trace`, perhaps `repeat` | bad at the times in a file; see [`ErrorTrace`] |
 //! | `blocks`, perhaps `tick` | bad during the erased blocks of a file; see [`BlockTrace`] |
 //!
-//! Two states evolve in time, or as `evolves-in` says; `sojourn`, `tick` and `start` belong to them, too.
+//! Two states evolve in time, or as `evolves-in` says; `sojourn`, `tick` and `start` belong to
+//! them, too.
 
 use super::extent::Packets;
 use super::list::PacketList;
@@ -29,8 +30,9 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Table", into = "Table")]
 pub enum ProcessSpec {
-    /// Each packet by itself, whatever its length: the packet drop generator of LTCP (1.8.4). The probability is a real
-    /// number compared strictly (AMB-L3), so that 0.1 % can be had, 0 is never and 1 always.
+    /// Each packet by itself, whatever its length: the packet drop generator of LTCP (1.8.4). The
+    /// probability is a real number compared strictly (AMB-L3), so that 0.1 % can be had, 0 is
+    /// never and 1 always.
     Packets {
         /// Probability that a packet is hit.
         loss: Probability,
@@ -44,21 +46,24 @@ pub enum ProcessSpec {
     InTime {
         /// Mean times.
         channel: TwoState<Span>,
-        /// What the states do to bits. Without it every packet is hit in the bad state and none in the good one.
+        /// What the states do to bits. Without it every packet is hit in the bad state and none in
+        /// the good one.
         errors: Option<StateErrors>,
     },
-    /// Good and bad in bytes that pass: sojourns scale with the rate of the link (M13). A packet is judged over its whole
-    /// length.
+    /// Good and bad in bytes that pass: sojourns scale with the rate of the link (M13). A packet is
+    /// judged over its whole length.
     InBytes {
         /// Mean numbers of bytes.
         channel: TwoState<ByteCount>,
-        /// What the states do to bits. Without it a packet is hit if any part of it meets the bad state.
+        /// What the states do to bits. Without it a packet is hit if any part of it meets the bad
+        /// state.
         errors: Option<StateErrors>,
     },
     /// Good and bad in packets: Gilbert's chain, stepped before each packet but the first.
     ///
-    /// A link without traffic never changes state then, which no real one does: a sender that backs off in a bad state
-    /// finds it bad again, however long it waits (TCP Lite, 5.4.3). It is here for comparison with work that uses it.
+    /// A link without traffic never changes state then, which no real one does: a sender that backs
+    /// off in a bad state finds it bad again, however long it waits (TCP Lite, 5.4.3). It is here
+    /// for comparison with work that uses it.
     InPackets {
         /// Mean numbers of packets.
         channel: TwoState<Packets>,
@@ -77,8 +82,8 @@ pub enum ProcessSpec {
     },
     /// Bad during the erased blocks of a trace, which begins again behind its last block (LL-06).
     ///
-    /// Judged over its transmission interval ([`super::Sampled::Interval`]) a packet is hit if any block that it overlaps was erased: a link without
-    /// link-layer recovery.
+    /// Judged over its transmission interval ([`super::Sampled::Interval`]) a packet is hit if any
+    /// block that it overlaps was erased: a link without link-layer recovery.
     Blocks {
         /// The file.
         file: FromFile<BlockTrace>,

@@ -28,17 +28,19 @@ pub struct ErrorSpec {
     pub only: Option<Filter>,
 }
 
-/// When a packet is judged by a process that evolves in time, or a trace. The others judge a packet as a whole.
+/// When a packet is judged by a process that evolves in time, or a trace. The others judge a packet
+/// as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampled {
-    /// By the state at the one instant at which it comes to the stage, which is when it leaves the limiter if the stage
-    /// stands behind one. Only this gives the packet rates of TCP Lite's Table 5.1 (10.5, TL-11).
+    /// By the state at the one instant at which it comes to the stage, which is when it leaves the
+    /// limiter if the stage stands behind one. Only this gives the packet rates of TCP Lite's Table
+    /// 5.1 (10.5, TL-11).
     #[default]
     Instant,
-    /// Over its transmission interval: it is hit if any part of it meets the bad state, and each bit is wrong with the
-    /// bit error ratio of the state in which its transmission began. A packet that no limiter sent has no such interval and is
-    /// judged at the instant.
+    /// Over its transmission interval: it is hit if any part of it meets the bad state, and each
+    /// bit is wrong with the bit error ratio of the state in which its transmission began. A packet
+    /// that no limiter sent has no such interval and is judged at the instant.
     Interval,
 }
 
@@ -49,8 +51,9 @@ pub enum EffectSpec {
     /// It is lost.
     #[default]
     Lose,
-    /// Its TCP or UDP checksum is made wrong and nothing else touched (TL-13). A packet that has none (ICMP, a later
-    /// fragment, ARP) is lost: that is what a receiver does with the others unless it asked for damaged segments.
+    /// Its TCP or UDP checksum is made wrong and nothing else touched (TL-13). A packet that has
+    /// none (ICMP, a later fragment, ARP) is lost: that is what a receiver does with the others
+    /// unless it asked for damaged segments.
     SpoilChecksum,
     /// Bits of it are flipped (TL-14).
     Flip(Flip),
@@ -58,29 +61,34 @@ pub enum EffectSpec {
 
 /// Which bits of a packet are flipped, and how many.
 ///
-/// A process with bit error ratios of its own says how many: each bit of the region is wrong by itself, and a packet of
-/// which none is wrong is not hit. For any other process one of `ber` and `bits` does.
+/// A process with bit error ratios of its own says how many: each bit of the region is wrong by
+/// itself, and a packet of which none is wrong is not hit. For any other process one of `ber` and
+/// `bits` does.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flip {
-    /// Where. A packet without such a region, or with an empty one, passes as it is: it has no bit to be hit.
+    /// Where. A packet without such a region, or with an empty one, passes as it is: it has no bit
+    /// to be hit.
     #[serde(with = "text")]
     pub region: Region,
-    /// Each bit of the region of a packet that is hit is wrong with this probability, given that one is wrong at least: a
-    /// packet in the bad state is always damaged (TCP Lite, 5.2.2), and the number of wrong bits is binomial otherwise.
+    /// Each bit of the region of a packet that is hit is wrong with this probability, given that
+    /// one is wrong at least: a packet in the bad state is always damaged (TCP Lite, 5.2.2), and
+    /// the number of wrong bits is binomial otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ber: Option<BitErrorRatio>,
-    /// So many bits of the region are flipped, all of them if it has no more, each set of bits equally likely.
+    /// So many bits of the region are flipped, all of them if it has no more, each set of bits
+    /// equally likely.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bits: Option<u32>,
 }
 
-/// Packets that nothing is done to. The process goes on under them as under any other: to exempt a packet does not change
-/// which of the others are hit.
+/// Packets that nothing is done to. The process goes on under them as under any other: to exempt a
+/// packet does not change which of the others are hit.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Exempt {
-    /// TCP segments with SYN (the packet drop generator's `S_flag`, LTCP 1.8.4): the handshake gets through.
+    /// TCP segments with SYN (the packet drop generator's `S_flag`, LTCP 1.8.4): the handshake gets
+    /// through.
     pub syn: bool,
     /// The first packets of this direction of the link, so many, by [`crate::Packet::number`].
     pub first: u64,
@@ -102,7 +110,8 @@ impl ErrorSpec {
         }
     }
 
-    /// Reads the file that the spec names, if it does; a spec that names one needs this before [`super::Errors::new`].
+    /// Reads the file that the spec names, if it does; a spec that names one needs this before
+    /// [`super::Errors::new`].
     pub fn load(&mut self, read: &mut Read<'_>) -> Result<(), SpecError> {
         self.process.load(read)
     }

@@ -1,4 +1,5 @@
-//! Errors against closed formulas. This file: how the tests drive a stage, and the bounds they hold it to.
+//! Errors against closed formulas. This file: how the tests drive a stage, and the bounds they hold
+//! it to.
 
 mod blocks;
 mod bytes;
@@ -100,12 +101,14 @@ fn close(what: &str, found: f64, expected: f64, deviation: f64) {
     );
 }
 
-/// Standard deviation of the share of hits among `count` samples of a two-state chain whose neighbours correlate by `rho`.
+/// Standard deviation of the share of hits among `count` samples of a two-state chain whose
+/// neighbours correlate by `rho`.
 fn share_deviation(share: f64, rho: f64, count: f64) -> f64 {
     (share * (1.0 - share) / count * (1.0 + rho) / (1.0 - rho)).sqrt()
 }
 
-/// Chi-square of `found` against `expected`, classes that expect fewer than 5 put together with the next ones.
+/// Chi-square of `found` against `expected`, classes that expect fewer than 5 put together with the
+/// next ones.
 #[track_caller]
 fn fits(what: &str, found: &[u64], expected: &[f64]) {
     let (mut chi_square, mut classes) = (0.0, 0);
@@ -131,7 +134,8 @@ fn fits(what: &str, found: &[u64], expected: &[f64]) {
     );
 }
 
-/// How many of `lengths` are 1, 2, ... and how many would be if each step were the last with probability `leave`.
+/// How many of `lengths` are 1, 2, ... and how many would be if each step were the last with
+/// probability `leave`.
 fn geometric(lengths: &[u64], leave: f64) -> (Vec<u64>, Vec<f64>) {
     let longest = lengths.iter().max().copied().unwrap_or(1) as usize;
     let mut found = vec![0; longest + 1];

@@ -1,9 +1,10 @@
 //! When a channel is good and when it is bad.
 //!
-//! A timeline is a row of sojourns, good and bad in turn, along an axis that only grows: nanoseconds, thousandths of a bit
-//! that have passed, or packets that have passed. Sojourns are drawn as they are reached, from a stream of the timeline's
-//! own, so the row is a function of seed and parameters and of nothing else: who asks, and how often, changes nothing in
-//! it. Asking costs a comparison, and moving on a draw for each sojourn that ended, however many packets there were.
+//! A timeline is a row of sojourns, good and bad in turn, along an axis that only grows:
+//! nanoseconds, thousandths of a bit that have passed, or packets that have passed. Sojourns are
+//! drawn as they are reached, from a stream of the timeline's own, so the row is a function of seed
+//! and parameters and of nothing else: who asks, and how often, changes nothing in it. Asking costs
+//! a comparison, and moving on a draw for each sojourn that ended, however many packets there were.
 
 use super::extent::Extent;
 use super::trace::Replay;
@@ -14,7 +15,8 @@ use rand::RngExt;
 use rand_distr::Exp1;
 use std::collections::VecDeque;
 
-/// Sojourns before the present one that are remembered, for packets whose transmission began in one of them.
+/// Sojourns before the present one that are remembered, for packets whose transmission began in one
+/// of them.
 pub(super) const MEMORY: usize = 1024;
 
 /// The row of sojourns, seen from one of them.
@@ -70,7 +72,8 @@ impl Timeline {
     pub fn change<U: Extent>(&mut self, channel: &TwoState<U>, now: u64) {
         self.advance(now);
         self.source = Source::of(channel);
-        // Both laws are without memory: what is left of the stay has the distribution of a whole one.
+        // Both laws are without memory: what is left of the stay has the distribution of a whole
+        // one.
         self.present.end = self.source.end(self.present.state, now.max(self.present.start), &mut self.stream);
     }
 
@@ -84,8 +87,8 @@ impl Timeline {
         self.past.get(after.saturating_sub(1)).unwrap_or(&self.present).state
     }
 
-    /// Every stay that meets `from..to`, cut to it, in order. The part of it that lies before what is remembered (see
-    /// [`MEMORY`]) or before the timeline began is left out.
+    /// Every stay that meets `from..to`, cut to it, in order. The part of it that lies before what
+    /// is remembered (see [`MEMORY`]) or before the timeline began is left out.
     pub fn between(&mut self, from: u64, to: u64, mut met: impl FnMut(Stay)) {
         let mut give = |stay: Stay| {
             let (start, end) = (stay.start.max(from), stay.end.min(to));
@@ -166,8 +169,9 @@ impl Law {
 
 /// Failures before the first success of probability `p`: exact at 1, [`u64::MAX`] at 0.
 fn failures(p: f64, stream: &mut Stream) -> u64 {
-    // The whole part of an exponential variable with rate −ln(1 − p) is geometric. At p = 1 the rate is infinite and
-    // the quotient 0; at p = 0 it is 0, the quotient infinite, and `as` saturates.
+    // The whole part of an exponential variable with rate −ln(1 − p) is geometric. At p = 1 the
+    // rate is infinite and the quotient 0; at p = 0 it is 0, the quotient infinite, and `as`
+    // saturates.
     let draw: f64 = stream.sample(Exp1);
     if p == 0.0 { u64::MAX } else { (draw / -(-p).ln_1p()) as u64 }
 }

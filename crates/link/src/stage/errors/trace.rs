@@ -7,10 +7,11 @@
 //! 7000;7090.5
 //! ```
 //!
-//! A line has the start and the end of a time during which the channel is bad, separated by a comma, a semicolon or white
-//! space. They count from the start of the trace; a bare number is in milliseconds. The start belongs to the bad time, the
-//! end does not, and `inf` is an end that never comes. Times must be in order and must not overlap. Empty lines, what
-//! follows a `#`, and a first line `start,end` mean nothing.
+//! A line has the start and the end of a time during which the channel is bad, separated by a
+//! comma, a semicolon or white space. They count from the start of the trace; a bare number is in
+//! milliseconds. The start belongs to the bad time, the end does not, and `inf` is an end that
+//! never comes. Times must be in order and must not overlap. Empty lines, what follows a `#`, and a
+//! first line `start,end` mean nothing.
 
 use crate::blocks::BlockTrace;
 use crate::fate::ChannelState;

@@ -6,10 +6,11 @@
 //! | bursts | `loss`, `burst` | share of time (bytes, packets) in the bad state, mean length of a stay there |
 //! | transitions | `p`, `q` | probability per tick of good → bad and of bad → good |
 //!
-//! They are the same to the channel: `loss = bad / (good + bad) = p / (p + q)`, `burst = bad`, `good = tick / p`,
-//! `bad = tick / q`. What was given is kept as it is and the rest computed from it, so that nothing is rounded twice.
-//! The edges belong to it: a state that never ends (`inf`, or a probability of 0), one that always lasts a single tick
-//! (a probability of 1), one that does not occur (a mean of 0).
+//! They are the same to the channel: `loss = bad / (good + bad) = p / (p + q)`, `burst = bad`,
+//! `good = tick / p`, `bad = tick / q`. What was given is kept as it is and the rest computed from
+//! it, so that nothing is rounded twice. The edges belong to it: a state that never ends (`inf`, or
+//! a probability of 0), one that always lasts a single tick (a probability of 1), one that does not
+//! occur (a mean of 0).
 
 use super::extent::{Extent, digits};
 use crate::stage::spec::SpecError;
@@ -21,7 +22,8 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sojourn {
-    /// A whole number of ticks, geometrically distributed: a chain that is stepped at every tick (TL-09).
+    /// A whole number of ticks, geometrically distributed: a chain that is stepped at every tick
+    /// (TL-09).
     Geometric,
     /// Exponentially distributed, without ticks (ReSoA evaluation 4.6).
     Exponential,
@@ -66,8 +68,8 @@ pub enum Form<U> {
     },
 }
 
-/// A two-state Markov channel that evolves in `U`: time ([`crate::units::Span`]), [`crate::units::ByteCount`] or
-/// [`super::Packets`].
+/// A two-state Markov channel that evolves in `U`: time ([`crate::units::Span`]),
+/// [`crate::units::ByteCount`] or [`super::Packets`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoState<U> {
     form: Form<U>,
@@ -85,7 +87,8 @@ pub struct Description<U> {
     pub bad: U,
     /// Share in the bad state.
     pub loss: Probability,
-    /// Geometric sojourns have it: probability of good → bad at a tick, that of bad → good, and the tick.
+    /// Geometric sojourns have it: probability of good → bad at a tick, that of bad → good, and the
+    /// tick.
     pub per_tick: Option<(Probability, Probability, U)>,
     exact: (f64, f64),
 }
@@ -104,12 +107,14 @@ pub(crate) enum Law {
 }
 
 impl<U: Extent> TwoState<U> {
-    /// A channel as `form` says, with the sojourns and the tick that are usual for `U` and a stationary start.
+    /// A channel as `form` says, with the sojourns and the tick that are usual for `U` and a
+    /// stationary start.
     pub fn new(form: Form<U>) -> Result<Self, SpecError> {
         Self::with(form, U::SOJOURN, None, Start::Stationary)
     }
 
-    /// A channel as `form` says. `tick` is that of geometric sojourns; [`Extent::TICK`] if there is none.
+    /// A channel as `form` says. `tick` is that of geometric sojourns; [`Extent::TICK`] if there is
+    /// none.
     pub fn with(form: Form<U>, sojourn: Sojourn, tick: Option<U>, start: Start) -> Result<Self, SpecError> {
         if sojourn == Sojourn::Exponential {
             if let Some(tick) = tick {

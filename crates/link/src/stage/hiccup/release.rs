@@ -17,13 +17,14 @@ pub enum Release {
     InOrder,
     /// The last first.
     Reversed,
-    /// At random, each packet at most this many places before or behind its own (reading 13 of the hiccup's
-    /// specification: a permutation with a maximum displacement).
+    /// At random, each packet at most this many places before or behind its own (reading 13 of the
+    /// hiccup's specification: a permutation with a maximum displacement).
     Shuffled(u32),
 }
 
 impl Release {
-    /// Empties `queue` in the order of release: each packet with the number of packets behind it that leave before it.
+    /// Empties `queue` in the order of release: each packet with the number of packets behind it
+    /// that leave before it.
     pub(super) fn order(self, queue: &mut VecDeque<Packet>, stream: &mut Stream) -> Vec<(Packet, u32)> {
         let count = queue.len();
         match self {
@@ -32,8 +33,9 @@ impl Release {
                 queue.drain(..).enumerate().map(|(place, p)| (p, (count - 1 - place) as u32)).rev().collect()
             }
             Self::Shuffled(displacement) => {
-                // A key of the own place plus 0 to `displacement`, sorted stably: a packet more than `displacement`
-                // places ahead has a smaller key, one more than that behind has not, so nobody moves farther.
+                // A key of the own place plus 0 to `displacement`, sorted stably: a packet more
+                // than `displacement` places ahead has a smaller key, one more than that behind has
+                // not, so nobody moves farther.
                 let mut keyed: Vec<_> = queue
                     .drain(..)
                     .enumerate()
@@ -50,8 +52,8 @@ impl Release {
     }
 }
 
-/// Counts, for places that leave one after the other, how many of the later places have left already (a Fenwick tree,
-/// Fenwick 1994: logarithmic, since a long hold may release many packets).
+/// Counts, for places that leave one after the other, how many of the later places have left
+/// already (a Fenwick tree, Fenwick 1994: logarithmic, since a long hold may release many packets).
 struct Ranks {
     tree: Vec<u32>,
     gone: u32,

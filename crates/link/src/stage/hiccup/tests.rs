@@ -176,8 +176,8 @@ fn ll_24_a_selected_packet_is_displaced_by_the_reordering_length() {
 
 #[test]
 fn random_holds_cover_the_share_of_a_poisson_process() {
-    // Holds that start within a hold lengthen it: the link is held as long as an M/D/∞ system is busy, which is for a
-    // share of 1 − exp(−span / mean).
+    // Holds that start within a hold lengthen it: the link is held as long as an M/D/∞ system is
+    // busy, which is for a share of 1 − exp(−span / mean).
     let mut rig = Rig::new("hold = { span = '500ms', trigger = { random = '1s' } }");
     let count = 1_000_000;
     for number in 0..count {
@@ -253,7 +253,8 @@ fn other_parameters_apply_to_what_is_inside() {
     let spec = "expiration = '300ms'\nhold = { span = '2s', trigger = { every = '10s' } }";
     rig.stage.set(toml::from_str(spec).expect("a spec"), ms(10_600)).expect("possible");
     rig.run(ms(12_000));
-    // The first is dropped at once, not in the past; the hold that is on keeps its end, at which nobody is left.
+    // The first is dropped at once, not in the past; the hold that is on keeps its end, at which
+    // nobody is left.
     let fates: Vec<_> = rig.left.iter().map(|leaving| (leaving.at, leaving.lost)).collect();
     assert_eq!(fates, [(ms(10_600), Some(Loss::Expired)), (ms(10_800), Some(Loss::Expired))]);
     // The trigger is the same and goes on counting from the start; its holds last 2 s now.

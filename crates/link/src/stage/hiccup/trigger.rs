@@ -7,11 +7,11 @@ use rand_distr::Exp1;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What starts a hiccup. Times and packets are counted from the start of the run, or from the moment at which the
-/// trigger was changed.
+/// What starts a hiccup. Times and packets are counted from the start of the run, or from the
+/// moment at which the trigger was changed.
 ///
-/// In TOML: `"command"`, `{ at = "5s" }`, `{ packet = 10 }`, `{ every = "10s" }`, `{ every-packets = 100 }`,
-/// `{ random = "30s" }`.
+/// In TOML: `"command"`, `{ at = "5s" }`, `{ packet = 10 }`, `{ every = "10s" }`,
+/// `{ every-packets = 100 }`, `{ random = "30s" }`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
@@ -20,7 +20,8 @@ pub enum Trigger {
     Command,
     /// Once, this long after the start; 0 is at once.
     At(Span),
-    /// Once, with the n-th packet that comes to the stage, the first being 1. The hiccup takes in that packet.
+    /// Once, with the n-th packet that comes to the stage, the first being 1. The hiccup takes in
+    /// that packet.
     Packet(u64),
     /// At every multiple of this period, the first a period after the start.
     Every(Span),
@@ -89,7 +90,8 @@ impl Firing {
         self.next
     }
 
-    /// Whether it fires at or before `now`; then it moves on to its next time. To be asked until it says no.
+    /// Whether it fires at or before `now`; then it moves on to its next time. To be asked until it
+    /// says no.
     pub(super) fn fires(&mut self, now: Time) -> bool {
         if self.next > now || self.next == Time::NEVER {
             return false;

@@ -59,7 +59,8 @@ fn an_exponential_process_is_down_for_its_share_of_the_time() {
         let lost = (0..count).filter(|&number| loses(&mut stage, ms(10 * number))).count();
         let (up, down, end) = (up as f64 / 1e3, down as f64 / 1e3, 1e4);
         let share = lost as f64 / count as f64;
-        // Variance of the share of a two-state process over a long time: 2 p q τ / T with 1/τ = 1/up + 1/down.
+        // Variance of the share of a two-state process over a long time: 2 p q τ / T with 1/τ =
+        // 1/up + 1/down.
         let p = down / (up + down);
         let deviation = (2.0 * p * (1.0 - p) * (up * down / (up + down)) / end).sqrt();
         let expected = expected_share(up, down, end);
@@ -94,7 +95,8 @@ fn times_down_are_exponential_or_constant() {
             run = 0;
         }
     }
-    // Seen at every half millisecond, an exponential time is geometric: P(longer than n steps) = q^n, q = exp(−0.5/20).
+    // Seen at every half millisecond, an exponential time is geometric: P(longer than n steps) =
+    // q^n, q = exp(−0.5/20).
     let count = lengths.len() as f64;
     let mean = lengths.iter().sum::<f64>() / count;
     let expected = 0.5 / (1.0 - (-0.5_f64 / 20.0).exp());

@@ -1,8 +1,8 @@
 //! When the link is out: windows in time, looked up by a cursor.
 //!
-//! Questions come with starts that never go back, so that each source keeps only the first window that is not over at the
-//! last start. A look-up costs a step for each window that has gone by since the last one, whatever the traffic; in a
-//! schedule whole periods are skipped at once.
+//! Questions come with starts that never go back, so that each source keeps only the first window
+//! that is not over at the last start. A look-up costs a step for each window that has gone by
+//! since the last one, whatever the traffic; in a schedule whole periods are skipped at once.
 
 use super::{OutageProcess, ScheduledOutage};
 use crate::seed::Stream;

@@ -81,8 +81,9 @@ fn a_socket_that_is_gone_or_off_takes_nothing() {
     }
 }
 
-/// Eight connections from one server to consecutive ports, each at a random place in its stream; segments with one to
-/// three wrong bits in the ports, and one in the payload so that nothing can be confirmed.
+/// Eight connections from one server to consecutive ports, each at a random place in its stream;
+/// segments with one to three wrong bits in the ports, and one in the payload so that nothing can
+/// be confirmed.
 #[test]
 fn consecutive_ports_100_000_times_without_a_misdelivery() {
     const CONNECTIONS: u16 = 8;
@@ -123,9 +124,11 @@ fn consecutive_ports_100_000_times_without_a_misdelivery() {
                     assert_eq!(header.get(Field::DestinationPort), u32::from(sent.local_port));
                     assert_eq!(header.get(Field::Sequence), sent.seq);
                 }
-                // One in 65 536 wrong checksums looks like a partial one; it is left alone, and TCP drops it.
+                // One in 65 536 wrong checksums looks like a partial one; it is left alone, and TCP
+                // drops it.
                 Verdict::Discard(_) | Verdict::Unverifiable => discarded += 1,
-                // Bits that make up for each other in the sum: TCP itself takes this one for undamaged.
+                // Bits that make up for each other in the sum: TCP itself takes this one for
+                // undamaged.
                 Verdict::Pass => undetected += 1,
                 verdict => panic!("damaged, and yet {verdict:?}"),
             }

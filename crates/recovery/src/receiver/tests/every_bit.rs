@@ -1,13 +1,15 @@
-//! Each bit of a segment wrong in turn (TL-30): what becomes of it, and that everything but the payload is restored.
+//! Each bit of a segment wrong in turn (TL-30): what becomes of it, and that everything but the
+//! payload is restored.
 
 use super::*;
 
-/// What becomes of a segment in order if this bit of its header is wrong, all else being as in the segments before.
+/// What becomes of a segment in order if this bit of its header is wrong, all else being as in the
+/// segments before.
 ///
-/// Confirmed: the restored field makes the received checksum right. Not so for the checksum itself, nor where the damaged
-/// field is one that a sender may well have meant (see [`crate::confirm`]): PSH, FIN and ECN, other padding, and time stamps
-/// a little ahead; these say nothing about the payload. The socket has nothing in flight, so there is one right
-/// acknowledgment number.
+/// Confirmed: the restored field makes the received checksum right. Not so for the checksum itself,
+/// nor where the damaged field is one that a sender may well have meant (see [`crate::confirm`]):
+/// PSH, FIN and ECN, other padding, and time stamps a little ahead; these say nothing about the
+/// payload. The socket has nothing in flight, so there is one right acknowledgment number.
 fn expected(bit: usize, len: u32, options: &[u8]) -> Verdict {
     match Field::at(bit) {
         Some(Field::SourcePort | Field::DestinationPort) => {
@@ -22,8 +24,8 @@ fn expected(bit: usize, len: u32, options: &[u8]) -> Verdict {
     }
 }
 
-/// Whether the options with this bit wrong are what the next segment may carry: 0 in a byte of padding, or a time stamp that
-/// is later, by no more than 17 bits can say.
+/// Whether the options with this bit wrong are what the next segment may carry: 0 in a byte of
+/// padding, or a time stamp that is later, by no more than 17 bits can say.
 fn is_possible_option(bit: usize, options: &[u8]) -> bool {
     let is_clear = options[bit / 8] & (0x80 >> (bit % 8)) == 0;
     match bit {
@@ -33,7 +35,8 @@ fn is_possible_option(bit: usize, options: &[u8]) -> bool {
     }
 }
 
-/// Every bit of the header of the segment after `first`; `policy` decides nothing here. How many of them are confirmed.
+/// Every bit of the header of the segment after `first`; `policy` decides nothing here. How many of
+/// them are confirmed.
 fn every_header_bit(first: &Sample, policy: Policy) -> usize {
     let line = Line::after(first, policy);
     let second = next(first);
@@ -100,7 +103,8 @@ fn all_bits_of_the_payload_are_delivered_as_they_came() {
         let mut damaged = received.clone();
         assert_eq!(line.take(&mut damaged), accepted(false, u32::from(S)), "bit {bit}");
         assert_eq!(damaged[second.data()], received[second.data()], "bit {bit}");
-        // Nothing else differs from what was sent but the checksum, which is right for the damaged payload.
+        // Nothing else differs from what was sent but the checksum, which is right for the damaged
+        // payload.
         assert_eq!(damaged[..36], packet[..36]);
         assert_eq!(damaged[38..second.data().start], packet[38..second.data().start]);
         assert_eq!(Line::after(&first, Policy::Normal).take(&mut damaged), Verdict::Pass);
@@ -121,7 +125,8 @@ fn the_split_of_single_bit_errors_is_that_of_the_specification() {
     let packet = second.build();
     let bits = (packet.len() - 20) * 8;
     assert_eq!(bits, 556 * 8);
-    // The paper has no checksum to confirm by, so a hit sequence number is one that is restored here, and discarded there.
+    // The paper has no checksum to confirm by, so a hit sequence number is one that is restored
+    // here, and discarded there.
     let (mut header, mut sequence, mut ports, mut others) = (0, 0, 0, 0);
     let mut confirmed = [0; 2];
     let line = Line::after(&first, Policy::Normal);
@@ -144,11 +149,13 @@ fn the_split_of_single_bit_errors_is_that_of_the_specification() {
     assert!(near(sequence, 0.72), "sequence number: {} %", percent(sequence));
     assert!(near(ports, 0.72), "ports: {} %", percent(ports));
     assert!(near(others, 2.2), "others, all salvageable: {} %", percent(others));
-    // All of the header but the checksum's 16 bits, PSH, FIN and two of ECN: the payload is known to be intact.
+    // All of the header but the checksum's 16 bits, PSH, FIN and two of ECN: the payload is known
+    // to be intact.
     assert_eq!(confirmed, [bits - 140, 140]);
 }
 
-/// The same as the paper has it: the checksum field is hit as well, so that nothing can be confirmed.
+/// The same as the paper has it: the checksum field is hit as well, so that nothing can be
+/// confirmed.
 #[test]
 fn without_confirmation_a_hit_sequence_number_is_discarded_and_all_else_is_salvaged() {
     let first = Sample::default();

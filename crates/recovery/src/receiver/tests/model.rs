@@ -1,13 +1,16 @@
-//! A whole transfer over a lossy link that damages segments: no byte of the stream ever lands at a wrong offset, none that is
-//! said to be intact is not, and no acknowledgment number or time stamp is one that TCP would refuse.
+//! A whole transfer over a lossy link that damages segments: no byte of the stream ever lands at a
+//! wrong offset, none that is said to be intact is not, and no acknowledgment number or time stamp
+//! is one that TCP would refuse.
 //!
-//! The sender keeps a window of segments in flight and repeats what is missing; the link loses, repeats and damages them,
-//! one bit at a time, most of them in the header; the socket takes in what it is handed, sometimes late, and puts it
-//! together. Time stamps, acknowledgment numbers and windows change all the while, often by one.
+//! The sender keeps a window of segments in flight and repeats what is missing; the link loses,
+//! repeats and damages them, one bit at a time, most of them in the header; the socket takes in
+//! what it is handed, sometimes late, and puts it together. Time stamps, acknowledgment numbers and
+//! windows change all the while, often by one.
 //!
-//! The segment sizes are those of real links. With a power of two the rule of discrete places is weak by itself: one wrong
-//! bit of the sequence number leads from one place to another. So it may behind a segment that was not whole, the last one
-//! here: streams for which it does are left out ([`Transfer::is_weak`]).
+//! The segment sizes are those of real links. With a power of two the rule of discrete places is
+//! weak by itself: one wrong bit of the sequence number leads from one place to another. So it may
+//! behind a segment that was not whole, the last one here: streams for which it does are left out
+//! ([`Transfer::is_weak`]).
 
 use super::*;
 use crate::options;
@@ -18,8 +21,9 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most that the sender's window holds, in segments: as many as the places that a bold socket compares with. With more,
-/// one may come whose place is further than those, and no other far one before it that would tell.
+/// The most that the sender's window holds, in segments: as many as the places that a bold socket
+/// compares with. With more, one may come whose place is further than those, and no other far one
+/// before it that would tell.
 const FLIGHT: usize = BOLD_POSITIONS as usize;
 
 /// What happens to the segments of one transfer.
@@ -40,7 +44,8 @@ struct Transfer {
 }
 
 impl Transfer {
-    /// Whether one wrong bit leads from a whole number of segments to a whole number behind the end of the stream.
+    /// Whether one wrong bit leads from a whole number of segments to a whole number behind the end
+    /// of the stream.
     fn is_weak(&self) -> bool {
         let short = self.len % self.size;
         let mut bits = (0..=Parameters::default().window.ilog2()).map(|bit| (1usize << bit) % self.size);
@@ -164,8 +169,9 @@ fn run(transfer: &Transfer) -> Result<u64, TestCaseError> {
             let track = line.receiver.track(&connection).expect("open");
             let contiguous = track.contiguous.wrapping_sub(transfer.first_seq) as usize;
             let behind = contiguous.max(socket.received).saturating_sub(offset);
-            // A bold socket compares with whole segments behind what it has, and not with all: an older one, or one from
-            // before a segment that was not whole, it may take for a new one. That is the risk that the name says.
+            // A bold socket compares with whole segments behind what it has, and not with all: an
+            // older one, or one from before a segment that was not whole, it may take for a new
+            // one. That is the risk that the name says.
             let is_compared =
                 behind.is_multiple_of(transfer.size) && behind <= BOLD_POSITIONS as usize * transfer.size;
             if transfer.policy == Policy::Bold && !is_compared {

@@ -1,4 +1,5 @@
-//! Policies, byte windows and the limit of guesses on constructed segments (TL-41, TL-05, TL-31, TL-34).
+//! Policies, byte windows and the limit of guesses on constructed segments (TL-41, TL-05, TL-31,
+//! TL-34).
 
 use super::*;
 

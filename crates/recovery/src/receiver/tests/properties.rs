@@ -40,7 +40,8 @@ fn localization() -> impl Strategy<Value = Localization> {
     ])
 }
 
-/// A packet that may well come: of one of the connections, some segments on, with SACK blocks now and then.
+/// A packet that may well come: of one of the connections, some segments on, with SACK blocks now
+/// and then.
 fn valid(
     samples: &[Sample],
     which: usize,

@@ -96,7 +96,8 @@ fn options_of_the_handshake_that_cannot_be_restored_forbid_repair_for_ever() {
 fn an_injected_acknowledgment_does_not_stall_repairs() {
     let first = Sample { options: stamps(7).to_vec(), ..Sample::default() };
     let mut line = Line::after(&first, Policy::Normal);
-    // Right ports and a right checksum, all else made up: the socket refuses it, and cannot be asked for right segments.
+    // Right ports and a right checksum, all else made up: the socket refuses it, and cannot be
+    // asked for right segments.
     let injected = Sample { ack: first.ack.wrapping_add(1 << 30), seq: FIRST + 7, ..first.clone() };
     assert_eq!(line.take(&mut injected.build()), Verdict::Pass);
     let second = next(&first).build();

@@ -1,4 +1,5 @@
-//! The special segments of the specification's section 8 (TL-32), time stamps, SACK blocks, partial checksums.
+//! The special segments of the specification's section 8 (TL-32), time stamps, SACK blocks, partial
+//! checksums.
 
 use super::*;
 
@@ -101,7 +102,8 @@ fn merged_segments_are_learnt_from_without_a_look_at_their_checksum() {
 #[test]
 fn restored_time_stamps_are_never_newer_than_the_last_good_ones() {
     let first = Sample { options: stamps(1_000_000).to_vec(), ..Sample::default() };
-    // A later TSval, of which every bit is hit in turn: an impossible one from the future would poison PAWS.
+    // A later TSval, of which every bit is hit in turn: an impossible one from the future would
+    // poison PAWS.
     let second = Sample { options: stamps(1_000_007).to_vec(), ..next(&first) };
     let packet = second.build();
     for bit in (160..256).chain([130, 2000]) {
@@ -126,7 +128,8 @@ fn what_is_repaired_after_a_confirmed_segment_is_not_older() {
     let mut damaged = hit(&third, 20, 2000);
     assert_eq!(line.take(&mut damaged), accepted(false, 536));
     assert_eq!(damaged[40..52], stamps(1_000_007), "PAWS would refuse 1 000 000 now");
-    // Unconfirmed stamps teach nothing, and a far one that is confirmed is suspected as a right one is.
+    // Unconfirmed stamps teach nothing, and a far one that is confirmed is suspected as a right one
+    // is.
     assert_eq!(line.receiver.track(&second.tuple()).expect("open").template(), stamps(1_000_007));
     let far = Sample { options: stamps(1 << 30).to_vec(), ..next(&first) };
     let mut line = Line::after(&first, Policy::Normal);

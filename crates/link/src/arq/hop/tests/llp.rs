@@ -21,14 +21,16 @@ fn sent(records: &[EndRecord], kind: Kind) -> Vec<Record> {
     records.iter().filter(wanted).map(|r| r.record).collect()
 }
 
-/// M10: 4000 octets go in frames of 1500, 1500 and 1000 with 20 octets each, and are there when the last one is.
+/// M10: 4000 octets go in frames of 1500, 1500 and 1000 with 20 octets each, and are there when the
+/// last one is.
 #[test]
 fn fragments() {
     let mut drive = Drive::new(&hop(link(), None));
     drive.offer(UP, 4000);
     drive.run(secs(1), [None, None]);
     drive.check();
-    // Each frame takes its octets x 8 / 384 kbit/s, rounded up: 2 x 31.666667 ms and 21.25 ms, and 100 ms.
+    // Each frame takes its octets x 8 / 384 kbit/s, rounded up: 2 x 31.666667 ms and 21.25 ms, and
+    // 100 ms.
     let at = Time::from_nanos(2 * 31_666_667 + 21_250_000 + 100_000_000);
     assert_eq!(drive.ended.delivered[0], [(0, at)]);
     let records = drive.hop.take_records();
@@ -41,7 +43,8 @@ fn fragments() {
     assert_eq!(answers, [20, 20, 20]);
 }
 
-/// M10: 32 frames and no more without an acknowledgement; M15: packets wait above, one is taken ahead.
+/// M10: 32 frames and no more without an acknowledgement; M15: packets wait above, one is taken
+/// ahead.
 #[test]
 fn window() {
     let spec = LlpHopSpec { delay_up: Span::from_secs(5), delay_down: Span::from_secs(5), ..link() };
@@ -52,7 +55,8 @@ fn window() {
     assert!(!drive.hop.is_ready(UP));
 }
 
-/// An outage of the air erases each frame that is being sent at any time of it, and no packet: frame 1 is sent from 31.67 to 63.33 ms.
+/// An outage of the air erases each frame that is being sent at any time of it, and no packet:
+/// frame 1 is sent from 31.67 to 63.33 ms.
 #[test]
 fn outages_erase_frames() {
     for (scheduled, erased) in [
@@ -72,7 +76,8 @@ fn outages_erase_frames() {
     }
 }
 
-/// M9: a lost frame is sent again once, however many NAKs tell of it, and nothing else is: Go-Back-N is for expirations alone.
+/// M9: a lost frame is sent again once, however many NAKs tell of it, and nothing else is:
+/// Go-Back-N is for expirations alone.
 #[test]
 fn one_hole_is_filled_once() {
     let mut drive = Drive::new(&hop(link(), Some(listed("10"))));
@@ -87,7 +92,8 @@ fn one_hole_is_filled_once() {
     assert!(naks.count() > 5);
 }
 
-/// M9: if the frame is lost again, the NAKs of frames that were sent after it tell so, without an expiration.
+/// M9: if the frame is lost again, the NAKs of frames that were sent after it tell so, without an
+/// expiration.
 #[test]
 fn a_hole_is_filled_until_it_is() {
     // The frames on the air are counted: 10 goes again as the 18th or so, behind those under way.
@@ -101,8 +107,8 @@ fn a_hole_is_filled_until_it_is() {
     assert_eq!(again.iter().filter(|r| r.ns == 10).map(|r| r.aux).max(), Some(2));
 }
 
-/// M9: on a dead link the timer grows by the factors 1, 2, 4, 8, 16, 16, and each expiration sends the window again from its oldest
-/// frame.
+/// M9: on a dead link the timer grows by the factors 1, 2, 4, 8, 16, 16, and each expiration sends
+/// the window again from its oldest frame.
 #[test]
 fn factors() {
     let mut drive = Drive::new(&hop(link(), Some(traced("0,inf", None))));
@@ -113,7 +119,8 @@ fn factors() {
     let ends: Vec<_> = sent(&records, Kind::First).into_iter().chain(sent(&records, Kind::Again)).collect();
     let numbers: Vec<_> = ends.iter().map(|r| r.ns).collect();
     assert_eq!(numbers[..12], [0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
-    // The timer runs from the second frame, which then takes 31.67 ms: that, 31.67 + 0.42 ms of the other end and 200 ms, and a tenth.
+    // The timer runs from the second frame, which then takes 31.67 ms: that, 31.67 + 0.42 ms of the
+    // other end and 200 ms, and a tenth.
     let base: f64 = (2.0 * 1520.0 + 20.0) * 8.0 / 384_000.0 + 0.2;
     let spans =
         ends.windows(2).skip(1).step_by(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64() / (1.1 * base));
@@ -194,8 +201,8 @@ proptest! {
     }
 }
 
-/// Out of order a packet is there as soon as its frames are, and waits for none that was sent before: only those that were lost are late. In order
-/// those behind them are late too.
+/// Out of order a packet is there as soon as its frames are, and waits for none that was sent
+/// before: only those that were lost are late. In order those behind them are late too.
 #[test]
 fn out_of_order_only_lost_packets_are_late() {
     let late = |order| {

@@ -24,8 +24,8 @@ fn of(records: &[EndRecord], end: Direction, way: Way, kind: Kind) -> Vec<Record
     records.iter().filter(wanted).map(|record| record.record).collect()
 }
 
-/// LL-03: 1200 octets a second of what L2R carries, both ways at once, on a clean channel. Nothing is sent twice, and a window of 61
-/// never stalls.
+/// LL-03: 1200 octets a second of what L2R carries, both ways at once, on a clean channel. Nothing
+/// is sent twice, and a window of 61 never stalls.
 #[test]
 fn clean_channel() {
     let mut drive = Drive::new(&call(Parameters::default()));
@@ -64,7 +64,8 @@ fn a_small_window_stalls() {
     assert_eq!(drive.hop.stalls(DOWN), 0);
 }
 
-/// LL-04: a receiver with a line of 960 octets a second: 960 on average, about 1200 while it flows, gaps of 950 to 1300 ms.
+/// LL-04: a receiver with a line of 960 octets a second: 960 on average, about 1200 while it flows,
+/// gaps of 950 to 1300 ms.
 #[test]
 fn throttled_receiver() {
     let mut spec = call(Parameters::default());
@@ -92,8 +93,9 @@ fn throttled_receiver() {
     assert!(off.abs_diff(gaps.len()) <= 1, "{off} {}", gaps.len());
 }
 
-/// LL-03: a frame that is lost is sent again as soon as the SREJ comes that the next frame causes: a round trip of 240 ms and a block after it was sent.
-/// If it is lost once more, that is noticed when the receiver asks again, after T1.
+/// LL-03: a frame that is lost is sent again as soon as the SREJ comes that the next frame causes:
+/// a round trip of 240 ms and a block after it was sent. If it is lost once more, that is noticed
+/// when the receiver asks again, after T1.
 #[test]
 fn a_lost_frame_is_sent_again_after_a_round_trip() {
     let mut spec = call(Parameters::default());
@@ -112,8 +114,9 @@ fn a_lost_frame_is_sent_again_after_a_round_trip() {
     }
 }
 
-/// LL-03: on a link that is kept busy, what is sent again costs no more than the blocks that it takes, as long as the window lasts for what recovery
-/// takes: so many octets a second as the channel carries right. `cargo test -p link recovery_costs -- --nocapture` shows the delays.
+/// LL-03: on a link that is kept busy, what is sent again costs no more than the blocks that it
+/// takes, as long as the window lasts for what recovery takes: so many octets a second as the
+/// channel carries right. `cargo test -p link recovery_costs -- --nocapture` shows the delays.
 #[test]
 fn recovery_costs_what_is_sent_again() {
     const LENGTH: usize = 576;
@@ -153,8 +156,9 @@ fn erasures_are_where_the_trace_says() {
     assert!(of(&records, UP, Way::Sent, Kind::Again).len() >= 30);
 }
 
-/// Outages of the air erase the blocks that are sent at any time of them, of their direction alone. An outage begins and ends between two blocks here, within
-/// one, or holds a part of one; one comes by command, from the next block on.
+/// Outages of the air erase the blocks that are sent at any time of them, of their direction alone.
+/// An outage begins and ends between two blocks here, within one, or holds a part of one; one comes
+/// by command, from the next block on.
 #[test]
 fn outages_erase_blocks() {
     let mut spec = call(persistent(None, Then::Reset));
@@ -175,7 +179,8 @@ fn outages_erase_blocks() {
     assert_eq!(of(&records, UP, Way::Sent, Kind::Again).len(), 7);
 }
 
-/// Outages at random come by the name of their stage, so that two of them are out at times of their own.
+/// Outages at random come by the name of their stage, so that two of them are out at times of their
+/// own.
 #[test]
 fn outages_have_streams_of_their_own() {
     let erased = |names: &[&str]| {
@@ -200,7 +205,8 @@ fn outages_have_streams_of_their_own() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// LL-03: whatever is erased, packets of both directions are delivered once, in order and intact (`Drive` compares bytes).
+    /// LL-03: whatever is erased, packets of both directions are delivered once, in order and
+    /// intact (`Drive` compares bytes).
     #[test]
     fn intact_whatever_is_erased(
         up in 0.0..0.5, down in 0.0..0.5, lengths in proptest::collection::vec(1usize..700, 1..30), window in 1u16..=61,
@@ -223,8 +229,9 @@ proptest! {
         prop_assert_eq!((drive.delivered(UP), drive.delivered(DOWN)), (lengths.len(), lengths.len()));
     }
 
-    /// LL-05: with a limit, each packet is delivered intact or lost for the reason that was configured, and the hop goes on, with
-    /// flow control too: an XON in a frame that was given up is said again.
+    /// LL-05: with a limit, each packet is delivered intact or lost for the reason that was
+    /// configured, and the hop goes on, with flow control too: an XON in a frame that was given up
+    /// is said again.
     #[test]
     fn nothing_disappears_where_frames_are_given_up(
         loss in 0.2..0.6, n2 in 0u16..3, reset: bool, count in 1usize..30, throttled: bool,
@@ -279,7 +286,8 @@ fn small_n2() {
     assert_eq!((resets, late), (0, 0));
 }
 
-/// LL-05: N2 = 12 + n behaves as for ever where no frame is sent again more than 12 times (Ludwig 3.1.2, footnote 2).
+/// LL-05: N2 = 12 + n behaves as for ever where no frame is sent again more than 12 times (Ludwig
+/// 3.1.2, footnote 2).
 #[test]
 fn n2_above_what_is_needed_is_for_ever() {
     let run = |retransmissions, then| {
@@ -316,7 +324,8 @@ fn both_ends_are_dropped() {
     drive.check();
 }
 
-/// LL-03: by XID both ends take the smaller window of each direction, the longer T1 and the larger N2.
+/// LL-03: by XID both ends take the smaller window of each direction, the longer T1 and the larger
+/// N2.
 #[test]
 fn parameters_are_negotiated() {
     let wanted = Parameters { negotiate: true, send_window: 20, receive_window: 40, ..Parameters::default() };

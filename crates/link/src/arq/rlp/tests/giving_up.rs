@@ -37,7 +37,8 @@ fn a_frame_that_was_sent_too_often() {
     assert_eq!(end.tick(), Sent::Other(Function::SetMode));
 }
 
-/// After N2 without success a checkpoint ends a frame as well, and the newest one is spared if it was sent as often.
+/// After N2 without success a checkpoint ends a frame as well, and the newest one is spared if it
+/// was sent as often.
 #[test]
 fn a_checkpoint_goes_by_persistency() {
     let answer =
@@ -72,11 +73,13 @@ fn a_number_is_passed_over_in_its_turn() {
     assert_eq!(end.tick(), Sent::Supervision(Rr, 3));
 }
 
-/// LL-05: a packet is not put together over a gap, even if what follows would fit: octets of the next one, which has lost its beginning.
+/// LL-05: a packet is not put together over a gap, even if what follows would fit: octets of the
+/// next one, which has lost its beginning.
 #[test]
 fn nothing_is_put_together_over_a_gap() {
     let mut sender = End::connected(Parameters::default());
-    // Frame 0 has all of the first packet but 7 octets; frame 1 has those, and the second one without its last 7 octets, which are in frame 2 and look the same.
+    // Frame 0 has all of the first packet but 7 octets; frame 1 has those, and the second one
+    // without its last 7 octets, which are in frame 2 and look the same.
     sender.rlp.offer(7, &[5; 24]);
     sender.rlp.offer(8, &[5; 17]);
     let frames: Vec<_> = (0..3).map(|_| sender.rlp.tick(Time::ZERO, &mut sender.said)).collect();
@@ -88,8 +91,9 @@ fn nothing_is_put_together_over_a_gap() {
     assert_eq!(end.indications(), []);
 }
 
-/// Word of a frame that was given up goes at once, and again every T1 until the other end has passed it; what is left of the packet is not sent. X may
-/// have been in that frame and is said once more, in one frame.
+/// Word of a frame that was given up goes at once, and again every T1 until the other end has
+/// passed it; what is left of the packet is not sent. X may have been in that frame and is said
+/// once more, in one frame.
 #[test]
 fn word_of_a_frame_that_was_given_up() {
     let mut end = End::connected(persistent(0, Then::GiveUp));
@@ -132,7 +136,8 @@ fn polls_are_counted_anew() {
     assert!(sent.contains(&Sent::Poll(1)), "{sent:?}");
 }
 
-/// Both ends want no more, and this one says so in the middle of a packet, in a frame with nothing else. That frame breaks the packet if it is given up.
+/// Both ends want no more, and this one says so in the middle of a packet, in a frame with nothing
+/// else. That frame breaks the packet if it is given up.
 #[test]
 fn a_frame_without_characters() {
     let mut end = End::throttled(persistent(0, Then::GiveUp), Some(SLOW));

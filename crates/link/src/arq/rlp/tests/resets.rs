@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// LL-05: a reset while a packet is half sent and no frame of it is under way. What is left of it must not follow without its beginning, and it is
-/// told to be lost, or it would be neither delivered nor lost.
+/// LL-05: a reset while a packet is half sent and no frame of it is under way. What is left of it
+/// must not follow without its beginning, and it is told to be lost, or it would be neither
+/// delivered nor lost.
 #[test]
 fn a_reset_between_two_frames_of_a_packet() {
     let mut end = End::connected(Parameters::default());
@@ -16,7 +17,8 @@ fn a_reset_between_two_frames_of_a_packet() {
     let lost = Indication::Abandoned { number: 7, why: Abandoned::Reset };
     assert_eq!(end.indications(), [lost, Indication::Connected]);
     assert_eq!(end.tick(), Sent::Other(Function::Acknowledge));
-    // Nothing numbered until the other end is known to be connected: it would be lost to a second SABM.
+    // Nothing numbered until the other end is known to be connected: it would be lost to a second
+    // SABM.
     assert_eq!(end.tick(), Sent::Supervision(Rr, 0));
     end.hears(&supervision(Rr, 0));
     let Body::Information { ns, information, .. } = end.rlp.tick(Time::ZERO, &mut end.said).body else {
@@ -50,7 +52,8 @@ fn a_reset_forgets() {
     assert_eq!(end.tick(), Sent::Numbered(0, Rr, 0), "neither XOFF nor RNR, and nothing is missing");
 }
 
-/// It forgets what was asked for, too: polls and their number, REJ, word of frames given up, and answers that are due.
+/// It forgets what was asked for, too: polls and their number, REJ, word of frames given up, and
+/// answers that are due.
 #[test]
 fn a_reset_forgets_what_was_asked_for() {
     let poll =

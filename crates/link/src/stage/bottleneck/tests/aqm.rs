@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 const MS: u64 = 1_000_000;
 
-/// Section 5 of RFC 8289, line by line, over a queue of (number, arrival, length), in front of a server that takes 1 us
-/// a byte.
+/// Section 5 of RFC 8289, line by line, over a queue of (number, arrival, length), in front of a
+/// server that takes 1 us a byte.
 #[derive(Default)]
 struct Rfc8289 {
     queue: VecDeque<(u64, u64, u64)>,
@@ -122,7 +122,8 @@ fn codel_does_what_the_pseudocode_of_rfc_8289_does() {
         let mut stream = Seed::campaign(target).stage("arrivals").stream();
         let (mut at, mut arrivals) = (0, Vec::new());
         while arrivals.len() < 350_000 {
-            // Spells of about 0.3 s, from idle to twice the rate, with packets of 40 to 1500 bytes (0.04 to 1.5 ms).
+            // Spells of about 0.3 s, from idle to twice the rate, with packets of 40 to 1500 bytes
+            // (0.04 to 1.5 ms).
             let load = stream.random_range(0.1..2.0);
             for _ in 0..stream.random_range(1..800) {
                 let length = if stream.random() { 1500 } else { stream.random_range(40..1500usize) };
@@ -153,9 +154,9 @@ fn codel_does_what_the_pseudocode_of_rfc_8289_does() {
 
 #[test]
 fn codel_holds_waiting_times_around_the_target_under_a_persistent_overload() {
-    // Sources that never have enough, as many flows together are: a window that grows by 4 packets in a round trip and
-    // falls to 7/8 when a packet is lost, at most once in one. Round trips of 50 ms and the queue; packets of 1 ms; 500
-    // s.
+    // Sources that never have enough, as many flows together are: a window that grows by 4 packets
+    // in a round trip and falls to 7/8 when a packet is lost, at most once in one. Round trips of
+    // 50 ms and the queue; packets of 1 ms; 500 s.
     let mut stage = codel(5, 100);
     let (mut out, mut fates) = (Outbox::default(), Vec::new());
     let (mut window, mut inside, mut number, mut calm) = (10.0, 0, 0, Time::ZERO);
@@ -211,8 +212,8 @@ fn packets(packets: u64) -> Amount {
 
 #[test]
 fn red_spreads_losses_evenly_over_1_to_one_less_than_1_over_p() {
-    // Floyd and Jacobson 1993, section VII, method 2: the distance between losses is uniform on 1 … 1/p_b − 1 with the
-    // pseudocode's count. Halfway between min and max p_b is half of 10 %.
+    // Floyd and Jacobson 1993, section VII, method 2: the distance between losses is uniform on 1 …
+    // 1/p_b − 1 with the pseudocode's count. Halfway between min and max p_b is half of 10 %.
     let spec = RedSpec {
         probability: Probability::new(0.1).expect("a probability"),
         ..RedSpec::between(Limit::Packets(5), Limit::Packets(15))
@@ -263,7 +264,8 @@ fn red_loses_nothing_below_min_and_everything_above_max_or_twice_max_if_gentle()
     assert_eq!(verdicts(4, false), [100_000, 0, 0]);
     assert_eq!(verdicts(15, false), [0, 0, 100_000]);
     assert_eq!(verdicts(30, true), [0, 0, 100_000]);
-    // gentle: p_b = 0.02 + 0.98 (20 - 15) / 15 = 0.3467 at 20. Distances 1, 2: p/(1-p) = 0.5306 and the rest.
+    // gentle: p_b = 0.02 + 0.98 (20 - 15) / 15 = 0.3467 at 20. Distances 1, 2: p/(1-p) = 0.5306 and
+    // the rest.
     let [_, signals, drops] = verdicts(20, true);
     assert_eq!(drops, 0);
     let distance = 0.530_612 + 2.0 * (1.0 - 0.530_612);
@@ -272,8 +274,9 @@ fn red_loses_nothing_below_min_and_everything_above_max_or_twice_max_if_gentle()
 
 #[test]
 fn reds_average_falls_while_the_limiter_is_idle_as_if_packets_were_sent() {
-    // The average is not public: it is seen by where the verdicts change. weight 1/2, queue 16 once: average 8; after 3
-    // packet times of idling 1: below min = 2. After 1 packet time 4: above.
+    // The average is not public: it is seen by where the verdicts change. weight 1/2, queue 16
+    // once: average 8; after 3 packet times of idling 1: below min = 2. After 1 packet time 4:
+    // above.
     let after = |idle: u64| {
         let spec = RedSpec { weight: 0.5, ..RedSpec::between(Limit::Packets(2), Limit::Packets(3)) };
         let mut red = Red::new(spec, Time::ZERO).expect("a spec that can be");
@@ -297,8 +300,8 @@ fn reds_average_falls_while_the_limiter_is_idle_as_if_packets_were_sent() {
 
 #[test]
 fn red_settles_where_it_loses_as_many_as_come_too_many() {
-    // Packets of 1 ms come 5 % too fast, at random: 1 in 21 must go. p_b / (1 − count p_b) makes that p_b = 1 / 42 or a
-    // little less, and the average is min + (max − min) p_b / p.
+    // Packets of 1 ms come 5 % too fast, at random: 1 in 21 must go. p_b / (1 − count p_b) makes
+    // that p_b = 1 / 42 or a little less, and the average is min + (max − min) p_b / p.
     let spec = RedSpec {
         probability: Probability::new(0.1).expect("a probability"),
         ..RedSpec::between(Limit::Packets(50), Limit::Packets(150))

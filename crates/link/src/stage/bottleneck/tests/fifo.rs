@@ -4,8 +4,8 @@ use super::*;
 use proptest::prelude::*;
 use rand_distr::{Distribution, Exp};
 
-/// Departures of a work-conserving server in exact arithmetic: ends are fractions of a nanosecond with denominator
-/// `rate`.
+/// Departures of a work-conserving server in exact arithmetic: ends are fractions of a nanosecond
+/// with denominator `rate`.
 fn departures(arrivals: &[(u64, usize)], rate: u64) -> Vec<u64> {
     let rate = u128::from(rate);
     let mut end = 0;

@@ -127,3 +127,16 @@ fn the_limiter_sends_what_counts() {
     assert_eq!(end(Counted::Ip), nanos(12_000));
     assert_eq!(end(Counted::Wire), nanos(12_304));
 }
+
+/// What `rate=1mbit,queue=64k` means is as open as in any other size.
+#[test]
+fn a_limit_with_two_meanings_says_both() {
+    for (text, both) in [("64k", "64KiB"), ("64kb", "64KiB"), ("2M", "2MiB")] {
+        let error = text.parse::<Limit>().expect_err(text).to_string();
+        assert!(error.contains("two meanings") && error.contains(both), "{error}");
+    }
+    for text in ["64x", "64", "p"] {
+        let error = text.parse::<Limit>().expect_err(text).to_string();
+        assert!(error.contains("a limit of a queue"), "{error}");
+    }
+}

@@ -66,7 +66,8 @@ fn without_a_limit_everything_inside_leaves_at_once() {
 
 #[test]
 fn the_rest_of_a_packet_goes_with_the_first_opportunities_of_a_new_trace() {
-    // 500 bytes are left of the first; each opportunity carries 1504; the second and third cost 1004 each.
+    // 500 bytes are left of the first; each opportunity carries 1504; the second and third cost
+    // 1004 each.
     assert_eq!(ends(rate(8_000), 3, [(500 * MS, mahimahi("10\n20\n"))]), [510.0, 510.0, 520.0]);
     // And back: 1004 - (1504 - 1004) = 504 bytes of the second are left, which take 504 ms.
     assert_eq!(ends(mahimahi("10\n"), 2, [(15 * MS, rate(8_000))]), [10.0, 519.0]);

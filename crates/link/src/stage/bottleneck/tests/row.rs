@@ -34,7 +34,8 @@ fn frame(length: usize) -> Frame {
 
 #[test]
 fn m11_service_time_and_delay_of_the_wireless_link_model() {
-    // ReSoA evaluation 10.2.4 and 4.8: 384 kbit/s, 100 ms, 1500 bytes: packet n arrives at n * 31.25 ms + 100 ms.
+    // ReSoA evaluation 10.2.4 and 4.8: 384 kbit/s, 100 ms, 1500 bytes: packet n arrives at n *
+    // 31.25 ms + 100 ms.
     let mut pipeline = link(rate(384_000), "inf", Span::from_millis(100), Vec::new());
     let mut seen = Seen::default();
     for _ in 0..10_000 {
@@ -93,7 +94,8 @@ fn m16_packets_in_flight_do_not_count_against_the_queue() {
 
 #[test]
 fn tl_12_the_three_links_send_as_fast_and_delay_as_long_as_configured() {
-    // TCP Lite 10.2 and 10.3: GSM, UMTS, 802.11b; MTU 576, a queue of 50. The profiles' windows are 62 packets.
+    // TCP Lite 10.2 and 10.3: GSM, UMTS, 802.11b; MTU 576, a queue of 50. The profiles' windows are
+    // 62 packets.
     for (bits, delay, service) in
         [(9_600, 150, 480_000_000), (384_000, 70, 12_000_000), (11_000_000, 10, 418_910)]
     {

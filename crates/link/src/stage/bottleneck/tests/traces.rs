@@ -73,7 +73,8 @@ fn text(instants: &[u64]) -> String {
 
 #[test]
 fn a_saturated_trace_delivers_every_byte_of_it_and_not_one_more() {
-    // 10^6 packets. The packet whose last byte is the n-th leaves at opportunity n / 1504, rounded up.
+    // 10^6 packets. The packet whose last byte is the n-th leaves at opportunity n / 1504, rounded
+    // up.
     let instants: Vec<u64> = (20..1000).map(|n| n * n / 300).collect();
     let fates =
         drive(&mut bottleneck(mahimahi(&text(&instants), false), "inf"), (0..1_000_000).map(|n| (0, n % 97)));
@@ -144,7 +145,8 @@ proptest! {
         let arrivals: Vec<_> = pattern.iter().map(|&(gap, length)| { at += gap; (at, length) }).collect();
         let trace = mahimahi("0\n1\n3\n3\n7\n", false);
         let fates = drive(&mut bottleneck(trace.clone(), &format!("{limit}ms")), arrivals.clone());
-        // Those that were let in, alone, have the same times, and none waits longer; those that were not would have.
+        // Those that were let in, alone, have the same times, and none waits longer; those that
+        // were not would have.
         for fate in passed(&fates) {
             prop_assert!(fate.sending.start - fate.arrived <= Span::from_millis(limit));
         }
@@ -222,7 +224,8 @@ fn both_forms_of_a_theaterq_trace_are_read() {
 
 #[test]
 fn a_packet_is_sent_at_the_rate_that_holds_when_its_sending_begins() {
-    // 1000 bytes: 8 ms at 1 Mbit/s, 4 ms at 2 Mbit/s. Stopped from 15 ms to 20 ms, unlimited for a ms from there on.
+    // 1000 bytes: 8 ms at 1 Mbit/s, 4 ms at 2 Mbit/s. Stopped from 15 ms to 20 ms, unlimited for a
+    // ms from there on.
     let text = "10000,0,1000000,0,0\n5000,0,2000000,0,0\n5000,0,0,0,0\n1000,0,-1,0,0\n";
     let run = |arrivals: &[(u64, usize)], at_end| {
         in_ms(&drive(&mut bottleneck(theaterq(text, at_end), "inf"), arrivals.to_vec()))
@@ -257,12 +260,13 @@ fn extended(text: &str, limit_in: TraceLimit) -> Bottleneck {
 
 #[test]
 fn the_limit_of_a_trace_holds_for_each_of_its_queues() {
-    // Queue 1 with room for 2 for 1 ms, queue 2 with room for 1 for 1 ms, queue 1 again. 8 bytes take 64 ms.
+    // Queue 1 with room for 2 for 1 ms, queue 2 with room for 1 for 1 ms, queue 1 again. 8 bytes
+    // take 64 ms.
     let text = "1000,0,0,1000,0,2,0,0,0,1\n1000,0,0,1000,0,1,0,0,0,2\n1000,0,0,1000,0,3,0,0,0,1\n";
     let arrivals = [0, 0, 0, 0, MS, MS, 2 * MS, 2 * MS].map(|at| (at, 8));
     let fates = drive(&mut extended(text, TraceLimit::Packets), arrivals);
-    // 0 is sent; 1 and 2 wait in queue 1, 3 finds it full; 4 waits in queue 2, 5 finds it full; 6 is the third in queue
-    // 1.
+    // 0 is sent; 1 and 2 wait in queue 1, 3 finds it full; 4 waits in queue 2, 5 finds it full; 6
+    // is the third in queue 1.
     assert_eq!(lost(&fates), [3, 5, 7]);
     assert_eq!(passed(&fates).iter().map(|fate| fate.number).collect::<Vec<_>>(), [0, 1, 2, 4, 6], "one row");
     // In bytes: 20 in queue 0.

@@ -42,7 +42,7 @@ fn a_trace_begins_when_it_is_set_and_goes_on_when_it_was_there() {
         stage.clear(&mut Vec::new());
         delay.as_nanos() / MS
     };
-    let spec = DelaySpec { law: law(), reorder: true };
+    let spec = DelaySpec { law: law(), reorder: true, correlation: None };
     stage.set(spec.clone(), nanos(1500 * MS)).expect("a delay");
     assert_eq!((leaves(&mut stage, 1500), leaves(&mut stage, 2500)), (10, 20));
     stage.set(spec, nanos(2600 * MS)).expect("a delay");

@@ -35,15 +35,17 @@ proptest! {
     fn order_is_kept_by_waiting_for_the_predecessor_and_for_nothing_else(
         gaps in prop::collection::vec(0u64..3_000_000, 1..2_000),
         sd in 0u64..20,
+        correlation in prop_oneof![Just(Correlation::None), (1u64..100).prop_map(|time| Correlation::Time(ms(time)))],
     ) {
         let mut at = 0;
         let arrivals: Vec<_> = gaps.iter().map(|gap| { at += gap; (at, 0) }).collect();
-        let law = || Law::LogNormal { mean: ms(10), sd: ms(sd) };
+        let law = Law::LogNormal { mean: ms(10), sd: ms(sd) };
+        let stage = |reorder| built(DelaySpec { law: law.clone(), reorder, correlation: Some(correlation) });
         // The same seed draws the same delays, so each packet's own is known.
-        let mut own = drive(&mut made(law(), true), arrivals.clone());
+        let mut own = drive(&mut stage(true), arrivals.clone());
         own.sort_by_key(|fate| fate.number);
         let mut last = Time::ZERO;
-        for (number, fate) in (0..).zip(drive(&mut made(law(), false), arrivals)) {
+        for (number, fate) in (0..).zip(drive(&mut stage(false), arrivals)) {
             last = last.max(own[number as usize].at);
             prop_assert_eq!((fate.number, fate.at), (number, last));
         }
@@ -105,7 +107,10 @@ fn packets_on_their_way_keep_their_times_when_the_delay_changes() {
     enter(&mut stage, 1, 1);
     // With reordering the next one overtakes both.
     stage
-        .set(DelaySpec { law: Law::Constant { delay: ms(10) }, reorder: true }, nanos(2 * MS))
+        .set(
+            DelaySpec { law: Law::Constant { delay: ms(10) }, reorder: true, correlation: None },
+            nanos(2 * MS),
+        )
         .expect("a delay");
     enter(&mut stage, 2, 2);
     // Without it again, the next one waits for all.
@@ -143,7 +148,8 @@ fn the_run_ends_with_packets_inside_all_given_up() {
 
 #[test]
 fn packets_of_one_route_keep_their_order_and_others_do_not() {
-    // 1 ms at 50 ms on route 1, then 10 ms on route 2, then 10 ms on route 1, then 10 ms on no route; all else free.
+    // 1 ms at 50 ms on route 1, then 10 ms on route 2, then 10 ms on route 1, then 10 ms on no
+    // route; all else free.
     let line = |latency: u64, route: u16| format!("1000,{},0,-1,0,0,0,0,{route},0\n", latency * MS);
     let text = line(50, 1) + &line(10, 2) + &line(10, 1) + &line(10, 0);
     let run = |reorder| {

@@ -29,6 +29,8 @@ fn what_is_written_reads_back() {
         "{ kind = \"uniform\", mean = \"40ms\", jitter = \"10ms\" }",
         "{ kind = \"normal\", mean = \"40ms\", sd = \"10ms\", reorder = true }",
         "{ kind = \"lognormal\", mean = \"40ms\", sd = \"10ms\" }",
+        "{ kind = \"lognormal\", mean = \"40ms\", sd = \"10ms\", correlation = \"2s\" }",
+        "{ kind = \"uniform\", mean = \"40ms\", jitter = \"10ms\", correlation = \"none\" }",
         "{ kind = \"empirical\", values = [\"10ms\", \"20ms\"] }",
         "{ kind = \"empirical\", percentiles = [[0, \"10ms\"], [99.5, \"20ms\"], [100, \"1s\"]] }",
         "{ kind = \"empirical\", file = \"a.csv\" }",
@@ -101,6 +103,63 @@ fn files_are_read_through_the_function_that_load_is_given() {
 #[test]
 fn it_prints_what_it_does() {
     assert_eq!(read("\"70ms\"").to_string(), "70ms");
-    let normal = read("{ kind = \"normal\", mean = \"40ms\", sd = \"10ms\", reorder = true }");
-    assert_eq!(normal.to_string(), "40ms, sd 10ms, normal, reordering");
+    let normal = |rest: &str| {
+        read(&format!("{{ kind = \"normal\", mean = \"40ms\", sd = \"10ms\"{rest} }}")).to_string()
+    };
+    assert_eq!(normal(""), "40ms, sd 10ms, normal, correlation time 100ms");
+    assert_eq!(normal(", correlation = \"3s\""), "40ms, sd 10ms, normal, correlation time 3s");
+    assert_eq!(normal(", correlation = \"none\""), "40ms, sd 10ms, normal, independent per packet");
+    assert_eq!(normal(", reorder = true"), "40ms, sd 10ms, normal, independent per packet, reordering");
+}
+
+#[test]
+fn a_delay_that_gives_no_correlation_has_ten_standard_deviations_in_order_and_none_with_reordering() {
+    let usual = |value: &str| read(value).correlation();
+    let time = |millis| Correlation::Time(Span::from_millis(millis));
+    let normal =
+        |rest: &str| usual(&format!("{{ kind = \"normal\", mean = \"40ms\", sd = \"10ms\"{rest} }}"));
+    assert_eq!(normal(""), time(100));
+    assert_eq!(normal(", reorder = true"), Correlation::None);
+    assert_eq!(normal(", reorder = true, correlation = \"1s\""), time(1000));
+    assert_eq!(usual("{ kind = \"lognormal\", mean = \"40ms\", sd = \"7ms\" }"), time(70));
+    // Uniform over 2 * 30 ms: 60 ms / sqrt(12).
+    let Correlation::Time(uniform) = usual("{ kind = \"uniform\", mean = \"40ms\", jitter = \"30ms\" }")
+    else {
+        panic!("none");
+    };
+    assert_eq!(uniform.as_nanos(), 173_205_080);
+    // Half of 0 to 10 ms and half of 10 to 30 ms: mean 12.5 ms, mean square (100 + 1300) / 6 ms².
+    let Correlation::Time(measured) =
+        usual("{ kind = \"empirical\", percentiles = [[0, \"0ms\"], [50, \"10ms\"], [100, \"30ms\"]] }")
+    else {
+        panic!("none");
+    };
+    let expected = 10.0 * f64::sqrt(1400.0 / 6.0 - 12.5 * 12.5);
+    assert!((measured.as_secs_f64() * 1e3 - expected).abs() < 1e-4, "{measured}");
+    assert_eq!(usual("\"70ms\""), Correlation::None);
+    assert_eq!(usual("{ kind = \"normal\", mean = \"40ms\", sd = \"0ms\" }"), Correlation::None);
+}
+
+#[test]
+fn a_correlation_that_cannot_be_is_refused() {
+    let normal = |correlation: &str| {
+        refused(&format!(
+            "{{ kind = \"normal\", mean = \"4ms\", sd = \"1ms\", correlation = {correlation} }}"
+        ))
+    };
+    assert_eq!(
+        normal("\"0ms\""),
+        "correlation = 0ms: must be above 0, or `none` to draw a delay for each packet"
+    );
+    assert_eq!(normal("\"inf\""), "correlation = inf: must end: a delay that never changes is a constant");
+    assert!(normal("\"25%\"").contains("`25%` is not a length of time"));
+    assert!(normal("\"25%\"").contains("or `none` to draw a delay for each packet"));
+    for law in ["kind = \"constant\", delay = \"1ms\"", "kind = \"trace\", file = \"a.csv\""] {
+        let mut spec = read(&format!("{{ {law}, correlation = \"1s\" }}"));
+        spec.load(&mut |_| Ok("0s,10ms\n1s,10ms\n".to_owned())).expect("a file");
+        assert_eq!(
+            Delay::new(spec, &Seed::campaign(1)).expect_err(law).to_string(),
+            "correlation = 1s: belongs to a delay that is drawn: of kind uniform, normal, lognormal or empirical"
+        );
+    }
 }

@@ -50,7 +50,8 @@ proptest! {
     }
 }
 
-/// Edges: an erased block has its start, not its end; a trace without erasures, or without blocks, hits nothing.
+/// Edges: an erased block has its start, not its end; a trace without erasures, or without blocks,
+/// hits nothing.
 #[test]
 fn ll_06_edges() {
     let mut stage = Driven::new(replay("0100"), 1);

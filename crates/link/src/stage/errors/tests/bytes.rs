@@ -66,7 +66,8 @@ fn m13_all_rows_of_table_d1() {
 
 #[test]
 fn a_channel_in_bytes_does_not_know_how_packets_are_cut() {
-    // The same bytes as large and as small packets: a large one is hit exactly if one of its parts is.
+    // The same bytes as large and as small packets: a large one is hit exactly if one of its parts
+    // is.
     let table = "{ good = \"4kB\", bad = \"1kB\", evolves-in = \"bytes\" }";
     let (mut large, mut small) = (losing(table, 6).of_length(1500), losing(table, 6).of_length(500));
     let mut hits = 0;
@@ -99,8 +100,8 @@ fn bit_errors_over_the_whole_packet_multiply() {
     let mut stage = losing(table, 3).of_length(1500);
     let count = 1_000_000;
     let hits = (0..count).filter(|_| stage.hits(Time::ZERO)).count() as f64 / f64::from(count);
-    // E(Π (1 − p)^bits) over the packet: the Laplace transform of time in the bad state of a two-state process,
-    // exp of its generator [[−a − g, a], [b, −b − h]] with the hazards g and h.
+    // E(Π (1 − p)^bits) over the packet: the Laplace transform of time in the bad state of a
+    // two-state process, exp of its generator [[−a − g, a], [b, −b − h]] with the hazards g and h.
     let (g, h) = (8.0 * 1e-5f64, 8.0 * 1e-4f64);
     let (a, b) = (1.0 / 1000.0, 1.0 / 500.0);
     let (matrix, mut sum) = ([[-a - g, a], [b, -b - h]], [[0.0; 2]; 2]);
@@ -118,6 +119,7 @@ fn bit_errors_over_the_whole_packet_multiply() {
     }
     let untouched = 2.0 / 3.0 * (sum[0][0] + sum[0][1]) + 1.0 / 3.0 * (sum[1][0] + sum[1][1]);
     let expected = 1.0 - untouched;
-    // Neighbours hardly correlate: a packet is longer than a cycle. Twice the variance is more than enough.
+    // Neighbours hardly correlate: a packet is longer than a cycle. Twice the variance is more than
+    // enough.
     close("hit", hits, expected, (2.0 * expected * untouched / f64::from(count)).sqrt());
 }

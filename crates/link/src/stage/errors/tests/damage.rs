@@ -182,7 +182,8 @@ fn an_exact_number_of_wrong_bits() {
 
 #[test]
 fn bits_are_wrong_where_the_transmission_met_the_bad_state() {
-    // Good and bad in turn, 10 ms each; sent in 15 ms from 0 on: the last third. The bad state destroys every second bit.
+    // Good and bad in turn, 10 ms each; sent in 15 ms from 0 on: the last third. The bad state
+    // destroys every second bit.
     let toml = "process = { p = \"1\", q = \"1\", start = \"good\", ber-bad = \"0.5\" }\nsampled = \"interval\"\neffect = { flip = {} }";
     let bytes = tcp4();
     let first_bad = bytes.len() * 8 * 2 / 3;

@@ -8,8 +8,8 @@ fn set(stage: &mut Driven, toml: &str, now: Time) {
 
 #[test]
 fn a_channel_keeps_its_state_and_has_the_new_stays_from_then_on() {
-    // The first stay is bad; at 95 ms, between two ticks, its mean changes. What is left of it is geometric from the next
-    // tick on, whatever it was to be.
+    // The first stay is bad; at 95 ms, between two ticks, its mean changes. What is left of it is
+    // geometric from the next tick on, whatever it was to be.
     let mut lengths = Vec::new();
     for seed in 0..20_000 {
         let mut stage = losing("{ good = \"10s\", bad = \"100s\", start = \"bad\" }", seed);

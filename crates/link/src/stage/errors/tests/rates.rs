@@ -251,8 +251,9 @@ fn tl_09_the_schedule_does_not_depend_on_traffic() {
 
 #[test]
 fn tl_09_a_lone_syn_that_is_sent_again_finds_the_packet_driven_channel_still_bad() {
-    // TCP Lite 5.4.3: a SYN is lost, and nothing but its retransmissions after 1, 2, 4, ... s passes. Loss share and burst
-    // (8.3 packets of 12 ms are 100 ms at UMTS) are those of loss profile 4.
+    // TCP Lite 5.4.3: a SYN is lost, and nothing but its retransmissions after 1, 2, 4, ... s
+    // passes. Loss share and burst (8.3 packets of 12 ms are 100 ms at UMTS) are those of loss
+    // profile 4.
     let tries = |table: &str| -> Vec<u64> {
         (0..20_000)
             .map(|seed| {
@@ -274,7 +275,8 @@ fn tl_09_a_lone_syn_that_is_sent_again_finds_the_packet_driven_channel_still_bad
     // In packets it takes 8.3 of them on average, of which the last waits for minutes.
     let (found, expected) = geometric(&in_packets, 1.0 / 8.3);
     fits("lost in a row", &found, &expected);
-    // In time the first is lost, and each other one with the share of the bad state, as good as independently.
+    // In time the first is lost, and each other one with the share of the bad state, as good as
+    // independently.
     let (found, expected) = geometric(&in_time, 1.0 - 0.0476);
     fits("lost in a row", &found, &expected);
     let slow = |tries: &[u64]| tries.iter().filter(|lost| **lost > 5).count() as f64 / tries.len() as f64;

@@ -20,13 +20,15 @@ const MS: u64 = 1_000_000;
 
 #[test]
 fn tl_11_a_burst_hits_too_many_packets_in_front_of_the_limiter() {
-    // Fig. 5.5: windows of 62 packets of 576 bytes come at 100 Mbit/s and leave at 384 kbit/s, 12 ms each; loss profile 1.
+    // Fig. 5.5: windows of 62 packets of 576 bytes come at 100 Mbit/s and leave at 384 kbit/s, 12
+    // ms each; loss profile 1.
     let table = "{ good = \"2s\", bad = \"30ms\" }";
     let (mut before, mut behind) = (losing(table, 8), losing(table, 8));
     let mut limiter = Limiter { per_packet: 12 * MS, free: 0 };
     let mut hits: [Vec<bool>; 2] = [Vec::new(), Vec::new()];
     for window in 0..160_000u64 {
-        // 13 ms apart on average: the limiter is idle a little, so windows do not lock in step with ticks.
+        // 13 ms apart on average: the limiter is idle a little, so windows do not lock in step with
+        // ticks.
         let first = window * 806 * MS + window * 617_283 % (50 * MS);
         for packet in 0..62 {
             let arrived = first + packet * 46_080;
@@ -41,7 +43,8 @@ fn tl_11_a_burst_hits_too_many_packets_in_front_of_the_limiter() {
     let expected = 30.0 / 2030.0;
     // Behind it: the rate of Table 5.1, and bursts as long as the bad state in packets of 12 ms.
     assert!((share(&hits[1]) / expected - 1.0).abs() < 0.1, "{}", share(&hits[1]));
-    // Departures, 62 every 806 ms and 12 ms apart, that a bad state of so many ticks meets; the chance that it meets any.
+    // Departures, 62 every 806 ms and 12 ms apart, that a bad state of so many ticks meets; the
+    // chance that it meets any.
     let met = |ticks: f64| if ticks < 1.5 { 620.0 } else { (61.0 * 12.0 + ticks * 10.0).min(806.0) } / 806.0;
     let some: f64 =
         (0..200).map(|more| 1.0 / 3.0 * (2.0f64 / 3.0).powi(more) * met(f64::from(more) + 1.0)).sum();
@@ -50,8 +53,9 @@ fn tl_11_a_burst_hits_too_many_packets_in_front_of_the_limiter() {
     // In front of it the same bad state takes most of a window, which is 2.9 ms long there.
     assert!(burst(&hits[0]) > 15.0 * burst(&hits[1]), "{} and {}", burst(&hits[0]), burst(&hits[1]));
     assert!(burst(&hits[0]) > 50.0);
-    // What is not wrong there is the rate over all packets: traffic that does not react to errors meets the bad state as
-    // often as any instant does. It is a matter of chance only over very many windows.
+    // What is not wrong there is the rate over all packets: traffic that does not react to errors
+    // meets the bad state as often as any instant does. It is a matter of chance only over very
+    // many windows.
     assert!((share(&hits[0]) / expected - 1.0).abs() < 0.25, "{}", share(&hits[0]));
 }
 
@@ -75,8 +79,8 @@ fn tl_11_the_instant_gives_table_5_1_where_the_interval_hits_a_quarter() {
     let share = 30.0 / 2030.0;
     let rho = (1.0 - p - q).powi(48);
     close("instant", at_instant / count, share, share_deviation(share, rho, count));
-    // Untouched: good at the start and at each of the 48 ticks within. The specification's (480 + 30) / 2030 = 25 % counts a
-    // packet that meets two bursts twice.
+    // Untouched: good at the start and at each of the 48 ticks within. The specification's
+    // (480 + 30) / 2030 = 25 % counts a packet that meets two bursts twice.
     let expected = 1.0 - (1.0 - share) * (1.0 - p).powi(48);
     assert!((expected - 0.2255).abs() < 1e-4);
     // Neighbours share little more than an instant.
@@ -122,7 +126,8 @@ fn transmissions_that_come_in_another_order_are_judged_the_same() {
 
 #[test]
 fn bit_errors_along_a_transmission_multiply() {
-    // Good and bad in turn, 10 ms each; sent from 0 to 15 ms of 20: a third of the bits meet the bad state.
+    // Good and bad in turn, 10 ms each; sent from 0 to 15 ms of 20: a third of the bits meet the
+    // bad state.
     let toml = "process = { p = \"1\", q = \"1\", start = \"good\", ber-good = \"1e-5\", ber-bad = \"2e-4\" }\nsampled = \"interval\"";
     let mut stage = Driven::new(spec(toml), 1).of_length(750);
     let count = 1_000_000u64;

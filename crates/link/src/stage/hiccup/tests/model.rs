@@ -1,4 +1,5 @@
-//! The hiccup as section 9 of its specification writes it: tick by tick, with plain lists and a counter a packet.
+//! The hiccup as section 9 of its specification writes it: tick by tick, with plain lists and a
+//! counter a packet.
 
 use super::*;
 

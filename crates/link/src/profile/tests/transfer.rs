@@ -1,0 +1,332 @@
+//! A bulk transfer over a link, as a model: a TCP sender that reacts to its losses as NewReno does
+//! and finds them by SACK.
+//!
+//! Window rules are those of RFC 5681 with an initial window of ten segments (RFC 6928). A segment
+//! is lost once one that was sent later has arrived: links of the profiles keep packets in order.
+//! The timer is RFC 6298's with Linux's least variance of 200 ms. Each segment is acknowledged,
+//! with all that the receiver has. Segments fill the MTU with 52 bytes of headers (IPv4, TCP, time
+//! stamps).
+
+use super::*;
+use crate::hop_link::LinkSink;
+use crate::packet::Packet;
+use crate::pipeline::{Pipeline, Sink};
+use crate::seed::Seed;
+use crate::units::{Span, Time};
+use ::packet::{Frame, Layer};
+use std::collections::VecDeque;
+
+/// Headers of a segment, and an acknowledgement.
+const HEADERS: usize = 52;
+
+/// What became of a transfer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transferred {
+    /// Payload that arrived in order, in bit/s of the time after the first quarter.
+    pub goodput: f64,
+    /// Mean seconds from the end of a segment's transmission to its arrival.
+    pub delay: f64,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+}
+
+/// Transfers data down the link for this long. `window` is the receive window in bytes.
+pub(super) fn transfer(link: &LinkProfile, seed: &Seed, length: Span, window: Option<u64>) -> Transferred {
+    let mtu = usize::from(link.mtu.unwrap_or(1500));
+    let payload = mtu - HEADERS;
+    let window = window.map_or(u64::MAX, |bytes| (bytes / payload as u64).max(1));
+    let mut world = World {
+        link: link.build(seed).unwrap_or_else(|error| panic!("{error}")),
+        arrivals: Arrivals::default(),
+        sent: Vec::new(),
+        acknowledged: Vec::new(),
+        receiver: Receiver::default(),
+        sender: Sender::new(window),
+        mtu,
+    };
+    let (quarter, end) = (Time::from_nanos(length.as_nanos() / 4), Time::ZERO + length);
+    world.send(Time::ZERO);
+    let before = world.run(quarter);
+    let after = world.run(end);
+    let receiver = &world.receiver;
+    Transferred {
+        goodput: ((after - before) * payload as u64 * 8) as f64 / end.since(quarter).as_secs_f64(),
+        delay: receiver.delays / receiver.log.len() as f64,
+        timeouts: world.sender.timeouts,
+    }
+}
+
+/// A transmission: a place in the order of all, the segment, and when it was sent.
+#[derive(Debug, Clone, Copy)]
+struct Transmission {
+    number: u64,
+    segment: u64,
+    at: Time,
+}
+
+/// What an acknowledgement says.
+#[derive(Debug, Clone, Copy)]
+struct Acknowledgement {
+    /// Transmissions that had arrived.
+    arrived: usize,
+    /// Segments that had arrived in order.
+    in_order: u64,
+}
+
+struct World {
+    link: Built,
+    arrivals: Arrivals,
+    /// By the packet's number in its direction.
+    sent: Vec<Transmission>,
+    acknowledged: Vec<Acknowledgement>,
+    receiver: Receiver,
+    sender: Sender,
+    mtu: usize,
+}
+
+/// Packets at the far end of either direction.
+#[derive(Default)]
+struct Arrivals(VecDeque<(Direction, Packet)>);
+
+struct OneWay<'a>(&'a mut Arrivals, Direction);
+
+impl Sink for OneWay<'_> {
+    fn delivered(&mut self, packet: Packet) {
+        self.0.0.push_back((self.1, packet));
+    }
+    fn lost(&mut self, _: Packet) {}
+}
+
+impl LinkSink for Arrivals {
+    fn delivered(&mut self, direction: Direction, packet: Packet) {
+        self.0.push_back((direction, packet));
+    }
+    fn lost(&mut self, _: Direction, _: Packet) {}
+}
+
+#[derive(Default)]
+struct Receiver {
+    /// Transmissions in the order in which they arrived.
+    log: Vec<Transmission>,
+    has: Vec<bool>,
+    in_order: u64,
+    delays: f64,
+}
+
+struct Sender {
+    /// Segments.
+    window: u64,
+    congestion_window: f64,
+    threshold: f64,
+    /// The next segment that was never sent.
+    next: u64,
+    in_order: u64,
+    arrived: usize,
+    has: Vec<bool>,
+    flight: VecDeque<Transmission>,
+    again: VecDeque<u64>,
+    transmissions: u64,
+    /// The window falls once for all losses among the transmissions before this one.
+    recovery: u64,
+    /// Smoothed round-trip time and its variation in seconds.
+    round_trip: Option<(f64, f64)>,
+    backoff: u32,
+    deadline: Time,
+    timeouts: u32,
+}
+
+impl World {
+    /// Lets everything happen until `end`: the segments that have arrived in order by then.
+    fn run(&mut self, end: Time) -> u64 {
+        loop {
+            let due = match &self.link {
+                Built::Apart(ways) => ways.iter().map(Pipeline::due).fold(Time::NEVER, Time::min),
+                Built::Joined(link) => link.due(),
+            };
+            let now = due.min(self.sender.deadline);
+            if now > end {
+                return self.receiver.in_order;
+            }
+            if self.sender.deadline < due {
+                self.sender.time_out(now);
+                self.send(now);
+            } else {
+                match &mut self.link {
+                    Built::Apart(ways) => {
+                        for (direction, way) in Direction::BOTH.into_iter().zip(ways.iter_mut()) {
+                            way.advance(now, &mut OneWay(&mut self.arrivals, direction));
+                        }
+                    }
+                    Built::Joined(link) => link.advance(now, &mut self.arrivals),
+                }
+            }
+            while let Some((direction, packet)) = self.arrivals.0.pop_front() {
+                self.arrive(direction, &packet, now);
+            }
+        }
+    }
+
+    fn arrive(&mut self, direction: Direction, packet: &Packet, now: Time) {
+        let number = packet.number as usize;
+        match direction {
+            Direction::Down => {
+                self.receiver.take(self.sent[number], packet);
+                let (arrived, in_order) = (self.receiver.log.len(), self.receiver.in_order);
+                self.acknowledged.push(Acknowledgement { arrived, in_order });
+                self.put(Direction::Up, HEADERS, now);
+            }
+            Direction::Up => {
+                self.sender.take(self.acknowledged[number], &self.receiver.log, now);
+                self.send(now);
+            }
+        }
+    }
+
+    /// Sends what the windows allow.
+    fn send(&mut self, now: Time) {
+        while let Some(transmission) = self.sender.next(now) {
+            self.sent.push(transmission);
+            self.put(Direction::Down, self.mtu, now);
+        }
+    }
+
+    fn put(&mut self, direction: Direction, bytes: usize, now: Time) {
+        let frame = Frame::owned(Layer::Ip, vec![0; bytes]);
+        match &mut self.link {
+            Built::Apart(ways) => {
+                ways[direction as usize].accept(frame, now, &mut OneWay(&mut self.arrivals, direction));
+            }
+            Built::Joined(link) => link.accept(direction, frame, now, &mut self.arrivals),
+        }
+    }
+}
+
+impl Receiver {
+    fn take(&mut self, transmission: Transmission, packet: &Packet) {
+        self.delays += packet.at.since(packet.sending.end).as_secs_f64();
+        self.log.push(transmission);
+        mark(&mut self.has, transmission.segment);
+        while self.has.get(self.in_order as usize) == Some(&true) {
+            self.in_order += 1;
+        }
+    }
+}
+
+impl Sender {
+    fn new(window: u64) -> Self {
+        Self {
+            window,
+            congestion_window: 10.0,
+            threshold: f64::INFINITY,
+            next: 0,
+            in_order: 0,
+            arrived: 0,
+            has: Vec::new(),
+            flight: VecDeque::new(),
+            again: VecDeque::new(),
+            transmissions: 0,
+            recovery: 0,
+            round_trip: None,
+            backoff: 0,
+            deadline: Time::NEVER,
+            timeouts: 0,
+        }
+    }
+
+    fn has(&self, segment: u64) -> bool {
+        self.has.get(segment as usize) == Some(&true)
+    }
+
+    /// The next transmission, if the windows allow one.
+    fn next(&mut self, now: Time) -> Option<Transmission> {
+        while self.again.front().is_some_and(|&segment| self.has(segment)) {
+            self.again.pop_front();
+        }
+        if self.flight.len() as f64 + 1.0 > self.congestion_window {
+            return None;
+        }
+        let segment = if let Some(segment) = self.again.pop_front() {
+            segment
+        } else if self.next - self.in_order < self.window {
+            self.next += 1;
+            self.next - 1
+        } else {
+            return None;
+        };
+        if self.flight.is_empty() {
+            self.deadline = now + self.timeout();
+        }
+        let transmission = Transmission { number: self.transmissions, segment, at: now };
+        self.transmissions += 1;
+        self.flight.push_back(transmission);
+        Some(transmission)
+    }
+
+    fn take(&mut self, acknowledgement: Acknowledgement, log: &[Transmission], now: Time) {
+        let new = log.get(self.arrived..acknowledgement.arrived).unwrap_or_default();
+        let Some(last) = new.last().copied() else { return };
+        self.arrived = acknowledgement.arrived;
+        self.in_order = self.in_order.max(acknowledgement.in_order);
+        for transmission in new {
+            mark(&mut self.has, transmission.segment);
+        }
+        self.measure(now.since(last.at).as_secs_f64());
+        self.backoff = 0;
+        let mut missing = None;
+        while let Some(sent) = self.flight.front().copied().filter(|sent| sent.number <= last.number) {
+            self.flight.pop_front();
+            if !self.has(sent.segment) {
+                self.again.push_back(sent.segment);
+                missing = Some(sent.number);
+            }
+        }
+        if missing.is_some_and(|number| number >= self.recovery) {
+            self.threshold = (self.congestion_window / 2.0).max(2.0);
+            self.congestion_window = self.threshold;
+            self.recovery = self.transmissions;
+        } else if last.number >= self.recovery || self.congestion_window < self.threshold {
+            for _ in new {
+                let slow_start = self.congestion_window < self.threshold;
+                self.congestion_window += if slow_start { 1.0 } else { 1.0 / self.congestion_window };
+            }
+            self.congestion_window = self.congestion_window.min(self.window as f64);
+        }
+        self.deadline = if self.flight.is_empty() { Time::NEVER } else { now + self.timeout() };
+    }
+
+    fn time_out(&mut self, now: Time) {
+        self.timeouts += 1;
+        if self.backoff == 0 {
+            self.threshold = (self.flight.len() as f64 / 2.0).max(2.0);
+        }
+        self.congestion_window = 1.0;
+        self.recovery = self.transmissions;
+        let lost: Vec<_> = self.flight.drain(..).map(|sent| sent.segment).collect();
+        self.again.extend(lost);
+        self.again.make_contiguous().sort_unstable();
+        self.backoff += 1;
+        self.deadline = now + self.timeout();
+    }
+
+    fn measure(&mut self, sample: f64) {
+        self.round_trip = Some(match self.round_trip {
+            None => (sample, sample / 2.0),
+            Some((mean, variation)) => {
+                (mean + (sample - mean) / 8.0, variation + ((sample - mean).abs() - variation) / 4.0)
+            }
+        });
+    }
+
+    fn timeout(&self) -> Span {
+        let seconds = self.round_trip.map_or(1.0, |(mean, variation)| mean + f64::max(4.0 * variation, 0.2));
+        Span::from_nanos((seconds * 1e9) as u64) * (1 << self.backoff.min(8))
+    }
+}
+
+fn mark(has: &mut Vec<bool>, segment: u64) {
+    let place = segment as usize;
+    if place >= has.len() {
+        has.resize(place + 1, false);
+    }
+    has[place] = true;
+}
