@@ -1,5 +1,6 @@
-// Writes into the built script what it was built from, so that a test of crates/report can tell whether it is stale: the
-// SHA-256 over the lock file, the configuration and every file of src, each as its path, its length and its bytes, in the order of the paths.
+// Writes into the built script what it was built from, so that a test of crates/report can tell
+// whether it is stale: the SHA-256 over the lock file, the configuration and every file of src,
+// each as its path, its length and its bytes, in the order of the paths.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +32,8 @@ export function stamp(): Plugin {
     generateBundle(_options, bundle) {
       for (const part of Object.values(bundle)) {
         if (part.type === "chunk") {
-          // The text of the page is inside an element of script: nothing in it may end that element.
+          // The text of the page is inside an element of script: nothing in it may end that
+          // element.
           part.code = `/*! source ${digest(import.meta.dirname)} */\n${part.code.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--")}`;
         }
       }

@@ -1,5 +1,5 @@
-// Builds the pages into crates/report/assets: one script and one style sheet each, which Rust puts into every file. `vite build` builds the report,
-// `vite build --mode layers` the multi-layer view.
+// Builds the pages into crates/report/assets: one script and one style sheet each, which Rust puts
+// into every file. `vite build` builds the report, `vite build --mode layers` the multi-layer view.
 import { defineConfig } from "vite";
 import { stamp } from "./stamp.ts";
 

@@ -1,4 +1,5 @@
-// What the reader chose, and which cells that leaves. Pure: the controls change a choice, the figures are drawn of it.
+// What the reader chose, and which cells that leaves. Pure: the controls change a choice, the
+// figures are drawn of it.
 
 import type { Cell, Factor, Page, Statistics } from "./data";
 import { FAR } from "./figures/extent";
@@ -18,15 +19,19 @@ export interface Choice {
 
 /** Cells that one panel shows, and what they have in common. */
 export interface Panel {
-  /** `loss=lite-1`: the levels of the factors that neither axis nor colour show; empty if there are none. */
+  /**
+   * `loss=lite-1`: the levels of the factors that neither axis nor colour show; empty if there are
+   * none.
+   */
   title: string;
   /** Places of the cells. */
   cells: number[];
 }
 
 /**
- * The choice that a page opens with: the last factor in colours, the one before it on the axis, the others in panels. A
- * factor whose levels lie far apart goes into panels in any case, since each panel may have an axis of its own.
+ * The choice that a page opens with: the last factor in colours, the one before it on the axis, the
+ * others in panels. A factor whose levels lie far apart goes into panels in any case, since each
+ * panel may have an axis of its own.
  */
 export function initial(page: Page): Choice {
   const varied = page.factors.map((factor, place) => ({ factor, place })).filter(({ factor }) => factor.levels.length > 1);
@@ -43,7 +48,9 @@ export function initial(page: Page): Choice {
   };
 }
 
-/** Whether the first measure is so different at the levels of a factor that one axis cannot show it. */
+/**
+ * Whether the first measure is so different at the levels of a factor that one axis cannot show it.
+ */
 function farApart(page: Page, factor: number): boolean {
   const cells = page.measures[0]?.good.cells ?? [];
   const greatest = page.factors[factor]?.levels.map((_, level) => {
@@ -82,7 +89,10 @@ export function levelName(factors: readonly Factor[], factor: number | null, pla
   return factor === null ? "all runs" : (factors[factor]?.levels[place] ?? "not set");
 }
 
-/** The visible cells in panels: one for each combination of the factors that are not shown otherwise. */
+/**
+ * The visible cells in panels: one for each combination of the factors that are not shown
+ * otherwise.
+ */
 export function panels(page: Page, choice: Choice, shownBy: readonly (number | null)[]): Panel[] {
   const rest = page.factors.map((_, factor) => factor).filter((factor) => !shownBy.includes(factor));
   const named = rest.filter((factor) => (page.factors[factor]?.levels.length ?? 0) > 1);

@@ -1,12 +1,15 @@
-// What crates/report wrote into the page; crates/report/src/page.rs and its neighbours say the same in Rust.
+// What crates/report wrote into the page; crates/report/src/page.rs and its neighbours say the same
+// in Rust.
 
 /** The schema that this page draws. */
-export const SCHEMA = 4;
+export const SCHEMA = 5;
 
 export type Verdict = "good" | "overloaded" | "dropped-call" | "failed";
 
 export interface Page {
   schema: number;
+  /** Of how many runs there is an interval for the mean, one for the median, and a line. */
+  least: { mean: number; median: number; line: number };
   about: About;
   factors: Factor[];
   cells: Cell[];
@@ -30,7 +33,9 @@ export interface About {
   plan_text: string;
   lasthop: string;
   kernel: string;
-  clock: "real" | "virtual";
+  /** `null` where it is not known, or not one. */
+  clock: "real" | "virtual" | null;
+  clock_words: string;
   machine: string;
   seed: string;
   started_ms: number;
@@ -71,6 +76,8 @@ export interface Trouble {
 
 export interface Measure {
   workload: string;
+  /** Whether runs end without waiting for it. */
+  background: boolean;
   metric: string;
   title: string;
   unit: string;
@@ -115,14 +122,24 @@ export interface Test {
   corrected: number;
   a12: number;
   magnitude: Magnitude;
+  /** Whether no difference of so few values is significant. */
+  too_few: boolean;
 }
 
 export interface Scatter {
   /** Places of the measures. */
   x: number;
   y: number;
-  good: Line[];
-  all: Line[] | null;
+  good: Drawn[];
+  all: Drawn[] | null;
+}
+
+/** Cells with the line through their runs, if there is one. */
+export interface Drawn {
+  factor: number | null;
+  cells: number[];
+  points: number;
+  line: Line | null;
 }
 
 export interface Coefficient {
@@ -131,8 +148,6 @@ export interface Coefficient {
 }
 
 export interface Line {
-  factor: number | null;
-  cells: number[];
   slope: Coefficient;
   intercept: Coefficient;
   r_squared: number | null;
@@ -156,6 +171,7 @@ export interface Figure {
   published: Range;
   within: boolean;
   unit: string;
+  workload: string;
   cells: { cell: number; range: Range; runs: number }[];
   note: string;
 }
@@ -242,7 +258,10 @@ export interface PackedSequence {
   sacks: { time: number[]; first: number[]; length: number[] };
   losses: { time: number[]; first: number[]; length: number[]; reason: number[]; reasons: string[] };
   marks: { time: number[]; sequence: number[]; text: string[] };
-  /** Rates in bit/s over time, of each bin and (`average`) from the first packet to its end; `null` if no data was sent. */
+  /**
+   * Rates in bit/s over time, of each bin and (`average`) from the first packet to its end; `null`
+   * if no data was sent.
+   */
   throughput: { bin_us: number; end_us: number; sent: number[]; delivered: number[]; average: number[] } | null;
   /** Congestion window and threshold in segments, if they were recorded. */
   windows: { time: number[]; cwnd: number[]; ssthresh: (number | null)[]; events: PackedEvents | null } | null;

@@ -1,4 +1,5 @@
-// Elements in one expression. Text becomes text nodes: nothing that a campaign says is ever read as markup.
+// Elements in one expression. Text becomes text nodes: nothing that a campaign says is ever read as
+// markup.
 
 type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | EventListener>;

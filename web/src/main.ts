@@ -1,4 +1,5 @@
-// Builds the page: what was run first, then what the reader can choose, then the figures and tables that follow it.
+// Builds the page: what was run first, then what the reader can choose, then the figures and tables
+// that follow it.
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -18,6 +19,7 @@ import { linkTable } from "./tables/links";
 import { literatureTable } from "./tables/literature";
 import { measureTable } from "./tables/measures";
 import { testTable } from "./tables/tests";
+import { whose } from "./words";
 
 /** A part of the page that follows the reader's choice: what it shows, or nothing to show. */
 interface Section {
@@ -77,7 +79,9 @@ function sections(page: Page): Section[] {
         const method =
           "Mann–Whitney tests between cells that differ in one factor alone, corrected by Holm's method for all pairs of that " +
           "factor. A12 is how likely a run of the first level has the higher value; 0.5 is no difference.";
-        return tables.some((part) => part !== null) ? [h("p", {}, method), ...tables] : [];
+        const measure = page.measures[choice.measure];
+        const of = measure === undefined ? "" : `${measure.title}. ${whose(measure)} `;
+        return tables.some((part) => part !== null) ? [h("p", {}, of + method), ...tables] : [];
       },
       nothing: "There are no two levels to compare.",
     },
@@ -92,7 +96,10 @@ function framed(parts: FigureParts | null): HTMLElement | null {
   return parts && frame(parts);
 }
 
-/** With the fragment `#figures` the page is all of its figures as files, in their text: scripts/figures reads them. */
+/**
+ * With the fragment `#figures` the page is all of its figures as files, in their text:
+ * scripts/figures reads them.
+ */
 function files(page: Page, root: HTMLElement): void {
   document.getElementById("data")?.remove();
   root.replaceChildren(...allFigures(page).map(({ name, text }) => h("pre", { "data-file": name }, text)));

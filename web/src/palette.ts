@@ -1,4 +1,5 @@
-// Colours that people with any colour vision tell apart, on white and on dark grey: Okabe and Ito (Color Universal Design,
+// Colours that people with any colour vision tell apart, on white and on dark grey: Okabe and Ito
+// (Color Universal Design,
 // 2008) without black and yellow. Levels also differ in their symbols, for print without colours.
 
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c8c8c"] as const;
@@ -11,7 +12,10 @@ export function colour(place: number): string {
   return COLOURS[place < 0 ? COLOURS.length - 1 : place % COLOURS.length] as string;
 }
 
-/** Symbol of the level at `place` of a factor; from the eighth level on a colour comes with another symbol. */
+/**
+ * Symbol of the level at `place` of a factor; from the eighth level on a colour comes with another
+ * symbol.
+ */
 export function symbol(place: number): (typeof SYMBOLS)[number] {
   if (place < 0) return SYMBOLS[0];
   const round = Math.floor(place / COLOURS.length);
@@ -30,7 +34,10 @@ export const CAUSE = {
 /** Symbols of what a sender took a loss for, for those who see no colours. */
 export const TAKEN_FOR = { wireless: "triangle", congestion: "square", none: "circle" } as const;
 
-/** Colours of the time-sequence plot. Its strokes are thin, so that the blue is one that stands out on both grounds. */
+/**
+ * Colours of the time-sequence plot. Its strokes are thin, so that the blue is one that stands out
+ * on both grounds.
+ */
 export const SEQUENCE = {
   data: "#1f83cf",
   retransmission: "#d55e00",
@@ -50,5 +57,8 @@ export const LAYER = {
   "tcp-receiver": "#d55e00",
   "link-sender": "#009e73",
   "link-receiver": "#cc79a7",
+  // Beside the vermilion of the receiver for those who see no red: its symbol is larger than any
+  // other.
+  lost: "#a0109c",
   "sender-state": "#e69f00",
 } as const;

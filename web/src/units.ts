@@ -55,7 +55,10 @@ export function number(value: number | null | undefined, digits = 4): string {
   return sign + group(whole) + (part === undefined ? "" : `.${part}`);
 }
 
-/** Decimals with which the greatest of a column's values has `digits` digits; all of the column get as many. */
+/**
+ * Decimals with which the greatest of a column's values has `digits` digits; all of the column get
+ * as many.
+ */
 export function decimals(values: Iterable<number | null | undefined>, digits = 4): number {
   let greatest = 0;
   for (const value of values) greatest = Math.max(greatest, Math.abs(value ?? 0));

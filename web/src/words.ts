@@ -1,6 +1,14 @@
-// Words for losses, the same in tables, legends and tips. Pure.
+// Words for workloads and losses, the same in tables, legends and tips. Pure.
 
-import type { Cause, PackedEvents, Taken } from "./data";
+import type { Cause, Measure, PackedEvents, Taken } from "./data";
+
+/** Instead of a figure that so few runs do not give. */
+export const TOO_FEW = "n too small";
+
+/** Which workload a figure is of. */
+export function whose({ workload, background }: Pick<Measure, "workload" | "background">): string {
+  return `Workload “${workload}”${background ? ", which is in the background" : ""}.`;
+}
 
 /** What lost the packets. */
 export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {

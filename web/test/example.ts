@@ -1,4 +1,5 @@
-// A small campaign for tests: two links, two loss profiles, TCP Lite on and off, two repetitions; one run is overloaded.
+// A small campaign for tests: two links, two loss profiles, TCP Lite on and off, two repetitions;
+// one run is overloaded.
 
 import type { Page, Verdict } from "../src/data";
 
@@ -17,8 +18,9 @@ export function example(): Page {
   const verdict: Verdict[] = cell.map((_, run) => (run === 3 ? "overloaded" : run === 4 ? "failed" : "good"));
   return {
     schema: 1,
+    least: { mean: 4, median: 6, line: 3 },
     about: {
-      name: "example", title: "Example", description: "", plan_file: "", plan_text: "", lasthop: "", kernel: "", clock: "real",
+      name: "example", title: "Example", description: "", plan_file: "", plan_text: "", lasthop: "", kernel: "", clock: "real", clock_words: "real: the host's",
       machine: "", seed: "1", started_ms: 0, ended_ms: null, planned: 16, repetitions: 2, links: [],
     },
     factors,

@@ -8,7 +8,10 @@ import { example } from "./example";
 
 const group = (at: number | null, control: string): LossGroup => ({ at, congestion_control: control, connections: 1, causes: [], counts: null });
 
-/** Loss events in all cells of the example; the factor `lite` is what tells the congestion controls apart. */
+/**
+ * Loss events in all cells of the example; the factor `lite` is what tells the congestion controls
+ * apart.
+ */
 function withLosses(): { page: Page; losses: Losses } {
   const page = example();
   const good = {

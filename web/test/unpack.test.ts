@@ -8,7 +8,10 @@ import { CAUSE } from "../src/palette";
 import { highest } from "../src/sequence/lines";
 import { bins, throughput } from "../src/sequence/throughput";
 
-/** Three segments, the second one lost and sent again after a timeout; as crates/report/src/sequence/pack.rs packs them. */
+/**
+ * Three segments, the second one lost and sent again after a timeout; as
+ * crates/report/src/sequence/pack.rs packs them.
+ */
 const packed: PackedSequence = {
   run: 0,
   connection: "a to b",

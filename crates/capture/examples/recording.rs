@@ -1,12 +1,12 @@
-//! What recording costs: nanoseconds of processor time a packet on the emulator's side, and what the writing thread
-//! gets away.
+//! What recording costs: nanoseconds of processor time a packet on the emulator's side, and what
+//! the writing thread gets away.
 //!
 //! ```text
 //! cargo run --release -p capture --example recording -- DIRECTORY [PACKETS]
 //! ```
 //!
-//! Packets of 1500 bytes, 100 inside the link at a time, come as fast as the recorder takes them; with `memory` for all of
-//! them the calls never wait, with the default the disk sets the pace.
+//! Packets of 1500 bytes, 100 inside the link at a time, come as fast as the recorder takes them;
+//! with `memory` for all of them the calls never wait, with the default the disk sets the pace.
 
 use capture::{
     CaptureTo, Direction, Ended, Header, Layer, LinkId, LinkInfo, Options, Recorder, Time, WallTime, WayInfo,

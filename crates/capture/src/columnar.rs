@@ -1,8 +1,10 @@
-//! Tables of any columns, whole in memory, as Parquet: for what is small beside an event log, such as a campaign's results.
+//! Tables of any columns, whole in memory, as Parquet: for what is small beside an event log, such
+//! as a campaign's results.
 //!
-//! Each column has a name, a meaning (with its unit) and a kind; every cell may be empty. The meanings are in the file's
-//! key-value metadata under [`MEANINGS`] as JSON, as in an event log, beside whatever else the writer says there. A file
-//! appears under its name when it is complete, never before.
+//! Each column has a name, a meaning (with its unit) and a kind; every cell may be empty. The
+//! meanings are in the file's key-value metadata under [`MEANINGS`] as JSON, as in an event log,
+//! beside whatever else the writer says there. A file appears under its name when it is complete,
+//! never before.
 
 pub(crate) mod cells;
 
@@ -76,7 +78,8 @@ impl Values {
         self.len() == 0
     }
 
-    /// The cell of a row as text: the shortest that reads back as the same number; `None` if it is empty or there is none.
+    /// The cell of a row as text: the shortest that reads back as the same number; `None` if it is
+    /// empty or there is none.
     #[must_use]
     pub fn text(&self, row: usize) -> Option<String> {
         match self {
@@ -101,8 +104,8 @@ impl Table {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// Writes the table to `path`, whole or not at all; a file of the same name is replaced. An error if it has no columns,
-    /// or columns of different lengths or the same name.
+    /// Writes the table to `path`, whole or not at all; a file of the same name is replaced. An
+    /// error if it has no columns, or columns of different lengths or the same name.
     pub fn write(&self, path: &Path) -> Result<(), TableError> {
         self.check()?;
         whole(path, |output| Ok(((), self.write_to(output)?)))
@@ -144,8 +147,8 @@ impl Table {
         Ok(writer.into_inner()?)
     }
 
-    /// Reads the table at `path`. Columns of kinds that are not ours are left out; a column without a known meaning has an
-    /// empty one.
+    /// Reads the table at `path`. Columns of kinds that are not ours are left out; a column without
+    /// a known meaning has an empty one.
     pub fn read(path: &Path) -> Result<Self, TableError> {
         let failed = |source| TableError::File { doing: "cannot open", path: path.to_owned(), source };
         let file = SerializedFileReader::new(File::open(path).map_err(failed)?)?;

@@ -1,16 +1,20 @@
 //! The schema of the event log, version 1.
 //!
-//! A log is a [`Header`] and then a row of [`Record`]s: one [`Fate`] for every packet that ended its way on a link, and
-//! [`Note`]s. What a version means is fixed for ever; a column or a kind of record may be added within a version, and
-//! readers pass over what they do not know. A change of meaning is a new version.
+//! A log is a [`Header`] and then a row of [`Record`]s: one [`Fate`] for every packet that ended
+//! its way on a link, and [`Note`]s. What a version means is fixed for ever; a column or a kind of
+//! record may be added within a version, and readers pass over what they do not know. A change of
+//! meaning is a new version.
 //!
-//! The types here are plain: they hold no reference to a link model and can be made by anything that moves packets.
+//! The types here are plain: they hold no reference to a link model and can be made by anything
+//! that moves packets.
 
+mod capacity;
 mod cause;
 mod fate;
 mod flow;
 mod header;
 
+pub use capacity::{After, Capacity, Rate};
 pub use cause::Cause;
 pub use fate::{Channel, Ended, Fate, Loss, Outcome, Reason, Sending};
 pub use flow::Flow;
@@ -22,7 +26,8 @@ use serde::{Deserialize, Serialize};
 /// Version of the schema that this crate writes.
 pub const SCHEMA: u16 = 1;
 
-/// Something that happened to the run rather than to a packet: a parameter was changed, the emulator fell behind.
+/// Something that happened to the run rather than to a packet: a parameter was changed, the
+/// emulator fell behind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// When.

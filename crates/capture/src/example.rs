@@ -12,6 +12,7 @@ pub fn header() -> Header {
         profile: profile.to_owned(),
         bits_per_second: rate,
         stages: stages.iter().map(|&name| name.to_owned()).collect(),
+        ..WayInfo::default()
     };
     let links = vec![
         LinkInfo {
@@ -54,7 +55,8 @@ pub fn ended() -> impl Strategy<Value = Ended> {
     let channel = prop::sample::select(vec![None, Some(Channel::Good), Some(Channel::Bad)]);
     let place = (0_u16..2, prop::sample::select(Direction::BOTH.to_vec()), 0_u64..1000, any::<bool>());
     let effects = (any::<u32>(), any::<bool>(), any::<bool>(), any::<u32>(), any::<u32>());
-    (place, any::<u32>(), times, outcome, prop::option::of(0_u8..5), channel, effects).prop_map(
+    let found_by = prop::option::of(prop::sample::select(packet::Check::ALL.to_vec()));
+    (place, any::<u32>(), times, outcome, prop::option::of(0_u8..5), channel, (effects, found_by)).prop_map(
         |(
             (link, direction, number, copy),
             length,
@@ -64,6 +66,7 @@ pub fn ended() -> impl Strategy<Value = Ended> {
             channel,
             effects,
         )| {
+            let (effects, found_by) = effects;
             let (bits_flipped, checksum_spoiled, congestion_marked, held, overtaken) = effects;
             Ended {
                 link: LinkId(link),
@@ -79,6 +82,7 @@ pub fn ended() -> impl Strategy<Value = Ended> {
                 channel,
                 bits_flipped,
                 checksum_spoiled,
+                found_by,
                 congestion_marked,
                 held: Span::from_nanos(u64::from(held)),
                 overtaken,

@@ -1,6 +1,7 @@
 //! Records from a file that may end, or go wrong, anywhere.
 //!
-//! It reads ahead, and a record lies in that memory in one piece: reading one copies and allocates nothing.
+//! It reads ahead, and a record lies in that memory in one piece: reading one copies and allocates
+//! nothing.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -90,8 +91,8 @@ impl<R: Read> Input<R> {
         self.at
     }
 
-    /// Reads once more from the source; how many bytes came. The buffer grows only when it is full, so that a wrong
-    /// length costs no memory that the file does not fill.
+    /// Reads once more from the source; how many bytes came. The buffer grows only when it is full,
+    /// so that a wrong length costs no memory that the file does not fill.
     #[cold]
     fn fill(&mut self) -> io::Result<usize> {
         self.buffer.copy_within(self.start..self.filled, 0);

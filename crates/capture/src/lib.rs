@@ -6,7 +6,7 @@
 //! use capture::*;
 //! # let dir = tempfile::tempdir()?;
 //! # let (capture_path, events_path) = (dir.path().join("x.pcapng"), dir.path().join("x.parquet"));
-//! # let way = || WayInfo { profile: "umts".into(), bits_per_second: Some(384_000), stages: vec!["errors".into()] };
+//! # let way = || WayInfo { profile: "umts".into(), bits_per_second: Some(384_000), stages: vec!["errors".into()], ..WayInfo::default() };
 //! # let links = vec![LinkInfo { id: LinkId(0), name: "wlan".into(), layer: Layer::Ip, mtu: 1500, up: way(), down: way() }];
 //! let header = Header::new("0.1.0", WallTime::from_nanos(1_700_000_000_000_000_000), 7, links);
 //! let mut recorder = Recorder::start(header, Options {
@@ -38,23 +38,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `entered` and `ended` copy into a chunk of memory and return; a thread of the recorder writes. `bytes` may be longer
-//! than what is kept: the recorder cuts. Only a packet that was changed ([`Ended::is_unchanged`] is false) and a copy are
-//! copied again when they end. If the disk is slower than the link for longer than [`Options::memory`] lasts, the calls
-//! block; [`Recorder::stalls`] counts that, and the run is overloaded. [`Recorder::note`] records that a parameter was
-//! changed, [`Recorder::describe`] that a link has other stages or is new. [`Recorder::live`] is for another thread that
-//! shows the counters. Where nothing is to be written at all, count with a [`Summary`] alone.
+//! `entered` and `ended` copy into a chunk of memory and return; a thread of the recorder writes.
+//! `bytes` may be longer than what is kept: the recorder cuts. Only a packet that was changed
+//! ([`Ended::is_unchanged`] is false) and a copy are copied again when they end. If the disk is
+//! slower than the link for longer than [`Options::memory`] lasts, the calls block;
+//! [`Recorder::stalls`] counts that, and the run is overloaded. [`Recorder::note`] records that a
+//! parameter was changed, [`Recorder::describe`] that a link has other stages or is new.
+//! [`Recorder::live`] is for another thread that shows the counters. Where nothing is to be written
+//! at all, count with a [`Summary`] alone.
+//!
+//! # Files that a user asks for
+//!
+//! [`output`]: where they can be written, whole or not at all, and not through somebody else's link.
 //!
 //! # Reading
 //!
-//! * [`log::Reader`]: the event log of a run that goes on or was killed. [`table::recover`] makes the Parquet file of it.
+//! * [`log::Reader`]: the event log of a run that goes on or was killed. [`table::recover`] makes
+//!   the Parquet file of it.
 //! * [`table::Reader`]: the event log of a run that was closed, as [`Fate`]s.
 //! * [`senders`]: the states of TCP senders, a log and a table of their own.
 //! * [`link_layer`]: what link layers with retransmissions noted, likewise.
 //! * [`packets::Reader`]: captures, pcapng and pcap, ours and others'.
 //! * [`columnar::Table`]: any other table, whole in memory, written and read as Parquet.
 //!
-//! Files that end in the middle of a record are read up to there; the readers then say so in a note.
+//! Files that end in the middle of a record are read up to there; the readers then say so in a
+//! note.
 #![forbid(unsafe_code)]
 
 pub mod columnar;
@@ -65,6 +73,7 @@ pub mod fuzz;
 mod input;
 pub mod link_layer;
 pub mod log;
+pub mod output;
 pub mod packets;
 pub mod pcapng;
 pub mod recorder;
@@ -75,8 +84,8 @@ pub mod table;
 mod time;
 
 pub use event::{
-    Cause, Channel, Direction, Ended, Fate, Flow, Header, Layer, LinkId, LinkInfo, Loss, Outcome, Reason,
-    Sending, WayInfo,
+    Capacity, Cause, Channel, Direction, Ended, Fate, Flow, Header, Layer, LinkId, LinkInfo, Loss, Outcome,
+    Reason, Sending, WayInfo,
 };
 pub use input::Tail;
 pub use recorder::{CaptureTo, CloseError, Live, Options, RecordError, Recorded, Recorder, Stalls};

@@ -1,12 +1,17 @@
-//! What the ends of a link layer with retransmissions noted, as a log and a table of its own: rlpdump (Ludwig 3.1.1, LL-07).
+//! What the ends of a link layer with retransmissions noted, as a log and a table of its own:
+//! rlpdump (Ludwig 3.1.1, LL-07).
 //!
-//! A row is one thing that one end sent, received or did: a numbered frame for the first time or again, a frame that is asked for again,
-//! flow control, a reset, a block that could be decoded or not. Rows of one end come in the order of their times. Those of an idle link
-//! come to the log late, when somebody looks at the link again, and so rows of several links need not be in order of time.
+//! A row is one thing that one end sent, received or did: a numbered frame for the first time or
+//! again, a frame that is asked for again, flow control, a reset, a block that could be decoded or
+//! not. Rows of one end come in the order of their times. Those of an idle link come to the log
+//! late, when somebody looks at the link again, and so rows of several links need not be in order
+//! of time.
 //!
-//! As with the states of TCP senders ([`crate::senders`]), records are appended during a run to a [`log`] with the framing of
-//! [`crate::log`], and [`convert`] makes the Parquet file of it; its metadata has `lasthop.link-layer` (the header of the event log as JSON)
-//! instead of `lasthop.header`. What version 1 of the schema means is fixed for ever; a column may be added within it.
+//! As with the states of TCP senders ([`crate::senders`]), records are appended during a run to a
+//! [`log`] with the framing of [`crate::log`], and [`convert`] makes the Parquet file of it; its
+//! metadata has `lasthop.link-layer` (the header of the event log as JSON) instead of
+//! `lasthop.header`. What version 1 of the schema means is fixed for ever; a column may be added
+//! within it.
 //!
 //! [`blocks`] is the other form: the blocks themselves with all their octets, as a capture.
 
@@ -41,7 +46,8 @@ pub struct Row {
     pub ns: u16,
     /// N(R), or what the end that noted it expects next.
     pub nr: u16,
-    /// `DATA`: octets of packets in the frame. `XMIT`: how often it was sent before. `OK` and `ERAS`: octets of the block. Else 0.
+    /// `DATA`: octets of packets in the frame. `XMIT`: how often it was sent before. `OK` and
+    /// `ERAS`: octets of the block. Else 0.
     pub aux: u32,
 }
 

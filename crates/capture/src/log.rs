@@ -1,7 +1,8 @@
 //! The event log as it is written during a run: records behind each other in one file.
 //!
-//! It is made for being cut off: whatever is in the file up to the last complete record can be read after a `kill -9` or a
-//! full disk, and a reader says where it had to stop instead of failing. [`crate::table`] makes Parquet of it.
+//! It is made for being cut off: whatever is in the file up to the last complete record can be read
+//! after a `kill -9` or a full disk, and a reader says where it had to stop instead of failing.
+//! [`crate::table`] makes Parquet of it.
 //!
 //! The format, little-endian:
 //!
@@ -15,7 +16,8 @@
 //! kind 8  = header of a log of link layers     kind 9 = row of one, postcard
 //! ```
 //!
-//! Records of another kind are passed over, and so is what stands behind the fields that a reader knows.
+//! Records of another kind are passed over, and so is what stands behind the fields that a reader
+//! knows.
 
 pub(crate) mod framing;
 mod read;

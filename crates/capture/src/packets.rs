@@ -1,12 +1,14 @@
 //! Captures, read: pcapng and pcap, ours and others'.
 //!
-//! Every packet comes with its interface, its time in nanoseconds whatever the file counts in, and its comments. What a
-//! reader need not know (other blocks, other options, an option list without an end) is passed over. A file that ends or
-//! goes wrong in the middle is read up to there; [`Reader::tail`] then says so.
+//! Every packet comes with its interface, its time in nanoseconds whatever the file counts in, and
+//! its comments. What a reader need not know (other blocks, other options, an option list without
+//! an end) is passed over. A file that ends or goes wrong in the middle is read up to there;
+//! [`Reader::tail`] then says so.
 //!
-//! Formats: draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap. The crate `pcap-file` (2.0) does not serve here: it
-//! refuses a pcap of packets longer than its snap length, an option list without an end and a time zone, all of which
-//! other programs write. Our tests let it read and write against this.
+//! Formats: draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap. The crate `pcap-file` (2.0) does
+//! not serve here: it refuses a pcap of packets longer than its snap length, an option list without
+//! an end and a time zone, all of which other programs write. Our tests let it read and write
+//! against this.
 
 mod endian;
 mod pcap;
@@ -22,7 +24,8 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Longest block or packet: more than any program writes, less than what a spoiled length would ask for.
+/// Longest block or packet: more than any program writes, less than what a spoiled length would ask
+/// for.
 const LONGEST: usize = 1 << 26;
 
 /// Iterates over the packets of a capture; [`Reader::view`] does so without copying them.
@@ -45,7 +48,8 @@ pub struct Interface {
     pub name: String,
     /// More about it.
     pub description: String,
-    /// What its packets start with: a number of the registry of link types (1 Ethernet, 101 raw IP).
+    /// What its packets start with: a number of the registry of link types (1 Ethernet, 101 raw
+    /// IP).
     pub link_type: u16,
     /// Bytes kept of each packet; 0 if there is no limit.
     pub snap_length: u32,
@@ -65,7 +69,8 @@ pub struct Packet {
     pub bytes: Vec<u8>,
     /// Its comments, in their order.
     pub comments: Vec<String>,
-    /// Whether it came to the machine that captured (`true`) or from it (`false`); `None` if the file does not say.
+    /// Whether it came to the machine that captured (`true`) or from it (`false`); `None` if the
+    /// file does not say.
     pub inbound: Option<bool>,
 }
 
@@ -145,7 +150,8 @@ impl<R: Read> Reader<R> {
         Ok(Self { input, format, tail: None })
     }
 
-    /// The interfaces described so far. Those of another section of a pcapng file replace the ones before.
+    /// The interfaces described so far. Those of another section of a pcapng file replace the ones
+    /// before.
     #[must_use]
     pub fn interfaces(&self) -> &[Interface] {
         match &self.format {

@@ -1,12 +1,14 @@
 //! What the emulator's thread calls for every packet, and the thread that writes.
 //!
-//! The calls copy into a chunk of memory and return. Full chunks go to the writing thread, and so do those whose first record is
-//! older than [`Options::age`]; empty ones come back. When as many chunks are on the way as [`Options::memory`] allows, a
-//! call blocks until one comes back: nothing is left out of a recording, the run gets late instead, and [`Stalls`] counts
-//! it. Once every chunk has its memory, nothing is allocated on the emulator's side.
+//! The calls copy into a chunk of memory and return. Full chunks go to the writing thread, and so
+//! do those whose first record is older than [`Options::age`]; empty ones come back. When as many
+//! chunks are on the way as [`Options::memory`] allows, a call blocks until one comes back: nothing
+//! is left out of a recording, the run gets late instead, and [`Stalls`] counts it. Once every
+//! chunk has its memory, nothing is allocated on the emulator's side.
 //!
-//! Nothing here looks at a clock but to measure a stall: `age` is reckoned in the times that the caller gives, so that a
-//! recorder runs in virtual time as it does in real time, and blocks when there is nothing to do.
+//! Nothing here looks at a clock but to measure a stall: `age` is reckoned in the times that the
+//! caller gives, so that a recorder runs in virtual time as it does in real time, and blocks when
+//! there is nothing to do.
 
 mod chunk;
 mod error;
@@ -63,7 +65,8 @@ struct Keep {
     leaving: usize,
 }
 
-/// A view of the counters while the run goes on. They follow what was recorded with a delay of [`Options::age`].
+/// A view of the counters while the run goes on. They follow what was recorded with a delay of
+/// [`Options::age`].
 #[derive(Debug, Clone, Default)]
 pub struct Live(Arc<Shared>);
 
@@ -73,7 +76,8 @@ struct Shared {
     stalls: AtomicU64,
 }
 
-/// How often and how long the emulator had to wait for the disk. Any stall makes the run overloaded.
+/// How often and how long the emulator had to wait for the disk. Any stall makes the run
+/// overloaded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stalls {
     /// How often.
@@ -131,8 +135,8 @@ impl Recorder {
         };
         let limit = chunk::BYTES / 2;
         let keep = Keep { entering: keep.entering.min(limit), leaving: keep.leaving.min(limit) };
-        // Half of the memory is for chunks, half for what is inside the links; two chunks at least: one to fill, one to
-        // write.
+        // Half of the memory is for chunks, half for what is inside the links; two chunks at least:
+        // one to fill, one to write.
         let chunks = (options.memory / 2 / chunk::memory()).max(2);
         let age_nanos = options.age.as_nanos();
         let live = Live::default();
@@ -160,7 +164,8 @@ impl Recorder {
         })
     }
 
-    /// A packet comes to a link. `length` is that of the packet; `bytes` are its first ones, as many as there are.
+    /// A packet comes to a link. `length` is that of the packet; `bytes` are its first ones, as
+    /// many as there are.
     #[inline]
     pub fn entered(
         &mut self,
@@ -175,16 +180,19 @@ impl Recorder {
         self.record(at, bytes, |bytes| Entry::Entered { link, direction, number, at, length, bytes });
     }
 
-    /// A packet's way, or a copy's, ended. `bytes` are those that it leaves with, or had when it was lost.
+    /// A packet's way, or a copy's, ended. `bytes` are those that it leaves with, or had when it
+    /// was lost.
     #[inline]
     pub fn ended(&mut self, ended: &Ended, bytes: &[u8]) {
-        // Of an unchanged packet the writing thread still has the bytes. A copy may outlive its original.
+        // Of an unchanged packet the writing thread still has the bytes. A copy may outlive its
+        // original.
         let known = ended.is_unchanged() && !ended.copy;
         let kept = if known { 0 } else { bytes.len().min(self.keep.leaving) };
         self.record(ended.left, &bytes[..kept], |bytes| Entry::Ended { ended: *ended, bytes });
     }
 
-    /// An end of a link layer has noted something. Such records may come late ([`crate::link_layer`]).
+    /// An end of a link layer has noted something. Such records may come late
+    /// ([`crate::link_layer`]).
     pub fn link_layer(&mut self, row: &Row) {
         self.record(Time::from_nanos(row.time_ns.max(0).cast_unsigned()), &[], |_| Entry::LinkLayer(*row));
     }
@@ -208,8 +216,9 @@ impl Recorder {
         self.record(self.now, &[], |_| Entry::Link(link));
     }
 
-    /// Everything that was due until `now` has been recorded: nothing with an earlier time will come. To be called once a
-    /// turn of the event loop; records are written in the order of time as far as this says.
+    /// Everything that was due until `now` has been recorded: nothing with an earlier time will
+    /// come. To be called once a turn of the event loop; records are written in the order of time
+    /// as far as this says.
     #[inline]
     pub fn settled(&mut self, now: Time) {
         self.now = self.now.max(now);
@@ -222,8 +231,8 @@ impl Recorder {
         }
     }
 
-    /// When [`Recorder::settled`] should be called again at the latest, for what waits in memory to get to the disk;
-    /// [`Time::NEVER`] if nothing waits.
+    /// When [`Recorder::settled`] should be called again at the latest, for what waits in memory to
+    /// get to the disk; [`Time::NEVER`] if nothing waits.
     #[must_use]
     pub fn due(&self) -> Time {
         Time::from_nanos(self.begun.as_nanos().saturating_add(self.age_nanos))
@@ -241,8 +250,8 @@ impl Recorder {
         self.stalls
     }
 
-    /// Writes what is left, makes the Parquet file and waits until all is on the disk. What has no fate at `end` is shown
-    /// as in flight.
+    /// Writes what is left, makes the Parquet file and waits until all is on the disk. What has no
+    /// fate at `end` is shown as in flight.
     pub fn close(mut self, end: Time) -> Result<Recorded, CloseError> {
         self.unsettled = true;
         self.settled(end);
@@ -293,7 +302,8 @@ impl Recorder {
         }
     }
 
-    /// An empty chunk: one that came back, a new one, or, if there are as many as there may be, the next to come back.
+    /// An empty chunk: one that came back, a new one, or, if there are as many as there may be, the
+    /// next to come back.
     fn next_chunk(&mut self) -> Chunk {
         match self.empty.try_recv() {
             Ok(chunk) => return chunk,

@@ -1,8 +1,9 @@
-//! Rows of one type as a Parquet file: columns by name, each with a meaning and with the way into the row and out of it.
+//! Rows of one type as a Parquet file: columns by name, each with a meaning and with the way into
+//! the row and out of it.
 //!
-//! An event log of any kind is such a table; what is in its rows is said by a list of [`Column`]s. Readers find columns by
-//! their names: one that is not known is passed over, and one that is missing, or holds something else than it should,
-//! leaves its field as it was.
+//! An event log of any kind is such a table; what is in its rows is said by a list of [`Column`]s.
+//! Readers find columns by their names: one that is not known is passed over, and one that is
+//! missing, or holds something else than it should, leaves its field as it was.
 
 mod groups;
 
@@ -76,7 +77,8 @@ impl<R, H> Column<R, H> {
     }
 }
 
-/// Columns in their order: name, kind, whether it may be empty, meaning, way out of a row, way into it.
+/// Columns in their order: name, kind, whether it may be empty, meaning, way out of a row, way into
+/// it.
 macro_rules! columns {
     ($($name:literal, $kind:expr, $optional:literal, $meaning:literal, $get:expr, $set:expr;)*) => {
         &[$($crate::rows::Column {

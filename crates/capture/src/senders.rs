@@ -1,14 +1,16 @@
 //! The states of TCP senders at every acknowledgement: schema version 1, log, table.
 //!
-//! A row is the state in which a sender with unacknowledged data was when a segment reached it, *before* it took the segment
-//! in: what an ACK changes is in the row of the next one. It is what the kernel's tracepoint `tcp_probe` shows, and like
-//! that it is there for established connections alone: a sender that was closed by its program while data is on the way
-//! (FIN-WAIT-1) shows no more states.
+//! A row is the state in which a sender with unacknowledged data was when a segment reached it,
+//! *before* it took the segment in: what an ACK changes is in the row of the next one. It is what
+//! the kernel's tracepoint `tcp_probe` shows, and like that it is there for established connections
+//! alone: a sender that was closed by its program while data is on the way (FIN-WAIT-1) shows no
+//! more states.
 //!
-//! What a version means is fixed for ever; a column may be added within a version, and readers pass over what they do not
-//! know. During a run records are appended to a [`log`] with the framing of [`crate::log`]; [`convert`] makes the Parquet
-//! file of it, whose metadata has the keys of [`crate::table`] and `lasthop.senders` (the header as JSON) instead of
-//! `lasthop.header`, and `lasthop.lost`, the number of states that the recorder did not get.
+//! What a version means is fixed for ever; a column may be added within a version, and readers pass
+//! over what they do not know. During a run records are appended to a [`log`] with the framing of
+//! [`crate::log`]; [`convert`] makes the Parquet file of it, whose metadata has the keys of
+//! [`crate::table`] and `lasthop.senders` (the header as JSON) instead of `lasthop.header`, and
+//! `lasthop.lost`, the number of states that the recorder did not get.
 
 pub mod columns;
 pub mod log;
@@ -142,7 +144,8 @@ pub struct SenderState {
 }
 
 impl SenderState {
-    /// The sender of a connection at the start of the run, with nothing sent, of which nothing else is known.
+    /// The sender of a connection at the start of the run, with nothing sent, of which nothing else
+    /// is known.
     #[must_use]
     pub const fn nothing_known(local: SocketAddr, remote: SocketAddr) -> Self {
         Self {
@@ -172,7 +175,8 @@ impl SenderState {
         }
     }
 
-    /// Segments in the network as TCP estimates them (RFC 6675's pipe): `packets_out - sacked_out - lost_out + retrans_out`.
+    /// Segments in the network as TCP estimates them (RFC 6675's pipe):
+    /// `packets_out - sacked_out - lost_out + retrans_out`.
     #[must_use]
     pub fn in_flight(&self) -> Option<u32> {
         let left = self.sacked_out?.saturating_add(self.lost_out?);

@@ -4,6 +4,7 @@
 
 use crate::event::{Direction, Ended, LinkId, Loss, Outcome};
 use crate::time::Span;
+use packet::Check;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -13,7 +14,8 @@ pub struct Summary {
     ways: BTreeMap<(LinkId, Direction), Counters>,
 }
 
-/// Counters for one direction of one link. A packet that is still inside is in `packets` and `bytes` only.
+/// Counters for one direction of one link. A packet that is still inside is in `packets` and
+/// `bytes` only.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Packets that came to the link. Copies that the link made are not among them.
@@ -30,6 +32,8 @@ pub struct Counters {
     pub lost_by_reason: Losses,
     /// Packets and copies delivered with wrong bytes.
     pub damaged: u64,
+    /// The same by what a receiver finds the damage by, as far as the emulator said.
+    pub damaged_found_by: Checks,
     /// Copies that the link made, whatever became of them.
     pub duplicated: u64,
     /// Packets and copies delivered behind a packet that had come after them.
@@ -45,6 +49,10 @@ pub struct Counters {
 /// Packets lost by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Losses([u64; Loss::ALL.len()]);
+
+/// Damaged packets by the check of a receiver that finds them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Checks([u64; Check::ALL.len()]);
 
 /// Least, mean and greatest of lengths of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -116,6 +124,9 @@ impl Counters {
                 self.delivered += 1;
                 self.delivered_bytes += u64::from(ended.length);
                 self.damaged += u64::from(ended.is_damaged());
+                if let Some(check) = ended.found_by {
+                    self.damaged_found_by.count(check);
+                }
                 self.reordered += u64::from(ended.overtaken > 0);
                 self.congestion_marked += u64::from(ended.congestion_marked);
                 self.delay.add(ended.left.since(ended.arrived));
@@ -135,6 +146,9 @@ impl Counters {
             *mine += theirs;
         }
         self.damaged += other.damaged;
+        for (mine, theirs) in self.damaged_found_by.0.iter_mut().zip(other.damaged_found_by.0) {
+            *mine += theirs;
+        }
         self.duplicated += other.duplicated;
         self.reordered += other.reordered;
         self.congestion_marked += other.congestion_marked;
@@ -157,6 +171,23 @@ impl Losses {
 
     fn count(&mut self, loss: Loss) {
         self.0[loss as usize] += 1;
+    }
+}
+
+impl Checks {
+    /// Packets that this check finds.
+    #[must_use]
+    pub fn of(&self, check: Check) -> u64 {
+        self.0[check as usize]
+    }
+
+    /// Checks that find packets, with their number.
+    pub fn iter(&self) -> impl Iterator<Item = (Check, u64)> + '_ {
+        Check::ALL.into_iter().map(|check| (check, self.of(check))).filter(|&(_, count)| count > 0)
+    }
+
+    fn count(&mut self, check: Check) {
+        self.0[check as usize] += 1;
     }
 }
 
@@ -207,6 +238,13 @@ impl Serialize for Losses {
     /// A map from the reason's name to the number, without zeros.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter().map(|(loss, count)| (loss.name(), count)))
+    }
+}
+
+impl Serialize for Checks {
+    /// A map from the check's name to the number, without zeros.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter().map(|(check, count)| (check.name(), count)))
     }
 }
 

@@ -1,9 +1,10 @@
 //! The event log as Parquet: what a closed run leaves, for pandas, polars, DuckDB and ours.
 //!
-//! One row a fate; the columns are in [`columns`], and their meaning with units is in the file as well. What the log says
-//! besides is in the file's key-value metadata: `lasthop.schema`, `lasthop.version`, `lasthop.seed`,
-//! `lasthop.started_unix_ns`, `lasthop.header` (all of it), `lasthop.notes`, `lasthop.columns` (the last three as JSON) and
-//! `lasthop.tail`, which is `complete` unless the log was cut off.
+//! One row a fate; the columns are in [`columns`], and their meaning with units is in the file as
+//! well. What the log says besides is in the file's key-value metadata: `lasthop.schema`,
+//! `lasthop.version`, `lasthop.seed`, `lasthop.started_unix_ns`, `lasthop.header` (all of it),
+//! `lasthop.notes`, `lasthop.columns` (the last three as JSON) and `lasthop.tail`, which is
+//! `complete` unless the log was cut off.
 //!
 //! The file appears under its name when it is complete, never before; the log is removed then.
 
@@ -18,6 +19,7 @@ pub use write::Writer;
 use crate::event::{Note, Record};
 use crate::input::Tail;
 use crate::log::{self, LogError};
+use crate::output::Pending;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -94,8 +96,8 @@ pub fn log_path(table: &Path) -> PathBuf {
     with_suffix(table, ".log")
 }
 
-/// Makes the Parquet file that a killed run did not: `path` is that file, or the log beside it. A file of the same name
-/// is replaced.
+/// Makes the Parquet file that a killed run did not: `path` is that file, or the log beside it. A
+/// file of the same name is replaced.
 ///
 /// The run must have ended: of one that goes on, the rest would be lost.
 pub fn recover(path: &Path) -> Result<Converted, TableError> {
@@ -146,22 +148,26 @@ pub(crate) fn convert(log: &Path, table: &Path) -> Result<Converted, TableError>
     Ok(Converted { path: table.to_owned(), fates, tail })
 }
 
-/// Writes the file at `path` whole or not at all: `write` writes it under another name and gives back the output, and it
-/// gets its own when it is on the disk. A file of the same name is replaced.
+/// Writes the file at `path` whole or not at all: `write` writes it under another name and gives
+/// back the output, and it gets its own when it is on the disk. A file of the same name is
+/// replaced.
 pub(crate) fn whole<T>(
     path: &Path,
     write: impl FnOnce(BufWriter<File>) -> Result<(T, BufWriter<File>), TableError>,
 ) -> Result<T, TableError> {
-    let part = with_suffix(path, ".part");
-    let failed = |doing, path: &Path| {
+    let failed = |doing| {
         let path = path.to_owned();
         move |source| TableError::File { doing, path, source }
     };
-    let file = File::create(&part).map_err(failed("cannot create", &part))?;
+    let pending = Pending::begin(path).map_err(failed("cannot create"))?;
+    let file = pending.file().map_err(failed("cannot create"))?;
     let (result, output) = write(BufWriter::with_capacity(1 << 18, file))?;
-    let file = output.into_inner().map_err(|error| failed("cannot write", &part)(error.into_error()))?;
-    file.sync_all().map_err(failed("cannot write", &part))?;
-    fs::rename(&part, path).map_err(failed("cannot rename to", path))?;
+    let file = output.into_inner().map_err(|error| failed("cannot write")(error.into_error()))?;
+    // A pipe has no disk to be on.
+    if file.metadata().is_ok_and(|about| about.is_file()) {
+        file.sync_all().map_err(failed("cannot write"))?;
+    }
+    pending.finish().map_err(failed("cannot rename to"))?;
     Ok(result)
 }
 

@@ -1,7 +1,7 @@
 //! Times in records: whole nanoseconds.
 //!
-//! The crate below the emulator that models links has richer types for these; they are converted by number, so that a
-//! reader of captures need not know links.
+//! The crate below the emulator that models links has richer types for these; they are converted by
+//! number, so that a reader of captures need not know links.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -43,7 +43,8 @@ fn the_process_that_is_killed() {
         };
         recorder.ended(&ended, &[0x45; 100]);
         recorder.settled(left);
-        // A tenth of a millisecond a packet or so: enough to be in the middle of it, not enough to fill the disk.
+        // A tenth of a millisecond a packet or so: enough to be in the middle of it, not enough to
+        // fill the disk.
         if number % 100 == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }

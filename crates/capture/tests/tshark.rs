@@ -15,6 +15,7 @@ fn link(id: u16, name: &str, layer: Layer) -> LinkInfo {
         profile: "umts".to_owned(),
         bits_per_second: Some(384_000),
         stages: vec!["queue".to_owned(), "errors".to_owned()],
+        ..WayInfo::default()
     };
     LinkInfo { id: LinkId(id), name: name.to_owned(), layer, mtu: 1500, up: way(), down: way() }
 }
@@ -24,7 +25,8 @@ fn ended(link: u16, direction: Direction, length: usize, arrived: u64, left: u64
     Ended::untouched(LinkId(link), direction, 0, length as u32, arrived, Time::from_nanos(left))
 }
 
-/// A TCP segment over IPv4, one over IPv6, and one over IPv4 in Ethernet; 33 bytes each are payload.
+/// A TCP segment over IPv4, one over IPv6, and one over IPv4 in Ethernet; 33 bytes each are
+/// payload.
 fn segments() -> [Vec<u8>; 3] {
     let payload = [0x55; 33];
     let mut packets = [Vec::new(), Vec::new(), Vec::new()];

@@ -1,7 +1,10 @@
-//! Measures the page of a multi-layer view in a headless Chromium: `cargo run -p report --example layers-times -- FILE [TURNS]`.
+//! Measures the page of a multi-layer view in a headless Chromium: `cargo run -p report --example
+//! layers-times -- FILE [TURNS]`.
 //!
-//! First drawing: from the start of navigation until every tile that the whole view needs is drawn. Read: until the browser has read the file to its end.
-//! Work: processor time of the page's main thread for a frame. Frames: how long from one animation frame to the next while the reader zooms in by the wheel, drags, and jumps by keys.
+//! First drawing: from the start of navigation until every tile that the whole view needs is drawn.
+//! Read: until the browser has read the file to its end. Work: processor time of the page's main
+//! thread for a frame. Frames: how long from one animation frame to the next while the reader zooms
+//! in by the wheel, drags, and jumps by keys.
 
 #[path = "../tests/chromium/mod.rs"]
 mod chromium;
@@ -48,7 +51,8 @@ const JUMP: &str = "new Promise(done => {
         if (++step < STEPS) requestAnimationFrame(next); else done(1);
     }); })";
 
-/// Two ways to draw points: rectangles of a path, as libraries for plots do, and pixels of a picture, as the page does.
+/// Two ways to draw points: rectangles of a path, as libraries for plots do, and pixels of a
+/// picture, as the page does.
 const PAINTS: &str = "{
     const canvas = document.createElement('canvas');
     [canvas.width, canvas.height] = [1400, 900];
@@ -163,7 +167,8 @@ fn frames(browser: &mut Browser, name: &str, act: impl FnOnce(&mut Browser)) {
     );
 }
 
-/// Seconds of processor time that the page's main thread has used: on a busy machine this says more than how long frames took.
+/// Seconds of processor time that the page's main thread has used: on a busy machine this says more
+/// than how long frames took.
 fn tasks(browser: &mut Browser) -> f64 {
     browser.call("Performance.enable", &json!({ "timeDomain": "threadTicks" }));
     let metrics = browser.call("Performance.getMetrics", &json!({}));

@@ -16,7 +16,10 @@ pub(crate) struct About {
     plan_text: String,
     lasthop: String,
     kernel: String,
-    clock: Clock,
+    /// Where it is one, and known.
+    clock: Option<Clock>,
+    /// For people.
+    clock_words: &'static str,
     /// What is known about the machine, for people.
     machine: String,
     /// As text: a page's numbers have 53 bits. Empty for two campaigns.
@@ -68,6 +71,7 @@ pub(crate) fn of(manifest: &Manifest) -> About {
         lasthop: manifest.lasthop.clone(),
         kernel: kernel(manifest),
         clock: manifest.clock,
+        clock_words: clock(manifest),
         machine: machine(&manifest.machine),
         seed: if is_merged(manifest) { String::new() } else { manifest.seed.to_string() },
         started_ms: manifest.started_unix_ns / 1_000_000,
@@ -78,8 +82,17 @@ pub(crate) fn of(manifest: &Manifest) -> About {
     }
 }
 
+fn clock(manifest: &Manifest) -> &'static str {
+    match manifest.clock {
+        Some(Clock::Real) => "real: the host's",
+        Some(Clock::Virtual) => "virtual: idle time is skipped",
+        None if is_merged(manifest) => "one real, one virtual: see above",
+        None => "not recorded",
+    }
+}
+
 /// Its release; of a guest's also what it was made of, without which nobody gets the same bytes.
-fn kernel(manifest: &Manifest) -> String {
+pub(crate) fn kernel(manifest: &Manifest) -> String {
     let Some(guest) = &manifest.guest else { return manifest.kernel.clone() };
     let stand_in = if guest.fallback { " (which stands in for a source that is gone)" } else { "" };
     let verified = if guest.verified { ", each run done twice and compared" } else { "" };

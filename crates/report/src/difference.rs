@@ -1,8 +1,8 @@
 //! Two campaigns cell by cell: how much a metric differs, and whether chance would do the same.
 
 use crate::side_by_side::counterpart;
-use results::statistics::{Distribution, Magnitude, effect, holm, mann_whitney};
-use results::{Directory, Level, Metric, cell_values};
+use results::statistics::{Distribution, Magnitude, effect, holm, mann_whitney, too_few_to_differ};
+use results::{Cell, Directory, Level, Metric, Verdict, cell_values};
 use serde::Serialize;
 
 /// How one metric differs.
@@ -12,10 +12,95 @@ pub struct Difference {
     pub metric: Metric,
     /// Its unit.
     pub unit: &'static str,
-    /// The cells that both campaigns have.
+    /// Name of the workload that it is of.
+    pub workload: String,
+    /// The cells with values in both campaigns.
     pub cells: Vec<CellDifference>,
-    /// Labels of cells that only one of them has, or that have no values in one of them.
-    pub unmatched: Vec<String>,
+    /// All other cells of either.
+    pub unmatched: Vec<Unmatched>,
+}
+
+/// A cell that is not compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unmatched {
+    /// `loss=lite-1, cc=reno`.
+    pub label: String,
+    /// What is missing, and in which campaign.
+    pub why: String,
+}
+
+/// Two campaigns without a workload that both have their figures about.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkloadError {
+    /// One does not have the workload that was named.
+    #[error("`{campaign}` has no workload `{name}`: its workloads are {}", known.join(", "))]
+    Missing {
+        /// Which campaign.
+        campaign: String,
+        /// The name.
+        name: String,
+        /// Workloads of that campaign.
+        known: Vec<String>,
+    },
+    /// None was named, and their figures are about different ones.
+    #[error("figures of {} are about different workloads: name one that both have with --workload", of.join(" and of "))]
+    Different {
+        /// Each campaign with its workload.
+        of: Vec<String>,
+    },
+}
+
+/// Two campaigns with their names.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair<'a> {
+    /// The first.
+    pub first: &'a Directory,
+    /// The second.
+    pub second: &'a Directory,
+    /// What they are called.
+    pub names: &'a [String; 2],
+}
+
+impl Pair<'_> {
+    fn sides(&self) -> [(&Directory, &String); 2] {
+        [(self.first, &self.names[0]), (self.second, &self.names[1])]
+    }
+
+    /// Cells of the first campaign that the second one has as well.
+    #[must_use]
+    pub fn common_cells(&self) -> usize {
+        let cells = self.first.manifest.cells.iter();
+        cells.filter(|cell| counterpart(cell, self.second).is_some()).count()
+    }
+
+    /// The workload to compare: the one that is `asked` for, or else the one that figures of both
+    /// are about.
+    ///
+    /// # Errors
+    /// If a campaign does not have it, or if none is asked for and their figures are about
+    /// different ones.
+    pub fn workload(&self, asked: Option<&str>) -> Result<String, WorkloadError> {
+        let Some(name) = asked else {
+            // A campaign in which nothing ran, begun by a lasthop that did not write workloads
+            // down, knows of none.
+            let known: Vec<_> =
+                self.sides().into_iter().filter(|(side, _)| !side.workloads().is_empty()).collect();
+            let first = known.first().map(|(side, _)| side.measured()).unwrap_or_default();
+            if known.iter().all(|(side, _)| side.measured() == first) {
+                return Ok(first.to_owned());
+            }
+            let of = known.iter().map(|(side, name)| format!("`{name}` (`{}`)", side.measured())).collect();
+            return Err(WorkloadError::Different { of });
+        };
+        for (side, campaign) in self.sides() {
+            if !side.workloads().contains(&name) {
+                let (campaign, name) = (campaign.clone(), name.to_owned());
+                let known = side.workloads().into_iter().map(str::to_owned).collect();
+                return Err(WorkloadError::Missing { campaign, name, known });
+            }
+        }
+        Ok(name.to_owned())
+    }
 }
 
 /// How one metric differs in one cell.
@@ -29,7 +114,8 @@ pub struct CellDifference {
     pub first: Distribution,
     /// Values in the second.
     pub second: Distribution,
-    /// Change of the median from the first to the second, in percent of the first; `None` if that is 0.
+    /// Change of the median from the first to the second, in percent of the first; `None` if that
+    /// is 0.
     pub change_percent: Option<f64>,
     /// p of the test of Mann and Whitney.
     pub p: f64,
@@ -39,46 +125,111 @@ pub struct CellDifference {
     pub a12: f64,
     /// How large that is, in a word.
     pub magnitude: Magnitude,
+    /// Whether no difference of so few values is significant.
+    pub too_few: bool,
 }
 
 impl Difference {
-    /// Of one workload (the first one of each, if none is named), over good runs, and overloaded ones if asked for.
+    /// Of one workload, over good runs, and overloaded ones if asked for.
     #[must_use]
-    pub fn of(
-        first: &Directory,
-        second: &Directory,
-        metric: Metric,
-        workload: Option<&str>,
-        overloaded: bool,
-    ) -> Self {
+    pub fn of(pair: Pair<'_>, metric: Metric, workload: &str, overloaded: bool) -> Self {
+        let Pair { first, second, names } = pair;
         let mut cells = Vec::new();
         let mut unmatched = Vec::new();
+        let only = |cell: &Cell, name: &str| Unmatched {
+            label: cell.label(),
+            why: format!("only `{name}` has this cell"),
+        };
         for cell in &first.manifest.cells {
-            let difference = counterpart(cell, second).and_then(|other| {
-                let one = cell_values(first, cell.number, metric, workload, overloaded);
-                let two = cell_values(second, other.number, metric, workload, overloaded);
-                CellDifference::of(cell, &one, &two)
-            });
-            match difference {
-                Some(difference) => cells.push(difference),
-                None => unmatched.push(cell.label()),
+            let Some(other) = counterpart(cell, second) else {
+                unmatched.push(only(cell, &names[0]));
+                continue;
+            };
+            let sides = [Side::of(first, &names[0], cell), Side::of(second, &names[1], other)];
+            let [one, two] = sides.map(|side| side.values(metric, workload, overloaded));
+            if let Some(difference) = CellDifference::of(cell, &one, &two) {
+                cells.push(difference);
+            } else {
+                let why = sides.map(|side| side.missing(metric, workload, overloaded));
+                let why = why.into_iter().flatten().collect::<Vec<_>>().join("; ");
+                unmatched.push(Unmatched { label: cell.label(), why });
             }
         }
         let alone = second.manifest.cells.iter().filter(|cell| counterpart(cell, first).is_none());
-        unmatched.extend(alone.map(results::Cell::label));
+        unmatched.extend(alone.map(|cell| only(cell, &names[1])));
         let corrected = holm(&cells.iter().map(|cell| cell.p).collect::<Vec<_>>());
         for (cell, corrected) in cells.iter_mut().zip(corrected) {
             cell.corrected = corrected;
         }
-        Self { metric, unit: metric.unit(), cells, unmatched }
+        Self { metric, unit: metric.unit(), workload: workload.to_owned(), cells, unmatched }
+    }
+}
+
+/// A cell in one of the campaigns.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    directory: &'a Directory,
+    name: &'a str,
+    cell: u32,
+}
+
+impl<'a> Side<'a> {
+    fn of(directory: &'a Directory, name: &'a str, cell: &Cell) -> Self {
+        Self { directory, name, cell: cell.number }
+    }
+
+    fn values(&self, metric: Metric, workload: &str, overloaded: bool) -> Vec<f64> {
+        cell_values(self.directory, self.cell, metric, workload, overloaded)
+    }
+
+    /// Why nothing can be compared with this side; `None` if it has values.
+    fn missing(&self, metric: Metric, workload: &str, overloaded: bool) -> Option<String> {
+        let name = self.name;
+        let values = self.values(metric, workload, overloaded);
+        if !values.is_empty() {
+            let odd = values.iter().find(|value| !value.is_finite())?;
+            return Some(format!("a run of `{name}` has {odd} as its {metric}"));
+        }
+        let verdicts: Vec<Verdict> = self
+            .directory
+            .manifest
+            .runs
+            .iter()
+            .filter(|run| run.cell == self.cell)
+            .map(|run| run.verdict)
+            .collect();
+        if verdicts.is_empty() {
+            return Some(format!("`{name}` has not run it"));
+        }
+        let counting: Vec<_> = self.directory.counting(self.cell, overloaded).collect();
+        if counting.is_empty() {
+            let count = |verdict| verdicts.iter().filter(|one| **one == verdict).count();
+            let kinds = [
+                (Verdict::Failed, "failed"),
+                (Verdict::Overloaded, "overloaded: --overloaded counts them"),
+                (Verdict::DroppedCall, "with a dropped call"),
+            ];
+            let kinds = kinds.map(|(verdict, words)| (count(verdict), words)).into_iter();
+            let kinds: Vec<_> = kinds
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, words)| format!("{count} {words}"))
+                .collect();
+            return Some(format!("no run of `{name}` counts ({})", kinds.join(", ")));
+        }
+        let seen = counting.iter().any(|(_, rows)| rows.iter().any(|row| row.workload == workload));
+        let what =
+            if seen { format!("a value of {metric}") } else { format!("a row of workload `{workload}`") };
+        let runs = counting.len();
+        Some(format!("none of the {runs} runs of `{name}` that count has {what}"))
     }
 }
 
 impl CellDifference {
     /// `None` if either has no values.
-    fn of(cell: &results::Cell, first: &[f64], second: &[f64]) -> Option<Self> {
+    fn of(cell: &Cell, first: &[f64], second: &[f64]) -> Option<Self> {
         let p = mann_whitney(second, first)?.p;
         let size = effect(second, first)?;
+        let too_few = too_few_to_differ(first.len(), second.len());
         let (first, second) = (Distribution::of(first)?, Distribution::of(second)?);
         let change = (second.median - first.median) / first.median * 100.0;
         Some(Self {
@@ -91,12 +242,17 @@ impl CellDifference {
             corrected: p,
             a12: size.a12,
             magnitude: size.magnitude,
+            too_few,
         })
     }
 
-    /// The effect in words: `large: higher in 97 % of pairs`.
+    /// The effect in words: `large: higher in 97 % of pairs`, or that there are too few values to
+    /// tell.
     #[must_use]
     pub fn words(&self) -> String {
+        if self.too_few {
+            return "n too small to tell".to_owned();
+        }
         let size = match self.magnitude {
             Magnitude::Negligible => "negligible",
             Magnitude::Small => "small",
@@ -111,3 +267,6 @@ impl CellDifference {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

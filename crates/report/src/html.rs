@@ -1,8 +1,9 @@
-//! The page as one file: the built bundle of `web/` and the numbers as JSON. It needs no network, and its policy allows none.
+//! The page as one file: the built bundle of `web/` and the numbers as JSON. It needs no network,
+//! and its policy allows none.
 
 use crate::Page;
+use capture::output;
 use serde::Serialize;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -50,13 +51,11 @@ pub(crate) fn head(title: &str, style: &str) -> String {
 
 /// Writes the page to `path`, whole or not at all.
 pub fn write(page: &Page, path: &Path) -> io::Result<()> {
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".new");
-    fs::write(&unfinished, file(page)?)?;
-    fs::rename(unfinished, path)
+    output::write(path, file(page)?)
 }
 
-/// As JSON. There `<` stands in strings alone, and none of them may end the element or open a comment in it.
+/// As JSON. There `<` stands in strings alone, and none of them may end the element or open a
+/// comment in it.
 pub(crate) fn data(page: &impl Serialize) -> serde_json::Result<String> {
     Ok(serde_json::to_string(page)?.replace('<', "\\u003c"))
 }

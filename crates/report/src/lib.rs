@@ -1,4 +1,5 @@
-//! The report of a campaign: everything that was found, in one HTML file without access to a network.
+//! The report of a campaign: everything that was found, in one HTML file without access to a
+//! network.
 //!
 //! ```text
 //! results::Directory ──► Page::of ──► html::file ──► report.html
@@ -16,6 +17,9 @@
 
 mod about;
 pub mod difference;
+#[cfg(test)]
+mod example;
+mod foreign;
 pub mod html;
 pub mod layers;
 mod links;

@@ -1,8 +1,9 @@
-//! What losses were taken for: the verdicts of senders' loss differentiation beside what links really lost, and how well the
-//! senders counted the lost segments.
+//! What losses were taken for: the verdicts of senders' loss differentiation beside what links
+//! really lost, and how well the senders counted the lost segments.
 //!
-//! Counted apart are connections of different congestion controls, since a share over two detectors says nothing of either. What is summed
-//! over the cells of a level is the events, not the shares: a cell counts by how many losses it had.
+//! Counted apart are connections of different congestion controls, since a share over two detectors
+//! says nothing of either. What is summed over the cells of a level is the events, not the shares:
+//! a cell counts by how many losses it had.
 
 use crate::page::{has_overloaded, known_runs};
 use results::confusion::{OfCause, Share};
@@ -10,13 +11,15 @@ use results::{Confusion, Directory, LossEvent, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Differences in the count of lost segments that have a place of their own; beyond them is one more at each end.
+/// Differences in the count of lost segments that have a place of their own; beyond them is one
+/// more at each end.
 const EDGE: i64 = 5;
 
 /// Loss events, counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Losses {
-    /// Differences that the places of [`Counts::bins`] stand for; the first and the last one for all beyond as well.
+    /// Differences that the places of [`Counts::bins`] stand for; the first and the last one for
+    /// all beyond as well.
     differences: Vec<i64>,
     /// Over the good runs.
     good: Counted,
@@ -35,10 +38,12 @@ struct Counted {
     together: Vec<Group>,
 }
 
-/// Those of the connections with one congestion control, in a cell, in all cells of a level, or in all cells.
+/// Those of the connections with one congestion control, in a cell, in all cells of a level, or in
+/// all cells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Group {
-    /// Place of the cell or of the level; `None` in all cells, and of cells without a level of the factor.
+    /// Place of the cell or of the level; `None` in all cells, and of cells without a level of the
+    /// factor.
     at: Option<usize>,
     congestion_control: String,
     /// Connections that were looked at, with loss events or without.
@@ -102,7 +107,8 @@ impl Counted {
     }
 }
 
-/// The groups of the runs that count, by what `at` says of their cells, then in the order in which their congestion controls were met.
+/// The groups of the runs that count, by what `at` says of their cells, then in the order in which
+/// their congestion controls were met.
 fn groups(directory: &Directory, overloaded: bool, at: impl Fn(usize) -> Option<usize>) -> Vec<Group> {
     let mut names: Vec<&str> = Vec::new();
     let mut tallies: BTreeMap<(usize, usize), (Option<usize>, Tally)> = BTreeMap::new();

@@ -1,9 +1,11 @@
-//! Every metric of every workload: the values of the runs, their distribution in each cell, and the tests between cells.
+//! Every metric of every workload: the values of the runs, their distribution in each cell, and the
+//! tests between cells.
 
 use crate::page::{has_overloaded, known_runs};
 use crate::strata::{Stratum, strata};
 use results::statistics::{
     Bootstrap, Distribution, Estimator, Interval, Magnitude, effect, holm, mann_whitney, stream,
+    too_few_to_differ,
 };
 use results::{Directory, Metric, RunRecord, cell_values};
 use serde::Serialize;
@@ -13,6 +15,8 @@ use serde::Serialize;
 pub struct Measure {
     /// Name of the workload.
     pub workload: String,
+    /// Whether runs end without waiting for it.
+    pub background: bool,
     /// Which metric.
     pub metric: Metric,
     /// What an axis says.
@@ -59,40 +63,34 @@ pub struct Test {
     pub second: usize,
     /// As it is.
     pub p: f64,
-    /// Corrected by Holm's method, the family being all tests of this measure that are about the same factor.
+    /// Corrected by Holm's method, the family being all tests of this measure that are about the
+    /// same factor.
     pub corrected: f64,
     /// How likely a value of the first cell is greater than one of the second.
     pub a12: f64,
     /// How large that is, in a word.
     pub magnitude: Magnitude,
+    /// Whether no difference of so few values is significant.
+    pub too_few: bool,
 }
 
-/// Every metric of every workload that has a value in some run.
+/// Every metric of every workload that has a value in some run. The page opens with the first one:
+/// that of the workload which figures are about.
 pub(crate) fn all(directory: &Directory) -> Vec<Measure> {
-    let workloads = workloads(directory);
+    let workloads = directory.workloads();
     let each = workloads.iter().flat_map(|workload| Metric::ALL.map(|metric| (workload, metric)));
     each.filter_map(|(workload, metric)| measure(directory, workload, metric)).collect()
 }
 
-/// In the order in which they were met.
-fn workloads(directory: &Directory) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for connection in directory.connections.iter().flatten() {
-        if !names.contains(&connection.workload) {
-            names.push(connection.workload.clone());
-        }
-    }
-    names
-}
-
 fn measure(directory: &Directory, workload: &str, metric: Metric) -> Option<Measure> {
     let of_run = |run: &RunRecord, connections: &[_]| {
-        metric.of_run(run, connections, Some(workload)).filter(|value| value.is_finite())
+        metric.of_run(run, connections, workload).filter(|value| value.is_finite())
     };
     let values: Vec<_> =
         known_runs(directory).map(|(_, run, connections)| of_run(run, connections)).collect();
     values.iter().any(Option::is_some).then(|| Measure {
         workload: workload.to_owned(),
+        background: directory.in_background(workload),
         metric,
         title: metric.title(),
         unit: metric.unit(),
@@ -104,10 +102,8 @@ fn measure(directory: &Directory, workload: &str, metric: Metric) -> Option<Meas
 
 fn statistics(directory: &Directory, workload: &str, metric: Metric, overloaded: bool) -> Statistics {
     let cells = &directory.manifest.cells;
-    let values: Vec<Vec<f64>> = cells
-        .iter()
-        .map(|cell| cell_values(directory, cell.number, metric, Some(workload), overloaded))
-        .collect();
+    let values: Vec<Vec<f64>> =
+        cells.iter().map(|cell| cell_values(directory, cell.number, metric, workload, overloaded)).collect();
     let seed = directory.manifest.seed;
     Statistics {
         cells: values.iter().map(|values| CellStatistics::of(values, seed)).collect(),
@@ -159,6 +155,7 @@ fn pairs(stratum: &Stratum, values: &[Vec<f64>]) -> Vec<Test> {
                     corrected: test.p,
                     a12: size.a12,
                     magnitude: size.magnitude,
+                    too_few: too_few_to_differ(one.len(), other.len()),
                 });
             }
         }

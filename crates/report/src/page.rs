@@ -1,7 +1,7 @@
 //! What the page reads: the whole of it. `web/src/data.ts` says the same in TypeScript.
 //!
-//! Cells, runs and factors are named by their place in the page's own lists. Where a campaign has overloaded runs, all
-//! that is made of the runs exists twice: without them, and with them.
+//! Cells, runs and factors are named by their place in the page's own lists. Where a campaign has
+//! overloaded runs, all that is made of the runs exists twice: without them, and with them.
 
 use crate::about::{self, About, Trouble};
 use crate::links::{self, Links};
@@ -10,11 +10,13 @@ use crate::losses::{self, Losses};
 use crate::measure::{self, Measure};
 use crate::scatter::{self, Scatter};
 use crate::sequence::{self, Sequences};
+use results::statistics::{Estimator, LEAST_POINTS};
 use results::{Directory, Verdict};
 use serde::Serialize;
 
-/// Version of what the page reads: raised with every change, so that a page never draws what it does not know.
-pub const SCHEMA: u32 = 4;
+/// Version of what the page reads: raised with every change, so that a page never draws what it
+/// does not know.
+pub const SCHEMA: u32 = 5;
 
 /// What to put into a page.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +31,7 @@ pub struct Options {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Page {
     schema: u32,
+    least: Least,
     about: About,
     factors: Vec<Factor>,
     cells: Vec<Cell>,
@@ -41,6 +44,17 @@ pub struct Page {
     sequences: Sequences,
     links: Links,
     overloaded: bool,
+}
+
+/// Of how many runs there is a figure that not every number of runs has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+struct Least {
+    /// An interval for the mean.
+    mean: usize,
+    /// An interval for the median.
+    median: usize,
+    /// A line.
+    line: usize,
 }
 
 /// Something that was varied.
@@ -56,7 +70,8 @@ struct Factor {
 struct Cell {
     number: u32,
     label: String,
-    /// For each factor the place of the level; `None` if the manifest names a level that the factor has not.
+    /// For each factor the place of the level; `None` if the manifest names a level that the factor
+    /// has not.
     levels: Vec<Option<usize>>,
 }
 
@@ -71,19 +86,26 @@ struct Runs {
 }
 
 impl Default for Options {
-    /// Without overloaded runs; half a million points, of which a browser draws each plot's share at once.
+    /// Without overloaded runs; half a million points, of which a browser draws each plot's share
+    /// at once.
     fn default() -> Self {
         Self { overloaded: false, sequence_points: 500_000 }
     }
 }
 
 impl Page {
-    /// Of a campaign, finished or not. Captures that cannot be read are named in the page and do not stop it.
+    /// Of a campaign, finished or not. Captures that cannot be read are named in the page and do
+    /// not stop it.
     #[must_use]
     pub fn of(directory: &Directory, options: Options) -> Self {
         let measures = measure::all(directory);
         Self {
             schema: SCHEMA,
+            least: Least {
+                mean: Estimator::Mean.least(),
+                median: Estimator::Median.least(),
+                line: LEAST_POINTS,
+            },
             about: about::of(&directory.manifest),
             factors: factors(directory),
             cells: cells(directory),
@@ -154,7 +176,8 @@ fn cells(directory: &Directory) -> Vec<Cell> {
     directory.manifest.cells.iter().map(of).collect()
 }
 
-/// Runs of cells that the manifest does not have are passed over, here and in every other list of runs.
+/// Runs of cells that the manifest does not have are passed over, here and in every other list of
+/// runs.
 pub(crate) fn known_runs(
     directory: &Directory,
 ) -> impl Iterator<Item = (usize, &results::RunRecord, &[results::Connection])> {

@@ -1,7 +1,9 @@
-//! Goodput against retransmissions, and the lines through them (TL-22, tcp-lite figures 6.9 to 6.11).
+//! Goodput against retransmissions, and the lines through them (TL-22, tcp-lite figures 6.9 to
+//! 6.11).
 //!
-//! The reader chooses the factor whose levels the dots show. The dots of all its levels make one line for each combination
-//! of the other factors, so that for every factor there are as many lines as such combinations.
+//! The reader chooses the factor whose levels the dots show. The dots of all its levels make one
+//! line for each combination of the other factors, so that for every factor there are as many lines
+//! as such combinations.
 
 use crate::measure::Measure;
 use crate::page::{has_overloaded, known_runs};
@@ -23,15 +25,18 @@ pub(crate) struct Scatter {
     all: Option<Vec<Drawn>>,
 }
 
-/// A line and what it was drawn through.
+/// A line and what it was drawn through, or would be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Drawn {
     /// Place of the factor that is not held; `None` in a campaign without factors.
     factor: Option<usize>,
     /// Places of the cells whose runs it was drawn through.
     cells: Vec<usize>,
-    #[serde(flatten)]
-    line: Line,
+    /// How many runs have both values.
+    points: usize,
+    /// `None` of fewer runs than [`LEAST_POINTS`](results::statistics::LEAST_POINTS), and if all
+    /// have one retransmission rate.
+    line: Option<Line>,
 }
 
 pub(crate) fn all(directory: &Directory, measures: &[Measure]) -> Vec<Scatter> {
@@ -64,8 +69,9 @@ fn lines(directory: &Directory, x: &Measure, y: &Measure, overloaded: bool) -> V
     for (factor, cells) in groups(directory) {
         let of = |(cell, x, y): &(usize, f64, f64)| cells.contains(cell).then_some((*x, *y));
         let (x, y): (Vec<_>, Vec<_>) = points.iter().filter_map(of).unzip();
-        if let Some(line) = ols(&x, &y, 0.95) {
-            drawn.push(Drawn { factor, cells, line });
+        if !x.is_empty() {
+            let line = ols(&x, &y, 0.95);
+            drawn.push(Drawn { factor, cells, points: x.len(), line });
         }
     }
     drawn

@@ -1,9 +1,10 @@
 //! Time-sequence plots: which connections of which runs are drawn.
 //!
-//! A capture has hundreds of thousands of packets and the page is one file, so that of each cell one run is drawn, and all
-//! plots share a budget of points. Of its captures that one is taken, and of its interfaces that one, where the most data of
-//! one connection was seen: with both ends of a link captured this is the sender's, which lost segments have passed. Where
-//! none was lost the sender's is the one where acknowledgements take longer.
+//! A capture has hundreds of thousands of packets and the page is one file, so that of each cell
+//! one run is drawn, and all plots share a budget of points. Of its captures that one is taken, and
+//! of its interfaces that one, where the most data of one connection was seen: with both ends of a
+//! link captured this is the sender's, which lost segments have passed. Where none was lost the
+//! sender's is the one where acknowledgements take longer.
 
 mod events;
 mod pack;
@@ -74,7 +75,8 @@ pub(crate) fn all(directory: &Directory, points: usize) -> Sequences {
     sequences
 }
 
-/// Of each cell the first good run with a capture, or the first with a capture; with the places of the runs.
+/// Of each cell the first good run with a capture, or the first with a capture; with the places of
+/// the runs.
 fn chosen(directory: &Directory) -> Vec<Chosen<'_>> {
     let runs = known_runs(directory).enumerate();
     let runs = runs.map(|(place, (cell, run, connections))| (cell, (place, run, connections)));
@@ -112,8 +114,8 @@ fn plot(
     Ok(Some(plot))
 }
 
-/// Loss events of the sender of a series; `None` if they were not looked for, and where several connections of the run have its ports, since
-/// results name nodes and captures addresses.
+/// Loss events of the sender of a series; `None` if they were not looked for, and where several
+/// connections of the run have its ports, since results name nodes and captures addresses.
 fn losses<'a>(connections: &'a [Connection], series: &Series) -> Option<&'a [LossEvent]> {
     let is_it = |row: &&Connection| (row.from_port, row.to_port) == (series.from.port(), series.to.port());
     let mut rows = connections.iter().filter(|row| row.protocol == Protocol::Tcp).filter(is_it);

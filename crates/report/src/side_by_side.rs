@@ -1,14 +1,16 @@
-//! Two campaigns as one: a factor [`FACTOR`] tells the runs of the one from those of the other, and everything that can
-//! be said of a campaign can be said of the two.
+//! Two campaigns as one: a factor [`FACTOR`] tells the runs of the one from those of the other, and
+//! everything that can be said of a campaign can be said of the two.
 
+use crate::about;
 use results::manifest::Levels;
-use results::{Cell, Directory, Expectation, Factor, Level, Manifest};
+use results::{Cell, Clock, Directory, Expectation, Factor, Level, Manifest, PlannedWorkload};
 use std::path::Path;
 
 /// Name of the factor.
 pub const FACTOR: &str = "run";
 
-/// What the two are called: the last parts of their paths in which they differ, or `A` and `B` for the same path.
+/// What the two are called: the last parts of their paths in which they differ, or `A` and `B` for
+/// the same path.
 #[must_use]
 pub fn names(first: &Path, second: &Path) -> [String; 2] {
     let parts = |path: &Path| -> Vec<String> {
@@ -29,7 +31,12 @@ pub fn merge(first: &Directory, second: &Directory, names: &[String; 2]) -> Dire
     let mut manifest = Manifest {
         plan: plan(&first.manifest, &second.manifest, names),
         lasthop: both(&first.manifest.lasthop, &second.manifest.lasthop, names),
-        kernel: both(&first.manifest.kernel, &second.manifest.kernel, names),
+        clock: first.manifest.clock.filter(|clock| second.manifest.clock == Some(*clock)),
+        kernel: both(&about::kernel(&first.manifest), &about::kernel(&second.manifest), names),
+        // What is known of a guest is in `kernel`: it is of one of the two, or differs.
+        guest: None,
+        measure: first.measured().to_owned(),
+        workloads: workloads(&first.manifest, &second.manifest),
         factors: factors(&first.manifest, &second.manifest, names),
         // Two campaigns have no start and no end; the description has what else is of each.
         started_unix_ns: 0,
@@ -46,7 +53,8 @@ pub fn merge(first: &Directory, second: &Directory, names: &[String; 2]) -> Dire
     Directory { path: one.path, manifest, connections: one.connections }
 }
 
-/// Gives all cells of a campaign a level of [`FACTOR`] and numbers from `offset` on, and its files whole paths.
+/// Gives all cells of a campaign a level of [`FACTOR`] and numbers from `offset` on, and its files
+/// whole paths.
 fn label(directory: &mut Directory, name: &str, offset: u32) {
     let level = Level { factor: FACTOR.into(), level: name.to_owned() };
     for cell in &mut directory.manifest.cells {
@@ -60,10 +68,24 @@ fn label(directory: &mut Directory, name: &str, offset: u32) {
             *file = directory.path.join(&*file).to_string_lossy().into_owned();
         }
     }
-    for Expectation { title, of, .. } in &mut directory.manifest.expectations {
+    let measured = directory.measured().to_owned();
+    for Expectation { title, of, workload, .. } in &mut directory.manifest.expectations {
         *title = format!("{title} ({name})");
+        workload.get_or_insert_with(|| measured.clone());
         of.insert(FACTOR.into(), Levels::One(name.to_owned()));
     }
+}
+
+/// The workloads of both. One that is in the background in one of them alone is not.
+fn workloads(first: &Manifest, second: &Manifest) -> Vec<PlannedWorkload> {
+    let mut workloads = first.workloads.clone();
+    for workload in &second.workloads {
+        match workloads.iter_mut().find(|known| known.name == workload.name) {
+            Some(known) => known.background &= workload.background,
+            None => workloads.push(workload.clone()),
+        }
+    }
+    workloads
 }
 
 /// The factors of both with all their levels, then [`FACTOR`].
@@ -91,12 +113,17 @@ fn plan(first: &Manifest, second: &Manifest, names: &[String; 2]) -> results::Pl
     };
     let about = |manifest: &Manifest, name: &String| {
         format!(
-            "{name}: {}; seed {}, {} runs, lasthop {}, kernel {}.",
+            "{name}: {}; seed {}, {} runs, lasthop {}, kernel {}, {}.",
             title(manifest),
             manifest.seed,
             manifest.runs.len(),
             manifest.lasthop,
             manifest.kernel,
+            match manifest.clock {
+                Some(Clock::Real) => "real clock",
+                Some(Clock::Virtual) => "virtual clock",
+                None => "clock not recorded",
+            },
         )
     };
     let descriptions = [&first.plan.description, &second.plan.description];

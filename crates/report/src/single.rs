@@ -1,11 +1,12 @@
-//! What one `lasthop link` leaves (`--json`, `--capture`, `--events`), read as a campaign of one run without factors.
+//! What one `lasthop link` leaves (`--json`, `--capture`, `--events`), read as a campaign of one
+//! run without factors.
 
-use crate::sequence;
+use crate::{foreign, sequence};
 use capture::table;
 use results::manifest::SCHEMA;
 use results::{
     Cell, Clock, Connection, Directory, LinkCounters, LinkLayerCounters, Machine, Manifest, PlanText,
-    Protocol, RoundTrips, RunRecord, Verdict,
+    PlannedWorkload, Protocol, RoundTrips, RunRecord, Verdict,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -15,11 +16,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use trace::row::ConnectionRow;
 
+/// What the connections of the command are called.
+const WORKLOAD: &str = "link";
+
 /// The object of `lasthop link --json`; what is not needed here is passed over.
 #[derive(Debug, Deserialize)]
 struct Summary {
     seed: u64,
     seconds: f64,
+    /// Not in summaries of before it was written down.
+    #[serde(default)]
+    clock: Option<Clock>,
     up: Way,
     down: Way,
     overloaded: bool,
@@ -54,6 +61,16 @@ pub enum SingleError {
         /// Why.
         source: io::Error,
     },
+    /// It is something that another command reads.
+    #[error("{} is {kind}, no run: {what}", path.display())]
+    Foreign {
+        /// Which file.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+        /// What to do with it.
+        what: String,
+    },
     /// It is something else.
     #[error("{} is no summary of `lasthop link --json`: {reason}", path.display())]
     NoSummary {
@@ -75,8 +92,8 @@ pub enum SingleError {
     },
 }
 
-/// Reads the run whose summary is `path`, or is the only one in the directory `path`. Its capture and event log are the
-/// files beside it of the same name, or else the only ones of their kind.
+/// Reads the run whose summary is `path`, or is the only one in the directory `path`. Its capture
+/// and event log are the files beside it of the same name, or else the only ones of their kind.
 pub fn open(path: &Path) -> Result<Directory, SingleError> {
     let (file, summary) = if path.is_dir() { only_summary(path)? } else { (path.to_owned(), read(path)?) };
     let folder = file.parent().map_or_else(PathBuf::new, Path::to_owned);
@@ -92,9 +109,11 @@ pub fn open(path: &Path) -> Result<Directory, SingleError> {
 }
 
 fn read(path: &Path) -> Result<Summary, SingleError> {
-    let text =
-        fs::read_to_string(path).map_err(|source| SingleError::Read { path: path.to_owned(), source })?;
-    serde_json::from_str(&text).map_err(|reason| SingleError::NoSummary { path: path.to_owned(), reason })
+    let bytes = fs::read(path).map_err(|source| SingleError::Read { path: path.to_owned(), source })?;
+    if let Some((kind, what)) = foreign::kind(path, &bytes) {
+        return Err(SingleError::Foreign { path: path.to_owned(), kind, what });
+    }
+    serde_json::from_slice(&bytes).map_err(|reason| SingleError::NoSummary { path: path.to_owned(), reason })
 }
 
 fn only_summary(folder: &Path) -> Result<(PathBuf, Summary), SingleError> {
@@ -127,8 +146,8 @@ fn beside(summary: &Path, kinds: &[&str]) -> Option<String> {
     Some(same.or_else(only)?.file_name()?.to_string_lossy().into_owned())
 }
 
-/// The TCP connections of the capture, by the interface that saw the most of the largest one. A capture that cannot be read
-/// gives none; the page says so where it would draw it.
+/// The TCP connections of the capture, by the interface that saw the most of the largest one. A
+/// capture that cannot be read gives none; the page says so where it would draw it.
 fn connections(folder: &Path, capture: &str) -> Vec<Connection> {
     let Ok(Some(largest)) = sequence::largest(folder, &[capture.to_owned()]) else { return Vec::new() };
     let rows = sequence::rows(&largest.capture).unwrap_or_default();
@@ -137,14 +156,14 @@ fn connections(folder: &Path, capture: &str) -> Vec<Connection> {
     here.enumerate().map(|(number, row)| connection(row, number as u32, start)).collect()
 }
 
-/// What a capture tells of a connection, in the direction with more data. An application's own times it does not tell: the
-/// connection starts with its first packet and ends with its last one.
+/// What a capture tells of a connection, in the direction with more data. An application's own
+/// times it does not tell: the connection starts with its first packet and ends with its last one.
 fn connection(row: &ConnectionRow, number: u32, start: u64) -> Connection {
     let more = usize::from(row.directions[1].unique_bytes > row.directions[0].unique_bytes);
     let way = &row.directions[more];
     let delays = way.round_trips;
     Connection {
-        workload: "link".into(),
+        workload: WORKLOAD.to_owned(),
         number,
         protocol: Protocol::Tcp,
         from: way.from.ip().to_string(),
@@ -212,6 +231,7 @@ fn manifest(
         started_unix_ns,
         seconds: summary.seconds,
         wall_seconds: summary.seconds,
+        verified: None,
         lateness: None,
         links: vec![
             counters("up", &summary.up, link.map(|link| link.up.profile.as_str())),
@@ -237,7 +257,7 @@ fn manifest(
         },
         started_unix_ns,
         ended_unix_ns: header.map(|header| header.started.as_nanos() + (summary.seconds * 1e9) as u64),
-        clock: Clock::Real,
+        clock: summary.clock,
         kernel: String::new(),
         guest: None,
         machine: Machine {
@@ -247,6 +267,8 @@ fn manifest(
             memory_bytes: 0,
         },
         seed: summary.seed,
+        measure: WORKLOAD.to_owned(),
+        workloads: vec![PlannedWorkload { name: WORKLOAD.to_owned(), background: false }],
         factors: Vec::new(),
         cells: vec![Cell { number: 0, levels: Vec::new() }],
         repetitions: 1,

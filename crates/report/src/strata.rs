@@ -1,4 +1,5 @@
-//! Cells that differ in one factor alone: what is compared with each other, and what a line is drawn through.
+//! Cells that differ in one factor alone: what is compared with each other, and what a line is
+//! drawn through.
 
 use results::{Cell, Directory, Level};
 use std::collections::HashMap;

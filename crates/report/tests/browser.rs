@@ -1,4 +1,5 @@
-//! The page in a real browser: everything is there, it needs no network, and what the reader does has an effect.
+//! The page in a real browser: everything is there, it needs no network, and what the reader does
+//! has an effect.
 
 mod chromium;
 mod synthetic;
@@ -213,7 +214,8 @@ fn the_time_sequence_plot_zooms() {
     assert_eq!(complaints(&browser), Vec::<String>::new());
 }
 
-/// The first segment that the link lost comes to its end at 0.691 s; somewhere above that instant is its mark.
+/// The first segment that the link lost comes to its end at 0.691 s; somewhere above that instant
+/// is its mark.
 #[test]
 fn a_mark_tells_why_a_segment_was_lost() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -244,7 +246,8 @@ fn a_mark_tells_why_a_segment_was_lost() {
     assert!(first.is_some_and(|first| (40..45).any(|segment| first == 1 + segment * 524)), "{told}");
 }
 
-/// The shares that the page draws and prints are those that were computed, for whatever it sums over.
+/// The shares that the page draws and prints are those that were computed, for whatever it sums
+/// over.
 #[test]
 fn the_reader_chooses_what_loss_events_are_summed_over() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -325,7 +328,8 @@ fn every_figure_can_be_saved_as_svg() {
     }
 }
 
-/// What scripts/figures does: the page with a fragment is all figures, under the names of the buttons.
+/// What scripts/figures does: the page with a fragment is all figures, under the names of the
+/// buttons.
 #[test]
 fn with_a_fragment_the_page_is_its_figures_as_files() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -363,7 +367,8 @@ fn with_a_fragment_the_page_is_its_figures_as_files() {
         well_formed(&mut browser, svg);
     }
 
-    // No segment that was sent again is left out: the download lost 12, most of them next to one another.
+    // No segment that was sent again is left out: the download lost 12, most of them next to one
+    // another.
     let svg =
         &first.iter().find(|(name, _)| name == "time-sequence-loss-lite-4-cc-reno-0.svg").expect("it").1;
     let again =

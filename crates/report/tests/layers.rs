@@ -1,5 +1,5 @@
-//! The page of a multi-layer view in a real browser: the right points are drawn at every zoom, it needs no network, and what the reader does has an
-//! effect.
+//! The page of a multi-layer view in a real browser: the right points are drawn at every zoom, it
+//! needs no network, and what the reader does has an effect.
 
 mod chromium;
 mod multilayer;
@@ -14,7 +14,8 @@ use reader::{
 use serde_json::json;
 use trace::layers::graph::{Graph, Layer, Point, Shape, View};
 
-/// Points of a view that are in a window: of dots and crosses those between all ends, of steps and marks those between the times.
+/// Points of a view that are in a window: of dots and crosses those between all ends, of steps and
+/// marks those between the times.
 fn inside(view: &View, [from, to, low, high]: [f64; 4]) -> usize {
     let of = |graph: &&Graph| {
         let spread = matches!(graph.shape, Shape::Dots | Shape::Crosses);
@@ -90,7 +91,8 @@ fn layers_stand_apart_or_upon_one_another() {
     assert_eq!(complaints(&browser), Vec::<String>::new());
 }
 
-/// However many points there are, a window has as many as a screen can show; and from some zoom on it has every one.
+/// However many points there are, a window has as many as a screen can show; and from some zoom on
+/// it has every one.
 #[test]
 fn a_window_has_few_points_and_a_small_one_has_all_of_them() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -191,9 +193,35 @@ fn an_address_opens_its_window() {
     browser.evaluate(DRAWN);
     let [from, to, low, high] = range(&mut browser);
     assert_eq!((from, to), (10e9, 60e9));
-    // As high as what is drawn: from the window of the sender to the link layer's bytes at 60 s, 20 000 higher.
+    // As high as what is drawn: from the window of the sender to the link layer's bytes at 60 s, 20
+    // 000 higher.
     assert!(close(low, 4.0 * MSS, 4e3) && close(high, 60.0 * RATE + 2.0 * OFFSET, 4e3), "{low} to {high}");
     assert_eq!(complaints(&browser), Vec::<String>::new());
+}
+
+/// The page writes its own address 200 ms after the window last moved. One that the reader gives at
+/// that moment was overwritten before it was followed.
+#[test]
+fn an_address_given_while_the_page_settles_is_followed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(mut browser) = opened(folder.path(), &view(2_000)) else { return };
+    for (from, to) in [(10, 60), (20, 50), (30, 40)] {
+        // The window moves, and the page is busy until it is time to write the address.
+        browser.evaluate(
+            "document.querySelector('button[title=\"show less\"]').click();
+             setTimeout(() => { const end = performance.now() + 400; while (performance.now() < end); }, 20); 1",
+        );
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        browser.evaluate(&format!("location.hash = '#t={from}-{to}'; 1"));
+        let followed = browser.evaluate(
+            "new Promise(done => { const end = performance.now() + 5000; setTimeout(function look() {
+                if (location.hash.includes('bytes')) return done(true);
+                performance.now() < end ? setTimeout(look, 50) : done(false); }, 50); })",
+        );
+        let [shown_from, shown_to, ..] = range(&mut browser);
+        let shown = (shown_from / 1e9, shown_to / 1e9);
+        assert_eq!((followed, shown), (true.into(), (f64::from(from), f64::from(to))));
+    }
 }
 
 /// LL-18: slopes. LL-19's 960 and 851 bytes/s are what the synthetic view has.

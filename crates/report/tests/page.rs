@@ -1,4 +1,5 @@
-//! The numbers of a page are those of `results::statistics`, everything that ran is in it, and the file holds together.
+//! The numbers of a page are those of `results::statistics`, everything that ran is in it, and the
+//! file holds together.
 
 mod synthetic;
 
@@ -6,7 +7,7 @@ use report::{Options, Page, html, open};
 use results::statistics::{
     Bootstrap, Distribution, Estimator, effect, holm, mann_whitney, ols, stream, wilson,
 };
-use results::{Directory, Metric, cell_values, compare};
+use results::{Connection, Directory, Metric, PlannedWorkload, Protocol, cell_values, compare};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -36,7 +37,7 @@ fn distributions_and_intervals_are_those_of_the_statistics() {
             let cells = measure(&page, metric.name())[key]["cells"].as_array().expect("cells");
             assert_eq!(cells.len(), 9);
             for (cell, ours) in cells.iter().enumerate() {
-                let values = cell_values(&directory, cell as u32, metric, None, overloaded);
+                let values = cell_values(&directory, cell as u32, metric, "download", overloaded);
                 let distribution = Distribution::of(&values).expect("values");
                 let Value::Object(expected) = serde_json::to_value(distribution).expect("JSON") else {
                     panic!()
@@ -86,7 +87,7 @@ fn tests_are_between_cells_that_differ_in_one_factor_and_corrected_together() {
         assert_eq!(family.len(), 9, "3 pairs of levels with 3 levels of the other factor");
         let values = |test: &Value, which: &str| {
             let cell = test[which].as_u64().expect("a cell") as u32;
-            cell_values(&directory, cell, Metric::Goodput, None, false)
+            cell_values(&directory, cell, Metric::Goodput, "download", false)
         };
         let p: Vec<f64> = family
             .iter()
@@ -105,7 +106,8 @@ fn tests_are_between_cells_that_differ_in_one_factor_and_corrected_together() {
     }
 }
 
-/// TL-22: goodput against retransmissions, a line through the runs of all loss profiles for each congestion control.
+/// TL-22: goodput against retransmissions, a line through the runs of all loss profiles for each
+/// congestion control.
 #[test]
 fn lines_go_through_the_runs_of_the_levels_they_are_drawn_through() {
     let (_folder, directory, page) = page();
@@ -113,9 +115,12 @@ fn lines_go_through_the_runs_of_the_levels_they_are_drawn_through() {
     let of = |axis: &str| &page["measures"][scatter[axis].as_u64().expect("a place") as usize]["metric"];
     assert_eq!((of("x"), of("y")), (&"retransmission-rate".into(), &"goodput".into()));
     let lines = scatter["good"].as_array().expect("lines");
-    // With the congestion control as the dots' level lite-0 has no line: all its retransmission rates are 0.
-    assert_eq!(lines.len(), 5);
-    for line in lines {
+    // With the congestion control as the dots' level lite-0 has no line: all its retransmission
+    // rates are 0.
+    let without: Vec<_> = lines.iter().filter(|line| line["line"].is_null()).collect();
+    assert_eq!((lines.len(), without.len()), (6, 1));
+    assert_eq!((&without[0]["factor"], &without[0]["cells"]), (&1.into(), &serde_json::json!([0, 1, 2])));
+    for line in lines.iter().filter(|line| !line["line"].is_null()) {
         let cells: Vec<u32> = line["cells"]
             .as_array()
             .expect("cells")
@@ -123,11 +128,11 @@ fn lines_go_through_the_runs_of_the_levels_they_are_drawn_through() {
             .map(|cell| cell.as_u64().expect("a place") as u32)
             .collect();
         let values = |metric| -> Vec<f64> {
-            cells.iter().flat_map(|&cell| cell_values(&directory, cell, metric, None, false)).collect()
+            cells.iter().flat_map(|&cell| cell_values(&directory, cell, metric, "download", false)).collect()
         };
         let expected =
             ols(&values(Metric::RetransmissionRate), &values(Metric::Goodput), 0.95).expect("a line");
-        let slope = line["slope"]["value"].as_f64().expect("a slope");
+        let slope = line["line"]["slope"]["value"].as_f64().expect("a slope");
         assert!(
             (slope - expected.slope.value).abs() < 1e-6 * slope.abs(),
             "{slope} is not {}",
@@ -174,8 +179,8 @@ fn of_each_cell_one_capture_is_drawn_with_the_losses_of_its_event_log() {
     assert_eq!(reasons[0], "wireless error (link wlan, stage errors)");
 }
 
-/// Per connection of `newzag`: one wireless loss taken for wireless and one taken for congestion. One run of cell 8's neighbour was
-/// overloaded, none of its own.
+/// Per connection of `newzag`: one wireless loss taken for wireless and one taken for congestion.
+/// One run of cell 8's neighbour was overloaded, none of its own.
 #[test]
 fn verdicts_are_counted_beside_true_causes_by_cell_level_and_together() {
     let (_folder, directory, page) = page();
@@ -226,7 +231,7 @@ fn verdicts_are_counted_beside_true_causes_by_cell_level_and_together() {
     assert_eq!(bins.len(), differences.len());
     assert_eq!((&differences[0], &bins[0]), (&(-5).into(), &10.into()), "1 counted, 9 lost");
     assert_eq!((&counts["least"], &counts["greatest"]), (&(-8).into(), &1.into()));
-    let right = cell_values(&directory, 8, Metric::CountedRight, None, false);
+    let right = cell_values(&directory, 8, Metric::CountedRight, "download", false);
     let share = counts["right"]["value"].as_f64().expect("a share");
     assert!(
         (share * 100.0 - right.iter().sum::<f64>() / 10.0).abs() < 1e-9,
@@ -360,6 +365,86 @@ fn a_path_without_a_run_says_what_would_be_one() {
     fs::write(&file, "{\"seed\": 1}").expect("a file");
     let error = open(&file).expect_err("no summary").to_string();
     assert!(error.contains("missing field"), "{error}");
+    let file = folder.path().join("x.pcapng");
+    fs::write(&file, b"\x0a\x0d\x0d\x0a\x1c\x00\x00\x00").expect("a file");
+    let error = open(&file).expect_err("a capture").to_string();
+    let path = file.display();
+    assert_eq!(error, format!("{path} is a capture (pcapng), no run: `lasthop trace {path}` reads it"));
+}
+
+/// A summary of before the clock was in it may be of either.
+#[test]
+fn the_clock_of_a_single_run_is_the_one_that_it_went_by() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("x.json");
+    for (clock, words) in [
+        (Some("virtual"), "virtual: idle time is skipped"),
+        (Some("real"), "real: the host's"),
+        (None, "not recorded"),
+    ] {
+        let mut object: Value = serde_json::from_str(&summary(0)).expect("JSON");
+        if let Some(clock) = clock {
+            object["clock"] = clock.into();
+        }
+        fs::write(&file, object.to_string()).expect("a summary");
+        let directory = open(&file).expect("a run");
+        let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+        assert_eq!((&page["about"]["clock"], &page["about"]["clock_words"]), (&clock.into(), &words.into()));
+    }
+}
+
+/// Few repetitions: no interval where its ends could only be the outermost values, no line through
+/// two runs.
+#[test]
+fn of_too_few_runs_there_is_no_interval_and_no_line() {
+    let (_folder, mut directory, _) = page();
+    let keep = |cell: u32, repetition: u32| {
+        let most = if cell == 8 { 2 } else { 5 };
+        // Of the line through cells 6, 7 and 8 two runs are left.
+        if (6..8).contains(&cell) { false } else { repetition < most }
+    };
+    let runs = directory.manifest.runs.drain(..).zip(directory.connections.drain(..));
+    let kept: Vec<_> = runs.filter(|(run, _)| keep(run.cell, run.repetition)).collect();
+    (directory.manifest.runs, directory.connections) = kept.into_iter().unzip();
+    let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+    assert_eq!(page["least"], serde_json::json!({ "mean": 4, "median": 6, "line": 3 }));
+    let cells = &measure(&page, "goodput")["good"]["cells"];
+    let of = |cell: usize| {
+        let cell = &cells[cell];
+        (cell["count"].as_u64(), cell["mean_interval"].is_null(), cell["median_interval"].is_null())
+    };
+    assert_eq!([of(0), of(8)], [(Some(5), false, true), (Some(2), true, true)]);
+    let lines = page["scatters"][0]["good"].as_array().expect("lines");
+    let two =
+        lines.iter().find(|line| line["cells"] == serde_json::json!([6, 7, 8])).expect("the last level");
+    assert_eq!((&two["points"], &two["line"]), (&2.into(), &Value::Null));
+}
+
+/// A server that is first in the plan, and so has the first row of each run, is not what the page
+/// opens with.
+#[test]
+fn the_page_opens_with_what_runs_wait_for() {
+    let (_folder, mut directory, _) = page();
+    for rows in directory.connections.iter_mut().filter(|rows| !rows.is_empty()) {
+        let server = Connection {
+            workload: "nginx".into(),
+            protocol: Protocol::Program,
+            complete: true,
+            end_ns: 1_000_000_000_000,
+            ..Connection::default()
+        };
+        rows.insert(0, server);
+    }
+    directory.manifest.measure.clear();
+    directory.manifest.workloads.insert(0, PlannedWorkload { name: "nginx".into(), background: true });
+    let page = serde_json::to_value(Page::of(&directory, Options::default())).expect("JSON");
+    let measures = page["measures"].as_array().expect("measures");
+    let of = |measure: &Value| (measure["workload"].clone(), measure["background"].clone());
+    assert_eq!(of(&measures[0]), ("download".into(), false.into()));
+    assert_eq!(of(measures.last().expect("some")), ("nginx".into(), true.into()));
+    for figure in page["literature"].as_array().expect("figures") {
+        assert_eq!(figure["workload"], "download");
+    }
 }
 
 /// What `lasthop link --json` writes, with so many packets lost on the way down.

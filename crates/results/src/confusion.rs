@@ -1,4 +1,5 @@
-//! Verdicts on losses beside their true causes: a confusion matrix that is counted event by event, and its shares with their intervals.
+//! Verdicts on losses beside their true causes: a confusion matrix that is counted event by event,
+//! and its shares with their intervals.
 
 use crate::statistics::{Interval, wilson};
 use crate::{LossEvent, LossKind};

@@ -1,4 +1,5 @@
-//! A row of `results.parquet`: one connection (or one stream of datagrams, or one request) of one run.
+//! A row of `results.parquet`: one connection (or one stream of datagrams, or one request) of one
+//! run.
 
 use crate::LossEvent;
 use serde::{Deserialize, Serialize};
@@ -28,15 +29,19 @@ pub struct Connection {
     pub error: Option<String>,
     /// When the application asked for the connection, or sent the first datagram or echo request.
     pub start_ns: u64,
-    /// When it was established; for datagrams when the first one arrived, for echo requests when the first was answered.
+    /// When it was established; for datagrams when the first one arrived, for echo requests when
+    /// the first was answered.
     pub established_ns: Option<u64>,
-    /// When the last byte was read at `to` (of a request: the last byte of the response at the client).
+    /// When the last byte was read at `to` (of a request: the last byte of the response at the
+    /// client).
     pub end_ns: u64,
-    /// Bytes of application data that arrived; for a request those of request and response (resoa-evaluation Eq. 8.1).
+    /// Bytes of application data that arrived; for a request those of request and response
+    /// (resoa-evaluation Eq. 8.1).
     pub bytes: u64,
     /// `bytes` over the time from `start_ns` to `end_ns`, in bit/s.
     pub goodput_bps: f64,
-    /// Segments with data that were sent, retransmissions included; datagrams or echo requests sent.
+    /// Segments with data that were sent, retransmissions included; datagrams or echo requests
+    /// sent.
     pub segments: u64,
     /// Segments that were sent again.
     pub retransmissions: u64,
@@ -51,8 +56,8 @@ pub struct Connection {
     /// Bytes that arrived as others than were sent; `None` where nobody looked.
     #[serde(default)]
     pub wrong_bytes: Option<u64>,
-    /// Blocks of 64 bytes of the stream in which at least half of the bytes are wrong: not bit errors, but data of another place or
-    /// of another connection. `None` where nobody looked.
+    /// Blocks of 64 bytes of the stream in which at least half of the bytes are wrong: not bit
+    /// errors, but data of another place or of another connection. `None` where nobody looked.
     #[serde(default)]
     pub misplaced: Option<u64>,
     /// Its loss events, in their order; `None` where nobody looked.
@@ -95,7 +100,8 @@ pub enum Protocol {
 }
 
 impl RoundTrips {
-    /// Of a set of delays in nanoseconds; `None` of none. Quantiles are the smallest sample that so many do not exceed.
+    /// Of a set of delays in nanoseconds; `None` of none. Quantiles are the smallest sample that so
+    /// many do not exceed.
     #[must_use]
     pub fn of(mut samples: Vec<u64>) -> Option<Self> {
         samples.sort_unstable();

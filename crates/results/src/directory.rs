@@ -2,6 +2,7 @@
 
 use crate::journal::{self, RunEnded};
 use crate::{Connection, Manifest, RunRecord, Verdict, manifest};
+use capture::output;
 use serde::Deserialize;
 use std::fs;
 use std::io;
@@ -77,6 +78,40 @@ impl Directory {
         Ok(Self { path: path.to_owned(), manifest, connections })
     }
 
+    /// Names of the workloads in the order in which figures are shown: the one that they are about,
+    /// the others that runs wait for, then those in the background; each in the order of the plan.
+    /// Directories of before the manifest named them have the order of their rows.
+    #[must_use]
+    pub fn workloads(&self) -> Vec<&str> {
+        let planned = |background: bool| {
+            let all = self.manifest.workloads.iter();
+            all.filter(move |workload| workload.background == background)
+                .map(|workload| workload.name.as_str())
+        };
+        let measured = Some(self.manifest.measure.as_str()).filter(|name| !name.is_empty());
+        let rows = self.connections.iter().flatten().map(|row| row.workload.as_str());
+        let mut names = Vec::new();
+        for name in measured.into_iter().chain(planned(false)).chain(planned(true)).chain(rows) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// Name of the workload that figures are about, if nobody asks for another one; empty if the
+    /// directory knows of none.
+    #[must_use]
+    pub fn measured(&self) -> &str {
+        self.workloads().first().copied().unwrap_or_default()
+    }
+
+    /// Whether runs end without waiting for this workload.
+    #[must_use]
+    pub fn in_background(&self, workload: &str) -> bool {
+        self.manifest.workloads.iter().any(|known| known.name == workload && known.background)
+    }
+
     /// Runs with their connections.
     pub fn runs(&self) -> impl Iterator<Item = (&RunRecord, &[Connection])> {
         self.manifest.runs.iter().zip(self.connections.iter().map(Vec::as_slice))
@@ -124,18 +159,16 @@ impl From<bool> for Besides {
 
 /// Writes the manifest into `directory`, whole or not at all.
 pub fn write_manifest(directory: &Path, manifest: &Manifest) -> io::Result<()> {
-    let unfinished = directory.join(".manifest.json.new");
     let mut text = serde_json::to_string_pretty(manifest)?;
     text.push('\n');
-    fs::write(&unfinished, text)?;
-    fs::rename(unfinished, directory.join(MANIFEST))
+    output::write(&directory.join(MANIFEST), text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::journal::Journal;
-    use crate::{LinkCounters, example};
+    use crate::{LinkCounters, PlannedWorkload, example};
     use std::collections::BTreeMap;
 
     #[test]
@@ -187,6 +220,22 @@ mod tests {
         assert!(!counters.was_disconnected(), "a reset ends nothing");
         counters.lost.insert("disconnected".to_owned(), 1);
         assert!(counters.was_disconnected());
+    }
+
+    /// A server that stands first in the plan, and so has the first rows.
+    #[test]
+    fn figures_are_about_what_runs_wait_for() {
+        let workload = |name: &str, background| PlannedWorkload { name: name.to_owned(), background };
+        let row = |name| example::connection(name, 1);
+        let mut directory = example::campaign(&[(0, Verdict::Good, 1.0)]);
+        directory.connections = vec![vec![row("nginx"), row("page"), row("other")]];
+        assert_eq!(directory.workloads(), ["nginx", "page", "other"], "nothing but rows is known");
+        directory.manifest.workloads =
+            vec![workload("nginx", true), workload("page", false), workload("other", false)];
+        assert_eq!(directory.workloads(), ["page", "other", "nginx"]);
+        assert!(directory.in_background("nginx") && !directory.in_background("page"));
+        directory.manifest.measure = "other".to_owned();
+        assert_eq!((directory.measured(), directory.workloads()), ("other", vec!["other", "page", "nginx"]));
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Ours beside the published: what an [`Expectation`] of a plan asks of a campaign, and what came out.
+//! Ours beside the published: what an [`Expectation`] of a plan asks of a campaign, and what came
+//! out.
 //!
-//! Nothing is forced: a figure outside of the published range is reported as such, and so is one that cannot be had.
+//! Nothing is forced: a figure outside of the published range is reported as such, and so is one
+//! that cannot be had.
 
-use crate::instead;
 use crate::manifest::selects;
 use crate::metric::{Metric, UnknownMetric, cell_values};
 use crate::statistics::{Bootstrap, Distribution, Estimator, Interval, degradation, stream};
@@ -10,8 +11,11 @@ use crate::{Cell, Directory, Expectation, Factor, Selection, Verdict};
 use line::{Lines, Place};
 use serde::Serialize;
 
+mod error;
 mod line;
 mod unit;
+
+pub use error::ExpectationError;
 
 /// Two ends, ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -25,115 +29,35 @@ pub struct Range {
 /// Ours beside the published.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What came out, in the expectation's unit: of one cell its statistic, of several the range of theirs. `None` if there
-    /// is nothing to compare; `note` says why.
+    /// What came out, in the expectation's unit: of one cell its statistic, of several the range of
+    /// theirs. `None` if there is nothing to compare; `note` says why.
     pub ours: Option<Range>,
     /// What is published.
     pub published: Range,
-    /// Whether all of ours lies within the published range; of an `interval`, whether some of it does.
+    /// Whether all of ours lies within the published range; of an `interval`, whether some of it
+    /// does.
     pub within: bool,
     /// Unit of both.
     pub unit: String,
+    /// Name of the workload that ours is about.
+    pub workload: String,
     /// The selected cells that have values.
     pub cells: Vec<CellFigure>,
-    /// What a reader should know besides: why there is nothing to compare, where ours lies if not within, what was left out.
+    /// What a reader should know besides: why there is nothing to compare, where ours lies if not
+    /// within, what was left out.
     pub note: String,
 }
 
 /// What one cell gave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CellFigure {
-    /// Number of the cell; of a line through several, that of the first one which the others are compared with.
+    /// Number of the cell; of a line through several, that of the first one which the others are
+    /// compared with.
     pub cell: u32,
     /// Its statistic, in the expectation's unit.
     pub range: Range,
     /// How many runs it was taken over.
     pub runs: usize,
-}
-
-/// An expectation that asks for what there is not.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ExpectationError {
-    /// No such metric.
-    #[error("there is no metric `{name}`{}", instead(.name, &metrics()))]
-    Metric {
-        /// The word.
-        name: String,
-    },
-    /// A fall against nothing.
-    #[error("`degradation` needs `against`, the cells that goodput fell from")]
-    Against,
-    /// No such statistic.
-    #[error("there is no statistic `{name}`{}", instead(.name, &STATISTICS))]
-    Statistic {
-        /// The word.
-        name: String,
-    },
-    /// No such factor.
-    #[error("`{factor}` is no factor of the plan{}", instead(factor, known))]
-    Factor {
-        /// The word.
-        factor: String,
-        /// The plan's factors.
-        known: Vec<String>,
-    },
-    /// No such level.
-    #[error("`{level}` is no level of `{factor}`{}", instead(level, known))]
-    Level {
-        /// The word.
-        level: String,
-        /// Of which factor.
-        factor: String,
-        /// The factor's levels.
-        known: Vec<String>,
-    },
-    /// The unit is of another quantity.
-    #[error("the figure is in {ours}, and `{unit}` is no unit of that")]
-    Unit {
-        /// The expectation's.
-        unit: String,
-        /// The metric's.
-        ours: &'static str,
-    },
-    /// No such metric in `at`.
-    #[error("`at`: there is no metric `{name}`{}", instead(.name, &Metric::ALL.map(Metric::name)))]
-    AtMetric {
-        /// The word.
-        name: String,
-    },
-    /// The unit in `at` is of another quantity.
-    #[error("`at`: the metric is in {ours}, and `unit` = `{unit}` is no unit of that")]
-    AtUnit {
-        /// The one of `at`.
-        unit: String,
-        /// The metric's.
-        ours: &'static str,
-    },
-    /// Nothing changes between 0 and there.
-    #[error("`at`: `value` = {value} is no number above 0, where the line starts from")]
-    AtValue {
-        /// The number.
-        value: String,
-    },
-    /// A line through some levels without what they are levels of.
-    #[error("`at` needs `against`, the cells from which the line through the runs starts")]
-    AtAlone,
-    /// A line has no repetitions.
-    #[error(
-        "`at` reads one line through all runs, so that `statistic` = `{name}` means nothing: leave it out"
-    )]
-    AtStatistic {
-        /// The word.
-        name: String,
-    },
-    /// The ends are no numbers in order.
-    #[error("`low` = {low} and `high` = {high} are no range")]
-    Range {
-        /// Lower end.
-        low: String,
-        /// Upper end.
-        high: String,
-    },
 }
 
 /// Words of `statistic`.
@@ -143,6 +67,7 @@ const STATISTICS: [&str; 7] = ["mean", "means", "median", "min", "max", "range",
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Figure<'a> {
     metric: Metric,
+    workload: &'a str,
     against: Option<&'a Selection>,
     /// A fall counts as positive, not a rise.
     falls: bool,
@@ -164,22 +89,33 @@ enum Statistic {
     Interval,
 }
 
-/// Whether an expectation can be evaluated in a campaign with these factors: for a plan's reader, to tell before the runs.
-pub fn check(expectation: &Expectation, factors: &[Factor]) -> Result<(), ExpectationError> {
+/// Whether an expectation can be evaluated in a campaign with these factors, whose selected cells
+/// have these `workloads`: for a plan's reader, to tell before the runs.
+pub fn check(
+    expectation: &Expectation,
+    factors: &[Factor],
+    workloads: &[String],
+) -> Result<(), ExpectationError> {
     let known: Vec<String> = factors.iter().map(|factor| factor.name.clone()).collect();
-    for (factor, levels) in expectation.of.iter().chain(expectation.against.iter().flatten()) {
+    let of = expectation.of.iter().map(|levels| ("where", levels));
+    let against = expectation.against.iter().flatten().map(|levels| ("against", levels));
+    for (field, (factor, levels)) in of.chain(against) {
         let Some(found) = factors.iter().find(|known| known.name == *factor) else {
-            return Err(ExpectationError::Factor { factor: factor.clone(), known });
+            return Err(ExpectationError::Factor { field, factor: factor.clone(), known });
         };
         if let Some(level) = levels.iter().find(|level| !found.levels.contains(level)) {
             let (level, factor, known) = (level.clone(), factor.clone(), found.levels.clone());
-            return Err(ExpectationError::Level { level, factor, known });
+            return Err(ExpectationError::Level { field, level, factor, known });
         }
     }
-    Figure::of(expectation).map(|_| ())
+    if let Some(name) = expectation.workload.as_ref().filter(|name| !workloads.contains(name)) {
+        return Err(ExpectationError::Workload { name: name.clone(), known: workloads.to_vec() });
+    }
+    Figure::of(expectation, "").map(|_| ())
 }
 
-/// Whether any cell of a campaign is one that an expectation is about: a part of a plan has only some.
+/// Whether any cell of a campaign is one that an expectation is about: a part of a plan has only
+/// some.
 #[must_use]
 pub fn concerns(directory: &Directory, expectation: &Expectation) -> bool {
     directory.manifest.cells.iter().any(|cell| selects(&expectation.of, cell))
@@ -187,29 +123,39 @@ pub fn concerns(directory: &Directory, expectation: &Expectation) -> bool {
 
 /// Evaluates an expectation over the good runs of a campaign, finished or not.
 ///
-/// Each cell that `of` selects gives one figure over its repetitions: its mean (by default; `means` is another word for
-/// it), median, min or max, with `range` all from its least value to its greatest, or with `interval` the 95 % interval of its
-/// mean. Ours is the range from the least to the greatest of these figures.
+/// Each cell that `of` selects gives one figure over its repetitions: its mean (by default; `means`
+/// is another word for it), median, min or max, with `range` all from its least value to its
+/// greatest, or with `interval` the 95 % interval of its mean. Ours is the range from the least to
+/// the greatest of these figures.
 ///
-/// With `against`, the values are not the metric's own but the change of each in percent of the mean of its reference: the
-/// cell that `against` selects and that has the same levels of all factors that `against` does not name (if it gives
-/// several levels, all those cells' runs together). Cells that `against` selects are not compared with themselves. An
-/// `interval` is then that of the ratio of both means, of which neither is taken for known.
+/// With `against`, the values are not the metric's own but the change of each in percent of the
+/// mean of its reference: the cell that `against` selects and that has the same levels of all
+/// factors that `against` does not name (if it gives several levels, all those cells' runs
+/// together). Cells that `against` selects are not compared with themselves. An `interval` is then
+/// that of the ratio of both means, of which neither is taken for known.
 ///
-/// With `at`, the figure is the change of the straight line through all those runs and the reference's, by least squares,
-/// from where the metric of `at` is 0 to the value there, in percent of the line at 0. Ours is its 95 % interval
-/// ([`statistics::change`](crate::statistics::change)), or the change alone where there is none.
+/// With `at`, the figure is the change of the straight line through all those runs and the
+/// reference's, by least squares, from where the metric of `at` is 0 to the value there, in percent
+/// of the line at 0. Ours is its 95 % interval ([`statistics::change`](crate::statistics::change)),
+/// or the change alone where there is none, which the note says.
 #[must_use]
 pub fn compare(directory: &Directory, expectation: &Expectation) -> Comparison {
     let published = Range { low: expectation.low, high: expectation.high };
     let mut notes = Vec::new();
     let mut cells = Vec::new();
-    match Figure::of(expectation) {
+    let workload = expectation.workload.as_deref().unwrap_or(directory.measured());
+    let known = directory.workloads();
+    match Figure::of(expectation, workload) {
+        _ if !known.is_empty() && !known.contains(&workload) => {
+            let known = known.into_iter().map(str::to_owned).collect();
+            notes.push(ExpectationError::Workload { name: workload.to_owned(), known }.to_string());
+        }
         Ok(figure) => cells = figure.cells(directory, expectation, &mut notes),
         Err(error) => notes.push(error.to_string()),
     }
     let ours = span(cells.iter().map(|cell| cell.range));
-    // An interval says where the mean may be: it disagrees with what is published only if no value is in both.
+    // An interval says where the mean may be: it disagrees with what is published only if no value
+    // is in both.
     let meets = expectation.statistic.as_deref() == Some("interval");
     let within = ours.is_some_and(|ours| {
         let (low, high) = if meets { (ours.high, ours.low) } else { (ours.low, ours.high) };
@@ -218,11 +164,12 @@ pub fn compare(directory: &Directory, expectation: &Expectation) -> Comparison {
     if let Some(ours) = ours.filter(|_| !within) {
         notes.insert(0, place(ours, published, &expectation.unit));
     }
-    Comparison { ours, published, within, unit: expectation.unit.clone(), cells, note: notes.join("; ") }
+    let (unit, workload) = (expectation.unit.clone(), workload.to_owned());
+    Comparison { ours, published, within, unit, workload, cells, note: notes.join("; ") }
 }
 
 impl<'a> Figure<'a> {
-    fn of(expectation: &'a Expectation) -> Result<Self, ExpectationError> {
+    fn of(expectation: &'a Expectation, workload: &'a str) -> Result<Self, ExpectationError> {
         let falls = expectation.metric == "degradation";
         let metric = if falls {
             Metric::Goodput
@@ -251,7 +198,7 @@ impl<'a> Figure<'a> {
         let unit = &expectation.unit;
         let scale =
             unit::factor(ours, unit).ok_or_else(|| ExpectationError::Unit { unit: unit.clone(), ours })?;
-        Ok(Self { metric, against, falls, statistic, at, scale })
+        Ok(Self { metric, workload, against, falls, statistic, at, scale })
     }
 
     /// The figure of each selected cell that has one; what happened to the others goes to `notes`.
@@ -267,10 +214,9 @@ impl<'a> Figure<'a> {
         if selected.is_empty() {
             notes.push("no cell of this campaign is selected".into());
         }
-        let workload = expectation.workload.as_deref();
         if let (Some(place), Some(against)) = (self.at, self.against) {
             let scale = if self.falls { -self.scale } else { self.scale };
-            let lines = Lines { directory, workload, metric: self.metric, against, scale };
+            let lines = Lines { directory, workload: self.workload, metric: self.metric, against, scale };
             let figures = lines.figures(place, &selected, notes);
             notes.extend(left_out(directory, &selected));
             return figures;
@@ -278,7 +224,7 @@ impl<'a> Figure<'a> {
         let mut figures = Vec::new();
         let (mut empty, mut alone, mut few) = (Vec::new(), Vec::new(), Vec::new());
         for cell in &selected {
-            let Some(values) = self.values(directory, workload, cell) else {
+            let Some(values) = self.values(directory, cell) else {
                 alone.push(cell.label());
                 continue;
             };
@@ -293,7 +239,7 @@ impl<'a> Figure<'a> {
                 Statistic::Max => (all.max, all.max),
                 Statistic::Range => (all.min, all.max),
                 Statistic::Interval => {
-                    let Some(range) = self.interval(directory, workload, cell, &values) else {
+                    let Some(range) = self.interval(directory, cell, &values) else {
                         few.push(cell.label());
                         continue;
                     };
@@ -309,16 +255,18 @@ impl<'a> Figure<'a> {
             notes.push(format!("no values of {}", empty.join("; ")));
         }
         if !few.is_empty() {
-            notes.push(format!("an interval needs two runs of each: {}", few.join("; ")));
+            let needed = Estimator::Mean.least();
+            notes.push(format!("n too small: an interval needs {needed} runs of each: {}", few.join("; ")));
         }
         notes.extend(left_out(directory, &selected));
         figures
     }
 
-    /// What is asked of each run of a cell, in the expectation's unit; `None` where there is nothing to compare it with.
-    fn values(&self, directory: &Directory, workload: Option<&str>, cell: &Cell) -> Option<Vec<f64>> {
-        let mut asked = self.own_values(directory, workload, cell);
-        if let Some(theirs) = self.reference_values(directory, workload, cell) {
+    /// What is asked of each run of a cell, in the expectation's unit; `None` where there is
+    /// nothing to compare it with.
+    fn values(&self, directory: &Directory, cell: &Cell) -> Option<Vec<f64>> {
+        let mut asked = self.own_values(directory, cell);
+        if let Some(theirs) = self.reference_values(directory, cell) {
             let sign = |fall: f64| if self.falls { fall } else { 0.0 - fall };
             asked = degradation(&asked, &theirs)?.into_iter().map(sign).collect();
         }
@@ -326,37 +274,27 @@ impl<'a> Figure<'a> {
     }
 
     /// The metric of each run of a cell, in its own unit.
-    fn own_values(&self, directory: &Directory, workload: Option<&str>, cell: &Cell) -> Vec<f64> {
-        cell_values(directory, cell.number, self.metric, workload, false)
+    fn own_values(&self, directory: &Directory, cell: &Cell) -> Vec<f64> {
+        cell_values(directory, cell.number, self.metric, self.workload, false)
     }
 
     /// Those of the runs that a cell is compared with; `None` if it is compared with nothing.
-    fn reference_values(
-        &self,
-        directory: &Directory,
-        workload: Option<&str>,
-        cell: &Cell,
-    ) -> Option<Vec<f64>> {
+    fn reference_values(&self, directory: &Directory, cell: &Cell) -> Option<Vec<f64>> {
         let against = self.against?;
         let all = directory.manifest.cells.iter();
         let theirs = all.filter(|other| self.is_reference(other) && counterpart(cell, other, against));
-        Some(theirs.flat_map(|other| self.own_values(directory, workload, other)).collect())
+        Some(theirs.flat_map(|other| self.own_values(directory, other)).collect())
     }
 
-    /// The 95 % interval of the mean of `values`, or of the change from the reference's mean to it. `None` of too few.
-    fn interval(
-        &self,
-        directory: &Directory,
-        workload: Option<&str>,
-        cell: &Cell,
-        values: &[f64],
-    ) -> Option<Range> {
+    /// The 95 % interval of the mean of `values`, or of the change from the reference's mean to it.
+    /// `None` of too few.
+    fn interval(&self, directory: &Directory, cell: &Cell, values: &[f64]) -> Option<Range> {
         let (bootstrap, mut stream) = (Bootstrap::default(), stream(0));
-        let Some(theirs) = self.reference_values(directory, workload, cell) else {
+        let Some(theirs) = self.reference_values(directory, cell) else {
             let Interval { low, high, .. } = bootstrap.interval(values, Estimator::Mean, &mut stream)?;
             return Some(Range { low, high });
         };
-        let ours = self.own_values(directory, workload, cell);
+        let ours = self.own_values(directory, cell);
         let ratio = bootstrap.ratio(&ours, &theirs, &mut stream)?;
         let change = |ratio: f64| (ratio - 1.0) * 100.0 * self.scale;
         let (low, high) = (change(ratio.low), change(ratio.high));

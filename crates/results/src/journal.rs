@@ -23,7 +23,8 @@ pub struct RunEnded {
 pub struct Journal(File);
 
 impl Journal {
-    /// Opens the journal of a run directory, to go on at its end; a line that was cut off by a crash is removed.
+    /// Opens the journal of a run directory, to go on at its end; a line that was cut off by a
+    /// crash is removed.
     pub fn open(directory: &Path) -> io::Result<Self> {
         let path = directory.join(FILE);
         let whole = match std::fs::read(&path) {
@@ -45,8 +46,9 @@ impl Journal {
     }
 }
 
-/// All runs in the journal of a run directory, none if there is no journal. A last line without an end is left out: the
-/// run that it was about counts as not run. Where a run stands twice, the later line counts.
+/// All runs in the journal of a run directory, none if there is no journal. A last line without an
+/// end is left out: the run that it was about counts as not run. Where a run stands twice, the
+/// later line counts.
 pub fn read(directory: &Path) -> io::Result<Vec<RunEnded>> {
     let bytes = match std::fs::read(directory.join(FILE)) {
         Ok(bytes) => bytes,
@@ -127,7 +129,8 @@ mod tests {
             fs::write(directory.path().join(FILE), &both[..length]).unwrap();
             assert_eq!(read(directory.path()).unwrap(), [ended(0, 0, 1)], "cut at {length}");
         }
-        // What is left of the line goes when the campaign is resumed, and the new line stands for itself.
+        // What is left of the line goes when the campaign is resumed, and the new line stands for
+        // itself.
         written(directory.path(), &[ended(0, 1, 3)]);
         assert_eq!(read(directory.path()).unwrap(), [ended(0, 0, 1), ended(0, 1, 3)]);
     }

@@ -10,11 +10,12 @@
 //!     report.html
 //! ```
 //!
-//! While a campaign goes on only `runs.jsonl` grows; a campaign that was killed is resumed from it, and
-//! [`Directory::open`] reads a directory in either state.
+//! While a campaign goes on only `runs.jsonl` grows; a campaign that was killed is resumed from it,
+//! and [`Directory::open`] reads a directory in either state.
 //!
-//! What is made of them: a number of each run ([`metric`]), statistics over the repetitions ([`statistics`]), the comparison
-//! with the literature ([`expectation`]), and the table for other programs ([`table`]).
+//! What is made of them: a number of each run ([`metric`]), statistics over the repetitions
+//! ([`statistics`]), the comparison with the literature ([`expectation`]), and the table for other
+//! programs ([`table`]).
 #![forbid(unsafe_code)]
 
 pub mod confusion;
@@ -41,17 +42,18 @@ pub use lite::LiteTotals;
 pub use loss_event::{LossEvent, LossKind};
 pub use manifest::{
     At, Cell, Clock, Expectation, Factor, Guest, Lateness, Level, Levels, Machine, Manifest, PlanText,
-    RunRecord, Selection, Verdict,
+    PlannedWorkload, RunRecord, Selection, Verdict,
 };
 pub use metric::{Metric, cell_values};
 pub use statistics::Distribution;
 
-/// For an error about a word that is none of the known ones: what there is, and what was most likely meant, if any is near
-/// (up to two letters off).
+/// For an error about a word that is none of the known ones: what there is, and what was most
+/// likely meant, if any is near (by the rule of `link::nearest`).
 fn instead(wrong: &str, known: &[impl AsRef<str>]) -> String {
     let words: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let near = words.iter().map(|word| (strsim::damerau_levenshtein(wrong, word), word)).min();
-    let hint = near.filter(|(distance, _)| *distance <= 2);
+    let most = wrong.chars().count().div_ceil(3).min(2);
+    let hint = near.filter(|(distance, word)| *distance <= most && most < word.chars().count());
     let hint = hint.map_or_else(String::new, |(_, word)| format!(", did you mean `{word}`?"));
     format!(" (there is {}){hint}", words.join(", "))
 }

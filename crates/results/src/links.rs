@@ -50,7 +50,8 @@ pub struct LinkLayerCounters {
     pub rejects: u64,
     /// Resets that this end began.
     pub resets: u64,
-    /// Blocks that went without new data because the window was full; 0 of LLP, where they are not counted.
+    /// Blocks that went without new data because the window was full; 0 of LLP, where they are not
+    /// counted.
     #[serde(default)]
     pub stalls: u64,
 }

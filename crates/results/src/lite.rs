@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 
 /// Counters of the nodes of a run that accept damage, all of them together.
 ///
-/// Every damaged segment for one of their connections was either accepted or discarded, for one reason. The four counters
-/// that follow `accepted` are kinds of acceptance; a segment may be of several.
+/// Every damaged segment for one of their connections was either accepted or discarded, for one
+/// reason. The four counters that follow `accepted` are kinds of acceptance; a segment may be of
+/// several.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LiteTotals {
     /// Segments with a wrong checksum.
     pub damaged: u64,
     /// Of these, those that were handed to TCP.
     pub accepted: u64,
-    /// Accepted, and the checksum that came with it is right for the repaired header: the damage was in the header alone.
+    /// Accepted, and the checksum that came with it is right for the repaired header: the damage
+    /// was in the header alone.
     #[serde(default)]
     pub confirmed: u64,
-    /// Accepted though fields were replaced on which it depends whose segment it is, or where it belongs.
+    /// Accepted though fields were replaced on which it depends whose segment it is, or where it
+    /// belongs.
     #[serde(default)]
     pub guessed: u64,
     /// Accepted beyond a gap in the stream.
@@ -34,7 +37,8 @@ pub struct LiteTotals {
     /// Connections that there was no room to know of.
     #[serde(default)]
     pub untracked: u64,
-    /// Segments that were discarded, by reason: [`REASONS`]. Reasons that did not occur are left out.
+    /// Segments that were discarded, by reason: [`REASONS`]. Reasons that did not occur are left
+    /// out.
     #[serde(default)]
     pub discarded: BTreeMap<String, u64>,
 }

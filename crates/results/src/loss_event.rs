@@ -1,19 +1,22 @@
 //! A loss event of a TCP connection: what the sender took it for, and what it was.
 //!
-//! The sender's side is from the states that it went through, the truth from the fates of the packets on the links of the same run.
+//! The sender's side is from the states that it went through, the truth from the fates of the
+//! packets on the links of the same run.
 
 use capture::Cause;
 use capture::senders::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// One loss event: the sender began to recover, its timer ran out, or it reduced its window without either.
+/// One loss event: the sender began to recover, its timer ran out, or it reduced its window without
+/// either.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossEvent {
     /// When, since the start of the run.
     pub at_ns: u64,
     /// How the sender met it.
     pub kind: LossKind,
-    /// Lost segments as the sender counted them (ltcp-newzag 3.4: n); `None` where its congestion control does not say.
+    /// Lost segments as the sender counted them (ltcp-newzag 3.4: n); `None` where its congestion
+    /// control does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n: Option<u16>,
     /// Packets that were lost, in truth, of what was on the way.
@@ -50,7 +53,8 @@ pub enum LossKind {
     Recovery,
     /// Its retransmission timer ran out.
     Timeout,
-    /// It reduced its window only: ECN, a full transmit queue, a tail loss probe that repaired the loss.
+    /// It reduced its window only: ECN, a full transmit queue, a tail loss probe that repaired the
+    /// loss.
     Reduction,
 }
 
@@ -67,7 +71,8 @@ impl LossKind {
 }
 
 impl LossEvent {
-    /// Whether a detector judged it: its verdict is none that a timer, ECN or the want of samples made.
+    /// Whether a detector judged it: its verdict is none that a timer, ECN or the want of samples
+    /// made.
     #[must_use]
     pub fn by_detector(&self) -> bool {
         self.kind == LossKind::Recovery && self.reason == Some(Reason::Detector)
@@ -81,7 +86,8 @@ impl LossEvent {
     }
 }
 
-/// Of the loss events of one true cause that a sender judged when it began to recover, those that it took for `verdict`, and all.
+/// Of the loss events of one true cause that a sender judged when it began to recover, those that
+/// it took for `verdict`, and all.
 #[must_use]
 pub fn judged<'a>(
     events: impl IntoIterator<Item = &'a LossEvent>,

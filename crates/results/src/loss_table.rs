@@ -1,7 +1,9 @@
-//! `losses.parquet`: a row per loss event of a TCP connection, with what the sender took it for and what it was.
+//! `losses.parquet`: a row per loss event of a TCP connection, with what the sender took it for and
+//! what it was.
 //!
-//! First the cell and the level of each factor, as in `results.parquet`; then the connection, and the event. Runs that were not looked at
-//! have no rows. The meaning of each column is in the file's metadata under `lasthop.columns`.
+//! First the cell and the level of each factor, as in `results.parquet`; then the connection, and
+//! the event. Runs that were not looked at have no rows. The meaning of each column is in the
+//! file's metadata under `lasthop.columns`.
 
 use crate::table::metadata;
 use crate::{Cell, Connection, Directory, LossEvent, RunRecord};
@@ -82,7 +84,8 @@ fn text(rows: &[Row<'_>], name: &str, meaning: &str, get: impl Fn(&Row<'_>) -> O
     Column { name: name.to_owned(), meaning: meaning.to_owned(), values }
 }
 
-/// Writes the table of a campaign into its run directory, whole or not at all; its path, `None` where there is nothing to write.
+/// Writes the table of a campaign into its run directory, whole or not at all; its path, `None`
+/// where there is nothing to write.
 ///
 /// # Errors
 /// If the file cannot be written.

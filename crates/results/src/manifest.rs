@@ -4,7 +4,8 @@ use crate::{LinkCounters, LiteTotals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Version of the schema of a run directory; it grows when a reader of the former could misread the new one.
+/// Version of the schema of a run directory; it grows when a reader of the former could misread the
+/// new one.
 pub const SCHEMA: u32 = 1;
 
 /// All that is known about a campaign besides its measurements.
@@ -20,8 +21,9 @@ pub struct Manifest {
     pub started_unix_ns: u64,
     /// Its end; `None` while it goes on, and for one that was interrupted.
     pub ended_unix_ns: Option<u64>,
-    /// Which clock the runs went by.
-    pub clock: Clock,
+    /// Which clock the runs went by; `None` where it is not known (a single link whose summary does
+    /// not say) or not one (two campaigns).
+    pub clock: Option<Clock>,
     /// Release of the kernel whose TCP was measured (`uname -r`).
     pub kernel: String,
     /// What the kernel of the virtual clock was made of; `None` with the real one.
@@ -31,6 +33,14 @@ pub struct Manifest {
     pub machine: Machine,
     /// Seed of the campaign; the runs' are derived from it (`link::Seed`).
     pub seed: u64,
+    /// Name of the workload that figures are about; empty in directories of before this was written
+    /// down.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub measure: String,
+    /// Workloads of the cells, in the order of the plan; none in directories of before this was
+    /// written down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<PlannedWorkload>,
     /// What the experiment varied, in the order of the plan.
     pub factors: Vec<Factor>,
     /// The combinations of levels that were run.
@@ -102,6 +112,16 @@ pub struct Machine {
     pub memory_bytes: u64,
 }
 
+/// A workload of the plan, by its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedWorkload {
+    /// Its name.
+    pub name: String,
+    /// Whether runs end without waiting for it: a server, or cross traffic. No figure is about it
+    /// unless it is named.
+    pub background: bool,
+}
+
 /// Something that the experiment varies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Factor {
@@ -155,7 +175,8 @@ impl Cell {
 pub struct RunRecord {
     /// Number of its cell.
     pub cell: u32,
-    /// Number of the repetition, from 0. Repetitions of the same number in different cells have the same seed.
+    /// Number of the repetition, from 0. Repetitions of the same number in different cells have the
+    /// same seed.
     pub repetition: u32,
     /// How it ended.
     pub verdict: Verdict,
@@ -167,7 +188,12 @@ pub struct RunRecord {
     pub seconds: f64,
     /// How long it took by the host's clock, in seconds.
     pub wall_seconds: f64,
-    /// How late the emulator let packets go; `None` in runs of before this was written down, and if it came to nothing.
+    /// Whether it was the same, byte by byte, when it was done again (`--verify`); `None` if it was
+    /// not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
+    /// How late the emulator let packets go; `None` in runs of before this was written down, and if
+    /// it came to nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Lateness>,
     /// What each link did.
@@ -201,6 +227,7 @@ impl RunRecord {
             started_unix_ns: 0,
             seconds: 0.0,
             wall_seconds: 0.0,
+            verified: None,
             lateness: None,
             links: Vec::new(),
             lite: None,
@@ -227,7 +254,8 @@ pub enum Verdict {
     Good,
     /// The emulator fell behind: left out of figures unless asked for.
     Overloaded,
-    /// A link layer ended its connection for good while the run went on, as a network drops a call: left out of figures unless asked for (LL-35).
+    /// A link layer ended its connection for good while the run went on, as a network drops a call:
+    /// left out of figures unless asked for (LL-35).
     DroppedCall,
     /// A workload failed, or the time ran out.
     Failed,
@@ -244,6 +272,16 @@ pub struct Lateness {
     pub p99_ns: u64,
     /// That of the latest.
     pub worst_ns: u64,
+    /// How long the emulator did not run, in nanoseconds.
+    #[serde(default)]
+    pub paused_ns: u64,
+    /// The mean; `None` in runs of before this was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<u64>,
+    /// Mean of the times that the links themselves took for a packet, without waiting in queues;
+    /// `None` likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_mean_ns: Option<u64>,
 }
 
 /// A figure from the literature that ours is printed beside.
@@ -255,32 +293,38 @@ pub struct Expectation {
     pub id: String,
     /// What is compared, in a line.
     pub title: String,
-    /// What it is about: the name of a [`Metric`](crate::Metric), or `degradation`, the fall of goodput in percent against
-    /// `against`.
+    /// What it is about: the name of a [`Metric`](crate::Metric), or `degradation`, the fall of
+    /// goodput in percent against `against`.
     pub metric: String,
-    /// Workload that it is about; the first one if none is named.
+    /// Workload that it is about; the one that all figures are about ([`Manifest::measure`]) if
+    /// none is named.
     #[serde(default)]
     pub workload: Option<String>,
-    /// Of which cells. Where a factor is not named there are several, and ours is the range over them.
+    /// Of which cells. Where a factor is not named there are several, and ours is the range over
+    /// them.
     #[serde(rename = "where", default)]
     pub of: Selection,
-    /// The figure is the change in percent against these cells, instead of the metric itself. Each cell is compared with the
-    /// one that has the same levels of all factors that are not named here.
+    /// The figure is the change in percent against these cells, instead of the metric itself. Each
+    /// cell is compared with the one that has the same levels of all factors that are not named
+    /// here.
     #[serde(default)]
     pub against: Option<Selection>,
-    /// The figure is read off the straight line through the runs instead (TL-22): the change of the line from where this
-    /// metric is 0 to this value of it. The runs of the cells of `against` are among those that the line goes through.
+    /// The figure is read off the straight line through the runs instead (TL-22): the change of the
+    /// line from where this metric is 0 to this value of it. The runs of the cells of `against` are
+    /// among those that the line goes through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<At>,
-    /// Which statistic over the repetitions of a cell: `mean` (default; also `means`), `median`, `min`, `max`, `range`, all
-    /// from the least value to the greatest, or `interval`, the 95 % interval of the mean; with `against`, of the changes. Not with `at`.
+    /// Which statistic over the repetitions of a cell: `mean` (default; also `means`), `median`,
+    /// `min`, `max`, `range`, all from the least value to the greatest, or `interval`, the 95 %
+    /// interval of the mean; with `against`, of the changes. Not with `at`.
     #[serde(default)]
     pub statistic: Option<String>,
     /// Lower end of the published range, in `unit`.
     pub low: f64,
     /// Upper end; the same as `low` for a single number.
     pub high: f64,
-    /// Unit of both: the metric's, another one of the same quantity (`kbit/s`), or `%` with `against`.
+    /// Unit of both: the metric's, another one of the same quantity (`kbit/s`), or `%` with
+    /// `against`.
     pub unit: String,
     /// Where it is published.
     pub source: String,

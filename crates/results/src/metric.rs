@@ -12,10 +12,11 @@ use std::str::FromStr;
 
 /// A quantity of a run.
 ///
-/// It is that of one workload's connections: the workload that is asked for, or else the first one that has rows. A
-/// workload of one connection has that connection's value; of several, bytes, counts and goodputs are added, rates are
-/// those of all segments together, and delays are the median over the connections, each with the weight of its samples.
-/// What TCP Lite did is known of the run as a whole, and has a value only where a node accepts damage.
+/// It is that of one workload's connections ([`Directory::measured`] says which one figures are
+/// about). A workload of one connection has that connection's value; of several, bytes, counts and
+/// goodputs are added, rates are those of all segments together, and delays are the median over the
+/// connections, each with the weight of its samples. What TCP Lite did is known of the run as a
+/// whole, and has a value only where a node accepts damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
@@ -37,8 +38,9 @@ pub enum Metric {
     Loss,
     /// Bytes of application data that arrived.
     Bytes,
-    /// How equally the TCP connections of all workloads share: Jain's index of their goodputs (Jain, Chiu and Hawe 1984), 1 if all
-    /// have as much, 1/n if one of n has all. No value of a single connection.
+    /// How equally the TCP connections of all workloads share: Jain's index of their goodputs
+    /// (Jain, Chiu and Hawe 1984), 1 if all have as much, 1/n if one of n has all. No value of a
+    /// single connection.
     Fairness,
     /// Segments with a wrong checksum that came to nodes which accept damage.
     DamagedSegments,
@@ -48,15 +50,18 @@ pub enum Metric {
     Salvaged,
     /// Bytes that arrived as others than were sent.
     WrongBytes,
-    /// Blocks of 64 bytes in which at least half is wrong: data in the wrong place or of another connection.
+    /// Blocks of 64 bytes in which at least half is wrong: data in the wrong place or of another
+    /// connection.
     Misplaced,
     /// Loss events of TCP: recoveries, timeouts and other reductions of the window.
     LossEvents,
     /// Of the loss events by damage alone that a detector judged, those that it took for wireless.
     WirelessRecognized,
-    /// Of the loss events by congestion alone that a detector judged, those that it took for congestion.
+    /// Of the loss events by congestion alone that a detector judged, those that it took for
+    /// congestion.
     CongestionRecognized,
-    /// Of all recoveries that a detector judged, those that it took for wireless, whatever they were.
+    /// Of all recoveries that a detector judged, those that it took for wireless, whatever they
+    /// were.
     TakenForWireless,
     /// Of the recoveries whose lost segments the sender counted, those in which it counted right.
     CountedRight,
@@ -172,11 +177,11 @@ impl Metric {
         }
     }
 
-    /// Its value for a run with these connections; `None` where it has none: without connections of the workload, of a share
-    /// of nothing, of what only TCP has or only datagrams have, of what nobody looked at.
+    /// Its value of a workload for a run with these connections; `None` where it has none: without
+    /// connections of the workload, of a share of nothing, of what only TCP has or only datagrams
+    /// have, of what nobody looked at.
     #[must_use]
-    pub fn of_run(self, run: &RunRecord, connections: &[Connection], workload: Option<&str>) -> Option<f64> {
-        let workload = workload.or_else(|| Some(connections.first()?.workload.as_str()))?;
+    pub fn of_run(self, run: &RunRecord, connections: &[Connection], workload: &str) -> Option<f64> {
         let measured: Vec<_> = connections.iter().filter(|row| row.workload == workload).collect();
         if measured.is_empty() {
             return None;
@@ -215,14 +220,14 @@ impl Metric {
     }
 }
 
-/// The metric's value for each run of a cell that counts and has one, in the order of the repetitions. Besides good
-/// runs those count that `besides` asks for.
+/// The metric's value of a workload for each run of a cell that counts and has one, in the order of
+/// the repetitions. Besides good runs those count that `besides` asks for.
 #[must_use]
 pub fn cell_values(
     directory: &Directory,
     cell: u32,
     metric: Metric,
-    workload: Option<&str>,
+    workload: &str,
     besides: impl Into<Besides>,
 ) -> Vec<f64> {
     let runs = directory.counting(cell, besides);
@@ -270,8 +275,9 @@ impl Count {
     }
 }
 
-/// All bytes over the time in which at least one of the connections was there, in bit/s: of one connection its own, of several
-/// side by side what they carry together, of several in a row what they carry while there is one.
+/// All bytes over the time in which at least one of the connections was there, in bit/s: of one
+/// connection its own, of several side by side what they carry together, of several in a row what
+/// they carry while there is one.
 fn goodput(rows: &[&Connection]) -> Option<f64> {
     let carriers = carriers(rows)?;
     let mut times: Vec<_> = carriers.iter().map(|row| (row.start_ns, row.end_ns)).collect();
@@ -285,8 +291,8 @@ fn goodput(rows: &[&Connection]) -> Option<f64> {
     Some(if busy == 0 { 0.0 } else { bytes as f64 * 8e9 / busy as f64 })
 }
 
-/// The rows that say what was carried. A program's own row does not, and where it is alone (the run has no capture, by which its
-/// connections are known) nobody knows.
+/// The rows that say what was carried. A program's own row does not, and where it is alone (the run
+/// has no capture, by which its connections are known) nobody knows.
 fn carriers<'a>(rows: &[&'a Connection]) -> Option<Vec<&'a Connection>> {
     let carriers: Vec<_> = rows.iter().filter(|row| row.protocol != Protocol::Program).copied().collect();
     (!carriers.is_empty()).then_some(carriers)
@@ -303,7 +309,8 @@ fn losses<'a>(rows: &[&'a Connection]) -> impl Iterator<Item = &'a LossEvent> {
     rows.iter().filter_map(|row| row.losses.as_ref()).flatten()
 }
 
-/// How many of the loss events of a cause were taken for it, in percent; `None` where none was judged.
+/// How many of the loss events of a cause were taken for it, in percent; `None` where none was
+/// judged.
 fn recognized(rows: &[&Connection], cause: Cause, verdict: Verdict) -> Option<f64> {
     let (right, all) = judged(losses(rows), cause, verdict);
     (all > 0).then(|| 100.0 * right as f64 / all as f64)
@@ -325,7 +332,8 @@ fn fairness(rows: &[Connection]) -> Option<f64> {
     (goodputs.len() > 1 && squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))
 }
 
-/// In seconds. Of programs it is how long they ran, whether or not a capture shows when their connections were closed.
+/// In seconds. Of programs it is how long they ran, whether or not a capture shows when their
+/// connections were closed.
 fn completion(rows: &[&Connection]) -> Option<f64> {
     let programs: Vec<_> = rows.iter().filter(|row| row.protocol == Protocol::Program).copied().collect();
     let rows = if programs.is_empty() { rows } else { &programs };
@@ -334,7 +342,8 @@ fn completion(rows: &[&Connection]) -> Option<f64> {
     rows.iter().all(|row| row.complete).then(|| end.saturating_sub(start) as f64 / 1e9)
 }
 
-/// The least of the connections' delays that half of all samples belong to it or to lesser ones, in milliseconds.
+/// The least of the connections' delays that half of all samples belong to it or to lesser ones, in
+/// milliseconds.
 fn weighted_median(rows: &[&Connection], delay: impl Fn(&RoundTrips) -> u64) -> Option<f64> {
     let delays = rows.iter().filter_map(|row| row.round_trips.as_ref());
     let mut weighted: Vec<(u64, u64)> = delays.map(|delays| (delay(delays), delays.samples)).collect();

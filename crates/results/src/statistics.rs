@@ -1,7 +1,9 @@
 //! Statistics over repetitions: pure functions of numbers, each with its source.
 //!
-//! Values that are no finite numbers are an error of whoever measured them: where one is among the values, there is no
-//! result (`None`), never a panic and never a figure that hides it.
+//! Values that are no finite numbers are an error of whoever measured them: where one is among the
+//! values, there is no result (`None`), never a panic and never a figure that hides it.
+//!
+//! Of too few values there is no interval ([`Estimator::least`]) and no line ([`LEAST_POINTS`]).
 
 mod bootstrap;
 mod distribution;
@@ -12,8 +14,8 @@ mod regression;
 pub use bootstrap::{Bootstrap, Estimator, Interval};
 pub use distribution::{Distribution, quantile};
 pub use proportion::wilson;
-pub use rank::{Effect, Magnitude, MannWhitney, Method, effect, holm, mann_whitney};
-pub use regression::{Coefficient, Line, change, ols};
+pub use rank::{Effect, Magnitude, MannWhitney, Method, effect, holm, mann_whitney, too_few_to_differ};
+pub use regression::{Coefficient, LEAST_POINTS, Line, change, ols};
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -21,15 +23,15 @@ use rand_chacha::ChaCha8Rng;
 /// Random stream of resampling.
 pub type Stream = ChaCha8Rng;
 
-/// The stream that an interval of a campaign with this seed begins with. Each interval begins it anew, so that it is the
-/// same wherever it is shown, and whatever else is.
+/// The stream that an interval of a campaign with this seed begins with. Each interval begins it
+/// anew, so that it is the same wherever it is shown, and whatever else is.
 #[must_use]
 pub fn stream(seed: u64) -> Stream {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
-/// By how many percent of the mean of `against` each value of `of` lies below it; less than 0 where it lies above. `None`
-/// without values to compare with, and where their mean is 0.
+/// By how many percent of the mean of `against` each value of `of` lies below it; less than 0 where
+/// it lies above. `None` without values to compare with, and where their mean is 0.
 #[must_use]
 pub fn degradation(of: &[f64], against: &[f64]) -> Option<Vec<f64>> {
     let reference = mean(finite(against)?)?;

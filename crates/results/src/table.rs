@@ -1,9 +1,12 @@
-//! `results.parquet`: a row per connection, for pandas, polars, DuckDB and R; and the same as CSV for spreadsheets.
+//! `results.parquet`: a row per connection, for pandas, polars, DuckDB and R; and the same as CSV
+//! for spreadsheets.
 //!
-//! First `cell`, a column `factor.NAME` with the level of each factor, `repetition` and `verdict`; then what was measured of
-//! the connection, columns `lite_…` with what TCP Lite did in its run, empty where no node accepts damage, and `link_layer_…` with what its link
-//! layers with retransmissions did, empty where no link has one. Runs of every verdict are there, and a run without connections has no row. The meaning of each column,
-//! with its unit, is in the file's metadata under `lasthop.columns`; beside it are `lasthop.schema`, `lasthop.version`,
+//! First `cell`, a column `factor.NAME` with the level of each factor, `repetition` and `verdict`;
+//! then what was measured of the connection, columns `lite_…` with what TCP Lite did in its run,
+//! empty where no node accepts damage, and `link_layer_…` with what its link layers with
+//! retransmissions did, empty where no link has one. Runs of every verdict are there, and a run
+//! without connections has no row. The meaning of each column, with its unit, is in the file's
+//! metadata under `lasthop.columns`; beside it are `lasthop.schema`, `lasthop.version`,
 //! `lasthop.seed`, `lasthop.started_unix_ns` and `lasthop.plan`, the plan's name.
 
 use crate::{
@@ -137,7 +140,8 @@ const LITE: &[Field] = fields! {
     "lite_discarded_ip", "segments", "discarded: the IP header is damaged as well", Number, |row| discarded(row, "ip");
 };
 
-/// What link layers did in the run: all of them together, both directions. By link and direction it is in the manifest.
+/// What link layers did in the run: all of them together, both directions. By link and direction it
+/// is in the manifest.
 #[rustfmt::skip]
 const LINK_LAYER: &[Field] = fields! {
     "link_layer_frames", "frames", "numbered frames that the run's link layers sent for the first time, both directions, here and below",
@@ -192,7 +196,8 @@ pub fn write(directory: &Directory) -> Result<PathBuf, TableError> {
     Ok(path)
 }
 
-/// Writes a table as CSV (RFC 4180, with a line of names): numbers with a point, empty cells as nothing.
+/// Writes a table as CSV (RFC 4180, with a line of names): numbers with a point, empty cells as
+/// nothing.
 pub fn write_csv(table: &Table, output: impl io::Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(output);
     writer.write_record(table.columns.iter().map(|column| &column.name))?;

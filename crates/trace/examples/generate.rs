@@ -6,8 +6,8 @@
 //! time tcptrace -n -b big.pcap
 //! ```
 //!
-//! Sixteen downloads side by side over raw IP, headers only, with time stamps; one segment of a hundred is lost, told by
-//! SACK blocks, and sent again.
+//! Sixteen downloads side by side over raw IP, headers only, with time stamps; one segment of a
+//! hundred is lost, told by SACK blocks, and sent again.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -50,7 +50,8 @@ fn main() -> io::Result<()> {
 }
 
 impl Download {
-    /// Two segments and their acknowledgment, or what began the connection; how many packets that was.
+    /// Two segments and their acknowledgment, or what began the connection; how many packets that
+    /// was.
     fn step(&mut self, output: &mut impl Write, index: usize, time: u64) -> io::Result<u64> {
         self.steps += 1;
         let port = 40_000 + index as u16;

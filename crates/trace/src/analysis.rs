@@ -1,7 +1,7 @@
 //! A capture read once from beginning to end: every interface a capture of its own.
 //!
-//! A capture of lasthop holds both ends of a link as two interfaces, so that a packet is in it twice; analysed together
-//! each would look like a retransmission.
+//! A capture of lasthop holds both ends of a link as two interfaces, so that a packet is in it
+//! twice; analysed together each would look like a retransmission.
 
 use crate::TraceError;
 use crate::connection::Seen;
@@ -72,7 +72,8 @@ pub struct Trace {
 
 /// Follows the reading of a capture.
 pub trait Watch {
-    /// The next call of [`Watch::segment`] is about this IP packet: what was captured of it, and its length in bytes.
+    /// The next call of [`Watch::segment`] is about this IP packet: what was captured of it, and
+    /// its length in bytes.
     fn packet(&mut self, ip: &[u8], length: u32) {
         let _ = (ip, length);
     }

@@ -165,7 +165,8 @@ impl Connection {
         self.halves[half].windows.mean(&self.halves[1 - half].windows)
     }
 
-    /// *adv wind scale* of a direction: 0 if its windows are not scaled since the other end does not offer to.
+    /// *adv wind scale* of a direction: 0 if its windows are not scaled since the other end does
+    /// not offer to.
     #[must_use]
     pub fn window_scale(&self, half: usize) -> u8 {
         let (me, peer) = (&self.halves[half], &self.halves[1 - half]);
@@ -174,8 +175,8 @@ impl Connection {
         me.offer.window_scale.filter(|_| in_use).unwrap_or(0)
     }
 
-    /// *idletime max* of a direction in microseconds, in a capture that ended at `end`: until then if the connection did
-    /// not end before. `None` if it sent nothing.
+    /// *idletime max* of a direction in microseconds, in a capture that ended at `end`: until then
+    /// if the connection did not end before. `None` if it sent nothing.
     #[must_use]
     pub fn idle_max_us(&self, half: usize, end: u64) -> Option<u64> {
         let last = self.halves[half].last_time?;
@@ -201,6 +202,11 @@ impl Connection {
         me.sequence.begin(first_number);
         let first = me.sequence.place(tcp.sequence);
         let end = first + u64::from(segment.sequence_length());
+        // What tshark takes for a keep-alive: at most one byte, before the next.
+        let keeps_alive = segment.payload <= 1
+            && !tcp.has(Tcp::SYN)
+            && !tcp.has(Tcp::FIN)
+            && me.sent.end() == Some(first + 1);
         let data = if end > first { send(me, peer, segment, first, end, time) } else { Data::None };
 
         let scaled = me.offer.window_scale.filter(|_| peer.offer.window_scale.is_some());
@@ -211,7 +217,10 @@ impl Connection {
             _ => Bearer::None,
         };
         me.windows.add(segment.window, shift, bearer);
-        let ack = (tcp.has(Tcp::ACK) && !tcp.has(Tcp::RST)).then(|| acknowledge(me, peer, segment, time));
+        let is_next = me.sent.end().is_none_or(|next| next == first);
+        let ack =
+            (tcp.has(Tcp::ACK) && !tcp.has(Tcp::RST)).then(|| acknowledge(me, peer, segment, is_next, time));
+        me.keeps_alive = keeps_alive;
 
         let seen = Seen { half, first: Unwrap::relative(first), end: Unwrap::relative(end), data, ack };
         if let Some(outstanding) = outstanding {
@@ -285,9 +294,10 @@ fn send(me: &mut Half, peer: &Half, segment: &Segment, first: u64, end: u64, tim
     if novelty.out_of_order { Data::OutOfOrder } else { Data::New }
 }
 
-/// Takes in what `me` acknowledges of what `peer` sent.
+/// Takes in what `me` acknowledges of what `peer` sent. `is_next`: the segment has the sequence
+/// number that is due.
 #[inline]
-fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> Ack {
+fn acknowledge(me: &Half, peer: &mut Half, segment: &Segment, is_next: bool, time: u64) -> Ack {
     let number = segment.tcp.acknowledgment;
     peer.sequence.begin(number.wrapping_sub(1));
     let place = peer.sequence.place(number);
@@ -316,6 +326,7 @@ fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> 
         peer.acknowledged = Some(place);
         peer.acknowledged_at = time;
         peer.duplicates = 0;
+        peer.counted_duplicates = 0;
         peer.sacked = 0;
     } else if peer.acknowledged == Some(place)
         && segment.sequence_length() == 0
@@ -323,8 +334,18 @@ fn acknowledge(me: &mut Half, peer: &mut Half, segment: &Segment, time: u64) -> 
         && (window == peer.window_seen || !sacks.is_empty())
     {
         peer.duplicates += 1;
-        me.counts.duplicate_acks += 1;
-        me.counts.triple_duplicate_acks += u64::from(peer.duplicates == 3);
+    }
+    if !is_new
+        && peer.acknowledged == Some(place)
+        && segment.sequence_length() == 0
+        && is_next
+        && window > 0
+        && window == peer.window_seen
+        && !peer.keeps_alive
+    {
+        peer.counted_duplicates += 1;
+        peer.counts.duplicate_acks += 1;
+        peer.counts.triple_duplicate_acks += u64::from(peer.counted_duplicates == 3);
     }
     let duplicates = if is_new || segment.sequence_length() > 0 { 0 } else { peer.duplicates };
     peer.window_seen = window;

@@ -1,9 +1,10 @@
 //! Which connection a segment belongs to.
 //!
-//! By addresses and ports, whichever way round. As in tcptrace, a new connection begins with a segment that comes more
-//! than four minutes after the last one, and with a SYN after a FIN or a reset of either end, or after two SYNs of its own
-//! end, unless it repeats the sequence number of the SYN before. tcptrace besides takes a SYN for an old one whose number
-//! lies less than a window above the old connection's: ports used again within milliseconds would be one connection there.
+//! By addresses and ports, whichever way round. As in tcptrace, a new connection begins with a
+//! segment that comes more than four minutes after the last one, and with a SYN after a FIN or a
+//! reset of either end, or after two SYNs of its own end, unless it repeats the sequence number of
+//! the SYN before. tcptrace besides takes a SYN for an old one whose number lies less than a window
+//! above the old connection's: ports used again within milliseconds would be one connection there.
 
 use crate::connection::{Connection, Seen};
 use crate::half::Half;
@@ -11,7 +12,8 @@ use packet::{Segment, Tcp};
 use rustc_hash::FxHashMap;
 use std::net::IpAddr;
 
-/// Silence after which the same addresses and ports are another connection: twice the maximum segment lifetime.
+/// Silence after which the same addresses and ports are another connection: twice the maximum
+/// segment lifetime.
 const FORGOTTEN: u64 = 240_000_000_000;
 
 type Endpoint = (IpAddr, u16);
@@ -81,7 +83,8 @@ impl Connections {
 }
 
 impl Connection {
-    /// Whether a segment of half `half`, although from the same endpoints, begins another connection.
+    /// Whether a segment of half `half`, although from the same endpoints, begins another
+    /// connection.
     #[inline]
     fn is_over(&self, half: usize, segment: &Segment, time: u64) -> bool {
         if time.saturating_sub(self.last_time) > FORGOTTEN {

@@ -9,7 +9,8 @@ use packet::{Ecn, Segment, Tcp};
 use serde::Serialize;
 use std::net::IpAddr;
 
-/// Counters of one direction. Where tcptrace has a name for one, it stands behind it and the definition is tcptrace's.
+/// Counters of one direction. Where tcptrace has a name for one, it stands behind it and the
+/// definition is tcptrace's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// *total packets*.
@@ -34,12 +35,13 @@ pub struct Counts {
     pub data_packets: u64,
     /// *actual data bytes*.
     pub data_bytes: u64,
-    /// *rexmt data pkts*: that occupy sequence numbers which had been sent before, those of SYN and FIN included.
+    /// *rexmt data pkts*: that occupy sequence numbers which had been sent before, those of SYN and
+    /// FIN included.
     pub retransmitted_packets: u64,
     /// *rexmt data bytes*: how many such numbers.
     pub retransmitted_bytes: u64,
-    /// *zwnd probe pkts*: with data or FIN although the other end's last window was zero, or none was seen
-    /// in the packets that it sent.
+    /// *zwnd probe pkts*: with data or FIN although the other end's last window was zero, or none
+    /// was seen in the packets that it sent.
     pub probe_packets: u64,
     /// *zwnd probe bytes*.
     pub probe_bytes: u64,
@@ -67,8 +69,14 @@ pub struct Counts {
     pub truncated_bytes: u64,
     /// *truncated packets*: data packets of which something was not captured.
     pub truncated_packets: u64,
-    /// Duplicate acknowledgments sent: the same number again without data, while data of the other end is on its way, and
-    /// the window is the same or a SACK block tells why (RFC 5681, RFC 6675).
+    /// *duplicate acks*: of what it sent, so the other end sent them (tcptrace's column). The
+    /// highest number again, without data, SYN or FIN, with the same window, which is not zero, and
+    /// with the next sequence number; no answer to a keep-alive. This is tshark's
+    /// `tcp.analysis.duplicate_ack`, and RFC 5681's definition but for its first condition, that
+    /// data is on its way: tshark and tcptrace do not ask for it.
+    ///
+    /// What a loss is told by is another question, and [`crate::retransmission`] has it: with SACK
+    /// an acknowledgment with a new block counts even if its window has changed (RFC 6675).
     pub duplicate_acks: u64,
     /// How often they came to three in a row.
     pub triple_duplicate_acks: u64,
@@ -95,6 +103,7 @@ pub struct Offer {
 
 /// One direction of a connection.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own that a packet has shown")]
 pub struct Half {
     /// Address of the sender.
     pub address: IpAddr,
@@ -110,7 +119,8 @@ pub struct Half {
     pub(crate) follower: Follower,
     pub(crate) sequence: Unwrap,
     pub(crate) sent: Sent,
-    /// Sequence numbers taken, those of SYN and FIN included, probes excepted: of these the unique bytes are reckoned.
+    /// Sequence numbers taken, those of SYN and FIN included, probes excepted: of these the unique
+    /// bytes are reckoned.
     pub(crate) numbers: u64,
     /// Whether one of them is that of a SYN, or of a FIN.
     pub(crate) counted_syn: bool,
@@ -127,8 +137,11 @@ pub struct Half {
     /// Highest acknowledgment that came for its data, and when.
     pub(crate) acknowledged: Option<u64>,
     pub(crate) acknowledged_at: u64,
-    /// Duplicate acknowledgments in a row that came for its data, and the highest byte that SACK told of.
+    /// Duplicate acknowledgments in a row that came for its data, and the highest byte that SACK
+    /// told of.
     pub(crate) duplicates: u32,
+    /// The same as [`Counts::duplicate_acks`] counts them.
+    pub(crate) counted_duplicates: u32,
     pub(crate) selectively: u64,
     /// Bytes in the blocks of the last SACK that came for its data.
     pub(crate) sacked: u64,
@@ -136,6 +149,8 @@ pub struct Half {
     pub(crate) told_at: u64,
     /// The window that the other end opens to it, in bytes.
     pub(crate) window_seen: u64,
+    /// Whether its last segment was a keep-alive.
+    pub(crate) keeps_alive: bool,
 }
 
 impl Half {
@@ -162,10 +177,12 @@ impl Half {
             acknowledged: None,
             acknowledged_at: 0,
             duplicates: 0,
+            counted_duplicates: 0,
             selectively: 0,
             sacked: 0,
             told_at: 0,
             window_seen: 0,
+            keeps_alive: false,
         }
     }
 
@@ -187,14 +204,16 @@ impl Half {
     #[must_use]
     pub fn stream_length(&self) -> Option<u64> {
         let (syn, fin) = (self.syn?, self.fin?);
-        // The numbers in the packets tell it modulo 2^32; what was sent tells how often they began anew.
+        // The numbers in the packets tell it modulo 2^32; what was sent tells how often they began
+        // anew.
         let length = u64::from(fin.wrapping_sub(syn).wrapping_sub(1));
         let about = self.sent.end().map_or(0, Unwrap::relative);
         let rounds = (about.saturating_sub(length) + (1 << 31)) >> 32;
         Some(length + (rounds << 32))
     }
 
-    /// *missed data* in bytes: of the stream's length, what was not captured; `None` if that is not known.
+    /// *missed data* in bytes: of the stream's length, what was not captured; `None` if that is not
+    /// known.
     #[must_use]
     pub fn missed_bytes(&self) -> Option<u64> {
         Some(self.stream_length()?.saturating_sub(self.unique_bytes()))
@@ -291,8 +310,9 @@ impl Half {
     }
 }
 
-/// The first block if it tells of what came twice (RFC 2883 section 4): it lies below the acknowledgment, or overlaps the
-/// second block (which the RFC has lie around it; tcptrace is content with less, and so are we).
+/// The first block if it tells of what came twice (RFC 2883 section 4): it lies below the
+/// acknowledgment, or overlaps the second block (which the RFC has lie around it; tcptrace is
+/// content with less, and so are we).
 pub(crate) fn duplicate_sack(segment: &Segment) -> Option<(u32, u32)> {
     let (&(left, right), rest) = segment.options.sacks().split_first()?;
     let before = |one: u32, other: u32| one.wrapping_sub(other).cast_signed() <= 0;
@@ -300,7 +320,8 @@ pub(crate) fn duplicate_sack(segment: &Segment) -> Option<(u32, u32)> {
     (before(right, segment.tcp.acknowledgment) || overlaps).then_some((left, right))
 }
 
-/// Microseconds from one instant to another, both in nanoseconds, as a program reckons that has microseconds only.
+/// Microseconds from one instant to another, both in nanoseconds, as a program reckons that has
+/// microseconds only.
 #[inline]
 pub(crate) fn micros(from: u64, to: u64) -> u64 {
     (to / 1000).saturating_sub(from / 1000)

@@ -1,4 +1,5 @@
-//! Long silences of a connection, with what ended them (TL-25): an outlier keeps its place in the data, and gets a cause.
+//! Long silences of a connection, with what ended them (TL-25): an outlier keeps its place in the
+//! data, and gets a cause.
 
 use crate::connection::{Data, Seen};
 use crate::retransmission::Cause;
@@ -20,7 +21,8 @@ pub struct Gap {
     pub ended_with: &'static str,
     /// Its first sequence number, relative.
     pub sequence: u64,
-    /// Whether data of each end was on its way meanwhile: without it, the application had nothing to say.
+    /// Whether data of each end was on its way meanwhile: without it, the application had nothing
+    /// to say.
     pub outstanding: [bool; 2],
 }
 

@@ -19,7 +19,8 @@ pub enum Layer2 {
     Cooked,
     /// Linux cooked capture, version 2 (276).
     Cooked2,
-    /// The address family in four bytes (0 in the order of the machine that captured, 108 in the network's).
+    /// The address family in four bytes (0 in the order of the machine that captured, 108 in the
+    /// network's).
     Loopback,
 }
 
@@ -37,7 +38,8 @@ impl Layer2 {
         })
     }
 
-    /// The IP packet in a packet of such a link; `None` if it carries something else, or was cut off before.
+    /// The IP packet in a packet of such a link; `None` if it carries something else, or was cut
+    /// off before.
     #[inline]
     #[must_use]
     pub fn ip(self, bytes: &[u8]) -> Option<&[u8]> {

@@ -1,5 +1,5 @@
-//! The multi-layer view: the sender and the receiver of TCP, and of the link layer below it, on one time axis (Ludwig's MultiTracer,
-//! 3.2.1 and 3.2.4; LL-15 to LL-21).
+//! The multi-layer view: the sender and the receiver of TCP, and of the link layer below it, on one
+//! time axis (Ludwig's MultiTracer, 3.2.1 and 3.2.4; LL-15 to LL-21).
 //!
 //! | file | what is there |
 //! |---|---|
@@ -12,11 +12,13 @@
 //! | [`clocks`] | offset and drift of two clocks |
 //! | [`regression`] | slopes that say a rate |
 //! | [`limiter`] | what a link without a link layer sent, by the event log |
+//! | [`capacity`] | what it could have sent, where its rate is a trace |
 //! | [`idle`] | when the link's sender sent nothing, and whether it could have |
 //! | [`cause`] | what TCP waited for meanwhile |
 //! | [`utilization`] | what share of the time useful data was on the link |
 //! | [`xpl`] | a view as a file for xplot |
 
+pub mod capacity;
 pub mod cause;
 pub mod clocks;
 pub mod graph;

@@ -1,4 +1,5 @@
-//! The analysis of captures: TCP connections, what was sent again and why, round-trip times, long silences.
+//! The analysis of captures: TCP connections, what was sent again and why, round-trip times, long
+//! silences.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -13,10 +14,11 @@
 //! # Ok::<(), trace::TraceError>(())
 //! ```
 //!
-//! [`analysis`] reads a capture once; memory depends on the number of connections and not on their length. A packet goes
-//! through [`layer2`], `packet::segment` and [`connections`] into the two [`half`]s of its [`connection`]. Where tcptrace
-//! has a field its definition holds here ([`long`] prints them as tcptrace does), so that figures can be compared with
-//! those of others (TL-16); what tcptrace does not tell is counted beside it.
+//! [`analysis`] reads a capture once; memory depends on the number of connections and not on their
+//! length. A packet goes through [`layer2`], `packet::segment` and [`connections`] into the two
+//! [`half`]s of its [`connection`]. Where tcptrace has a field its definition holds here ([`long`]
+//! prints them as tcptrace does), so that figures can be compared with those of others (TL-16);
+//! what tcptrace does not tell is counted beside it.
 #![forbid(unsafe_code)]
 
 pub mod analysis;

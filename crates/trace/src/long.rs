@@ -1,9 +1,11 @@
-//! Text as tcptrace prints it: one line a connection (`tcptrace -n -b`), or all of it (`tcptrace -n -l`).
+//! Text as tcptrace prints it: one line a connection (`tcptrace -n -b`), or all of it
+//! (`tcptrace -n -l`).
 //!
-//! Times of day are in UTC; tcptrace has those of the machine's time zone. Where tcptrace 6.6.7 is wrong this is not: it
-//! takes an MSS above 32767 for a negative number, cuts IPv6 addresses off, loses a microsecond in elapsed times now and
-//! then, counts the FIN as a byte of the stream when a reset follows it, prints missed data below zero as 2^64 less that, compares the edges of duplicate SACKs without regard to their
-//! wrapping, and scales windows by more than 14 bits.
+//! Times of day are in UTC; tcptrace has those of the machine's time zone. Where tcptrace 6.6.7 is
+//! wrong this is not: it takes an MSS above 32767 for a negative number, cuts IPv6 addresses off,
+//! loses a microsecond in elapsed times now and then, counts the FIN as a byte of the stream when a
+//! reset follows it, prints missed data below zero as 2^64 less that, compares the edges of
+//! duplicate SACKs without regard to their wrapping, and scales windows by more than 14 bits.
 
 use crate::analysis::Analysis;
 use crate::connection::Connection;

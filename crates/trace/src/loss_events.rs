@@ -1,8 +1,9 @@
-//! Loss events of TCP senders, what each was really caused by, and what the sender's loss differentiation made of it.
+//! Loss events of TCP senders, what each was really caused by, and what the sender's loss
+//! differentiation made of it.
 //!
-//! Two records of one run are laid side by side: the states of the senders at every acknowledgement ([`capture::senders`]), which
-//! show when a sender reduced its window and why it says so, and the fates of packets on links, which show what was lost and where.
-//! Both have the run's clock.
+//! Two records of one run are laid side by side: the states of the senders at every acknowledgement
+//! ([`capture::senders`]), which show when a sender reduced its window and why it says so, and the
+//! fates of packets on links, which show what was lost and where. Both have the run's clock.
 //!
 //! | file | what is there |
 //! |---|---|
@@ -41,13 +42,13 @@ pub struct Connection {
     pub ends: Ends,
     /// Its loss events, in the order of time.
     pub events: Vec<LossEvent>,
-    /// Packets that links lost or damaged and no loss event is about: what recovery repaired that was going on already, and
-    /// what was lost last.
+    /// Packets that links lost or damaged and no loss event is about: what recovery repaired that
+    /// was going on already, and what was lost last.
     pub without_event: u64,
 }
 
-/// Reads the loss events of all connections, in the order in which their senders appear, from the table of `senders` and the event
-/// log (both Parquet) of the same run.
+/// Reads the loss events of all connections, in the order in which their senders appear, from the
+/// table of `senders` and the event log (both Parquet) of the same run.
 ///
 /// # Errors
 /// If a table cannot be read.

@@ -2,22 +2,27 @@
 //!
 //! The cause is judged from what the capture shows at that moment:
 //!
-//! * *fast*: three duplicate acknowledgments or SACK blocks of more than two segments above it had told of the loss, or it belongs to the recovery
-//!   that such a signal began (RFC 5681, RFC 6675).
-//! * *RACK*: SACK told of data behind it, but of less than three segments, so that it was time that told (RFC 8985); or it is
-//!   sent a third time within such a recovery, which only RACK does.
-//! * *timeout*: no such signal, it is the oldest byte on its way, and as much time has passed as a sender waits (RFC 6298 over the
-//!   round-trip times seen): since it was last sent, since data was acknowledged (section 5.3), and, where SACK told of data behind it, since
-//!   that news, which begins the timer anew in Linux. What answers a SACK at once is RACK's, however long it had been on its way. Without any
-//!   signal or recovery the time since it was sent is enough: Linux takes that after a tail probe. Or it belongs to the go-back-N after such an event.
-//! * *tail probe*: no such signal, it is the newest data on its way, and two round-trip times have passed (RFC 8985). With SACK, the
-//!   first one of a segment that is alone on its way, no later than a probe is due: that comes before the timer, or in its place.
+//! * *fast*: three duplicate acknowledgments or SACK blocks of more than two segments above it had
+//!   told of the loss, or it belongs to the recovery that such a signal began (RFC 5681, RFC 6675).
+//! * *RACK*: SACK told of data behind it, but of less than three segments, so that it was time that
+//!   told (RFC 8985); or it is sent a third time within such a recovery, which only RACK does.
+//! * *timeout*: no such signal, it is the oldest byte on its way, and as much time has passed as a
+//!   sender waits (RFC 6298 over the round-trip times seen): since it was last sent, since data was
+//!   acknowledged (section 5.3), and, where SACK told of data behind it, since that news, which
+//!   begins the timer anew in Linux. What answers a SACK at once is RACK's, however long it had
+//!   been on its way. Without any signal or recovery the time since it was sent is enough: Linux
+//!   takes that after a tail probe. Or it belongs to the go-back-N after such an event.
+//! * *tail probe*: no such signal, it is the newest data on its way, and two round-trip times have
+//!   passed (RFC 8985). With SACK, the first one of a segment that is alone on its way, no later
+//!   than a probe is due: that comes before the timer, or in its place.
 //! * *keep-alive*: one byte or none just below what was acknowledged (RFC 9293 section 3.8.4).
 //! * *unknown*: none of these.
 //!
-//! That it was *spurious* shows later, and is counted besides where it can be told without keeping what was sent, by the rules of
+//! That it was *spurious* shows later, and is counted besides where it can be told without keeping
+//! what was sent, by the rules of
 //! [`crate::spurious`]: by time stamps at the left edge of the window (Eifel, RFC 3522; [`timestamps::at_edge`]), or by a duplicate SACK
-//! (RFC 2883; [`duplicate_sack::can_report`]). What waited behind a hole, and all other evidence, is for `lasthop trace --spurious`.
+//! (RFC 2883; [`duplicate_sack::can_report`]). What waited behind a hole, and all other evidence,
+//! is for `lasthop trace --spurious`.
 
 use crate::spurious::{Verdict, duplicate_sack, timestamps};
 use serde::Serialize;
@@ -58,15 +63,18 @@ pub struct Retransmissions {
     pub keep_alive: u64,
     /// See [`Cause::Unknown`].
     pub unknown: u64,
-    /// Of all of them, how many were spurious by time stamps, when they lay at the left edge of the window.
+    /// Of all of them, how many were spurious by time stamps, when they lay at the left edge of the
+    /// window.
     pub spurious_by_timestamps: u64,
     /// Of all of them, how many were spurious by a duplicate SACK and not by time stamps.
     pub spurious_by_dsack: u64,
-    /// How often the timer ran out: retransmissions by timeout that began, or went on with, waiting for it.
+    /// How often the timer ran out: retransmissions by timeout that began, or went on with, waiting
+    /// for it.
     pub timeouts: u64,
 }
 
-/// What is known of the sender when it sends something again. Places as in [`crate::sequence_number`].
+/// What is known of the sender when it sends something again. Places as in
+/// [`crate::sequence_number`].
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     /// Now, in nanoseconds.
@@ -106,8 +114,9 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// When a tail probe of a segment that is alone on its way is due, in nanoseconds: two round-trip times and the longest that its
-    /// acknowledgment may be held back, but not after the timer (RFC 8985 section 7.2).
+    /// When a tail probe of a segment that is alone on its way is due, in nanoseconds: two
+    /// round-trip times and the longest that its acknowledgment may be held back, but not after the
+    /// timer (RFC 8985 section 7.2).
     fn probe_timeout(&self) -> u64 {
         const MAX_ACK_DELAY: u64 = 200_000_000;
         self.round_trip.map_or(self.timeout, |trip| (2 * trip + MAX_ACK_DELAY).min(self.timeout))
@@ -205,7 +214,8 @@ impl Follower {
         }
         let timed_out = is_oldest && timer.is_some_and(is_long);
         let going_on = self.recovery.map(|recovery| recovery.cause).filter(|cause| *cause != Cause::Timeout);
-        // RFC 6675 section 4, IsLost. Less than that is for RACK, which does not wait for as long as the timer does.
+        // RFC 6675 section 4, IsLost. Less than that is for RACK, which does not wait for as long
+        // as the timer does.
         let enough = moment.duplicates >= 3 || (signalled && moment.sacked > 2 * moment.segment);
         if timed_out && (repeated || (!enough && going_on.is_none())) {
             return (Cause::Timeout, true);
@@ -235,7 +245,8 @@ impl Follower {
         }
     }
 
-    /// The other end acknowledged everything below `place`, where it had awaited the byte at `edge`, and echoed a time stamp.
+    /// The other end acknowledged everything below `place`, where it had awaited the byte at
+    /// `edge`, and echoed a time stamp.
     pub fn acknowledged(&mut self, edge: Option<u64>, place: u64, echo: Option<u32>) {
         if self.recovery.is_some_and(|recovery| place >= recovery.until) {
             self.recovery = None;
@@ -256,7 +267,8 @@ impl Follower {
         }
     }
 
-    /// The other end told at `time` that `first..end` came twice; the least round-trip time is known or not, all in nanoseconds.
+    /// The other end told at `time` that `first..end` came twice; the least round-trip time is
+    /// known or not, all in nanoseconds.
     pub fn came_twice(&mut self, first: u64, end: u64, time: u64, least_round_trip: Option<u64>) {
         let found = self.watched.iter().rposition(|watched| {
             let waited = time.saturating_sub(watched.time);

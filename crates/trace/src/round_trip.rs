@@ -1,11 +1,13 @@
 //! Round-trip times, from a segment with data, SYN or FIN to the acknowledgment that covers it.
 //!
-//! An acknowledgment gives one sample: of the last segment that it covers. It gives none if a segment that it covers had
-//! been sent more than once (Karn's rule: nobody knows which one it answers; and what waited behind a hole was not
-//! answered when it came), and none for a segment that a SACK block had told of before.
+//! An acknowledgment gives one sample: of the last segment that it covers. It gives none if a
+//! segment that it covers had been sent more than once (Karn's rule: nobody knows which one it
+//! answers; and what waited behind a hole was not answered when it came), and none for a segment
+//! that a SACK block had told of before.
 //!
-//! Mean and deviation are exact. Quantiles come from a DDSketch (Masson, Rim and Lee, VLDB 2019): each is within 1 % of a
-//! sample of that rank, in 2048 bins at most however many samples there are.
+//! Mean and deviation are exact. Quantiles come from a DDSketch (Masson, Rim and Lee, VLDB 2019):
+//! each is within 1 % of a sample of that rank, in 2048 bins at most however many samples there
+//! are.
 
 use serde::Serialize;
 use sketches_ddsketch::{Config, DDSketch};
@@ -85,8 +87,8 @@ impl RoundTrips {
         (self.count > 0).then_some(self.smoothed as u64)
     }
 
-    /// The retransmission timeout that a sender with these samples has, in nanoseconds: RFC 6298 with the least
-    /// variation of 200 ms that Linux uses, and one second without a sample.
+    /// The retransmission timeout that a sender with these samples has, in nanoseconds: RFC 6298
+    /// with the least variation of 200 ms that Linux uses, and one second without a sample.
     #[must_use]
     pub fn timeout(&self) -> u64 {
         if self.count == 0 {

@@ -1,4 +1,5 @@
-//! What is known of a connection, as one object for JSON and tables. Times in the unit that stands in the name.
+//! What is known of a connection, as one object for JSON and tables. Times in the unit that stands
+//! in the name.
 
 use crate::analysis::Analysis;
 use crate::connection::{Connection, Status};

@@ -1,19 +1,19 @@
 //! What one direction of a connection has sent, as ranges of sequence numbers.
 //!
-//! Two parts: what is on its way, segment by segment with the time it was sent, and below it what was acknowledged, as
-//! ranges that grow together. Both have a fixed capacity, so that a connection needs the same memory whatever its length:
+//! Two parts: what is on its way, segment by segment with the time it was sent, and below it what
+//! was acknowledged, as ranges that grow together.
 //!
-//! * [`FLIGHT`] segments on their way. In a capture without acknowledgments (one direction only) the oldest are taken for
-//!   acknowledged: no round-trip time can be measured there anyway.
-//! * [`HOLES`] holes in what was acknowledged: bytes that went by without being captured. When there are more the oldest
-//!   one is taken for sent. Only a retransmission of exactly that hole could tell.
+//! * At most [`FLIGHT`] segments are on their way. In a capture without acknowledgments (one
+//!   direction only) the oldest are taken for acknowledged: no round-trip time can be measured
+//!   there anyway.
+//! * What was acknowledged is one range for each hole: bytes that went by without being captured. A
+//!   connection needs the same memory whatever its length, and some 40 bytes for each hole. Their
+//!   number has no limit, since bytes would be counted wrongly beyond it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Most segments on their way that are told apart: a window of 12 MB in segments of 1460 bytes.
 pub const FLIGHT: usize = 8192;
-/// Most ranges of what was acknowledged.
-pub const HOLES: usize = 64;
 
 /// A range on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,14 +44,16 @@ pub struct Novelty {
     pub old: u64,
     /// Whether it filled a hole: tcptrace's out of order. See [`Sent::add`].
     pub out_of_order: bool,
-    /// When the first of those bytes was sent before, in nanoseconds, and how often again; only if it was on its way.
+    /// When the first of those bytes was sent before, in nanoseconds, and how often again; only if
+    /// it was on its way.
     pub before: Option<(u64, u32)>,
 }
 
 /// The ranges.
 #[derive(Debug, Clone, Default)]
 pub struct Sent {
-    acknowledged: Vec<(u64, u64)>,
+    /// Where ranges end, by where they begin. They do not touch.
+    acknowledged: BTreeMap<u64, u64>,
     flight: VecDeque<Piece>,
 }
 
@@ -72,7 +74,7 @@ impl Sent {
     #[must_use]
     pub fn end(&self) -> Option<u64> {
         let last = self.flight.back().map(|piece| piece.end);
-        last.or_else(|| self.acknowledged.last().map(|range| range.1))
+        last.or_else(|| self.acknowledged.last_key_value().map(|range| *range.1))
     }
 
     /// Place of the first byte on its way.
@@ -83,8 +85,8 @@ impl Sent {
 
     /// Adds `first..end`, sent at `time`.
     ///
-    /// Out of order is what tcptrace calls so: the bytes behind the last hole that the segment fills are none, or end
-    /// inside a segment that was there before.
+    /// Out of order is what tcptrace calls so: the bytes behind the last hole that the segment
+    /// fills are none, or end inside a segment that was there before.
     #[inline]
     pub fn add(&mut self, first: u64, end: u64, time: u64) -> Novelty {
         if self.end().is_none_or(|last| last <= first) {
@@ -111,7 +113,6 @@ impl Sent {
 
     /// Gives back the memory of a connection that has ended.
     pub fn shrink(&mut self) {
-        self.acknowledged.shrink_to_fit();
         self.flight.shrink_to_fit();
     }
 
@@ -129,7 +130,7 @@ impl Sent {
         let mut novelty = Novelty::default();
         let mut at = first;
         // What was acknowledged lies lowest.
-        let border = self.acknowledged.last().map_or(0, |range| range.1);
+        let border = self.acknowledged.last_key_value().map_or(0, |range| *range.1);
         if at < border {
             let upto = end.min(border);
             self.fill(at, upto, &mut novelty);
@@ -174,18 +175,19 @@ impl Sent {
     fn fill(&mut self, first: u64, end: u64, novelty: &mut Novelty) {
         let mut at = first;
         while at < end {
-            let index = self.acknowledged.partition_point(|range| range.1 <= at);
-            let range = self.acknowledged[index];
-            if at < range.0 {
-                let upto = end.min(range.0);
+            let known =
+                self.acknowledged.range(..=at).next_back().map(|range| *range.1).filter(|known| at < *known);
+            let Some(known) = known else {
+                let next = self.acknowledged.range(at..).next().map_or(end, |range| *range.0);
+                let upto = end.min(next);
                 self.settle(at, upto);
                 novelty.out_of_order = true;
                 at = upto;
                 continue;
-            }
-            let upto = end.min(range.1);
+            };
+            let upto = end.min(known);
             novelty.old += upto - at;
-            if upto == range.1 {
+            if upto == known {
                 novelty.out_of_order = false;
             }
             at = upto;
@@ -194,29 +196,11 @@ impl Sent {
 
     /// Adds a range, of which nothing is there yet, to those acknowledged.
     fn settle(&mut self, first: u64, end: u64) {
-        if let Some(last) = self.acknowledged.last_mut()
-            && last.1 == first
-        {
-            last.1 = end;
-            return;
-        }
-        let index = self.acknowledged.partition_point(|range| range.1 < first);
-        let joins_before = self.acknowledged.get(index).is_some_and(|range| range.1 == first);
-        let next = if joins_before { index + 1 } else { index };
-        let joins_behind = self.acknowledged.get(next).is_some_and(|range| range.0 == end);
-        match (joins_before, joins_behind) {
-            (true, true) => {
-                self.acknowledged[index].1 = self.acknowledged[next].1;
-                self.acknowledged.remove(next);
-            }
-            (true, false) => self.acknowledged[index].1 = end,
-            (false, true) => self.acknowledged[next].0 = first,
-            (false, false) => {
-                self.acknowledged.insert(index, (first, end));
-                if self.acknowledged.len() > HOLES {
-                    self.acknowledged[0].1 = self.acknowledged[1].1;
-                    self.acknowledged.remove(1);
-                }
+        let end = self.acknowledged.remove(&end).unwrap_or(end);
+        match self.acknowledged.range_mut(..first).next_back() {
+            Some((_, before)) if *before == first => *before = end,
+            _ => {
+                self.acknowledged.insert(first, end);
             }
         }
     }

@@ -1,13 +1,15 @@
-//! What a time-sequence graph shows of one connection: when which bytes were sent, acknowledged, told by SACK, and lost.
+//! What a time-sequence graph shows of one connection: when which bytes were sent, acknowledged,
+//! told by SACK, and lost.
 //!
-//! The graph is tcptrace's (L34): sequence numbers over time, one graph a direction. All numbers are relative (0 is the
-//! SYN, 1 the first byte of data) and do not wrap. Times count from the first packet of the connection.
+//! The graph is tcptrace's (L34): sequence numbers over time, one graph a direction. All numbers
+//! are relative (0 is the SYN, 1 the first byte of data) and do not wrap. Times count from the
+//! first packet of the connection.
 //!
-//! A series has at most so many points of each sort as the reader is told, however long the connection is; see [`thin`]
-//! for what is left out then.
+//! A series has at most so many points of each sort as the reader is told, however long the
+//! connection is; see [`thin`] for what is left out then.
 //!
-//! [`TimeSequence::mark_losses`] adds what no capture can tell: what the link did to each packet that it lost, from the
-//! event log of the same run.
+//! [`TimeSequence::mark_losses`] adds what no capture can tell: what the link did to each packet
+//! that it lost, from the event log of the same run.
 
 pub(crate) mod collect;
 mod losses;
@@ -81,9 +83,9 @@ pub struct Totals {
     pub losses: u64,
 }
 
-/// Reads connection `connection`, counted from 1 as `lasthop trace` does, of the capture at `path`, with at most `limit`
-/// points of each sort and direction (16 at least). Without `interface` (a name or a number) it is that of the first TCP
-/// segment.
+/// Reads connection `connection`, counted from 1 as `lasthop trace` does, of the capture at `path`,
+/// with at most `limit` points of each sort and direction (16 at least). Without `interface` (a
+/// name or a number) it is that of the first TCP segment.
 pub fn read(
     path: &Path,
     interface: Option<&str>,
@@ -96,7 +98,8 @@ pub fn read(
     found.pop().ok_or_else(|| missing(there))
 }
 
-/// Like [`read`], the first connection between two ends, whichever of them began it. `None` if there is none.
+/// Like [`read`], the first connection between two ends, whichever of them began it. `None` if
+/// there is none.
 pub fn read_between(
     path: &Path,
     interface: Option<&str>,

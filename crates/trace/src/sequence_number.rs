@@ -1,7 +1,8 @@
 //! Sequence numbers without an end.
 //!
-//! TCP counts modulo 2^32 (RFC 9293 section 3.4). [`Unwrap`] follows one direction of a connection and says of every
-//! number where it lies on a line, so that comparing is comparing and four gigabytes are no border.
+//! TCP counts modulo 2^32 (RFC 9293 section 3.4). [`Unwrap`] follows one direction of a connection
+//! and says of every number where it lies on a line, so that comparing is comparing and four
+//! gigabytes are no border.
 
 /// Where the line starts: numbers before the first one seen stay positive.
 const ORIGIN: u64 = 1 << 40;
@@ -51,7 +52,8 @@ impl Unwrap {
         self.highest = self.highest.max(place);
     }
 
-    /// The relative number of `place`: 0 is the SYN, 1 the first byte of data. What lies before is 0.
+    /// The relative number of `place`: 0 is the SYN, 1 the first byte of data. What lies before
+    /// is 0.
     #[must_use]
     pub const fn relative(place: u64) -> u64 {
         place.saturating_sub(ORIGIN)

@@ -1,12 +1,14 @@
 //! Retransmissions that were not necessary: which, how that is known, and what they cost.
 //!
-//! A retransmission is *spurious* if every byte in it that had been sent before reached the receiver by a transmission before it,
-//! and *necessary* if a byte did not. That is Ludwig's competing error recovery (dissertation 3.3.1; LL-27, LL-28, LL-34): TCP sends
-//! again what the link still delivers. Whether the receiver had the bytes is decided by sequence numbers and never by times of two
-//! machines (L 3.2.1), so clocks need not agree.
+//! A retransmission is *spurious* if every byte in it that had been sent before reached the
+//! receiver by a transmission before it, and *necessary* if a byte did not. That is Ludwig's
+//! competing error recovery (dissertation 3.3.1; LL-27, LL-28, LL-34): TCP sends again what the
+//! link still delivers. Whether the receiver had the bytes is decided by sequence numbers and never
+//! by times of two machines (L 3.2.1), so clocks need not agree.
 //!
-//! What is told of each retransmission is an [`Evidence`] each, and they are combined in the order of [`Evidence::RANKS`]: a proof
-//! outweighs what is only likely. All is looked at behind the event, from the whole capture; memory grows with its length.
+//! What is told of each retransmission is an [`Evidence`] each, and they are combined in the order
+//! of [`Evidence::RANKS`]: a proof outweighs what is only likely. All is looked at behind the
+//! event, from the whole capture; memory grows with its length.
 //!
 //! | file | what is there |
 //! |---|---|
@@ -67,19 +69,26 @@ pub enum Verdict {
 pub enum Evidence {
     /// A capture at the receiver: what arrived there, by sequence number ([`arrivals`]).
     Arrivals,
-    /// The receiver had told that it has the bytes before they were sent again: ACK and retransmission crossed on the way.
+    /// The receiver had told that it has the bytes before they were sent again: ACK and
+    /// retransmission crossed on the way.
     Acknowledged,
-    /// The acknowledgment echoes a time stamp older than the retransmission's, or its own (Eifel, RFC 3522; [`timestamps`]).
+    /// The acknowledgment echoes a time stamp older than the retransmission's, or its own (Eifel,
+    /// RFC 3522; [`timestamps`]).
     Timestamps,
-    /// A duplicate SACK tells that it came twice, or none came from a receiver that sends them (RFC 2883, RFC 3708; [`duplicate_sack`]).
+    /// A duplicate SACK tells that it came twice, or none came from a receiver that sends them (RFC
+    /// 2883, RFC 3708; [`duplicate_sack`]).
     DuplicateSack,
-    /// The acknowledgment came sooner after it than any round trip takes, or filled a hole one round trip later ([`round_trip_bound`]).
+    /// The acknowledgment came sooner after it than any round trip takes, or filled a hole one
+    /// round trip later ([`round_trip_bound`]).
     RoundTrip,
-    /// The acknowledgment that filled a hole before it covers it as well: it was there already ([`gap`]).
+    /// The acknowledgment that filled a hole before it covers it as well: it was there already
+    /// ([`gap`]).
     Gap,
-    /// After a timeout, data that was not sent again was acknowledged (F-RTO, RFC 5682; [`forward`]).
+    /// After a timeout, data that was not sent again was acknowledged (F-RTO, RFC 5682;
+    /// [`forward`]).
     Forward,
-    /// Acknowledgments in the order in which what they answer was sent: which was left over ([`alignment`]).
+    /// Acknowledgments in the order in which what they answer was sent: which was left over
+    /// ([`alignment`]).
     Alignment,
 }
 
@@ -115,9 +124,10 @@ impl Evidence {
         Self::Alignment,
     ];
 
-    /// What decides, the first that says something: the receiver's own capture; then proofs that an earlier transmission arrived; then
-    /// signs, the stronger ones first. That a duplicate SACK outweighs a time stamp that says *necessary* is for originals that
-    /// come behind their retransmission: it answered the hole, but they were not lost.
+    /// What decides, the first that says something: the receiver's own capture; then proofs that an
+    /// earlier transmission arrived; then signs, the stronger ones first. That a duplicate SACK
+    /// outweighs a time stamp that says *necessary* is for originals that come behind their
+    /// retransmission: it answered the hole, but they were not lost.
     pub const RANKS: [(Self, Verdict); 14] = [
         (Self::Arrivals, Verdict::Spurious),
         (Self::Arrivals, Verdict::Necessary),
@@ -135,7 +145,8 @@ impl Evidence {
         (Self::Alignment, Verdict::Necessary),
     ];
 
-    /// Its name in tables: `arrivals`, `acknowledged`, `timestamps`, `dsack`, `round-trip`, `gap`, `f-rto` or `alignment`.
+    /// Its name in tables: `arrivals`, `acknowledged`, `timestamps`, `dsack`, `round-trip`, `gap`,
+    /// `f-rto` or `alignment`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,5 @@
-//! Connections as a Parquet file: a row for each direction of each. Every column's meaning is in the file.
+//! Connections as a Parquet file: a row for each direction of each. Every column's meaning is in
+//! the file.
 
 use crate::TraceError;
 use crate::row::{ConnectionRow, DirectionRow};
@@ -87,7 +88,7 @@ const COLUMNS: &[Column] = columns! {
     Count "data_time_us" "from the first packet with data to the last" |(_, way)| Some(way.data_time_us);
     Count "idle_max_us" "longest time between two packets of this direction" |(_, way)| way.idle_max_us;
     Real "throughput" "unique bytes by elapsed time, in byte/s" |(_, way)| way.throughput;
-    Count "duplicate_acks" "duplicate acknowledgments sent" |(_, way)| Some(way.counts.duplicate_acks);
+    Count "duplicate_acks" "duplicate acknowledgments of what it sent (tshark's test)" |(_, way)| Some(way.counts.duplicate_acks);
     Count "triple_duplicate_acks" "how often they came to three in a row" |(_, way)| Some(way.counts.triple_duplicate_acks);
     Count "ce_packets" "packets marked Congestion Experienced" |(_, way)| Some(way.counts.ce_packets);
     Count "ece_packets" "packets with ECN-echo, without SYN" |(_, way)| Some(way.counts.ece_packets);

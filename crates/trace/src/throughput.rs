@@ -1,10 +1,12 @@
-//! Throughput over time of one direction of a connection: what was sent and what arrived in each bin of time, and what
-//! arrived on average since the start. tcptrace's throughput graph (`-T`; LTCP thesis, appendix B.2.2) shows the same three things.
+//! Throughput over time of one direction of a connection: what was sent and what arrived in each
+//! bin of time, and what arrived on average since the start. tcptrace's throughput graph (`-T`;
+//! LTCP thesis, appendix B.2.2) shows the same three things.
 //!
-//! *Sent* is payload, sent for the first time or again. *Delivered* is payload that the other end told to have, by
-//! acknowledgement or by SACK, each byte once and when it was told first. A bin lasts 1, 2, 3, 4, 5, 6 or 8 times a power
-//! of ten of milliseconds: the shortest with which there are at most [`MOST_BINS`] and, on average over the connection, at
-//! least [`LEAST_SEGMENTS`] data segments in each, so that it is never shorter than a segment takes on the link.
+//! *Sent* is payload, sent for the first time or again. *Delivered* is payload that the other end
+//! told to have, by acknowledgement or by SACK, each byte once and when it was told first. A bin
+//! lasts 1, 2, 3, 4, 5, 6 or 8 times a power of ten of milliseconds: the shortest with which there
+//! are at most [`MOST_BINS`] and, on average over the connection, at least [`LEAST_SEGMENTS`] data
+//! segments in each, so that it is never shorter than a segment takes on the link.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,14 +14,15 @@ use std::collections::BTreeMap;
 /// More bins than this are not there.
 pub const MOST_BINS: u64 = 250;
 
-/// Data segments that a bin has at least, on average. tcptrace's red line is over ten, each dot of it.
+/// Data segments that a bin has at least, on average. tcptrace's red line is over ten, each dot of
+/// it.
 pub const LEAST_SEGMENTS: u64 = 5;
 
 /// Lengths of bins, times a power of ten.
 const LENGTHS: [u64; 7] = [1, 2, 3, 4, 5, 6, 8];
 
-/// Bins while it is not known how long the connection lasts. They are joined by tens, which leaves at least three in each
-/// of the final ones, and those are then whole multiples.
+/// Bins while it is not known how long the connection lasts. They are joined by tens, which leaves
+/// at least three in each of the final ones, and those are then whole multiples.
 const FINE: usize = 8192;
 
 /// The shortest bin.
@@ -28,8 +31,8 @@ const MILLISECOND: u64 = 1_000_000;
 /// What one end sent over time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Throughput {
-    /// Length of a bin in nanoseconds. The last one ends with the connection, and lasts at least half as long and less
-    /// than half as long again; if it is the only one it may be shorter.
+    /// Length of a bin in nanoseconds. The last one ends with the connection, and lasts at least
+    /// half as long and less than half as long again; if it is the only one it may be shorter.
     pub bin_ns: u64,
     /// When the connection ended, in nanoseconds since its first packet.
     pub end_ns: u64,

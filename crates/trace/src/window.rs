@@ -1,8 +1,9 @@
 //! The windows that one end advertises, as tcptrace counts them.
 //!
-//! Where both ends scale (RFC 7323) the windows of the SYNs, which are not scaled, do not count: counting begins anew with
-//! the first scaled window that is not zero. Packets without ACK have no window, those that begin a connection excepted,
-//! and neither have resets; but all packets count in the mean, unless both ends were seen to scale.
+//! Where both ends scale (RFC 7323) the windows of the SYNs, which are not scaled, do not count:
+//! counting begins anew with the first scaled window that is not zero. Packets without ACK have no
+//! window, those that begin a connection excepted, and neither have resets; but all packets count
+//! in the mean, unless both ends were seen to scale.
 
 /// Greatest shift count (RFC 7323 section 2.3).
 const GREATEST_SHIFT: u8 = 14;

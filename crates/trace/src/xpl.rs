@@ -1,10 +1,11 @@
-//! Time-sequence graphs as files for xplot, named and drawn as those of `tcptrace -S` (L34): `a2b_tsg.xpl` has what a sent
-//! and what b answered.
+//! Time-sequence graphs as files for xplot, named and drawn as those of `tcptrace -S` (L34):
+//! `a2b_tsg.xpl` has what a sent and what b answered.
 
 use crate::TraceError;
 use crate::long::ends;
 use crate::sequence::{Kind, Mark, Series, TimeSequence};
-use std::fs::{self, File};
+use capture::output;
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ pub fn write(folder: &Path, sequence: &TimeSequence) -> Result<[PathBuf; 2], Tra
     let paths = [format!("{a}2{b}_tsg.xpl"), format!("{b}2{a}_tsg.xpl")].map(|name| folder.join(name));
     for (path, series) in paths.iter().zip(&sequence.series) {
         let draw = || {
-            let mut output = BufWriter::new(File::create(path)?);
+            let mut output = BufWriter::new(output::create(path)?);
             graph(&mut output, sequence.start_unix_ns, series)?;
             output.flush()
         };
@@ -76,7 +77,8 @@ fn graph(output: &mut impl Write, start: u64, series: &Series) -> io::Result<()>
     writeln!(output, "go")
 }
 
-/// The lines of what was acknowledged and of the window's edge, and the ticks and numbers of duplicates.
+/// The lines of what was acknowledged and of the window's edge, and the ticks and numbers of
+/// duplicates.
 fn stairs(output: &mut impl Write, series: &Series, at: &impl Fn(u64) -> String) -> io::Result<()> {
     for pair in series.acks.windows(2) {
         let [before, now] = pair else { continue };

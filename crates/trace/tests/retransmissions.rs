@@ -1,4 +1,5 @@
-//! Causes of retransmissions, round-trip times, silences and re-used ports, on conversations written packet by packet.
+//! Causes of retransmissions, round-trip times, silences and re-used ports, on conversations
+//! written packet by packet.
 
 use etherparse::{PacketBuilder, TcpOptionElement};
 use proptest::prelude::*;
@@ -12,7 +13,8 @@ const SECOND: u64 = 1000 * MS;
 /// Of longer payloads nothing is captured.
 const SNAPPED: usize = 5000;
 
-/// One packet. The client's first number is 1000, the server's 5000; data goes from the client to the server.
+/// One packet. The client's first number is 1000, the server's 5000; data goes from the client to
+/// the server.
 #[derive(Debug, Clone, Default)]
 struct Packet {
     at: u64,
@@ -22,6 +24,8 @@ struct Packet {
     ack: u32,
     len: usize,
     stamps: Option<(u32, u32)>,
+    /// 1000 if there is none.
+    window: Option<u16>,
     sacks: Vec<(u32, u32)>,
 }
 
@@ -49,7 +53,12 @@ fn write(packet: &Packet) -> Vec<u8> {
     let ends = ([10, 0, 0, 1], 1111, [10, 0, 0, 2], 80);
     let (source, sport, destination, dport) =
         if packet.back { (ends.2, ends.3, ends.0, ends.1) } else { ends };
-    let mut builder = PacketBuilder::ipv4(source, destination, 64).tcp(sport, dport, packet.seq, 1000);
+    let mut builder = PacketBuilder::ipv4(source, destination, 64).tcp(
+        sport,
+        dport,
+        packet.seq,
+        packet.window.unwrap_or(1000),
+    );
     for flag in packet.flags.chars() {
         builder = match flag {
             'S' => builder.syn(),
@@ -119,8 +128,45 @@ fn three_duplicates_make_a_fast_retransmission() {
     let connection = connection(&packets);
     let causes = connection.halves[0].retransmissions();
     assert_eq!((causes.fast, causes.timeout, causes.unknown), (1, 0, 0));
-    let back = connection.halves[1].counts;
-    assert_eq!((back.duplicate_acks, back.triple_duplicate_acks), (3, 1));
+    let sender = connection.halves[0].counts;
+    assert_eq!((sender.duplicate_acks, sender.triple_duplicate_acks), (3, 1));
+    assert_eq!(connection.halves[1].counts.duplicate_acks, 0);
+}
+
+/// An acknowledgment with another window is none of tshark's duplicates, but its SACK tells of the
+/// loss.
+#[test]
+fn duplicates_are_those_of_tshark_and_losses_are_told_by_sack() {
+    let mut packets: Vec<_> =
+        (0..6).map(|number| data((100 + u64::from(number)) * MS, 1001 + number * 100, 100)).collect();
+    packets.push(ack(140 * MS, 1101));
+    for (place, window) in [(1, 1000), (2, 900), (3, 900), (4, 800)] {
+        let edge = 1201 + 100 * place;
+        packets.push(Packet {
+            window: Some(window),
+            ..sack((140 + u64::from(place)) * MS, 1101, &[(1201, edge)])
+        });
+    }
+    packets.push(data(145 * MS, 1101, 100));
+    let told = connection(&packets);
+    assert_eq!(told.halves[0].retransmissions().fast, 1);
+    // The first and the third have the window of the one before.
+    assert_eq!((told.halves[0].counts.duplicate_acks, told.halves[0].counts.triple_duplicate_acks), (2, 0));
+}
+
+/// What the network doubles is answered by a duplicate although nothing is on its way; a keep-alive
+/// by none.
+#[test]
+fn duplicates_without_data_on_its_way() {
+    let packets = [
+        data(100 * MS, 1001, 100),
+        ack(140 * MS, 1101),
+        data(150 * MS, 1001, 100),
+        ack(190 * MS, 1101),
+        data(60 * SECOND, 1100, 0),
+        ack(60 * SECOND + 40 * MS, 1101),
+    ];
+    assert_eq!(connection(&packets).halves[0].counts.duplicate_acks, 1);
 }
 
 #[test]
@@ -152,7 +198,8 @@ fn silence_makes_timeouts_and_what_follows_belongs_to_them() {
 
 #[test]
 fn a_retransmission_is_spurious_if_the_acknowledgment_echoes_an_earlier_stamp() {
-    // RFC 3522. The original's acknowledgment was held up; the one for the second is a genuine loss.
+    // RFC 3522. The original's acknowledgment was held up; the one for the second is a genuine
+    // loss.
     let stamped = |packet: Packet, value, echo| Packet { stamps: Some((value, echo)), ..packet };
     let packets = [
         stamped(data(100 * MS, 1001, 100), 100, 1),
@@ -306,6 +353,7 @@ fn arbitrary() -> impl Strategy<Value = Packet> {
             len,
             stamps,
             sacks,
+            window: None,
         })
 }
 
@@ -321,7 +369,8 @@ proptest! {
         trace::fuzz::trace(&bytes[..bytes.len().saturating_sub(cut)]);
     }
 
-    /// Clocks are set back, and interfaces with several queues hand packets over in another order than that of their time stamps.
+    /// Clocks are set back, and interfaces with several queues hand packets over in another order
+    /// than that of their time stamps.
     #[test]
     fn times_that_go_back_do_no_harm(packets in prop::collection::vec(arbitrary(), 0..80)) {
         let bytes = pcap(&packets);

@@ -1,7 +1,9 @@
-//! TL-16: every field that tcptrace prints of a connection is the same here, on captures of real runs.
+//! TL-16: every field that tcptrace prints of a connection is the same here, on captures of real
+//! runs.
 //!
-//! `captures/make` says how each capture and each `.tcptrace` beside it was made. Where tcptrace is wrong, the difference
-//! stands in [`DIFFERENCES`] with its reason, and has to occur: none is allowed that is not needed.
+//! `captures/make` says how each capture and each `.tcptrace` beside it was made. Where tcptrace is
+//! wrong, the difference stands in [`DIFFERENCES`] with its reason, and has to occur: none is
+//! allowed that is not needed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -124,6 +126,31 @@ fn tl_16_every_field_of_tcptrace_is_the_same() {
     assert!(compared >= 14, "{names:?}");
     let listed: BTreeSet<_> = DIFFERENCES.iter().map(|difference| difference.label).collect();
     assert_eq!(met, listed, "differences that do not occur have no place in the list");
+}
+
+/// Duplicate acknowledgments as tshark counts them, in tcptrace's column: that of the data which
+/// they are about.
+#[test]
+fn tl_16_duplicate_acknowledgments_are_those_of_tshark() {
+    let mut compared = 0;
+    for name in ["errors", "outage", "disorder", "windows"] {
+        for interface in [0, 1] {
+            let oracle = captures().join(format!("{name}.{interface}.tshark"));
+            let oracle = std::fs::read_to_string(oracle).expect("the oracle");
+            let (from, theirs) = oracle.trim().split_once(' ').expect("an address and a number");
+            let options = Options { interface: Some(interface.to_string()), ..Options::default() };
+            let path = captures().join(format!("{name}.pcapng"));
+            let trace = analysis::read(&path, &options, &mut Unwatched).expect("a capture");
+            let connection = &trace.interfaces[0].connections.all()[0];
+            for [half, other] in [[0, 1], [1, 0]] {
+                let is_sender = connection.end(other).ip().to_string() == from;
+                let expected = if is_sender { theirs.parse().expect("a number") } else { 0 };
+                assert_eq!(connection.halves[half].counts.duplicate_acks, expected, "{name}.{interface}");
+                compared += expected;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
 }
 
 #[test]

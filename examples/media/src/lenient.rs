@@ -1,9 +1,12 @@
-//! Decodes a JPEG picture whose scan is damaged: every stretch between two restart markers that still makes sense is shown where it belongs.
+//! Decodes a JPEG picture whose scan is damaged: every stretch between two restart markers that
+//! still makes sense is shown where it belongs.
 //!
-//! A wrong bit in Huffman-coded data puts the decoder out of step, and it finds back into step at the next restart marker, where also all prediction
-//! begins anew (ITU-T T.81, F.1.1.5 and F.2.2.4). Decoders give up there, or lose count of the blocks. So the scan is taken apart here ([`scan`]), the
-//! markers that are left are matched with those that should be there ([`alignment`]), and each stretch is given to a decoder as a
-//! picture of its own, one block high. Where there is nothing to decode, the blocks above are shown again.
+//! A wrong bit in Huffman-coded data puts the decoder out of step, and it finds back into step at
+//! the next restart marker, where also all prediction begins anew (ITU-T T.81, F.1.1.5 and
+//! F.2.2.4). Decoders give up there, or lose count of the blocks. So the scan is taken apart here
+//! ([`scan`]), the markers that are left are matched with those that should be there
+//! ([`alignment`]), and each stretch is given to a decoder as a picture of its own, one block high.
+//! Where there is nothing to decode, the blocks above are shown again.
 //!
 //! The header must be whole: TCP Lite is switched on after it.
 
@@ -53,7 +56,8 @@ struct Frame {
 /// Decodes it.
 ///
 /// # Errors
-/// If the header is no sequential JPEG picture's, or says that the picture has more than 2^20 blocks or no restart markers and cannot be decoded.
+/// If the header is no sequential JPEG picture's, or says that the picture has more than 2^20
+/// blocks or no restart markers and cannot be decoded.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, NotThis> {
     let segments = segments(bytes)?;
     let header = match segments.last() {
@@ -102,7 +106,8 @@ fn frame(bytes: &[u8], segments: &[Segment]) -> Result<Frame, NotThis> {
         segment.map(|segment| (segment.marker, &bytes[segment.parameters.clone()]))
     };
     let number = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte));
-    // B.2.2: precision, lines, samples in a line, components; of each its name, its sampling factors, its table.
+    // B.2.2: precision, lines, samples in a line, components; of each its name, its sampling
+    // factors, its table.
     let Some((marker, [_, h1, h2, w1, w2, count, components @ ..])) = of(&is_frame) else {
         return Err(not_this("it has no frame"));
     };
@@ -128,7 +133,8 @@ fn frame(bytes: &[u8], segments: &[Segment]) -> Result<Frame, NotThis> {
     Ok(Frame { width, height, block_width, block_height, columns, rows, interval })
 }
 
-/// The header of a picture of `count` blocks side by side, with the same tables and no restart markers.
+/// The header of a picture of `count` blocks side by side, with the same tables and no restart
+/// markers.
 fn strip_header(header: &[u8], segments: &[Segment], frame: &Frame, count: usize) -> Vec<u8> {
     let mut strip = header.to_vec();
     for Segment { marker, parameters } in segments {

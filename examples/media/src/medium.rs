@@ -1,4 +1,5 @@
-//! What a medium's header is: the part that must come whole, since one wrong bit in it spoils everything after it.
+//! What a medium's header is: the part that must come whole, since one wrong bit in it spoils
+//! everything after it.
 
 pub mod jpeg;
 pub mod wav;

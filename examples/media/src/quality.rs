@@ -1,8 +1,9 @@
 //! What damage costs: objective measures of pictures and sound.
 //!
 //! * PSNR: peak signal-to-noise ratio over all three colours.
-//! * SSIM: Z. Wang, A. C. Bovik, H. R. Sheikh, E. P. Simoncelli, *Image Quality Assessment: From Error Visibility to Structural Similarity*, IEEE
-//!   Transactions on Image Processing 13(4), 2004, with the windows and constants of its section III-C, of the brightness.
+//! * SSIM: Z. Wang, A. C. Bovik, H. R. Sheikh, E. P. Simoncelli, *Image Quality Assessment: From
+//!   Error Visibility to Structural Similarity*, IEEE Transactions on Image Processing 13(4), 2004,
+//!   with the windows and constants of its section III-C, of the brightness.
 //! * SNR: signal-to-noise ratio of samples.
 
 use crate::pixels::Pixels;
@@ -57,7 +58,8 @@ pub fn ssim(original: &Pixels, other: &Pixels) -> Result<f64, Incomparable> {
     Ok((0..mean_x.len()).map(similarity).sum::<f64>() / mean_x.len() as f64)
 }
 
-/// Weighted means of all windows that lie in the plane: a Gaussian of 1.5 pixels, which is separable.
+/// Weighted means of all windows that lie in the plane: a Gaussian of 1.5 pixels, which is
+/// separable.
 fn blurred(plane: &[f64], width: usize) -> Vec<f64> {
     const DEVIATION: f64 = 1.5;
     let middle = (WINDOW / 2) as f64;

@@ -1,15 +1,20 @@
-//! Receives a picture or sound by HTTP: headers whole, and damage welcome after them (T 3.2, TL-04).
+//! Receives a picture or sound by HTTP: headers whole, and damage welcome after them (T 3.2,
+//! TL-04).
 //!
 //! # From which byte on
-//! What is damaged is decided when a segment comes, not when its bytes are read. A program that reads the header first and switches TCP Lite on after it
-//! (T 3.2) is safe: what it has read came right, and what comes later lies behind. But it is late: of the segments that came meanwhile, those that were
-//! damaged are gone, and are sent again. A program that switches on first is in time, and may get a damaged header.
+//! What is damaged is decided when a segment comes, not when its bytes are read. A program that
+//! reads the header first and switches TCP Lite on after it (T 3.2) is safe: what it has read came
+//! right, and what comes later lies behind. But it is late: of the segments that came meanwhile,
+//! those that were damaged are gone, and are sent again. A program that switches on first is in
+//! time, and may get a damaged header.
 //!
-//! A window (`TCP_LITE_WINDOW`) is both safe and in time, since it is said in bytes of the stream and not in moments: before the request is sent, damage
-//! is allowed from byte [`Options::header_room`] on, and never before it. If the headers end within that room, they were received whole, and the
-//! window is moved to where they end and the body ends; what may be damaged is then the body's data exactly, nothing after it, whatever is in a
-//! buffer (T 3.2 leaves that open for switching off). If they do not, because a camera put a small picture into its header, say, then the
-//! transfer begins anew with sixteen times the room. The time of that counts.
+//! A window (`TCP_LITE_WINDOW`) is both safe and in time, since it is said in bytes of the stream
+//! and not in moments: before the request is sent, damage is allowed from byte
+//! [`Options::header_room`] on, and never before it. If the headers end within that room, they were
+//! received whole, and the window is moved to where they end and the body ends; what may be damaged
+//! is then the body's data exactly, nothing after it, whatever is in a buffer (T 3.2 leaves that
+//! open for switching off). If they do not, because a camera put a small picture into its header,
+//! say, then the transfer begins anew with sixteen times the room. The time of that counts.
 
 use crate::http::{HttpError, Url, head};
 use crate::medium::{HeaderEnd, NotThis};
@@ -21,7 +26,8 @@ use std::net::TcpStream;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// No byte for so long, and the sender is taken for gone. Linux gives up sending after 13 to 30 minutes.
+/// No byte for so long, and the sender is taken for gone. Linux gives up sending after 13 to 30
+/// minutes.
 const SILENCE: Duration = Duration::from_mins(30);
 
 /// How a transfer is done.
@@ -29,11 +35,13 @@ const SILENCE: Duration = Duration::from_mins(30);
 pub struct Options {
     /// Whether to ask for damage.
     pub lite: bool,
-    /// Bytes of the stream, from its first, that are never damaged: room for the header of HTTP and that of the medium.
+    /// Bytes of the stream, from its first, that are never damaged: room for the header of HTTP and
+    /// that of the medium.
     pub header_room: usize,
 }
 
-/// Room that the header of a usual server and one of a plain picture need: two segments at an MTU of 576 bytes, one at 1500.
+/// Room that the header of a usual server and one of a plain picture need: two segments at an MTU
+/// of 576 bytes, one at 1500.
 pub const HEADER_ROOM: usize = 1024;
 
 /// What came.
@@ -56,15 +64,18 @@ pub struct Account {
     pub lite: bool,
     /// Length of the body.
     pub bytes: usize,
-    /// How much of that is the medium's header, which came whole; the length again if nothing bears damage.
+    /// How much of that is the medium's header, which came whole; the length again if nothing bears
+    /// damage.
     pub header_bytes: usize,
     /// From before the connection was opened until the last byte was read.
     pub nanoseconds: u64,
     /// Connections that were opened: more than one if the headers needed more room.
     pub connections: u32,
-    /// What became of damaged segments on the last connection; nothing where TCP Lite is not attached.
+    /// What became of damaged segments on the last connection; nothing where TCP Lite is not
+    /// attached.
     pub segments: Option<Segments>,
-    /// Bytes of the body that came in damaged segments and were not confirmed to be right. Which of them are wrong nobody knows.
+    /// Bytes of the body that came in damaged segments and were not confirmed to be right. Which of
+    /// them are wrong nobody knows.
     pub damaged_ranges: Vec<Range<u64>>,
 }
 

@@ -1,4 +1,5 @@
-//! The picture that is sent: what damage shows in. Gradients, edges like those of letters, texture, and rings up to the finest that pixels can show.
+//! The picture that is sent: what damage shows in. Gradients, edges like those of letters, texture,
+//! and rings up to the finest that pixels can show.
 
 use crate::pixels::Pixels;
 use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
@@ -8,7 +9,8 @@ pub const WIDTH: usize = 640;
 /// Its height.
 pub const HEIGHT: usize = 480;
 
-/// Blocks between restart markers: eight intervals in a row of blocks. Restart markers are what bounds the damage of one wrong bit.
+/// Blocks between restart markers: eight intervals in a row of blocks. Restart markers are what
+/// bounds the damage of one wrong bit.
 const RESTART_INTERVAL: u16 = 10;
 
 /// Draws it: the same pixels each time.
@@ -77,7 +79,8 @@ fn meadow(x: usize, y: usize) -> [u8; 3] {
     [tone(90.0, 0.8), tone(135.0, 1.0), tone(55.0, 0.6)]
 }
 
-/// A byte that looks drawn by lot, of a place: the finalizer of SplitMix64 (G. Steele and others, 2014).
+/// A byte that looks drawn by lot, of a place: the finalizer of SplitMix64 (G. Steele and others,
+/// 2014).
 fn noise(x: usize, y: usize) -> u8 {
     let mut bits = (x as u64) << 32 | y as u64;
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -152,7 +155,8 @@ fn glyph(character: char) -> [u8; 7] {
     }
 }
 
-/// The picture as the server has it: sequential, with restart markers, colours as fine as brightness.
+/// The picture as the server has it: sequential, with restart markers, colours as fine as
+/// brightness.
 ///
 /// # Errors
 /// If the picture is too large for a JPEG, or empty.

@@ -9,7 +9,8 @@ pub const RATE: u32 = 22_050;
 /// Its length.
 const SECONDS: u32 = 10;
 
-/// The samples: a sine that rises evenly from 200 to 4000 Hz, and tones of 440 and 659 Hz that come and go.
+/// The samples: a sine that rises evenly from 200 to 4000 Hz, and tones of 440 and 659 Hz that come
+/// and go.
 #[must_use]
 pub fn samples() -> Vec<i16> {
     const FROM: f64 = 200.0;

@@ -1,6 +1,8 @@
-//! The receiver over a link that damages bits, by the virtual clock: what comes whole, what comes damaged, and that it says which.
+//! The receiver over a link that damages bits, by the virtual clock: what comes whole, what comes
+//! damaged, and that it says which.
 //!
-//! Needs `lasthop` and its kernel (`lasthop kernel build`, which `make test` does once), and is skipped without them.
+//! Needs `lasthop` and its kernel (`lasthop kernel build`, which `make test` does once), and is
+//! skipped without them.
 
 use media_examples::receive::Account;
 use std::fs;

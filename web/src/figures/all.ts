@@ -1,4 +1,5 @@
-// Every figure of a page as a file, each under the name that its button gives it and as the page opens with it.
+// Every figure of a page as a file, each under the name that its button gives it and as the page
+// opens with it.
 
 import { initial } from "../choice";
 import type { Page } from "../data";
@@ -13,7 +14,10 @@ import type { Saved } from "./paper";
 import { countedRight, takenFor } from "./losses";
 import { dotsOf, scatter } from "./scatter";
 
-/** Width of box plots and scatter plots in pixels, the same whatever the window has: a page's main column. */
+/**
+ * Width of box plots and scatter plots in pixels, the same whatever the window has: a page's main
+ * column.
+ */
 const WIDTH = 1080;
 
 /** The files, with names of their own. */

@@ -1,11 +1,13 @@
-// Box plots as in figure 6.2 of the TCP Lite work: lower line from the minimum to the first quartile, box between the
-// quartiles, upper line to the maximum; median and mean are marked, and every run is a dot.
+// Box plots as in figure 6.2 of the TCP Lite work: lower line from the minimum to the first
+// quartile, box between the quartiles, upper line to the maximum; median and mean are marked, and
+// every run is a dot.
 
 import * as Plot from "@observablehq/plot";
 import { type Choice, counting, level, levelName, type Panel, panels, statistics } from "../choice";
 import type { CellStatistics, Factor, Measure, Page } from "../data";
 import { colour } from "../palette";
 import { number, shown } from "../units";
+import { whose } from "../words";
 import { axes, type Extent, extent } from "./extent";
 import { type FigureParts, layout } from "./frame";
 import { levels as entries, type Plate, slug } from "./paper";
@@ -43,7 +45,11 @@ export function boxes(page: Page, choice: Choice, width: number): FigureParts | 
     drawing: draw(page, choice, panel, levels, scales.each[place] as Extent, each),
   }));
   const legend = choice.colour === null ? [] : entries(levels.map((place) => [place, levelName(page.factors, choice.colour, place)]));
+  const counted = all.flatMap((panel) => panel.cells).flatMap((cell) => counting(page, cell, choice));
+  const known = counted.filter((run) => typeof measure.values[run] === "number").length;
   const caption =
+    `${whose(measure)} ` +
+    (known < counted.length ? `Only ${known} of the ${counted.length} runs have a value. ` : "") +
     "Line from the minimum to the first quartile, box between the quartiles, line to the maximum; bar: median, " +
     "diamond: mean, dots: runs." +
     (choice.overloaded ? " Rings are overloaded runs." : "") +
@@ -175,12 +181,17 @@ function draw(page: Page, choice: Choice, panel: Panel, levels: number[], y: Ext
   return drawing as SVGSVGElement;
 }
 
-/** What stands beside an axis. A unit that the title says already, as of counts, is not said again. */
+/**
+ * What stands beside an axis. A unit that the title says already, as of counts, is not said again.
+ */
 export function label(title: string, unit: string): string {
   return unit === "" || title.toLowerCase().includes(unit) ? title : `${title} (${unit})`;
 }
 
-/** From −0.7 to 0.7, the same for a repetition wherever it is shown; neighbours are far from one another. */
+/**
+ * From −0.7 to 0.7, the same for a repetition wherever it is shown; neighbours are far from one
+ * another.
+ */
 function jitter(repetition: number): number {
   return (((repetition + 1) * 0.618034) % 1) * 1.4 - 0.7;
 }

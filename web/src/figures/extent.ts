@@ -26,7 +26,10 @@ export function axis(values: Extent | null): Extent {
 /** Greatest values that are further apart than this are not for one axis. */
 export const FAR = 4;
 
-/** One axis for all panels whose greatest values are of like size: for all of them, or for each group of such. */
+/**
+ * One axis for all panels whose greatest values are of like size: for all of them, or for each
+ * group of such.
+ */
 export function axes(panels: readonly (Extent | null)[]): { each: Extent[]; shared: boolean } {
   const height = (panel: Extent | null) => panel?.[1] ?? 0;
   const places = panels.map((_, place) => place).sort((one, other) => height(panels[one] ?? null) - height(panels[other] ?? null));

@@ -1,4 +1,5 @@
-// A figure on the page: panels side by side, a legend, a caption, and a button that saves the whole as SVG.
+// A figure on the page: panels side by side, a legend, a caption, and a button that saves the whole
+// as SVG.
 
 import { download, h } from "../dom";
 import { file, type Legend, legendDrawing, type Plate, type Saved } from "./paper";

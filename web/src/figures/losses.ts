@@ -1,5 +1,6 @@
-// What losses were taken for, by what they were; and how far the senders' counts of lost segments were off. Rows are cells, or the
-// levels that they are summed over; both figures have the same rows.
+// What losses were taken for, by what they were; and how far the senders' counts of lost segments
+// were off. Rows are cells, or the levels that they are summed over; both figures have the same
+// rows.
 
 import * as Plot from "@observablehq/plot";
 import { type Choice, level, levelName, panels, visible } from "../choice";
@@ -11,7 +12,9 @@ import { type FigureParts, layout } from "./frame";
 import { type Legend, type Plate, slug } from "./paper";
 import { symbolPath } from "./symbols";
 
-/** What is summed over: nothing, everything, or all cells of each level of a factor, by its place. */
+/**
+ * What is summed over: nothing, everything, or all cells of each level of a factor, by its place.
+ */
 export type Sum = "cells" | "together" | number;
 
 /** Groups that one panel shows, each with what its row is called. */

@@ -1,5 +1,5 @@
-// Figures as files for papers: the panels of a figure and its legend in one SVG, black on white, with what is not needed
-// outside of a browser taken out.
+// Figures as files for papers: the panels of a figure and its legend in one SVG, black on white,
+// with what is not needed outside of a browser taken out.
 
 import { svg } from "../dom";
 import { colour, symbol } from "../palette";
@@ -31,7 +31,10 @@ export interface Plate {
   drawing: SVGSVGElement;
 }
 
-/** What a legend explains: a mark around the origin, filled or as a line of some width, and its name. */
+/**
+ * What a legend explains: a mark around the origin, filled or as a line of some width, and its
+ * name.
+ */
 export interface Entry {
   name: string;
   colour: string;
@@ -72,7 +75,10 @@ function size(drawing: SVGSVGElement): [number, number] {
   return [Number(drawing.getAttribute("width")), Number(drawing.getAttribute("height"))];
 }
 
-/** A text in lines that are no wider than `width` pixels, broken behind commas; letters are guessed to be wide. */
+/**
+ * A text in lines that are no wider than `width` pixels, broken behind commas; letters are guessed
+ * to be wide.
+ */
 export function broken(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const part of text.split(/(?<=,) /)) {

@@ -1,12 +1,13 @@
-// Goodput against retransmissions (figures 6.9 to 6.11 of the TCP Lite work): a dot a run, its level in colour and symbol,
-// and the straight line through the dots.
+// Goodput against retransmissions (figures 6.9 to 6.11 of the TCP Lite work): a dot a run, its
+// level in colour and symbol, and the straight line through the dots.
 
 import * as Plot from "@observablehq/plot";
 import { type Choice, counting, level, levelName, panels } from "../choice";
-import type { Line, Page, Scatter } from "../data";
+import type { Drawn, Line, Page, Scatter } from "../data";
 import { h } from "../dom";
 import { colour, symbol } from "../palette";
 import { number, range, shown } from "../units";
+import { TOO_FEW, whose } from "../words";
 import { label, named, used } from "./boxes";
 import { axes, type Extent, extent } from "./extent";
 import { type FigureParts, layout } from "./frame";
@@ -52,22 +53,31 @@ export function scatter(page: Page, of: Scatter, choice: Choice, factor: number 
   const plates: Plate[] = [];
   const sentences: HTMLElement[] = [];
   all.forEach((panel, place) => {
-    const line = lines.find((candidate) => candidate.factor === factor && panel.cells.every((cell) => candidate.cells.includes(cell)));
+    const drawn = lines.find((candidate) => candidate.factor === factor && panel.cells.every((cell) => candidate.cells.includes(cell)));
+    const line = drawn?.line ?? undefined;
     const [x, y] = [across.each[place] as Extent, scales.each[place] as Extent];
     const titles = { x: label(xs.title, xs.unit), y: ys.title, unit: ys.unit };
     plates.push({ title: panel.title, drawing: draw(panel.dots, line, x, y, titles, each) });
-    if (line !== undefined) sentences.push(h("li", {}, `${panel.title === "" ? "" : `${panel.title}: `}${words(line, ys.unit)}`));
+    const sentence = line === undefined ? without(drawn, page.least.line) : words(line, ys.unit);
+    sentences.push(h("li", {}, `${panel.title === "" ? "" : `${panel.title}: `}${sentence}`));
   });
   const levels = used(page, factor, all);
   const legend = factor === null ? [] : entries(levels.map((place) => [place, levelName(page.factors, factor, place)]));
   const title = factor === null ? "" : (page.factors[factor]?.title ?? "");
   const hidden = factor !== null && (choice.hidden[factor]?.size ?? 0) > 0;
   const caption = [
-    `A dot a run; straight lines by least squares${hidden ? `, over all levels of “${title}”, also the hidden ones` : ""}.`,
+    `${whose(ys)} A dot a run; straight lines by least squares${hidden ? `, over all levels of “${title}”, also the hidden ones` : ""}.`,
     ...(scales.shared && across.shared ? [] : [" The panels have different scales."]),
     h("ul", { class: "lines" }, ...sentences),
   ];
   return { name: named(page, "goodput-retransmissions", ys), plates, legend, legendTitle: title, caption, width, columns };
+}
+
+/** Why there is no line. */
+export function without(drawn: Drawn | undefined, least: number): string {
+  const points = drawn?.points ?? 0;
+  if (points < least) return `${TOO_FEW} for a line: ${points} ${points === 1 ? "run" : "runs"} of at least ${least}.`;
+  return `no line: all ${points} runs have the same share of retransmissions.`;
 }
 
 /** What a line says. */

@@ -1,4 +1,5 @@
-// Outlines of the symbols that levels have, by their radius: the same in legends as Observable Plot draws them in figures.
+// Outlines of the symbols that levels have, by their radius: the same in legends as Observable Plot
+// draws them in figures.
 
 import * as Plot from "@observablehq/plot";
 import type { SYMBOLS } from "../palette";

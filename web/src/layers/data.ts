@@ -1,9 +1,10 @@
-// What the page of a multi-layer view reads before it has any point; crates/report/src/layers/page.rs says the same in Rust.
+// What the page of a multi-layer view reads before it has any point;
+// crates/report/src/layers/page.rs says the same in Rust.
 
 /** Version of this; a change raises it in both. */
 export const SCHEMA = 1;
 
-export type Layer = "tcp-sender" | "tcp-receiver" | "link-sender" | "link-receiver" | "sender-state";
+export type Layer = "tcp-sender" | "tcp-receiver" | "link-sender" | "link-receiver" | "lost" | "sender-state";
 export type Shape = "dots" | "crosses" | "steps" | "marks";
 
 /** Points, first and last time (ns), lowest and highest value (units) of a tile. */

@@ -1,4 +1,5 @@
-// The window as a drawing for papers: what is on the screen, as lines instead of pixels, black on white.
+// The window as a drawing for papers: what is on the screen, as lines instead of pixels, black on
+// white.
 
 import { svg } from "../dom";
 import { rounded } from "../figures/rounded";
@@ -78,7 +79,9 @@ function painted({ look }: Part): Record<string, string | number> {
   return { fill: "none", stroke: look.colour, "stroke-width": 1.1, ...(dash === "" ? {} : { "stroke-dasharray": dash }) };
 }
 
-/** All points of a graph in the window; what prints on the same quarter of a pixel is there once. */
+/**
+ * All points of a graph in the window; what prints on the same quarter of a pixel is there once.
+ */
 function path({ graph, look, offset, tiles }: Part, window: Window, x: (time: number) => number, y: (bytes: number) => number, width: number): string {
   const snap = (value: number) => Math.round(value * STEPS) / STEPS;
   if (graph.shape === "steps") {

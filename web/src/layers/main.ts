@@ -1,4 +1,5 @@
-// Builds the page of a multi-layer view: what can be switched above, the drawing, what it says below.
+// Builds the page of a multi-layer view: what can be switched above, the drawing, what it says
+// below.
 
 import "../style.css";
 import "./layers.css";
@@ -28,6 +29,8 @@ function build(view: View, root: HTMLElement): void {
   let later: ReturnType<typeof setTimeout> | undefined;
   let said = location.hash;
   const say = () => {
+    // The reader has given another address, which is followed when the browser says so.
+    if (location.hash !== said) return;
     said = same(screen.window, whole()) ? "" : `#${words(screen.window)}`;
     if (said !== location.hash) history.replaceState(null, "", said === "" ? location.pathname + location.search : said);
   };
@@ -67,7 +70,9 @@ function build(view: View, root: HTMLElement): void {
     if (wanted.bytes === null) actions.fit();
   };
   addEventListener("hashchange", () => {
-    if (location.hash !== said) follow();
+    if (location.hash === said) return;
+    said = location.hash;
+    follow();
   });
 
   const actions = {

@@ -1,12 +1,15 @@
 // Which tiles of a graph a window needs. Pure.
 //
-// A level has its tiles in order of time. Of dots those are needed whose extent and the window have something in common; of steps also the one
-// before, whose value the window begins with.
+// A level has its tiles in order of time. Of dots those are needed whose extent and the window have
+// something in common; of steps also the one before, whose value the window begins with.
 
 import type { PackedGraph, PackedTile } from "./data";
 import { levelOf, type Window } from "./window";
 
-/** A graph is drawn with no more points than this in tiles that the window touches; what is beyond is drawn when the reader zooms in. */
+/**
+ * A graph is drawn with no more points than this in tiles that the window touches; what is beyond
+ * is drawn when the reader zooms in.
+ */
 export const MOST = 400_000;
 
 export interface Tile {
@@ -17,7 +20,10 @@ export interface Tile {
 export interface Needed {
   /** Coarse ones first. */
   tiles: Tile[];
-  /** `all`: every point of the window is among them; `pixel`: those that are a pixel apart; `coarse`: there are too many even of these. */
+  /**
+   * `all`: every point of the window is among them; `pixel`: those that are a pixel apart;
+   * `coarse`: there are too many even of these.
+   */
   detail: "all" | "pixel" | "coarse";
 }
 

@@ -1,5 +1,5 @@
-// Symbols as pixels of a picture, and lines as paths. For 100 000 points a path of rectangles, as libraries for plots draw them, takes forty
-// times as long as a picture (scripts/bench-layers).
+// Symbols as pixels of a picture, and lines as paths. For 100 000 points a path of rectangles, as
+// libraries for plots draw them, takes forty times as long as a picture (scripts/bench-layers).
 
 import { DASHES, type Look, MARGIN, pixels } from "./symbols";
 import { firstFrom, type Points } from "./tile";
@@ -31,7 +31,10 @@ export class Picture {
     this.#pixels.fill(0);
   }
 
-  /** Sets the symbols of points, whose bytes are `offset` higher in the window. Returns how many are inside. */
+  /**
+   * Sets the symbols of points, whose bytes are `offset` higher in the window. Returns how many are
+   * inside.
+   */
   set(points: Points, window: Window, offset: number, look: Look, large: boolean): number {
     const { width, height, ratio } = this.#area;
     const wide = this.#data.width;
@@ -127,7 +130,10 @@ export function steps(
   return inside;
 }
 
-/** Marks over the whole height; as short ones at the upper edge, a row for each variant, where there are too many to see anything else. */
+/**
+ * Marks over the whole height; as short ones at the upper edge, a row for each variant, where there
+ * are too many to see anything else.
+ */
 export function marks(
   context: CanvasRenderingContext2D,
   times: readonly number[],

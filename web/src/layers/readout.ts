@@ -17,7 +17,10 @@ export interface Spot {
 /** Farther from the pointer than this, in pixels, nothing is meant. */
 export const REACH = 12;
 
-/** The nearest point; `far` tells how far something is, in pixels, and `from` and `to` are as far as it can be. */
+/**
+ * The nearest point; `far` tells how far something is, in pixels, and `from` and `to` are as far as
+ * it can be.
+ */
 export function nearest(
   tiles: readonly { points: Points; label: string; offset: number; mark: boolean }[],
   from: number,

@@ -1,4 +1,5 @@
-// What is drawn of a view: which graphs, with or without offsets, and the points of each that are there.
+// What is drawn of a view: which graphs, with or without offsets, and the points of each that are
+// there.
 
 import type { PackedGraph, View } from "./data";
 import { type Needed, needed, type Pixel } from "./needed";

@@ -1,5 +1,6 @@
-// The drawing on the screen: three canvases above one another. The lowest has axes, steps and marks, the middle one the points, the highest
-// what is written above them (regressions, the ruler), so that a pointer that moves has nothing else drawn again.
+// The drawing on the screen: three canvases above one another. The lowest has axes, steps and
+// marks, the middle one the points, the highest what is written above them (regressions, the
+// ruler), so that a pointer that moves has nothing else drawn again.
 
 import { h } from "../dom";
 import { axes, ROOM } from "./axes";

@@ -1,7 +1,9 @@
-// The tiles that have been unpacked, and the way to more. What was not needed for long is forgotten.
+// The tiles that have been unpacked, and the way to more. What was not needed for long is
+// forgotten.
 //
-// A few tiles are unpacked at a time, so that a window that needs many does not stop the frames, and whoever asks last is served first: tiles of
-// windows that the reader has left are not waited for.
+// A few tiles are unpacked at a time, so that a window that needs many does not stop the frames,
+// and whoever asks last is served first: tiles of windows that the reader has left are not waited
+// for.
 
 import { inflated, type Points, unpacked } from "./tile";
 
@@ -14,14 +16,19 @@ const TOGETHER = 4;
 export interface Store {
   /** The points of a tile, if they are there; they stay a while from now on. */
   get(number: number): Points | undefined;
-  /** Brings these tiles: true when they are there, false if somebody has asked for others in the meantime. */
+  /**
+   * Brings these tiles: true when they are there, false if somebody has asked for others in the
+   * meantime.
+   */
   bring(tiles: readonly number[]): Promise<boolean>;
 }
 
 /** How a tile becomes points. */
 export type Unpack = (number: number) => Promise<Points>;
 
-/** A store of the tiles of a file; `packing` says how many points each has, and how to scale them. */
+/**
+ * A store of the tiles of a file; `packing` says how many points each has, and how to scale them.
+ */
 export function store(document: Document, packing: (number: number) => { count: number; step: number; unit: number }): Store {
   return kept(async (number) => {
     const { count, step, unit } = packing(number);

@@ -1,4 +1,5 @@
-// What is shown: a stretch of time and of bytes, how the reader moves it, and its words in the address. Pure.
+// What is shown: a stretch of time and of bytes, how the reader moves it, and its words in the
+// address. Pure.
 
 /** Nanoseconds since time zero, and bytes as they are drawn (with offsets). */
 export interface Window {
@@ -76,13 +77,18 @@ export function same(one: Window, other: Window): boolean {
   return near(one.from, other.from, time) && near(one.to, other.to, time) && near(one.low, other.low, bytes) && near(one.high, other.high, bytes);
 }
 
-/** The coarsest level whose cells are no larger than a pixel; without bytes for what is about time alone. As `Grid::level` in Rust. */
+/**
+ * The coarsest level whose cells are no larger than a pixel; without bytes for what is about time
+ * alone. As `Grid::level` in Rust.
+ */
 export function levelOf(ratio: number, pixelNs: number, pixelBytes: number | null): number {
   const time = Math.floor(Math.log2(pixelNs));
   return pixelBytes === null ? time : Math.min(time, Math.floor(Math.log2(pixelBytes)) - ratio);
 }
 
-/** As the end of an address: `t=10-60` in seconds, and the bytes where they are not those that fit. */
+/**
+ * As the end of an address: `t=10-60` in seconds, and the bytes where they are not those that fit.
+ */
 export function words({ from, to, low, high }: Window): string {
   const places = Math.max(0, Math.min(9, 3 - Math.floor(Math.log10((to - from) / 1e9))));
   const seconds = (time: number) => String(Number((time / 1e9).toFixed(places)));
@@ -91,7 +97,10 @@ export function words({ from, to, low, high }: Window): string {
 
 const RANGE = /^(-?[\d.]+)-(-?[\d.]+)$/;
 
-/** What such an end says: times, and bytes or null for those that fit. Null if it says no times that can be shown. */
+/**
+ * What such an end says: times, and bytes or null for those that fit. Null if it says no times that
+ * can be shown.
+ */
 export function understood(fragment: string): { from: number; to: number; bytes: [number, number] | null } | null {
   const said = new URLSearchParams(fragment.replace(/^#/, ""));
   const range = (name: string): [number, number] | null => {

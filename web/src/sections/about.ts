@@ -15,7 +15,7 @@ export function about(page: Page): HTMLElement[] {
     ["Runs", about.planned === 1 ? "" : `${page.runs.cell.length} of ${about.planned}: ${counted(page.cells.length, "cell")}, ${counted(about.repetitions, "repetition")} each`],
     ["Started", about.started_ms === 0 ? "" : instant(about.started_ms)],
     ["Took", took(page)],
-    ["Clock", about.clock === "real" ? "real: the host's" : "virtual: idle time is skipped"],
+    ["Clock", about.clock_words],
     ["Kernel", about.kernel],
     ["Machine", about.machine],
     ["Seed", about.seed],

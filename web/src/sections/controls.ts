@@ -12,7 +12,9 @@ export function controls(page: Page, first: Choice, changed: (choice: Choice) =>
     changed(choice);
   };
   const several = new Set(page.measures.map(({ workload }) => workload)).size > 1;
-  const measures = page.measures.map(({ workload, title }) => (several ? `${workload}: ${title}` : title));
+  const measures = page.measures.map(({ workload, background, title }) =>
+    several ? `${workload}${background ? " (background)" : ""}: ${title}` : title,
+  );
   const factors = page.factors.map(({ title }) => title);
   const none = -1;
   const parts: (Node | false)[] = [

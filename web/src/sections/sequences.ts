@@ -1,4 +1,5 @@
-// Time-sequence plots of chosen runs, two of them above one another on one time axis if the reader wants to compare.
+// Time-sequence plots of chosen runs, two of them above one another on one time axis if the reader
+// wants to compare.
 
 import type { Page } from "../data";
 import { h } from "../dom";

@@ -21,7 +21,9 @@ export const KEY: Legend = [
   { name: "lost on the link, by its event log", colour: "currentColor", path: "M-4,-4L4,4M-4,4L4,-4", line: 1.75 },
 ];
 
-/** How a run is called: by people, and at the end of names of files (empty if it is the only one). */
+/**
+ * How a run is called: by people, and at the end of names of files (empty if it is the only one).
+ */
 export interface Name {
   title: string;
   suffix: string;

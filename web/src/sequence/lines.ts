@@ -1,4 +1,5 @@
-// Quantities of a sender over time, as lines below the time-sequence plot of the same run and on its time axis.
+// Quantities of a sender over time, as lines below the time-sequence plot of the same run and on
+// its time axis.
 
 import * as Plot from "@observablehq/plot";
 import uPlot from "uplot";
@@ -48,7 +49,10 @@ function dots(line: Line, end: number): Dot[] {
   return last === undefined || line.shape === "line" ? known : [...known, { time: Math.max(end, last.time), value: last.value }];
 }
 
-/** The greatest value between two times; what a line comes from or goes to beyond them counts as well. */
+/**
+ * The greatest value between two times; what a line comes from or goes to beyond them counts as
+ * well.
+ */
 export function highest(chart: Chart, from: number, to: number): number {
   let high = 0;
   for (const line of chart.lines) {

@@ -1,5 +1,5 @@
-// Marks of loss events in the plot of a sender's window: the colour is what really lost the packets, the symbol what the sender took
-// that for. Pure.
+// Marks of loss events in the plot of a sender's window: the colour is what really lost the
+// packets, the symbol what the sender took that for. Pure.
 
 import { CAUSES, type PackedEvents, type Taken } from "../data";
 import { symbolPath } from "../figures/symbols";
@@ -19,7 +19,10 @@ export interface Mark {
   text: string;
 }
 
-/** Radius of a mark, that of the circle of its area; and of the ring around it that lets it stand out. */
+/**
+ * Radius of a mark, that of the circle of its area; and of the ring around it that lets it stand
+ * out.
+ */
 export const [RADIUS, RING] = [5, 1] as const;
 
 /** Loss events with their times in seconds. */

@@ -1,5 +1,6 @@
-// Lines of SVG that stay small however many points a plot has: what would print on the same quarter of a pixel is drawn
-// once. No stroke, tick or cross that can be told apart from others is lost. Pure; all numbers are pixels, y downwards.
+// Lines of SVG that stay small however many points a plot has: what would print on the same quarter
+// of a pixel is drawn once. No stroke, tick or cross that can be told apart from others is lost.
+// Pure; all numbers are pixels, y downwards.
 
 /** Steps in a pixel that are told apart: at a print's 100 pixels an inch a step is 0.06 mm. */
 const STEPS = 4;
@@ -45,7 +46,10 @@ function union(ranges: [number, number][]): [number, number][] {
   return joined;
 }
 
-/** A line that stays at each point's height until the next one, and at the last one's until `end`. Times do not go back. */
+/**
+ * A line that stays at each point's height until the next one, and at the last one's until `end`.
+ * Times do not go back.
+ */
 export function steps(points: readonly { x: number; y: number }[], end: number): string {
   let path = "";
   let [column, level]: [number | null, number] = [null, 0];

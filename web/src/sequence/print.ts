@@ -1,4 +1,5 @@
-// The time-sequence plot as a drawing for papers: what the screen shows, as lines instead of pixels.
+// The time-sequence plot as a drawing for papers: what the screen shows, as lines instead of
+// pixels.
 
 import * as Plot from "@observablehq/plot";
 import { svg } from "../dom";

@@ -1,4 +1,5 @@
-// The time-sequence plot on the screen: uPlot has the axes, the cursor and the zoom, the layers are painted into it.
+// The time-sequence plot on the screen: uPlot has the axes, the cursor and the zoom, the layers are
+// painted into it.
 
 import uPlot from "uplot";
 import { h } from "../dom";

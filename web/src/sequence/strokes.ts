@@ -1,6 +1,8 @@
-// What a time-sequence plot consists of, after the graphs of tcptrace (LTCP thesis, appendix B.2.1). Pure.
+// What a time-sequence plot consists of, after the graphs of tcptrace (LTCP thesis, appendix
+// B.2.1). Pure.
 //
-// Each layer is a list of strokes in seconds and bytes; one painter draws them on the screen, another one into a file.
+// Each layer is a list of strokes in seconds and bytes; one painter draws them on the screen,
+// another one into a file.
 
 import { SEQUENCE } from "../palette";
 import { type Sequence, type Strokes, within } from "./unpack";
@@ -28,7 +30,10 @@ export interface Point {
 /** More texts than this hide what they are about. */
 export const TEXTS = 60;
 
-/** Letters of segments in the data, with what they mean; crates/report/src/sequence/pack.rs writes them. */
+/**
+ * Letters of segments in the data, with what they mean; crates/report/src/sequence/pack.rs writes
+ * them.
+ */
 const KINDS: Readonly<Record<string, string>> = {
   ".": "segment",
   P: "segment with PSH",
@@ -93,7 +98,9 @@ export function readable(layer: Layer): Point[] {
   return texts.length <= TEXTS ? texts : [];
 }
 
-/** Places of the acknowledgements between two times, with the last one before, whose line goes on. */
+/**
+ * Places of the acknowledgements between two times, with the last one before, whose line goes on.
+ */
 function ackedBetween(time: Float64Array, from: number, to: number): number[] {
   const [start, end] = within(time, from, to);
   const first = Math.max(0, start - 1);

@@ -1,4 +1,5 @@
-// Throughput over time: what was sent and what arrived in each bin, and what arrived on average since the start. Pure.
+// Throughput over time: what was sent and what arrived in each bin, and what arrived on average
+// since the start. Pure.
 
 import { SEQUENCE } from "../palette";
 import { number, shown } from "../units";

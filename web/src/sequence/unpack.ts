@@ -1,4 +1,5 @@
-// Time-sequence data as it is drawn: times in seconds since the first packet, places in bytes of the stream. Pure.
+// Time-sequence data as it is drawn: times in seconds since the first packet, places in bytes of
+// the stream. Pure.
 
 import type { PackedSequence } from "../data";
 import type { Events } from "./marks";
@@ -12,9 +13,15 @@ export interface Sequence {
   sacks: Strokes;
   losses: Strokes & { reason: string[] };
   marks: { time: Float64Array; sequence: Float64Array; text: string[] };
-  /** Rates in bit/s of bins of `bin` seconds, the last one until `end`; `average` from the first packet to the end of each. */
+  /**
+   * Rates in bit/s of bins of `bin` seconds, the last one until `end`; `average` from the first
+   * packet to the end of each.
+   */
   throughput: { bin: number; end: number; sent: number[]; delivered: number[]; average: number[] } | null;
-  /** Congestion window and threshold of the sender in segments at each change of one of them, if they were recorded. */
+  /**
+   * Congestion window and threshold of the sender in segments at each change of one of them, if
+   * they were recorded.
+   */
   windows: { time: Float64Array; cwnd: number[]; ssthresh: (number | null)[]; events: Events | null } | null;
   /** When the last thing happened. */
   end: number;
@@ -33,7 +40,10 @@ function times(differences: readonly number[]): Float64Array {
   return Float64Array.from(differences, (difference) => (now += difference) / 1e6);
 }
 
-/** First bytes and lengths; `relative`: each first byte is the difference from the end of the range before. */
+/**
+ * First bytes and lengths; `relative`: each first byte is the difference from the end of the range
+ * before.
+ */
 function strokes(of: { time: number[]; first: number[]; length: number[] }, relative: boolean): Strokes {
   let end = 0;
   const first = new Float64Array(of.first.length);
@@ -104,7 +114,10 @@ function lowerBound(values: Float64Array, holds: (value: number) => boolean): nu
   return low;
 }
 
-/** The bytes that something is drawn at between two times, with some air; the state before counts as well. */
+/**
+ * The bytes that something is drawn at between two times, with some air; the state before counts as
+ * well.
+ */
 export function visibleBytes(sequence: Sequence, from: number, to: number): [number, number] {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   const see = (value: number | undefined) => {

@@ -2,7 +2,9 @@
 
 import { type Choice, statistics, visible } from "../choice";
 import type { CellStatistics, Interval, Page, Verdict } from "../data";
+import { h } from "../dom";
 import { decimals, fixed, shown } from "../units";
+import { TOO_FEW, whose } from "../words";
 import { type Column, table } from "./table";
 
 interface Row {
@@ -17,7 +19,8 @@ export function cellTable(page: Page, choice: Choice): HTMLElement | null {
   const cells = statistics(measure, choice).cells;
   const rows: Row[] = visible(page.cells, choice).map((cell) => ({ cell, of: cells[cell] ?? null }));
   const greatest = rows.flatMap(({ of }) => (of === null || of.max <= 0 ? [] : [of.max]));
-  // Cells of like size have one unit, which the headings say; others have one each, in a column of its own.
+  // Cells of like size have one unit, which the headings say; others have one each, in a column of
+  // its own.
   const apart = Math.max(...greatest, 0) > 30 * Math.min(...greatest, Number.POSITIVE_INFINITY);
   const all = shown(measure.unit, greatest);
   const unitOf = ({ of }: Row) => (apart ? shown(measure.unit, [of?.max ?? null]) : all);
@@ -31,7 +34,7 @@ export function cellTable(page: Page, choice: Choice): HTMLElement | null {
     text: (row) => fixed(row.of && scaled(row, pick(row.of)), placesOf(row)),
     value: (row) => row.of && scaled(row, pick(row.of)),
   });
-  const interval = (title: string, pick: (of: CellStatistics) => Interval | null): Column<Row> => {
+  const interval = (title: "mean" | "median", pick: (of: CellStatistics) => Interval | null): Column<Row> => {
     const ends = (row: Row, text: (end: number) => string) => {
       const of = row.of && pick(row.of);
       return of && [of.low, of.high].map((end) => text(end * unitOf(row).scale));
@@ -39,7 +42,7 @@ export function cellTable(page: Page, choice: Choice): HTMLElement | null {
     return {
       title: titled(`95 % for the ${title}`),
       numeric: true,
-      text: (row) => ends(row, (end) => fixed(end, placesOf(row)))?.join(" to ") ?? "–",
+      text: (row) => ends(row, (end) => fixed(end, placesOf(row)))?.join(" to ") ?? (row.of && row.of.count < page.least[title] ? TOO_FEW : "–"),
       value: (row) => ends(row, String)?.join(" "),
     };
   };
@@ -67,5 +70,11 @@ export function cellTable(page: Page, choice: Choice): HTMLElement | null {
     ...(page.runs.verdict.includes("dropped-call") ? [count("Dropped calls", "dropped-call")] : []),
     count("Failed", "failed"),
   ];
-  return table(`cells-${measure.metric}`, columns, rows);
+  const { mean, median } = page.least;
+  const few = rows.some(({ of }) => of !== null && of.count < Math.max(mean, median));
+  const why =
+    ` An interval for the mean needs ${mean} runs and one for the median ${median}: with fewer its ends can only be the least and ` +
+    "the greatest value.";
+  const over = h("p", {}, `${measure.title}. ${whose(measure)}${few ? why : ""}`);
+  return h("div", {}, over, table(`cells-${measure.metric}`, columns, rows));
 }

@@ -18,7 +18,7 @@ export function literatureTable(page: Page): HTMLElement | null {
       {},
       h("strong", {}, figure.title),
       h("br"),
-      h("small", {}, `${figure.statistic} of ${figure.metric}; ${figure.of}${figure.against === "" ? "" : `; against ${figure.against}`}`),
+      h("small", {}, `${figure.statistic} of ${figure.metric} of “${figure.workload}”; ${figure.of}${figure.against === "" ? "" : `; against ${figure.against}`}`),
     );
   const columns: Column<Figure>[] = [
     { title: "Id", text: ({ id }) => id },

@@ -11,7 +11,9 @@ interface Row extends LossesOfCause {
   group: LossGroup;
 }
 
-/** What a group is of: its cell or level, and its congestion control unless a level says it already. */
+/**
+ * What a group is of: its cell or level, and its congestion control unless a level says it already.
+ */
 function keys<Of>(page: Page, sum: Sum, rows: readonly Of[], group: (row: Of) => LossGroup): Column<Of>[] {
   const [control, ...levels] = allKeys(page, sum, group);
   const said = levels.some(({ text }) => rows.every((row) => text(row) === group(row).congestion_control));

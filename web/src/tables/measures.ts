@@ -22,6 +22,8 @@ export function measureTable(page: Page): HTMLElement | null {
     },
     { title: "Unit of the file", text: ({ unit }) => unit },
   ];
-  if (several) columns.unshift({ title: "Workload", text: ({ workload }) => workload });
+  if (several) {
+    columns.unshift({ title: "Workload", text: ({ workload, background }) => `${workload}${background ? " (background)" : ""}` });
+  }
   return table("measured", columns, page.measures);
 }

@@ -3,6 +3,7 @@
 import { type Choice, statistics, visible } from "../choice";
 import type { Page, Test } from "../data";
 import { effect, probability } from "../units";
+import { TOO_FEW } from "../words";
 import { type Column, table } from "./table";
 
 /** The tests of the chosen measure between visible cells that differ in `factor` alone. */
@@ -30,8 +31,8 @@ export function testTable(page: Page, choice: Choice, factor: number): HTMLEleme
     { title: "A12", numeric: true, text: ({ a12 }) => a12.toFixed(2), value: ({ a12 }) => a12 },
     {
       title: "Effect",
-      text: ({ a12, magnitude, first, second, corrected }) =>
-        (corrected < 0.05 ? "" : "not significant; ") + effect(a12, magnitude, name(first), name(second)),
+      text: ({ a12, magnitude, first, second, corrected, too_few }) =>
+        too_few ? `${TOO_FEW} to tell` : (corrected < 0.05 ? "" : "not significant; ") + effect(a12, magnitude, name(first), name(second)),
     },
   ];
   return table(`tests-${measure.metric}-${of.name}`, columns, tests);

@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { PackedGraph } from "../../src/layers/data";
 import { extent, MOST, needed } from "../../src/layers/needed";
 
-/** A line through 100 s and 100 000 bytes: an overview, a level of two tiles for cells of 2^26 ns and one of four for 2^24. */
+/**
+ * A line through 100 s and 100 000 bytes: an overview, a level of two tiles for cells of 2^26 ns
+ * and one of four for 2^24.
+ */
 const graph: PackedGraph = {
   label: "TcpSnd_Data",
   layer: "tcp-sender",

@@ -33,6 +33,14 @@ test("graphs of one layer differ in their symbols, layers in their colours", () 
   expect(pixels(all[0]!, 1, true)).toHaveLength(21);
 });
 
+test("a lost segment is a ring around its dot, in no colour of a layer", () => {
+  const graph = (layer: string) => ({ layer, shape: "dots" }) as PackedGraph;
+  const [data, lost] = looks([graph("tcp-sender"), graph("lost")]);
+  const dot = pixels(data!, 1, true).map(String);
+  expect(pixels(lost!, 1, true).some((pixel) => dot.includes(String(pixel)))).toBe(false);
+  expect(lost?.colour).not.toBe(data?.colour);
+});
+
 test("many marks would cover everything", () => {
   expect([crowded(60, 1000), crowded(70, 1000)]).toEqual([false, true]);
 });

@@ -1,4 +1,5 @@
-//! What all our Parquet files have in common: how cells that may be empty get in and out, and how the file is packed.
+//! What all our Parquet files have in common: how cells that may be empty get in and out, and how
+//! the file is packed.
 
 use crate::table::TableError;
 use parquet::basic::{Compression, ZstdLevel};

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// An error process hit the packets, or damaged them so that TCP dropped them, or a link layer stopped sending them again.
+    /// An error process hit the packets, or damaged them so that TCP dropped them, or a link layer
+    /// stopped sending them again.
     Wireless,
     /// A queue dropped them.
     Congestion,
@@ -35,8 +36,9 @@ impl Cause {
         }
     }
 
-    /// Why a packet did not arrive as it was sent; `None` of the option if it did, and of one that was under way when the run
-    /// ended. TCP drops what is damaged; where TCP Lite accepts it, it was not lost, and this is not for such runs.
+    /// Why a packet did not arrive as it was sent; `None` of the option if it did, and of one that
+    /// was under way when the run ended. TCP drops what is damaged; where TCP Lite accepts it, it
+    /// was not lost, and this is not for such runs.
     #[must_use]
     pub const fn of(fate: &Fate) -> Option<Self> {
         let Some(reason) = &fate.lost else {

@@ -1,20 +1,24 @@
 //! How a packet's way on a link ended.
 //!
-//! [`Ended`] is what the emulator hands in: small, without memory of its own, stages by number. [`Fate`] is the row that
-//! the log keeps of it: stages by name, and the packet's addresses and ports.
+//! [`Ended`] is what the emulator hands in: small, without memory of its own, stages by number.
+//! [`Fate`] is the row that the log keeps of it: stages by name, and the packet's addresses and
+//! ports.
 
 use super::{Direction, Flow, LinkId};
 use crate::time::{Span, Time};
+use packet::Check;
 use std::fmt;
 
-/// The end of a packet's way, as the emulator reports it. A duplicate ends on its own and has a record of its own.
+/// The end of a packet's way, as the emulator reports it. A duplicate ends on its own and has a
+/// record of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
     /// On which link.
     pub link: LinkId,
     /// In which direction.
     pub direction: Direction,
-    /// Number of the packet in its direction of its link, in order of arrival, from 0. A duplicate keeps the number.
+    /// Number of the packet in its direction of its link, in order of arrival, from 0. A duplicate
+    /// keeps the number.
     pub number: u64,
     /// Whether this is a copy that the link made.
     pub copy: bool,
@@ -36,6 +40,8 @@ pub struct Ended {
     pub bits_flipped: u32,
     /// Whether the TCP or UDP checksum was made wrong with nothing else touched (TL-13).
     pub checksum_spoiled: bool,
+    /// By what a receiver finds that it is damaged, if it was delivered so. Counted, and in no log.
+    pub found_by: Option<Check>,
     /// Whether the link set the ECN field to Congestion Experienced (RFC 3168).
     pub congestion_marked: bool,
     /// How long hiccups held it back.
@@ -133,13 +139,14 @@ pub struct Fate {
     pub congestion_marked: bool,
     pub held: Span,
     pub overtaken: u32,
-    /// Whose packet it was, read from the packet as it came to the link; `None` if its headers could not be read.
+    /// Whose packet it was, read from the packet as it came to the link; `None` if its headers
+    /// could not be read.
     pub flow: Option<Flow>,
 }
 
 impl Ended {
-    /// A packet that came to a link and was delivered, with nothing else that is worth a word: what an end is before the marks of stages
-    /// are read.
+    /// A packet that came to a link and was delivered, with nothing else that is worth a word: what
+    /// an end is before the marks of stages are read.
     #[must_use]
     pub const fn untouched(
         link: LinkId,
@@ -163,6 +170,7 @@ impl Ended {
             channel: None,
             bits_flipped: 0,
             checksum_spoiled: false,
+            found_by: None,
             congestion_marked: false,
             held: Span::ZERO,
             overtaken: 0,

@@ -23,13 +23,14 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Reads the headers at the start of `bytes`; `None` if there is no IP header to be read. `length` is that of the
-    /// whole packet, of which `bytes` may be the first part only.
+    /// Reads the headers at the start of `bytes`; `None` if there is no IP header to be read.
+    /// `length` is that of the whole packet, of which `bytes` may be the first part only.
     #[must_use]
     pub fn of(layer: Layer, bytes: &[u8], length: u32) -> Option<Self> {
         let headers = Headers::parse(layer.into(), bytes).ok()?;
         let (source, destination) = headers.addresses();
-        // The IP packet's own length, since Ethernet pads short ones; a packet that was cut has no padding.
+        // The IP packet's own length, since Ethernet pads short ones; a packet that was cut has no
+        // padding.
         let end = if headers.is_cut() { length as usize } else { headers.end() };
         Some(Self {
             source,

@@ -1,6 +1,6 @@
 //! What a log or a capture says about the run as a whole.
 
-use super::SCHEMA;
+use super::{Capacity, SCHEMA};
 use crate::time::WallTime;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -71,6 +71,10 @@ pub struct WayInfo {
     pub bits_per_second: Option<u64>,
     /// Names of the stages in their order.
     pub stages: Vec<String>,
+    /// Capacity of its limiter, in the order of time; empty without a limiter of its own, and in
+    /// logs of before this was written down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacity: Vec<Capacity>,
 }
 
 impl Direction {

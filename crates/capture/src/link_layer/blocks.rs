@@ -1,13 +1,15 @@
-//! Blocks of RLP as a capture: what a receiver beside each end would show, all octets of every block.
+//! Blocks of RLP as a capture: what a receiver beside each end would show, all octets of every
+//! block.
 //!
-//! Each end is an interface, `NAME wireless end` and `NAME network end`. A block is outbound where it is sent, at the instant at which its
-//! first bit is, and inbound at the other end, at the instant at which it is decoded. One that the air erases says so in its comment at
-//! both; where it arrives, the flags say that its checksum was wrong, and the frame check sequence is inverted, since which bits were
-//! wrong is not part of the model.
+//! Each end is an interface, `NAME wireless end` and `NAME network end`. A block is outbound where
+//! it is sent, at the instant at which its first bit is, and inbound at the other end, at the
+//! instant at which it is decoded. One that the air erases says so in its comment at both; where it
+//! arrives, the flags say that its checksum was wrong, and the frame check sequence is inverted,
+//! since which bits were wrong is not part of the model.
 //!
-//! Blocks are in GSMTAP (type 0x14, GSM RLP, by libosmocore's `gsmtap.h`) in UDP to port 4729, which is what Wireshark dissects since 4.2. The
-//! addresses around them are of documentation (RFC 5737): 192.0.2.1 is the wireless host and 192.0.2.2 the network. No such packet
-//! was ever sent.
+//! Blocks are in GSMTAP (type 0x14, GSM RLP, by libosmocore's `gsmtap.h`) in UDP to port 4729,
+//! which is what Wireshark dissects since 4.2. The addresses around them are of documentation (RFC
+//! 5737): 192.0.2.1 is the wireless host and 192.0.2.2 the network. No such packet was ever sent.
 
 use super::Way;
 use crate::event::{Direction, Header, Layer, LinkId};
@@ -139,7 +141,8 @@ fn wrap(packet: &mut Vec<u8>, direction: Direction, at: Time, octets: &[u8]) {
     packet.extend(PORT.to_be_bytes());
     packet.extend((total - 20).to_be_bytes());
     packet.extend([0, 0]);
-    // GSMTAP, version 2, four words: type, time slot, ARFCN, signal, noise, TDMA frame, channel, antenna, sub-slot.
+    // GSMTAP, version 2, four words: type, time slot, ARFCN, signal, noise, TDMA frame, channel,
+    // antenna, sub-slot.
     packet.extend([2, 4, TYPE_RLP, 0]);
     packet.extend(arfcn.to_be_bytes());
     packet.extend([0, 0]);

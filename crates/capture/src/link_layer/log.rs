@@ -1,4 +1,5 @@
-//! The log of a link layer as it is written during a run. Its framing, and what can be read after a crash, is that of [`crate::log`].
+//! The log of a link layer as it is written during a run. Its framing, and what can be read after a
+//! crash, is that of [`crate::log`].
 
 use super::{Row, SCHEMA};
 use crate::event::Header;
@@ -9,7 +10,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
-/// Appends rows to `W`, which should be buffered. A row is in the file once [`Writer::flush`] has returned.
+/// Appends rows to `W`, which should be buffered. A row is in the file once [`Writer::flush`] has
+/// returned.
 pub struct Writer<W> {
     frames: Frames<W>,
 }
@@ -38,7 +40,8 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Iterates over the rows. It ends at the last complete one; [`Reader::tail`] then says what is behind that.
+/// Iterates over the rows. It ends at the last complete one; [`Reader::tail`] then says what is
+/// behind that.
 pub struct Reader<R> {
     records: Records<R>,
     header: Header,

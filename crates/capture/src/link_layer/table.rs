@@ -1,8 +1,9 @@
 //! The rows of a closed run as Parquet.
 //!
-//! In the file the rows of a group (of 100 000) stand end by end, what was received before what was sent: one end does much the same
-//! every 20 ms, and rows that are alike pack eight times better beside each other. [`Reader`] gives them by their times again. Another program has
-//! to sort by `time_ns`.
+//! In the file the rows of a group (of 100 000) stand end by end, what was received before what was
+//! sent: one end does much the same every 20 ms, and rows that are alike pack eight times better
+//! beside each other. [`Reader`] gives them by their times again. Another program has to sort by
+//! `time_ns`.
 
 use super::columns::{BLANK, COLUMNS};
 use super::{Row, SCHEMA, Way, log};
@@ -32,8 +33,8 @@ pub struct Converted {
     pub tail: Tail,
 }
 
-/// Opens the table at `path`. Rows come by their times, for each end; those of one instant link by link, the wireless host first, and what was
-/// received before what was sent.
+/// Opens the table at `path`. Rows come by their times, for each end; those of one instant link by
+/// link, the wireless host first, and what was received before what was sent.
 ///
 /// # Errors
 /// If it cannot be opened, or is something else.
@@ -41,8 +42,9 @@ pub fn read(path: &Path) -> Result<Reader<File>, TableError> {
     Reader::open(path)
 }
 
-/// Makes the Parquet file that a killed run did not: `path` is that file, or the log beside it. A file of the same name
-/// is replaced. The run must have ended: of one that goes on, the rest would be lost.
+/// Makes the Parquet file that a killed run did not: `path` is that file, or the log beside it. A
+/// file of the same name is replaced. The run must have ended: of one that goes on, the rest would
+/// be lost.
 pub fn recover(path: &Path) -> Result<Converted, TableError> {
     let (log, table) = left(path)?;
     convert(&log, &table)
@@ -83,7 +85,8 @@ impl<W: Write + Send> Writer<W> {
         self.rows.add(row, &self.header)
     }
 
-    /// Writes what is left and the metadata; how many rows there are, and the output, which is not flushed.
+    /// Writes what is left and the metadata; how many rows there are, and the output, which is not
+    /// flushed.
     pub fn finish(self, tail: Tail) -> Result<(u64, W), TableError> {
         let Self { rows, header } = self;
         let own = [(HEADER, json(&header)?)];
@@ -99,8 +102,9 @@ fn by_time(rows: &mut [Row]) {
     rows.sort_by_key(|row| (row.time_ns, end_by_end(row)));
 }
 
-/// Iterates over the rows. Columns are found by their names; one that is not known is passed over, and one that is missing, or holds
-/// something else than it should, leaves its field as in an empty row.
+/// Iterates over the rows. Columns are found by their names; one that is not known is passed over,
+/// and one that is missing, or holds something else than it should, leaves its field as in an empty
+/// row.
 pub struct Reader<R: ChunkReader> {
     rows: Rows<R, Row, Header>,
     header: Header,

@@ -41,8 +41,9 @@ fn by_time(mut rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-/// LL-07: what two ends of an RLP link note in ten minutes, with every 20th block erased and every 10th without data: 145 records a
-/// second, and all traces together may take 300 octets a second. (Here it is 36; in the order of their times the rows would take 78.)
+/// LL-07: what two ends of an RLP link note in ten minutes, with every 20th block erased and every
+/// 10th without data: 145 records a second, and all traces together may take 300 octets a second.
+/// (Here it is 36; in the order of their times the rows would take 78.)
 #[test]
 fn ten_minutes_take_little_room() {
     let mut random = 7_u32;
@@ -179,7 +180,8 @@ fn blocks(octets: &[u8]) -> [Block<'_>; 4] {
     [sent, lost, received(sent), received(lost)]
 }
 
-/// LL-07: both ends see a block; one that was erased does not arrive as it was sent, and says so in three ways.
+/// LL-07: both ends see a block; one that was erased does not arrive as it was sent, and says so in
+/// three ways.
 #[test]
 fn blocks_at_both_ends_of_the_air() {
     let octets = octets();

@@ -1,4 +1,5 @@
-//! The framing of logs: records of a kind behind each other, each with its length and a check sum. See the [module](super).
+//! The framing of logs: records of a kind behind each other, each with its length and a check sum.
+//! See the [module](super).
 
 use super::{FRAME, LONGEST, LogError, MAGIC, kind};
 use crate::input::{End, Input, Tail};
@@ -99,7 +100,8 @@ impl<T> From<Option<T>> for Decoded<T> {
 }
 
 impl<R: Read> Records<R> {
-    /// Reads the header of a log whose first record is of the kind `wanted`, with a schema up to `newest`; `later` is the error for one of a later schema.
+    /// Reads the header of a log whose first record is of the kind `wanted`, with a schema up to
+    /// `newest`; `later` is the error for one of a later schema.
     pub(crate) fn begin<H: DeserializeOwned>(
         source: R,
         wanted: u8,
@@ -178,7 +180,8 @@ fn magic<R: Read>(input: &mut Input<R>) -> Result<(), LogError> {
     }
 }
 
-/// The header of a log in JSON, of schema `newest` or an earlier one; `later` is the error for one of a later schema.
+/// The header of a log in JSON, of schema `newest` or an earlier one; `later` is the error for one
+/// of a later schema.
 fn header<H: DeserializeOwned>(
     body: &[u8],
     newest: u16,

@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Iterates over the records behind the header. It ends at the last complete record; [`Reader::tail`] then says what is
-/// behind that.
+/// Iterates over the records behind the header. It ends at the last complete record;
+/// [`Reader::tail`] then says what is behind that.
 pub struct Reader<R> {
     records: Records<R>,
     header: Header,

@@ -6,7 +6,8 @@ use super::row::Row;
 use crate::event::{Ended, Fate, Flow, Header, LinkInfo, Note};
 use std::io::{self, Write};
 
-/// Appends records to `W`, which should be buffered. A record is in the file once [`Writer::flush`] has returned.
+/// Appends records to `W`, which should be buffered. A record is in the file once [`Writer::flush`]
+/// has returned.
 pub struct Writer<W> {
     frames: Frames<W>,
 }

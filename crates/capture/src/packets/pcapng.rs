@@ -113,7 +113,8 @@ impl Section {
         })
     }
 
-    /// A simple packet block: no time, no options, and padding that only the snap length tells from the packet.
+    /// A simple packet block: no time, no options, and padding that only the snap length tells from
+    /// the packet.
     fn simple(&self, body: &[u8]) -> Option<Found> {
         const FIXED: usize = 4;
         let length = self.endian.u32(body, 0)?;

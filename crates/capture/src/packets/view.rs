@@ -42,7 +42,8 @@ impl<'a> View<'a> {
         self.options().filter(|(code, _)| *code == 1).map(|(_, value)| text(value))
     }
 
-    /// Whether it came to the machine that captured (`true`) or from it (`false`); `None` if the file does not say.
+    /// Whether it came to the machine that captured (`true`) or from it (`false`); `None` if the
+    /// file does not say.
     #[must_use]
     pub fn inbound(&self) -> Option<bool> {
         let endian = self.options?.0;

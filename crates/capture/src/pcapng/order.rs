@@ -1,9 +1,10 @@
 //! Packets in the order of time, each once its fate is known.
 //!
-//! The comment on a packet that enters tells what became of it, which is known when it has left. Records therefore wait
-//! here until every earlier one has its fate and nothing earlier can come ([`Order::settled`]). What waits is what is
-//! inside the links, and whatever happened since the oldest of it entered. If that is more than the limit, the oldest is
-//! written without its fate; the record of its delivery still has it.
+//! The comment on a packet that enters tells what became of it, which is known when it has left.
+//! Records therefore wait here until every earlier one has its fate and nothing earlier can come
+//! ([`Order::settled`]). What waits is what is inside the links, and whatever happened since the
+//! oldest of it entered. If that is more than the limit, the oldest is written without its fate;
+//! the record of its delivery still has it.
 
 use super::words;
 use super::write::{Interface, Packet, Writer};
@@ -18,7 +19,8 @@ pub struct Order<W> {
     started: WallTime,
     ends: HashMap<LinkId, Ends>,
     waiting: BTreeMap<Place, Waiting>,
-    /// Where the record of a packet waits that has entered and not ended, or what is left of one written early.
+    /// Where the record of a packet waits that has entered and not ended, or what is left of one
+    /// written early.
     inside: HashMap<(LinkId, Direction, u64), Inside>,
     settled: Time,
     /// Bytes that records wait with, and how many may.
@@ -143,8 +145,8 @@ impl<W: Write> Order<W> {
         self.inside.insert(key, Inside::Waiting(place));
     }
 
-    /// A packet's way ended; `bytes` as it leaves, if they are others than those it came with. `stage` as in
-    /// [`words::fate`].
+    /// A packet's way ended; `bytes` as it leaves, if they are others than those it came with.
+    /// `stage` as in [`words::fate`].
     pub fn ended(&mut self, ended: &Ended, stage: Option<&str>, bytes: Option<&[u8]>) {
         let Some(ends) = self.ends.get(&ended.link) else { return };
         let interface = ends.leaving(ended.direction);
@@ -170,7 +172,8 @@ impl<W: Write> Order<W> {
         if let Some(Inside::Waiting(place)) = self.inside.get(&key)
             && let Some(entering) = self.waiting.get_mut(place)
         {
-            // A copy may end before its original, or behind it while the record still waits: then both are told.
+            // A copy may end before its original, or behind it while the record still waits: then
+            // both are told.
             words::fate(&mut entering.comment, ended, stage);
             if !ended.copy {
                 entering.fate_of = None;

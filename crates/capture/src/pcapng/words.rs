@@ -33,7 +33,8 @@ pub fn unknown(text: &mut String) {
     text.push_str("fate not known when this was written: too much is inside the link");
 }
 
-/// Behind a fate that is already told (of a copy, or of the original) the next one follows a semicolon.
+/// Behind a fate that is already told (of a copy, or of the original) the next one follows a
+/// semicolon.
 fn separate(text: &mut String) {
     if !text.is_empty() && !text.ends_with(' ') {
         text.push_str("; ");

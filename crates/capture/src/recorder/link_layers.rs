@@ -1,4 +1,5 @@
-//! The part of the writing thread for link layers: the log of their records, and the capture of their blocks.
+//! The part of the writing thread for link layers: the log of their records, and the capture of
+//! their blocks.
 
 use super::chunk::{Chunk, Entry};
 use super::writing::{BUFFER, Output, create, create_log};

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 pub struct Options {
     /// Where to write a capture.
     pub capture: Option<CaptureTo>,
-    /// The links whose packets are captured; all if `None`. Fates and counters are of all links in any case.
+    /// The links whose packets are captured; all if `None`. Fates and counters are of all links in
+    /// any case.
     pub capture_links: Option<Vec<LinkId>>,
     /// Bytes kept of each packet in the capture.
     pub snap_length: u32,
@@ -21,8 +22,8 @@ pub struct Options {
     pub link_layer: Option<PathBuf>,
     /// Where to write the blocks of RLP as a capture ([`crate::link_layer::blocks`]).
     pub blocks: Option<PathBuf>,
-    /// Bytes of memory: half for records on their way to the disk, half for packets inside the links, whose record in the
-    /// capture waits for their fate.
+    /// Bytes of memory: half for records on their way to the disk, half for packets inside the
+    /// links, whose record in the capture waits for their fate.
     pub memory: usize,
     /// How long records may wait in memory before they go to the disk, in the time of the run.
     pub age: Span,

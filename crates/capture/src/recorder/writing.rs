@@ -1,13 +1,14 @@
 //! The writing thread: takes chunks apart and feeds counters, capture and event log.
 //!
-//! A file that cannot be written any more is given up, with the error kept for the end; the other one and the counters go
-//! on.
+//! A file that cannot be written any more is given up, with the error kept for the end; the other
+//! one and the counters go on.
 
 use super::chunk::{Chunk, Entry};
 use super::link_layers::LinkLayers;
 use super::{CaptureTo, Captured, Live, Logged, Options, RecordError, Recorded};
 use crate::event::{Direction, Ended, Flow, Header, LinkId, LinkInfo, Note};
 use crate::log;
+use crate::output;
 use crate::pcapng::Order;
 use crate::table;
 use crate::time::Time;
@@ -21,7 +22,8 @@ use std::sync::mpsc::{Receiver, SyncSender};
 /// Bytes collected before the system is called.
 pub(super) const BUFFER: usize = 256 * 1024;
 
-/// Bytes of packets inside the links for which there is always room, however little memory was asked for.
+/// Bytes of packets inside the links for which there is always room, however little memory was
+/// asked for.
 const LEAST_INSIDE: usize = 1024 * 1024;
 
 pub(super) type Output = BufWriter<Box<dyn Write + Send>>;
@@ -284,5 +286,5 @@ pub(super) fn create_log(what: &'static str, path: &Path) -> Result<(PathBuf, Ou
 }
 
 pub(super) fn create(what: &'static str, path: &Path) -> Result<File, RecordError> {
-    File::create(path).map_err(|source| RecordError::Create { what, path: path.to_owned(), source })
+    output::create(path).map_err(|source| RecordError::Create { what, path: path.to_owned(), source })
 }

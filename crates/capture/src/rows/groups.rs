@@ -1,4 +1,5 @@
-//! A table as it is written: rows are gathered, and written a group at a time. What the table says besides its rows stands behind the last of them.
+//! A table as it is written: rows are gathered, and written a group at a time. What the table says
+//! besides its rows stands behind the last of them.
 
 use super::{Column, GROUP, begin, begin_small, write};
 use crate::input::Tail;
@@ -24,7 +25,8 @@ impl<W: Write + Send, R, H> Groups<W, R, H> {
         Ok(Self::of(begin(output, name, columns)?, columns, |_| ()))
     }
 
-    /// The same for a table that should be small rather than quickly written: `arrange` puts the rows of a group into the order in which they pack best.
+    /// The same for a table that should be small rather than quickly written: `arrange` puts the
+    /// rows of a group into the order in which they pack best.
     pub(crate) fn small(
         output: W,
         name: &str,
@@ -44,7 +46,8 @@ impl<W: Write + Send, R, H> Groups<W, R, H> {
         if self.rows.len() == GROUP { self.write_rows(header) } else { Ok(()) }
     }
 
-    /// Writes what is left, the metadata of the `run` and the table's `own`; how many rows there are, and the output, which is not flushed.
+    /// Writes what is left, the metadata of the `run` and the table's `own`; how many rows there
+    /// are, and the output, which is not flushed.
     pub(crate) fn finish(
         mut self,
         header: &H,

@@ -1,5 +1,5 @@
-//! The log of senders' states as it is written during a run. Its framing, and what can be read after a crash, is that of
-//! [`crate::log`].
+//! The log of senders' states as it is written during a run. Its framing, and what can be read
+//! after a crash, is that of [`crate::log`].
 
 use super::{Header, SCHEMA, SenderState};
 use crate::event::Note;
@@ -32,7 +32,8 @@ struct Lost {
     states: u64,
 }
 
-/// Appends records to `W`, which should be buffered. A record is in the file once [`Writer::flush`] has returned.
+/// Appends records to `W`, which should be buffered. A record is in the file once [`Writer::flush`]
+/// has returned.
 pub struct Writer<W> {
     frames: Frames<W>,
 }
@@ -70,8 +71,8 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Iterates over the records behind the header. It ends at the last complete record; [`Reader::tail`] then says what is
-/// behind that.
+/// Iterates over the records behind the header. It ends at the last complete record;
+/// [`Reader::tail`] then says what is behind that.
 pub struct Reader<R> {
     records: Records<R>,
     header: Header,

@@ -1,7 +1,9 @@
-//! What a congestion control of ours says of itself: what it measures, and what it took the last loss for.
+//! What a congestion control of ours says of itself: what it measures, and what it took the last
+//! loss for.
 //!
-//! The first words of the private state of each (`crates/congestion/algorithms/state.h`) are alike, and begin with a mark.
-//! Who watches a sender reads them out of the socket, whichever algorithm it is; senders with another one have no such state.
+//! The first words of the private state of each (`crates/congestion/algorithms/state.h`) are alike,
+//! and begin with a mark. Who watches a sender reads them out of the socket, whichever algorithm it
+//! is; senders with another one have no such state.
 
 use ldas::{Reason, Verdict};
 use serde::{Deserialize, Serialize};
@@ -51,9 +53,11 @@ pub struct LossState {
     pub rtt_us: u32,
     /// Round-trip times so far; wraps (`samples`).
     pub samples: u32,
-    /// Least round-trip time in microseconds, of Biaz and mBiaz least time between segments in 1/256 us (`least`).
+    /// Least round-trip time in microseconds, of Biaz and mBiaz least time between segments in
+    /// 1/256 us (`least`).
     pub least: u32,
-    /// Biaz, mBiaz: span around the last loss in microseconds; Spike: 1 in a spike; Veno: backlog in 1/256 segments (`span`).
+    /// Biaz, mBiaz: span around the last loss in microseconds; Spike: 1 in a spike; Veno: backlog
+    /// in 1/256 segments (`span`).
     pub span: u32,
     /// Biaz, mBiaz: segments delivered in that span (`spanned`).
     pub spanned: u32,

@@ -39,8 +39,8 @@ struct Aside {
     lost: u64,
 }
 
-/// Makes the Parquet file that a killed run did not: `path` is that file, or the log beside it. A file of the same name
-/// is replaced.
+/// Makes the Parquet file that a killed run did not: `path` is that file, or the log beside it. A
+/// file of the same name is replaced.
 ///
 /// The run must have ended: of one that goes on, the rest would be lost.
 pub fn recover(path: &Path) -> Result<Converted, TableError> {
@@ -89,7 +89,8 @@ impl<W: Write + Send> Writer<W> {
         Ok(())
     }
 
-    /// Writes what is left and the metadata; how many rows there are, and the output, which is not flushed.
+    /// Writes what is left and the metadata; how many rows there are, and the output, which is not
+    /// flushed.
     pub fn finish(self, tail: Tail) -> Result<(u64, W), TableError> {
         let Self { rows, header, aside } = self;
         let own =
@@ -98,8 +99,8 @@ impl<W: Write + Send> Writer<W> {
     }
 }
 
-/// Iterates over the states. Columns are found by their names; one that is not known is passed over, and one that is
-/// missing, or holds something else than it should, leaves its field empty.
+/// Iterates over the states. Columns are found by their names; one that is not known is passed
+/// over, and one that is missing, or holds something else than it should, leaves its field empty.
 pub struct Reader<R: ChunkReader> {
     rows: Rows<R, SenderState, Header>,
     header: Header,

@@ -12,7 +12,14 @@ fn counts_what_happened() {
     }
     let ended = Ended { link, direction: down, length: 100, ..example::delivered(0, 1_000, 5_000) };
     summary.ended(&ended);
-    summary.ended(&Ended { bits_flipped: 2, overtaken: 1, left: Time::from_nanos(10_000), ..ended });
+    let found_by = Some(packet::Check::TcpEnd);
+    summary.ended(&Ended {
+        bits_flipped: 2,
+        found_by,
+        overtaken: 1,
+        left: Time::from_nanos(10_000),
+        ..ended
+    });
     summary.ended(&Ended { copy: true, congestion_marked: true, ..ended });
     summary.ended(&Ended { outcome: Outcome::Lost(Loss::Outage), bits_flipped: 1, ..ended });
     let way = summary.way(link, down);

@@ -39,7 +39,8 @@ impl<'a> From<&'a senders::Header> for Run<'a> {
     }
 }
 
-/// Writes the metadata: of the run, what is the table's own, what the columns mean, and what the log ended with.
+/// Writes the metadata: of the run, what is the table's own, what the columns mean, and what the
+/// log ended with.
 pub(crate) fn describe<W: Write + Send, R, H>(
     output: &mut SerializedFileWriter<W>,
     run: &Run<'_>,
@@ -82,7 +83,8 @@ pub(crate) struct Known {
     pub later: fn(u16) -> TableError,
 }
 
-/// Reads the metadata of a table. The schema comes first: of a later one nothing else can be relied on.
+/// Reads the metadata of a table. The schema comes first: of a later one nothing else can be relied
+/// on.
 pub(crate) fn read<C: ChunkReader + 'static, H: DeserializeOwned>(
     file: &SerializedFileReader<C>,
     known: &Known,

@@ -9,8 +9,8 @@ use parquet::file::reader::{ChunkReader, SerializedFileReader};
 use std::fs::File;
 use std::path::Path;
 
-/// Iterates over the fates. Columns are found by their names; one that is not known is passed over, and one that is
-/// missing, or holds something else than it should, leaves its field empty.
+/// Iterates over the fates. Columns are found by their names; one that is not known is passed over,
+/// and one that is missing, or holds something else than it should, leaves its field empty.
 pub struct Reader<R: ChunkReader> {
     rows: Rows<R, Fate, Header>,
     header: Header,

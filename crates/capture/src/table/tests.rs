@@ -70,7 +70,8 @@ fn more_rows_than_a_group_has() {
     assert!(bytes < 2 * 250_001, "{bytes} bytes");
 }
 
-/// Of a later schema nothing else can be relied on, whatever the table is of; and a table of something else is named as that.
+/// Of a later schema nothing else can be relied on, whatever the table is of; and a table of
+/// something else is named as that.
 #[test]
 fn a_later_schema_is_refused_with_its_number_in_every_table() {
     let fates = event::Header { schema: event::SCHEMA + 1, ..example::header() };
@@ -110,7 +111,8 @@ fn columns_that_nobody_knows_and_columns_that_are_missing() {
     use parquet::file::properties::WriterProperties;
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
-    // Of a later program: a reason and a column that this one does not know, and most columns given up.
+    // Of a later program: a reason and a column that this one does not know, and most columns given
+    // up.
     let schema = parse_message_type("message x { optional binary reason (STRING); required int32 colour; }")
         .expect("a schema");
     let mut writer = SerializedFileWriter::new(Vec::new(), schema.into(), WriterProperties::new().into())

@@ -24,7 +24,8 @@ impl<W: Write + Send> Writer<W> {
         self.rows.add(fate, header)
     }
 
-    /// Writes what is left and the metadata; how many rows there are, and the output, which is not flushed.
+    /// Writes what is left and the metadata; how many rows there are, and the output, which is not
+    /// flushed.
     pub fn finish(self, header: &Header, notes: &[Note], tail: Tail) -> Result<(u64, W), TableError> {
         let own = [(key::HEADER, json(header)?), (key::NOTES, json(notes)?)];
         self.rows.finish(header, &header.into(), tail, own)

@@ -1,12 +1,13 @@
-//! The file: what is in each tile as JSON, the script and the style, and the tiles as texts of elements that the browser does not run.
+//! The file: what is in each tile as JSON, the script and the style, and the tiles as texts of
+//! elements that the browser does not run.
 
 use super::grid::Grid;
 use super::pyramid::{TILE, levels};
 use super::tile;
 use super::whole::{Extent, Points, Whole};
 use crate::html::{data, head};
+use capture::output::Pending;
 use serde::Serialize;
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use trace::layers::graph::{Graph, Layer, Point, Regression, Shape, View};
@@ -28,21 +29,16 @@ pub struct WriteError {
     source: io::Error,
 }
 
-/// Writes the page to `path`, whole or not at all. A point whose value is no number is left out, as is one that equals another one of its graph.
+/// Writes the page to `path`, whole or not at all. A point whose value is no number is left out, as
+/// is one that equals another one of its graph.
 pub fn write(path: &Path, view: &View) -> Result<(), WriteError> {
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".new");
-    let unfinished = PathBuf::from(unfinished);
-    let written = File::create(&unfinished).and_then(|file| {
-        let mut file = BufWriter::new(file);
+    let written = Pending::begin(path).and_then(|pending| {
+        let mut file = BufWriter::new(pending.file()?);
         page(view, &mut file)?;
         file.flush()?;
-        fs::rename(&unfinished, path)
+        pending.finish()
     });
-    written.map_err(|source| {
-        let _ = fs::remove_file(&unfinished);
-        WriteError { path: path.to_owned(), source }
-    })
+    written.map_err(|source| WriteError { path: path.to_owned(), source })
 }
 
 /// What the page knows before it has any point.

@@ -1,10 +1,12 @@
 //! The levels of a graph: every point once, at the level from which on a drawing needs it.
 //!
-//! The points that a drawing needs whose pixels are as large as cells of level *k* are those of all levels from the top down to *k*. No point is
-//! kept twice, so that a page is no larger for being able to draw any window quickly.
+//! The points that a drawing needs whose pixels are as large as cells of level *k* are those of all
+//! levels from the top down to *k*. No point is kept twice, so that a page is no larger for being
+//! able to draw any window quickly.
 //!
-//! How many points a window of *W* x *H* pixels needs: of dots one a cell, and a pixel has at most four cells where both axes need the same level;
-//! of steps four, of marks one for each stretch of time, of which a column has at most two. Levels with few points are put together with the next
+//! How many points a window of *W* x *H* pixels needs: of dots one a cell, and a pixel has at most
+//! four cells where both axes need the same level; of steps four, of marks one for each stretch of
+//! time, of which a column has at most two. Levels with few points are put together with the next
 //! coarser one, which adds less than [`TILE`] a level.
 
 use super::grid::Grid;
@@ -12,7 +14,8 @@ use super::thin::thin;
 use super::whole::Points;
 use trace::layers::graph::Shape;
 
-/// Most points of a tile, which is read as a whole; a graph with no more is not divided into levels.
+/// Most points of a tile, which is read as a whole; a graph with no more is not divided into
+/// levels.
 pub(super) const TILE: usize = 4096;
 
 /// Points that appear together.
@@ -24,7 +27,8 @@ pub(super) struct Level {
     pub(super) places: Vec<u32>,
 }
 
-/// All levels of a graph, the coarsest one first. A point that equals another one in time and value is in none.
+/// All levels of a graph, the coarsest one first. A point that equals another one in time and value
+/// is in none.
 pub(super) fn levels(points: &Points, shape: Shape, grid: Grid) -> Vec<Level> {
     let mut level = grid.finest(points.unit);
     let all: Vec<u32> = (0..points.points.len() as u32).collect();

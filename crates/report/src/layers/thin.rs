@@ -1,8 +1,10 @@
 //! Which points of a graph a drawing needs if a pixel is no smaller than a cell.
 //!
-//! * Dots and crosses: the first point of each cell. Any other one is less than a cell away from it.
-//! * Steps: first, last, lowest and highest of each stretch of time as long as a cell. These are the lines that all points would give, column by
-//!   column (M4: Jugel, Jerzak, Hackenbroich and Markl, VLDB 2014).
+//! * Dots and crosses: the first point of each cell. Any other one is less than a cell away from
+//!   it.
+//! * Steps: first, last, lowest and highest of each stretch of time as long as a cell. These are
+//!   the lines that all points would give, column by column (M4: Jugel, Jerzak, Hackenbroich and
+//!   Markl, VLDB 2014).
 //! * Marks: the first of each stretch of time.
 //!
 //! Whoever is needed with larger cells is also needed with smaller ones.
@@ -11,7 +13,8 @@ use super::grid::Grid;
 use super::whole::{Points, Whole};
 use trace::layers::graph::Shape;
 
-/// Divides `from`, places of points in their order, into those that a drawing needs whose pixels are as large as cells of `level`, and the rest.
+/// Divides `from`, places of points in their order, into those that a drawing needs whose pixels
+/// are as large as cells of `level`, and the rest.
 pub(super) fn thin(
     points: &Points,
     shape: Shape,

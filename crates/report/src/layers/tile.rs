@@ -1,7 +1,9 @@
-//! How points become text: differences, seven bits a byte, deflated, base64. `web/src/layers/tile.ts` makes them points again.
+//! How points become text: differences, seven bits a byte, deflated, base64.
+//! `web/src/layers/tile.ts` makes them points again.
 //!
-//! First all times, then all values: each the difference from the one before (the first one from zero), its sign in the lowest bit, and seven bits
-//! a byte, the lowest first, with the highest bit set in all but the last byte. Times are in steps of the graph.
+//! First all times, then all values: each the difference from the one before (the first one from
+//! zero), its sign in the lowest bit, and seven bits a byte, the lowest first, with the highest bit
+//! set in all but the last byte. Times are in steps of the graph.
 
 use super::whole::Whole;
 use data_encoding::BASE64;

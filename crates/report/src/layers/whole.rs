@@ -1,4 +1,5 @@
-//! Points as whole numbers: nanoseconds, and bytes or 256ths of a byte. In order of time, and without those that cannot be drawn.
+//! Points as whole numbers: nanoseconds, and bytes or 256ths of a byte. In order of time, and
+//! without those that cannot be drawn.
 
 use trace::layers::graph::Point;
 

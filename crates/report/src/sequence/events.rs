@@ -6,7 +6,8 @@ use capture::senders::{Reason, Verdict};
 use results::{LossEvent, LossKind};
 use serde::Serialize;
 
-/// An entry an event in each list. Times are packed as those of a time-sequence plot, and count as they do.
+/// An entry an event in each list. Times are packed as those of a time-sequence plot, and count as
+/// they do.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub(super) struct Events {
     time: Vec<u64>,
@@ -31,7 +32,8 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Packs them; `since` tells how many nanoseconds after the first packet of the connection an event was.
+    /// Packs them; `since` tells how many nanoseconds after the first packet of the connection an
+    /// event was.
     pub(super) fn of(events: &[LossEvent], since: impl Fn(&LossEvent) -> u64) -> Self {
         let infinite = capture::senders::INFINITE_SSTHRESH;
         Self {

@@ -1,5 +1,6 @@
-//! How a time-sequence plot is packed: columns instead of objects, and differences where those are small, so that a segment
-//! is some ten characters. `web/src/sequence/unpack.ts` makes it values again.
+//! How a time-sequence plot is packed: columns instead of objects, and differences where those are
+//! small, so that a segment is some ten characters. `web/src/sequence/unpack.ts` makes it values
+//! again.
 
 use super::windows::Windows;
 use serde::Serialize;
@@ -7,8 +8,8 @@ use trace::retransmission::Cause;
 use trace::sequence::{AckPoint, Kind, LossPoint, Mark, MarkPoint, SackPoint, SegmentPoint, Series};
 use trace::throughput::Rates;
 
-/// One direction of a connection. Times are in microseconds since its first packet, each as the difference from the one
-/// before; sequence numbers are relative, 1 the first byte.
+/// One direction of a connection. Times are in microseconds since its first packet, each as the
+/// difference from the one before; sequence numbers are relative, 1 the first byte.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub(super) struct Sequence {
     /// Place of the run.

@@ -1,6 +1,8 @@
-//! Congestion window and slow start threshold over time, from the states that the recorder of TCP senders wrote.
+//! Congestion window and slow start threshold over time, from the states that the recorder of TCP
+//! senders wrote.
 //!
-//! Only changes are kept. A threshold that is not known, or was not set yet, is empty: the line of the one before goes on.
+//! Only changes are kept. A threshold that is not known, or was not set yet, is empty: the line of
+//! the one before goes on.
 
 use super::events::Events;
 use super::pack::times;
@@ -12,7 +14,8 @@ use std::path::Path;
 use trace::TraceError;
 use trace::sequence::{Series, TimeSequence};
 
-/// Congestion window and threshold of a sender. Times are packed as those of a time-sequence plot, and count as they do.
+/// Congestion window and threshold of a sender. Times are packed as those of a time-sequence plot,
+/// and count as they do.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub(super) struct Windows {
     time: Vec<u64>,
@@ -32,8 +35,8 @@ struct Change {
     ssthresh: Option<u32>,
 }
 
-/// Those of the sender of `series`, which is one of `connection`, in the table at `path`, with at most `limit` changes. `losses` are
-/// the loss events of that sender.
+/// Those of the sender of `series`, which is one of `connection`, in the table at `path`, with at
+/// most `limit` changes. `losses` are the loss events of that sender.
 pub(super) fn read(
     path: &Path,
     connection: &TimeSequence,

@@ -23,7 +23,8 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts Chromium with a window of this size; `None` if it is not installed, with the reason on the output.
+    /// Starts Chromium with a window of this size; `None` if it is not installed, with the reason
+    /// on the output.
     pub fn start(width: u32, height: u32) -> Option<Self> {
         let profile = tempfile::tempdir().expect("a folder");
         let child = Command::new("chromium")
@@ -64,7 +65,8 @@ impl Browser {
         Some(browser)
     }
 
-    /// Opens a file and waits until it has been loaded: it, and not the page before, whose event may come as late as now.
+    /// Opens a file and waits until it has been loaded: it, and not the page before, whose event
+    /// may come as late as now.
     pub fn open(&mut self, file: &Path) {
         self.events.clear();
         let navigation = self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));

@@ -1,5 +1,6 @@
-//! A multi-layer view of any size that looks like Ludwig's figure 3-6: a bulk transfer over GSM-CSD, segments of 460 bytes in packets of 519
-//! octets, which the link layer takes at 960 bytes/s. A segment in 200 is lost and sent again.
+//! A multi-layer view of any size that looks like Ludwig's figure 3-6: a bulk transfer over
+//! GSM-CSD, segments of 460 bytes in packets of 519 octets, which the link layer takes at 960
+//! bytes/s. A segment in 200 is lost and sent again.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -11,7 +12,8 @@ pub const MSS: f64 = 460.0;
 const PACKET: f64 = 519.0;
 /// What the link layer takes, in bytes a second.
 pub const RATE: f64 = 960.0;
-/// Frames of a packet: fewer and larger than those of RLP, so that frames are as many as packets in captures.
+/// Frames of a packet: fewer and larger than those of RLP, so that frames are as many as packets in
+/// captures.
 const FRAMES: usize = 4;
 /// Bytes between two layers.
 pub const OFFSET: f64 = 10_000.0;
@@ -44,7 +46,8 @@ pub fn view(packets: usize) -> View {
     let each = PACKET / RATE;
     let (mut octets, mut lost): (f64, Option<(usize, f64)>) = (0.0, None);
     for number in 0..segments {
-        // A window of four to eight segments is on its way: the queue in front of the link is what makes them wait.
+        // A window of four to eight segments is on its way: the queue in front of the link is what
+        // makes them wait.
         let window = 4 + number % 200 / 50;
         let arrival = (number + 1) as f64 * each + random.random_range(0.0..0.02);
         let departure = (arrival - window as f64 * each).max(number as f64 * 1e-3);
@@ -83,7 +86,7 @@ pub fn view(packets: usize) -> View {
     let offset = |layer| match layer {
         Layer::LinkSender | Layer::LinkReceiver => 2.0 * OFFSET,
         Layer::TcpReceiver => OFFSET,
-        Layer::TcpSender | Layer::SenderState => 0.0,
+        Layer::TcpSender | Layer::Lost | Layer::SenderState => 0.0,
     };
     let graph = |&(label, layer, shape): &(&str, Layer, Shape)| {
         let mut points = points.remove(label).unwrap_or_default();

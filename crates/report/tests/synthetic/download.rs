@@ -1,4 +1,5 @@
-//! The packets of a download that was never made: a sender at a constant rate, bursts of losses, SACK, fast retransmits.
+//! The packets of a download that was never made: a sender at a constant rate, bursts of losses,
+//! SACK, fast retransmits.
 
 use capture::{
     CaptureTo, Channel, Direction, Ended, Header, Layer, LinkId, LinkInfo, Loss, Options, Outcome, Recorder,
@@ -21,7 +22,8 @@ const INTERVAL: u64 = 12_000_000;
 /// One way.
 const DELAY: u64 = 70_000_000;
 
-/// A packet on its way: when it comes to the link, its direction, its bytes, and whether the link loses it.
+/// A packet on its way: when it comes to the link, its direction, its bytes, and whether the link
+/// loses it.
 struct Packet {
     at: u64,
     direction: Direction,
@@ -40,7 +42,8 @@ fn packets(lost: &[u32]) -> Vec<Packet> {
     let mut all = handshake();
     let begin = 2 * DELAY + 1_000_000;
     let sent = |segment: u32| begin + u64::from(segment) * INTERVAL;
-    // When each segment reaches the host: the lost ones a second time, when three later ones have told of the hole.
+    // When each segment reaches the host: the lost ones a second time, when three later ones have
+    // told of the hole.
     let mut arrivals = Vec::new();
     let mut again = begin;
     for segment in 0..SEGMENTS {
@@ -127,8 +130,12 @@ fn acknowledgement(at: u64, next: u32, block: Option<(u32, u32)>) -> Packet {
 
 /// Lets the recorder see what an emulator would show it.
 fn record(capture: &Path, events: &Path, started_unix_ns: u64, seed: u64, packets: &[Packet]) {
-    let way =
-        || WayInfo { profile: "umts".into(), bits_per_second: Some(384_000), stages: vec!["errors".into()] };
+    let way = || WayInfo {
+        profile: "umts".into(),
+        bits_per_second: Some(384_000),
+        stages: vec!["errors".into()],
+        ..WayInfo::default()
+    };
     let link =
         LinkInfo { id: LinkId(0), name: "wlan".into(), layer: Layer::Ip, mtu: 576, up: way(), down: way() };
     let header = Header::new("0.1.0", WallTime::from_nanos(started_unix_ns), seed, vec![link]);

@@ -1,5 +1,6 @@
-//! A campaign that was never run: 3 loss profiles × 3 congestion controls × 10 repetitions from a seed, with one failed and
-//! one overloaded run, and with texts that would like to be markup. The numbers resemble the UMTS figures of the TCP Lite work.
+//! A campaign that was never run: 3 loss profiles × 3 congestion controls × 10 repetitions from a
+//! seed, with one failed and one overloaded run, and with texts that would like to be markup. The
+//! numbers resemble the UMTS figures of the TCP Lite work.
 
 pub mod download;
 pub mod losses;
@@ -10,8 +11,8 @@ use rand_distr::{Distribution, Normal};
 use results::directory::write_manifest;
 use results::manifest::Levels;
 use results::{
-    Cell, Clock, Connection, Expectation, Factor, Level, LinkCounters, Machine, Manifest, PlanText, Protocol,
-    RoundTrips, RunRecord, Verdict,
+    Cell, Clock, Connection, Expectation, Factor, Level, LinkCounters, Machine, Manifest, PlanText,
+    PlannedWorkload, Protocol, RoundTrips, RunRecord, Verdict,
 };
 use results::{RunEnded, journal};
 use std::collections::BTreeMap;
@@ -56,7 +57,8 @@ pub fn write(folder: &Path, seed: u64) {
     }
 }
 
-/// Writes the capture and the event log of a run; of `newzag` in `lite-4` the states of the sender as well.
+/// Writes the capture and the event log of a run; of `newzag` in `lite-4` the states of the sender
+/// as well.
 fn record(folder: &Path, ended: &mut RunEnded, cell: &Cell) {
     let run = &mut ended.run;
     for kind in ["captures", "events"] {
@@ -106,7 +108,7 @@ fn manifest(seed: u64) -> Manifest {
         },
         started_unix_ns: 1_795_000_000_000_000_000,
         ended_unix_ns: Some(1_795_000_754_000_000_000),
-        clock: Clock::Virtual,
+        clock: Some(Clock::Virtual),
         kernel: "7.2.0-lasthop".into(),
         guest: None,
         machine: Machine {
@@ -116,6 +118,8 @@ fn manifest(seed: u64) -> Manifest {
             memory_bytes: 8 << 30,
         },
         seed,
+        measure: "download".into(),
+        workloads: vec![PlannedWorkload { name: "download".into(), background: false }],
         factors: vec![
             Factor {
                 name: "loss".into(),
@@ -195,7 +199,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
         (7, 5) => (
             Verdict::Overloaded,
             vec![
-                "89 of 3142 packets left more than 2ms too late".into(),
+                "89 of 3142 packets left more than 2ms and 5 % of the link's own time too late".into(),
                 "the recorder was blocked 2 times".into(),
             ],
         ),
@@ -242,6 +246,7 @@ fn run(cell: &Cell, repetition: u32, random: &mut ChaCha8Rng) -> RunEnded {
             started_unix_ns: 1_795_000_000_000_000_000 + u64::from(repetition) * 1_000_000_000,
             seconds: seconds * slow,
             wall_seconds: seconds / 40.0,
+            verified: None,
             lateness: None,
             links: vec![counters("up", segments / 2, 0), down],
             lite: None,

@@ -1,9 +1,9 @@
-//! Figures that are read off the straight line through runs (TL-22): by how much it changes from where a metric is 0 to a
-//! value of that metric.
+//! Figures that are read off the straight line through runs (TL-22): by how much it changes from
+//! where a metric is 0 to a value of that metric.
 
 use super::{CellFigure, ExpectationError, Range, selects, unit};
 use crate::metric::{Metric, UnknownMetric};
-use crate::statistics::change;
+use crate::statistics::{LEAST_POINTS, change};
 use crate::{At, Cell, Directory, Expectation, Selection};
 
 /// Confidence of the intervals.
@@ -40,7 +40,7 @@ impl Place {
 /// What lines are drawn through.
 pub(super) struct Lines<'a> {
     pub(super) directory: &'a Directory,
-    pub(super) workload: Option<&'a str>,
+    pub(super) workload: &'a str,
     /// What falls or rises.
     pub(super) metric: Metric,
     pub(super) against: &'a Selection,
@@ -49,8 +49,9 @@ pub(super) struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// A figure for each line through selected cells and their references: one for all those that have the same levels of
-    /// the factors which `against` does not name, under the number of the first reference. What is to be known goes to `notes`.
+    /// A figure for each line through selected cells and their references: one for all those that
+    /// have the same levels of the factors which `against` does not name, under the number of the
+    /// first reference. What is to be known goes to `notes`.
     pub(super) fn figures(
         &self,
         place: Place,
@@ -74,7 +75,12 @@ impl Lines<'_> {
             let of = selected.iter().filter(|other| self.together(cell, other));
             let (x, y) = self.points(place.metric, references.iter().chain(of));
             let Some(change) = change(&x, &y, place.value, CONFIDENCE) else {
-                notes.push(format!("no line through the {} runs with {}", x.len(), cell.label()));
+                let why = if x.len() < LEAST_POINTS {
+                    format!("n too small: a line needs {LEAST_POINTS} runs")
+                } else {
+                    format!("{} is the same in all of them, or the line starts at 0", place.metric)
+                };
+                notes.push(format!("no line through the {} runs with {}: {why}", x.len(), cell.label()));
                 continue;
             };
             let most = x.iter().copied().fold(0.0, f64::max);
@@ -84,6 +90,9 @@ impl Lines<'_> {
                     "read beyond the runs, which have at most {} {unit}",
                     super::rounded(most)
                 ));
+            }
+            if change.interval.is_none() {
+                notes.push(format!("no interval with {}: the line may start at 0", cell.label()));
             }
             let ends = change.interval.map_or([change.value; 2], |interval| [interval.low, interval.high]);
             let [one, other] = ends.map(|percent| percent * self.scale);

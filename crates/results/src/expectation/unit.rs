@@ -7,7 +7,8 @@ const QUANTITIES: &[&[(&str, f64)]] = &[
     &[("bytes", 1.0), ("kB", 1e3), ("MB", 1e6), ("KiB", 1024.0), ("MiB", 1_048_576.0)],
 ];
 
-/// What a number in unit `from` has to be multiplied with to be in unit `to`; `None` if they are of different quantities.
+/// What a number in unit `from` has to be multiplied with to be in unit `to`; `None` if they are of
+/// different quantities.
 pub(super) fn factor(from: &str, to: &str) -> Option<f64> {
     if from == to {
         return Some(1.0);

@@ -3,11 +3,12 @@ use crate::Verdict;
 use crate::example::{campaign, connection, run};
 
 /// Of a run without TCP Lite.
-fn value(metric: Metric, rows: &[Connection], workload: Option<&str>) -> Option<f64> {
+fn value(metric: Metric, rows: &[Connection], workload: &str) -> Option<f64> {
     metric.of_run(&run(0, 0), rows, workload)
 }
 
-/// A connection that delivered 100 bytes between two seconds, with so many segments and retransmissions.
+/// A connection that delivered 100 bytes between two seconds, with so many segments and
+/// retransmissions.
 fn transfer(start: u64, end: u64, segments: u64, retransmissions: u64) -> Connection {
     Connection {
         start_ns: start * 1_000_000_000,
@@ -28,7 +29,7 @@ fn delays(median_ms: u64, samples: u64) -> RoundTrips {
 #[test]
 fn several_connections_add_up() {
     let rows = [transfer(1, 4, 90, 9), transfer(2, 6, 10, 1)];
-    let of = |metric: Metric| value(metric, &rows, None);
+    let of = |metric: Metric| value(metric, &rows, "bulk");
     assert_eq!(of(Metric::Goodput), Some(320.0), "200 bytes in 5 seconds");
     assert_eq!(of(Metric::Completion), Some(5.0));
     assert_eq!(of(Metric::Retransmissions), Some(10.0));
@@ -40,15 +41,15 @@ fn several_connections_add_up() {
 #[test]
 fn pauses_between_requests_do_not_count() {
     let rows = [transfer(0, 1, 1, 0), transfer(7, 8, 1, 0)];
-    assert_eq!(value(Metric::Goodput, &rows, None), Some(800.0));
+    assert_eq!(value(Metric::Goodput, &rows, "bulk"), Some(800.0));
     let program = Connection { protocol: Protocol::Program, bytes: 0, ..transfer(0, 100, 0, 0) };
     let [first, second] = rows;
-    assert_eq!(value(Metric::Goodput, &[program.clone(), first, second], None), Some(800.0));
+    assert_eq!(value(Metric::Goodput, &[program.clone(), first, second], "bulk"), Some(800.0));
     // What it carried is not known without a capture: that is not nothing.
-    assert_eq!(value(Metric::Goodput, std::slice::from_ref(&program), None), None);
-    assert_eq!(value(Metric::Bytes, std::slice::from_ref(&program), None), None);
-    assert_eq!(value(Metric::Completion, &[program.clone(), transfer(1, 103, 1, 0)], None), Some(100.0));
-    assert_eq!(value(Metric::Completion, &[program], None), Some(100.0));
+    assert_eq!(value(Metric::Goodput, std::slice::from_ref(&program), "bulk"), None);
+    assert_eq!(value(Metric::Bytes, std::slice::from_ref(&program), "bulk"), None);
+    assert_eq!(value(Metric::Completion, &[program.clone(), transfer(1, 103, 1, 0)], "bulk"), Some(100.0));
+    assert_eq!(value(Metric::Completion, &[program], "bulk"), Some(100.0));
 }
 
 #[test]
@@ -56,7 +57,7 @@ fn fairness_is_jains_index_of_all_connections() {
     let of = |goodputs: &[f64]| {
         let rows: Vec<_> =
             goodputs.iter().map(|&goodput_bps| Connection { goodput_bps, ..connection("any", 1) }).collect();
-        value(Metric::Fairness, &rows, None)
+        value(Metric::Fairness, &rows, "any")
     };
     assert_eq!(of(&[5.0, 5.0, 5.0, 5.0]), Some(1.0));
     assert_eq!(of(&[8.0, 0.0, 0.0, 0.0]), Some(0.25));
@@ -71,22 +72,22 @@ fn delays_have_the_weight_of_their_samples() {
     let with = |delays| Connection { round_trips: Some(delays), ..connection("bulk", 1) };
     let without = connection("bulk", 1);
     let rows = [with(delays(300, 10)), with(delays(50, 11)), without.clone(), with(delays(700, 0))];
-    assert_eq!(value(Metric::Rtt, &rows, None), Some(50.0));
-    assert_eq!(value(Metric::RttP95, &rows, None), Some(100.0));
+    assert_eq!(value(Metric::Rtt, &rows, "bulk"), Some(50.0));
+    assert_eq!(value(Metric::RttP95, &rows, "bulk"), Some(100.0));
     let rows = [with(delays(300, 12)), with(delays(50, 11))];
-    assert_eq!(value(Metric::Rtt, &rows, None), Some(300.0));
-    assert_eq!(value(Metric::Rtt, &rows[..1], None), Some(300.0));
-    assert_eq!(value(Metric::Rtt, &[without, with(delays(1, 0))], None), None);
+    assert_eq!(value(Metric::Rtt, &rows, "bulk"), Some(300.0));
+    assert_eq!(value(Metric::Rtt, &rows[..1], "bulk"), Some(300.0));
+    assert_eq!(value(Metric::Rtt, &[without, with(delays(1, 0))], "bulk"), None);
 }
 
 #[test]
 fn a_workload_that_is_not_named_is_the_first() {
     let rows = [connection("voice", 1), connection("bulk", 20), connection("voice", 2)];
     let bytes = |workload| value(Metric::Bytes, &rows, workload);
-    assert_eq!(bytes(None), Some(3.0));
-    assert_eq!(bytes(Some("bulk")), Some(20.0));
-    assert_eq!(bytes(Some("web")), None);
-    assert_eq!(value(Metric::Bytes, &[], None), None);
+    assert_eq!(bytes("voice"), Some(3.0));
+    assert_eq!(bytes("bulk"), Some(20.0));
+    assert_eq!(bytes("web"), None);
+    assert_eq!(value(Metric::Bytes, &[], "bulk"), None);
 }
 
 #[test]
@@ -99,32 +100,33 @@ fn no_value_where_the_metric_does_not_apply() {
         ..connection("voice", 1)
     };
     let (tcp, datagrams) = ([transfer(0, 1, 0, 0)], [datagrams]);
-    assert_eq!(value(Metric::Loss, &datagrams, None), Some(8.0));
-    assert_eq!(value(Metric::Loss, &tcp, None), None);
-    assert_eq!(value(Metric::RetransmissionRate, &tcp, None), None, "of no segments");
+    assert_eq!(value(Metric::Loss, &datagrams, "voice"), Some(8.0));
+    assert_eq!(value(Metric::Loss, &tcp, "bulk"), None);
+    assert_eq!(value(Metric::RetransmissionRate, &tcp, "bulk"), None, "of no segments");
     for metric in [Metric::Retransmissions, Metric::RetransmissionRate, Metric::Timeouts, Metric::Completion]
     {
-        assert_eq!(value(metric, &datagrams, None), None, "{metric}");
+        assert_eq!(value(metric, &datagrams, "voice"), None, "{metric}");
     }
 }
 
-/// What is known of the run as a whole goes to any of its workloads, and is not 0 where it is not known.
+/// What is known of the run as a whole goes to any of its workloads, and is not 0 where it is not
+/// known.
 #[test]
 fn what_tcp_lite_did_is_the_runs() {
     let lite = LiteTotals { damaged: 40, accepted: 30, ..LiteTotals::default() };
     let with = RunRecord { lite: Some(lite), ..run(0, 0) };
     let rows = [connection("bulk", 1), connection("voice", 1)];
-    for workload in [None, Some("bulk"), Some("voice")] {
+    for workload in ["bulk", "voice"] {
         let of = |metric: Metric| metric.of_run(&with, &rows, workload);
         assert_eq!(of(Metric::DamagedSegments), Some(40.0));
         assert_eq!(of(Metric::AcceptedSegments), Some(30.0));
         assert_eq!(of(Metric::Salvaged), Some(75.0));
     }
     let nothing = RunRecord { lite: Some(LiteTotals::default()), ..run(0, 0) };
-    assert_eq!(Metric::DamagedSegments.of_run(&nothing, &rows, None), Some(0.0));
-    assert_eq!(Metric::Salvaged.of_run(&nothing, &rows, None), None, "a share of nothing");
+    assert_eq!(Metric::DamagedSegments.of_run(&nothing, &rows, "bulk"), Some(0.0));
+    assert_eq!(Metric::Salvaged.of_run(&nothing, &rows, "bulk"), None, "a share of nothing");
     for metric in [Metric::DamagedSegments, Metric::AcceptedSegments, Metric::Salvaged] {
-        assert_eq!(value(metric, &rows, None), None, "{metric}");
+        assert_eq!(value(metric, &rows, "bulk"), None, "{metric}");
     }
 }
 
@@ -136,10 +138,10 @@ fn wrong_data_are_those_of_connections_that_were_looked_at() {
         ..connection("bulk", 1)
     };
     let rows = [seen(5, 1), seen(0, 0), connection("bulk", 1), seen(7, 3)];
-    assert_eq!(value(Metric::WrongBytes, &rows, None), Some(12.0));
-    assert_eq!(value(Metric::Misplaced, &rows, None), Some(4.0));
-    assert_eq!(value(Metric::WrongBytes, &rows[1..3], None), Some(0.0));
-    assert_eq!(value(Metric::WrongBytes, &rows[2..3], None), None);
+    assert_eq!(value(Metric::WrongBytes, &rows, "bulk"), Some(12.0));
+    assert_eq!(value(Metric::Misplaced, &rows, "bulk"), Some(4.0));
+    assert_eq!(value(Metric::WrongBytes, &rows[1..3], "bulk"), Some(0.0));
+    assert_eq!(value(Metric::WrongBytes, &rows[2..3], "bulk"), None);
 }
 
 #[test]
@@ -152,10 +154,10 @@ fn a_cells_values_are_those_of_the_runs_that_count() {
         (0, Verdict::Good, 5.0),
     ];
     let directory = campaign(&runs);
-    let values = |overloaded| cell_values(&directory, 0, Metric::Goodput, None, overloaded);
+    let values = |overloaded| cell_values(&directory, 0, Metric::Goodput, "bulk", overloaded);
     assert_eq!((values(false), values(true)), (vec![1.0, 5.0], vec![1.0, 3.0, 5.0]));
-    assert!(cell_values(&directory, 9, Metric::Goodput, None, true).is_empty());
-    assert!(cell_values(&directory, 0, Metric::Rtt, None, true).is_empty());
+    assert!(cell_values(&directory, 9, Metric::Goodput, "bulk", true).is_empty());
+    assert!(cell_values(&directory, 0, Metric::Rtt, "bulk", true).is_empty());
 }
 
 #[test]
@@ -177,7 +179,8 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
     assert_eq!(error("jitter"), format!("there is no metric `jitter` (there is {all})"));
 }
 
-/// How often verdicts were right, of those that a detector gave; and how often n was (ltcp-newzag 3.10.3).
+/// How often verdicts were right, of those that a detector gave; and how often n was (ltcp-newzag
+/// 3.10.3).
 #[test]
 fn verdicts_are_counted_by_what_the_losses_were() {
     use crate::loss_event::tests::event;
@@ -195,7 +198,7 @@ fn verdicts_are_counted_by_what_the_losses_were() {
         Connection { losses: Some(vec![event(Cause::Wireless, Taken::Wireless)]), ..connection("bulk", 1) },
         Connection { losses: None, ..connection("bulk", 1) },
     ];
-    let of = |metric: Metric| value(metric, &rows, None);
+    let of = |metric: Metric| value(metric, &rows, "bulk");
     assert_eq!(of(Metric::LossEvents), Some(6.0));
     assert_eq!(of(Metric::WirelessRecognized), Some(200.0 / 3.0));
     assert_eq!(of(Metric::CongestionRecognized), Some(100.0));
@@ -203,9 +206,9 @@ fn verdicts_are_counted_by_what_the_losses_were() {
     assert_eq!(of(Metric::CountedRight), Some(80.0));
     let none = [connection("bulk", 1)];
     for metric in [Metric::LossEvents, Metric::WirelessRecognized, Metric::CountedRight] {
-        assert_eq!(value(metric, &none, None), None, "nobody looked");
+        assert_eq!(value(metric, &none, "bulk"), None, "nobody looked");
     }
     let quiet = [Connection { losses: Some(vec![]), ..connection("bulk", 1) }];
-    assert_eq!(value(Metric::LossEvents, &quiet, None), Some(0.0));
-    assert_eq!(value(Metric::WirelessRecognized, &quiet, None), None, "a share of nothing");
+    assert_eq!(value(Metric::LossEvents, &quiet, "bulk"), Some(0.0));
+    assert_eq!(value(Metric::WirelessRecognized, &quiet, "bulk"), None, "a share of nothing");
 }

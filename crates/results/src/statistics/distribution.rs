@@ -46,10 +46,11 @@ impl Distribution {
     }
 }
 
-/// The quantile of values in rising order below which `share` of them lie, by definition 7 of Hyndman and Fan (Sample
-/// Quantiles in Statistical Packages, The American Statistician 50(4), 1996), the default of R, NumPy and spreadsheets:
-/// between the neighbours of place (n − 1)·`share`, from 0, in proportion. `None` of no values; a `share` outside 0 to 1
-/// is taken as the nearer end.
+/// The quantile of values in rising order below which `share` of them lie, by definition 7 of
+/// Hyndman and Fan (Sample Quantiles in Statistical Packages, The American Statistician 50(4),
+/// 1996), the default of R, NumPy and spreadsheets: between the neighbours of place (n −
+/// 1)·`share`, from 0, in proportion. `None` of no values; a `share` outside 0 to 1 is taken as the
+/// nearer end.
 #[must_use]
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
@@ -63,13 +64,15 @@ pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Miles per gallon of 32 cars: Henderson and Velleman, Biometrics 37 (1981); `mtcars$mpg` of R.
+    /// Miles per gallon of 32 cars: Henderson and Velleman, Biometrics 37 (1981); `mtcars$mpg` of
+    /// R.
     const MPG: [f64; 32] = [
         21.0, 21.0, 22.8, 21.4, 18.7, 18.1, 14.3, 24.4, 22.8, 19.2, 17.8, 16.4, 17.3, 15.2, 10.4, 10.4, 14.7,
         32.4, 30.4, 33.9, 21.5, 15.5, 15.2, 13.3, 19.2, 27.3, 26.0, 30.4, 15.8, 19.7, 15.0, 21.4,
     ];
 
-    /// `quantile(mtcars$mpg)` of R prints 10.400 15.425 19.200 22.800 33.900; `mean` 20.09062, `sd` 6.026948.
+    /// `quantile(mtcars$mpg)` of R prints 10.400 15.425 19.200 22.800 33.900; `mean` 20.09062, `sd`
+    /// 6.026948.
     #[test]
     fn quartiles_are_those_of_r() {
         let mpg = Distribution::of(&MPG).unwrap();

@@ -4,12 +4,15 @@ use super::finite;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Result of the rank-sum test of Mann and Whitney (Annals of Mathematical Statistics 18, 1947), two-sided.
+/// Result of the rank-sum test of Mann and Whitney (Annals of Mathematical Statistics 18, 1947),
+/// two-sided.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MannWhitney {
-    /// U of the first sample: pairs in which its value is the greater one; pairs of equals count half. R calls it W.
+    /// U of the first sample: pairs in which its value is the greater one; pairs of equals count
+    /// half. R calls it W.
     pub u: f64,
-    /// How likely a U at least so far from its middle is if both samples come from the same distribution.
+    /// How likely a U at least so far from its middle is if both samples come from the same
+    /// distribution.
     pub p: f64,
     /// How `p` was found.
     pub method: Method,
@@ -28,13 +31,15 @@ pub enum Method {
 /// From this size on the normal distribution takes over, as in R's `wilcox.test`.
 const LARGE: usize = 50;
 
-/// Tests whether two samples come from the same distribution. Exact if each has fewer than 50 values and none is equal to
-/// another one; otherwise by the normal distribution with the variance for ties and the continuity correction of Lehmann
-/// (Nonparametrics, 1975, sections 1.3 and 1.4). These are the rules of R's `wilcox.test`, so the numbers are the same.
-/// `None` if a sample is empty. Where all values are equal nothing speaks against it: p is 1.
+/// Tests whether two samples come from the same distribution. Exact if each has fewer than 50
+/// values and none is equal to another one; otherwise by the normal distribution with the variance
+/// for ties and the continuity correction of Lehmann (Nonparametrics, 1975, sections 1.3 and 1.4).
+/// These are the rules of R's `wilcox.test`, so the numbers are the same. `None` if a sample is
+/// empty. Where all values are equal nothing speaks against it: p is 1.
 //
-// statrs 0.19.1 has this test, but where the first sample is not the larger one its exact p-value is wrong: of 1, 2, 3, 10
-// against 4, 5, 6, 11, 12 it is 1, and the other way round 1/9. It also takes time exponential in the size.
+// statrs 0.19.1 has this test, but where the first sample is not the larger one its exact p-value
+// is wrong: of 1, 2, 3, 10 against 4, 5, 6, 11, 12 it is 1, and the other way round 1/9. It also
+// takes time exponential in the size.
 #[must_use]
 pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     let u = pairs_won(first, second)?;
@@ -53,11 +58,28 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     Some(MannWhitney { u, p, method: Method::Normal })
 }
 
+/// Whether so few values that the test of Mann and Whitney cannot find a difference, however far
+/// apart they are: the least p of samples of `n` and `m` values is 2 of the (n + m choose n)
+/// orders, which has to be below 0.05. So it is of up to 3 and 3 values.
+#[must_use]
+pub fn too_few_to_differ(n: usize, m: usize) -> bool {
+    // From 41 orders on 2 of them are less than 5 %: the product stops there.
+    let mut orders = 1.0;
+    for place in 1..=n.min(m) {
+        orders *= (n.max(m) + place) as f64 / place as f64;
+        if orders > 40.0 {
+            return false;
+        }
+    }
+    true
+}
+
 /// How large a difference is, whatever the number of values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Effect {
-    /// A12 of Vargha and Delaney (Journal of Educational and Behavioral Statistics 25(2), 2000): how likely a value of the
-    /// first sample is greater than one of the second, equals counting half; 0.5 is no difference.
+    /// A12 of Vargha and Delaney (Journal of Educational and Behavioral Statistics 25(2), 2000):
+    /// how likely a value of the first sample is greater than one of the second, equals counting
+    /// half; 0.5 is no difference.
     pub a12: f64,
     /// Delta of Cliff (Psychological Bulletin 114(3), 1993): 2·A12 − 1, from −1 to 1.
     pub cliffs_delta: f64,
@@ -65,8 +87,9 @@ pub struct Effect {
     pub magnitude: Magnitude,
 }
 
-/// Words for the absolute value of Cliff's delta, by Romano, Kromrey, Coraggio and Skowronek (Appropriate statistics for
-/// ordinal level data, Florida Association of Institutional Research, 2006).
+/// Words for the absolute value of Cliff's delta, by Romano, Kromrey, Coraggio and Skowronek
+/// (Appropriate statistics for ordinal level data, Florida Association of Institutional Research,
+/// 2006).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Magnitude {
@@ -99,8 +122,9 @@ pub fn effect(first: &[f64], second: &[f64]) -> Option<Effect> {
     Some(Effect { a12, cliffs_delta, magnitude: Magnitude::of(cliffs_delta) })
 }
 
-/// p-values of a family of tests, corrected so that the chance of even one false alarm among them stays what a single test
-/// would have: the step-down method of Holm (Scandinavian Journal of Statistics 6(2), 1979). In the order given.
+/// p-values of a family of tests, corrected so that the chance of even one false alarm among them
+/// stays what a single test would have: the step-down method of Holm (Scandinavian Journal of
+/// Statistics 6(2), 1979). In the order given.
 #[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
@@ -135,10 +159,11 @@ fn ties(first: &[f64], second: &[f64]) -> Vec<usize> {
     all.chunk_by(|one, next| one >= next).map(<[f64]>::len).filter(|&size| size > 1).collect()
 }
 
-/// Probability of a U that is `far` or further from the middle, on either side. `far` is at or above the middle.
+/// Probability of a U that is `far` or further from the middle, on either side. `far` is at or
+/// above the middle.
 fn exact(far: usize, n: usize, m: usize) -> f64 {
-    // ways[j][s]: in how many ways j of the ranks seen until now (from 0) have the sum s. n ranks of n + m have a sum of
-    // U + (0 + 1 + … + n − 1).
+    // ways[j][s]: in how many ways j of the ranks seen until now (from 0) have the sum s. n ranks
+    // of n + m have a sum of U + (0 + 1 + … + n − 1).
     let offset = n * (n - 1) / 2;
     let greatest = offset + n * m;
     let mut ways = vec![vec![0.0_f64; greatest + 1]; n + 1];

@@ -4,6 +4,10 @@ use super::{Interval, finite, mean};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// How many points a line needs. Through two there is always one that meets both: R² is 1 whatever
+/// was measured, and nothing says how far off the line is.
+pub const LEAST_POINTS: usize = 3;
+
 /// y = intercept + slope·x.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Line {
@@ -22,7 +26,8 @@ pub struct Line {
 pub struct Coefficient {
     /// The estimate.
     pub value: f64,
-    /// Where the true one lies, by Student's t with two degrees of freedom fewer than points; `None` with two points.
+    /// Where the true one lies, by Student's t with two degrees of freedom fewer than points;
+    /// `None` with a confidence that is not between 0 and 1.
     pub interval: Option<Interval>,
 }
 
@@ -34,9 +39,9 @@ impl Line {
     }
 }
 
-/// The line with the least squares of vertical distances, with intervals of this `confidence`, a share of 1 (Draper and
-/// Smith, Applied Regression Analysis, 1998, sections 1.2 to 1.4). `None` if the lengths differ, of fewer than two points,
-/// and if x never varies.
+/// The line with the least squares of vertical distances, with intervals of this `confidence`, a
+/// share of 1 (Draper and Smith, Applied Regression Analysis, 1998, sections 1.2 to 1.4). `None` if
+/// the lengths differ, of fewer than [`LEAST_POINTS`], and if x never varies.
 #[must_use]
 pub fn ols(x: &[f64], y: &[f64], confidence: f64) -> Option<Line> {
     let fit = Fit::of(x, y)?;
@@ -56,9 +61,10 @@ pub fn ols(x: &[f64], y: &[f64], confidence: f64) -> Option<Line> {
 
 /// By how much the line of [`ols`] changes from 0 to `at`, in percent of its value at 0.
 ///
-/// That is 100·`at`·slope/intercept, a ratio of two estimates that depend on each other, and its interval is Fieller's (Some
-/// problems in interval estimation, 1954): all ratios r for which slope − r·intercept is not significantly other than 0.
-/// There is none of two points, and none if the intercept itself may be 0. `None` where there is no line, or it is 0 at 0.
+/// That is 100·`at`·slope/intercept, a ratio of two estimates that depend on each other, and its
+/// interval is Fieller's (Some problems in interval estimation, 1954): all ratios r for which slope
+/// − r·intercept is not significantly other than 0. There is none if the intercept itself may be 0.
+/// `None` where there is no line, or it is 0 at 0.
 #[must_use]
 pub fn change(x: &[f64], y: &[f64], at: f64, confidence: f64) -> Option<Coefficient> {
     let fit = Fit::of(x, y).filter(|fit| fit.intercept != 0.0)?;
@@ -85,7 +91,7 @@ struct Fit {
 impl Fit {
     fn of(x: &[f64], y: &[f64]) -> Option<Self> {
         let points = finite(x)?.len();
-        if points < 2 || finite(y)?.len() != points {
+        if points < LEAST_POINTS || finite(y)?.len() != points {
             return None;
         }
         let (x_mean, y_mean) = (mean(x)?, mean(y)?);
@@ -106,7 +112,8 @@ impl Fit {
         (self.points - 2) as f64
     }
 
-    /// How many standard errors an interval reaches to either side; `None` with two points.
+    /// How many standard errors an interval reaches to either side; `None` with a confidence that
+    /// is not between 0 and 1.
     fn quantile(&self, confidence: f64) -> Option<f64> {
         let student = StudentsT::new(0.0, 1.0, self.freedom()).ok();
         let student = student.filter(|_| 0.0 < confidence && confidence < 1.0)?;
@@ -131,8 +138,8 @@ impl Fit {
         -self.x_mean * self.slope_variance()
     }
 
-    /// Between which ratios r of slope to intercept slope − r·intercept is less than `quantile` standard errors from 0; `None`
-    /// if that holds for all r beyond some as well.
+    /// Between which ratios r of slope to intercept slope − r·intercept is less than `quantile`
+    /// standard errors from 0; `None` if that holds for all r beyond some as well.
     fn ratios(&self, quantile: f64) -> Option<[f64; 2]> {
         let reach = quantile * quantile;
         // The roots of square·r² − 2·linear·r + constant, which is not positive at the estimate.
@@ -158,8 +165,8 @@ mod tests {
         32, 40, 32, 40, 50, 42, 56, 76, 84, 36, 46, 68, 32, 48, 52, 56, 64, 66, 54, 70, 92, 93, 120, 85,
     ];
 
-    /// R's `lm(dist ~ speed, cars)`: −17.5791 and 3.9324, R² 0.6511; `confint`: (Intercept) −31.167850 −3.990340, speed
-    /// 3.096964 4.767853.
+    /// R's `lm(dist ~ speed, cars)`: −17.5791 and 3.9324, R² 0.6511; `confint`: (Intercept)
+    /// −31.167850 −3.990340, speed 3.096964 4.767853.
     #[test]
     fn the_line_of_r() {
         let line = ols(&SPEED.map(f64::from), &DISTANCE.map(f64::from), 0.95).unwrap();
@@ -178,18 +185,21 @@ mod tests {
     }
 
     #[test]
-    fn two_points_make_a_line_without_an_interval() {
-        let line = ols(&[0.0, 2.0], &[1.0, 5.0], 0.95).unwrap();
-        assert_eq!((line.slope.value, line.intercept.value, line.r_squared), (2.0, 1.0, Some(1.0)));
-        assert_eq!((line.slope.interval, line.intercept.interval), (None, None));
+    fn two_points_make_no_line_and_three_make_one_with_an_interval() {
+        assert_eq!(ols(&[0.0, 2.0], &[1.0, 5.0], 0.95), None, "R² would be 1 whatever was measured");
+        assert_eq!(change(&[0.0, 2.0], &[1.0, 5.0], 1.0, 0.95), None);
+        let line = ols(&[0.0, 2.0, 4.0], &[1.0, 5.0, 8.0], 0.95).unwrap();
+        assert!(line.slope.interval.is_some() && line.intercept.interval.is_some(), "{line:?}");
+        assert!(line.r_squared.is_some_and(|share| share < 1.0), "{line:?}");
         assert_eq!(ols(&[0.0, 2.0, 4.0], &[3.0; 3], 0.95).unwrap().r_squared, None);
     }
 
-    /// x 0, 1, 2, 3 and y 10, 9, 7, 6: mean 1.5 and 8, sxx 5, sxy −7, so that the line is 10.1 − 1.4·x with residuals −0.1, 0.3,
-    /// −0.3, 0.1. At 2 that is 2.8 of 10.1 less. s² = 0.2/2 = 0.1, Var(slope) = 0.02, Var(intercept) = 0.1·(0.25 + 0.45) = 0.07,
-    /// Cov = −0.03, t(0.975; 2) = 4.302653 and t² = 18.512820. Fieller: a = 102.01 − 1.295897 = 100.714103, b = −14.14 + 0.555385 =
-    /// −13.584615, c = 1.96 − 0.370256 = 1.589744; roots (−13.584615 ∓ √(184.541775 − 160.109594))/100.714103 = −0.183961 and
-    /// −0.085804.
+    /// x 0, 1, 2, 3 and y 10, 9, 7, 6: mean 1.5 and 8, sxx 5, sxy −7, so that the line is 10.1 −
+    /// 1.4·x with residuals −0.1, 0.3, −0.3, 0.1. At 2 that is 2.8 of 10.1 less. s² = 0.2/2 = 0.1,
+    /// Var(slope) = 0.02, Var(intercept) = 0.1·(0.25 + 0.45) = 0.07, Cov = −0.03, t(0.975; 2) =
+    /// 4.302653 and t² = 18.512820. Fieller: a = 102.01 − 1.295897 = 100.714103, b = −14.14 +
+    /// 0.555385 = −13.584615, c = 1.96 − 0.370256 = 1.589744; roots (−13.584615 ∓ √(184.541775 −
+    /// 160.109594))/100.714103 = −0.183961 and −0.085804.
     #[test]
     fn a_change_has_the_interval_of_fieller() {
         let change = change(&[0.0, 1.0, 2.0, 3.0], &[10.0, 9.0, 7.0, 6.0], 2.0, 0.95).unwrap();
@@ -203,21 +213,19 @@ mod tests {
 
     #[test]
     fn a_change_without_an_interval() {
-        let two = change(&[0.0, 2.0], &[10.0, 5.0], 4.0, 0.95).unwrap();
-        assert_eq!(two, Coefficient { value: -100.0, interval: None });
         // The intercept may as well be 0: nobody knows of what the change is a part.
         let loose = change(&[1.0, 2.0, 3.0], &[9.0, -9.0, 9.0], 1.0, 0.95).unwrap();
         assert_eq!(loose.interval, None);
-        assert_eq!(change(&[1.0, 2.0], &[1.0, 2.0], 1.0, 0.95), None, "0 at 0");
+        assert_eq!(change(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0], 1.0, 0.95), None, "0 at 0");
         assert_eq!(change(&[1.0], &[1.0], 1.0, 0.95), None);
     }
 
     #[test]
     fn no_line_where_there_is_none() {
         assert_eq!(ols(&[1.0], &[1.0], 0.95), None);
-        assert_eq!(ols(&[1.0, 1.0], &[1.0, 2.0], 0.95), None);
-        assert_eq!(ols(&[1.0, 2.0], &[1.0], 0.95), None);
-        assert_eq!(ols(&[1.0, 2.0], &[1.0, f64::NAN], 0.95), None);
+        assert_eq!(ols(&[1.0, 1.0, 1.0], &[1.0, 2.0, 3.0], 0.95), None);
+        assert_eq!(ols(&[1.0, 2.0, 3.0], &[1.0, 2.0], 0.95), None);
+        assert_eq!(ols(&[1.0, 2.0, 3.0], &[1.0, 2.0, f64::NAN], 0.95), None);
         assert_eq!(ols(&[1.0, 2.0, 3.0], &[1.0, 2.0, 4.0], 1.0).unwrap().slope.interval, None);
     }
 }

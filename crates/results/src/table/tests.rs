@@ -103,7 +103,8 @@ fn every_counter_of_tcp_lite_has_a_column() {
     assert_eq!(columns, expected);
 }
 
-/// Each counter of [`LinkLayerCounters`] has a column, the sum over all ways of the run; without a link layer it is empty.
+/// Each counter of [`LinkLayerCounters`] has a column, the sum over all ways of the run; without a
+/// link layer it is empty.
 #[test]
 fn every_counter_of_link_layers_has_a_column() {
     let counted = |n| LinkLayerCounters {

@@ -1,4 +1,5 @@
-//! Linux cooked capture, version 1: 14 bytes about the device, then the EtherType (LINKTYPE_LINUX_SLL).
+//! Linux cooked capture, version 1: 14 bytes about the device, then the EtherType
+//! (LINKTYPE_LINUX_SLL).
 
 const ABOUT_THE_DEVICE: usize = 14;
 

@@ -1,4 +1,5 @@
-//! Linux cooked capture, version 2: the EtherType, then 18 bytes about the device (LINKTYPE_LINUX_SLL2).
+//! Linux cooked capture, version 2: the EtherType, then 18 bytes about the device
+//! (LINKTYPE_LINUX_SLL2).
 
 const ABOUT_THE_DEVICE: usize = 18;
 

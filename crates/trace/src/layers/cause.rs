@@ -1,7 +1,8 @@
 //! Why the link's sender had nothing to send: what TCP above it was waiting for (LL-15, LL-16).
 //!
-//! The first segment that TCP sent behind the beginning of an idle phase ended it, and what let that segment go is what TCP had waited for:
-//! the handshake; the retransmission timer; an acknowledgment, with a window that was full; or its application, if neither the timer nor an
+//! The first segment that TCP sent behind the beginning of an idle phase ended it, and what let
+//! that segment go is what TCP had waited for: the handshake; the retransmission timer; an
+//! acknowledgment, with a window that was full; or its application, if neither the timer nor an
 //! acknowledgment let it go. Behind the last segment it is the connection's end.
 
 use super::idle::Gap;
@@ -39,6 +40,8 @@ pub struct Phase {
     pub from: u64,
     /// Until here.
     pub to: u64,
+    /// How much of the period it is, in nanoseconds ([`Gap::length_ns`]).
+    pub length_ns: u64,
     /// What TCP waited for.
     pub waiting: Waiting,
 }
@@ -71,7 +74,8 @@ impl Waiting {
         Self::End,
     ];
 
-    /// `handshake`, `slow start`, `congestion window`, `receiver's window`, `timeout`, `application` or `end`.
+    /// `handshake`, `slow start`, `congestion window`, `receiver's window`, `timeout`,
+    /// `application` or `end`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -90,7 +94,11 @@ impl Waiting {
 #[must_use]
 pub fn phases(gaps: &[Gap], transport: &Transport<'_>) -> Vec<Phase> {
     let idle = gaps.iter().filter(|gap| gap.held.is_none());
-    idle.map(|gap| Phase { from: gap.from, to: gap.to, waiting: transport.waits_for(gap) }).collect()
+    idle.map(|gap| {
+        let Gap { from, to, length_ns, .. } = *gap;
+        Phase { from, to, length_ns, waiting: transport.waits_for(gap) }
+    })
+    .collect()
 }
 
 impl Transport<'_> {
@@ -114,7 +122,8 @@ impl Transport<'_> {
         let behind = acks.partition_point(|ack| ack.order < segment.order);
         let Some(ack) = behind.checked_sub(1).map(|place| &acks[place]) else { return Waiting::SlowStart };
         if segment.time.saturating_sub(ack.time) > AT_ONCE_NS {
-            // What is sent again without an acknowledgment is the timer's, whatever packets make of it.
+            // What is sent again without an acknowledgment is the timer's, whatever packets make of
+            // it.
             return if cause.is_some() { Waiting::Timeout } else { Waiting::Application };
         }
         // As it was before that acknowledgment.
@@ -135,15 +144,16 @@ impl Transport<'_> {
         if grows { Waiting::SlowStart } else { Waiting::CongestionWindow }
     }
 
-    /// Behind the highest byte that was sent before the transmission at `next`. New data follows the highest; what is sent again does not,
-    /// and segments of a few round trips before show it.
+    /// Behind the highest byte that was sent before the transmission at `next`. New data follows
+    /// the highest; what is sent again does not, and segments of a few round trips before show it.
     fn highest_before(&self, next: usize) -> u64 {
         let sent = &self.flow.transmissions[..next];
         let lately = &sent[sent.len().saturating_sub(256)..];
         lately.iter().map(|segment| segment.end).max().unwrap_or(1)
     }
 
-    /// The state in which an acknowledgment found the sender: the row that it made, which may be stamped a little later than the capture.
+    /// The state in which an acknowledgment found the sender: the row that it made, which may be
+    /// stamped a little later than the capture.
     fn state_at(&self, time: u64) -> Option<&State> {
         let behind = self.states.partition_point(|state| state.time < time);
         let row = self.states.get(behind).filter(|state| state.time - time < AT_ONCE_NS);

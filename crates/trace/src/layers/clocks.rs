@@ -1,21 +1,24 @@
 //! Offset and drift of two machines' clocks, from what went between them (LL-17).
 //!
-//! Delays that are measured across two clocks hold the difference of the clocks, and vary with queues; but the least ones are all alike, so
-//! that the lower edge of delays over time is a line whose slope is the drift. Of all lines with every point above them it is the one
-//! nearest to the points on average: the edge of the lower convex hull above the points' mean time. (S. Moon, P. Skelly, D. Towsley,
-//! Estimation and removal of clock skew from network delay measurements, Infocom 1999, who find it by linear programming; the hull is
-//! the same line.)
+//! Delays that are measured across two clocks hold the difference of the clocks, and vary with
+//! queues; but the least ones are all alike, so that the lower edge of delays over time is a line
+//! whose slope is the drift. Of all lines with every point above them it is the one nearest to the
+//! points on average: the edge of the lower convex hull above the points' mean time. (S. Moon, P.
+//! Skelly, D. Towsley, Estimation and removal of clock skew from network delay measurements,
+//! Infocom 1999, who find it by linear programming; the hull is the same line.)
 //!
-//! There are two such edges, of the data and of the acknowledgments. The drift is the smaller of their slopes: a queue that grows or drains
-//! all the time and never runs empty tilts an edge by per cents, and clocks differ by millionths. Then the offset is half the difference
-//! of the two least delays, as if the way were as long there as back; half their sum bounds the error.
+//! There are two such edges, of the data and of the acknowledgments. The drift is the smaller of
+//! their slopes: a queue that grows or drains all the time and never runs empty tilts an edge by
+//! per cents, and clocks differ by millionths. Then the offset is half the difference of the two
+//! least delays, as if the way were as long there as back; half their sum bounds the error.
 
 use crate::spurious::flow::{Acknowledgment, Flow, Transmission};
 use crate::spurious::pair::offset;
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
-/// A packet that both ends saw: when it was sent and when it arrived, each by the clock there, in nanoseconds since that clock's zero.
+/// A packet that both ends saw: when it was sent and when it arrived, each by the clock there, in
+/// nanoseconds since that clock's zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
     /// By the clock of the end that sent it.
@@ -32,7 +35,8 @@ impl Passage {
     }
 }
 
-/// The receiver's clock beside the sender's: it shows `t + offset_ns + drift * t` when the sender's shows `t` since its zero.
+/// The receiver's clock beside the sender's: it shows `t + offset_ns + drift * t` when the sender's
+/// shows `t` since its zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// How far the receiver's clock was ahead at the sender's zero, in nanoseconds.
@@ -43,7 +47,8 @@ pub struct Estimate {
     pub error_ns: f64,
 }
 
-/// Compares the clocks. `data` went from the sender to the receiver, `answers` back; `None` without two instants of one of them.
+/// Compares the clocks. `data` went from the sender to the receiver, `answers` back; `None` without
+/// two instants of one of them.
 #[must_use]
 pub fn estimate(data: &[Passage], answers: &[Passage]) -> Option<Estimate> {
     // Over the sender's time, the delay as the two clocks show it.
@@ -74,7 +79,8 @@ fn lower_edge(points: &[(f64, f64)]) -> Option<f64> {
         if hull.last().is_some_and(|last| last.0 >= point.0) {
             continue;
         }
-        // The last corner is none if it lies on the line from the one before it to this point, or above.
+        // The last corner is none if it lies on the line from the one before it to this point, or
+        // above.
         while let [.., before, last] = hull[..]
             && (last.1 - before.1) * (point.0 - before.0) >= (point.1 - before.1) * (last.0 - before.0)
         {
@@ -87,8 +93,8 @@ fn lower_edge(points: &[(f64, f64)]) -> Option<f64> {
     Some((right.1 - left.1) / (right.0 - left.0))
 }
 
-/// The packets of a flow that both captures have and that cannot be taken for others: data, and acknowledgments. Times are those since
-/// the connection's first packet, at each end.
+/// The packets of a flow that both captures have and that cannot be taken for others: data, and
+/// acknowledgments. Times are those since the connection's first packet, at each end.
 #[must_use]
 pub fn passages(sender: &Flow, receiver: &Flow) -> (Vec<Passage>, Vec<Passage>) {
     let above = offset(sender, receiver);

@@ -24,7 +24,8 @@ pub struct Graph {
     pub layer: Layer,
     /// How it is drawn.
     pub shape: Shape,
-    /// Bytes that are added to each of its values, so that layers do not cover each other (10 000 from layer to layer, LL-17).
+    /// Bytes that are added to each of its values, so that layers do not cover each other (10 000
+    /// from layer to layer, LL-17).
     pub offset: f64,
     /// In the order of their times.
     pub points: Vec<Point>,
@@ -51,6 +52,8 @@ pub enum Layer {
     LinkSender,
     /// The link layer's end that receives it.
     LinkReceiver,
+    /// What TCP's sender sent and its receiver did not get.
+    Lost,
     /// The state of the TCP sender: congestion window, slow-start threshold.
     SenderState,
 }

@@ -1,15 +1,20 @@
-//! When the link's sender sent nothing: with nothing to send, or held by the link layer itself (Ludwig 1.1, 3.2.2; LL-15).
+//! When the link's sender sent nothing: with nothing to send, or held by the link layer itself
+//! (Ludwig 1.1, 3.2.2; LL-15).
 //!
-//! A gap is the time from the end of one frame to the beginning of the next. It is idle, unless the link layer had something and could not
-//! send it:
+//! A gap is the time from the end of one frame to the beginning of the next. It is idle, unless the
+//! link layer had something and could not send it:
 //!
-//! * *flow control*: the receiver had said XOFF and not yet XON. Such a gap is idle nevertheless if the sender had had nothing to send before
-//!   XOFF came and had nothing behind XON: then flow control kept nothing back.
-//! * *window*: the oldest frame that can be outstanding had been asked for or sent again, so that the window was full.
-//! * *recovery*: the gap ends with a frame that is sent again; the link layer waited to be told of it.
+//! * *flow control*: the receiver had said XOFF and not yet XON. Such a gap is idle nevertheless if
+//!   the sender had had nothing to send before XOFF came and had nothing behind XON: then flow
+//!   control kept nothing back.
+//! * *window*: the oldest frame that can be outstanding had been asked for or sent again, so that
+//!   the window was full.
+//! * *recovery*: the gap ends with a frame that is sent again; the link layer waited to be told of
+//!   it.
 //! * *reset*: the link was being set up again.
 //!
-//! What is sent again is no gap: the link is busy with it, and since the frame had not arrived that is useful (L 1.1).
+//! What is sent again is no gap: the link is busy with it, and since the frame had not arrived that
+//! is useful (L 1.1).
 
 use super::monitor::{End, Event, RLP_NUMBERS, RLP_WINDOW, Record};
 use serde::Serialize;
@@ -23,6 +28,17 @@ pub struct Gap {
     pub to: u64,
     /// What held the sender; `None` if it had nothing to send.
     pub held: Option<Hold>,
+    /// How much of the period it is, in nanoseconds: the time in between; of a limiter whose rate
+    /// varies, what its unused capacity takes on average.
+    pub length_ns: u64,
+}
+
+impl Gap {
+    /// A gap whose length is the time in between.
+    #[must_use]
+    pub const fn new(from: u64, to: u64, held: Option<Hold>) -> Self {
+        Self { from, to, held, length_ns: to.saturating_sub(from) }
+    }
 }
 
 /// What keeps a link's sender from sending what it has.
@@ -75,10 +91,12 @@ struct Sender {
     begin: u64,
     /// When XOFF came that holds.
     stopped: Option<u64>,
-    /// XOFF and XON of the gap that is open, and whether XOFF found the sender with something to send.
+    /// XOFF and XON of the gap that is open, and whether XOFF found the sender with something to
+    /// send.
     stop: Option<Stop>,
     is_reset: bool,
-    /// The number that comes next, and whether the frame with each number was asked for or sent again since it was new.
+    /// The number that comes next, and whether the frame with each number was asked for or sent
+    /// again since it was new.
     next: u16,
     repeated: [bool; RLP_NUMBERS as usize],
     gaps: Vec<Gap>,
@@ -143,7 +161,7 @@ impl Sender {
         let from = self.busy_until;
         // Times of a monitor on a busy machine are not exact: half a frame is none.
         if to.saturating_sub(from) >= self.period / 2 {
-            let gap = |from, to, held| Gap { from, to, held };
+            let gap = Gap::new;
             let held = self.held(frame);
             match (held, self.stop) {
                 (Some(held), _) => self.gaps.push(gap(from, to, Some(held))),
@@ -173,14 +191,14 @@ impl Sender {
         }
     }
 
-    /// A gap in which the receiver had said XOFF: held from there to XON, and idle outside of it; idle all of it if the sender had been idle
-    /// before and was so behind.
+    /// A gap in which the receiver had said XOFF: held from there to XON, and idle outside of it;
+    /// idle all of it if the sender had been idle before and was so behind.
     fn stopped_gap(&mut self, from: u64, to: u64, stop: Stop) {
         let slack = self.period * 3 / 2;
         let ended = stop.ended.unwrap_or(to);
         let (before, behind) = (stop.came.saturating_sub(from) > slack, to.saturating_sub(ended) > slack);
         let (came, ended) = (stop.came.clamp(from, to), ended.clamp(from, to));
-        let gap = |from, to, held| Gap { from, to, held };
+        let gap = Gap::new;
         if before && behind {
             self.gaps.push(gap(from, to, None));
             return;

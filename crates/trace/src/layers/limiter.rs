@@ -1,22 +1,45 @@
-//! What the limiter of a link without a link layer sent, from the event log: the times in which it was busy.
+//! What the limiter of a link without a link layer sent, from the event log, and what it left
+//! unused.
+//!
+//! Over a constant rate, what is unused is the time in which nothing was sent. Over a trace time
+//! says nothing: a packet that fits into one opportunity is sent within an instant, one that needs
+//! two is on the link between them, and both use what the trace gave. There, what is unused is
+//! *capacity*: the opportunities (or the rate times the time) that passed with nothing to send. It
+//! counts as its share of the period: a gap lasts as long as its unused capacity takes on average.
 
+use super::capacity::Capacity;
 use super::idle::Gap;
 use crate::TraceError;
 use crate::loss_events::Ends;
-use capture::{Direction, Fate, LinkId};
+use capture::{Direction, Fate, LinkId, WayInfo};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// One way through a link.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Limiter {
     /// Name of the link, and the direction.
     pub title: String,
-    /// When it was sending, from the first bit to the last, and the bytes at IP: in the order of time, in nanoseconds since 1970.
+    /// When it was sending, from the first bit to the last, and the bytes at IP: in the order of
+    /// time, in nanoseconds since 1970.
     pub sent: Vec<Sent>,
     /// Whose packets went through.
     pub flows: FxHashSet<Ends>,
+    /// What it could send.
+    pub rate: LimiterRate,
+}
+
+/// What a limiter could send.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum LimiterRate {
+    /// Always the same.
+    #[default]
+    Constant,
+    /// A trace, or a rate that was changed while the link ran.
+    Varying(Capacity),
+    /// The log does not say.
+    Unknown,
 }
 
 /// One packet on the limiter.
@@ -30,7 +53,8 @@ pub struct Sent {
     pub bytes: u32,
 }
 
-/// Reads the limiters of the run whose event log (Parquet) is at `path`; those that sent nothing are none.
+/// Reads the limiters of the run whose event log (Parquet) is at `path`; those that sent nothing
+/// are none.
 ///
 /// # Errors
 /// If the table cannot be read.
@@ -42,15 +66,23 @@ pub fn read(path: &Path) -> Result<Vec<Limiter>, TraceError> {
     for fate in reader {
         let fate: Fate = fate.map_err(failed)?;
         let sending = fate.sending;
-        if sending.start == sending.end || fate.copy {
+        // What waited was sent, even if that took no time: at one opportunity of a trace. A copy
+        // went through it as one.
+        if sending.end == fate.arrived || fate.copy {
             continue;
         }
         let limiter = limiters.entry((fate.link, fate.direction)).or_insert_with(|| {
-            let name = header.link(fate.link).map_or("", |link| &link.name);
-            Limiter { title: format!("{name} {}", fate.direction), ..Limiter::default() }
+            let link = header.link(fate.link);
+            let name = link.map_or("", |link| &link.name);
+            let rate = link.map_or(LimiterRate::Unknown, |link| {
+                LimiterRate::of(link.way(fate.direction), header.started.as_nanos())
+            });
+            Limiter { title: format!("{name} {}", fate.direction), rate, ..Limiter::default() }
         });
         let at = |time| header.started.at(time).as_nanos();
-        limiter.sent.push(Sent { start: at(sending.start), end: at(sending.end), bytes: fate.length });
+        // A packet that the end of the run found on the limiter was sent until then.
+        let end = sending.end.min(fate.left.max(sending.start));
+        limiter.sent.push(Sent { start: at(sending.start), end: at(end), bytes: fate.length });
         limiter.flows.extend(fate.flow.as_ref().and_then(Ends::of));
     }
     let mut limiters: Vec<Limiter> = limiters.into_values().collect();
@@ -60,23 +92,98 @@ pub fn read(path: &Path) -> Result<Vec<Limiter>, TraceError> {
     Ok(limiters)
 }
 
+impl LimiterRate {
+    fn of(way: &WayInfo, started: u64) -> Self {
+        match Capacity::of(&way.capacity, started) {
+            Some(capacity) => Self::Varying(capacity),
+            // Logs of before capacities were written down have constant rates alone.
+            None if way.capacity.is_empty() && way.bits_per_second.is_none() => Self::Unknown,
+            None => Self::Constant,
+        }
+    }
+}
+
 impl Limiter {
     /// Of the limiters that a flow went through, the one that was busy longest: its bottleneck.
     #[must_use]
     pub fn below(limiters: &[Self], ends: Ends) -> Option<&Self> {
-        let busy = |limiter: &&Self| limiter.sent.iter().map(|sent| sent.end - sent.start).sum::<u64>();
-        limiters.iter().filter(|limiter| limiter.flows.contains(&ends)).max_by_key(busy)
+        limiters.iter().filter(|limiter| limiter.flows.contains(&ends)).max_by_key(|limiter| limiter.busy())
     }
 
-    /// When it sent nothing between two instants.
+    /// How long it takes for what it sent, in nanoseconds.
+    fn busy(&self) -> u64 {
+        let whole = self.sent.first().zip(self.sent.last()).map(|(first, last)| (first.start, last.end));
+        if let (LimiterRate::Varying(capacity), Some((from, to))) = (&self.rate, whole)
+            && capacity.unmeasured(from, to).is_none()
+        {
+            let cost: f64 = self.sent.iter().map(|sent| capacity.cost(sent.bytes, sent.start)).sum();
+            return (cost / capacity.between(from, to, true) * (to - from) as f64) as u64;
+        }
+        self.sent.iter().map(|sent| sent.end - sent.start).sum()
+    }
+
+    /// Why nothing can be said of what it left unused between two instants.
+    #[must_use]
+    pub fn unmeasured(&self, from: u64, to: u64) -> Option<&'static str> {
+        match &self.rate {
+            LimiterRate::Constant => None,
+            LimiterRate::Varying(capacity) => capacity.unmeasured(from, to),
+            LimiterRate::Unknown => Some("the event log does not say what its rate was"),
+        }
+    }
+
+    /// Whether its rate varies, so that gaps are unused capacity.
+    #[must_use]
+    pub fn varies(&self) -> bool {
+        matches!(self.rate, LimiterRate::Varying(_))
+    }
+
+    /// What it left unused between two instants.
     #[must_use]
     pub fn gaps(&self, from: u64, to: u64) -> Vec<Gap> {
+        match &self.rate {
+            LimiterRate::Varying(capacity) => self.unused(capacity, from, to),
+            LimiterRate::Constant | LimiterRate::Unknown => self.silences(from, to),
+        }
+    }
+
+    /// Gaps between packets, as long as what could have been sent in them takes on average.
+    fn unused(&self, capacity: &Capacity, from: u64, to: u64) -> Vec<Gap> {
+        let whole = capacity.between(from, to, true);
+        let (began, mut gaps) = (from, Vec::new());
+        let mut gap = |from: u64, until: u64, bytes: f64| {
+            let length_ns = (bytes / whole * (to - began) as f64).round() as u64;
+            if length_ns > 0 {
+                gaps.push(Gap { from, to: until, held: None, length_ns });
+            }
+        };
+        // Up to which instant capacity has been used or lost, and what is left of that instant's.
+        let (mut at, mut left) = (from, 0.0);
+        for sent in self.sent.iter().filter(|sent| sent.end > from && sent.start <= to) {
+            if sent.start > at {
+                gap(at, sent.start, left + capacity.between(at, sent.start, false));
+                (at, left) = (sent.start, capacity.at(sent.start));
+            }
+            let mut cost = capacity.cost(sent.bytes, sent.start);
+            let end = sent.end.min(to);
+            if end > at {
+                cost -= left + capacity.between(at, end, false);
+                (at, left) = (end, capacity.at(end));
+            }
+            left -= cost.clamp(0.0, left);
+        }
+        gap(at, to, left + capacity.between(at, to, true));
+        gaps
+    }
+
+    /// When it sent nothing.
+    fn silences(&self, from: u64, to: u64) -> Vec<Gap> {
         let mut gaps = Vec::new();
         let mut busy_until = from;
         for (start, end) in self.sent.iter().map(|sent| (sent.start, sent.end)).chain([(to, to)]) {
             let start = start.min(to);
             if start > busy_until {
-                gaps.push(Gap { from: busy_until, to: start, held: None });
+                gaps.push(Gap::new(busy_until, start, None));
             }
             busy_until = busy_until.max(end);
         }
@@ -97,10 +204,12 @@ mod tests {
 
     fn limiter(title: &str, sent: &[(u64, u64, u32)], flows: &[Ends]) -> Limiter {
         let sent = sent.iter().map(|&(start, end, bytes)| Sent { start, end, bytes });
-        Limiter { title: title.to_owned(), sent: sent.collect(), flows: flows.iter().copied().collect() }
+        let flows = flows.iter().copied().collect();
+        Limiter { title: title.to_owned(), sent: sent.collect(), flows, ..Limiter::default() }
     }
 
-    /// LL-15: what is between packets is idle, before the first and behind the last as well, and nothing outside of the period.
+    /// LL-15: what is between packets is idle, before the first and behind the last as well, and
+    /// nothing outside of the period.
     #[test]
     fn ll_15_between_packets_a_limiter_is_idle() {
         let link = limiter("", &[(10, 20, 100), (20, 30, 100), (50, 60, 40), (90, 120, 7)], &[]);

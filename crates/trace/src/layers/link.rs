@@ -1,16 +1,19 @@
-//! The link sender's frames in the space of a view: how many user octets had been handed over by each frame, and what is drawn of it.
+//! The link sender's frames in the space of a view: how many user octets had been handed over by
+//! each frame, and what is drawn of it.
 //!
-//! A frame lies at the octets that were handed over since time zero, itself included; one that is sent again lies where it did the first
-//! time. So the graph rises with the rate that the link layer gives, retransmissions stand to the right of it, and it is steeper than
-//! TCP's by the headers of TCP, IP and framing (Ludwig 3.2.4).
+//! A frame lies at the octets that were handed over since time zero, itself included; one that is
+//! sent again lies where it did the first time. So the graph rises with the rate that the link
+//! layer gives, retransmissions stand to the right of it, and it is steeper than TCP's by the
+//! headers of TCP, IP and framing (Ludwig 3.2.4).
 
 use super::graph::{Graph, Layer, Point, Shape};
 use super::monitor::{End, Event, Record};
 use super::time::Axis;
 use rustc_hash::FxHashMap;
 
-/// The graphs of the sender's end: `RlpSnd_Data`, `RlpSnd_Xmit`, `RlpRcv_XON`, `RlpRcv_XOFF`, `RlpSnd_Rst`, `RlpRcv_Rst`, from time zero on,
-/// without those that are empty. Marks have the octets of their instant.
+/// The graphs of the sender's end: `RlpSnd_Data`, `RlpSnd_Xmit`, `RlpRcv_XON`, `RlpRcv_XOFF`,
+/// `RlpSnd_Rst`, `RlpRcv_Rst`, from time zero on, without those that are empty. Marks have the
+/// octets of their instant.
 #[must_use]
 pub fn graphs(end: &End, axis: &Axis, offset: f64) -> Vec<Graph> {
     let named = |label: &str, shape| Graph {
@@ -79,7 +82,8 @@ mod tests {
         Record { time, sent, event, number, octets }
     }
 
-    /// LL-18: labels; a frame sent again lies where it lay, marks at what had been handed over; what was before time zero does not count.
+    /// LL-18: labels; a frame sent again lies where it lay, marks at what had been handed over;
+    /// what was before time zero does not count.
     #[test]
     fn ll_18_frames_lie_at_the_octets_that_were_handed_over() {
         let records = vec![

@@ -1,11 +1,14 @@
-//! What a protocol monitor of a link layer's end noted (Ludwig's rlpdump, 3.1.1), as far as a multi-layer view needs it.
+//! What a protocol monitor of a link layer's end noted (Ludwig's rlpdump, 3.1.1), as far as a
+//! multi-layer view needs it.
 //!
-//! Whoever reads records, from a log of a run or from text, makes them these: times on the clock of the captures, user octets in
-//! frames. Blocks that arrived undamaged are no records here: there are fifty a second, and nothing is drawn of them.
+//! Whoever reads records, from a log of a run or from text, makes them these: times on the clock of
+//! the captures, user octets in frames. Blocks that arrived undamaged are no records here: there
+//! are fifty a second, and nothing is drawn of them.
 
 use serde::Serialize;
 
-/// Numbers of RLP frames: 0 to 61, since 62 and 63 mark frames without a number (ambiguity 2 of the specification).
+/// Numbers of RLP frames: 0 to 61, since 62 and 63 mark frames without a number (ambiguity 2 of the
+/// specification).
 pub const RLP_NUMBERS: u16 = 62;
 /// Frames of RLP that may be outstanding (GSM 04.22).
 pub const RLP_WINDOW: u16 = 61;
@@ -54,14 +57,16 @@ pub enum Event {
 pub struct End {
     /// Which: the file, and the end in it.
     pub title: String,
-    /// What a frame takes on the circuit, in nanoseconds; 0 if they take different times, so that gaps between them cannot be told.
+    /// What a frame takes on the circuit, in nanoseconds; 0 if they take different times, so that
+    /// gaps between them cannot be told.
     pub period_ns: u64,
     /// Its records, in the order of time.
     pub records: Vec<Record>,
 }
 
 impl Event {
-    /// The event with this word of RLP traces; `None` of words that mean nothing here (`OK`) and of unknown ones.
+    /// The event with this word of RLP traces; `None` of words that mean nothing here (`OK`) and of
+    /// unknown ones.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         match word {
@@ -86,7 +91,8 @@ impl End {
         those.map(|record| u64::from(record.octets)).sum()
     }
 
-    /// Of several ends the one that sends most between two instants: the one at the sender of a download. `None` if none sends anything.
+    /// Of several ends the one that sends most between two instants: the one at the sender of a
+    /// download. `None` if none sends anything.
     #[must_use]
     pub fn busiest(ends: &[Self], from: u64, to: u64) -> Option<&Self> {
         let sending = ends.iter().map(|end| (end.octets(from, to), end)).filter(|(octets, _)| *octets > 0);

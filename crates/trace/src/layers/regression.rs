@@ -1,14 +1,15 @@
 //! Slopes that say a rate, by least squares (Ludwig 3.2.4; LL-18).
 //!
-//! The slope of `Snd_Ack` is the bandwidth that the flow gets, that of `RlpSnd_Data` the rate that RLP gives, that of `TcpRcv_Data`
-//! TCP's throughput.
+//! The slope of `Snd_Ack` is the bandwidth that the flow gets, that of `RlpSnd_Data` the rate that
+//! RLP gives, that of `TcpRcv_Data` TCP's throughput.
 
 use super::graph::{Graph, Point, Regression};
 
-/// The line through those points of `graph` that lie from `from_ns` to `to_ns`; `None` if there are fewer than two instants.
+/// The line through those points of `graph` that lie from `from_ns` to `to_ns`; `None` if there are
+/// fewer than two instants.
 ///
-/// It is drawn from the first to the last of these points. Times and bytes are taken from their means, so that hours of nanoseconds
-/// keep their last digits.
+/// It is drawn from the first to the last of these points. Times and bytes are taken from their
+/// means, so that hours of nanoseconds keep their last digits.
 #[must_use]
 pub fn through(graph: &Graph, from_ns: i64, to_ns: i64) -> Option<Regression> {
     let first = graph.points.partition_point(|point| point.time_ns < from_ns);

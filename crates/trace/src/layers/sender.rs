@@ -1,4 +1,5 @@
-//! The recorded states of the sender (Ludwig's tcpstats, 3.2.3; LL-22), as far as they are drawn: windows in bytes, times apart.
+//! The recorded states of the sender (Ludwig's tcpstats, 3.2.3; LL-22), as far as they are drawn:
+//! windows in bytes, times apart.
 
 use super::graph::{Graph, Layer, Point, Shape};
 use super::time::Axis;
@@ -27,8 +28,8 @@ pub struct Timings {
     pub rto: Vec<Timing>,
 }
 
-/// `TcpSnd_cwnd` and `TcpSnd_ssthresh` in bytes of `segment` each, without those that are empty. They have no offset: their height is a
-/// number of bytes and not a place in the stream.
+/// `TcpSnd_cwnd` and `TcpSnd_ssthresh` in bytes of `segment` each, without those that are empty.
+/// They have no offset: their height is a number of bytes and not a place in the stream.
 #[must_use]
 pub fn windows(states: &[State], axis: &Axis, segment: u64) -> Vec<Graph> {
     let graph = |label: &str, value: &dyn Fn(&State) -> Option<u32>| {

@@ -14,8 +14,9 @@ pub struct Axis {
 /// How the receiver's times come onto the sender's axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Alignment {
-    /// Each end's zero is the SYN: when it was sent, when it arrived. The receiver's graphs then lie earlier by the SYN's one-way delay,
-    /// and drift remains. It is what L does, and needs no trust in clocks.
+    /// Each end's zero is the SYN: when it was sent, when it arrived. The receiver's graphs then
+    /// lie earlier by the SYN's one-way delay, and drift remains. It is what L does, and needs no
+    /// trust in clocks.
     #[default]
     Syn,
     /// Both ends have the same clock: zero is when the SYN was sent.
@@ -35,7 +36,8 @@ impl Axis {
     #[must_use]
     pub fn at(&self, time: u64) -> i64 {
         let since = time.wrapping_sub(self.zero).cast_signed();
-        // The difference alone goes through a float: it is small where the time is long, and 0 of a clock that is right.
+        // The difference alone goes through a float: it is small where the time is long, and 0 of a
+        // clock that is right.
         since.saturating_add((since as f64 * (self.rate - 1.0) + self.shift_ns).round() as i64)
     }
 }

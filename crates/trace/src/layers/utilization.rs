@@ -1,14 +1,22 @@
-//! Utilization of the link below a download (Ludwig 1.1, 3.1.2, 3.2.2; LL-15, LL-16): U = (T - T_idle - T_spurious) / T.
+//! Utilization of the link below a download (Ludwig 1.1, 3.1.2, 3.2.2; LL-15, LL-16): U = (T -
+//! T_idle - T_spurious) / T.
 //!
-//! * T is from the connection's first packet at the sender to its last: so U is never all of it, by handshake, slow start and close.
-//! * T_idle are the gaps between frames in which the link layer had nothing to send ([`super::idle`]); what it keeps back by itself (flow
-//!   control, a full window, recovery, resets) is neither idle nor wasted.
-//! * T_spurious is the link time of what TCP sent again although all of it had reached the receiver, by [`crate::spurious`]. It is its share
-//!   of all octets that the link layer was handed, of the time in which it was not idle: what a frame costs, retransmissions and flow
-//!   control included. What was lost on the way to the link cost it nothing, and is left out where the receiver's capture shows that.
+//! * T is from the connection's first packet at the sender to its last: so U is never all of it, by
+//!   handshake, slow start and close.
+//! * T_idle are the gaps between frames in which the link layer had nothing to send
+//!   ([`super::idle`]); what it keeps back by itself (flow control, a full window, recovery,
+//!   resets) is neither idle nor wasted.
+//! * T_spurious is the link time of what TCP sent again although all of it had reached the
+//!   receiver, by [`crate::spurious`]. It is its share of all octets that the link layer was
+//!   handed, of the time in which it was not idle: what a frame costs, retransmissions and flow
+//!   control included. What was lost on the way to the link cost it nothing, and is left out where
+//!   the receiver's capture shows that.
 //!
-//! What the link layer sends again of erased frames is no loss: these are first successes. A link without a link layer is what its limiter
-//! sent by the event log.
+//! What the link layer sends again of erased frames is no loss: these are first successes. A link
+//! without a link layer is what its limiter sent by the event log. Where the limiter's rate is a
+//! trace, T, `T_idle` and `T_spurious` are measured by what it could have sent
+//! ([`super::limiter`]): U is the capacity that carried useful data, as a share of all that there
+//! was in T.
 
 use super::cause::{Phase, Transport, Waiting, phases};
 use super::idle::{Gap, Hold, gaps};
@@ -16,7 +24,8 @@ use super::limiter::Limiter;
 use super::monitor::End;
 use crate::spurious::utilization::Period;
 
-/// What a frame of the link layer above RLP adds to an IP packet: protocol, checksum and flag of PPP in 7 octets (Ludwig 3.2.4).
+/// What a frame of the link layer above RLP adds to an IP packet: protocol, checksum and flag of
+/// PPP in 7 octets (Ludwig 3.2.4).
 pub const FRAMING_OCTETS: u64 = 7;
 
 /// What is known of the link below: its end that sends the data, or its limiter.
@@ -47,7 +56,8 @@ pub struct Use {
     pub spurious_octets: u64,
 }
 
-/// What the link did from `from` to `to`. `spurious` is packets that were spurious and their bytes at IP.
+/// What the link did from `from` to `to`. `spurious` is packets that were spurious and their bytes
+/// at IP.
 #[must_use]
 pub fn of(below: Below<'_>, transport: &Transport<'_>, from: u64, to: u64, spurious: (u64, u64)) -> Use {
     let (gaps, octets, framing) = match below {
@@ -56,7 +66,7 @@ pub fn of(below: Below<'_>, transport: &Transport<'_>, from: u64, to: u64, spuri
     };
     let idle = phases(&gaps, transport);
     let length_ns = to.saturating_sub(from);
-    let idle_ns: u64 = idle.iter().map(|phase| phase.to - phase.from).sum();
+    let idle_ns: u64 = idle.iter().map(|phase| phase.length_ns).sum::<u64>().min(length_ns);
     let spurious_octets = (spurious.1 + spurious.0 * framing).min(octets);
     let busy = u128::from(length_ns.saturating_sub(idle_ns));
     let share = busy * u128::from(spurious_octets);
@@ -67,16 +77,17 @@ pub fn of(below: Below<'_>, transport: &Transport<'_>, from: u64, to: u64, spuri
 }
 
 impl Use {
-    /// How many idle phases there were for this reason, and how long they were together, in nanoseconds.
+    /// How many idle phases there were for this reason, and how long they were together, in
+    /// nanoseconds.
     #[must_use]
     pub fn waited(&self, waiting: Waiting) -> (usize, u64) {
-        sum(self.idle.iter().filter(|phase| phase.waiting == waiting).map(|phase| phase.to - phase.from))
+        sum(self.idle.iter().filter(|phase| phase.waiting == waiting).map(|phase| phase.length_ns))
     }
 
     /// How many gaps this made, and how long they were together, in nanoseconds.
     #[must_use]
     pub fn held(&self, hold: Hold) -> (usize, u64) {
-        sum(self.held.iter().filter(|gap| gap.held == Some(hold)).map(|gap| gap.to - gap.from))
+        sum(self.held.iter().filter(|gap| gap.held == Some(hold)).map(|gap| gap.length_ns))
     }
 
     /// What most of the idle time was waited for; `None` without any.
@@ -99,7 +110,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A link that sends a frame of 24 octets every 20 ms from 0 to `ms`, but for `without`; every `again`th one is a retransmission.
+    /// A link that sends a frame of 24 octets every 20 ms from 0 to `ms`, but for `without`; every
+    /// `again`th one is a retransmission.
     fn link(ms: u64, without: std::ops::Range<u64>, again: u64) -> End {
         let record = |place: u64| {
             let event = if again > 0 && place % again == 1 { Event::Again } else { Event::Data };
@@ -110,7 +122,8 @@ mod tests {
         End { title: String::new(), period_ns: 20 * MS, records }
     }
 
-    /// LL-15: idle for 10 % of the time makes 90 %, to the nanosecond; and what RLP sends again makes nothing of it worse.
+    /// LL-15: idle for 10 % of the time makes 90 %, to the nanosecond; and what RLP sends again
+    /// makes nothing of it worse.
     #[test]
     fn ll_15_a_tenth_idle_makes_ninety_per_cent() {
         let flow = with(&[(0, 1, 461), (99_000, 461, 921)], &[(98_995, 461)]);
@@ -131,7 +144,8 @@ mod tests {
         assert_eq!((whole.period.utilization(), whole.most_waited()), (Some(1.0), None));
     }
 
-    /// LL-15: a spurious window of 18 segments of 512 bytes costs its share: 18 x 519 of 120 000 octets.
+    /// LL-15: a spurious window of 18 segments of 512 bytes costs its share: 18 x 519 of 120 000
+    /// octets.
     #[test]
     fn ll_15_a_spurious_window_costs_its_share() {
         let flow = with(&[(0, 1, 461), (99_000, 461, 921)], &[(98_995, 461)]);

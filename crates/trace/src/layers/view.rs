@@ -1,7 +1,9 @@
-//! A view of one direction of a connection: every layer's graphs with their offsets, regressions, and what the link was used for.
+//! A view of one direction of a connection: every layer's graphs with their offsets, regressions,
+//! and what the link was used for.
 //!
-//! A segment lies at the number behind its last byte, so that the vertical distance between data and acknowledgments is what is outstanding,
-//! which L calls the load; acknowledgments lie at their number.
+//! A segment lies at the number behind its last byte, so that the vertical distance between data
+//! and acknowledgments is what is outstanding, which L calls the load; acknowledgments lie at their
+//! number.
 
 use super::cause::Transport;
 use super::clocks::{self, Estimate};
@@ -20,6 +22,9 @@ use std::collections::VecDeque;
 
 /// Bytes from layer to layer (Ludwig 3.2.4; LL-17).
 pub const OFFSET: f64 = 10_000.0;
+
+/// The graph of the segments that were sent and did not arrive. Ludwig's MultiTracer has none.
+pub const LOST: &str = "TcpSnd_Lost";
 
 /// Of which graphs the slopes say something, and what (Ludwig 3.2.4).
 pub const RATES: [(&str, &str); 3] = [
@@ -62,8 +67,8 @@ pub struct Tracing {
     pub below: Option<String>,
     /// The receiver's clock beside the sender's, if it was asked for and can be told.
     pub clocks: Option<Estimate>,
-    /// From the first packet at the sender to the first one at the receiver by their clocks, in nanoseconds; the one-way delay of the SYN
-    /// where the clocks agree.
+    /// From the first packet at the sender to the first one at the receiver by their clocks, in
+    /// nanoseconds; the one-way delay of the SYN where the clocks agree.
     pub syn_delay_ns: Option<i64>,
 }
 
@@ -83,20 +88,22 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
     let limiter = Limiter::below(sources.limiters, flow.ends)
         .map(|limiter| (limiter.title.clone(), Below::Limiter(limiter)));
     let below = end.map(|end| (end.title.clone(), Below::End(end))).or(limiter);
-    let timed = |below: &Below<'_>| !matches!(below, Below::End(end) if end.period_ns == 0);
-    let used = below.as_ref().map(|(_, below)| *below).filter(timed).map(|below| {
+    let missing = lost(&examined, flow, receiver);
+    let unmeasured = below.as_ref().and_then(|(title, below)| unmeasured(title, *below, flow.began, last));
+    let used = below.as_ref().filter(|_| unmeasured.is_none()).map(|&(_, below)| {
         let transport = Transport {
             flow,
             retransmissions: &examined.retransmissions,
             receiver_window: sources.receiver_window,
             states: sources.states,
         };
-        utilization::of(below, &transport, flow.began, last, spurious(&examined, flow, receiver))
+        utilization::of(below, &transport, flow.began, last, spurious(&examined, &missing))
     });
 
     let above = if end.is_some() { OFFSET } else { 0.0 };
     let mut graphs = end.map(|end| link::graphs(end, &axis, 0.0)).unwrap_or_default();
     graphs.extend(ends_graphs(["TcpSnd_Data", "TcpSnd_Ack"], Layer::TcpSender, flow, 0, &axis, above));
+    graphs.extend(losses(&missing, flow, &axis, above));
     if let Some(receiver) = receiver {
         let labels = ["TcpRcv_Data", "TcpRcv_Ack"];
         let shift = -offset(flow, receiver);
@@ -107,8 +114,12 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
     }
     let segment = flow.transmissions.iter().map(|sent| sent.end - sent.first).max().unwrap_or(0);
     graphs.extend(sender::windows(sources.states, &axis, segment));
-    if end.is_some() && used.is_none() {
-        notes.push("frames of the link layer take different times: nothing of idle ones".to_owned());
+    notes.extend(unmeasured);
+    if let Some((title, Below::Limiter(limiter))) = &below
+        && used.is_some()
+        && limiter.varies()
+    {
+        notes.push(format!("the rate of {title} varies: utilization is the share of its capacity"));
     }
     if below.is_none() {
         notes.push("no records of a link layer and no event log: nothing of what was below IP".to_owned());
@@ -134,6 +145,17 @@ pub fn view(sources: &Sources<'_>) -> Tracing {
         clocks,
         syn_delay_ns: receiver.map(|receiver| receiver.began.wrapping_sub(flow.began).cast_signed()),
         examined,
+    }
+}
+
+/// Why nothing can be said of the link's idle time from `from` to `to`.
+fn unmeasured(title: &str, below: Below<'_>, from: u64, to: u64) -> Option<String> {
+    match below {
+        Below::End(end) => (end.period_ns == 0)
+            .then(|| "frames of the link layer take different times: nothing of idle ones".to_owned()),
+        Below::Limiter(limiter) => {
+            limiter.unmeasured(from, to).map(|why| format!("no utilization of {title}: {why}"))
+        }
     }
 }
 
@@ -180,19 +202,37 @@ fn ends_graphs(
     ]
 }
 
-/// Spurious packets that were on the link, and their bytes at IP: without those that a capture at the receiver shows not to have arrived.
-fn spurious(examined: &Examined, flow: &Flow, receiver: Option<&Flow>) -> (u64, u64) {
-    let is_spurious = |verdict| verdict == Verdict::Spurious;
-    let Some(receiver) = receiver else { return examined.count(|again| is_spurious(again.verdict)) };
-    if examined.retransmissions.is_empty() {
-        return (0, 0);
-    }
+/// Which transmissions a capture at the receiver shows not to have arrived there undamaged, in
+/// their order. Of a connection that sent nothing again nothing is looked for.
+fn lost(examined: &Examined, flow: &Flow, receiver: Option<&Flow>) -> Vec<usize> {
+    let Some(receiver) = receiver.filter(|_| !examined.retransmissions.is_empty()) else { return Vec::new() };
     let deliveries = arrivals::deliveries(flow, receiver, offset(flow, receiver));
-    let is_lost = |at: usize| deliveries[at].sure && deliveries[at].there.is_empty();
-    examined.count(|again| is_spurious(again.verdict) && !is_lost(again.at))
+    let is_lost = |at: &usize| deliveries[*at].sure && deliveries[*at].there.is_empty();
+    (0..deliveries.len()).filter(is_lost).collect()
 }
 
-/// Round-trip times of segments that were sent once and are the last one that an acknowledgment covers (Karn).
+/// Spurious packets that were on the link, and their bytes at IP: without those that were lost.
+fn spurious(examined: &Examined, lost: &[usize]) -> (u64, u64) {
+    examined.count(|again| again.verdict == Verdict::Spurious && lost.binary_search(&again.at).is_err())
+}
+
+/// Lost segments, as they were sent; `None` if there are none.
+fn losses(lost: &[usize], flow: &Flow, axis: &Axis, offset: f64) -> Option<Graph> {
+    let point = |&at: &usize| {
+        let sent = &flow.transmissions[at];
+        Point { time_ns: axis.at(sent.time), bytes: sent.end as f64 }
+    };
+    (!lost.is_empty()).then(|| Graph {
+        label: LOST.to_owned(),
+        layer: Layer::Lost,
+        shape: Shape::Dots,
+        offset,
+        points: lost.iter().map(point).collect(),
+    })
+}
+
+/// Round-trip times of segments that were sent once and are the last one that an acknowledgment
+/// covers (Karn).
 fn round_trips(flow: &Flow, axis: &Axis) -> Vec<Timing> {
     let mut trips = Vec::new();
     // End, time, and whether it was sent once.

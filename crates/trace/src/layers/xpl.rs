@@ -1,8 +1,9 @@
-//! A view as a file for xplot, with the labels in its legend as titles of what is drawn; times in seconds since time zero.
+//! A view as a file for xplot, with the labels in its legend as titles of what is drawn; times in
+//! seconds since time zero.
 
 use super::graph::{Graph, Layer, Shape, View};
 use crate::TraceError;
-use std::fs::File;
+use capture::output;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use std::path::Path;
 /// If the file cannot be written.
 pub fn write(path: &Path, view: &View) -> Result<(), TraceError> {
     let draw = || {
-        let mut output = BufWriter::new(File::create(path)?);
+        let mut output = BufWriter::new(output::create(path)?);
         draw(&mut output, view)?;
         output.flush()
     };
@@ -39,7 +40,7 @@ fn draw(output: &mut impl Write, view: &View) -> io::Result<()> {
 fn one(output: &mut impl Write, graph: &Graph) -> io::Result<()> {
     let colour = match (graph.layer, graph.shape) {
         (Layer::LinkSender | Layer::LinkReceiver, Shape::Dots) => "yellow",
-        (Layer::LinkSender | Layer::LinkReceiver, _) => "red",
+        (Layer::LinkSender | Layer::LinkReceiver | Layer::Lost, _) => "red",
         (Layer::TcpSender, Shape::Dots) => "blue",
         (Layer::TcpSender, _) => "green",
         (Layer::TcpReceiver, Shape::Dots) => "magenta",
@@ -54,6 +55,7 @@ fn one(output: &mut impl Write, graph: &Graph) -> io::Result<()> {
     for place in 0..graph.points.len() {
         let (time, bytes) = at(place);
         match graph.shape {
+            _ if graph.layer == Layer::Lost => writeln!(output, "x {time} {bytes}")?,
             Shape::Dots => writeln!(output, "dot {time} {bytes}")?,
             Shape::Crosses => writeln!(output, "plus {time} {bytes}")?,
             Shape::Marks => writeln!(output, "x {time} {bytes}")?,

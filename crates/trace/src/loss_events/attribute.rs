@@ -1,8 +1,8 @@
 //! Which lost packets a loss event is about.
 //!
-//! Those of the connection that lie among what was outstanding then, were lost before, and belong to no earlier event. So a
-//! segment that was sent again and lost again belongs to the event that its second loss led to, and a loss that recovery repairs
-//! while it is at it belongs to none.
+//! Those of the connection that lie among what was outstanding then, were lost before, and belong
+//! to no earlier event. So a segment that was sent again and lost again belongs to the event that
+//! its second loss led to, and a loss that recovery repairs while it is at it belongs to none.
 
 use super::stream::{Placed, Stream};
 use super::{Change, Judged, Kind, LostPacket, Seen, Truth, changes};
@@ -24,8 +24,8 @@ impl LossEvent {
     }
 }
 
-/// The loss events of a sender, from its rows and its lost packets, both in the order of time, and how many of the packets
-/// belong to none.
+/// The loss events of a sender, from its rows and its lost packets, both in the order of time, and
+/// how many of the packets belong to none.
 #[must_use]
 pub fn attribute(rows: &[Seen], lost: Vec<LostPacket>) -> (Vec<LossEvent>, u64) {
     let (mut stream, mut waiting, mut without_event) = (Stream::default(), Vec::<Placed>::new(), 0);
@@ -33,7 +33,8 @@ pub fn attribute(rows: &[Seen], lost: Vec<LostPacket>) -> (Vec<LossEvent>, u64) 
     let changes = changes(rows);
     let (mut rows, mut lost) = (rows.iter().peekable(), lost.into_iter().peekable());
     for change in changes {
-        // Up to the row that shows it, each packet is placed beside what was outstanding when it was lost.
+        // Up to the row that shows it, each packet is placed beside what was outstanding when it
+        // was lost.
         while let Some(row) = rows.next_if(|row| row.at <= change.seen) {
             stream.follow(row.snd_una);
             while let Some(packet) = lost.next_if(|packet| packet.left <= row.at) {

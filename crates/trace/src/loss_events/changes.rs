@@ -1,8 +1,8 @@
 //! When a sender reduced its window, from the rows of its states.
 //!
-//! A row shows the state before its segment was taken in. So a change between two rows happened at the earlier one's segment, or
-//! by a timer between the two: recovery and other reductions count for the time of the earlier row; of a timeout it is known
-//! only that it lies between the rows.
+//! A row shows the state before its segment was taken in. So a change between two rows happened at
+//! the earlier one's segment, or by a timer between the two: recovery and other reductions count
+//! for the time of the earlier row; of a timeout it is known only that it lies between the rows.
 
 use super::{Judged, Seen};
 use capture::Time;
@@ -17,7 +17,8 @@ pub enum Kind {
     Recovery,
     /// Its retransmission timer ran out.
     Timeout,
-    /// It reduced its window without loss recovery: ECN, a full transmit queue, or a loss that a probe repaired.
+    /// It reduced its window without loss recovery: ECN, a full transmit queue, or a loss that a
+    /// probe repaired.
     #[serde(rename = "reduction")]
     Cwr,
 }
@@ -77,11 +78,13 @@ impl Kind {
     }
 }
 
-/// The loss events in the rows of one sender, which are in the order of time. What the first row is in the midst of is none.
+/// The loss events in the rows of one sender, which are in the order of time. What the first row is
+/// in the midst of is none.
 #[must_use]
 pub fn changes(rows: &[Seen]) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
-    // What was outstanding when the last event began: recovery goes on until it is acknowledged (Linux: high_seq).
+    // What was outstanding when the last event began: recovery goes on until it is acknowledged
+    // (Linux: high_seq).
     let mut recover = rows.first().map_or(0, |row| row.snd_nxt);
     for pair in rows.windows(2) {
         let [before, after] = pair else { continue };
@@ -118,9 +121,10 @@ fn kind(before: &Seen, after: &Seen, recover: u32) -> Option<Kind> {
     (old != new || again()).then_some(kind)
 }
 
-/// Whether one recovery ended and the next began at the same segment, between two rows of the same state. It ends where all is
-/// acknowledged that was outstanding; without SACK it stays a little longer, until something beyond that is (RFC 6582), so that at
-/// this very number only the threshold tells.
+/// Whether one recovery ended and the next began at the same segment, between two rows of the same
+/// state. It ends where all is acknowledged that was outstanding; without SACK it stays a little
+/// longer, until something beyond that is (RFC 6582), so that at this very number only the
+/// threshold tells.
 fn begun_anew(kind: Kind, before: &Seen, after: &Seen, recover: u32) -> bool {
     let beyond = after.snd_una.wrapping_sub(recover).cast_signed();
     let lower = || matches!((before.ssthresh, after.ssthresh), (Some(old), Some(new)) if new < old);

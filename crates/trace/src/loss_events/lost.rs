@@ -31,7 +31,8 @@ pub struct LostPacket {
 #[derive(Debug, Clone, Default)]
 pub struct LostPackets {
     lost: FxHashMap<Ends, Vec<LostPacket>>,
-    /// Packets that one link damaged and the next ones carry on: lost already, whatever happens to them there.
+    /// Packets that one link damaged and the next ones carry on: lost already, whatever happens to
+    /// them there.
     damaged: FxHashMap<(Ends, u32), (LinkId, Direction)>,
 }
 
@@ -47,8 +48,8 @@ impl Ends {
 }
 
 impl LostPackets {
-    /// Takes in what became of a packet, fates of one packet in the order of the links. What is no data counts for nothing, nor
-    /// does a copy that a link made.
+    /// Takes in what became of a packet, fates of one packet in the order of the links. What is no
+    /// data counts for nothing, nor does a copy that a link made.
     pub fn add(&mut self, fate: &Fate) {
         let Some(flow) = fate.flow.as_ref().filter(|_| !fate.copy) else { return };
         let (Some(ends), Some(sequence)) = (Ends::of(flow), flow.tcp_sequence) else { return };
@@ -69,7 +70,8 @@ impl LostPackets {
         self.lost.entry(ends).or_default().push(packet);
     }
 
-    /// Those of one direction of a connection, in the order in which they were lost. They are there only once.
+    /// Those of one direction of a connection, in the order in which they were lost. They are there
+    /// only once.
     #[must_use]
     pub fn take(&mut self, ends: Ends) -> Vec<LostPacket> {
         let mut lost = self.lost.remove(&ends).unwrap_or_default();
@@ -124,7 +126,8 @@ mod tests {
         assert_eq!(taken(&fates), []);
     }
 
-    /// A damaged packet that the next link loses was lost once; sent again, and lost there, it is lost again.
+    /// A damaged packet that the next link loses was lost once; sent again, and lost there, it is
+    /// lost again.
     #[test]
     fn what_is_damaged_is_not_lost_a_second_time() {
         let next = |fate| Fate { link: LinkId(7), ..fate };

@@ -9,8 +9,9 @@ const HEADINGS: [&str; 9] =
 /// Columns of numbers, which stand to the right.
 const NUMBERS: [bool; 9] = [true, false, true, true, false, false, false, true, true];
 
-/// The events of a sender: when (of a timeout the last segment before it), what, lost segments as the sender counted them and as
-/// they were, the true cause, the verdict and what decided, the window before and the threshold after. `-` is what nobody said.
+/// The events of a sender: when (of a timeout the last segment before it), what, lost segments as
+/// the sender counted them and as they were, the true cause, the verdict and what decided, the
+/// window before and the threshold after. `-` is what nobody said.
 #[must_use]
 pub fn events(ends: Ends, events: &[LossEvent]) -> String {
     let mut text = format!("{} -> {}: {}\n", ends.from, ends.to, counted(events.len(), "loss event"));

@@ -1,11 +1,14 @@
-//! Detectors at the receiver, replayed over an event log: what Biaz, mBiaz, Spike and ZigZag say as they were published.
+//! Detectors at the receiver, replayed over an event log: what Biaz, mBiaz, Spike and ZigZag say as
+//! they were published.
 //!
-//! They need what only the receiver sees, so no sender can run them; but an event log tells when each packet came to the first link
-//! of its way and when it left the last one, and both on one clock. The relative one-way trip time (ROTT) is the difference.
+//! They need what only the receiver sees, so no sender can run them; but an event log tells when
+//! each packet came to the first link of its way and when it left the last one, and both on one
+//! clock. The relative one-way trip time (ROTT) is the difference.
 //!
-//! A hole is where data arrives beyond the highest that has arrived. How many packets it is of, the receiver takes from its size and
-//! the largest segment so far. What fills a hole later is passed over: these detectors were made for streams that repeat nothing. A
-//! hole that nothing arrives behind (the last packets before a timeout) is none.
+//! A hole is where data arrives beyond the highest that has arrived. How many packets it is of, the
+//! receiver takes from its size and the largest segment so far. What fills a hole later is passed
+//! over: these detectors were made for streams that repeat nothing. A hole that nothing arrives
+//! behind (the last packets before a timeout) is none.
 
 mod journey;
 
@@ -32,15 +35,17 @@ pub struct Hole {
     pub judged: Vec<Judgement>,
 }
 
-/// The detectors that were published for receivers, as they were published and before their first packet.
+/// The detectors that were published for receivers, as they were published and before their first
+/// packet.
 #[must_use]
 pub fn published() -> Vec<Detector> {
     let receivers = Algorithm::ALL.into_iter().filter(|algorithm| algorithm.is_the_receivers());
     receivers.map(|algorithm| Detector::new(algorithm, Form::Original)).collect()
 }
 
-/// Replays `detectors`, each as it is before its first packet, over the arrivals of a flow in the order of time. `lost` are the packets of
-/// the flow that links lost, likewise. Detectors that listen to a sender's signals hear nothing here.
+/// Replays `detectors`, each as it is before its first packet, over the arrivals of a flow in the
+/// order of time. `lost` are the packets of the flow that links lost, likewise. Detectors that
+/// listen to a sender's signals hear nothing here.
 #[must_use]
 pub fn replay(arrivals: &[Arrived], lost: Vec<LostPacket>, detectors: &[Detector]) -> Vec<Hole> {
     let mut detectors = detectors.to_vec();

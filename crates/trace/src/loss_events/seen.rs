@@ -28,7 +28,8 @@ pub struct Seen {
 pub struct Judged {
     /// Lost segments as it counts them.
     pub n: u32,
-    /// The verdict; `None` before the first event, and of algorithms that count events and judge none.
+    /// The verdict; `None` before the first event, and of algorithms that count events and judge
+    /// none.
     pub verdict: Option<Verdict>,
     /// What decided.
     pub reason: Option<Reason>,

@@ -1,7 +1,7 @@
 //! Sequence numbers of a stream as places on a line, without an end.
 //!
-//! [`crate::sequence_number::Unwrap`] follows the highest number; here the line is followed where it is acknowledged, which goes
-//! on in jumps, and lost packets are placed beside it.
+//! [`crate::sequence_number::Unwrap`] follows the highest number; here the line is followed where
+//! it is acknowledged, which goes on in jumps, and lost packets are placed beside it.
 
 use super::{Cause, LostPacket};
 use capture::Time;

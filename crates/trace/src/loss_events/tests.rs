@@ -69,7 +69,8 @@ impl Seen {
     }
 }
 
-/// Files of a run with two connections, of which one lost a packet; what the algorithm says comes from the rows.
+/// Files of a run with two connections, of which one lost a packet; what the algorithm says comes
+/// from the rows.
 #[test]
 fn a_run_from_its_files() {
     let folder = tempfile::tempdir().expect("a folder");

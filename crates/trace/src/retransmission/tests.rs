@@ -1,11 +1,13 @@
-//! Timer, probe or RACK: what is told apart by when it was sent. Times in milliseconds; the round trip takes 100, and the timer 300.
+//! Timer, probe or RACK: what is told apart by when it was sent. Times in milliseconds; the round
+//! trip takes 100, and the timer 300.
 
 use super::*;
 
 const MS: u64 = 1_000_000;
 const SEGMENT: u64 = 1000;
 
-/// The oldest of five segments is sent again at `now`; all were sent at 1000, the last acknowledgment came with them, and SACK told of nothing.
+/// The oldest of five segments is sent again at `now`; all were sent at 1000, the last
+/// acknowledgment came with them, and SACK told of nothing.
 fn oldest_of_five(now: u64) -> Moment {
     Moment {
         time: now * MS,
@@ -45,8 +47,8 @@ fn the_timer_runs_out_after_silence() {
     assert_eq!(causes(&[oldest_of_five(1260)]), (vec![Cause::Unknown], 0));
 }
 
-/// RFC 8985: a tail probe brought a SACK of the newest segment after 347 ms, and the oldest is sent again at once. That the timer was about to
-/// run out too is no timeout.
+/// RFC 8985: a tail probe brought a SACK of the newest segment after 347 ms, and the oldest is sent
+/// again at once. That the timer was about to run out too is no timeout.
 #[test]
 fn what_answers_a_sack_is_racks_however_late() {
     let told = |told_at: u64, now| Moment {
@@ -67,8 +69,8 @@ fn news_of_what_lies_below_begins_no_timer_anew() {
     assert_eq!(causes(&[below]), (vec![Cause::Timeout], 1));
 }
 
-/// RFC 8985 section 7.2: with one segment on its way the probe is due after 400 ms or when the timer would run out, whichever is first; and then
-/// comes the timer.
+/// RFC 8985 section 7.2: with one segment on its way the probe is due after 400 ms or when the
+/// timer would run out, whichever is first; and then comes the timer.
 #[test]
 fn of_a_segment_alone_the_first_is_the_probe_and_the_second_the_timers() {
     let again = Moment { before: Some((1300 * MS, 1)), ..alone(1600) };
@@ -81,7 +83,8 @@ fn of_a_segment_alone_the_first_is_the_probe_and_the_second_the_timers() {
     assert_eq!(causes(&[Moment { round_trip: None, ..alone(1300) }]), (vec![Cause::Timeout], 1));
 }
 
-/// After a tail probe Linux takes the time since the oldest was sent, and not since an acknowledgment came: 600 ms and 50.
+/// After a tail probe Linux takes the time since the oldest was sent, and not since an
+/// acknowledgment came: 600 ms and 50.
 #[test]
 fn without_signal_or_recovery_the_time_since_it_was_sent_is_enough() {
     let acknowledged = |at: u64, now| Moment { acknowledged_at: at * MS, ..oldest_of_five(now) };

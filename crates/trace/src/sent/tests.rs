@@ -16,7 +16,8 @@ fn sent(ranges: Ranges<'_>) -> (Sent, Novelty) {
 
 #[test]
 fn old_bytes_and_filled_holes_as_tcptrace_counts_them() {
-    // Ranges, then bytes sent again and whether out of order of the last one: observed with tcptrace 6.6.7.
+    // Ranges, then bytes sent again and whether out of order of the last one: observed with
+    // tcptrace 6.6.7.
     let cases: [(Ranges<'_>, u64, bool); 12] = [
         (&[(0, 100), (100, 100)], 0, false),
         (&[(0, 100), (10, 10)], 10, false),
@@ -56,8 +57,29 @@ fn without_acknowledgments_memory_stays_bounded() {
     for number in 0..3 * FLIGHT as u64 {
         sent.add(number * 20, number * 20 + 10, number);
     }
-    assert_eq!((sent.flight.len(), sent.acknowledged.len()), (FLIGHT, HOLES));
+    assert_eq!((sent.flight.len(), sent.acknowledged.len()), (FLIGHT, 2 * FLIGHT));
     assert_eq!(sent.add(0, 10, 0).old, 10);
+    assert_eq!(sent.add(10, 20, 0).old, 0, "a hole is one however many there are");
+    // Without holes it is one range.
+    let mut sent = Sent::default();
+    for number in 0..3 * FLIGHT as u64 {
+        sent.add(number * 10, number * 10 + 10, number);
+    }
+    assert_eq!((sent.flight.len(), sent.acknowledged.len()), (FLIGHT, 1));
+}
+
+/// D4 of issue 20: 10 000 segments of one byte from above, with a hole below each; then the holes,
+/// and then all of it again.
+#[test]
+fn bytes_are_counted_right_at_any_number_of_holes() {
+    const SEGMENTS: u64 = 10_000;
+    let mut sent = Sent::default();
+    let old = |sent: &mut Sent, bytes: &mut dyn Iterator<Item = u64>| -> u64 {
+        bytes.map(|byte| sent.add(byte, byte + 1, byte).old).sum()
+    };
+    assert_eq!(old(&mut sent, &mut (0..SEGMENTS).rev().map(|place| 2 * place)), 0);
+    assert_eq!(old(&mut sent, &mut (0..SEGMENTS).map(|place| 2 * place + 1)), 0);
+    assert_eq!(old(&mut sent, &mut (0..2 * SEGMENTS)), 2 * SEGMENTS);
 }
 
 proptest! {
@@ -72,7 +94,7 @@ proptest! {
             if let Some(place) = acknowledged {
                 sent.acknowledge(place);
             }
-            let ranges: Vec<_> = sent.acknowledged.iter().copied().chain(sent.flight.iter().map(|piece| (piece.first, piece.end))).collect();
+            let ranges: Vec<_> = sent.acknowledged.iter().map(|range| (*range.0, *range.1)).chain(sent.flight.iter().map(|piece| (piece.first, piece.end))).collect();
             prop_assert!(ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0));
             prop_assert_eq!(ranges.iter().map(|range| range.1 - range.0).sum::<u64>(), bytes.len() as u64);
         }

@@ -170,7 +170,8 @@ impl Gathered {
             }
         }
         if tcp.has(Tcp::RST) {
-            // A reset says where the other end stood only if it has an acknowledgment: else mark the first byte.
+            // A reset says where the other end stood only if it has an acknowledgment: else mark
+            // the first byte.
             let has_number = tcp.has(Tcp::ACK) && numbers.is_set();
             let number = has_number.then(|| Unwrap::relative(numbers.place(tcp.acknowledgment)));
             self.marks.add(MarkPoint { time_ns, sequence: number.unwrap_or(0), mark: Mark::ResetIn });

@@ -9,13 +9,14 @@ use capture::{Fate, Flow, Header, Reason};
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// A packet is captured at the end of the link that it comes to first; at the other end it can be this much later, and a
-/// connection's first packet can be lost before the capture.
+/// A packet is captured at the end of the link that it comes to first; at the other end it can be
+/// this much later, and a connection's first packet can be lost before the capture.
 const MARGIN: u64 = 60_000_000_000;
 
 impl TimeSequence {
-    /// Marks the packets of this connection that the link lost or damaged, from the event log (Parquet) at `events`; marks
-    /// of an earlier call are replaced. A damaged packet counts, since TCP drops it like a lost one.
+    /// Marks the packets of this connection that the link lost or damaged, from the event log
+    /// (Parquet) at `events`; marks of an earlier call are replaced. A damaged packet counts, since
+    /// TCP drops it like a lost one.
     pub fn mark_losses(&mut self, events: &Path) -> Result<(), TraceError> {
         let failed = |source| TraceError::Events { path: events.to_owned(), source };
         let reader = Reader::open(events).map_err(failed)?;
@@ -34,7 +35,8 @@ impl TimeSequence {
         Ok(())
     }
 
-    /// The mark of a packet, and its direction; `None` if it arrived well, or is none of this connection.
+    /// The mark of a packet, and its direction; `None` if it arrived well, or is none of this
+    /// connection.
     fn loss(&self, fate: &Fate, header: &Header) -> Option<(usize, LossPoint)> {
         let reason = words(fate)?;
         let flow = fate.flow.as_ref().filter(|flow| flow.protocol == packet::headers::TCP)?;

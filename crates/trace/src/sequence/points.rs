@@ -1,4 +1,5 @@
-//! The points of a time-sequence graph. Times in nanoseconds since the first packet of the connection.
+//! The points of a time-sequence graph. Times in nanoseconds since the first packet of the
+//! connection.
 
 use super::thin::Point;
 use crate::retransmission::Cause;
@@ -45,7 +46,8 @@ pub struct AckPoint {
     pub ack: u64,
     /// The number behind the window.
     pub edge: u64,
-    /// Duplicate acknowledgments in a row with this one: 0 if it is none, 3 for the one that begins a fast retransmit.
+    /// Duplicate acknowledgments in a row with this one: 0 if it is none, 3 for the one that begins
+    /// a fast retransmit.
     pub duplicates: u32,
 }
 

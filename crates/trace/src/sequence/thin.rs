@@ -1,9 +1,10 @@
 //! Points left out so that a graph of any length has a bounded number of them, and looks the same.
 //!
-//! Points that matter (retransmissions, holes filled, probes, third duplicates, closed windows, lost data) stay, as long as
-//! they are no more than half of the limit. Of the others, and of those that matter when they are more, time is cut into
-//! slices, and of each slice the first, the last, the lowest and the highest stay: where a line is drawn through them, it
-//! goes through the same pixels as with all of them (M4; Jugel, Jerzak, Hackenbroich and Markl, VLDB 2014). Slices are
+//! Points that matter (retransmissions, holes filled, probes, third duplicates, closed windows,
+//! lost data) stay, as long as they are no more than half of the limit. Of the others, and of those
+//! that matter when they are more, time is cut into slices, and of each slice the first, the last,
+//! the lowest and the highest stay: where a line is drawn through them, it goes through the same
+//! pixels as with all of them (M4; Jugel, Jerzak, Hackenbroich and Markl, VLDB 2014). Slices are
 //! made wider until the rest fits.
 
 /// Fewest points that a limit can ask for.

@@ -1,28 +1,34 @@
-//! What was delivered, from a capture at each end (section 14 item 21 of the specification of link-layer tools): which of the sender's
-//! packets each packet at the receiver is.
+//! What was delivered, from a capture at each end (section 14 item 21 of the specification of
+//! link-layer tools): which of the sender's packets each packet at the receiver is.
 //!
-//! A packet is known again by its bytes' numbers together with its time stamp and the identification of its IPv4 header. Where these do
-//! not tell the transmissions of a segment apart (IPv6 without time stamps), a packet that arrived is the one that was sent between
-//! its neighbours; if that does not tell either, nothing is said of these transmissions. Segments that a network card or the kernel
-//! cut or joined on the way are compared byte by byte. No time is looked at.
+//! A packet is known again by its bytes' numbers together with its time stamp and the
+//! identification of its IPv4 header. Where these do not tell the transmissions of a segment apart
+//! (IPv6 without time stamps), a packet that arrived is the one that was sent between its
+//! neighbours; if that does not tell either, nothing is said of these transmissions. Segments that
+//! a network card or the kernel cut or joined on the way are compared byte by byte. No time is
+//! looked at.
 //!
-//! What arrives is not yet received: a segment whose time stamp is older than the one that the receiver echoes is discarded by its TCP
-//! (PAWS, RFC 7323 section 5.3), which befalls an original that comes behind a later retransmission. A damaged one is discarded, too.
+//! What arrives is not yet received: a segment whose time stamp is older than the one that the
+//! receiver echoes is discarded by its TCP (PAWS, RFC 7323 section 5.3), which befalls an original
+//! that comes behind a later retransmission. A damaged one is discarded, too.
 
 use super::delivery::{Delivery, Index};
 use super::flow::{Flow, Transmission};
 
-/// What became of each transmission of `sender`, by what `receiver` shows; `offset` is that of [`super::pair::offset`].
+/// What became of each transmission of `sender`, by what `receiver` shows; `offset` is that of
+/// [`super::pair::offset`].
 ///
-/// A transmission of which nothing was seen is lost if one that was sent later arrived; the last ones may still have been on their
-/// way when the capture ended, and the first ones may have come before it began. Bytes that the receiver acknowledged although
-/// its capture does not have them show that the capture is not whole: of these nothing is said.
+/// A transmission of which nothing was seen is lost if one that was sent later arrived; the last
+/// ones may still have been on their way when the capture ended, and the first ones may have come
+/// before it began. Bytes that the receiver acknowledged although its capture does not have them
+/// show that the capture is not whole: of these nothing is said.
 #[must_use]
 pub fn deliveries(sender: &Flow, receiver: &Flow, offset: i64) -> Vec<Delivery> {
     compare(sender, receiver, offset).0
 }
 
-/// Indices of the transmissions of `sender` that arrived, and that the receiver's TCP discarded since their time stamps were too old.
+/// Indices of the transmissions of `sender` that arrived, and that the receiver's TCP discarded
+/// since their time stamps were too old.
 #[must_use]
 pub fn discarded(sender: &Flow, receiver: &Flow, offset: i64) -> Vec<usize> {
     compare(sender, receiver, offset).1
@@ -59,8 +65,8 @@ fn compare(sender: &Flow, receiver: &Flow, offset: i64) -> (Vec<Delivery>, Vec<u
     (matching.finish(sender, sender.base.1 && receiver.base.1), discarded)
 }
 
-/// Which packets at the receiver have time stamps older than the last one that it had echoed by then, or that it echoes at once while it
-/// still awaits that very packet.
+/// Which packets at the receiver have time stamps older than the last one that it had echoed by
+/// then, or that it echoes at once while it still awaits that very packet.
 fn too_old(receiver: &Flow) -> Vec<bool> {
     let mut acks = receiver.acknowledgments.iter().peekable();
     let mut recent: Option<u32> = None;
@@ -88,7 +94,8 @@ struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    /// Transmissions that the packet can be; those that could be the same byte of it exclude each other.
+    /// Transmissions that the packet can be; those that could be the same byte of it exclude each
+    /// other.
     fn candidates(&self, packet: &Transmission) -> Vec<usize> {
         let near = self.index.near(packet.first, packet.end);
         let overlapping = near.filter(|&at| {

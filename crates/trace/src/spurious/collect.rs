@@ -10,7 +10,8 @@ use packet::checksum::{self, Verdict};
 use packet::{Headers, Layer, Segment, Tcp};
 use rustc_hash::FxHashMap;
 
-/// Gathers the flows of a capture while it is read by [`crate::analysis::read`]; what it does not need it hands on to `watch`.
+/// Gathers the flows of a capture while it is read by [`crate::analysis::read`]; what it does not
+/// need it hands on to `watch`.
 #[derive(Debug)]
 pub struct Collector<W> {
     watch: W,

@@ -32,7 +32,8 @@ impl Index {
         Self { by_first, longest }
     }
 
-    /// Indices of those that may have some of `first..end`, by their first bytes and among equals in the order of time.
+    /// Indices of those that may have some of `first..end`, by their first bytes and among equals
+    /// in the order of time.
     pub fn near(&self, first: u64, end: u64) -> impl Iterator<Item = usize> + use<'_> {
         let from = self.by_first.partition_point(|entry| entry.0 + self.longest <= first);
         let near = self.by_first[from..].iter().take_while(move |entry| entry.0 < end);
@@ -57,7 +58,8 @@ impl Index {
 #[must_use]
 pub fn verdict(transmissions: &[Transmission], index: &Index, at: usize, deliveries: &[Delivery]) -> Verdict {
     let Transmission { first, end, .. } = transmissions[at];
-    // What is left of what had been sent before, without what was there, and without what may have been there.
+    // What is left of what had been sent before, without what was there, and without what may have
+    // been there.
     let (mut missing, mut certain) = (Ranges::default(), Ranges::default());
     for earlier in index.earlier(transmissions, at) {
         let sent = &transmissions[earlier];

@@ -1,9 +1,12 @@
-//! Duplicate SACK (RFC 2883; its use to detect spurious retransmissions: RFC 3708): the receiver tells what came twice.
+//! Duplicate SACK (RFC 2883; its use to detect spurious retransmissions: RFC 3708): the receiver
+//! tells what came twice.
 //!
-//! Of k + 1 transmissions of a segment and n reports, n + 1 arrived; whichever were lost, behind the last n of them another one had
-//! arrived. So each report is about the latest retransmission that is not yet reported and can have been answered, which is one sent at
-//! least a round trip before. A receiver that sends duplicate SACKs and sent none, though what was sent later was
-//! acknowledged, did not get it twice: if the retransmission was not lost itself, it was necessary. That is the weakest sign of all.
+//! Of k + 1 transmissions of a segment and n reports, n + 1 arrived; whichever were lost, behind
+//! the last n of them another one had arrived. So each report is about the latest retransmission
+//! that is not yet reported and can have been answered, which is one sent at least a round trip
+//! before. A receiver that sends duplicate SACKs and sent none, though what was sent later was
+//! acknowledged, did not get it twice: if the retransmission was not lost itself, it was necessary.
+//! That is the weakest sign of all.
 
 use super::Verdict;
 use super::ranges::Ranges;
@@ -47,13 +50,15 @@ pub fn duplicate_sack(story: &Story<'_>, all: &[Again]) -> Vec<Verdict> {
     verdicts
 }
 
-/// Whether a report can be about a retransmission that was sent so much earlier; both in nanoseconds.
+/// Whether a report can be about a retransmission that was sent so much earlier; both in
+/// nanoseconds.
 #[must_use]
 pub fn can_report(waited: u64, least_round_trip: Option<u64>) -> bool {
     waited >= least_round_trip.map_or(0, |trip| (trip as f64 * SURE_SHARE) as u64)
 }
 
-/// Whether something that was sent behind the retransmission for the first time was acknowledged, so that a report would be there.
+/// Whether something that was sent behind the retransmission for the first time was acknowledged,
+/// so that a report would be there.
 fn is_answered(story: &Story<'_>, again: &Again) -> bool {
     let new = story.flow.transmissions[again.at + 1..].iter().find(|sent| sent.again.is_none());
     new.is_some_and(|new| {

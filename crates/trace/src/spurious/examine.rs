@@ -1,4 +1,5 @@
-//! One direction of a connection: each retransmission with its cause, what every evidence says of it, and the verdict.
+//! One direction of a connection: each retransmission with its cause, what every evidence says of
+//! it, and the verdict.
 
 use super::delivery::{self, Delivery};
 use super::pair::{Sides, offset};
@@ -62,7 +63,8 @@ pub struct Examined {
     pub retransmissions: Vec<Retransmission>,
 }
 
-/// Examines one flow. `states` are the recorded states of its sender, if there are any; they decide about causes.
+/// Examines one flow. `states` are the recorded states of its sender, if there are any; they decide
+/// about causes.
 #[must_use]
 pub fn examine(sides: &Sides<'_>, states: Option<&[State]>) -> Examined {
     let (place, flow) = sides.sender;
@@ -127,8 +129,8 @@ fn write(signs: &mut [Signs], evidence: Evidence, verdicts: Vec<Verdict>) {
     signs.iter_mut().zip(verdicts).for_each(|(signs, verdict)| signs.set(evidence, verdict));
 }
 
-/// What is known of one retransmission says something of another one of the same bytes: behind a spurious one all are, before a
-/// necessary one all were. How often each was sent again before.
+/// What is known of one retransmission says something of another one of the same bytes: behind a
+/// spurious one all are, before a necessary one all were. How often each was sent again before.
 fn spread(all: &[Again], signs: &mut [Signs]) -> Vec<u32> {
     let places: FxHashMap<usize, usize> =
         all.iter().zip(0..).map(|(again, place)| (again.at, place)).collect();

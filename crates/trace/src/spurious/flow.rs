@@ -1,7 +1,8 @@
 //! What one capture shows of one direction of a connection.
 //!
-//! Numbers are relative to the sender's first one, as in [`crate::connection::Seen`]; `order` is the place of a packet among those of
-//! its interface, so that what came first is known even where clocks stand still.
+//! Numbers are relative to the sender's first one, as in [`crate::connection::Seen`]; `order` is
+//! the place of a packet among those of its interface, so that what came first is known even where
+//! clocks stand still.
 
 use crate::loss_events::Ends;
 use crate::retransmission::Cause;
@@ -65,7 +66,8 @@ pub struct Flow {
     pub peer_base: (u32, bool),
     /// Whether SACK is in use: both ends permit it, or blocks were seen.
     pub sack: bool,
-    /// The least round-trip time that the capture shows otherwise, that of its SYN included, in nanoseconds.
+    /// The least round-trip time that the capture shows otherwise, that of its SYN included, in
+    /// nanoseconds.
     pub sampled: Option<u64>,
     /// Packets with data, in the order of capture.
     pub transmissions: Vec<Transmission>,
@@ -74,8 +76,8 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Drops acknowledgments with wrong checksums, where checksums are real: a host that has its network card reckon them captures
-    /// wrong ones of all that it sends.
+    /// Drops acknowledgments with wrong checksums, where checksums are real: a host that has its
+    /// network card reckon them captures wrong ones of all that it sends.
     pub(super) fn settle(&mut self) {
         let wrong = self.acknowledgments.iter().filter(|ack| ack.damaged).count();
         if 2 * wrong < self.acknowledgments.len() {
@@ -99,7 +101,8 @@ impl Flow {
         self.sampled.into_iter().chain(self.least_of_data()).min()
     }
 
-    /// The least time between a segment that was sent once and the acknowledgment that covers it, in nanoseconds.
+    /// The least time between a segment that was sent once and the acknowledgment that covers it,
+    /// in nanoseconds.
     pub(super) fn least_of_data(&self) -> Option<u64> {
         let mut again: Vec<(u64, u64)> = self
             .transmissions

@@ -1,14 +1,19 @@
-//! Forward RTO-recovery (F-RTO, RFC 5682), as one looks at it afterwards: after a timeout, do the originals still arrive?
+//! Forward RTO-recovery (F-RTO, RFC 5682), as one looks at it afterwards: after a timeout, do the
+//! originals still arrive?
 //!
-//! A path that keeps the order delivers what was sent before a retransmission before it. So the retransmission was spurious if
+//! A path that keeps the order delivers what was sent before a retransmission before it. So the
+//! retransmission was spurious if
 //!
-//! * the acknowledgment that first covers it also covers data behind it that was sent just once, and nothing had told that this data
-//!   was already there (section 2.1, step 2, at the first acknowledgment), or
-//! * behind that acknowledgment the next byte awaited, sent once and before the retransmission, or a byte higher than any told before,
-//!   arrives: it came behind what the first acknowledgment answered (step 3, and section 3 with SACK).
+//! * the acknowledgment that first covers it also covers data behind it that was sent just once,
+//!   and nothing had told that this data was already there (section 2.1, step 2, at the first
+//!   acknowledgment), or
+//! * behind that acknowledgment the next byte awaited, sent once and before the retransmission, or
+//!   a byte higher than any told before, arrives: it came behind what the first acknowledgment
+//!   answered (step 3, and section 3 with SACK).
 //!
-//! It was necessary if data sent behind its predecessor was known to be there while it was awaited, or if the originals behind it could
-//! have shown and did not. RFC 5682 says nothing of fast retransmissions: where a path changes the order the argument does not hold.
+//! It was necessary if data sent behind its predecessor was known to be there while it was awaited,
+//! or if the originals behind it could have shown and did not. RFC 5682 says nothing of fast
+//! retransmissions: where a path changes the order the argument does not hold.
 
 use super::Verdict;
 use super::flow::Acknowledgment;
@@ -62,11 +67,12 @@ pub fn forward(story: &Story<'_>, again: &Again) -> Verdict {
     if awaited && (hole || could_show) { Verdict::Necessary } else { Verdict::Unknown }
 }
 
-/// Segments behind the retransmission's predecessor that are looked for among what the receiver told.
+/// Segments behind the retransmission's predecessor that are looked for among what the receiver
+/// told.
 const LOOKED_FOR: usize = 64;
 
-/// Whether the receiver told, between the latest transmission of these bytes and the acknowledgment at `first`, that something sent
-/// behind that transmission is there.
+/// Whether the receiver told, between the latest transmission of these bytes and the acknowledgment
+/// at `first`, that something sent behind that transmission is there.
 fn has_hole(story: &Story<'_>, again: &Again, first: usize) -> bool {
     let sent = &story.flow.transmissions;
     let before = &sent[again.before];

@@ -1,10 +1,13 @@
-//! A hole that is filled: what the acknowledgment then covers behind it had come before (RFC 5681 section 4.2, RFC 6582).
+//! A hole that is filled: what the acknowledgment then covers behind it had come before (RFC 5681
+//! section 4.2, RFC 6582).
 //!
-//! As long as a receiver holds data beyond a hole it answers every segment at once. So an acknowledgment that moves on then answers
-//! one segment alone, that at the hole; whatever else it covers was there before. A path that keeps the order delivers that segment before
-//! what was sent behind it: a retransmission behind the hole that was sent behind every transmission which can have filled it had not
-//! arrived, and was spurious. Without SACK, senders repeat much of what lies beyond a hole. That the receiver holds data is known by a
-//! duplicate acknowledgment, or by what is covered and was sent just once, before the segment at the hole.
+//! As long as a receiver holds data beyond a hole it answers every segment at once. So an
+//! acknowledgment that moves on then answers one segment alone, that at the hole; whatever else it
+//! covers was there before. A path that keeps the order delivers that segment before what was sent
+//! behind it: a retransmission behind the hole that was sent behind every transmission which can
+//! have filled it had not arrived, and was spurious. Without SACK, senders repeat much of what lies
+//! beyond a hole. That the receiver holds data is known by a duplicate acknowledgment, or by what
+//! is covered and was sent just once, before the segment at the hole.
 
 use super::Verdict;
 use super::duplicate_sack::SURE_SHARE;

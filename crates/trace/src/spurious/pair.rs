@@ -1,13 +1,16 @@
 //! Which captures of a flow belong together, and which of them is the sender's.
 //!
-//! At the sender's side an acknowledgment comes a round trip after its data, at the receiver's at once: of all captures of a flow the
-//! one with the greatest of the least round-trip times is the sender's, that with the least one the receiver's. No clock is compared
-//! with another's. Flows belong together if ends and numbers agree; behind address translation the first numbers of both ends do.
+//! At the sender's side an acknowledgment comes a round trip after its data, at the receiver's at
+//! once: of all captures of a flow the one with the greatest of the least round-trip times is the
+//! sender's, that with the least one the receiver's. No clock is compared with another's. Flows
+//! belong together if ends and numbers agree; behind address translation the first numbers of both
+//! ends do.
 
 use super::collect::Interface;
 use super::flow::Flow;
 
-/// A flow at the sender's side and, if there is a second capture, at the receiver's; each with the interface it was captured at.
+/// A flow at the sender's side and, if there is a second capture, at the receiver's; each with the
+/// interface it was captured at.
 #[derive(Debug, Clone, Copy)]
 pub struct Sides<'a> {
     /// At the sender's.
@@ -16,8 +19,8 @@ pub struct Sides<'a> {
     pub receiver: Option<(&'a Interface, &'a Flow)>,
 }
 
-/// Every flow of these interfaces once, in the order of the first interface that it was captured at. With one capture of a flow it
-/// is taken for the sender's side.
+/// Every flow of these interfaces once, in the order of the first interface that it was captured
+/// at. With one capture of a flow it is taken for the sender's side.
 #[must_use]
 pub fn pair(interfaces: &[Interface]) -> Vec<Sides<'_>> {
     let mut groups: Vec<Vec<(&Interface, &Flow)>> = Vec::new();
@@ -47,7 +50,8 @@ fn sides<'a>(group: &[(&'a Interface, &'a Flow)]) -> Sides<'a> {
     Sides { sender: sorted[0].1, receiver }
 }
 
-/// How far relative numbers of `receiver` lie above those of `sender`: their captures may have begun at different packets.
+/// How far relative numbers of `receiver` lie above those of `sender`: their captures may have
+/// begun at different packets.
 #[must_use]
 pub fn offset(sender: &Flow, receiver: &Flow) -> i64 {
     i64::from(sender.base.0.wrapping_sub(receiver.base.0).cast_signed())

@@ -1,9 +1,11 @@
 //! What the Eifel response (RFC 4015) would have saved.
 //!
-//! An *episode* begins with a spurious retransmission and lasts until all is acknowledged that was outstanding then. In it the
-//! sender goes on to send again what is still on its way. A sender that detects the first one at the acknowledgment which covers it
-//! (RFC 3522) resumes with new data there (RFC 4015 section 3.2, step 7): whatever it sent again needlessly behind that point is saved, and
-//! the window is given back (step 8, and the threshold: `pipe_prev`). What was sent again before that point, by the timer backing off, is not.
+//! An *episode* begins with a spurious retransmission and lasts until all is acknowledged that was
+//! outstanding then. In it the sender goes on to send again what is still on its way. A sender that
+//! detects the first one at the acknowledgment which covers it (RFC 3522) resumes with new data
+//! there (RFC 4015 section 3.2, step 7): whatever it sent again needlessly behind that point is
+//! saved, and the window is given back (step 8, and the threshold: `pipe_prev`). What was sent
+//! again before that point, by the timer backing off, is not.
 
 use super::Verdict;
 use super::examine::Examined;
@@ -40,7 +42,8 @@ pub struct Window {
     pub ssthresh_before: Option<u32>,
     /// Threshold at its end.
     pub ssthresh_end: Option<u32>,
-    /// The threshold that the response restores: what was in flight before or the threshold then, the greater (RFC 4015, `pipe_prev`).
+    /// The threshold that the response restores: what was in flight before or the threshold then,
+    /// the greater (RFC 4015, `pipe_prev`).
     pub pipe_prev: Option<u32>,
 }
 
@@ -48,7 +51,8 @@ pub struct Window {
 #[must_use]
 pub fn episodes(examined: &Examined, states: Option<&[State]>) -> Vec<Episode> {
     let mut episodes: Vec<Episode> = Vec::new();
-    // Until when the last one lasts: the acknowledgment that covers what was outstanding is found among those of what follows.
+    // Until when the last one lasts: the acknowledgment that covers what was outstanding is found
+    // among those of what follows.
     let mut going_on: Option<u64> = None;
     let mut ends: Vec<u64> = Vec::new();
     for again in examined.retransmissions.iter().filter(|again| again.verdict == Verdict::Spurious) {
@@ -86,8 +90,8 @@ pub fn episodes(examined: &Examined, states: Option<&[State]>) -> Vec<Episode> {
 /// What became of the window between two instants.
 fn window(states: &[State], time: u64, end: u64) -> Option<Window> {
     let from = states.partition_point(|state| state.time <= time);
-    // A row is the state before its segment, and that reaches TCP a little behind the place of capture: what the last acknowledgment
-    // changed is in the second row behind it.
+    // A row is the state before its segment, and that reaches TCP a little behind the place of
+    // capture: what the last acknowledgment changed is in the second row behind it.
     let until = states.partition_point(|state| state.time <= end);
     let before = &states[from.checked_sub(1)?];
     let at_end = states.get(until + 1).or(states.last())?;

@@ -1,10 +1,12 @@
 //! What round-trip times allow.
 //!
-//! * An acknowledgment of the bytes that comes sooner behind the retransmission than the least round-trip time of the connection
-//!   answers an earlier transmission: spurious.
-//! * After a fast retransmission, whose hole SACK or duplicate acknowledgments had told of, an acknowledgment that comes a round trip or
-//!   more behind it answers it: necessary. Without SACK that is said only of what lay at the left edge of the window, since behind it
-//!   nothing shows when bytes came. Of a timeout nothing is said then: what a stalled link holds comes at any time.
+//! * An acknowledgment of the bytes that comes sooner behind the retransmission than the least
+//!   round-trip time of the connection answers an earlier transmission: spurious.
+//! * After a fast retransmission, whose hole SACK or duplicate acknowledgments had told of, an
+//!   acknowledgment that comes a round trip or more behind it answers it: necessary. Without SACK
+//!   that is said only of what lay at the left edge of the window, since behind it nothing shows
+//!   when bytes came. Of a timeout nothing is said then: what a stalled link holds comes at any
+//!   time.
 
 use super::Verdict;
 use super::duplicate_sack::SURE_SHARE;
@@ -29,7 +31,8 @@ pub fn round_trip_bound(story: &Story<'_>, again: &Again) -> Verdict {
     }
 }
 
-/// Whether the bytes were missing until that acknowledgment: SACK would have told of them before, or they were what was awaited.
+/// Whether the bytes were missing until that acknowledgment: SACK would have told of them before,
+/// or they were what was awaited.
 fn is_known(story: &Story<'_>, again: &Again, ack: usize) -> bool {
     story.flow.sack || story.edge_before(ack) >= again.first
 }

@@ -1,4 +1,5 @@
-//! What the recorded states of a sender ([`capture::senders`]) say: why it sent something again, and what became of its window.
+//! What the recorded states of a sender ([`capture::senders`]) say: why it sent something again,
+//! and what became of its window.
 
 use crate::TraceError;
 use crate::loss_events::Ends;
@@ -57,7 +58,8 @@ pub fn read(path: &Path) -> Result<FxHashMap<Ends, Vec<State>>, TraceError> {
     Ok(all)
 }
 
-/// Why a segment was sent again at `time`, if packets say `seen`: the first row behind it shows the state in which that was done.
+/// Why a segment was sent again at `time`, if packets say `seen`: the first row behind it shows the
+/// state in which that was done.
 #[must_use]
 pub fn cause(states: &[State], time: u64, seen: Cause) -> Cause {
     let behind = states.partition_point(|state| state.time <= time);

@@ -60,7 +60,8 @@ impl<'a> Story<'a> {
         Self { flow, index, least_round_trip: flow.least_round_trip(), sent, edges, told }
     }
 
-    /// Its retransmissions, in the order of time. Keep-alives are none, and neither is what went by without having been captured.
+    /// Its retransmissions, in the order of time. Keep-alives are none, and neither is what went by
+    /// without having been captured.
     #[must_use]
     pub fn retransmissions(&self) -> Vec<Again> {
         let sent = &self.flow.transmissions;
@@ -108,14 +109,16 @@ impl<'a> Story<'a> {
         ack.checked_sub(1).map_or(0, |before| self.told[before])
     }
 
-    /// The first acknowledgment, from the one at `from` on, behind which more than `number` is acknowledged.
+    /// The first acknowledgment, from the one at `from` on, behind which more than `number` is
+    /// acknowledged.
     #[must_use]
     pub fn beyond(&self, from: usize, number: u64) -> Option<usize> {
         let at = from + self.edges[from..].partition_point(|edge| *edge <= number);
         (at < self.edges.len()).then_some(at)
     }
 
-    /// The first acknowledgment, from the one at `from` on, that tells of all of `first..end`, by its number or by a SACK block.
+    /// The first acknowledgment, from the one at `from` on, that tells of all of `first..end`, by
+    /// its number or by a SACK block.
     #[must_use]
     pub fn covering(&self, from: usize, first: u64, end: u64) -> Option<usize> {
         let acknowledged = self.beyond(from, end - 1);
@@ -124,7 +127,8 @@ impl<'a> Story<'a> {
         acks.iter().position(|ack| covers(ack, first, end)).map(|at| at + from).or(acknowledged)
     }
 
-    /// Whether `first..end` had been told to be there by the acknowledgments before the one at `ack`, back to that at `from`.
+    /// Whether `first..end` had been told to be there by the acknowledgments before the one at
+    /// `ack`, back to that at `from`.
     #[must_use]
     pub fn is_told(&self, from: usize, ack: usize, first: u64, end: u64) -> bool {
         self.edge_before(ack) >= end
@@ -137,7 +141,8 @@ impl<'a> Story<'a> {
         self.flow.acknowledgments[from..ack.max(from)].iter().any(|ack| ack.duplicate)
     }
 
-    /// Whether `first..end`, sent before the transmission at `at`, was sent just once before the packet at `order`.
+    /// Whether `first..end`, sent before the transmission at `at`, was sent just once before the
+    /// packet at `order`.
     #[must_use]
     pub fn is_sent_once(&self, first: u64, end: u64, at: usize, order: u64) -> bool {
         let sent = &self.flow.transmissions;

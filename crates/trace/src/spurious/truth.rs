@@ -1,8 +1,10 @@
-//! The truth, from the event log of an emulated link: what became of each packet that the sender sent; and how often evidence agrees with it.
+//! The truth, from the event log of an emulated link: what became of each packet that the sender
+//! sent; and how often evidence agrees with it.
 //!
-//! The n-th transmission of the same bytes in the capture is the n-th fate of these bytes on the first link of the way, so that no times
-//! are compared. On a way over several links, what one lets out in order comes to the next in that order. A copy that a link made
-//! counts as the packet. What was under way when the run ended says nothing.
+//! The n-th transmission of the same bytes in the capture is the n-th fate of these bytes on the
+//! first link of the way, so that no times are compared. On a way over several links, what one lets
+//! out in order comes to the next in that order. A copy that a link made counts as the packet. What
+//! was under way when the run ended says nothing.
 
 use super::arrivals;
 use super::delivery::{self, Delivery, Index};
@@ -112,7 +114,8 @@ impl Fates {
         carried.busy_ns += end - start;
     }
 
-    /// The ways with a constant rate that this flow took, each with its period, of which `bytes` bytes at IP were spurious (LL-15).
+    /// The ways with a constant rate that this flow took, each with its period, of which `bytes`
+    /// bytes at IP were spurious (LL-15).
     #[must_use]
     pub fn periods(&self, ends: Ends, bytes: u64) -> Vec<(&Carried, Period)> {
         let Some(ways) = self.flows.get(&ends) else { return Vec::new() };
@@ -182,8 +185,9 @@ impl Fates {
         deliveries
     }
 
-    /// The truth about each retransmission of `examined`, which is that of `sides`. What the link delivered and the receiver's TCP
-    /// discarded for its old time stamp was not delivered to TCP, as far as the receiver's side was captured.
+    /// The truth about each retransmission of `examined`, which is that of `sides`. What the link
+    /// delivered and the receiver's TCP discarded for its old time stamp was not delivered to TCP,
+    /// as far as the receiver's side was captured.
     #[must_use]
     pub fn verdicts(&self, sides: &Sides<'_>, examined: &Examined) -> Vec<Verdict> {
         let flow = sides.sender.1;
@@ -199,8 +203,8 @@ impl Fates {
     }
 }
 
-/// What became of `count` transmissions of the same bytes over these ways, in the order in which they were sent; `None` if the log
-/// does not have them all.
+/// What became of `count` transmissions of the same bytes over these ways, in the order in which
+/// they were sent; `None` if the log does not have them all.
 fn follow<'a>(
     ways: impl Iterator<Item = Option<&'a Vec<Passage>>>,
     count: usize,

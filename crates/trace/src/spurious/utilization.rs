@@ -1,7 +1,9 @@
-//! Utilization of a link (Ludwig 1.1, 3.1.2, 3.2.2; LL-15, LL-16): the share of a period in which useful data was on it.
+//! Utilization of a link (Ludwig 1.1, 3.1.2, 3.2.2; LL-15, LL-16): the share of a period in which
+//! useful data was on it.
 //!
-//! It is lost in two ways only: the link is idle, or carries what had already arrived. What the link itself sends again of erased
-//! frames is no loss, since these are first successes; it is no input here.
+//! It is lost in two ways only: the link is idle, or carries what had already arrived. What the
+//! link itself sends again of erased frames is no loss, since these are first successes; it is no
+//! input here.
 
 use serde::Serialize;
 
@@ -30,7 +32,8 @@ pub enum Waste {
 }
 
 impl Period {
-    /// (T - T_idle - T_spurious) / T; `None` of a period without length. 0 if the parts are longer than the whole.
+    /// (T - T_idle - T_spurious) / T; `None` of a period without length. 0 if the parts are longer
+    /// than the whole.
     #[must_use]
     pub fn utilization(&self) -> Option<f64> {
         let useful = self.length_ns.saturating_sub(self.idle_ns).saturating_sub(self.spurious_ns);
@@ -45,7 +48,8 @@ impl Period {
     }
 }
 
-/// How long a link of this rate, in bit/s, takes for so many bytes, in nanoseconds; `None` of a rate of 0.
+/// How long a link of this rate, in bit/s, takes for so many bytes, in nanoseconds; `None` of a
+/// rate of 0.
 #[must_use]
 pub fn link_time(bytes: u64, bits_per_second: u64) -> Option<u64> {
     let nanos = u128::from(bytes) * 8_000_000_000;
@@ -62,7 +66,8 @@ mod tests {
         Period { length_ns: length, idle_ns: idle, spurious_ns: spurious }
     }
 
-    /// LL-15: idle for 10 % of the time makes 90 %; one spurious window makes its share; with nothing wasted it is all.
+    /// LL-15: idle for 10 % of the time makes 90 %; one spurious window makes its share; with
+    /// nothing wasted it is all.
     #[test]
     fn ll_15_utilization_is_what_neither_idle_time_nor_spurious_bytes_take() {
         assert_eq!(period(100 * SECOND, 10 * SECOND, 0).utilization(), Some(0.9));

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A segment of 1000 bytes each 100 ms, each acknowledged 50 ms later; the last acknowledgement ends the connection.
+/// A segment of 1000 bytes each 100 ms, each acknowledged 50 ms later; the last acknowledgement
+/// ends the connection.
 fn regular(segments: u64) -> Throughput {
     let mut meter = Meter::new();
     for segment in 0..segments {
@@ -27,7 +28,8 @@ fn a_regular_transfer_has_its_rate_in_every_bin() {
 
 #[test]
 fn a_bin_has_several_segments_however_slow_the_link_is() {
-    // 21 segments in 2.05 s: five take 488 ms on average; the rest of 50 ms goes with the bin before.
+    // 21 segments in 2.05 s: five take 488 ms on average; the rest of 50 ms goes with the bin
+    // before.
     let throughput = regular(21);
     assert_eq!(throughput.bin_ns, SECOND / 2);
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Acknowledgments and transmissions in the same order: a sender without SACK, a bottleneck, and a receiver that answers at once.
+//! Acknowledgments and transmissions in the same order: a sender without SACK, a bottleneck, and a
+//! receiver that answers at once.
 
 use super::conversation::{MS, Packet, ack, data, examined, handshake};
 use proptest::prelude::*;
@@ -20,7 +21,8 @@ enum Fate {
 
 use Fate::{Arrives, Dropped, Lost};
 
-/// Segments by number at times in ms, with what becomes of them: the capture at the sender, and the truth of each retransmission.
+/// Segments by number at times in ms, with what becomes of them: the capture at the sender, and the
+/// truth of each retransmission.
 fn capture(sent: &[(u64, u32, Fate)]) -> (Vec<Packet>, Vec<Verdict>) {
     let mut packets = handshake(false);
     let mut there = vec![false; 1 + sent.iter().map(|sent| sent.1).max().unwrap_or(0) as usize];
@@ -63,7 +65,8 @@ fn row(from: u64, numbers: std::ops::Range<u32>, lost: &[u32]) -> Vec<(u64, u32,
         .collect()
 }
 
-/// Segment 0 is lost twice, and 7 and 12 once; all are sent again behind the hole, and all that shows is how many duplicates came, and when.
+/// Segment 0 is lost twice, and 7 and 12 once; all are sent again behind the hole, and all that
+/// shows is how many duplicates came, and when.
 #[test]
 fn which_of_many_was_lost_behind_a_hole_is_told_by_the_gap_it_leaves() {
     let first = row(100, 0..20, &[0, 7, 12]);
@@ -77,7 +80,8 @@ fn which_of_many_was_lost_behind_a_hole_is_told_by_the_gap_it_leaves() {
     }
 }
 
-/// Two truths, one capture: of two segments that are sent at once one never comes to the bottleneck. Either can be it, and nothing tells which.
+/// Two truths, one capture: of two segments that are sent at once one never comes to the
+/// bottleneck. Either can be it, and nothing tells which.
 #[test]
 fn what_leaves_no_gap_cannot_be_told() {
     let sent = |one: Fate, other: Fate| {
@@ -95,7 +99,8 @@ fn what_leaves_no_gap_cannot_be_told() {
     assert_eq!([said[7].0, said[10].0], [Verdict::Spurious; 2]);
 }
 
-/// A path that changes the order leaves acknowledgments over that nothing sent behind what was answered can have called for.
+/// A path that changes the order leaves acknowledgments over that nothing sent behind what was
+/// answered can have called for.
 #[test]
 fn nothing_is_said_of_a_path_that_changes_the_order() {
     let mut packets = handshake(false);
@@ -135,7 +140,8 @@ fn nothing_is_said_of_a_path_that_changes_the_order() {
 }
 
 proptest! {
-    /// A clock that is set, forwards or back, while all that alignment looks at goes by: nothing true can be asked for, but an end.
+    /// A clock that is set, forwards or back, while all that alignment looks at goes by: nothing
+    /// true can be asked for, but an end.
     #[test]
     fn a_clock_that_is_set_does_no_harm(
         first in prop::collection::vec(prop::bool::weighted(0.2), 30),
@@ -158,7 +164,8 @@ proptest! {
         trace::fuzz::directions(&bytes);
     }
 
-    /// Whatever is lost behind the bottleneck, of the originals and of what is sent again: what is said is true.
+    /// Whatever is lost behind the bottleneck, of the originals and of what is sent again: what is
+    /// said is true.
     #[test]
     fn what_is_said_of_a_path_that_keeps_the_order_is_true(
         first in prop::collection::vec(prop::bool::weighted(0.2), 30),

@@ -69,7 +69,8 @@ fn copies_are_told_apart_by_their_neighbours() {
     assert_eq!(said(&examined(&ends(&two, &[0])).retransmissions, Arrivals), [Unknown]);
 }
 
-/// RFC 7323 section 5.3: an original that comes behind a younger segment is discarded by TCP, and has to be sent again.
+/// RFC 7323 section 5.3: an original that comes behind a younger segment is discarded by TCP, and
+/// has to be sent again.
 #[test]
 fn what_paws_discards_was_not_received() {
     let sender = [
@@ -83,7 +84,8 @@ fn what_paws_discards_was_not_received() {
         stamped(ack(745, 1301), 4, 700),
     ];
     let mut receiver = other_end(&[handshake(true), sender.to_vec()].concat());
-    // The first segment is lost, and the second one comes behind the acknowledgment that echoes 500.
+    // The first segment is lost, and the second one comes behind the acknowledgment that
+    // echoes 500.
     receiver.remove(3);
     receiver[3].at += 430 * MS;
     let captures = [[handshake(true), sender.to_vec()].concat(), receiver];
@@ -105,7 +107,8 @@ fn what_is_damaged_was_not_received() {
     assert_eq!(said(&examined(&captures).retransmissions, Arrivals), [Necessary]);
 }
 
-/// What was on its way when the capture ended, and what a capture does not have although it was acknowledged.
+/// What was on its way when the capture ended, and what a capture does not have although it was
+/// acknowledged.
 #[test]
 fn captures_that_are_not_whole_decide_nothing() {
     let packets = numbered(&[data(50, 1001, 100), ack(90, 1101), data(100, 1101, 100), data(500, 1101, 100)]);
@@ -170,7 +173,8 @@ fn the_senders_side_is_found_by_round_trips() {
     let translated: Vec<Packet> =
         receiver.iter().map(|packet| Packet { translated: true, ..packet.clone() }).collect();
     assert_eq!(examined(&[sender.clone(), translated]).retransmissions, there.retransmissions);
-    // One first number is not enough to know a flow again by: with the other direction's, it is another connection.
+    // One first number is not enough to know a flow again by: with the other direction's, it is
+    // another connection.
     let stranger = |packet: &Packet| {
         let (seq, ack) =
             if packet.back { (packet.seq + 9, packet.ack) } else { (packet.seq, packet.ack + 9) };

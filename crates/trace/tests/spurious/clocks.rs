@@ -1,14 +1,17 @@
-//! Whatever the receiver's clock does, the verdicts are the same, and what is said of two captures is true.
+//! Whatever the receiver's clock does, the verdicts are the same, and what is said of two captures
+//! is true.
 
 use super::conversation::{MS, Packet, ack, data, examined, handshake, said};
 use proptest::prelude::*;
 use trace::spurious::{Evidence, Verdict};
 
-/// A step of a sender: which segment, whether it is lost, how long it takes in ms, and how long until the next step.
+/// A step of a sender: which segment, whether it is lost, how long it takes in ms, and how long
+/// until the next step.
 type Step = (u32, bool, u64, u64);
 
-/// Both captures of it, by one clock, and which retransmissions were spurious. Segments come in any order; the receiver acknowledges
-/// each at once, 1 ms later, and every 40 ms at least something passes between.
+/// Both captures of it, by one clock, and which retransmissions were spurious. Segments come in any
+/// order; the receiver acknowledges each at once, 1 ms later, and every 40 ms at least something
+/// passes between.
 fn play(steps: &[Step]) -> ([Vec<Packet>; 2], Vec<bool>) {
     let (mut sender, mut arrivals) = (handshake(false), Vec::new());
     let (mut now, mut sent, mut truth): (u64, Vec<(u32, bool)>, Vec<bool>) = (100, Vec::new(), Vec::new());
@@ -66,7 +69,8 @@ proptest! {
         prop_assert_eq!(right.retransmissions, wrong.retransmissions);
     }
 
-    /// With both captures every verdict is the truth, but for what came last: that may still have been on its way.
+    /// With both captures every verdict is the truth, but for what came last: that may still have
+    /// been on its way.
     #[test]
     fn two_captures_tell_the_truth(steps in steps()) {
         let (captures, truth) = play(&steps);

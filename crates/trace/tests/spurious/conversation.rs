@@ -1,4 +1,5 @@
-//! Conversations as captures. The client's first number is 1000, the server's 5000; data goes from the client to the server.
+//! Conversations as captures. The client's first number is 1000, the server's 5000; data goes from
+//! the client to the server.
 
 use etherparse::{PacketBuilder, TcpOptionElement};
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Spurious retransmissions, on conversations written packet by packet: each kind of evidence, both ways of being wrong.
+//! Spurious retransmissions, on conversations written packet by packet: each kind of evidence, both
+//! ways of being wrong.
 
 mod alignment;
 mod both_ends;

@@ -7,7 +7,8 @@ use trace::retransmission::Cause;
 use trace::spurious::Evidence::{Acknowledged, DuplicateSack, Forward, Gap, RoundTrip, Timestamps};
 use trace::spurious::Verdict::{Necessary, Spurious, Unknown};
 
-/// LL-34, RFC 3522: the first acknowledgment behind a retransmission echoes the original's stamp, or the retransmission's.
+/// LL-34, RFC 3522: the first acknowledgment behind a retransmission echoes the original's stamp,
+/// or the retransmission's.
 #[test]
 fn ll_34_an_older_echo_is_the_originals() {
     let packets = [
@@ -24,7 +25,8 @@ fn ll_34_an_older_echo_is_the_originals() {
     assert_eq!(seen[0].cause, Cause::Timeout);
 }
 
-/// A clock of 1 s: original and retransmission have one stamp, and nobody knows which is echoed. Of a later retransmission it is known.
+/// A clock of 1 s: original and retransmission have one stamp, and nobody knows which is echoed. Of
+/// a later retransmission it is known.
 #[test]
 fn ll_34_a_coarse_clock_tells_nothing() {
     let packets = [
@@ -39,8 +41,9 @@ fn ll_34_a_coarse_clock_tells_nothing() {
     assert_eq!(said(&seen(true, &packets), Timestamps), [Unknown, Unknown, Spurious]);
 }
 
-/// One acknowledgment for two segments echoes the first of them. Both were sent again before it came: had the second one's original been
-/// lost, the first one's retransmission would have been acknowledged on its own.
+/// One acknowledgment for two segments echoes the first of them. Both were sent again before it
+/// came: had the second one's original been lost, the first one's retransmission would have been
+/// acknowledged on its own.
 #[test]
 fn an_echo_tells_of_segments_behind_the_edge() {
     let spurious = [
@@ -57,7 +60,8 @@ fn an_echo_tells_of_segments_behind_the_edge() {
     assert_eq!(said(&seen(true, &necessary), Timestamps), [Necessary, Necessary]);
     // Without SACK the second one may have been there, and waited for the first.
     assert_eq!(said(&seen(false, &necessary), Timestamps), [Necessary, Unknown]);
-    // The first one was not sent again: its late acknowledgment may well answer the second one's retransmission.
+    // The first one was not sent again: its late acknowledgment may well answer the second one's
+    // retransmission.
     let probe: Vec<Packet> = [0, 1, 3, 4].map(|at| spurious[at].clone()).into();
     assert_eq!(said(&seen(true, &probe), Timestamps), [Unknown]);
 }
@@ -76,12 +80,14 @@ fn a_duplicate_sack_tells_of_the_last_one_that_had_the_time() {
         sack(1310, 1201, &[(1101, 1201)]),
     ];
     let seen = seen(true, &packets);
-    // Behind the second the third had to be one as well. Of the first nothing is said: who knows what was lost.
+    // Behind the second the third had to be one as well. Of the first nothing is said: who knows
+    // what was lost.
     assert_eq!(said(&seen, DuplicateSack), [Unknown, Spurious, Spurious]);
     assert_eq!(seen.iter().map(|again| again.repeated).collect::<Vec<_>>(), [0, 1, 2]);
 }
 
-/// RFC 3708: a receiver that reports duplicates, and does not report this one though later data was acknowledged.
+/// RFC 3708: a receiver that reports duplicates, and does not report this one though later data was
+/// acknowledged.
 #[test]
 fn the_want_of_a_duplicate_sack_is_a_sign_only_where_reports_are_sent() {
     let first = [data(100, 1001, 100), data(500, 1001, 100), ack(540, 1101)];
@@ -98,7 +104,8 @@ fn the_want_of_a_duplicate_sack_is_a_sign_only_where_reports_are_sent() {
     assert_eq!(said(&seen(true, &without), DuplicateSack), [Unknown, Unknown]);
 }
 
-/// RFC 5682 section 2.1: after the timeout the acknowledgments go on over data that was sent just once.
+/// RFC 5682 section 2.1: after the timeout the acknowledgments go on over data that was sent just
+/// once.
 #[test]
 fn ll_27_forward_acknowledgments_after_a_timeout() {
     let window =
@@ -139,7 +146,8 @@ fn ll_27_forward_acknowledgments_after_a_timeout() {
     assert_eq!(said(&seen(false, &late(go_back)), Forward), [Unknown; 4]);
 }
 
-/// RFC 5682 section 3: with SACK a block that is newly told shows the originals, although one of them was lost.
+/// RFC 5682 section 3: with SACK a block that is newly told shows the originals, although one of
+/// them was lost.
 #[test]
 fn ll_27_a_new_block_after_a_timeout() {
     let packets = [
@@ -153,7 +161,8 @@ fn ll_27_a_new_block_after_a_timeout() {
     assert_eq!(said(&seen(true, &packets), Forward), [Spurious]);
 }
 
-/// LL-28: re-ordering alone. Three duplicates, the segment is sent again, and its acknowledgment comes ten milliseconds later.
+/// LL-28: re-ordering alone. Three duplicates, the segment is sent again, and its acknowledgment
+/// comes ten milliseconds later.
 #[test]
 fn ll_28_sooner_than_any_round_trip() {
     let mut packets: Vec<_> = (0..6).map(|n| data(100 + u64::from(n), 1001 + n * 100, 100)).collect();
@@ -168,7 +177,8 @@ fn ll_28_sooner_than_any_round_trip() {
     assert_eq!(said(&seen(false, &late(179)), RoundTrip), [Spurious]);
 }
 
-/// Without SACK a timeout repeats what lies beyond the hole. The acknowledgment that fills the hole covers it: it was there.
+/// Without SACK a timeout repeats what lies beyond the hole. The acknowledgment that fills the hole
+/// covers it: it was there.
 #[test]
 fn what_lies_beyond_a_filled_hole_was_there() {
     let mut packets: Vec<_> = (0..4).map(|n| data(100 + u64::from(n), 1001 + n * 100, 100)).collect();
@@ -220,7 +230,8 @@ fn two_segments_told_of_and_time_make_it_rack() {
     };
     assert_eq!(seen(true, &packets(&[(1101, 1301)]))[0].cause, Cause::Rack);
     assert_eq!(seen(true, &packets(&[(1101, 1401)]))[0].cause, Cause::Fast);
-    // Lost once more, and sent a third time while the recovery goes on, before the timer: RFC 6675 does not.
+    // Lost once more, and sent a third time while the recovery goes on, before the timer: RFC 6675
+    // does not.
     let mut again = packets(&[(1101, 1401)]);
     again.insert(7, data(200, 1001, 100));
     again[8].at += 50 * super::conversation::MS;
@@ -228,10 +239,12 @@ fn two_segments_told_of_and_time_make_it_rack() {
     assert_eq!(causes, [Cause::Fast, Cause::Rack]);
 }
 
-/// RFC 5682 is about timeouts alone, round trips say nothing of them, and without SACK nothing of what lay behind a hole.
+/// RFC 5682 is about timeouts alone, round trips say nothing of them, and without SACK nothing of
+/// what lay behind a hole.
 #[test]
 fn evidence_keeps_to_what_it_can_tell_of() {
-    // A fast retransmission whose acknowledgment covers what was sent just once: F-RTO keeps silent.
+    // A fast retransmission whose acknowledgment covers what was sent just once: F-RTO keeps
+    // silent.
     let mut packets: Vec<_> = (0..6).map(|n| data(100 + u64::from(n), 1001 + n * 100, 100)).collect();
     packets.extend((0..3).map(|n| ack(142 + n, 1001)));
     packets.extend([data(144, 1001, 100), ack(184, 1101), ack(185, 1201)]);
@@ -239,7 +252,8 @@ fn evidence_keeps_to_what_it_can_tell_of() {
     // A timeout that is acknowledged a round trip later may have been a stall.
     let stall = [data(100, 1001, 100), data(500, 1001, 100), ack(545, 1101)];
     assert_eq!(said(&seen(false, &stall), RoundTrip), [Unknown]);
-    // Sent again fast, behind a hole that is filled a round trip later: it may have been there all the time.
+    // Sent again fast, behind a hole that is filled a round trip later: it may have been there all
+    // the time.
     let mut behind = packets[..10].to_vec();
     behind.extend([data(145, 1101, 100), ack(200, 1601)]);
     assert_eq!(said(&seen(false, &behind), RoundTrip), [Necessary, Unknown]);
@@ -260,13 +274,15 @@ fn evidence_keeps_to_what_it_can_tell_of() {
     assert_eq!(said(&seen(false, &timeout), Forward)[1], Unknown);
 }
 
-/// RFC 9293 section 3.8.4: a byte below what was acknowledged asks whether the other end is there. It repairs nothing.
+/// RFC 9293 section 3.8.4: a byte below what was acknowledged asks whether the other end is there.
+/// It repairs nothing.
 #[test]
 fn keep_alives_are_no_retransmissions() {
     assert!(seen(true, &[data(100, 1001, 100), ack(140, 1101), data(60_000, 1100, 1)]).is_empty());
 }
 
-/// The counts of `lasthop trace --long`, which keeps no packets, beside what is told here: the same where it can be told, never more.
+/// The counts of `lasthop trace --long`, which keeps no packets, beside what is told here: the same
+/// where it can be told, never more.
 #[test]
 fn counts_without_packets_follow_the_same_rules() {
     let counted = |packets: &[Packet]| {
@@ -292,7 +308,8 @@ fn counts_without_packets_follow_the_same_rules() {
         stamped(ack(902, 1201), 3, 101),
     ]);
     assert_eq!((counted(&stall), told(&stall)), ((2, 0), (2, 0)));
-    // The hole was lost, and its retransmission echoed; what lay behind it had arrived, but is not what the echo is of.
+    // The hole was lost, and its retransmission echoed; what lay behind it had arrived, but is not
+    // what the echo is of.
     let behind = [
         stamped(data(100, 1001, 100), 100, 1),
         stamped(data(101, 1101, 100), 101, 1),
@@ -301,7 +318,8 @@ fn counts_without_packets_follow_the_same_rules() {
         stamped(ack(545, 1201), 2, 500),
     ];
     assert_eq!((counted(&behind), told(&behind)), ((0, 0), (0, 0)));
-    // Time stamps tell of the second repetition, the report that comes then is of the same, and the first one was necessary.
+    // Time stamps tell of the second repetition, the report that comes then is of the same, and the
+    // first one was necessary.
     let once = [
         stamped(data(100, 1001, 100), 100, 1),
         stamped(data(500, 1001, 100), 500, 1),
@@ -310,7 +328,8 @@ fn counts_without_packets_follow_the_same_rules() {
         stamped(sack(950, 1101, &[(1001, 1101)]), 3, 500),
     ];
     assert_eq!((counted(&once), told(&once)), ((1, 0), (1, 1)));
-    // A report a round trip behind the repetition, and one that comes too soon: the link made a copy.
+    // A report a round trip behind the repetition, and one that comes too soon: the link made a
+    // copy.
     for (at, count) in [(940, 1), (901, 0)] {
         let twice = sack(at, 1101, &[(1001, 1101)]);
         let reported = [data(100, 1001, 100), data(890, 1001, 100), ack(900, 1101), twice];

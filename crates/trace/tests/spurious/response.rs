@@ -6,7 +6,8 @@ use trace::spurious::response::episodes;
 use trace::spurious::states::State;
 use trace::spurious::{Verdict, examine, pair};
 
-/// LL-27, L 4.x: a delay longer than the timeout. The timer backs off once, then all is sent again as the originals' acknowledgments come.
+/// LL-27, L 4.x: a delay longer than the timeout. The timer backs off once, then all is sent again
+/// as the originals' acknowledgments come.
 fn go_back_n() -> Vec<super::conversation::Packet> {
     let mut packets = handshake(true);
     packets.extend((0..4).map(|n| stamped(data(100 + u64::from(n), 1001 + n * 100, 100), 100 + n, 1)));
@@ -20,7 +21,8 @@ fn go_back_n() -> Vec<super::conversation::Packet> {
     packets
 }
 
-/// LL-34, RFC 4015: what the response saves is what go-back-N sends behind the acknowledgment that tells.
+/// LL-34, RFC 4015: what the response saves is what go-back-N sends behind the acknowledgment that
+/// tells.
 #[test]
 fn what_is_sent_behind_the_first_acknowledgment_would_have_been_saved() {
     let examined = examined(&[go_back_n()]);
@@ -34,7 +36,8 @@ fn what_is_sent_behind_the_first_acknowledgment_would_have_been_saved() {
     assert_eq!(episode.window, None);
 }
 
-/// LL-34: a timeout whose acknowledgment echoes the retransmission repaired a loss, and is no episode; one that echoes the original is.
+/// LL-34: a timeout whose acknowledgment echoes the retransmission repaired a loss, and is no
+/// episode; one that echoes the original is.
 #[test]
 fn ll_34_a_genuine_loss_is_no_spurious_timeout() {
     let mut packets = handshake(true);

@@ -66,7 +66,8 @@ fn a_way_over_two_links() {
     assert_eq!(truth(&[first.to_vec(), second.to_vec()].concat()), [Spurious, Spurious]);
 }
 
-/// The first link lets the second transmission out before the first: what comes to the second link first is that one.
+/// The first link lets the second transmission out before the first: what comes to the second link
+/// first is that one.
 #[test]
 fn a_link_that_changes_the_order_before_another_one() {
     let left = |number, arrived, left: u64| Fate {
@@ -102,7 +103,8 @@ fn recall_and_precision() {
     assert_eq!((Score::default().recall(), Score::default().precision()), (None, None));
 }
 
-/// The order in which evidence decides: a proof outweighs a sign, and what is not let in says nothing.
+/// The order in which evidence decides: a proof outweighs a sign, and what is not let in says
+/// nothing.
 #[test]
 fn evidence_decides_in_the_order_of_its_ranks() {
     let mut signs = trace::spurious::Signs::default();

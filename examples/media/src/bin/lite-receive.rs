@@ -1,4 +1,5 @@
-//! Receives a picture or sound over HTTP, its headers whole and the rest with damage, and says what came.
+//! Receives a picture or sound over HTTP, its headers whole and the rest with damage, and says what
+//! came.
 
 use clap::{Parser, ValueEnum};
 use media_examples::receive::{HEADER_ROOM, Options, Received, receive};
@@ -9,8 +10,8 @@ use std::process::ExitCode;
 
 /// Receive a picture or sound over HTTP, damage welcome
 ///
-/// The headers of HTTP and of the medium come whole; what follows may be damaged (TCP Lite, see tcp_lite(7)). Media are image/jpeg, audio/wav and
-/// audio/L16.
+/// The headers of HTTP and of the medium come whole; what follows may be damaged (TCP Lite, see
+/// tcp_lite(7)). Media are image/jpeg, audio/wav and audio/L16.
 #[derive(Debug, Parser)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +26,8 @@ struct Arguments {
     /// Whether to ask for damage
     #[arg(long, value_enum, default_value = "on")]
     lite: Lite,
-    /// Bytes of the stream that are never damaged: room for both headers. If they need more, the transfer begins anew with more
+    /// Bytes of the stream that are never damaged: room for both headers. If they need more, the
+    /// transfer begins anew with more
     #[arg(long, value_name = "BYTES", default_value_t = HEADER_ROOM)]
     header_room: usize,
     /// Say what came as one JSON object

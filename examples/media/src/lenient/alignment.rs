@@ -1,7 +1,9 @@
-//! Which restart marker is which. They count 0 to 7 in a circle; damage hides some, makes others of nothing, and changes numbers.
+//! Which restart marker is which. They count 0 to 7 in a circle; damage hides some, makes others of
+//! nothing, and changes numbers.
 //!
-//! The likeliest story is the one with the fewest such events: an edit distance between the numbers that came and those that were sent, by
-//! dynamic programming as for any two sequences (R. A. Wagner and M. J. Fischer, *The String-to-String Correction Problem*, 1974).
+//! The likeliest story is the one with the fewest such events: an edit distance between the numbers
+//! that came and those that were sent, by dynamic programming as for any two sequences (R. A.
+//! Wagner and M. J. Fischer, *The String-to-String Correction Problem*, 1974).
 
 use super::scan::RestartMarker;
 use std::ops::Range;
@@ -23,8 +25,9 @@ enum Step {
     False,
 }
 
-/// Where each of `stretches` lies in `len` bytes of data with these markers; `None` for those whose beginning was lost. A stretch whose
-/// end was lost goes on to the next marker. Nothing at all if there are too many markers to match.
+/// Where each of `stretches` lies in `len` bytes of data with these markers; `None` for those whose
+/// beginning was lost. A stretch whose end was lost goes on to the next marker. Nothing at all if
+/// there are too many markers to match.
 #[must_use]
 pub fn align(markers: &[RestartMarker], stretches: usize, len: usize) -> Option<Vec<Option<Range<usize>>>> {
     let sent = stretches.checked_sub(1)?;
@@ -43,7 +46,8 @@ pub fn align(markers: &[RestartMarker], stretches: usize, len: usize) -> Option<
             let came = diagonal + u32::from(markers[column - 1].number != expected);
             let (lost, invented) = (costs[column] + 1, costs[column - 1] + 1);
             diagonal = costs[column];
-            // Of equal stories the first: the one that loses markers latest, as a picture does that ends early.
+            // Of equal stories the first: the one that loses markers latest, as a picture does that
+            // ends early.
             let (cost, step) = [(lost, Step::Lost), (came, Step::Came), (invented, Step::False)]
                 .into_iter()
                 .min_by_key(|(cost, _)| *cost)

@@ -1,4 +1,5 @@
-//! The entropy-coded data of a scan, apart from its markers (ITU-T T.81, B.1.1.5): FF stands only before 00, where it is data, and before a marker.
+//! The entropy-coded data of a scan, apart from its markers (ITU-T T.81, B.1.1.5): FF stands only
+//! before 00, where it is data, and before a marker.
 
 use crate::medium::jpeg::EOI;
 use std::borrow::Cow;
@@ -12,7 +13,8 @@ pub struct RestartMarker {
     pub number: u8,
 }
 
-/// The data without the end of the picture. Only the last marker is one: an FF D9 further up is damage.
+/// The data without the end of the picture. Only the last marker is one: an FF D9 further up is
+/// damage.
 #[must_use]
 pub fn entropy_coded(bytes: &[u8]) -> &[u8] {
     bytes.strip_suffix(&[0xff, EOI]).unwrap_or(bytes)
@@ -26,7 +28,8 @@ pub fn restart_markers(data: &[u8]) -> Vec<RestartMarker> {
     markers.map(|(at, pair)| RestartMarker { at, number: pair[1] - 0xd0 }).collect()
 }
 
-/// The data with every marker in it made data: in a stretch without markers each one is a 00 with wrong bits, or an FF that was none.
+/// The data with every marker in it made data: in a stretch without markers each one is a 00 with
+/// wrong bits, or an FF that was none.
 #[must_use]
 pub fn without_markers(data: &[u8]) -> Cow<'_, [u8]> {
     let wrong = |pair: &[u8]| pair[0] == 0xff && pair[1] != 0;

@@ -49,7 +49,8 @@ fn a_wrong_bit_spoils_its_stretch_alone() {
         damaged[place] ^= 0x10;
         let decoded = decode(&damaged).expect("decoded").pixels;
         let rows = rows_that_differ(&decoded, &whole);
-        // What is shown in place of a lost stretch may be seen once more in the stretch below, if that is lost too; here it is not.
+        // What is shown in place of a lost stretch may be seen once more in the stretch below, if
+        // that is lost too; here it is not.
         assert!(rows.len() <= 1, "byte {place}: rows {rows:?}");
         assert!(psnr(&whole, &decoded).expect("alike") > 25.0, "byte {place}");
     }

@@ -1,8 +1,10 @@
-//! The header of a JPEG picture (ITU-T T.81, annex B): everything up to and with the start of its first scan.
+//! The header of a JPEG picture (ITU-T T.81, annex B): everything up to and with the start of its
+//! first scan.
 //!
-//! What follows in a sequential picture is entropy-coded data, in which damage reaches no further than the next restart marker. A progressive
-//! picture has a header before each of its scans, so that nothing of it bears damage. Tables between the scans of a sequential picture
-//! with several scans are not kept whole; hardly any encoder writes such pictures.
+//! What follows in a sequential picture is entropy-coded data, in which damage reaches no further
+//! than the next restart marker. A progressive picture has a header before each of its scans, so
+//! that nothing of it bears damage. Tables between the scans of a sequential picture with several
+//! scans are not kept whole; hardly any encoder writes such pictures.
 
 use super::{HeaderEnd, NotThis};
 use std::ops::Range;
@@ -21,7 +23,8 @@ pub(crate) struct Segment {
     pub parameters: Range<usize>,
 }
 
-/// The segments that are whole, up to the first start of scan. A walk that stops earlier ran out of bytes.
+/// The segments that are whole, up to the first start of scan. A walk that stops earlier ran out of
+/// bytes.
 ///
 /// # Errors
 /// If there is something else than segments.

@@ -1,5 +1,6 @@
-//! The header of a WAV file (Microsoft and IBM, *Multimedia Programming Interface and Data Specifications 1.0*, 1991): every chunk before the samples,
-//! and the eight bytes that begin the chunk of these.
+//! The header of a WAV file (Microsoft and IBM, *Multimedia Programming Interface and Data
+//! Specifications 1.0*, 1991): every chunk before the samples, and the eight bytes that begin the
+//! chunk of these.
 
 use super::{HeaderEnd, NotThis};
 use std::ops::Range;

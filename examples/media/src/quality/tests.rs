@@ -25,7 +25,8 @@ fn psnr_of_a_known_error() {
 fn ssim_of_even_pictures_is_that_of_their_brightness() {
     let even = |value: u8| Pixels::filled(16, 12, [value; 3]);
     close(ssim(&even(77), &even(77)).expect("alike"), 1.0);
-    // No variance: what is left of equation 13 is (2 * 100 * 50 + C1) / (100² + 50² + C1) with C1 = 2.55² = 6.5025.
+    // No variance: what is left of equation 13 is (2 * 100 * 50 + C1) / (100² + 50² + C1) with C1 =
+    // 2.55² = 6.5025.
     let expected = (10_000.0 + 6.5025) / (12_500.0 + 6.5025);
     assert!((ssim(&even(100), &even(50)).expect("alike") - expected).abs() < 1e-6);
     assert_eq!(ssim(&even(1), &Pixels::filled(16, 13, [1; 3])), Err(Incomparable));
@@ -35,7 +36,8 @@ fn ssim_of_even_pictures_is_that_of_their_brightness() {
 
 #[test]
 fn ssim_of_a_negative_follows_its_definition() {
-    // One window. Stripes of 28 and 228, and their negative: 128 + d and 128 - d. Weights of the columns that are light sum to p.
+    // One window. Stripes of 28 and 228, and their negative: 128 + d and 128 - d. Weights of the
+    // columns that are light sum to p.
     let stripes = |light: u8, dark: u8| {
         let mut picture = Pixels::filled(11, 11, [dark; 3]);
         for y in 0..11 {

@@ -1,4 +1,5 @@
-//! Over the loopback, without TCP Lite: what is received, and what is refused. With it: `tests/link.rs`.
+//! Over the loopback, without TCP Lite: what is received, and what is refused. With it:
+//! `tests/link.rs`.
 
 use super::*;
 use std::net::TcpListener;

@@ -1,4 +1,5 @@
-//! The figure of a medium: time to the last byte against quality, a panel for each kind of damage. Inline SVG; it draws nothing that needs a script.
+//! The figure of a medium: time to the last byte against quality, a panel for each kind of damage.
+//! Inline SVG; it draws nothing that needs a script.
 
 mod scale;
 

@@ -1,4 +1,5 @@
-//! What was received, judged: `received/MEDIUM/LOSS/LITE/SEED/` with `media` and `account.json` in it.
+//! What was received, judged: `received/MEDIUM/LOSS/LITE/SEED/` with `media` and `account.json` in
+//! it.
 
 use super::{Plan, Sent};
 use crate::lenient;
@@ -18,7 +19,8 @@ pub struct Collection {
     pub plan: Plan,
     /// A run for each medium, loss, off and on, and seed, in this order.
     pub runs: Vec<Run>,
-    /// PSNR and SSIM of the picture as it was sent against how it was drawn: the best that can come.
+    /// PSNR and SSIM of the picture as it was sent against how it was drawn: the best that can
+    /// come.
     pub sent_picture: (f64, f64),
     /// The files as they were sent.
     pub sent: [Vec<u8>; 2],

@@ -1,4 +1,5 @@
-//! The page: figures, table, pictures and sound in one file that needs neither network nor script. It looks as the report of a campaign does.
+//! The page: figures, table, pictures and sound in one file that needs neither network nor script.
+//! It looks as the report of a campaign does.
 
 use super::statistics::median;
 use super::{Collection, Outcome, Run, Sent, chart, table};

@@ -1,4 +1,5 @@
-//! The numbers behind the figures: a row for each medium and kind of damage, as HTML and as Markdown.
+//! The numbers behind the figures: a row for each medium and kind of damage, as HTML and as
+//! Markdown.
 
 use super::page::escaped;
 use super::statistics::median;

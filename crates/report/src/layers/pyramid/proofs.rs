@@ -1,4 +1,5 @@
-//! Any window of any graph: what the levels give is what all points would give, to a pixel, and there is a bound to how much it is.
+//! Any window of any graph: what the levels give is what all points would give, to a pixel, and
+//! there is a bound to how much it is.
 
 use super::super::grid::Grid;
 use super::super::whole::{Points, Whole};
@@ -96,7 +97,8 @@ fn needed(points: &Points, levels: &[Level], level: i32) -> Vec<Whole> {
     places.into_iter().map(|place| points.points[place as usize]).collect()
 }
 
-/// Lowest and highest value that a line has in each column from -1 to `columns`: what it comes with, and the points there.
+/// Lowest and highest value that a line has in each column from -1 to `columns`: what it comes
+/// with, and the points there.
 fn columns(window: &Window, points: &[Whole]) -> Vec<Option<(i64, i64)>> {
     let mut columns: Vec<Option<(i64, i64)>> = vec![None; window.columns as usize + 2];
     let mut next = 0;
@@ -148,7 +150,8 @@ fn shares() -> impl Strategy<Value = (f64, f64)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// No pixel that all points set is farther than a pixel from one that the levels set, and there is a bound to how many points those are.
+    /// No pixel that all points set is farther than a pixel from one that the levels set, and there
+    /// is a bound to how many points those are.
     #[test]
     fn dots_are_where_all_points_would_be(
         kind in kinds(), count in 1_usize..40_000, seed: u64, at in (0.0..1.0, 0.0..1.0), shares in shares(), pixels in (20_i64..900, 20_i64..600),
@@ -173,7 +176,8 @@ proptest! {
         prop_assert!(inside as f64 <= across * up + ((levels.len() + 1) * TILE) as f64, "{} of {} x {}", inside, across, up);
     }
 
-    /// In each column a line of steps reaches as far down and up as that through all points, to a column.
+    /// In each column a line of steps reaches as far down and up as that through all points, to a
+    /// column.
     #[test]
     fn steps_are_as_high_and_low_as_all_points(
         kind in kinds(), count in 1_usize..40_000, seed: u64, at in 0.0..1.0_f64, share in 0.0..6.0_f64, wide in 20_i64..900,

@@ -14,8 +14,9 @@ fn variance(values: &mut [f64]) -> f64 {
     values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / values.len() as f64
 }
 
-/// The book's example: the variance of the spatial data is 171.5, a is 0.061, and the BCa interval of confidence 90 % is
-/// 115.8 to 259.6. The book took 2000 resamples, so that its ends are good to some units.
+/// The book's example: the variance of the spatial data is 171.5, a is 0.061, and the BCa interval
+/// of confidence 90 % is 115.8 to 259.6. The book took 2000 resamples, so that its ends are good to
+/// some units.
 #[test]
 fn the_books_example() {
     assert!((variance(&mut SPATIAL.to_vec()) - 171.5).abs() < 0.05);
@@ -26,8 +27,9 @@ fn the_books_example() {
     assert!((ours.high - 259.6).abs() < 8.0, "{ours:?}");
 }
 
-/// Of 400 samples of 30 exponential delays, so many intervals of 95 % hold the true mean of 1 and the true median of ln 2.
-/// BCa is known to hold a little less than it says with so few values; a standard deviation of the count is 1.1 %.
+/// Of 400 samples of 30 exponential delays, so many intervals of 95 % hold the true mean of 1 and
+/// the true median of ln 2. BCa is known to hold a little less than it says with so few values; a
+/// standard deviation of the count is 1.1 %.
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
     let mut random = stream(2);
@@ -50,14 +52,40 @@ fn no_interval_where_nothing_can_be_said() {
     let interval = |how: &Bootstrap, values: &[f64]| how.interval(values, Estimator::Mean, &mut stream(3));
     assert_eq!(interval(&how, &[]), None);
     assert_eq!(interval(&how, &[5.0]), None);
-    assert_eq!(interval(&how, &[5.0, f64::NAN]), None);
-    assert_eq!(interval(&Bootstrap { resamples: 0, ..how }, &[1.0, 2.0]), None);
+    assert_eq!(interval(&how, &[5.0, 1.0, 2.0, f64::NAN]), None);
+    assert_eq!(interval(&Bootstrap { resamples: 0, ..how }, &[1.0, 2.0, 3.0, 4.0]), None);
     for confidence in [0.0, 1.0, -1.0, f64::NAN] {
-        assert_eq!(interval(&Bootstrap { confidence, ..how }, &[1.0, 2.0]), None);
+        assert_eq!(interval(&Bootstrap { confidence, ..how }, &[1.0, 2.0, 3.0, 4.0]), None);
     }
 }
 
-/// Two samples of one distribution: 1 lies in the interval of the ratio of their means in about 95 of 100 cases; without any spread it is the ratio.
+/// All n^n resamples of n values, all of which are as likely: the share that is estimated at the
+/// least value, and which interval there is.
+#[test]
+fn an_interval_needs_so_many_values_that_its_ends_need_not_be_the_outermost() {
+    for (estimator, least) in [(Estimator::Mean, 4), (Estimator::Median, 6)] {
+        assert_eq!(estimator.least(), least);
+        for count in 1..=least {
+            let values: Vec<f64> = (0..count).map(|value| value as f64).collect();
+            let all = count.pow(count as u32);
+            let at_the_least = (0..all).filter(|number| {
+                let digit = |place: usize| (number / count.pow(place as u32) % count) as f64;
+                let mut resample: Vec<f64> = (0..count).map(digit).collect();
+                estimator.of(&mut resample) <= 0.0
+            });
+            let share = at_the_least.count() as f64 / all as f64;
+            assert_eq!(share > 0.025, count < least, "{estimator:?} of {count}: {share}");
+            let interval = Bootstrap::default().interval(&values, estimator, &mut stream(5));
+            assert_eq!(interval.is_some(), count >= least, "{estimator:?} of {count}: {interval:?}");
+            if let Some(Interval { low, high, .. }) = interval {
+                assert!(0.0 < low && high < (count - 1) as f64, "{estimator:?} of {count}: {interval:?}");
+            }
+        }
+    }
+}
+
+/// Two samples of one distribution: 1 lies in the interval of the ratio of their means in about 95
+/// of 100 cases; without any spread it is the ratio.
 #[test]
 fn the_interval_of_a_ratio_holds_the_truth_as_often_as_it_says() {
     let mut stream = crate::statistics::stream(3);
@@ -70,18 +98,18 @@ fn the_interval_of_a_ratio_holds_the_truth_as_often_as_it_says() {
     });
     let held = held.count();
     assert!((180..=199).contains(&held), "{held} of 200");
-    let exact = bootstrap.ratio(&[3.0; 4], &[2.0; 2], &mut stream).expect("an interval");
+    let exact = bootstrap.ratio(&[3.0; 5], &[2.0; 4], &mut stream).expect("an interval");
     assert_eq!((exact.low, exact.high), (1.5, 1.5));
-    assert_eq!(bootstrap.ratio(&[3.0], &[2.0; 2], &mut stream), None);
-    assert_eq!(bootstrap.ratio(&[3.0; 2], &[2.0], &mut stream), None);
-    assert_eq!(bootstrap.ratio(&[3.0; 2], &[0.0; 2], &mut stream), None);
-    assert_eq!(bootstrap.ratio(&[f64::NAN; 2], &[2.0; 2], &mut stream), None);
+    assert_eq!(bootstrap.ratio(&[3.0; 3], &[2.0; 4], &mut stream), None);
+    assert_eq!(bootstrap.ratio(&[3.0; 4], &[2.0; 3], &mut stream), None);
+    assert_eq!(bootstrap.ratio(&[3.0; 4], &[0.0; 4], &mut stream), None);
+    assert_eq!(bootstrap.ratio(&[f64::NAN; 4], &[2.0; 4], &mut stream), None);
 }
 
 #[test]
 fn what_never_varies_has_an_interval_without_width() {
     for estimator in [Estimator::Mean, Estimator::Median] {
-        let interval = Bootstrap::default().interval(&[7.0; 5], estimator, &mut stream(4)).unwrap();
+        let interval = Bootstrap::default().interval(&[7.0; 6], estimator, &mut stream(4)).unwrap();
         assert_eq!((interval.low, interval.high), (7.0, 7.0));
     }
 }
@@ -95,7 +123,7 @@ fn the_median_of_an_even_number_is_between_the_middle_ones() {
 proptest! {
     #[test]
     fn the_ends_lie_among_the_values_in_order_and_repeat(
-        values in prop::collection::vec(-1e6..1e6_f64, 2..20),
+        values in prop::collection::vec(-1e6..1e6_f64, 6..20),
         confidence in 0.01..0.999_f64,
         seed: u64,
     ) {

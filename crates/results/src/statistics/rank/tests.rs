@@ -5,8 +5,8 @@ fn near(ours: f64, published: f64, by: f64) {
     assert!((ours - published).abs() <= by, "{ours} is not {published}");
 }
 
-/// Permeability of placentas at term and at 12 to 26 weeks (Hollander and Wolfe 1973, p. 69), the example of R's
-/// `wilcox.test`: W = 35, and one-sided p-value = 0.1272.
+/// Permeability of placentas at term and at 12 to 26 weeks (Hollander and Wolfe 1973, p. 69), the
+/// example of R's `wilcox.test`: W = 35, and one-sided p-value = 0.1272.
 #[test]
 fn exact_p_of_rs_example() {
     let term = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46];
@@ -26,8 +26,8 @@ fn exact_p_of_scipys_example() {
     near(test.p, 1.0 / 9.0, 1e-12);
 }
 
-/// Ozone in New York in May and August 1973, with ties: R's `wilcox.test(Ozone ~ Month, data = airquality, subset = Month
-/// %in% c(5, 8))` prints W = 127.5, p-value = 0.0001208.
+/// Ozone in New York in May and August 1973, with ties: R's `wilcox.test(Ozone ~ Month, data =
+/// airquality, subset = Month %in% c(5, 8))` prints W = 127.5, p-value = 0.0001208.
 #[test]
 fn normal_p_of_rs_example_with_ties() {
     let may =
@@ -135,4 +135,21 @@ proptest! {
         let sum = effect(&first, &second).unwrap().cliffs_delta + effect(&second, &first).unwrap().cliffs_delta;
         prop_assert!(sum.abs() < 1e-12);
     }
+}
+
+/// The samples are as far apart as can be.
+#[test]
+fn of_too_few_values_no_difference_is_significant() {
+    let rising = |count: usize, from: f64| (0..count).map(|value| from + value as f64).collect::<Vec<_>>();
+    for n in 1..12 {
+        for m in 1..12 {
+            let p = mann_whitney(&rising(n, 0.0), &rising(m, 100.0)).expect("values").p;
+            assert_eq!(too_few_to_differ(n, m), p >= 0.05, "{n} and {m}: {p}");
+        }
+    }
+    assert_eq!(
+        [(3, 3), (4, 4), (3, 5), (2, 8), (1, 39), (1, 40)].map(|(n, m)| too_few_to_differ(n, m)),
+        [true, false, false, false, true, false]
+    );
+    assert!(too_few_to_differ(0, 50));
 }

@@ -5,7 +5,8 @@ use crate::spurious::flow::{Acknowledgment, Transmission};
 
 const MS: u64 = 1_000_000;
 
-/// Segments (ms, first, end) and acknowledgments (ms, number) of a sender; of equal times acknowledgments come first.
+/// Segments (ms, first, end) and acknowledgments (ms, number) of a sender; of equal times
+/// acknowledgments come first.
 pub(crate) fn with(segments: &[(u64, u64, u64)], acks: &[(u64, u64)]) -> Flow {
     let any = "10.0.0.1:1".parse().expect("an address");
     // The place in the capture follows the time.
@@ -80,13 +81,14 @@ fn state(ms: u64, cwnd: u32, in_flight: u32, ssthresh: Option<u32>) -> State {
 }
 
 fn waits(transport: &Transport<'_>, from: u64, to: u64) -> Waiting {
-    let gap = |held| Gap { from: from * MS, to: to * MS, held };
+    let gap = |held| Gap::new(from * MS, to * MS, held);
     let phases = phases(&[gap(Some(super::super::idle::Hold::Window)), gap(None)], transport);
     assert_eq!(phases.len(), 1, "what is held is not idle");
     phases[0].waiting
 }
 
-/// Two segments, of which the second goes when the first is acknowledged, and one more 500 ms behind the last acknowledgment.
+/// Two segments, of which the second goes when the first is acknowledged, and one more 500 ms
+/// behind the last acknowledgment.
 fn flow() -> Flow {
     let segments = [(1000, 1, 461), (2000, 461, 921), (2000, 921, 1381), (4000, 1381, 1841)];
     with(&segments, &[(2000, 461), (3000, 921), (3500, 1381)])

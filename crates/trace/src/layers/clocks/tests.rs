@@ -19,7 +19,8 @@ fn talk(offset: f64, drift: f64, least: [f64; 2], step: f64, queues: &[(f64, f64
     talk
 }
 
-/// LL-17: two clocks, 12.5 s and 40 ppm apart. The data's queue grows all the time, as in slow start; acknowledgments meet none.
+/// LL-17: two clocks, 12.5 s and 40 ppm apart. The data's queue grows all the time, as in slow
+/// start; acknowledgments meet none.
 #[test]
 fn ll_17_two_clocks_are_told_apart_by_their_least_delays() {
     let queues: Vec<(f64, f64)> =
@@ -36,7 +37,8 @@ fn ll_17_two_clocks_are_told_apart_by_their_least_delays() {
     assert!((at as f64 / 1e9 - 77.0).abs() < 1e-3, "{at}");
 }
 
-/// A way that is longer there than back moves the offset by half the difference, which the error bounds.
+/// A way that is longer there than back moves the offset by half the difference, which the error
+/// bounds.
 #[test]
 fn ways_of_different_length_are_within_the_error() {
     let [data, answers] = talk(-3.0, 0.0, [0.5, 0.1], 1.0, &[(0.0, 0.0); 5]);
@@ -56,7 +58,8 @@ fn one_way_alone_says_nothing() {
     assert_eq!(estimate(&data[..1], &answers[..1]), None);
 }
 
-/// The edge is that above the points' mean time, by hand: the hull is (0, 0), (4, -5), (10, -4), and the mean is 6.8.
+/// The edge is that above the points' mean time, by hand: the hull is (0, 0), (4, -5), (10, -4),
+/// and the mean is 6.8.
 #[test]
 fn the_edge_is_that_at_the_mean_time() {
     let points = [(0.0, 0.0), (4.0, -5.0), (10.0, -4.0), (9.0, 7.0), (9.0, 8.0), (9.0, 9.0)];
@@ -72,7 +75,8 @@ fn packets_are_known_again_where_each_end_has_them_once() {
 }
 
 proptest! {
-    /// Any clocks, any queues: if a tenth of the packets meets none, begin and end included, they are found.
+    /// Any clocks, any queues: if a tenth of the packets meets none, begin and end included, they
+    /// are found.
     #[test]
     fn clocks_are_found_below_any_queue(
         offset in -1e6_f64..1e6,

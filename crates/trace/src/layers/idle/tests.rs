@@ -18,7 +18,8 @@ fn of(records: Vec<Record>, from: u64, to: u64) -> Vec<(u64, u64, Option<Hold>)>
     gaps(&end, from * MS, to * MS).iter().map(|gap| (gap.from / MS, gap.to / MS, gap.held)).collect()
 }
 
-/// LL-15: frames sent again are no gap, and neither is the jitter of a monitor; what is without frames at the beginning and the end is idle.
+/// LL-15: frames sent again are no gap, and neither is the jitter of a monitor; what is without
+/// frames at the beginning and the end is idle.
 #[test]
 fn ll_15_a_link_that_always_sends_has_no_gap() {
     let mut records: Vec<Record> = frames(0, 10, 0).collect();
@@ -68,7 +69,8 @@ fn a_gap_behind_xon_is_idle() {
     assert_eq!(of(records, 0, 1000), [(100, 500, Some(Hold::FlowControl)), (600, 900, None)]);
 }
 
-/// XOFF while a frame that was asked for is still sent again: the gaps on both sides of it are flow control's.
+/// XOFF while a frame that was asked for is still sent again: the gaps on both sides of it are flow
+/// control's.
 #[test]
 fn xoff_lasts_beyond_a_retransmission() {
     let mut records: Vec<Record> = frames(0, 5, 0).collect();
@@ -79,7 +81,8 @@ fn xoff_lasts_beyond_a_retransmission() {
     assert_eq!(of(records, 0, 540), [(100, 200, held), (220, 500, held)]);
 }
 
-/// 61 frames are outstanding and the oldest was asked for: the window. With 60 the sender had nothing more.
+/// 61 frames are outstanding and the oldest was asked for: the window. With 60 the sender had
+/// nothing more.
 #[test]
 fn a_full_window_holds_the_sender() {
     let asked = |count: u64| {

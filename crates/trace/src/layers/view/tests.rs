@@ -16,8 +16,8 @@ fn points(view: &View, label: &str) -> Vec<(i64, f64)> {
     graph.points.iter().map(|point| (point.time_ns / AXIS_MS, point.bytes)).collect()
 }
 
-/// Three segments of 460 bytes, one a second, acknowledged half a second later; the receiver's clock is an hour ahead, its SYN came 200 ms
-/// behind the sender's.
+/// Three segments of 460 bytes, one a second, acknowledged half a second later; the receiver's
+/// clock is an hour ahead, its SYN came 200 ms behind the sender's.
 fn ends() -> [Interface; 2] {
     let mut sender = with(
         &[(1000, 1, 461), (2000, 461, 921), (3000, 921, 1381)],
@@ -55,7 +55,8 @@ fn sources(ends: &[Interface; 2], alignment: Alignment) -> Sources<'_> {
     Sources { sides, ends: &[], limiters: &[], states: &[], receiver_window: None, alignment, span: None }
 }
 
-/// LL-17: offsets of 10 000 bytes, numbers of the receiver beside the sender's, and its times earlier by the SYN's delay.
+/// LL-17: offsets of 10 000 bytes, numbers of the receiver beside the sender's, and its times
+/// earlier by the SYN's delay.
 #[test]
 fn ll_17_each_end_has_its_own_time_zero() {
     let ends = ends();
@@ -85,7 +86,8 @@ fn ll_17_clocks_can_be_common_or_compared() {
     assert!(clocks.drift.abs() < 1e-9 && (clocks.error_ns - 250.0 * MS as f64).abs() < 1.0, "{clocks:?}");
 }
 
-/// LL-17, LL-18: with a monitor below, TCP's graphs are another 10 000 bytes higher; slopes are those of the span.
+/// LL-17, LL-18: with a monitor below, TCP's graphs are another 10 000 bytes higher; slopes are
+/// those of the span.
 #[test]
 fn ll_18_all_layers_with_their_rates() {
     let ends = ends();
@@ -125,7 +127,8 @@ fn what_is_not_there_is_said() {
     assert_eq!((tracing.used, tracing.syn_delay_ns), (None, None));
 }
 
-/// Karn: a segment that was sent twice gives no round-trip time, and neither does an acknowledgment of a part.
+/// Karn: a segment that was sent twice gives no round-trip time, and neither does an acknowledgment
+/// of a part.
 #[test]
 fn retransmissions_give_no_round_trip_time() {
     let segments = [(0, 1, 461), (10, 461, 921), (1000, 1, 461), (1100, 921, 1381), (1110, 1381, 1841)];
@@ -136,7 +139,8 @@ fn retransmissions_give_no_round_trip_time() {
     assert_eq!(trips, [(1400, 290)]);
 }
 
-/// A needless retransmission that was lost itself cost the link nothing, if the receiver's capture shows that.
+/// A needless retransmission that was lost itself cost the link nothing, if the receiver's capture
+/// shows that.
 #[test]
 fn what_did_not_arrive_was_not_on_the_link() {
     let packet =
@@ -159,9 +163,16 @@ fn what_did_not_arrive_was_not_on_the_link() {
         let ends = [interface(sender.clone()), interface(receiver)];
         let side = |place: usize| (&ends[place], &ends[place].flows[0]);
         let examined = examine(&Sides { sender: side(0), receiver: Some(side(1)) }, None);
-        super::spurious(&examined, side(0).1, Some(side(1).1))
+        let lost = super::lost(&examined, side(0).1, Some(side(1).1));
+        let sides = Sides { sender: side(0), receiver: Some(side(1)) };
+        let tracing = view(&Sources { sides, ..sources(&ends, Alignment::Syn) });
+        let shown = tracing.view.graphs.iter().any(|graph| graph.label == LOST);
+        assert_eq!(shown, !lost.is_empty());
+        let drawn = if shown { points(&tracing.view, LOST) } else { Vec::new() };
+        (super::spurious(&examined, &lost), drawn)
     };
-    assert_eq!(cost(arrived(&[0, 1, 2])), (1, 512));
-    assert_eq!(cost(arrived(&[0, 2])), (0, 0));
-    assert_eq!(cost(arrived(&[1, 2])), (0, 0), "it was necessary");
+    assert_eq!(cost(arrived(&[0, 1, 2])), ((1, 512), vec![]));
+    // What was lost is drawn where it was sent.
+    assert_eq!(cost(arrived(&[0, 2])), ((0, 0), vec![(900, 461.0)]));
+    assert_eq!(cost(arrived(&[1, 2])), ((0, 0), vec![(0, 461.0)]), "it was necessary");
 }

@@ -14,7 +14,8 @@ fn truths(rows: &[Seen], fates: &[Fate]) -> (Vec<(u32, u32, Cause)>, u64) {
     )
 }
 
-/// Ten segments of 100 bytes from `base` on are outstanding, and at 20 recovery begins; at 60 it is over.
+/// Ten segments of 100 bytes from `base` on are outstanding, and at 20 recovery begins; at 60 it is
+/// over.
 fn one_recovery(base: u32) -> [Seen; 4] {
     let at = |offset: u32| base.wrapping_add(offset);
     [
@@ -38,7 +39,8 @@ fn what_was_outstanding_and_lost_before() {
     assert_eq!(truths(&one_recovery(1000), &fates), (vec![(2, 2, Wireless)], 3));
 }
 
-/// A segment that begins before what is acknowledged and ends behind it is outstanding, and so is the last one.
+/// A segment that begins before what is acknowledged and ends behind it is outstanding, and so is
+/// the last one.
 #[test]
 fn at_the_edges() {
     assert_eq!(truths(&one_recovery(1000), &[lost(5, 901, Loss::Error)]).0, [(1, 1, Wireless)]);
@@ -72,7 +74,8 @@ fn numbers_wrap() {
     assert_eq!(truths(&one_recovery(base), &fates), (vec![(3, 3, Wireless)], 2));
 }
 
-/// The same number four gigabytes later is another byte: a packet that no event was about is not taken for it.
+/// The same number four gigabytes later is another byte: a packet that no event was about is not
+/// taken for it.
 #[test]
 fn numbers_that_come_again_are_others() {
     let mut rows = vec![row(1, 1000, 2000)];
@@ -105,8 +108,8 @@ fn two_events_share_nothing() {
     assert_eq!(truths(&rows, &fates), (vec![(1, 1, Wireless), (2, 2, Congestion)], 1));
 }
 
-/// Recovery sends a segment again, and the link drops it again: the first loss is what recovery was about, the second one what the
-/// timeout is about, with its own cause.
+/// Recovery sends a segment again, and the link drops it again: the first loss is what recovery was
+/// about, the second one what the timeout is about, with its own cause.
 #[test]
 fn a_retransmission_that_is_lost_again() {
     let rows = [

@@ -11,8 +11,9 @@ fn found(rows: &[Seen]) -> Vec<(Kind, u64, u64, u32, u32)> {
     changes(rows).iter().map(of).collect()
 }
 
-/// tcp_probe shows the state before a segment: recovery that row 30 shows began at the segment of row 20. What was outstanding is what
-/// row 20 shows, since what row 30 shows more was sent after it; what is acknowledged is what row 30 shows.
+/// tcp_probe shows the state before a segment: recovery that row 30 shows began at the segment of
+/// row 20. What was outstanding is what row 20 shows, since what row 30 shows more was sent after
+/// it; what is acknowledged is what row 30 shows.
 #[test]
 fn recovery_begins_at_the_segment_before() {
     let rows = [
@@ -47,7 +48,8 @@ fn every_way_into_a_state_is_an_event_and_no_way_out() {
     assert_eq!(kinds, [Kind::Cwr, Kind::Recovery, Kind::Timeout, Kind::Recovery]);
 }
 
-/// Nothing is known of an event whose beginning no row shows, and nothing of a sender whose state is not shown.
+/// Nothing is known of an event whose beginning no row shows, and nothing of a sender whose state
+/// is not shown.
 #[test]
 fn what_the_rows_do_not_show() {
     assert_eq!(found(&[row(10, 1000, 2000).in_state(Recovery), row(20, 1500, 2000).in_state(Recovery)]), []);
@@ -55,7 +57,8 @@ fn what_the_rows_do_not_show() {
     assert_eq!(found(&[]), []);
 }
 
-/// The ACK that ends a recovery can tell of the next loss: the state stays the same from row to row.
+/// The ACK that ends a recovery can tell of the next loss: the state stays the same from row to
+/// row.
 #[test]
 fn a_recovery_right_behind_another() {
     let begun = [row(10, 1000, 2000), row(20, 1000, 2200).in_state(Recovery).windows(8, 5)];
@@ -112,7 +115,8 @@ fn counting(row: Seen, events: u32, timeouts: u32, local: u32) -> Seen {
     Seen { judged: Some(judged(events, timeouts, local)), ..row }
 }
 
-/// Recovery that follows upon a reduction does not reduce again and is not judged: what stands there is of the event before.
+/// Recovery that follows upon a reduction does not reduce again and is not judged: what stands
+/// there is of the event before.
 #[test]
 fn a_verdict_belongs_to_the_event_that_was_counted() {
     let rows = [
@@ -139,8 +143,8 @@ fn a_verdict_belongs_to_the_event_that_was_counted() {
     );
 }
 
-/// Where the sender counts, its counters tell what its state does not: a reduction that was over at once, a recovery right behind
-/// another, a timeout with the window at 1 already.
+/// Where the sender counts, its counters tell what its state does not: a reduction that was over at
+/// once, a recovery right behind another, a timeout with the window at 1 already.
 #[test]
 fn counters_tell_more_than_states() {
     let rows = [

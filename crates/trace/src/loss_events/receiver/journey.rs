@@ -1,8 +1,9 @@
 //! From fates on links to arrivals at the receiver.
 //!
-//! A packet has a fate on every link that it came to, and nothing in them says that they are of one packet but the numbers in its
-//! header, which it has in common with its repetitions. Links do not mix up packets of the same numbers among each other, so the one
-//! that left a link first is the one that came to the next link first.
+//! A packet has a fate on every link that it came to, and nothing in them says that they are of one
+//! packet but the numbers in its header, which it has in common with its repetitions. Links do not
+//! mix up packets of the same numbers among each other, so the one that left a link first is the
+//! one that came to the next link first.
 
 use super::super::Ends;
 use capture::{Direction, Fate, LinkId, Time};
@@ -72,8 +73,8 @@ impl Passages {
         self.flows.keys().copied().collect()
     }
 
-    /// What arrived of a flow, in the order in which it left the last link. Its links are taken in the order in which its packets
-    /// first came to them.
+    /// What arrived of a flow, in the order in which it left the last link. Its links are taken in
+    /// the order in which its packets first came to them.
     #[must_use]
     pub fn arrivals(&self, ends: Ends) -> Vec<Arrived> {
         let Some(ways) = self.flows.get(&ends) else { return Vec::new() };

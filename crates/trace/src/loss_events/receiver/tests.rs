@@ -24,7 +24,8 @@ fn originals(algorithms: &[Algorithm]) -> Vec<Detector> {
     algorithms.iter().map(|algorithm| Detector::new(*algorithm, Form::Original)).collect()
 }
 
-/// Segments of 100 bytes that come to the link every 100 us and leave it 1000 us later, but for those that a queue or an error takes.
+/// Segments of 100 bytes that come to the link every 100 us and leave it 1000 us later, but for
+/// those that a queue or an error takes.
 fn paced(count: u32, taken: &[(u32, Dropped)]) -> Vec<Fate> {
     let of = |number: u32| {
         let (sequence, at) = (number * 100, u64::from(number) * 100);
@@ -35,7 +36,8 @@ fn paced(count: u32, taken: &[(u32, Dropped)]) -> Vec<Fate> {
     (0..count).map(of).collect()
 }
 
-/// Eq. 5.1 over a log: a gap just as long as the two lost packets would have filled is random, and ROTT at its least is none of a spike.
+/// Eq. 5.1 over a log: a gap just as long as the two lost packets would have filled is random, and
+/// ROTT at its least is none of a spike.
 #[test]
 fn a_hole_of_two_on_an_empty_link() {
     let fates = paced(10, &[(5, Dropped::Error), (6, Dropped::Error)]);
@@ -45,7 +47,8 @@ fn a_hole_of_two_on_an_empty_link() {
     let hole = &holes[0];
     assert_eq!((hole.at.as_nanos(), hole.n), (1700 * US, 2));
     assert_eq!(hole.truth, Truth { packets: 2, segments: 2, cause: Wireless });
-    // ZigZag: every ROTT is 1000 us, and so the mean is; equal to mean less something is not below it.
+    // ZigZag: every ROTT is 1000 us, and so the mean is; equal to mean less something is not below
+    // it.
     let verdicts: Vec<Verdict> = hole.judged.iter().map(|judged| judged.verdict).collect();
     assert_eq!(verdicts, [Verdict::Wireless, Verdict::Wireless, Verdict::Wireless, Verdict::Congestion]);
     let biaz = hole.judged[0];
@@ -53,7 +56,8 @@ fn a_hole_of_two_on_an_empty_link() {
     assert_eq!((hole.judged[2].measured, hole.judged[2].limit), (Some(1000.0), Some(21_000.0)));
 }
 
-/// A queue grows to 30 ms and drops: the packet behind the hole comes close upon the one before it, with a ROTT in a spike.
+/// A queue grows to 30 ms and drops: the packet behind the hole comes close upon the one before it,
+/// with a ROTT in a spike.
 #[test]
 fn a_hole_made_by_a_full_queue() {
     let mut fates = paced(5, &[]);
@@ -69,7 +73,8 @@ fn a_hole_made_by_a_full_queue() {
     assert_eq!((holes[0].judged[0].measured, holes[0].judged[0].floor), (Some(100.0), Some(200.0)));
 }
 
-/// Overtaking is a hole to the receiver, and nothing was lost; what fills a hole is no new one, and what comes last makes none.
+/// Overtaking is a hole to the receiver, and nothing was lost; what fills a hole is no new one, and
+/// what comes last makes none.
 #[test]
 fn holes_without_a_loss_and_losses_without_a_hole() {
     let mut fates = paced(8, &[(7, Dropped::Error)]);
@@ -106,7 +111,8 @@ fn holes_of(sizes: &[u32], taken: usize) -> Vec<(u64, u32, u32)> {
     holes.iter().map(|hole| (hole.at.as_nanos() / US, hole.n, hole.truth.segments)).collect()
 }
 
-/// The size of a segment is the largest seen, which the one behind a hole need not have; and a stream can be longer than its numbers.
+/// The size of a segment is the largest seen, which the one behind a hole need not have; and a
+/// stream can be longer than its numbers.
 #[test]
 fn segments_of_any_size() {
     assert_eq!(holes_of(&[40, 40, 40, 20], 2), [(1300, 1, 1)]);
@@ -114,7 +120,8 @@ fn segments_of_any_size() {
     assert_eq!(holes_of(&[1 << 30; 7], 5), [(1600, 1, 1)]);
 }
 
-/// A packet that is late, not lost, and whose repetition is lost afterwards: when the hole was seen nothing had been lost.
+/// A packet that is late, not lost, and whose repetition is lost afterwards: when the hole was seen
+/// nothing had been lost.
 #[test]
 fn what_is_lost_later_made_no_hole() {
     let mut fates = paced(8, &[]);
@@ -124,7 +131,8 @@ fn what_is_lost_later_made_no_hole() {
     assert_eq!(holes.iter().map(|hole| (hole.n, hole.truth.cause)).collect::<Vec<_>>(), [(1, Nothing)]);
 }
 
-/// The first packets were lost before any arrived: there is no hole to see, since nothing tells where the stream begins.
+/// The first packets were lost before any arrived: there is no hole to see, since nothing tells
+/// where the stream begins.
 #[test]
 fn what_is_lost_first_is_not_seen() {
     let fates = paced(4, &[(0, Dropped::Error)]);
@@ -142,8 +150,8 @@ fn a_senders_detector_hears_nothing() {
     assert_eq!(holes[0].judged.iter().map(|judged| judged.reason).collect::<Vec<_>>(), [Reason::NoSample; 3]);
 }
 
-/// Over two links, with a repetition that comes to the first link before the original has left the second: each arrival has its own
-/// entry. Link 3 comes before link 1, by time and not by number.
+/// Over two links, with a repetition that comes to the first link before the original has left the
+/// second: each arrival has its own entry. Link 3 comes before link 1, by time and not by number.
 #[test]
 fn the_way_over_two_links() {
     let first =
@@ -190,7 +198,8 @@ fn the_way_over_two_links() {
     );
 }
 
-/// A loss on a link in the middle, of a connection whose other direction and acknowledgements are no data of this one.
+/// A loss on a link in the middle, of a connection whose other direction and acknowledgements are
+/// no data of this one.
 #[test]
 fn only_data_of_the_flow() {
     let mut fates = paced(6, &[(2, Dropped::Listed)]);

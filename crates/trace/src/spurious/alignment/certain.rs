@@ -1,4 +1,5 @@
-//! What the numbers alone say: which transmissions have arrived for certain, and which not before some acknowledgment.
+//! What the numbers alone say: which transmissions have arrived for certain, and which not before
+//! some acknowledgment.
 
 use super::Said;
 use crate::spurious::duplicate_sack::SURE_SHARE;
@@ -10,17 +11,20 @@ use crate::spurious::story::Story;
 pub struct Certain<'a> {
     story: &'a Story<'a>,
     round_trip: u64,
-    /// Each transmission can be answered by this acknowledgment or one behind it: a byte of it was awaited until then.
+    /// Each transmission can be answered by this acknowledgment or one behind it: a byte of it was
+    /// awaited until then.
     awaited_until: Vec<u32>,
     /// How many of the transmissions before each have arrived.
     arrived: Vec<u32>,
-    /// Whether each acknowledgment answers one segment alone, since the receiver held data beyond a hole, or had just got something twice.
+    /// Whether each acknowledgment answers one segment alone, since the receiver held data beyond a
+    /// hole, or had just got something twice.
     at_once: Vec<bool>,
 }
 
 impl<'a> Certain<'a> {
-    /// Of a flow of which so much is known: bytes that were acknowledged were in a transmission that can be there, and that was sent before
-    /// the one that filled the hole before them, if that was answered at once.
+    /// Of a flow of which so much is known: bytes that were acknowledged were in a transmission
+    /// that can be there, and that was sent before the one that filled the hole before them, if
+    /// that was answered at once.
     pub fn new(story: &'a Story<'a>, round_trip: u64, said: &[Said]) -> Self {
         let acks = story.flow.acknowledgments.len();
         let awaited_until = |sent: &Transmission| {
@@ -40,7 +44,8 @@ impl<'a> Certain<'a> {
         certain
     }
 
-    /// Which acknowledgments come behind a duplicate, or when what is there of a transmission before lies beyond the byte awaited.
+    /// Which acknowledgments come behind a duplicate, or when what is there of a transmission
+    /// before lies beyond the byte awaited.
     fn answered_at_once(&self, said: &[Said]) -> Vec<bool> {
         let sent = &self.story.flow.transmissions;
         let mut highest = 0;
@@ -84,7 +89,8 @@ impl<'a> Certain<'a> {
                         first_before = first_before.or(Some(one));
                     }
                 }
-                // Nothing before the filler: segments in order, which one acknowledgment answers together.
+                // Nothing before the filler: segments in order, which one acknowledgment answers
+                // together.
                 let only = if before > 0 {
                     first_before.filter(|_| before == 1)
                 } else {
@@ -106,7 +112,8 @@ impl<'a> Certain<'a> {
         near.filter(move |&at| sent[at].first <= byte && byte < sent[at].end && self.has_time(at, ack))
     }
 
-    /// Whether the acknowledgment at `ack` came late enough behind the transmission at `at` to answer it.
+    /// Whether the acknowledgment at `ack` came late enough behind the transmission at `at` to
+    /// answer it.
     pub fn has_time(&self, at: usize, ack: usize) -> bool {
         let (sent, ack) = (&self.story.flow.transmissions[at], &self.story.flow.acknowledgments[ack]);
         let least = (self.round_trip as f64 * SURE_SHARE) as u64;

@@ -1,5 +1,6 @@
-//! Alignments, acknowledgment by acknowledgment: the cheapest up to each, the cheapest from each on, and what all say that are nearly as
-//! cheap as the cheapest of all (Viterbi's algorithm to both sides; costs in hundredths of a natural logarithm).
+//! Alignments, acknowledgment by acknowledgment: the cheapest up to each, the cheapest from each
+//! on, and what all say that are nearly as cheap as the cheapest of all (Viterbi's algorithm to
+//! both sides; costs in hundredths of a natural logarithm).
 
 use super::Said;
 use super::certain::Certain;
@@ -7,8 +8,8 @@ use super::path::Path;
 use crate::spurious::flow::{Acknowledgment, Transmission};
 use crate::spurious::story::Story;
 
-/// An acknowledgment answers nothing that was sent behind what was answered before, or its time stamp is that of something else, or what
-/// has certainly arrived was not answered.
+/// An acknowledgment answers nothing that was sent behind what was answered before, or its time
+/// stamp is that of something else, or what has certainly arrived was not answered.
 const STRANGE: u32 = 1200;
 
 /// Alignments so much dearer than the cheapest are given up.
@@ -20,13 +21,15 @@ const MARGIN: u32 = 600;
 /// Packets in a row that may be lost behind the bottleneck, and that one acknowledgment may answer.
 const ROW: usize = 64;
 
-/// Transmissions to both sides of an acknowledgment that answers none of them in order, of which nothing is said.
+/// Transmissions to both sides of an acknowledgment that answers none of them in order, of which
+/// nothing is said.
 const DISPLACED: usize = 16;
 
 /// Out of reach.
 const NEVER: u32 = u32::MAX / 4;
 
-/// Alignments up to some acknowledgment that have so many transmissions behind them: the cheapest to here, and from here on.
+/// Alignments up to some acknowledgment that have so many transmissions behind them: the cheapest
+/// to here, and from here on.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     behind: usize,
@@ -53,7 +56,8 @@ pub struct Aligned<'a> {
     layers: Vec<Vec<Node>>,
     /// What they say of each transmission.
     pub said: Vec<Said>,
-    /// Transmissions and acknowledgments that cheap alignments bring together, and whether right behind one that the queue dropped.
+    /// Transmissions and acknowledgments that cheap alignments bring together, and whether right
+    /// behind one that the queue dropped.
     pairs: Vec<(usize, usize, bool)>,
     /// How many acknowledgments answer nothing in all that is cheap.
     pub left_over: usize,
@@ -74,8 +78,8 @@ impl<'a> Aligned<'a> {
         aligned
     }
 
-    /// How much later the answer came to what was sent right behind a packet that the queue dropped, and would have come to that, in
-    /// nanoseconds, as far as both are sure.
+    /// How much later the answer came to what was sent right behind a packet that the queue
+    /// dropped, and would have come to that, in nanoseconds, as far as both are sure.
     pub fn drops(&self) -> Vec<(u64, u64)> {
         let is_sure = |at: usize| self.said[at].is_there() && self.said[at - 1].is_lost();
         let alone = self.pairs.chunk_by(|one, other| one.0 == other.0).filter(|pairs| pairs.len() == 1);
@@ -91,7 +95,8 @@ impl<'a> Aligned<'a> {
         &self.story.flow.acknowledgments[ack]
     }
 
-    /// How much later than the transmission at `at` the acknowledgment at `ack` came, in nanoseconds; 0 where the clock went back.
+    /// How much later than the transmission at `at` the acknowledgment at `ack` came, in
+    /// nanoseconds; 0 where the clock went back.
     fn later(&self, at: usize, ack: usize) -> u64 {
         self.ack(ack).time.saturating_sub(self.sent(at).time)
     }
@@ -101,7 +106,8 @@ impl<'a> Aligned<'a> {
         ack.checked_sub(1).map_or(0, |before| self.ack(before).time) as f64
     }
 
-    /// What it costs that the acknowledgment at `ack` answers nothing: nothing if it is of a SYN or FIN.
+    /// What it costs that the acknowledgment at `ack` answers nothing: nothing if it is of a SYN or
+    /// FIN.
     fn unanswered(&self, ack: usize) -> u32 {
         let (edge, number) = (self.story.edge_before(ack), self.ack(ack).number);
         let moves = number > edge;
@@ -110,7 +116,8 @@ impl<'a> Aligned<'a> {
         if moves && !has_data { 0 } else { STRANGE }
     }
 
-    /// What the acknowledgment at `ack` may answer if at least `behind` transmissions are behind, by their places.
+    /// What the acknowledgment at `ack` may answer if at least `behind` transmissions are behind,
+    /// by their places.
     fn answers(&self, ack: usize, behind: usize) -> Vec<Answer> {
         let (edge, now) = (self.story.edge_before(ack), self.ack(ack));
         if now.number > edge {
@@ -150,7 +157,8 @@ impl<'a> Aligned<'a> {
         Answer { at, from: at, next, skip: next + dropped }
     }
 
-    /// The answer to several segments in order (RFC 9293 section 3.8.6.3), of which this is the last. It may come late, but not early.
+    /// The answer to several segments in order (RFC 9293 section 3.8.6.3), of which this is the
+    /// last. It may come late, but not early.
     fn quiet(&self, at: usize, ack: usize, edge: u64) -> Option<Answer> {
         let now = self.ack(ack);
         if self.sent(at).end != now.number || self.sent(at).first <= edge {
@@ -175,7 +183,8 @@ impl<'a> Aligned<'a> {
         Some(chain)
     }
 
-    /// Calls `found` with each answer to what is left when the packets right behind a node were lost behind the bottleneck, and its cost.
+    /// Calls `found` with each answer to what is left when the packets right behind a node were
+    /// lost behind the bottleneck, and its cost.
     fn gaps(&self, node: &Node, ack: usize, answers: &[Answer], mut found: impl FnMut(&Answer, u32)) {
         let (now, before) = (self.ack(ack), self.before(ack));
         let first = answers.partition_point(|answer| answer.at <= node.behind);
@@ -212,7 +221,8 @@ impl<'a> Aligned<'a> {
         let unanswered = self.unanswered(ack);
         let mut reached: Vec<(usize, u32)> =
             nodes.iter().map(|node| (node.behind, node.cost + unanswered)).collect();
-        // The cheapest of the nodes up to each, were all that certainly arrived behind it unanswered.
+        // The cheapest of the nodes up to each, were all that certainly arrived behind it
+        // unanswered.
         let debt = |at: usize| i64::from(STRANGE) * i64::from(self.certain.arrived_before(at));
         let mut least = i64::MAX;
         let cheapest: Vec<i64> = nodes

@@ -3,8 +3,9 @@
 use crate::spurious::flow::{Acknowledgment, Transmission};
 use crate::spurious::story::Story;
 
-/// Costs are negative logarithms of probabilities, in hundredths. That an acknowledgment comes at another time than the bottleneck
-/// lets it, or a packet is dropped by another queue than a full one, costs this at most: links stall and change their rates.
+/// Costs are negative logarithms of probabilities, in hundredths. That an acknowledgment comes at
+/// another time than the bottleneck lets it, or a packet is dropped by another queue than a full
+/// one, costs this at most: links stall and change their rates.
 const STALL: u32 = 1000;
 
 /// Values without which a quantile says nothing.
@@ -21,12 +22,14 @@ pub struct Path {
     byte_ns: f64,
     /// By how many nanoseconds it is off that on average: being off by so much costs one.
     deviation_ns: f64,
-    /// The queue takes packets whose answer comes so much later, in nanoseconds, and drops those whose answer would come so much later.
+    /// The queue takes packets whose answer comes so much later, in nanoseconds, and drops those
+    /// whose answer would come so much later.
     full_ns: Option<(f64, f64)>,
 }
 
 impl Path {
-    /// From the gaps between duplicate acknowledgments, of which each answers one packet; `None` without enough of them.
+    /// From the gaps between duplicate acknowledgments, of which each answers one packet; `None`
+    /// without enough of them.
     pub fn of(story: &Story<'_>) -> Option<Self> {
         let gap = |pair: &[Acknowledgment]| {
             let is_one = pair[1].duplicate && pair[0].number == pair[1].number;
@@ -52,7 +55,8 @@ impl Path {
         self.byte_ns * f64::from(sent.length)
     }
 
-    /// When the answer to `sent` comes, if that to the packet before it came at `before`; in nanoseconds, as `before`.
+    /// When the answer to `sent` comes, if that to the packet before it came at `before`; in
+    /// nanoseconds, as `before`.
     pub fn behind(&self, before: f64, sent: &Transmission) -> f64 {
         let shorter = self.byte_ns * f64::from(self.data.1 - sent.length);
         let soonest = (sent.time + self.data.0) as f64 - shorter;
@@ -74,13 +78,15 @@ impl Path {
         self.full_ns.map_or(0, |(takes, _)| cost(later as f64 - takes - self.deviation_ns, self.deviation_ns))
     }
 
-    /// What it costs that the queue dropped a packet whose answer would have come so much later, in nanoseconds.
+    /// What it costs that the queue dropped a packet whose answer would have come so much later, in
+    /// nanoseconds.
     pub fn dropped(&self, later: u64) -> u32 {
         self.full_ns.map_or(0, |(_, drops)| cost(drops - later as f64 - self.deviation_ns, self.deviation_ns))
     }
 
-    /// Learns from drops how long the queue is: how much later the answer to the packet behind came, and to that which was dropped would
-    /// have come, in nanoseconds. One in twenty may be wrong to each side.
+    /// Learns from drops how long the queue is: how much later the answer to the packet behind
+    /// came, and to that which was dropped would have come, in nanoseconds. One in twenty may be
+    /// wrong to each side.
     pub fn learn(&mut self, drops: &[(u64, u64)]) {
         let takes = quantile(drops.iter().map(|drop| drop.0).collect(), 0.95);
         let lowest = quantile(drops.iter().map(|drop| drop.1).collect(), 0.05);

@@ -78,7 +78,8 @@ fn files_of_their_own() {
     assert_eq!(names, ["picture.svg", "sound.svg", "table.md", "picture-some.jpg"]);
     let text = |place: usize| String::from_utf8(files[place].1.clone()).expect("text");
     assert!(text(0).starts_with("<?xml") && text(0).contains("fill=\"white\""));
-    // A square for each transfer without Lite, one for the median, two in the key; the frame, and the paper.
+    // A square for each transfer without Lite, one for the median, two in the key; the frame, and
+    // the paper.
     assert_eq!(text(0).matches("<rect").count(), 6);
     assert_eq!(text(2).lines().count(), 4);
     assert!(text(2).contains("| picture | a < b | 40.0 | 4.0 | 10.0 | "));

@@ -1,4 +1,5 @@
-//! A bottleneck of 10 ns a byte, whose answers are off by 100 ns: packets of 1000 bytes need 10 000 ns, and the round trip of the longest takes 50 000.
+//! A bottleneck of 10 ns a byte, whose answers are off by 100 ns: packets of 1000 bytes need 10 000
+//! ns, and the round trip of the longest takes 50 000.
 
 use super::*;
 
@@ -23,7 +24,8 @@ fn near(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-6
 }
 
-/// Behind another packet it waits for the bottleneck; else it takes a round trip, a shorter one less by what its bytes would need.
+/// Behind another packet it waits for the bottleneck; else it takes a round trip, a shorter one
+/// less by what its bytes would need.
 #[test]
 fn an_answer_comes_behind_the_one_before_or_after_a_round_trip() {
     assert!(near(PATH.behind(100_000.0, &sent(0, 1000)), 110_000.0));
@@ -32,7 +34,8 @@ fn an_answer_comes_behind_the_one_before_or_after_a_round_trip() {
     assert!(near(PATH.behind(50_000.0, &sent(7_000, 400)), 54_000.0));
 }
 
-/// Being off by the deviation costs one, to both sides; being late costs nothing where late is all right; and nothing costs more than a stall.
+/// Being off by the deviation costs one, to both sides; being late costs nothing where late is all
+/// right; and nothing costs more than a stall.
 #[test]
 fn what_is_off_costs_by_how_much() {
     assert_eq!((PATH.off(10_000, 10_100.0), PATH.off(10_200, 10_000.0)), (100, 200));
@@ -40,7 +43,8 @@ fn what_is_off_costs_by_how_much() {
     assert_eq!((PATH.off(0, 1e9), PATH.early(0, 1e9)), (STALL, STALL));
 }
 
-/// Nothing is known of the queue before enough drops were seen. One in twenty may be wrong to each side.
+/// Nothing is known of the queue before enough drops were seen. One in twenty may be wrong to each
+/// side.
 #[test]
 fn the_queue_is_learned_from_drops() {
     let mut path = PATH;

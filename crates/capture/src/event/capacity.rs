@@ -1,0 +1,144 @@
+//! Capacity of a direction's limiter over time.
+
+use crate::time::Time;
+use serde::{Deserialize, Serialize};
+
+/// Capacity of a limiter from an instant on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// From when on: until the next one of its direction, or the end of the run.
+    pub since: Time,
+    /// Its rate.
+    pub rate: Rate,
+    /// Bytes that each packet costs beyond its length at the link's layer.
+    pub overhead: i64,
+    /// Bytes that a packet costs at least.
+    pub least: u64,
+}
+
+/// The rate of a limiter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rate {
+    /// Packets pass at once.
+    Unlimited,
+    /// Always the same.
+    Constant {
+        /// In bit/s.
+        bits_per_second: u64,
+    },
+    /// A trace of delivery opportunities (mahimahi): instants, and the bytes that can be sent at
+    /// each. Unused bytes are lost.
+    Opportunities {
+        /// Bytes of one opportunity.
+        bytes: u64,
+        /// Nanoseconds of a unit of time.
+        unit_ns: u64,
+        /// Units since the instant before, opportunities at the instant, and how often in a row
+        /// there are such instants.
+        steps: Vec<(u64, u64, u64)>,
+        /// Whether the trace begins again at its last instant; or else nothing is sent after it.
+        repeats: bool,
+    },
+    /// A trace of rates that hold for a while (`TheaterQ`).
+    Lines {
+        /// How long, in nanoseconds, and the rate in bit/s, which is `None` if it is unlimited.
+        lines: Vec<(u64, Option<u64>)>,
+        /// Behaviour after the last line.
+        after: After,
+    },
+    /// A trace that is too long for the log.
+    NotLogged,
+}
+
+/// Behaviour after the last line of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum After {
+    /// The first line.
+    First,
+    /// The last line holds for ever.
+    Last,
+    /// No limit.
+    Unlimited,
+}
+
+impl Rate {
+    /// Opportunities of `bytes` bytes at `instants`, in units of `unit_ns` nanoseconds since the
+    /// start of the trace, not decreasing.
+    #[must_use]
+    pub fn opportunities(
+        bytes: u64,
+        unit_ns: u64,
+        instants: impl Iterator<Item = u64>,
+        repeats: bool,
+    ) -> Self {
+        let mut steps: Vec<(u64, u64, u64)> = Vec::new();
+        // The instant that is being counted: its distance to the one before, when it is, and how
+        // many there are.
+        let mut open: Option<(u64, u64, u64)> = None;
+        let mut close = |delta: u64, count: u64| match steps.last_mut() {
+            Some((last, many, times)) if (*last, *many) == (delta, count) => *times += 1,
+            _ => steps.push((delta, count, 1)),
+        };
+        for instant in instants {
+            open = Some(match open {
+                Some((delta, at, count)) if at == instant => (delta, at, count + 1),
+                Some((delta, at, count)) => {
+                    close(delta, count);
+                    (instant.saturating_sub(at), instant, 1)
+                }
+                None => (instant, instant, 1),
+            });
+        }
+        if let Some((delta, _, count)) = open {
+            close(delta, count);
+        }
+        Self::Opportunities { bytes, unit_ns, steps, repeats }
+    }
+
+    /// Bytes that its trace takes in a log.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        // Digits of two or three numbers, and what stands between them.
+        match self {
+            Self::Opportunities { steps, .. } => {
+                steps.iter().map(|step| digits(step.0) + digits(step.1) + digits(step.2) + 5).sum()
+            }
+            Self::Lines { lines, .. } => {
+                lines.iter().map(|line| digits(line.0) + line.1.map_or(4, digits) + 4).sum()
+            }
+            Self::Unlimited | Self::Constant { .. } | Self::NotLogged => 0,
+        }
+    }
+}
+
+fn digits(number: u64) -> usize {
+    number.checked_ilog10().map_or(1, |digits| digits as usize + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opportunities_at_one_instant_and_instants_alike_are_one_step() {
+        let steps = |instants: &[u64]| match Rate::opportunities(1504, 1, instants.iter().copied(), true) {
+            Rate::Opportunities { steps, .. } => steps,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(steps(&[1, 2, 3, 4]), [(1, 1, 4)]);
+        assert_eq!(steps(&[0, 0, 5, 5, 10, 10, 11]), [(0, 2, 1), (5, 2, 2), (1, 1, 1)]);
+        assert_eq!(steps(&[7]), [(7, 1, 1)]);
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_text() {
+        let steps = Rate::opportunities(1504, 1, [0, 3, 3, 10, 110, 1110].into_iter(), true);
+        let Rate::Opportunities { steps: list, .. } = &steps else { panic!("{steps:?}") };
+        assert_eq!(steps.size() + 1, serde_json::to_string(list).expect("text").len());
+        let list = vec![(1_000_000, Some(5_000_000)), (9, None)];
+        let text = serde_json::to_string(&list).expect("text");
+        assert_eq!(Rate::Lines { lines: list, after: After::Last }.size() + 1, text.len());
+    }
+}

@@ -1,0 +1,70 @@
+//! Files that are no run: what they are, and which command reads them.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// What the file `path` with these first bytes is and what to do with it; `None` if it may be a
+/// summary.
+pub(crate) fn kind(path: &Path, start: &[u8]) -> Option<(&'static str, String)> {
+    let shown = path.display();
+    let capture = |kind| Some((kind, format!("`lasthop trace {shown}` reads it")));
+    match start {
+        [0x0a, 0x0d, 0x0d, 0x0a, ..] => return capture("a capture (pcapng)"),
+        // Of microseconds and nanoseconds, in both orders of bytes.
+        [0xa1, 0xb2, 0xc3, 0xd4, ..]
+        | [0xd4, 0xc3, 0xb2, 0xa1, ..]
+        | [0xa1, 0xb2, 0x3c, 0x4d, ..]
+        | [0x4d, 0x3c, 0xb2, 0xa1, ..] => return capture("a capture (pcap)"),
+        [b'P', b'A', b'R', b'1', ..] => {
+            let what =
+                "name the run directory that it belongs to, or the summary beside it (`lasthop link --json`)";
+            return Some(("a table (Parquet)", what.to_owned()));
+        }
+        [0x1f, 0x8b, ..] => return Some(("compressed by gzip", "unpack it with `gunzip`".to_owned())),
+        _ => {}
+    }
+    let text = start.trim_ascii_start();
+    if path.file_name() == Some(OsStr::new(results::directory::MANIFEST))
+        || path.file_name() == Some(OsStr::new(results::journal::FILE))
+    {
+        return Some(("a file of a run directory", "name the directory".to_owned()));
+    }
+    if path.extension() == Some(OsStr::new("toml")) {
+        return Some(("a plan or a profile", format!("`lasthop run {shown}` runs a plan")));
+    }
+    if text.get(..5).is_some_and(|tag| tag.eq_ignore_ascii_case(b"<!doc")) {
+        return Some(("a page", "a browser shows it".to_owned()));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_their_first_bytes_or_their_names() {
+        /// What is found, and how what to do begins.
+        type Found = Option<(&'static str, &'static str)>;
+        let cases: [(&str, &[u8], Found); 8] = [
+            ("x", b"\x0a\x0d\x0d\x0a\x1c", Some(("a capture (pcapng)", "`lasthop trace x` reads it"))),
+            ("x.cap", b"\xd4\xc3\xb2\xa1\x02", Some(("a capture (pcap)", "`lasthop trace x.cap` reads it"))),
+            ("e.parquet", b"PAR1\x15", Some(("a table (Parquet)", "name the run directory"))),
+            ("x.json.gz", b"\x1f\x8b\x08", Some(("compressed by gzip", "unpack it with `gunzip`"))),
+            ("runs/manifest.json", b"{", Some(("a file of a run directory", "name the directory"))),
+            ("plan.toml", b"title", Some(("a plan or a profile", "`lasthop run plan.toml` runs a plan"))),
+            ("r.html", b"\n<!DOCTYPE html>", Some(("a page", "a browser shows it"))),
+            ("x.json", b"{\"seed\"", None),
+        ];
+        for (path, start, expected) in cases {
+            let found = kind(Path::new(path), start);
+            let found = found.as_ref().map(|(kind, what)| (*kind, what.as_str()));
+            match (found, expected) {
+                (Some((kind, what)), Some((is, begins))) => {
+                    assert!(kind == is && what.starts_with(begins), "{path}: {kind}, {what}");
+                }
+                (found, expected) => assert_eq!(found, expected, "{path}"),
+            }
+        }
+    }
+}
