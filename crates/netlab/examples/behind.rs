@@ -1,7 +1,9 @@
-//! The smallest program that runs another one behind a link: packets are copied, nothing happens to them.
+//! The smallest program that runs another one behind a link: packets are copied, nothing happens to
+//! them.
 //!
-//! `behind [--publish PORT]... [--mtu BYTES] [--congestion-control NAME] [--whole] [--ethernet] [--no-pasta] COMMAND
-//! [ARGUMENT]...`, `behind --sweep` or `behind --check`. It says on standard error what was swept and noted, and the integration tests use it as `lasthop`.
+//! `behind [--publish PORT]... [--mtu BYTES] [--congestion-control NAME] [--whole] [--ethernet]
+//! [--no-pasta] COMMAND [ARGUMENT]...`, `behind --sweep` or `behind --check`. It says on standard
+//! error what was swept and noted, and the integration tests use it as `lasthop`.
 
 use netlab::{CommandLine, HostLink, HostLinkOptions, Registry, checks, keeper, rights};
 use std::error::Error;
@@ -28,7 +30,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
             || arguments.next().map(|value| value.to_string_lossy().into_owned()).ok_or("a value is missing");
         match &*option.to_string_lossy() {
             "--sweep" => {
-                registry.sweep()?.iter().for_each(|line| println!("{line}"));
+                registry.sweep()?.undone.iter().for_each(|line| println!("{line}"));
                 return Ok(ExitCode::SUCCESS);
             }
             "--publish" => options.publish.push(value()?.parse()?),
@@ -45,7 +47,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
         }
     }
     let program = arguments.next().ok_or("behind COMMAND [ARGUMENT]...")?;
-    registry.sweep()?.iter().for_each(|line| eprintln!("swept: {line}"));
+    registry.sweep()?.undone.iter().for_each(|line| eprintln!("swept: {line}"));
     let mut run = registry.begin()?;
     let rights = rights::acquire(&mut run, &way_out)?;
     let mut link = HostLink::create(run, &rights, &options)?;

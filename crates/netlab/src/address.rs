@@ -18,8 +18,9 @@ pub struct Address {
     pub prefix_length: u8,
 }
 
-/// Adds `address`, usable at once (no duplicate address detection) and without the prefix route that the kernel would
-/// add: that one would carry the default congestion control. Routes are added by [`route::add`](crate::route::add).
+/// Adds `address`, usable at once (no duplicate address detection) and without the prefix route
+/// that the kernel would add: that one would carry the default congestion control. Routes are added
+/// by [`route::add`](crate::route::add).
 pub fn add(namespace: &Namespace, address: Address) -> Result<()> {
     let mut message = AddressMessage::default();
     message.header.family = family(address.address);
@@ -47,7 +48,8 @@ pub fn list(namespace: &Namespace) -> Result<Vec<Address>> {
 
 fn parse(message: RouteNetlinkMessage) -> Option<Address> {
     let RouteNetlinkMessage::NewAddress(message) = message else { return None };
-    // `Local` is the interface's own address; on a point-to-point interface `Address` is the peer's. IPv6 has `Address` only.
+    // `Local` is the interface's own address; on a point-to-point interface `Address` is the
+    // peer's. IPv6 has `Address` only.
     let own = message.attributes.iter().find_map(|attribute| match attribute {
         AddressAttribute::Local(address) => Some(*address),
         _ => None,

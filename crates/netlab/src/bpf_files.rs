@@ -1,17 +1,28 @@
 //! The BPF file system: eBPF objects that are pinned there outlive the process that made them.
 //!
-//! A folder stands for one thing that was left in the kernel. The file system is mounted with the first folder where no
-//! system service has done so, and unmounted with the last one, unless somebody else has come to use it.
+//! A folder stands for one thing that was left in the kernel. The file system is mounted with the
+//! first folder where no system service has done so, and unmounted with the last one, unless
+//! somebody else has come to use it.
+//!
+//! Mounted by us it is root's alone. Others mount it for every user (mode 1777): a user's folder or
+//! symbolic link with a name of ours is refused there, so that root neither pins nor removes what
+//! that user chose.
 
 use rustix::mount::{MountFlags, UnmountFlags};
 use std::fs;
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Where the file system is mounted, by convention.
 pub const ROOT: &str = "/sys/fs/bpf";
 /// A folder that says that the file system was mounted by us.
 const MOUNTED: &str = "lasthop-mounted-this";
+
+/// Pinning and removing take less by far.
+const SETTLES: Duration = Duration::from_millis(200);
 
 /// The folder `name` below `place` (`lasthop/congestion`).
 #[must_use]
@@ -19,7 +30,8 @@ pub fn folder(place: &str, name: &str) -> PathBuf {
     Path::new(ROOT).join(place).join(name)
 }
 
-/// Whether something can be called so here: letters, digits, - and _, `longest` bytes at most. The file system allows no dots.
+/// Whether something can be called so here: letters, digits, - and _, `longest` bytes at most. The
+/// file system allows no dots.
 #[must_use]
 pub fn is_name(name: &str, longest: usize) -> bool {
     (1..=longest).contains(&name.len())
@@ -29,19 +41,69 @@ pub fn is_name(name: &str, longest: usize) -> bool {
 /// Makes a folder, empty.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`] if there is one; others if there is no BPF file system and none can be mounted.
+/// [`io::ErrorKind::AlreadyExists`] if there is one; others if there is no BPF file system and none
+/// can be mounted, or as [`check`].
 pub fn create(folder: &Path) -> io::Result<()> {
     mount()?;
-    fs::create_dir_all(folder.parent().unwrap_or(folder))?;
-    fs::create_dir(folder)
+    let mut private = fs::DirBuilder::new();
+    private.mode(0o700);
+    let places: Vec<_> = below(Path::new(ROOT), folder);
+    for place in &places[..places.len().saturating_sub(1)] {
+        match private.create(place) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => check(place)?,
+        }
+    }
+    private.create(folder)
+}
+
+/// Refuses a folder that somebody else could have made or could change: it and all above it, up to
+/// [`ROOT`], must be folders of root or of this user that nobody else can write.
+///
+/// # Errors
+/// If one of them is something else, or as [`fs::symlink_metadata`].
+pub fn check(folder: &Path) -> io::Result<()> {
+    check_below(Path::new(ROOT), folder)
+}
+
+fn check_below(root: &Path, folder: &Path) -> io::Result<()> {
+    let own = rustix::process::geteuid().as_raw();
+    for place in std::iter::once(root.to_owned()).chain(below(root, folder)) {
+        let found = fs::symlink_metadata(&place)?;
+        // In a folder with the sticky bit nobody renames or removes what belongs to another.
+        let is_shared = place == root && found.mode() & 0o1000 != 0;
+        let why = if !found.is_dir() {
+            "is no folder".to_owned()
+        } else if ![0, own].contains(&found.uid()) {
+            format!("belongs to user {}", found.uid())
+        } else if found.mode() & 0o022 != 0 && !is_shared {
+            format!("can be written by others (mode {:o})", found.mode() & 0o7777)
+        } else {
+            continue;
+        };
+        return Err(io::Error::other(format!(
+            "{} {why}: look who has made it, and remove it",
+            place.display()
+        )));
+    }
+    Ok(())
+}
+
+/// `folder` and all above it, as far as they are below `root`; the highest first.
+fn below(root: &Path, folder: &Path) -> Vec<PathBuf> {
+    let mut places: Vec<_> =
+        folder.ancestors().take_while(|place| *place != root).map(Path::to_owned).collect();
+    places.reverse();
+    places
 }
 
 /// Names of the folders in `place`, sorted; none if nothing was ever left there.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If it cannot be read, or as [`check`].
 pub fn list(place: &str) -> io::Result<Vec<String>> {
-    let entries = match fs::read_dir(Path::new(ROOT).join(place)) {
+    let place = Path::new(ROOT).join(place);
+    let entries = match check(&place).and_then(|()| fs::read_dir(&place)) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -52,11 +114,29 @@ pub fn list(place: &str) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Takes a folder back with all that is pinned in it; what is not held otherwise goes a moment later.
+/// Reads what is pinned in a folder while other processes may be pinning or removing it: a folder
+/// that is half made or half removed is read again until it is whole, or `None` because it is gone.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] if there is none.
+/// Those of `read`, of a folder that stays as it is.
+pub fn settled<T, E>(folder: &Path, read: impl Fn() -> Result<T, E>) -> Option<Result<T, E>> {
+    let end = Instant::now() + SETTLES;
+    loop {
+        match read() {
+            Err(_) if !folder.exists() => return None,
+            Err(_) if Instant::now() < end => sleep(SETTLES / 20),
+            outcome => return Some(outcome),
+        }
+    }
+}
+
+/// Takes a folder back with all that is pinned in it; what is not held otherwise goes a moment
+/// later.
+///
+/// # Errors
+/// [`io::ErrorKind::NotFound`] if there is none; others as [`check`].
 pub fn remove(folder: &Path) -> io::Result<()> {
+    check(folder)?;
     for entry in fs::read_dir(folder)? {
         fs::remove_file(entry?.path())?;
     }
@@ -72,7 +152,7 @@ pub fn remove(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Mounts the file system where no system service has.
+/// Mounts the file system where no system service has, for root alone.
 fn mount() -> io::Result<()> {
     let at = Path::new(ROOT);
     if is_mounted(at) {
@@ -81,7 +161,8 @@ fn mount() -> io::Result<()> {
     let wrong = |error: io::Error| {
         io::Error::new(error.kind(), format!("mount the BPF file system at {ROOT}: {error}"))
     };
-    rustix::mount::mount("bpf", at, "bpf", MountFlags::empty(), None).map_err(|error| wrong(error.into()))?;
+    rustix::mount::mount("bpf", at, "bpf", MountFlags::empty(), Some(c"mode=0700"))
+        .map_err(|error| wrong(error.into()))?;
     fs::create_dir(at.join(MOUNTED)).map_err(wrong)
 }
 
@@ -91,7 +172,8 @@ fn is_mounted(at: &Path) -> bool {
     rustix::fs::statfs(at).is_ok_and(|its| its.f_type == MAGIC)
 }
 
-/// Unmounts it if nothing is left in it but our sign: pins of others do not keep it from being unmounted, and would go with it.
+/// Unmounts it if nothing is left in it but our sign: pins of others do not keep it from being
+/// unmounted, and would go with it.
 fn unmount_if_ours() {
     let at = Path::new(ROOT);
     let is_nobodys = |entry: fs::DirEntry| {
@@ -109,6 +191,110 @@ fn unmount_if_ours() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::namespace::on_own_thread;
+    use rustix::mount::{MountPropagationFlags, mount_change};
+    use rustix::thread::UnshareFlags;
+    use std::os::unix::fs::{chown, symlink};
+
+    /// Does something where the BPF file system is mounted nowhere, and nobody else sees who mounts
+    /// it.
+    fn without_it(work: impl FnOnce() + Send) {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root mounts the BPF file system");
+            return;
+        }
+        on_own_thread(|| {
+            // SAFETY: neither flag unshares the descriptor table; only this short-lived thread is
+            // changed.
+            unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS | UnshareFlags::NEWNS) }
+                .expect("a mount namespace");
+            mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+                .expect("private mounts");
+            while is_mounted(Path::new(ROOT)) {
+                rustix::mount::unmount(ROOT, UnmountFlags::DETACH).expect("unmounted");
+            }
+            work();
+            Ok(())
+        })
+        .expect("a thread");
+    }
+
+    /// `cc list` failed if another process unloaded a congestion control meanwhile.
+    #[test]
+    fn a_folder_that_changes_is_read_when_it_is_whole_or_gone() {
+        let place = tempfile::tempdir().expect("a folder");
+        let [whole, goes, broken] = ["whole", "goes", "broken"].map(|name| place.path().join(name));
+        for folder in [&whole, &goes, &broken] {
+            fs::create_dir(folder).expect("room");
+        }
+        let later = whole.join("link");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                sleep(SETTLES / 10);
+                fs::write(whole.join("link"), "x").expect("room");
+                fs::remove_dir(&goes).expect("it is empty");
+            });
+            let read = settled(&whole, || fs::read_to_string(&later)).expect("it is there");
+            assert_eq!(read.expect("it is whole"), "x");
+            assert!(settled(&goes, || fs::read_to_string(goes.join("link"))).is_none());
+        });
+        let error = settled(&broken, || fs::read_to_string(broken.join("link"))).expect("it is there");
+        assert_eq!(error.expect_err("it stays broken").kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn mounted_by_us_it_is_roots_alone() {
+        without_it(|| {
+            let folder = folder("lasthop/congestion", "newzag");
+            create(&folder).expect("made");
+            for place in [ROOT, "/sys/fs/bpf/lasthop", "/sys/fs/bpf/lasthop/congestion/newzag"] {
+                assert_eq!(fs::metadata(place).expect("there").mode() & 0o777, 0o700, "{place}");
+            }
+            assert_eq!(list("lasthop/congestion").expect("a list"), ["newzag"]);
+            assert_eq!(create(&folder).expect_err("taken").kind(), io::ErrorKind::AlreadyExists);
+            remove(&folder).expect("removed");
+            assert!(!is_mounted(Path::new(ROOT)));
+        });
+    }
+
+    /// Where every user may make folders, one of theirs with our name is not taken for ours.
+    #[test]
+    fn folders_and_links_of_users_are_refused() {
+        without_it(|| {
+            rustix::mount::mount("bpf", ROOT, "bpf", MountFlags::empty(), None)
+                .expect("mounted for everybody");
+            let (place, elsewhere) = (folder("lasthop-lite", ""), folder("elsewhere", "lite"));
+            fs::create_dir_all(&elsewhere).expect("made");
+            fs::create_dir(elsewhere.join("precious")).expect("made");
+            let refused = |name: &str, why: &str| {
+                let folder = folder("lasthop-lite", name);
+                for done in [create(&folder), remove(&folder), list("lasthop-lite").map(drop)] {
+                    let said = done.expect_err("refused").to_string();
+                    assert!(said.contains(why), "{said}");
+                }
+            };
+            symlink("elsewhere", place.as_os_str().to_str().expect("text").trim_end_matches('/'))
+                .expect("a link");
+            refused("lite", "/sys/fs/bpf/lasthop-lite is no folder");
+            refused("new", "/sys/fs/bpf/lasthop-lite is no folder");
+            assert!(elsewhere.join("precious").exists());
+            fs::remove_file(Path::new(ROOT).join("lasthop-lite")).expect("removed");
+            fs::create_dir(&place).expect("made");
+            chown(&place, Some(65_534), None).expect("given away");
+            refused("new", "/sys/fs/bpf/lasthop-lite belongs to user 65534");
+            chown(&place, Some(0), None).expect("taken back");
+            rustix::fs::chmod(&place, rustix::fs::Mode::from_raw_mode(0o777)).expect("opened");
+            refused("new", "can be written by others (mode 777)");
+            fs::remove_dir(&place).expect("removed");
+            // Without any of these a folder is made there, and removed.
+            create(&folder("lasthop-lite", "lite")).expect("made");
+            symlink("../elsewhere/lite", folder("lasthop-lite", "other")).expect("a link");
+            assert!(remove(&folder("lasthop-lite", "other")).is_err() && elsewhere.join("precious").exists());
+            fs::remove_file(folder("lasthop-lite", "other")).expect("removed");
+            remove(&folder("lasthop-lite", "lite")).expect("removed");
+            assert!(!place.exists() && is_mounted(Path::new(ROOT)));
+        });
+    }
 
     #[test]
     fn names_are_files_of_that_file_system() {

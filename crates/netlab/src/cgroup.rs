@@ -1,7 +1,9 @@
-//! A control group (v2) of a run: the surest way to end all its processes, and where its eBPF programs attach.
+//! A control group (v2) of a run: the surest way to end all its processes, and where its eBPF
+//! programs attach.
 //!
-//! Made below the caller's own group, so that limits set on the caller hold for the run too. Where there is no v2
-//! hierarchy, or this user may not write to it, there is none: [`Cgroup::create`] says why, and a run goes on without.
+//! Made below the caller's own group, so that limits set on the caller hold for the run too. Where
+//! there is no v2 hierarchy, or this user may not write to it, there is none: [`Cgroup::create`]
+//! says why, and a run goes on without.
 
 use crate::error::{Error, Result, Trying};
 use crate::process::ProcessId;
@@ -37,10 +39,11 @@ impl Cgroup {
         Ok(Self { path })
     }
 
-    /// Makes the group of a run below the caller's own. It is written down before, so that it goes with the run, whatever becomes of the caller.
+    /// Makes the group of a run below the caller's own. It is written down before, so that it goes
+    /// with the run, whatever becomes of the caller.
     pub fn of_run(run: &mut Run) -> Result<Self> {
-        // Numbers of runs are used again and each registry has its own, numbers of processes are used again too: all of them together are no
-        // other group's name.
+        // Numbers of runs are used again and each registry has its own, numbers of processes are
+        // used again too: all of them together are no other group's name.
         let ProcessId { pid, start_time } = run.state().main;
         let path = Self::planned(&format!("lasthop-{pid}-{start_time}-{}", run.id()))?;
         run.record(Made::Cgroup { path: path.clone() })?;
@@ -78,8 +81,8 @@ impl Cgroup {
         std::fs::write(&file, "1").trying(|| format!("write 1 to {}", file.display()))
     }
 
-    /// Removes the group and those that were made in it (by a link in this link, say); killed processes need a moment to
-    /// leave it.
+    /// Removes the group and those that were made in it (by a link in this link, say); killed
+    /// processes need a moment to leave it.
     pub fn remove(&self) -> Result<()> {
         for child in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
             if child.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -99,8 +102,9 @@ impl Cgroup {
     }
 }
 
-/// This process, and all that it starts from now on, in a control group of their own. Dropped, this process goes back, the others are killed, and
-/// the group is removed; if this process is killed, whoever sweeps next does it.
+/// This process, and all that it starts from now on, in a control group of their own. Dropped, this
+/// process goes back, the others are killed, and the group is removed; if this process is killed,
+/// whoever sweeps next does it.
 #[derive(Debug)]
 pub struct Enclosure {
     /// Dropped, it undoes what is written down: kills what is in the group and removes it.
@@ -153,8 +157,8 @@ fn own_group(process: &Path) -> Result<PathBuf> {
         .ok_or_else(|| Error::missing("this process is in no v2 control group", "boot with cgroup v2"))
 }
 
-/// Directory of the v2 group with this number of the kernel's, which is the inode number of its directory; none if it is not below the mount that this
-/// process sees.
+/// Directory of the v2 group with this number of the kernel's, which is the inode number of its
+/// directory; none if it is not below the mount that this process sees.
 #[must_use]
 pub fn find(number: u64) -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt;
@@ -173,7 +177,17 @@ pub fn find(number: u64) -> Option<PathBuf> {
     None
 }
 
-/// Where cgroup v2 is mounted: field 5 of the line whose file system type, behind the lone dash, is `cgroup2`.
+/// Whether this is the directory of a control group that a run made: in the file system of cgroup
+/// v2, and named as [`Cgroup::of_run`] names it.
+pub(crate) fn is_of_a_run(path: &Path) -> bool {
+    /// `CGROUP2_SUPER_MAGIC` (`linux/magic.h`).
+    const MAGIC: i64 = 0x6367_7270;
+    let name = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"lasthop-"));
+    name && rustix::fs::statfs(path).is_ok_and(|its| its.f_type == MAGIC)
+}
+
+/// Where cgroup v2 is mounted: field 5 of the line whose file system type, behind the lone dash, is
+/// `cgroup2`.
 fn mount_point(mountinfo: &str) -> Option<PathBuf> {
     mountinfo.lines().find_map(|line| {
         let (left, right) = line.split_once(" - ")?;

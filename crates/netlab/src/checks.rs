@@ -1,8 +1,9 @@
 //! What works on this machine: each check performs the operation it speaks of, and takes it back.
 //!
-//! For `lasthop doctor`, which only prints what comes back. The places where things lie are arguments ([`Places`]), so that
-//! a test can break each check. Operations that change the process doing them happen in a process of their own: this
-//! binary once more, as `__check` (see [`keeper::entry`](crate::keeper::entry)).
+//! For `lasthop doctor`, which only prints what comes back. The places where things lie are
+//! arguments ([`Places`]), so that a test can break each check. Operations that change the process
+//! doing them happen in a process of their own: this binary once more, as `__check` (see
+//! [`keeper::entry`](crate::keeper::entry)).
 
 mod objects;
 

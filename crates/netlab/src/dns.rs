@@ -1,7 +1,8 @@
 //! A forwarder for DNS where the caller's name server listens on a loopback address.
 //!
-//! Bytes are passed on, not understood: UDP datagrams one socket a question, TCP connections as streams. It lives in threads
-//! of this process that block when idle, and goes with it; dropping it stops it.
+//! Bytes are passed on, not understood: UDP datagrams one socket a question, TCP connections as
+//! streams. It lives in threads of this process that block when idle, and goes with it; dropping it
+//! stops it.
 
 use crate::Namespace;
 use crate::error::{Error, Result, Trying};
@@ -28,7 +29,8 @@ const AT_ONCE: usize = 64;
 impl Forwarder {
     /// Listens on `listen`, UDP and TCP, in `namespace`, and asks `server` there.
     ///
-    /// `Ok(None)` if the address is in use: a name server of the caller then listens on all addresses and answers itself.
+    /// `Ok(None)` if the address is in use: a name server of the caller then listens on all
+    /// addresses and answers itself.
     pub fn start(namespace: &Namespace, listen: SocketAddr, server: SocketAddr) -> Result<Option<Self>> {
         let bound = namespace.enter(|| {
             let bound = UdpSocket::bind(listen).and_then(|socket| Ok((socket, TcpListener::bind(listen)?)));

@@ -1,4 +1,5 @@
-//! The topology of `lasthop link`: a wireless host in a namespace of its own, the caller's network as the other end.
+//! The topology of `lasthop link`: a wireless host in a namespace of its own, the caller's network
+//! as the other end.
 //!
 //! ```text
 //!   inside (anonymous namespace)                     outside (the caller's namespace)
@@ -6,12 +7,14 @@
 //!              inside address                             outside address = host.lasthop
 //! ```
 //!
-//! The calls and their order are in the [crate's documentation](crate). Both ends have one address of 32 (128) bits and
-//! routes of ours only, so that no connection over the link uses a congestion control that nobody chose.
+//! The calls and their order are in the [crate's documentation](crate). Both ends have one address
+//! of 32 (128) bits and routes of ours only, so that no connection over the link uses a congestion
+//! control that nobody chose.
 //!
-//! Towards the caller's network the inside address is masqueraded. IPv6 leaves the caller only if it has a default route
-//! that was not learned from a router advertisement (forwarding would make the kernel forget that one); otherwise IPv6
-//! reaches to `host6.lasthop`, and the wireless host has no IPv6 default route.
+//! Towards the caller's network the inside address is masqueraded. IPv6 leaves the caller only if
+//! it has a default route that was not learned from a router advertisement (forwarding would make
+//! the kernel forget that one); otherwise IPv6 reaches to `host6.lasthop`, and the wireless host
+//! has no IPv6 default route.
 
 mod build;
 mod command;
@@ -37,20 +40,21 @@ use std::path::PathBuf;
 /// What a link is to be like, besides its model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostLinkOptions {
-    /// Whether packets on both descriptors start with the IP header (TUN) or the Ethernet header (TAP). On Ethernet each end
-    /// knows the other's hardware address for good: no ARP and no neighbour discovery crosses the link.
+    /// Whether packets on both descriptors start with the IP header (TUN) or the Ethernet header
+    /// (TAP). On Ethernet each end knows the other's hardware address for good: no ARP and no
+    /// neighbour discovery crosses the link.
     pub layer: Layer,
     /// Largest IP packet on the link in bytes; IPv6 needs 1280.
     pub mtu: u16,
     /// Whether segments stay whole on both descriptors; see [`tun`](crate::tun).
     pub whole_segments: bool,
-    /// Packets that wait in a device for the emulator, per direction. Not the link's queue: large, so that what is lost is
-    /// lost by the model.
+    /// Packets that wait in a device for the emulator, per direction. Not the link's queue: large,
+    /// so that what is lost is lost by the model.
     pub queue_length: u32,
     /// TCP over both ends' routes.
     pub metrics: Metrics,
-    /// Bandwidth-delay product of the link, to set socket buffers by; zero leaves the kernel's. The caller's namespace is
-    /// only changed if it is a private one.
+    /// Bandwidth-delay product of the link, to set socket buffers by; zero leaves the kernel's. The
+    /// caller's namespace is only changed if it is a private one.
     pub bandwidth_delay_product: ByteCount,
     /// Ports of the caller that lead to servers behind the link.
     pub publish: Vec<Publish>,
@@ -152,7 +156,8 @@ impl HostLink {
         &self.notes
     }
 
-    /// Starts the program. One that cannot be executed is no error: [`wait`](Self::wait) then says 126 or 127 and why.
+    /// Starts the program. One that cannot be executed is no error: [`wait`](Self::wait) then says
+    /// 126 or 127 and why.
     pub fn start(&mut self, command: &CommandLine) -> Result<()> {
         self.run.update(|state| state.command = command.for_people())?;
         let order = StartOrder {
@@ -171,8 +176,9 @@ impl HostLink {
         Ok(())
     }
 
-    /// Waits until the program and all its descendants have ended. SIGTERM and SIGHUP to this process are passed on to the
-    /// program meanwhile; SIGINT and SIGQUIT it gets from the terminal itself.
+    /// Waits until the program and all its descendants have ended. SIGTERM and SIGHUP to this
+    /// process are passed on to the program meanwhile; SIGINT and SIGQUIT it gets from the terminal
+    /// itself.
     pub fn wait(&mut self) -> Result<Ended> {
         match self.not_started.take() {
             Some(ended) => Ok(ended),
@@ -185,7 +191,8 @@ impl HostLink {
         self.keeper()?.signal(signal)
     }
 
-    /// Ends the program if it runs (SIGTERM, after 2 s SIGKILL) and takes the link down; one line for each thing undone.
+    /// Ends the program if it runs (SIGTERM, after 2 s SIGKILL) and takes the link down; one line
+    /// for each thing undone.
     pub fn end(mut self) -> Result<Vec<String>> {
         match self.keeper.take() {
             Some(keeper) => keeper.end().inspect_err(|_| self.run.take_back()),

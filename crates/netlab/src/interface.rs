@@ -21,7 +21,8 @@ pub struct Interface {
     pub up: bool,
     /// Whether it is the loopback.
     pub loopback: bool,
-    /// Number of its link layer's type, which says what stands before the network header (ARPHRD, `linux/if_arp.h`): 1 is Ethernet, 65534 none.
+    /// Number of its link layer's type, which says what stands before the network header (ARPHRD,
+    /// `linux/if_arp.h`): 1 is Ethernet, 65534 none.
     pub link_layer: u16,
     /// Hardware address; empty for TUN.
     pub hardware_address: Vec<u8>,
@@ -29,7 +30,8 @@ pub struct Interface {
     pub statistics: Statistics,
 }
 
-/// Packet counters of an interface, as the kernel sees the direction: `tx` is what the kernel sent *into* the device.
+/// Packet counters of an interface, as the kernel sees the direction: `tx` is what the kernel sent
+/// *into* the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
     /// Packets that came out of the device into the kernel.

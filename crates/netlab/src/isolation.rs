@@ -1,16 +1,17 @@
 //! Processes in namespaces of their own that take along all they made.
 //!
-//! [`command`] starts this binary again behind a small outer process, as the first process (PID 1) of new PID, mount,
-//! network, IPC and host name namespaces:
+//! [`command`] starts this binary again behind a small outer process, as the first process (PID 1)
+//! of new PID, mount, network, IPC and host name namespaces:
 //!
 //! ```text
 //! caller ── __isolated (waits) ── SUBCOMMAND (PID 1 of its own) ── whatever it starts
 //! ```
 //!
-//! When PID 1 ends, in whatever way, the kernel ends every process in its namespace; with them go their network namespaces
-//! and devices, since those are held by descriptors only. PID 1 is killed when the outer process dies, and the outer one
-//! when the thread that started it does. So nothing is written down and nothing need be swept, even after `kill -9`. For an
-//! ordinary user the outer process enters a user namespace first.
+//! When PID 1 ends, in whatever way, the kernel ends every process in its namespace; with them go
+//! their network namespaces and devices, since those are held by descriptors only. PID 1 is killed
+//! when the outer process dies, and the outer one when the thread that started it does. So nothing
+//! is written down and nothing need be swept, even after `kill -9`. For an ordinary user the outer
+//! process enters a user namespace first.
 
 use crate::error::{Result, Trying};
 use crate::rights;
@@ -26,8 +27,9 @@ use std::process::{Command, ExitCode};
 /// First argument of the outer process.
 pub const SUBCOMMAND: &str = "__isolated";
 
-/// A command that runs this binary with `arguments` as PID 1 of namespaces of its own, in a process group of its own, so
-/// that Ctrl-C reaches the caller alone. Spawn it from a thread that lives longer: its death is the command's.
+/// A command that runs this binary with `arguments` as PID 1 of namespaces of its own, in a process
+/// group of its own, so that Ctrl-C reaches the caller alone. Spawn it from a thread that lives
+/// longer: its death is the command's.
 ///
 /// # Errors
 /// If the path of this binary cannot be found.
@@ -39,8 +41,8 @@ pub fn command(arguments: impl IntoIterator<Item = OsString>) -> Result<Command>
     Ok(command)
 }
 
-/// Call this in `main` beside [`keeper::entry`](crate::keeper::entry): if this process was started to be an outer one, it is
-/// one, and the exit code comes back when the inner one has ended.
+/// Call this in `main` beside [`keeper::entry`](crate::keeper::entry): if this process was started
+/// to be an outer one, it is one, and the exit code comes back when the inner one has ended.
 #[must_use]
 pub fn entry() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
@@ -93,7 +95,8 @@ fn dies_with_parent(command: &mut Command) {
 /// What PID 1 does first: mounts that nobody else sees, and a `/proc` of its own processes.
 ///
 /// # Errors
-/// If the kernel refuses; in a user namespace it does so where parts of the caller's `/proc` are covered (containers).
+/// If the kernel refuses; in a user namespace it does so where parts of the caller's `/proc` are
+/// covered (containers).
 pub fn settle() -> Result<()> {
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .trying(|| "make the mounts private".into())?;

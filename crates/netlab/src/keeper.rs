@@ -1,16 +1,20 @@
 //! The process that cleans up, even when the main process is killed.
 //!
-//! The main process starts itself once more as `__keeper` with one end of a socket pair. The keeper starts COMMAND behind the
-//! link, adopts what COMMAND leaves behind (PR_SET_CHILD_SUBREAPER) and undoes the run at the end:
+//! The main process starts itself once more as `__keeper` with one end of a socket pair. The keeper
+//! starts COMMAND behind the link, adopts what COMMAND leaves behind (PR_SET_CHILD_SUBREAPER) and
+//! undoes the run at the end:
 //!
-//! * COMMAND ends: descendants that are left get SIGTERM, and SIGKILL after 2 s; then the main process is told, and the link
-//!   still carries packets until then.
-//! * The main process says `End`: the same for COMMAND itself, then NAT, sysctls, control group and state go.
+//! * COMMAND ends: descendants that are left get SIGTERM, and SIGKILL after 2 s; then the main
+//!   process is told, and the link still carries packets until then.
+//! * The main process says `End`: the same for COMMAND itself, then NAT, sysctls, control group and
+//!   state go.
 //! * The main process dies, seen as end of file: SIGKILL to all at once, then the same.
-//! * The keeper is killed: the main process sees end of file and undoes the run itself. Both are killed: the next start does.
+//! * The keeper is killed: the main process sees end of file and undoes the run itself. Both are
+//!   killed: the next start does.
 //!
-//! COMMAND has the caller's user, environment (with `LASTHOP_HOST` and `LASTHOP` added), descriptors and terminal, default
-//! signal dispositions and an empty mask. It sees the caller's `/sys`: `/sys/class/net` shows the caller's interfaces.
+//! COMMAND has the caller's user, environment (with `LASTHOP_HOST` and `LASTHOP` added),
+//! descriptors and terminal, default signal dispositions and an empty mask. It sees the caller's
+//! `/sys`: `/sys/class/net` shows the caller's interfaces.
 
 mod descendants;
 mod handle;
@@ -40,8 +44,9 @@ pub const SUBCOMMAND: &str = "__keeper";
 /// Time between SIGTERM and SIGKILL for descendants that COMMAND left behind.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Call this first in `main`: if this process was started to be a keeper (or to do a [check](crate::checks)), it is one, and
-/// the exit code comes back when it is done. Otherwise `None`, at once.
+/// Call this first in `main`: if this process was started to be a keeper (or to do a
+/// [check](crate::checks)), it is one, and the exit code comes back when it is done. Otherwise
+/// `None`, at once.
 #[must_use]
 pub fn entry() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
@@ -75,9 +80,11 @@ fn inherited(number: i32) -> Option<OwnedFd> {
     if number <= 2 {
         return None;
     }
-    // SAFETY: fcntl takes its arguments by value, and fails for a number that is no open descriptor.
+    // SAFETY: fcntl takes its arguments by value, and fails for a number that is no open
+    // descriptor.
     let is_open = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == 0;
-    // SAFETY: it is open, and nothing else in this process, which has just started, owns a descriptor above 2.
+    // SAFETY: it is open, and nothing else in this process, which has just started, owns a
+    // descriptor above 2.
     is_open.then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 
@@ -168,9 +175,7 @@ impl Keeping {
     }
 
     fn undo(&self) -> Result<Vec<String>> {
-        let locked = self.registry.lock()?;
-        let state = crate::state::read(&self.registry.path().join(&self.id));
-        Ok(state.map_or_else(Vec::new, |state| crate::state::undo(&self.registry, &locked, &state)))
+        self.registry.undo(&self.id)
     }
 
     fn start(&mut self, start: &Start) {
@@ -203,7 +208,8 @@ fn send_unless_dead(control: &UnixStream, report: &Report) {
     let _ = send(control, report);
 }
 
-/// COMMAND has the caller's pipes now; holding them here as well would keep their readers from seeing its end.
+/// COMMAND has the caller's pipes now; holding them here as well would keep their readers from
+/// seeing its end.
 fn release_terminal_pipes() -> std::io::Result<()> {
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
@@ -211,10 +217,12 @@ fn release_terminal_pipes() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Starts COMMAND from a thread that has moved behind the link. The outer error is ours, the inner one that of executing.
+/// Starts COMMAND from a thread that has moved behind the link. The outer error is ours, the inner
+/// one that of executing.
 fn spawn(inside: &Namespace, id: &str, start: &Start) -> Result<std::io::Result<u32>> {
     namespace::on_own_thread(|| {
-        // SAFETY: CLONE_FS and CLONE_NEWNS leave the descriptor table shared; only this short-lived thread is changed.
+        // SAFETY: CLONE_FS and CLONE_NEWNS leave the descriptor table shared; only this short-lived
+        // thread is changed.
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS | UnshareFlags::NEWNS) }
             .trying(|| "create a mount namespace".into())?;
         start.overlays.apply()?;
@@ -228,7 +236,8 @@ fn spawn(inside: &Namespace, id: &str, start: &Start) -> Result<std::io::Result<
             .env("LASTHOP_HOST", start.host.to_string());
         let group = start.cgroup.as_ref().map(|path| path.join("cgroup.procs"));
         let group = group.and_then(|path| std::fs::OpenOptions::new().write(true).open(path).ok());
-        // SAFETY: what runs between fork and exec are system calls on data made before; nothing is allocated.
+        // SAFETY: what runs between fork and exec are system calls on data made before; nothing is
+        // allocated.
         unsafe {
             command.pre_exec(move || {
                 if let Some(group) = &group {
@@ -240,7 +249,8 @@ fn spawn(inside: &Namespace, id: &str, start: &Start) -> Result<std::io::Result<
                     signals::set(signal, if ignore { Disposition::Ignore } else { Disposition::Default })?;
                 }
                 signals::block_only(&[])?;
-                // Of the rights over our own user namespace COMMAND gets none (it has them if it is root).
+                // Of the rights over our own user namespace COMMAND gets none (it has them if it is
+                // root).
                 let _ = rustix::thread::clear_ambient_capability_set();
                 Ok(())
             });

@@ -1,9 +1,10 @@
 //! Everything that makes kernel objects for a run, and leaves none behind.
 //!
-//! Network namespaces held by descriptors, TUN and TAP ends, addresses, routes (congestion control always set, per
-//! route), sysctls, cgroups and NAT. What the kernel does not take back by itself when a process dies is written down
-//! before it is made ([`state`]) and undone by a second process that outlives the first ([`keeper`]), or, should both be
-//! killed, by the next start ([`state::Registry::sweep`]). No link model lives here: the crate hands out descriptors.
+//! Network namespaces held by descriptors, TUN and TAP ends, addresses, routes (congestion control
+//! always set, per route), sysctls, cgroups and NAT. What the kernel does not take back by itself
+//! when a process dies is written down before it is made ([`state`]) and undone by a second process
+//! that outlives the first ([`keeper`]), or, should both be killed, by the next start
+//! ([`state::Registry::sweep`]). No link model lives here: the crate hands out descriptors.
 //!
 //! # A program behind a link
 //!
@@ -19,7 +20,7 @@
 //!     if let Some(code) = keeper::entry() {
 //!         return Ok(code);
 //!     }
-//!     // 2. What earlier runs left behind. `swept` holds one line for each thing undone.
+//!     // 2. What earlier runs left behind. `swept` holds one line for each thing undone, and for each that is not ours.
 //!     let registry = Registry::open()?;
 //!     let swept = registry.sweep()?;
 //!     // 3. The run's directory, in which everything is written down before it is made. Root goes on as it is; an ordinary
@@ -50,14 +51,17 @@
 //! }
 //! ```
 //!
-//! [`HostLink::wait`] belongs on the main thread, the emulator on another. What the caller needs besides: [`HostLink::id`] (for `lasthop link set ID`), [`HostLink::directory`] (the run's own
-//! directory: put the control socket there, it goes with the run), [`HostLink::addresses`], [`HostLink::notes`] (what is
-//! not possible here, one line each), [`tun::Tun::statistics`] (`tx_dropped` of an end: the emulator did not read fast enough), [`Registry::list`] (for
+//! [`HostLink::wait`] belongs on the main thread, the emulator on another. What the caller needs
+//! besides: [`HostLink::id`] (for `lasthop link set ID`), [`HostLink::directory`] (the run's own
+//! directory: put the control socket there, it goes with the run), [`HostLink::addresses`],
+//! [`HostLink::notes`] (what is not possible here, one line each), [`tun::Tun::statistics`]
+//! (`tx_dropped` of an end: the emulator did not read fast enough), [`Registry::list`] (for
 //! `lasthop link list`), [`checks::all`] (for `lasthop doctor`).
 //!
-//! With [`HostLinkOptions::whole_segments`] each packet on both descriptors starts with the 10 bytes of `struct
-//! virtio_net_hdr` ([`tun::VIRTIO_HEADER_LENGTH`]) and may be a TCP segment of up to 64 KiB with a partial checksum; without
-//! it each read gives one bare IP packet of at most the MTU with complete checksums. Descriptors are non-blocking.
+//! With [`HostLinkOptions::whole_segments`] each packet on both descriptors starts with the 10
+//! bytes of `struct virtio_net_hdr` ([`tun::VIRTIO_HEADER_LENGTH`]) and may be a TCP segment of up
+//! to 64 KiB with a partial checksum; without it each read gives one bare IP packet of at most the
+//! MTU with complete checksums. Descriptors are non-blocking.
 
 pub mod address;
 pub mod bpf_files;
@@ -92,4 +96,4 @@ pub use error::{Error, Result};
 pub use host_link::{CommandLine, Ended, HostLink, HostLinkOptions};
 pub use namespace::Namespace;
 pub use rights::Rights;
-pub use state::{Registry, Run};
+pub use state::{Registry, Run, Swept};

@@ -1,9 +1,11 @@
 //! What listens in a namespace, by the kernel's lists in `/proc/net`.
 
 use crate::Namespace;
-use crate::error::{Result, Trying};
+use crate::error::{Error, Result, Trying};
+use crate::nat::Publish;
 use std::collections::BTreeSet;
 use std::fs;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// A socket that waits for others: TCP in state LISTEN, or UDP that is not connected.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,7 +18,57 @@ pub struct Listener {
     pub port: u16,
 }
 
-/// State TCP_LISTEN, and the state TCP_CLOSE that UDP sockets have which are not connected (`include/net/tcp_states.h`).
+impl Listener {
+    /// Address and port for people; `None` if the kernel writes addresses otherwise than it did.
+    #[must_use]
+    pub fn socket_address(&self) -> Option<SocketAddr> {
+        // Words of four octets, each as a number of this machine's byte order.
+        let word = |place: usize| {
+            let digits = self.address.get(8 * place..8 * place + 8)?;
+            Some(u32::from_str_radix(digits, 16).ok()?.to_ne_bytes())
+        };
+        let address = match self.address.len() {
+            8 => IpAddr::from(word(0)?),
+            32 => {
+                let words = [word(0)?, word(1)?, word(2)?, word(3)?];
+                IpAddr::from(<[u8; 16]>::try_from(words.concat()).ok()?)
+            }
+            _ => return None,
+        };
+        Some(SocketAddr::new(address, self.port))
+    }
+}
+
+/// Refuses to publish a port that something of `namespace` listens at: its clients would reach the
+/// server behind the link instead. A server at `::1` alone is not in the way, since that address is
+/// not published.
+///
+/// # Errors
+/// Names the port and who has it; as [`listeners`].
+pub fn check_free(namespace: &Namespace, publish: &[Publish]) -> Result<()> {
+    if publish.is_empty() {
+        return Ok(());
+    }
+    let others = listeners(namespace)?;
+    for Publish { outside, inside } in publish {
+        let hit = |one: &&Listener| {
+            let address = one.socket_address();
+            one.port == outside.get() && address.is_none_or(|its| its.ip() != IpAddr::V6(Ipv6Addr::LOCALHOST))
+        };
+        if let Some(one) = others.iter().find(hit) {
+            let protocol = one.list.trim_end_matches('6');
+            let at = one.socket_address().map_or_else(|| one.address.clone(), |its| its.to_string());
+            return Err(Error::missing(
+                format!("port {outside} of this host cannot be published: a server has it ({protocol} {at})"),
+                format!("stop that one, or publish another port, as in --publish OTHER:{inside}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// State TCP_LISTEN, and the state TCP_CLOSE that UDP sockets have which are not connected
+/// (`include/net/tcp_states.h`).
 const LISTS: [(&str, &str); 4] = [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")];
 
 /// All that listen in `namespace`.
@@ -53,8 +105,8 @@ pub(crate) struct Row<'a> {
     pub state: &'a str,
 }
 
-/// The lines of a list: behind a number the local address, the remote one, and the state (proc_net_tcp in the kernel's
-/// documentation).
+/// The lines of a list: behind a number the local address, the remote one, and the state
+/// (proc_net_tcp in the kernel's documentation).
 pub(crate) fn rows(list: &str) -> impl Iterator<Item = Row<'_>> {
     list.lines().skip(1).filter_map(|line| {
         let mut words = line.split_whitespace().skip(1);
@@ -82,6 +134,43 @@ mod tests {
             rows(list).filter(|row| row.state == "0A").filter_map(|row| row.listener("tcp")).collect();
         assert_eq!(listening, [Listener { list: "tcp", address: "00000000".into(), port: 21 }]);
         assert_eq!(rows(list).map(|row| row.state).collect::<Vec<_>>(), ["0A", "01"]);
+    }
+
+    #[test]
+    fn addresses_as_the_kernel_writes_them() {
+        let shown = |address: &str| {
+            let one = Listener { list: "tcp", address: address.to_owned(), port: 80 };
+            one.socket_address().map(|its| its.to_string())
+        };
+        assert_eq!(shown("0100007F").as_deref(), Some("127.0.0.1:80"));
+        assert_eq!(shown(&"0".repeat(32)).as_deref(), Some("[::]:80"));
+        assert_eq!(shown("00000000000000000000000001000000").as_deref(), Some("[::1]:80"));
+        assert_eq!(shown("0100"), None);
+    }
+
+    /// A server of the host keeps its port, whatever its protocol and address.
+    #[test]
+    fn a_port_with_a_server_is_not_published() {
+        let own = Namespace::current().expect("a namespace");
+        let published = |port: u16| check_free(&own, &[format!("{port}:80").parse().expect("ports")]);
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let udp = std::net::UdpSocket::bind("[::]:0").or_else(|_| std::net::UdpSocket::bind("0.0.0.0:0"));
+        let udp = udp.expect("a port");
+        for (protocol, address) in [("tcp", tcp.local_addr()), ("udp", udp.local_addr())]
+            .map(|(name, its)| (name, its.expect("bound")))
+        {
+            let port = address.port();
+            let error = published(port).expect_err("taken").to_string();
+            let expected = format!(
+                "port {port} of this host cannot be published: a server has it ({protocol} {address}); \
+                 stop that one, or publish another port, as in --publish OTHER:80"
+            );
+            assert_eq!(error, expected);
+        }
+        // This one is not published, so that its server stays.
+        if let Ok(local) = std::net::TcpListener::bind("[::1]:0") {
+            published(local.local_addr().expect("bound").port()).expect("it is not in the way");
+        }
     }
 
     #[test]

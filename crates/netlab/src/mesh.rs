@@ -1,8 +1,9 @@
 //! Any number of nodes and links between them, each node a network namespace of its own.
 //!
-//! A node has one IPv4 and one IPv6 address, on its loopback device and on each of its links (which are unnumbered, as on
-//! a router): whatever way a packet takes, it comes from the address that people know the node by. Each link is a TUN
-//! device at either end, named after the link. Routes are given, not found: one for each node and each destination.
+//! A node has one IPv4 and one IPv6 address, on its loopback device and on each of its links (which
+//! are unnumbered, as on a router): whatever way a packet takes, it comes from the address that
+//! people know the node by. Each link is a TUN device at either end, named after the link. Routes
+//! are given, not found: one for each node and each destination.
 //!
 //! Nothing has a name outside, so everything goes with the process.
 
@@ -63,7 +64,8 @@ impl Mesh {
     /// Builds nodes, links and routes.
     ///
     /// # Errors
-    /// If the kernel refuses: the error names the object, or the congestion controls that there are.
+    /// If the kernel refuses: the error names the object, or the congestion controls that there
+    /// are.
     pub fn build(nodes: &[NodeOptions], links: &[LinkOptions], hops: &[Hop]) -> Result<Self> {
         let namespaces = nodes.iter().map(build_node).collect::<Result<Vec<_>>>()?;
         let ends = links

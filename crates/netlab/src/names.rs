@@ -1,13 +1,14 @@
 //! Names behind the link: a private `/etc/hosts` and, where needed, `/etc/resolv.conf`.
 //!
-//! `host.lasthop` is the caller's end of the link (IPv4), `host6.lasthop` the same in IPv6: two names, because a server of
-//! the caller that listens on IPv4 only would otherwise cost each client a refused connection over the link. A name
-//! server on a loopback address (systemd-resolved's 127.0.0.53) cannot be reached from another namespace, so the name
-//! server behind the link is then the caller's end, where a [forwarder](crate::dns) listens.
+//! `host.lasthop` is the caller's end of the link (IPv4), `host6.lasthop` the same in IPv6: two
+//! names, because a server of the caller that listens on IPv4 only would otherwise cost each client
+//! a refused connection over the link. A name server on a loopback address (systemd-resolved's
+//! 127.0.0.53) cannot be reached from another namespace, so the name server behind the link is then
+//! the caller's end, where a [forwarder](crate::dns) listens.
 //!
-//! Where it stops: glibc's `nss-resolve` and nscd answer over sockets in the file system, past the link; those sockets are
-//! hidden behind the link, so that look-ups take the network. Programs that bring their own resolver configuration are
-//! on their own.
+//! Where it stops: glibc's `nss-resolve` and nscd answer over sockets in the file system, past the
+//! link; those sockets are hidden behind the link, so that look-ups take the network. Programs that
+//! bring their own resolver configuration are on their own.
 
 use crate::error::{Result, Trying};
 use crate::plan::Addresses;
@@ -51,7 +52,8 @@ pub(crate) fn resolv_conf(callers: &str, server_behind: IpAddr) -> String {
     text
 }
 
-/// Writes the files into `directory`; `host` is the address of `host.lasthop`, `name_server` replaces the caller's if given.
+/// Writes the files into `directory`; `host` is the address of `host.lasthop`, `name_server`
+/// replaces the caller's if given.
 pub(crate) fn write(
     directory: &Path,
     addresses: Addresses,
@@ -87,7 +89,8 @@ const HOSTS: &str = "/etc/hosts";
 pub(crate) const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 impl Overlays {
-    /// Lays the files over the system's, in the calling thread's mount namespace, which must be its own already.
+    /// Lays the files over the system's, in the calling thread's mount namespace, which must be its
+    /// own already.
     pub(crate) fn apply(&self) -> Result<()> {
         mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
             .trying(|| "make the mounts private".into())?;

@@ -1,7 +1,8 @@
 //! Anonymous network namespaces, held by a descriptor.
 //!
-//! Nothing is bound into `/run/netns`: a namespace is gone when the last descriptor, process and device that holds it is,
-//! whatever way they went. The caller's thread never changes its namespace; work inside one is done by a thread of its own.
+//! Nothing is bound into `/run/netns`: a namespace is gone when the last descriptor, process and
+//! device that holds it is, whatever way they went. The caller's thread never changes its
+//! namespace; work inside one is done by a thread of its own.
 
 use crate::error::{Error, Result, Trying};
 use rustix::fs::{Mode, OFlags};
@@ -18,7 +19,8 @@ impl Namespace {
     /// A new namespace with nothing in it but a loopback device that is down.
     pub fn new() -> Result<Self> {
         on_own_thread(|| {
-            // SAFETY: CLONE_NEWNET leaves the descriptor table shared; only this short-lived thread changes its namespace.
+            // SAFETY: CLONE_NEWNET leaves the descriptor table shared; only this short-lived thread
+            // changes its namespace.
             unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.map_err(explain)?;
             Self::current()
         })
@@ -61,10 +63,25 @@ impl Namespace {
         })
     }
 
-    /// Moves the calling thread, for good.
+    /// Moves the calling thread, for good. The kernel lets nobody but root in, not even where the
+    /// thread is already; there it stays.
     pub(crate) fn enter_this_thread(&self) -> Result<()> {
-        rustix::thread::move_into_link_name_space(self.fd(), Some(LinkNameSpaceType::Network))
-            .trying(|| "enter a network namespace".into())
+        match rustix::thread::move_into_link_name_space(self.fd(), Some(LinkNameSpaceType::Network)) {
+            Err(rustix::io::Errno::PERM) if self.is_where_this_thread_is() => Ok(()),
+            Err(error @ rustix::io::Errno::PERM) => Err(Error::missing(
+                format!("enter a network namespace: {}", std::io::Error::from(error)),
+                "run as root, or with CAP_SYS_ADMIN",
+            )),
+            other => other.trying(|| "enter a network namespace".into()),
+        }
+    }
+
+    fn is_where_this_thread_is(&self) -> bool {
+        let same = |here: rustix::fs::Stat, this: rustix::fs::Stat| {
+            (here.st_dev, here.st_ino) == (this.st_dev, this.st_ino)
+        };
+        rustix::fs::stat("/proc/thread-self/ns/net")
+            .is_ok_and(|here| rustix::fs::fstat(&self.fd).is_ok_and(|this| same(here, this)))
     }
 
     /// Path by which this process reaches the namespace.
@@ -78,7 +95,8 @@ impl Namespace {
         Ok(rustix::fs::fstat(&self.fd).trying(|| "stat a namespace".into())?.st_ino)
     }
 
-    /// The kernel's cookie: unlike the inode number never used twice until the next boot (Linux 5.14).
+    /// The kernel's cookie: unlike the inode number never used twice until the next boot (Linux
+    /// 5.14).
     pub fn cookie(&self) -> Result<u64> {
         self.enter(|| {
             let socket =
@@ -127,4 +145,35 @@ const SO_NETNS_COOKIE: libc::c_int = 71;
 pub(crate) fn on_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| scope.spawn(work).join())
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::thread::CapabilitySet;
+
+    /// Who may not enter another namespace still works in its own, and is told what another one
+    /// takes.
+    #[test]
+    fn without_rights() {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root makes a namespace to enter");
+            return;
+        }
+        let other = Namespace::new().expect("a namespace");
+        on_own_thread(|| {
+            let mut sets = rustix::thread::capabilities(None).expect("capabilities");
+            sets.effective.remove(CapabilitySet::SYS_ADMIN);
+            rustix::thread::set_capabilities(None, sets).expect("fewer");
+            let own = Namespace::current()?;
+            assert_eq!(own.enter(|| Ok(7)).expect("it is here already"), 7);
+            own.cookie().expect("its cookie");
+            crate::interface::list(&own).expect("its interfaces");
+            let error = other.enter(|| Ok(())).expect_err("not allowed").to_string();
+            let expected = "enter a network namespace: Operation not permitted (os error 1); run as root, or with CAP_SYS_ADMIN";
+            assert_eq!(error, expected);
+            Ok(())
+        })
+        .expect("a thread");
+    }
 }

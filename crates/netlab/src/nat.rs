@@ -1,21 +1,24 @@
 //! What the caller's namespace does for the wireless host: address translation and published ports.
 //!
-//! One nftables table per run, of family `inet` and named after it: one command removes all of it. Forwarding itself is a
-//! sysctl ([`sysctls`]).
+//! One nftables table per run, of family `inet` and named after it: one command removes all of it.
+//! Forwarding itself is a sysctl ([`sysctls`]).
 //!
-//! *Published* ports, TCP and UDP: a connection to any address of the caller, from other hosts or from the caller itself, is
-//! redirected to the wireless host; the TCP connection stays end to end. For 127.0.0.1 the kernel must be told to route
-//! loopback addresses through the link's device (`route_localnet`, on that device only), and the connection then comes
-//! from the link's outside address. There is no such switch in IPv6: **`[::1]:PORT` is not published**.
+//! *Published* ports, TCP and UDP: a connection to any address of the caller, from other hosts or
+//! from the caller itself, is redirected to the wireless host; the TCP connection stays end to end.
+//! For 127.0.0.1 the kernel must be told to route loopback addresses through the link's device
+//! (`route_localnet`, on that device only), and the connection then comes from the link's outside
+//! address. There is no such switch in IPv6: **`[::1]:PORT` is not published**.
 //!
-//! Where it stops: an `accept` here cannot overrule a `drop` in somebody else's table. On a host whose forward policy is
-//! drop (Docker's iptables rules) the owner of that policy must let the link's device pass; [`forward_policy_drops`] tells.
+//! Where it stops: an `accept` here cannot overrule a `drop` in somebody else's table. On a host
+//! whose forward policy is drop (Docker's iptables rules) the owner of that policy must let the
+//! link's device pass; [`forward_policy_drops`] tells.
 
 use crate::Namespace;
 use crate::error::{Error, Result, Trying};
 use crate::plan::Addresses;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
+use std::net::IpAddr;
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -58,8 +61,16 @@ pub struct Rules<'a> {
     pub addresses: Addresses,
     /// Whether IPv6 leaves the caller too.
     pub ipv6: bool,
+    /// An address beyond that stands for the caller: echo requests of the wireless host to it are
+    /// answered by the link's outside end.
+    pub echo: Option<IpAddr>,
     /// Ports to publish.
     pub publish: &'a [Publish],
+}
+
+/// Name of the table of the run called `id`.
+pub(crate) fn table(id: &str) -> String {
+    format!("lasthop_{id}")
 }
 
 /// Adds the table to `namespace`, all or nothing.
@@ -97,7 +108,8 @@ pub fn sysctls(ipv6: bool) -> Vec<(&'static str, &'static str)> {
     all
 }
 
-/// Whether some table in `namespace` drops forwarded packets by policy: then ours cannot let them through.
+/// Whether some table in `namespace` drops forwarded packets by policy: then ours cannot let them
+/// through.
 pub fn forward_policy_drops(namespace: &Namespace) -> Result<bool> {
     let rules = run(&installed()?, namespace, &["list", "chains"], "")?;
     Ok(rules.lines().any(|line| line.contains("hook forward") && line.contains("policy drop")))
@@ -105,8 +117,14 @@ pub fn forward_policy_drops(namespace: &Namespace) -> Result<bool> {
 
 fn compose(rules: &Rules<'_>) -> String {
     use std::fmt::Write as _;
-    let Rules { table, device, addresses, ipv6, publish } = rules;
-    let Addresses { inside, inside6, .. } = addresses;
+    let Rules { table, device, addresses, ipv6, echo, publish } = rules;
+    let Addresses { inside, inside6, outside, .. } = addresses;
+    let echo = match echo {
+        Some(IpAddr::V4(host)) => {
+            format!("    iifname \"{device}\" ip daddr {host} icmp type echo-request dnat ip to {outside}\n")
+        }
+        Some(IpAddr::V6(_)) | None => String::new(),
+    };
     let mut redirections = String::new();
     for Publish { outside, inside: port } in *publish {
         let _ = writeln!(
@@ -123,10 +141,11 @@ fn compose(rules: &Rules<'_>) -> String {
     } else {
         String::new()
     };
-    // Packets that come in by the link's own device are for the caller himself: `host.lasthop:PORT` stays his.
+    // Packets that come in by the link's own device are for the caller himself: `host.lasthop:PORT`
+    // stays his.
     format!(
         "table inet {table} {{\n\
-         \x20 chain prerouting {{\n    type nat hook prerouting priority dstnat; policy accept;\n    iifname \"{device}\" accept\n{redirections}  }}\n\
+         \x20 chain prerouting {{\n    type nat hook prerouting priority dstnat; policy accept;\n{echo}    iifname \"{device}\" accept\n{redirections}  }}\n\
          \x20 chain output {{\n    type nat hook output priority -100; policy accept;\n{redirections}  }}\n\
          \x20 chain postrouting {{\n    type nat hook postrouting priority srcnat; policy accept;\n\
          \x20   ip saddr {inside} oifname != \"{device}\" masquerade\n{masquerade6}\

@@ -1,6 +1,7 @@
 //! One question, one answer over `NETLINK_ROUTE`, in a given namespace.
 //!
-//! A netlink socket belongs to the namespace it was opened in, so the socket is opened inside and used from anywhere.
+//! A netlink socket belongs to the namespace it was opened in, so the socket is opened inside and
+//! used from anywhere.
 
 use crate::Namespace;
 use crate::error::{Error, Result, Trying};

@@ -1,8 +1,9 @@
 //! Offloads of an interface, by the ethtool ioctl.
 //!
-//! A kernel that believes its device will compute checksums or cut segments never does either itself: damage on such a
-//! path stays invisible, and packets of 64 KiB pass where the wire would carry 1500 bytes. On veth, loopback and TAP "the
-//! device" does not exist, so that a laboratory must say which of the two worlds it wants.
+//! A kernel that believes its device will compute checksums or cut segments never does either
+//! itself: damage on such a path stays invisible, and packets of 64 KiB pass where the wire would
+//! carry 1500 bytes. On veth, loopback and TAP "the device" does not exist, so that a laboratory
+//! must say which of the two worlds it wants.
 
 use crate::Namespace;
 use crate::error::{Result, Trying};
@@ -82,7 +83,8 @@ fn ethtool(interface: &str, command: u32, data: u32) -> Result<u32> {
     let mut value = Value { command, data };
     let mut request = named(interface)?;
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    // SAFETY: SIOCETHTOOL reads and writes the `ethtool_value` behind `ifr_data`, which lives until after the call.
+    // SAFETY: SIOCETHTOOL reads and writes the `ethtool_value` behind `ifr_data`, which lives until
+    // after the call.
     let status = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
     if status < 0 {
         return Err(std::io::Error::last_os_error()).trying(what);

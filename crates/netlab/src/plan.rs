@@ -1,9 +1,10 @@
 //! Which addresses a link gets: the first pair that nothing here uses.
 //!
-//! IPv4 pairs are /30 blocks of 100.64.0.0/10 (RFC 6598, shared address space: no private network of a user should hold
-//! it), or of 198.18.0.0/15 (RFC 2544, benchmarks) if a route covers all of that; IPv6 pairs have the same number in the
-//! unique local prefix fd6c:6173:7468:6f70::/64 ("lasthop" in ASCII; RFC 4193). Taken is what overlaps an address, a
-//! route other than a default route, or a name server of the caller, or what another run has claimed.
+//! IPv4 pairs are /30 blocks of 100.64.0.0/10 (RFC 6598, shared address space: no private network
+//! of a user should hold it), or of 198.18.0.0/15 (RFC 2544, benchmarks) if a route covers all of
+//! that; IPv6 pairs have the same number in the unique local prefix fd6c:6173:7468:6f70::/64
+//! ("lasthop" in ASCII; RFC 4193). Taken is what overlaps an address, a route other than a default
+//! route, or a name server of the caller, or what another run has claimed.
 
 use crate::error::{Error, Result};
 use crate::route::Prefix;
@@ -58,7 +59,8 @@ pub fn choose(taken: &[Prefix]) -> Result<Addresses> {
         if here.iter().any(|prefix| prefix.length <= length) {
             continue;
         }
-        // IPv6 numbers go on through both pools, so that a pair of the second never shares one with the first.
+        // IPv6 numbers go on through both pools, so that a pair of the second never shares one with
+        // the first.
         let count = 1_u32 << (30 - length);
         for block in 0..count {
             let pair = Addresses::at(pool.to_bits() + block * 4, number);

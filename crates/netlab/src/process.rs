@@ -1,4 +1,5 @@
-//! Processes by number *and* start time: numbers are used again, the pair is not until the next boot.
+//! Processes by number *and* start time: numbers are used again, the pair is not until the next
+//! boot.
 
 use crate::Namespace;
 use crate::error::{Result, Trying};
@@ -44,7 +45,8 @@ impl ProcessId {
         stat(self.pid).is_some_and(|stat| stat.start_time == self.start_time && !stat.zombie)
     }
 
-    /// Sends it a signal; whether it was there to get it. Never hits another process that has the number now.
+    /// Sends it a signal; whether it was there to get it. Never hits another process that has the
+    /// number now.
     #[must_use]
     pub fn signal(self, signal: Signal) -> bool {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return false };
@@ -98,9 +100,10 @@ pub fn descendants(ancestor: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
-/// Processes of run `id`: those with `LASTHOP=id` in their environment that are in the network namespace `inside`. The
-/// namespace alone would not do, because a program behind the link may let others in; nor the environment, which a desktop
-/// hands to its services, and in which two users' runs may have the same number.
+/// Processes of run `id`: those with `LASTHOP=id` in their environment that are in the network
+/// namespace `inside`. The namespace alone would not do, because a program behind the link may let
+/// others in; nor the environment, which a desktop hands to its services, and in which two users'
+/// runs may have the same number.
 #[must_use]
 pub fn of_run(id: &str, inside: NamespaceId) -> Vec<ProcessId> {
     let mark = format!("LASTHOP={id}").into_bytes();
@@ -129,8 +132,8 @@ fn namespace_inode(pid: u32) -> Option<u64> {
     rustix::fs::stat(format!("/proc/{pid}/ns/net")).ok().map(|stat| stat.st_ino)
 }
 
-/// Ends `leader`, which leads a process group, and all of that group: SIGTERM, and SIGKILL if it is still there after
-/// `grace`. Others of the group are killed then as well.
+/// Ends `leader`, which leads a process group, and all of that group: SIGTERM, and SIGKILL if it is
+/// still there after `grace`. Others of the group are killed then as well.
 pub fn end_group(leader: &mut Child, grace: Duration) {
     let Some(group) = Pid::from_raw(leader.id().cast_signed()) else { return };
     // Neither can fail but for there being nobody left.

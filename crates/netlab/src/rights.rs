@@ -1,11 +1,14 @@
-//! The right to make network objects: root has it, an ordinary user gets it in a user namespace of its own.
+//! The right to make network objects: root has it, an ordinary user gets it in a user namespace of
+//! its own.
 //!
-//! In the user namespace the user keeps its number (an identity map of one user and one group), so that files and
-//! terminals are what they were. The rights that come with the namespace are kept across `exec` as ambient capabilities,
-//! because the keeper and `nft` need them; COMMAND gets none of them. "The caller's network" is then a private namespace:
-//! empty, or, if pasta (of passt) is installed, with the caller's network through it.
+//! In the user namespace the user keeps its number (an identity map of one user and one group), so
+//! that files and terminals are what they were. The rights that come with the namespace are kept
+//! across `exec` as ambient capabilities, because the keeper and `nft` need them; COMMAND gets none
+//! of them. "The caller's network" is then a private namespace: empty, or, if pasta (of passt) is
+//! installed, with the caller's network through it.
 //!
-//! The kernel gives a new user namespace to a single-threaded process only: call [`acquire`] before threads start.
+//! The kernel gives a new user namespace to a single-threaded process only: call [`acquire`] before
+//! threads start.
 
 mod pasta;
 
@@ -82,6 +85,7 @@ pub fn acquire(run: &mut Run, options: &Options) -> Result<Rights> {
         return Ok(Rights { outside: Outside::Own, notes: Vec::new() });
     }
     let mut notes = Vec::new();
+    let ping = pasta::without_ping();
     // pasta attaches from outside, so it has to be started before and told to go on after.
     let waiting = match (options.pasta, crate::nat::program("pasta")) {
         (true, Some(program)) => Some(pasta::Waiting::start(run, &program)?),
@@ -95,7 +99,10 @@ pub fn acquire(run: &mut Run, options: &Options) -> Result<Rights> {
     interface::loopback_up(&Namespace::current()?)?;
     let outside = match waiting.map(pasta::Waiting::attach) {
         None => Outside::Empty,
-        Some(Ok(pasta)) => Outside::Pasta(pasta),
+        Some(Ok(pasta)) => {
+            notes.extend(ping);
+            Outside::Pasta(pasta)
+        }
         Some(Err(error)) => {
             notes.push(format!("no way out: {error}"));
             Outside::Empty
@@ -104,7 +111,8 @@ pub fn acquire(run: &mut Run, options: &Options) -> Result<Rights> {
     Ok(Rights { outside, notes })
 }
 
-/// Capabilities needed: devices and routes, namespaces and mounts; packets and ports below 1024 for name service and ping.
+/// Capabilities needed: devices and routes, namespaces and mounts; packets and ports below 1024 for
+/// name service and ping.
 fn needed() -> CapabilitySet {
     CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN
 }
@@ -120,11 +128,13 @@ pub(crate) fn suffice() -> Result<bool> {
     if !own.effective.contains(needed()) {
         return Ok(false);
     }
-    // A user namespace somebody else made may give capabilities over itself and none over the network namespace in it.
+    // A user namespace somebody else made may give capabilities over itself and none over the
+    // network namespace in it.
     Ok(owns_network())
 }
 
-/// Whether the capabilities hold for this network namespace: changing nothing on the loopback device needs them.
+/// Whether the capabilities hold for this network namespace: changing nothing on the loopback
+/// device needs them.
 fn owns_network() -> bool {
     Namespace::current().is_ok_and(|here| {
         interface::find(&here, "lo").is_ok_and(|loopback| {

@@ -1,8 +1,9 @@
 //! Routes, each with its congestion control.
 //!
-//! A host's default congestion control may be anything (bbr on some), and a child namespace takes it over; `cubic` may not
-//! even be *allowed* as a child's default. A route's `congctl` metric (RTAX_CC_ALGO) has neither problem and touches
-//! nothing outside the namespace, so every route made here carries one. Connections accepted over a route use it too.
+//! A host's default congestion control may be anything (bbr on some), and a child namespace takes
+//! it over; `cubic` may not even be *allowed* as a child's default. A route's `congctl` metric
+//! (RTAX_CC_ALGO) has neither problem and touches nothing outside the namespace, so every route
+//! made here carries one. Connections accepted over a route use it too.
 
 use crate::address::family;
 use crate::error::{Error, Result, Trying};
@@ -71,7 +72,8 @@ pub struct Metrics {
     pub mtu: Option<u32>,
     /// Largest segment to announce, in bytes (`advmss`).
     pub announced_segment_size: Option<u32>,
-    /// Largest receive window to advertise, in bytes (`window`); it also decides the window scale that is offered.
+    /// Largest receive window to advertise, in bytes (`window`); it also decides the window scale
+    /// that is offered.
     pub window: Option<u32>,
     /// Acknowledge each segment at once, for experiments without delayed acknowledgements.
     pub quick_acknowledgements: bool,

@@ -1,8 +1,8 @@
 //! Signal dispositions and masks, which the standard library leaves alone.
 //!
-//! While COMMAND runs, Ctrl-C and Ctrl-\ are meant for it: the terminal sends them to the whole foreground process group, and
-//! the other two processes of a run ignore them. SIGTERM and SIGHUP, sent to one process, are read from a descriptor and
-//! passed on.
+//! While COMMAND runs, Ctrl-C and Ctrl-\ are meant for it: the terminal sends them to the whole
+//! foreground process group, and the other two processes of a run ignore them. SIGTERM and SIGHUP,
+//! sent to one process, are read from a descriptor and passed on.
 
 use crate::error::{Result, Trying};
 use rustix::fd::{FromRawFd, OwnedFd};
@@ -35,7 +35,8 @@ pub(crate) fn set(signal: i32, disposition: Disposition) -> std::io::Result<()> 
 
 /// Whether `signal` is ignored now.
 pub(crate) fn is_ignored(signal: i32) -> bool {
-    // SAFETY: `sigaction` is plain data for which all zeros is a value, and it outlives the call, which only fills it.
+    // SAFETY: `sigaction` is plain data for which all zeros is a value, and it outlives the call,
+    // which only fills it.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
@@ -54,7 +55,8 @@ fn mask_of(signals: &[i32]) -> libc::sigset_t {
     }
 }
 
-/// Makes `signals` all that the calling thread, and threads and processes it starts, block; safe between fork and exec.
+/// Makes `signals` all that the calling thread, and threads and processes it starts, block; safe
+/// between fork and exec.
 pub(crate) fn block_only(signals: &[i32]) -> std::io::Result<()> {
     change_mask(libc::SIG_SETMASK, &mask_of(signals)).map(|_| ())
 }
@@ -109,8 +111,8 @@ pub(crate) fn wait_readable<const N: usize>(
     Ok(polled.map(|entry| entry.revents != 0))
 }
 
-/// The main process while a run lasts: terminal signals ignored, others waiting in [`Quiet::descriptor`]. What was before
-/// comes back when this is dropped.
+/// The main process while a run lasts: terminal signals ignored, others waiting in
+/// [`Quiet::descriptor`]. What was before comes back when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Quiet {
     /// Where SIGTERM and SIGHUP wait.

@@ -1,23 +1,34 @@
 //! What a run made, written down before it is made.
 //!
-//! Each run has a directory `ID/` with a `state.json` in [`Registry::path`]: `/run/lasthop` for root,
-//! `$XDG_RUNTIME_DIR/lasthop` for a user (or `/tmp/lasthop-UID` without one), or what `LASTHOP_STATE_DIR` says. All of
-//! these are gone after a reboot, as is everything they speak of. A run whose processes are gone but whose directory is
-//! not was killed: [`Registry::sweep`] undoes what its state lists.
+//! Each run has a directory `ID/` with a `state.json` in [`Registry::path`]: `/run/lasthop` for
+//! root, `$XDG_RUNTIME_DIR/lasthop` or `/run/user/UID/lasthop` for a user (without either
+//! `/tmp/lasthop-UID`, which goes with the last run), or what `LASTHOP_STATE_DIR` says. All of
+//! these are gone after a reboot, as is everything they speak of. A run whose processes are gone
+//! but whose directory is not was killed: [`Registry::sweep`] undoes what its state lists.
+//!
+//! Only what is ours is read, undone or removed: a directory that belongs to this user and that
+//! nobody else can write, in it folders named by a number, in each a file with our marker whose
+//! `id` is that number. No symbolic link is followed. What cannot be read, or is something else,
+//! stays as it is, and [`Swept::left`] names it.
 
+mod folder;
 mod identity;
 mod undo;
+mod written;
 
 pub use identity::NamespaceId;
-pub(crate) use undo::{remembered, undo};
+pub(crate) use undo::remembered;
 
 use crate::error::{Error, Result, Trying};
 use crate::plan::Addresses;
 use crate::process::ProcessId;
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use folder::{Folder, Foreign};
+use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use written::Entry;
 
 /// A run as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +49,9 @@ pub struct State {
     pub inside: Option<NamespaceId>,
     /// The pair of addresses that this run has claimed.
     pub addresses: Option<Addresses>,
+    /// Ports of the caller that this run has claimed for servers behind the link.
+    #[serde(default)]
+    pub published: Vec<u16>,
     /// The program behind the link and its arguments.
     pub command: Vec<String>,
     /// What must be taken back, in the order in which it was made.
@@ -83,42 +97,64 @@ pub struct Registry {
     path: PathBuf,
 }
 
-/// Held while addresses are chosen, sysctls are remembered and left-overs are swept; let go by dropping it.
+/// Held while addresses are chosen, sysctls are remembered and left-overs are swept; let go by
+/// dropping it.
 #[derive(Debug)]
 #[must_use = "the lock is held as long as this lives"]
 pub(crate) struct Locked {
+    folder: Folder,
     _file: OwnedFd,
 }
 
+/// What [`Registry::sweep`] did; one line for each thing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// What killed runs had left, and is undone.
+    pub undone: Vec<String>,
+    /// What is in the state directory and not ours, or cannot be read: its path, and why it stays.
+    pub left: Vec<String>,
+}
+
+/// Name of the file that is locked. It is the first that is made, so that a directory with others
+/// and without it is not ours.
+const LOCK: &str = "lock";
+
 impl Registry {
-    /// The registry of this user, made if missing.
+    /// The registry of this user.
+    ///
+    /// # Errors
+    /// As [`at`](Self::at).
     pub fn open() -> Result<Self> {
-        let user = rustix::process::geteuid();
-        let path = if let Some(path) = std::env::var_os("LASTHOP_STATE_DIR") {
-            PathBuf::from(path)
-        } else if user.is_root() {
-            PathBuf::from("/run/lasthop")
-        } else if let Some(path) = std::env::var_os("XDG_RUNTIME_DIR") {
-            PathBuf::from(path).join("lasthop")
-        } else {
-            PathBuf::from(format!("/tmp/lasthop-{}", user.as_raw()))
-        };
-        Self::at(path)
+        Self::at(match std::env::var_os("LASTHOP_STATE_DIR") {
+            Some(path) => PathBuf::from(path),
+            None => Self::usual(folder::own_user(), std::env::var_os("XDG_RUNTIME_DIR")),
+        })
     }
 
-    /// The registry in directory `path`, made if missing; it must belong to this user alone.
-    pub fn at(path: PathBuf) -> Result<Self> {
-        use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-        let what = || format!("make the state directory {}", path.display());
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).trying(what)?;
-        let owner = std::fs::symlink_metadata(&path).trying(what)?;
-        if !owner.is_dir() || owner.uid() != rustix::process::geteuid().as_raw() {
-            return Err(Error::missing(
-                format!("the state directory {} belongs to user {}", path.display(), owner.uid()),
-                "remove it, or set LASTHOP_STATE_DIR to a directory of your own",
-            ));
+    /// Where the registry of `user` is, unless somebody says otherwise.
+    fn usual(user: u32, runtime: Option<std::ffi::OsString>) -> PathBuf {
+        if user == 0 {
+            return PathBuf::from("/run/lasthop");
         }
-        Ok(Self { path })
+        let of_session = PathBuf::from(format!("/run/user/{user}"));
+        let runtime = runtime.map(PathBuf::from).or_else(|| of_session.is_dir().then_some(of_session));
+        runtime.map_or_else(|| Self::temporary(user), |runtime| runtime.join("lasthop"))
+    }
+
+    /// Where it is for a user without a runtime directory.
+    fn temporary(user: u32) -> PathBuf {
+        PathBuf::from(format!("/tmp/lasthop-{user}"))
+    }
+
+    /// The registry in directory `path`, which is made when a run begins.
+    ///
+    /// # Errors
+    /// If something else is there: a directory of another user, one that others can write, or one
+    /// with files that are not ours.
+    pub fn at(path: PathBuf) -> Result<Self> {
+        let registry = Self { path };
+        registry.folder()?;
+        Ok(registry)
     }
 
     /// The directory.
@@ -127,19 +163,54 @@ impl Registry {
         &self.path
     }
 
+    /// The directory, if there is one.
+    fn folder(&self) -> Result<Option<Folder>> {
+        match Folder::open(&self.path) {
+            Err(Error::System { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+            other => Ok(Some(self.checked(other?)?)),
+        }
+    }
+
+    /// Refuses a directory with files of others. Whatever is made in one of ours is made after the
+    /// lock.
+    fn checked(&self, folder: Folder) -> Result<Folder> {
+        let names = folder.names()?;
+        match names.first() {
+            Some(first) if !folder.names()?.iter().any(|name| name == LOCK) => Err(Error::missing(
+                format!("the state directory {} has other files, {first:?} for one", self.path.display()),
+                "set LASTHOP_STATE_DIR to an empty directory",
+            )),
+            _ => Ok(folder),
+        }
+    }
+
+    /// Takes the lock; the directory is made if it is missing.
     pub(crate) fn lock(&self) -> Result<Locked> {
-        let path = self.path.join("lock");
-        let what = || format!("lock {}", path.display());
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
-        let file = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR).trying(what)?;
-        rustix::fs::flock(&file, FlockOperation::LockExclusive).trying(what)?;
-        Ok(Locked { _file: file })
+        use std::os::unix::fs::DirBuilderExt;
+        let path = self.path.display();
+        loop {
+            std::fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&self.path)
+                .trying(|| format!("make the state directory {path}"))?;
+            let Some(folder) = self.folder()? else { continue };
+            let file = match folder.open_file(LOCK) {
+                // Somebody has just removed the directory.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                other => other.trying(|| format!("open {path}/{LOCK}"))?,
+            };
+            rustix::fs::flock(&file, FlockOperation::LockExclusive)
+                .trying(|| format!("lock {path}/{LOCK}"))?;
+            if folder::has_a_name(&file)? {
+                return Ok(Locked { folder, _file: file });
+            }
+        }
     }
 
     /// Starts a run: its directory and first state, with nothing made yet.
     pub fn begin(&self) -> Result<Run> {
-        use std::os::unix::fs::DirBuilderExt;
-        let _locked = self.lock()?;
+        let locked = self.lock()?;
         let main = ProcessId::own()?;
         let pid_namespace = own_pid_namespace()?;
         let started = std::time::SystemTime::now()
@@ -147,27 +218,23 @@ impl Registry {
             .map_or(0, |since| since.as_secs());
         for number in 1..MOST_RUNS {
             let id = number.to_string();
-            let directory = self.path.join(&id);
-            match std::fs::DirBuilder::new().mode(0o700).create(&directory) {
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                other => {
-                    other.trying(|| format!("make {}", directory.display()))?;
-                    let state = State {
-                        id,
-                        main,
-                        keeper: None,
-                        pid_namespace,
-                        started,
-                        outside: None,
-                        inside: None,
-                        addresses: None,
-                        command: Vec::new(),
-                        made: Vec::new(),
-                    };
-                    let run = Run { registry: self.clone(), state, kept: false };
-                    run.write()?;
-                    return Ok(run);
-                }
+            if locked.folder.make(&id)? {
+                let state = State {
+                    id,
+                    main,
+                    keeper: None,
+                    pid_namespace,
+                    started,
+                    outside: None,
+                    inside: None,
+                    addresses: None,
+                    published: Vec::new(),
+                    command: Vec::new(),
+                    made: Vec::new(),
+                };
+                let run = Run { registry: self.clone(), state, kept: false };
+                written::write(&locked.folder, &run.state)?;
+                return Ok(run);
             }
         }
         Err(Error::missing(format!("no free name in {}", self.path.display()), "run lasthop clean"))
@@ -175,7 +242,14 @@ impl Registry {
 
     /// All runs written down, oldest first, dead ones too.
     pub fn list(&self) -> Result<Vec<State>> {
-        let mut states: Vec<State> = self.directories()?.iter().filter_map(|path| read(path)).collect();
+        let Some(folder) = self.folder()? else { return Ok(Vec::new()) };
+        let entries = folder.names()?.into_iter().map(|name| written::read(&folder, &name));
+        let mut states: Vec<State> = entries
+            .filter_map(|entry| match entry {
+                Entry::Run(state) => Some(*state),
+                Entry::Empty | Entry::Foreign(_) => None,
+            })
+            .collect();
         states.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
         Ok(states)
     }
@@ -187,42 +261,53 @@ impl Registry {
         })
     }
 
-    /// Undoes what killed runs left behind; one line for each thing undone.
-    pub fn sweep(&self) -> Result<Vec<String>> {
-        let mut lines = Vec::new();
+    /// Undoes what killed runs left behind, and leaves alone what is not ours.
+    pub fn sweep(&self) -> Result<Swept> {
+        let mut swept = Swept::default();
+        if self.folder()?.is_none() {
+            return Ok(swept);
+        }
         let locked = self.lock()?;
-        for directory in self.directories()? {
-            match read(&directory) {
-                Some(state) if state.is_running() => {}
-                Some(state) => lines.extend(undo(self, &locked, &state)),
-                // Killed before the first state was written (begin holds the lock until then): nothing was made.
-                None => {
-                    std::fs::remove_dir_all(&directory)
-                        .trying(|| format!("remove {}", directory.display()))?;
-                    lines.push(format!("removed {}", directory.display()));
+        for name in locked.folder.names()?.into_iter().filter(|name| name != LOCK) {
+            let path = self.path.join(&name);
+            match written::read(&locked.folder, &name) {
+                Entry::Run(state) if state.is_running() => {}
+                Entry::Run(state) => swept.undone.extend(undo::undo(self, &locked, &state)),
+                // Killed before the first state was written (begin holds the lock until then):
+                // nothing was made.
+                Entry::Empty => {
+                    locked.folder.remove_empty(&name).trying(|| format!("remove {}", path.display()))?;
+                    swept.undone.push(format!("removed {}", path.display()));
                 }
+                Entry::Foreign(Foreign(why)) => swept.left.push(format!("{}: {why}", path.display())),
             }
         }
-        Ok(lines)
+        self.leave_nothing(&locked);
+        Ok(swept)
     }
 
-    fn directories(&self) -> Result<Vec<PathBuf>> {
-        let what = || format!("read {}", self.path.display());
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir(&self.path).trying(what)? {
-            let entry = entry.trying(what)?;
-            if entry.file_type().trying(what)?.is_dir() {
-                found.push(entry.path());
-            }
+    /// Undoes the run called `id`, as its keeper; one line for each thing undone.
+    pub(crate) fn undo(&self, id: &str) -> Result<Vec<String>> {
+        let locked = self.lock()?;
+        Ok(match written::read(&locked.folder, id) {
+            Entry::Run(state) => undo::undo(self, &locked, &state),
+            Entry::Empty | Entry::Foreign(_) => Vec::new(),
+        })
+    }
+
+    /// Removes a directory in /tmp with its last run. Who waits for the lock makes it anew.
+    fn leave_nothing(&self, locked: &Locked) {
+        let is_temporary = self.path == Self::temporary(folder::own_user());
+        if is_temporary && locked.folder.names().is_ok_and(|names| names == [LOCK]) {
+            // Left, it is used by the next run.
+            let _ = locked.folder.remove_file(LOCK).and_then(|()| std::fs::remove_dir(&self.path));
         }
-        found.sort();
-        Ok(found)
     }
 }
 
 impl State {
-    /// Whether a process of the run is left that will clean up. A run of another PID namespace cannot be judged and
-    /// counts as running.
+    /// Whether a process of the run is left that will clean up. A run of another PID namespace
+    /// cannot be judged and counts as running.
     #[must_use]
     pub fn is_running(&self) -> bool {
         own_pid_namespace().is_ok_and(|own| own != self.pid_namespace)
@@ -235,12 +320,8 @@ fn own_pid_namespace() -> Result<u64> {
     Ok(rustix::fs::stat("/proc/self/ns/pid").trying(|| "stat /proc/self/ns/pid".into())?.st_ino)
 }
 
-pub(crate) fn read(directory: &Path) -> Option<State> {
-    serde_json::from_slice(&std::fs::read(directory.join("state.json")).ok()?).ok()
-}
-
-/// A run of this process: its directory, and its state as far as it got. Dropping it undoes what it lists, unless a
-/// keeper does.
+/// A run of this process: its directory, and its state as far as it got. Dropping it undoes what it
+/// lists, unless a keeper does.
 #[derive(Debug)]
 pub struct Run {
     registry: Registry,
@@ -293,12 +374,12 @@ impl Run {
         self.kept = false;
     }
 
-    /// A reader sees the former state or the new one, never half of one.
     fn write(&self) -> Result<()> {
-        let (file, new) = (self.directory().join("state.json"), self.directory().join("state.json.new"));
-        let json = serde_json::to_vec_pretty(&self.state).expect("a state has no maps with odd keys");
-        std::fs::write(&new, json).trying(|| format!("write {}", new.display()))?;
-        std::fs::rename(&new, &file).trying(|| format!("write {}", file.display()))
+        let folder = self.registry.folder()?.ok_or_else(|| {
+            let path = self.registry.path.display();
+            Error::missing(format!("the state directory {path} is gone"), "start the run again")
+        })?;
+        written::write(&folder, &self.state)
     }
 }
 
@@ -307,7 +388,7 @@ impl Drop for Run {
         if !self.kept
             && let Ok(locked) = self.registry.lock()
         {
-            undo(&self.registry, &locked, &self.state);
+            undo::undo(&self.registry, &locked, &self.state);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Sysctls below `net.`, per namespace.
 //!
-//! `/proc/sys/net` shows the namespace of the thread that opens a file there, so reading and writing happens on a thread
-//! that has entered it. Who holds CAP_NET_ADMIN over the namespace may write, root or not.
+//! `/proc/sys/net` shows the namespace of the thread that opens a file there, so reading and
+//! writing happens on a thread that has entered it. Who holds CAP_NET_ADMIN over the namespace may
+//! write, root or not.
 
 use crate::Namespace;
 use crate::error::{Result, Trying};
@@ -42,8 +43,9 @@ pub fn has_ipv6(namespace: &Namespace) -> bool {
     read(namespace, "net.ipv6.conf.all.disable_ipv6").is_ok_and(|value| value == "0")
 }
 
-/// What a namespace of an experiment should be: no router advertisement listened to, no duplicate address detection, no
-/// path metrics carried over from one connection to the next (each starts alike), `ping` for everyone.
+/// What a namespace of an experiment should be: no router advertisement listened to, no duplicate
+/// address detection, no path metrics carried over from one connection to the next (each starts
+/// alike), `ping` for everyone.
 pub fn calm(namespace: &Namespace) -> Result<()> {
     write(namespace, "net.ipv4.tcp_no_metrics_save", "1")?;
     if has_ipv6(namespace) {
@@ -58,9 +60,9 @@ pub fn calm(namespace: &Namespace) -> Result<()> {
         .or_else(|_| write(namespace, "net.ipv4.ping_group_range", &format!("{group} {group}")))
 }
 
-/// Socket buffers for paths with this bandwidth-delay product: the largest receive and send buffer become four times as
-/// large (half of a receive buffer is the kernel's own overhead, and a window must hold what is in flight during a recovery
-/// round besides), and never less than they were.
+/// Socket buffers for paths with this bandwidth-delay product: the largest receive and send buffer
+/// become four times as large (half of a receive buffer is the kernel's own overhead, and a window
+/// must hold what is in flight during a recovery round besides), and never less than they were.
 pub fn socket_buffers(namespace: &Namespace, bandwidth_delay_product: ByteCount) -> Result<()> {
     // The kernel keeps them in an `int`.
     let wanted = bandwidth_delay_product.get().saturating_mul(4).min(i32::MAX as u64);

@@ -6,8 +6,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-/// A connection as its kernel sees it. Fields as in `struct tcp_info` (`linux/tcp.h`); one that this kernel does not have
-/// reads zero.
+/// A connection as its kernel sees it. Fields as in `struct tcp_info` (`linux/tcp.h`); one that
+/// this kernel does not have reads zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Info {
     /// Smoothed round-trip time; zero before the first sample.
@@ -88,8 +88,9 @@ pub fn set_congestion_control(socket: impl AsFd, name: &str) -> Result<()> {
         .trying(|| format!("use congestion control `{name}`"))
 }
 
-/// Connections of `namespace` that their programs have closed and whose other side has not acknowledged all of it yet: the
-/// kernel still sends for them (FIN-WAIT-1, CLOSING, LAST-ACK of RFC 9293 section 3.3.2).
+/// Connections of `namespace` that their programs have closed and whose other side has not
+/// acknowledged all of it yet: the kernel still sends for them (FIN-WAIT-1, CLOSING, LAST-ACK of
+/// RFC 9293 section 3.3.2).
 ///
 /// # Errors
 /// If the kernel's list cannot be read.

@@ -1,14 +1,16 @@
-//! TUN (IP) and TAP (Ethernet) ends: a device in a namespace whose packets this process reads and writes.
+//! TUN (IP) and TAP (Ethernet) ends: a device in a namespace whose packets this process reads and
+//! writes.
 //!
 //! The device is not persistent: it goes with its last descriptor, whatever way the process ends.
 //!
-//! * *Per packet* (the default): the kernel cuts segments and fills in checksums before a packet is read, so that each read
-//!   gives what a wire would carry, and damage done to it is seen.
-//! * *Whole segments* ([`Options::whole_segments`]): each packet starts with a `struct virtio_net_hdr`; TCP segments of up
-//!   to 64 KiB arrive uncut with a partial checksum, and may be written so.
+//! * *Per packet* (the default): the kernel cuts segments and fills in checksums before a packet is
+//!   read, so that each read gives what a wire would carry, and damage done to it is seen.
+//! * *Whole segments* ([`Options::whole_segments`]): each packet starts with a
+//!   `struct virtio_net_hdr`; TCP segments of up to 64 KiB arrive uncut with a partial checksum,
+//!   and may be written so.
 //!
-//! `tx_dropped` counts packets the kernel had for the device while its queue was full: the reader was too slow, which
-//! makes a run *overloaded*.
+//! `tx_dropped` counts packets the kernel had for the device while its queue was full: the reader
+//! was too slow, which makes a run *overloaded*.
 
 use crate::error::{Error, Result, Trying};
 use crate::interface::{self, Change, Statistics};
@@ -70,8 +72,8 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes an end in `namespace`, up, without addresses. The kernel sends nothing of its own accord over it: no
-    /// link-local address is announced and no router searched.
+    /// Makes an end in `namespace`, up, without addresses. The kernel sends nothing of its own
+    /// accord over it: no link-local address is announced and no router searched.
     pub fn open(namespace: &Namespace, options: &Options) -> Result<Self> {
         let fd = namespace.enter(|| attach(options))?;
         if sysctl::has_ipv6(namespace) {

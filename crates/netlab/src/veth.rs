@@ -18,7 +18,8 @@ pub struct End<'a> {
     pub hardware_address: [u8; 6],
 }
 
-/// Makes a pair of connected Ethernet devices, both down. Either end's going (with its namespace, say) takes the other along.
+/// Makes a pair of connected Ethernet devices, both down. Either end's going (with its namespace,
+/// say) takes the other along.
 pub fn pair(first: End<'_>, second: End<'_>) -> Result<()> {
     let describe = |end: End<'_>| {
         let mut message = LinkMessage::default();

@@ -1,4 +1,5 @@
-//! Each check passes where everything is there, and fails, with a way out, when its thing is broken.
+//! Each check passes where everything is there, and fails, with a way out, when its thing is
+//! broken.
 
 mod ground;
 

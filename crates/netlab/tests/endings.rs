@@ -77,7 +77,8 @@ fn the_program_has_the_callers_surroundings() {
 fn what_the_program_leaves_behind_is_ended() {
     need_root!();
     let caller = Caller::new();
-    // One that obeys SIGTERM, one that does not, one that has left its parent, its session and its group.
+    // One that obeys SIGTERM, one that does not, one that has left its parent, its session and its
+    // group.
     let script = "sleep 600 >/dev/null & echo $!; \
                   sh -c 'trap \"\" TERM; sleep 600' >/dev/null & echo $!; \
                   setsid sh -c 'echo $$; exec sleep 600 >/dev/null' & sleep 0.5";
@@ -124,7 +125,8 @@ fn name(pid: u32) -> String {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
 }
 
-/// A link with a program, a child and an orphan behind it; the number of each process, the keeper's last.
+/// A link with a program, a child and an orphan behind it; the number of each process, the keeper's
+/// last.
 fn populated(caller: &Caller) -> (Running, Vec<u32>) {
     let script = "sleep 600 & setsid sh -c 'sleep 600 & sleep 600' & echo ready; cat >/dev/null";
     let mut link = caller.start_script(&["--publish", "8000"], script);
@@ -230,7 +232,8 @@ fn killing_an_outer_link_takes_the_inner_one_along() {
 fn a_link_that_cannot_be_built_leaves_nothing() {
     need_root!();
     let caller = Caller::new();
-    // IPv4 needs 68 bytes: the device refuses, after addresses are claimed and the namespace is made.
+    // IPv4 needs 68 bytes: the device refuses, after addresses are claimed and the namespace is
+    // made.
     let finished = caller.behind(&["--mtu", "10", "true"]);
     assert_eq!(finished.code(), 125, "{finished:?}");
     caller.is_clean();

@@ -1,7 +1,7 @@
 //! A link of a user who is not root: in a user namespace, with nowhere to go or through pasta.
 //!
-//! /dev/net/tun may be root's alone, so the tests lay a device node that everybody can open over it, in a mount namespace of
-//! their own.
+//! /dev/net/tun may be root's alone, so the tests lay a device node that everybody can open over
+//! it, in a mount namespace of their own.
 
 mod ground;
 
@@ -116,6 +116,38 @@ fn the_network_through_pasta() {
     assert!(user.left().is_empty(), "{:?}", user.left());
     assert!(!pasta_of(state).is_alive(), "pasta is still there");
     caller.is_clean();
+}
+
+/// The caller answers whoever may send echo requests; beyond it they take a right that the
+/// administrator gives.
+#[test]
+fn ping_through_pasta() {
+    need_root!();
+    if !ground::has("pasta") || !ground::has("ping") {
+        return;
+    }
+    let Some(user) = User::new() else { return };
+    let caller = Caller::new();
+    let internet = Namespace::new().expect("a namespace");
+    network(&caller.namespace, &internet);
+    let sysctl = "net.ipv4.ping_group_range";
+    // The kernel's default: nobody. Then whoever asks, and beyond the caller as well.
+    for (range, host, is_told) in [
+        ("1 0", "host.lasthop", true),
+        ("0 100000", "host.lasthop", false),
+        ("0 100000", "203.0.113.9", false),
+    ] {
+        netlab::sysctl::write(&caller.namespace, sysctl, range).expect("written");
+        // One answer of five will do on a busy machine.
+        let script = format!("ping -n -c 5 -i 0.2 -W 10 {host}");
+        let finished = user.behind(&caller, &user.path().join("tun"), &["sh", "-c", &script]);
+        assert_eq!(finished.code(), 0, "{range}, {host}: {finished:?}");
+        let told = finished
+            .errors
+            .contains("ping reaches no further than host.lasthop: net.ipv4.ping_group_range (1 0)");
+        assert_eq!(told, is_told, "{}", finished.errors);
+    }
+    assert!(user.left().is_empty(), "{:?}", user.left());
 }
 
 #[test]

@@ -43,8 +43,8 @@ fn a_namespace_goes_with_its_last_descriptor() {
     assert!(soon(|| id.find().is_none()));
 }
 
-/// Whether it happens within some seconds. Other tests of this process fork, and between fork and exec their children hold
-/// copies of our descriptors.
+/// Whether it happens within some seconds. Other tests of this process fork, and between fork and
+/// exec their children hold copies of our descriptors.
 fn soon(condition: impl Fn() -> bool) -> bool {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(5);
     while !condition() {
@@ -82,8 +82,8 @@ fn an_end_carries_packets_and_counts_those_it_must_drop() {
     assert!(soon(|| interface::find(&namespace, "end").is_err()), "the device goes with its descriptor");
 }
 
-/// Reads packets at `end` until one is TCP and holds data, answering nothing but the handshake; its length and whether its
-/// checksum is complete.
+/// Reads packets at `end` until one is TCP and holds data, answering nothing but the handshake; its
+/// length and whether its checksum is complete.
 fn first_segment(whole_segments: bool) -> (usize, Option<u8>) {
     let namespace = Namespace::new().expect("a namespace");
     let options = tun::Options { name: "end".into(), whole_segments, ..tun::Options::default() };

@@ -1,4 +1,5 @@
-//! What gets through a link around a program: TCP both ways, names, published ports, the network beyond.
+//! What gets through a link around a program: TCP both ways, names, published ports, the network
+//! beyond.
 
 mod ground;
 
@@ -23,7 +24,8 @@ fn connect(namespace: &Namespace, to: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Sends `MUCH` bytes from `client` to whom `listener` accepts, and back; what the two sockets were.
+/// Sends `MUCH` bytes from `client` to whom `listener` accepts, and back; what the two sockets
+/// were.
 fn exchange(client: TcpStream, listener: &TcpListener) -> (TcpStream, TcpStream) {
     let sent: Vec<u8> = (0..MUCH).map(|n| (n % 251) as u8).collect();
     let expected = sent.clone();
@@ -154,7 +156,8 @@ fn the_kernel_sends_nothing_of_its_own_accord() {
     assert_eq!(inside.statistics.rx_packets, 0);
 }
 
-/// A caller with a network: a host that knows nothing of links, at 203.0.113.9 and 2001:db8::9 (documentation addresses).
+/// A caller with a network: a host that knows nothing of links, at 203.0.113.9 and 2001:db8::9
+/// (documentation addresses).
 struct Beyond {
     caller: Caller,
     internet: Namespace,
@@ -232,7 +235,8 @@ fn a_published_port_leads_to_the_program_from_everywhere() {
             let (_, far) = exchange(connect(&internet, SocketAddr::new(ip(there), port)), &server);
             assert_eq!(far.peer_addr().expect("a peer").ip().to_canonical(), ip(own));
         }
-        // From the caller itself, at its own addresses and at 127.0.0.1, which the server sees as the caller's end.
+        // From the caller itself, at its own addresses and at 127.0.0.1, which the server sees as
+        // the caller's end.
         let outside = address_of(&hosts, "host.lasthop");
         for there in [CALLER[0], CALLER[1], "127.0.0.1"] {
             let (_, far) = exchange(connect(&caller.namespace, SocketAddr::new(ip(there), port)), &server);
@@ -258,7 +262,8 @@ fn a_published_port_leads_to_the_program_from_everywhere() {
     let _ = exchange(connect(&inside, SocketAddr::new(address_of(&hosts, "host.lasthop"), 8000)), &own);
 }
 
-/// A DNS server that answers each question with itself, over UDP and TCP, at 127.0.0.53 of the caller.
+/// A DNS server that answers each question with itself, over UDP and TCP, at 127.0.0.53 of the
+/// caller.
 fn name_server(caller: &Caller) {
     let udp =
         caller.namespace.enter(|| Ok(UdpSocket::bind("127.0.0.53:53").expect("free"))).expect("entered");
@@ -337,7 +342,8 @@ fn a_link_in_a_link() {
     assert_ne!(outer, ip(inner), "each link has addresses of its own");
     let inside = Namespace::at(&format!("/proc/{inner_program}/ns/net")).expect("the program runs");
 
-    // To the host of the inner link, which is behind the outer one; to the outer host; and to the network beyond.
+    // To the host of the inner link, which is behind the outer one; to the outer host; and to the
+    // network beyond.
     for (namespace, there, peer) in [
         (link.inside(), ip(inner), None),
         (caller.namespace.try_clone().expect("a descriptor"), outer, None),

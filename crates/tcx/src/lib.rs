@@ -1,7 +1,8 @@
 //! eBPF programs at network interfaces: what those of TCP Lite and of the FIN hold have in common.
 //!
-//! The hook is tcx (Linux 6.6), in front of tc's filters. It needs no qdisc and no netlink, and the kernel detaches a program when its link's last descriptor is closed, in whatever way the
-//! process ends.
+//! The hook is tcx (Linux 6.6), in front of tc's filters. It needs no qdisc and no netlink, and the
+//! kernel detaches a program when its link's last descriptor is closed, in whatever way the process
+//! ends.
 
 mod refusal;
 
@@ -39,10 +40,12 @@ impl Header {
     }
 }
 
-/// Attaches a program to an interface, behind those that are at the hook already; the program's section says whether at ingress or egress. It stays as long as the link.
+/// Attaches a program to an interface, behind those that are at the hook already; the program's
+/// section says whether at ingress or egress. It stays as long as the link.
 ///
 /// # Errors
-/// The kernel's: ENODEV without the interface, EPERM without CAP_NET_ADMIN and CAP_BPF, EINVAL before Linux 6.6.
+/// The kernel's: ENODEV without the interface, EPERM without CAP_NET_ADMIN and CAP_BPF, EINVAL
+/// before Linux 6.6.
 #[expect(unsafe_code, reason = "libbpf-rs does not wrap tcx")]
 pub fn attach(program: &ProgramImpl<'_, Mut>, interface: u32) -> io::Result<Link> {
     // SAFETY: the program is loaded and borrowed for the call, and no options means the defaults.

@@ -1,11 +1,13 @@
-//! What the kernel says about programs that it refuses: libbpf prints it, and it belongs into the error.
+//! What the kernel says about programs that it refuses: libbpf prints it, and it belongs into the
+//! error.
 
 use libbpf_rs::{ErrorKind, PrintLevel};
 use std::sync::{Mutex, PoisonError};
 
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Keeps from now on what libbpf would print, and forgets what it said before: for the [`Refusal`] of the load that follows.
+/// Keeps from now on what libbpf would print, and forgets what it said before: for the [`Refusal`]
+/// of the load that follows.
 pub fn listen() {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).clear();
     libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {

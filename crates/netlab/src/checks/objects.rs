@@ -71,7 +71,8 @@ fn table(namespace: &Namespace, places: &Places) -> Result<String> {
     let nft = places.nft.as_ref().filter(|path| path.is_file()).ok_or_else(nat::not_installed)?;
     let publish = ["8000".parse()?];
     let addresses = plan::choose(&[])?;
-    let rules = Rules { table: "lasthop_check", device: "lo", addresses, ipv6: true, publish: &publish };
+    let rules =
+        Rules { table: "lasthop_check", device: "lo", addresses, ipv6: true, echo: None, publish: &publish };
     nat::add_with(nft, namespace, &rules)?;
     if !nat::remove(namespace, rules.table)? {
         return Err(Error::missing("the table that was added is not there", "update nftables"));
@@ -89,7 +90,8 @@ fn forwarding(namespace: &Namespace) -> Result<String> {
 
 fn overlay() -> Result<String> {
     crate::namespace::on_own_thread(|| {
-        // SAFETY: CLONE_FS and CLONE_NEWNS leave the descriptor table shared; only this short-lived thread is changed.
+        // SAFETY: CLONE_FS and CLONE_NEWNS leave the descriptor table shared; only this short-lived
+        // thread is changed.
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS | UnshareFlags::NEWNS) }
             .trying(|| "create a mount namespace".into())?;
         names::Overlays::default().apply()?;

@@ -1,5 +1,5 @@
-//! Building a link, in the order that leaves nothing behind at any moment: first what vanishes by itself (namespace, ends),
-//! then the keeper, then, each written down before, what does not.
+//! Building a link, in the order that leaves nothing behind at any moment: first what vanishes by
+//! itself (namespace, ends), then the keeper, then, each written down before, what does not.
 
 use super::{HostLink, HostLinkOptions};
 use crate::cgroup::Cgroup;
@@ -11,9 +11,9 @@ use crate::nat::{self, Rules};
 use crate::plan::{self, Addresses};
 use crate::route::{self, Prefix, Route};
 use crate::signals::Quiet;
-use crate::state::{Made, NamespaceId, Run, remembered};
+use crate::state::{Made, NamespaceId, Run, State, remembered};
 use crate::tun::{self, Tun};
-use crate::{Namespace, Rights, address, interface, neighbour, sysctl};
+use crate::{Namespace, Rights, address, interface, listening, neighbour, sysctl};
 use packet::Layer;
 use std::net::{IpAddr, SocketAddr};
 
@@ -32,7 +32,8 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     let resolv_conf = std::fs::read_to_string(RESOLV_CONF).unwrap_or_default();
     let name_servers = names::servers(&resolv_conf);
 
-    let addresses = claim(&mut run, &outside_namespace, &name_servers)?;
+    listening::check_free(&outside_namespace, &options.publish)?;
+    let addresses = claim(&mut run, &outside_namespace, &name_servers, options)?;
     let leaves = network_beyond(&outside_namespace)?;
     notes.extend(leaves.notes.iter().cloned());
     let host = rights.host().unwrap_or(IpAddr::V4(addresses.outside));
@@ -75,7 +76,8 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     run.update(|state| state.keeper = keeper_process)?;
     // For the program; without one (an ordinary user seldom may) the run goes on.
     let cgroup = Cgroup::of_run(&mut run).ok().map(|group| group.path().to_owned());
-    translate(&mut run, &outside_namespace, &device, addresses, ipv6 && leaves.ipv6, options)?;
+    let echo = rights.host();
+    translate(&mut run, &outside_namespace, &device, addresses, ipv6 && leaves.ipv6, echo, options)?;
     if nat::forward_policy_drops(&outside_namespace).unwrap_or(false) {
         notes.push(format!(
             "a forward policy of this host is drop: only {host} is reachable unless it lets {device} pass \
@@ -102,21 +104,38 @@ pub(super) fn build(mut run: Run, rights: &Rights, options: &HostLinkOptions) ->
     })
 }
 
-/// Chooses addresses that nothing here uses and writes them down, so that no other start chooses them.
-fn claim(run: &mut Run, outside: &Namespace, name_servers: &[IpAddr]) -> Result<Addresses> {
+/// Chooses addresses that nothing here uses and writes them down, and the ports to publish, so that
+/// no other start chooses them.
+fn claim(
+    run: &mut Run,
+    outside: &Namespace,
+    name_servers: &[IpAddr],
+    options: &HostLinkOptions,
+) -> Result<Addresses> {
     let id = NamespaceId::of(outside)?;
     let registry = run.registry().clone();
     let _locked = registry.lock()?;
+    let others = registry.list()?;
+    for port in options.publish.iter().map(|publish| publish.outside.get()) {
+        let taken = |other: &&State| other.outside == Some(id) && other.published.contains(&port);
+        if let Some(other) = others.iter().find(taken) {
+            return Err(Error::missing(
+                format!("port {port} is published by link {} already", other.id),
+                "end that one, or publish another port",
+            ));
+        }
+    }
     let mut taken: Vec<Prefix> = name_servers.iter().copied().map(Prefix::host).collect();
     taken.extend(
         address::list(outside)?.iter().map(|its| Prefix { address: its.address, length: its.prefix_length }),
     );
     taken.extend(route::list(outside)?.iter().map(|its| its.destination));
-    taken.extend(registry.list()?.iter().filter_map(|other| other.addresses).flat_map(Addresses::blocks));
+    taken.extend(others.iter().filter_map(|other| other.addresses).flat_map(Addresses::blocks));
     let addresses = plan::choose(&taken)?;
     run.update(|state| {
         state.outside = Some(id);
         state.addresses = Some(addresses);
+        state.published = options.publish.iter().map(|publish| publish.outside.get()).collect();
     })?;
     Ok(addresses)
 }
@@ -198,6 +217,7 @@ fn translate(
     device: &str,
     addresses: Addresses,
     ipv6: bool,
+    echo: Option<IpAddr>,
     options: &HostLinkOptions,
 ) -> Result<()> {
     let registry = run.registry().clone();
@@ -213,16 +233,17 @@ fn translate(
             sysctl::write(outside, key, value)?;
         }
     }
-    // These two are the device's own and go with it: 127.0.0.1 published, and replies accepted that a strict host would
-    // expect elsewhere.
+    // These two are the device's own and go with it: 127.0.0.1 published, and replies accepted that
+    // a strict host would expect elsewhere.
     sysctl::write(outside, &format!("net.ipv4.conf.{device}.route_localnet"), "1")?;
     sysctl::write(outside, &format!("net.ipv4.conf.{device}.rp_filter"), "0")?;
-    let table = format!("lasthop_{}", run.id());
+    let table = nat::table(run.id());
     run.record(Made::Table { name: table.clone() })?;
-    nat::add(outside, &Rules { table: &table, device, addresses, ipv6, publish: &options.publish })
+    nat::add(outside, &Rules { table: &table, device, addresses, ipv6, echo, publish: &options.publish })
 }
 
-/// A name server that can be reached from behind the link: the caller's own, or ours in front of it.
+/// A name server that can be reached from behind the link: the caller's own, or ours in front of
+/// it.
 fn name_service(
     outside: &Namespace,
     rights: &Rights,

@@ -1,7 +1,7 @@
 //! Ending what a program left behind.
 //!
-//! The keeper adopts each process whose parent dies, so that all descendants are found below it, and there are none left
-//! when the kernel says that it has no children.
+//! The keeper adopts each process whose parent dies, so that all descendants are found below it,
+//! and there are none left when the kernel says that it has no children.
 
 use crate::error::Result;
 use crate::{process, signals};
@@ -10,7 +10,8 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long to wait for killed processes: one that sleeps uninterruptibly in the kernel goes when it wakes up.
+/// How long to wait for killed processes: one that sleeps uninterruptibly in the kernel goes when
+/// it wakes up.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A process that forks while we look may be missed by one round.
 const ROUND: Duration = Duration::from_millis(20);

@@ -46,7 +46,8 @@ impl Keeper {
             });
         }
         let child = command.spawn().trying(what)?;
-        // The closure owns our copy of the keeper's ends: only without it is the keeper's death seen as end of file.
+        // The closure owns our copy of the keeper's ends: only without it is the keeper's death
+        // seen as end of file.
         drop(command);
         let keeper = Self { control, child };
         send(&keeper.control, &Order::Keep { registry: registry.path().to_owned(), id: id.to_owned() })?;

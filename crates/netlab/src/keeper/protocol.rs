@@ -1,7 +1,8 @@
-//! What the main process and its keeper say to each other: JSON behind a length, over a socket pair.
+//! What the main process and its keeper say to each other: JSON behind a length, over a socket
+//! pair.
 //!
-//! Nothing is read beyond a message, so that the socket is readable exactly when there is another one. End of file means
-//! that the other side is dead.
+//! Nothing is read beyond a message, so that the socket is readable exactly when there is another
+//! one. End of file means that the other side is dead.
 
 use crate::error::{Error, Result};
 use crate::names::Overlays;
@@ -25,7 +26,8 @@ pub(super) enum Order {
     End,
 }
 
-/// COMMAND and its surroundings, except the network namespace, whose descriptor the keeper inherits.
+/// COMMAND and its surroundings, except the network namespace, whose descriptor the keeper
+/// inherits.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) program: OsString,

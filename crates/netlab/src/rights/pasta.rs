@@ -1,8 +1,10 @@
-//! The network through pasta, which translates between a private namespace and ordinary sockets of the user.
+//! The network through pasta, which translates between a private namespace and ordinary sockets of
+//! the user.
 //!
-//! pasta must be started by the user *outside* the user namespace it attaches to. So a shell is started first that waits for
-//! a line and then becomes pasta: its number is known, and written down, before there is anything to leave behind, and
-//! should this process die before it has sent the line, the shell reads end of file and ends.
+//! pasta must be started by the user *outside* the user namespace it attaches to. So a shell is
+//! started first that waits for a line and then becomes pasta: its number is known, and written
+//! down, before there is anything to leave behind, and should this process die before it has sent
+//! the line, the shell reads end of file and ends.
 
 use crate::error::{Error, Result, Trying};
 use crate::process::ProcessId;
@@ -14,8 +16,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// pasta answers DNS here on behalf of the caller's name server, if that listens on a loopback address (link-local, so that
-/// nothing is hidden by it).
+/// pasta answers DNS here on behalf of the caller's name server, if that listens on a loopback
+/// address (link-local, so that nothing is hidden by it).
 const NAME_SERVER: Ipv4Addr = Ipv4Addr::new(169, 254, 1, 53);
 /// pasta reads the host's addresses and sets up the namespace in some milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -33,6 +35,30 @@ pub(super) struct Pasta {
     child: Child,
     gateway: IpAddr,
     forwards_dns: bool,
+}
+
+/// What is to be said where pasta cannot pass on echo requests, as long as this process is in the
+/// caller's namespaces: it sends them by sockets that the kernel gives to the groups of a sysctl
+/// alone (icmp(7)).
+pub(super) fn without_ping() -> Option<String> {
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ping_group_range").ok()?;
+    let own = rustix::process::getegid().as_raw();
+    let others = rustix::process::getgroups().unwrap_or_default();
+    let groups: Vec<u32> = std::iter::once(own).chain(others.iter().map(|group| group.as_raw())).collect();
+    (!is_allowed(&range, &groups)).then(|| {
+        let range = range.split_whitespace().collect::<Vec<_>>().join(" ");
+        format!(
+            "ping reaches no further than host.lasthop: net.ipv4.ping_group_range ({range}) has no group of this user; \
+             as root: sysctl -w net.ipv4.ping_group_range=\"{own} {own}\""
+        )
+    })
+}
+
+/// Whether a range of groups, as the kernel writes it, has one of these.
+fn is_allowed(range: &str, groups: &[u32]) -> bool {
+    let mut ends = range.split_whitespace().filter_map(|end| end.parse::<u32>().ok());
+    let (Some(first), Some(last)) = (ends.next(), ends.next()) else { return false };
+    groups.iter().any(|group| (first..=last).contains(group))
 }
 
 impl Waiting {
@@ -61,7 +87,8 @@ impl Waiting {
         Ok(waiting)
     }
 
-    /// Lets it go, attach to this process's namespaces, and waits for the default route that it sets up.
+    /// Lets it go, attach to this process's namespaces, and waits for the default route that it
+    /// sets up.
     pub(super) fn attach(mut self) -> Result<Pasta> {
         let go = self.child.stdin.take().expect("piped").write_all(b"go\n");
         go.trying(|| "start pasta".into())?;
@@ -105,5 +132,19 @@ impl Drop for Pasta {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_that_may_ping() {
+        assert!(!is_allowed("1\t0\n", &[0, 1, 1000]), "the kernel's default is nobody");
+        assert!(is_allowed("0\t2147483647\n", &[1000]));
+        assert!(is_allowed("100 100", &[1000, 100]));
+        assert!(!is_allowed("100 100", &[1000]));
+        assert!(!is_allowed("", &[0]));
     }
 }

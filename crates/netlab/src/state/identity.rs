@@ -26,7 +26,8 @@ impl NamespaceId {
         Self::of(namespace).is_ok_and(|id| id == self)
     }
 
-    /// The namespace, if it is still there: this thread's own, one that a process is in, or one that has a name.
+    /// The namespace, if it is still there: this thread's own, one that a process is in, or one
+    /// that has a name.
     #[must_use]
     pub fn find(self) -> Option<Namespace> {
         let named = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();

@@ -1,3 +1,5 @@
+mod foreign;
+
 use super::*;
 
 fn registry() -> (tempfile::TempDir, Registry) {
@@ -48,22 +50,24 @@ fn sweeping_leaves_running_ones_alone_and_undoes_dead_ones() {
     let process = ProcessId::of(child.id()).expect("it runs");
     let dead = abandoned(&registry, vec![Made::Process { process, what: "pasta".into() }]);
 
-    let lines = registry.sweep().expect("swept");
+    let lines = registry.sweep().expect("swept").undone;
 
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert_eq!(lines[0], format!("killed pasta (process {})", process.pid));
     assert!(!registry.path().join(dead).exists());
     assert!(running.directory().is_dir());
     child.wait().expect("reaped");
-    assert!(registry.sweep().expect("swept again").is_empty());
+    assert_eq!(registry.sweep().expect("swept again"), Swept::default());
 }
 
+/// A run that was killed before its first state was written has made nothing but its folder.
 #[test]
-fn a_directory_without_a_state_is_swept() {
+fn an_empty_folder_of_a_run_is_swept() {
     let (_guard, registry) = registry();
-    std::fs::create_dir(registry.path().join("abcdef")).expect("made");
-    assert_eq!(registry.sweep().expect("swept").len(), 1);
-    assert!(!registry.path().join("abcdef").exists());
+    drop(registry.lock().expect("locked"));
+    std::fs::create_dir(registry.path().join("7")).expect("made");
+    assert_eq!(registry.sweep().expect("swept").undone.len(), 1);
+    assert!(!registry.path().join("7").exists());
 }
 
 #[test]
@@ -73,4 +77,22 @@ fn a_run_of_another_pid_namespace_is_not_judged() {
     let mut state = registry.find(&id).expect("found");
     state.pid_namespace += 1;
     assert!(state.is_running());
+}
+
+/// A user without a runtime directory finds nothing left in /tmp after the last run.
+#[test]
+fn a_directory_in_tmp_goes_with_its_last_run() {
+    let path = Registry::temporary(folder::own_user());
+    if path.exists() {
+        println!("skipped: {} is in use", path.display());
+        return;
+    }
+    let registry = Registry::at(path).expect("a registry");
+    let (one, other) = (registry.begin().expect("a run"), registry.begin().expect("another"));
+    drop(one);
+    assert!(registry.path().join(LOCK).exists() && other.directory().is_dir());
+    drop(other);
+    assert!(!registry.path().exists());
+    drop(registry.begin().expect("it is made anew"));
+    assert!(!registry.path().exists());
 }

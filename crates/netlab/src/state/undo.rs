@@ -1,17 +1,17 @@
 //! Taking back what a state lists, last made first.
 //!
-//! Everything may be gone already (a namespace takes its tables along); that is no error. What cannot be undone is said and
-//! does not keep the rest from being undone.
+//! Everything may be gone already (a namespace takes its tables along); that is no error. What
+//! cannot be undone is said and does not keep the rest from being undone.
 
 use super::{Locked, Made, Registry, State};
-use crate::cgroup::Cgroup;
-use crate::{Namespace, nat, process, sysctl};
+use crate::cgroup::{self, Cgroup};
+use crate::{Error, Namespace, nat, process, sysctl};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Undoes all that `state` lists and removes its directory; one line for each thing undone.
-pub(crate) fn undo(registry: &Registry, locked: &Locked, state: &State) -> Vec<String> {
+pub(super) fn undo(registry: &Registry, locked: &Locked, state: &State) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(inside) = state.inside {
         for process in process::of_run(&state.id, inside) {
@@ -28,11 +28,12 @@ pub(crate) fn undo(registry: &Registry, locked: &Locked, state: &State) -> Vec<S
         }
     }
     let directory = registry.path().join(&state.id);
-    match std::fs::remove_dir_all(&directory) {
+    match locked.folder.remove_all(&state.id) {
         Ok(()) => lines.push(format!("removed {}", directory.display())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => lines.push(format!("remove {}: {error}", directory.display())),
     }
+    registry.leave_nothing(locked);
     lines
 }
 
@@ -44,6 +45,10 @@ fn undo_one(
     made: &Made,
 ) -> crate::Result<Option<String>> {
     match (made, outside) {
+        _ if !is_ours(state, made) => {
+            let what = format!("it lists {made:?}, which no run makes");
+            Err(Error::missing(what, "look at it, and take it back by hand"))
+        }
         (Made::Table { name }, Some(outside)) => {
             Ok(nat::remove(outside, name)?.then(|| format!("removed the nftables table {name}")))
         }
@@ -71,8 +76,18 @@ fn undo_one(
     }
 }
 
-/// Whether another run, dead or alive, still lists `key` in the same namespace: the last one to be undone sets it back. All
-/// remember the same former value (see [`remembered`]).
+/// Whether a run makes such things: a mistake in a state is no reason to take anything else back.
+fn is_ours(state: &State, made: &Made) -> bool {
+    match made {
+        Made::Table { name } => *name == nat::table(&state.id),
+        Made::Sysctl { key, .. } => nat::sysctls(true).iter().any(|(known, _)| known == key),
+        Made::Cgroup { path } => !path.exists() || cgroup::is_of_a_run(path),
+        Made::Process { .. } => true,
+    }
+}
+
+/// Whether another run, dead or alive, still lists `key` in the same namespace: the last one to be
+/// undone sets it back. All remember the same former value (see [`remembered`]).
 fn needed_by_others(registry: &Registry, state: &State, key: &str) -> crate::Result<bool> {
     let others = registry.list()?;
     Ok(others.iter().any(|other| other.id != state.id && lists(other, state.outside, key).is_some()))

@@ -1,5 +1,5 @@
-//! What the integration tests stand on: a caller in a network namespace of its own, so that nothing here changes the
-//! machine's, and the `behind` example, which stands for `lasthop`.
+//! What the integration tests stand on: a caller in a network namespace of its own, so that nothing
+//! here changes the machine's, and the `behind` example, which stands for `lasthop`.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use netlab::{Namespace, interface};
@@ -60,7 +60,8 @@ impl Caller {
         self.states.path().join("states")
     }
 
-    /// A program in the caller's namespace, its standard streams piped. It has Ctrl-C, also where whoever runs the tests ignores it: in the background of a shell, say.
+    /// A program in the caller's namespace, its standard streams piped. It has Ctrl-C, also where
+    /// whoever runs the tests ignores it: in the background of a shell, say.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         let namespace = self.namespace.try_clone().expect("a descriptor");
@@ -70,7 +71,8 @@ impl Caller {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        // SAFETY: setns is one system call, on a descriptor that is open in the child too; signal is another, with no handler.
+        // SAFETY: setns is one system call, on a descriptor that is open in the child too; signal
+        // is another, with no handler.
         unsafe {
             command.pre_exec(move || {
                 libc::signal(libc::SIGINT, libc::SIG_DFL);
