@@ -1,4 +1,5 @@
-//! Compiles the crate anew when a file is added to or taken from `kernel/` or the congestion controls, whose files are embedded.
+//! Compiles the crate anew when a file is added to or taken from `kernel/` or the congestion
+//! controls, whose files are embedded.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../kernel");

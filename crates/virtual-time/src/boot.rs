@@ -1,24 +1,36 @@
 //! From a process of the host to the kernel.
 //!
-//! A hidden subcommand of this program, as the first process of namespaces of its own ([`netlab::isolation`]): it enters the
-//! guest's file system ([`root`](crate::root)), fixes what differs between hosts and runs (address layout, environment,
-//! working directory, processor, capabilities), and starts the kernel. So whoever ends this process ends the guest. It is not
-//! the kernel itself: a kernel that has crashed aborts, which the first process of a namespace cannot.
+//! A hidden subcommand of this program, as the first process of namespaces of its own
+//! ([`netlab::isolation`]): it enters the guest's file system ([`root`](crate::root)), fixes what
+//! differs between hosts and runs (address layout, environment, working directory, processor,
+//! capabilities), gives up system calls by which it could reach the host (`filter`), and starts the
+//! kernel. So whoever ends this process ends the guest. It is not the kernel itself: a kernel that
+//! has crashed aborts, which the first process of a namespace cannot.
 
-use crate::order::PROGRAM;
+use crate::filter;
+use crate::order::{Clock, PROGRAM, WORK};
 use crate::root::{self, KERNEL, MEMORY};
 use nix::sys::personality::{self, Persona};
-use rustix::process::Resource;
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 use rustix::thread::{CapabilitySet, CpuSet, sched_setaffinity};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 /// First argument.
 pub const SUBCOMMAND: &str = "__boot";
 
-/// The guest's wall clock when it boots: 2026-01-01 00:00 UTC, so that certificates of today are valid in it.
+/// The guest's wall clock when it boots: 2026-01-01 00:00 UTC, so that certificates of today are
+/// valid in it.
 pub const START_UNIX_NS: u64 = 1_767_225_600_000_000_000;
+
+/// Open files that a guest's kernel may have on the host: one for each of the host's files that it
+/// has in memory.
+const MANY_FILES: u64 = 65_536;
+/// With fewer than these programs in the guest soon fail for want of them, with messages that do
+/// not tell whose limit it is.
+const FILES: u64 = 256;
 
 /// What to boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +49,8 @@ pub struct Parameters {
     pub processor: Option<u32>,
 }
 
-/// The kernel's command line. Its random generator takes it in, so it has nothing in it but what is meant to make a difference.
+/// The kernel's command line. Its random generator takes it in, so it has nothing in it but what is
+/// meant to make a difference.
 #[must_use]
 pub fn command_line(parameters: &Parameters) -> Vec<String> {
     let Parameters { seed, memory_mib, .. } = parameters;
@@ -46,6 +59,7 @@ pub fn command_line(parameters: &Parameters) -> Vec<String> {
         "time-travel=inf-cpu".into(),
         format!("time-travel-start={START_UNIX_NS}"),
         format!("um_seed={seed}"),
+        format!("clock_file={}", Clock::file(Path::new(WORK)).display()),
         "umid=lasthop".into(),
         format!("uml_dir={MEMORY}"),
         // Without ptrace where the host can: system calls of the guest cost less.
@@ -70,8 +84,8 @@ pub fn command_line(parameters: &Parameters) -> Vec<String> {
     words.into()
 }
 
-/// Call this in `main` beside [`netlab::isolation::entry`]: if this process was started to boot a guest, it does, and the exit
-/// code comes back when the guest has ended.
+/// Call this in `main` beside [`netlab::isolation::entry`]: if this process was started to boot a
+/// guest, it does, and the exit code comes back when the guest has ended.
 #[must_use]
 pub fn entry() -> Option<ExitCode> {
     let mut arguments = std::env::args().skip(1);
@@ -102,6 +116,9 @@ fn boot(parameters: &Parameters) -> Result<ExitStatus, String> {
 }
 
 fn prepare(parameters: &Parameters) -> Result<Command, String> {
+    // The caller's would show in the modes of folders that are made here, and so keep the guest's
+    // other users out.
+    umask(Mode::from_raw_mode(0o022));
     root::enter(&parameters.kernel, &parameters.program, &parameters.work)?;
     let tried = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
     personality::set(Persona::ADDR_NO_RANDOMIZE).map_err(|error| tried("fix the address layout", &error))?;
@@ -110,13 +127,9 @@ fn prepare(parameters: &Parameters) -> Result<Command, String> {
         set.set(processor as usize);
         sched_setaffinity(None, &set).map_err(|error| tried("stay on one processor", &error))?;
     }
-    // The limits of a shell show in the guest's programs otherwise.
-    let stack = rustix::process::Rlimit {
-        current: Some(8 << 20),
-        maximum: rustix::process::getrlimit(Resource::Stack).maximum,
-    };
-    rustix::process::setrlimit(Resource::Stack, stack).map_err(|error| tried("limit the stack", &error))?;
+    limit()?;
     drop_capabilities();
+    filter::enter().map_err(|error| tried("filter its system calls", &error))?;
     let mut command = Command::new(KERNEL);
     command
         .args(command_line(parameters))
@@ -130,7 +143,28 @@ fn prepare(parameters: &Parameters) -> Result<Command, String> {
     Ok(command)
 }
 
-/// The kernel is an ordinary program: it needs no rights on the host. What a host does not know cannot be dropped, and need not.
+/// Limits as of any shell, whatever those of the caller's are.
+fn limit() -> Result<(), String> {
+    let lower = |resource, wanted: u64| {
+        let maximum = getrlimit(resource).maximum;
+        let limit = maximum.map_or(wanted, |maximum| maximum.min(wanted));
+        setrlimit(resource, Rlimit { current: Some(limit), maximum })
+            .map_err(|error| format!("set the limit {resource:?}: {error}"))?;
+        Ok::<_, String>(limit)
+    };
+    // Addresses depend on it above 128 MiB only, so that a lower limit makes no difference.
+    lower(Resource::Stack, 8 << 20)?;
+    let files = lower(Resource::Nofile, MANY_FILES)?;
+    if files < FILES {
+        return Err(format!(
+            "the limit of open files is {files} (ulimit -Hn), and a guest needs {FILES}: raise it"
+        ));
+    }
+    Ok(())
+}
+
+/// The kernel is an ordinary program: it needs no rights on the host. What a host does not know
+/// cannot be dropped, and need not.
 fn drop_capabilities() {
     for capability in CapabilitySet::all() {
         let _ = rustix::thread::remove_capability_from_bounding_set(capability);

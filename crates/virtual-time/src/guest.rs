@@ -1,28 +1,29 @@
 //! The first process of the guest: makes it a system, runs the order, powers off.
 //!
-//! The root is an overlay: what the host has is below, read-only, and what programs write is in the guest's memory. Only the
-//! folder that is shared with the host is the host's own.
+//! The root is an overlay: what the host has is below, read-only, and what programs write is in the
+//! guest's memory. Only the folder that is shared with the host is the host's own.
 
-use crate::order::{GuestEnded, Order, WORK, errors, output, progress};
+use crate::order::{GuestEnded, Order, WORK, errors, output};
 use netlab::{Namespace, interface};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{chdir, pivot_root};
 use rustix::system::{RebootCommand, reboot, sethostname};
+use rustix::thread::set_current_timer_slack;
 use std::ffi::CString;
 use std::fs::{self, File};
-use std::io;
+use std::num::NonZeroU64;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// First argument.
 pub const SUBCOMMAND: &str = "__guest";
 
-/// Call this in `main` first of all: if this process is a guest's first, it does its work and powers off.
+/// Call this in `main` first of all: if this process is a guest's first, it does its work and
+/// powers off.
 #[must_use]
 pub fn entry() -> Option<ExitCode> {
     if std::env::args().nth(1)? != SUBCOMMAND {
@@ -34,7 +35,7 @@ pub fn entry() -> Option<ExitCode> {
     }
     let started = Instant::now();
     let work = Path::new(WORK);
-    let (status, message) = match run(work, started) {
+    let (status, message) = match run(work) {
         Ok(status) => (status.code(), by_signal(status)),
         Err(error) => (None, Some(error)),
     };
@@ -55,6 +56,18 @@ pub fn is_here() -> bool {
     fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("User Mode Linux"))
 }
 
+/// In a guest, waits until its clock shows a whole tenth of a second. On a host, returns at once.
+///
+/// Setting a link up takes some hundred nanoseconds more or less, by which files the host has: a
+/// call that fails has a price. What comes after this begins at the same nanosecond nevertheless.
+pub fn align() {
+    const STEP: u64 = 100_000_000;
+    if is_here() {
+        let now = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
+        thread::sleep(Duration::from_nanos(STEP - now % STEP));
+    }
+}
+
 /// Virtual nanoseconds.
 fn now(started: Instant) -> u64 {
     started.elapsed().as_nanos() as u64
@@ -70,11 +83,11 @@ fn by_signal(status: ExitStatus) -> Option<String> {
     status.signal().map(|signal| format!("signal {signal} ended it"))
 }
 
-fn run(work: &Path, started: Instant) -> Result<ExitStatus, String> {
+fn run(work: &Path) -> Result<ExitStatus, String> {
     take_the_root()?;
     let order = Order::read(work).map_err(|error| format!("read the order: {error}"))?;
     settle(&order)?;
-    show_progress(work, started)?;
+    exact_timers()?;
     let create =
         |path: &Path| File::create(path).map_err(|error| format!("create {}: {error}", path.display()));
     let (program, arguments) = order.command.split_first().ok_or("an order without a program")?;
@@ -137,16 +150,23 @@ fn settle(order: &Order) -> Result<(), String> {
         let _ = fs::create_dir(folder);
         let _ = mounted(kind, folder, None);
     }
-    for folder in &order.in_memory {
+    for folder in order.in_memory.iter().map(PathBuf::as_path).chain([Path::new(JAVA_FOLDER)]) {
         fs::create_dir_all(folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
-        mounted("tmpfs", folder, None)?;
+        mounted("tmpfs", folder, Some("mode=755"))?;
     }
-    // All nodes share the memory of one guest, where hosts have one each: what TCP may use of it (three thresholds, in pages of 4 KiB) must
-    // not be a share of that. Else the receiver of a long fat path throws out-of-order data away again, which it had acknowledged.
+    // All nodes share the memory of one guest, where hosts have one each: what TCP may use of it
+    // (three thresholds, in pages of 4 KiB) must not be a share of that. Else the receiver of a
+    // long fat path throws out-of-order data away again, which it had acknowledged.
     fs::write("/proc/sys/net/ipv4/tcp_mem", TCP_PAGES)
         .map_err(|error| format!("set how much memory TCP may use: {error}"))?;
     sethostname(b"lasthop").map_err(|error| format!("set the host name: {error}"))?;
     Namespace::current().and_then(|own| interface::loopback_up(&own)).map_err(|error| error.to_string())
+}
+
+/// Lets a wait end when its time has come. By Linux's default it may end 50 us later, to save the
+/// processor's power, and nothing here takes that long otherwise. Programs inherit it.
+fn exact_timers() -> Result<(), String> {
+    set_current_timer_slack(NonZeroU64::new(1)).map_err(|error| format!("set the timer slack: {error}"))
 }
 
 fn mounted(kind: &str, folder: impl AsRef<Path>, options: Option<&str>) -> Result<(), String> {
@@ -157,34 +177,16 @@ fn mounted(kind: &str, folder: impl AsRef<Path>, options: Option<&str>) -> Resul
         .map_err(|error| format!("mount {kind} on {}: {error}", folder.display()))
 }
 
+/// Each Java machine of this user has a file in it, and a new one looks through all of them first:
+/// with the host's in it the same program made another number of system calls, and so differed in
+/// every time.
+const JAVA_FOLDER: &str = "/tmp/hsperfdata_root";
+
 /// 16 GiB: the guest's memory itself is the limit, and a guest without any left says so.
 const TCP_PAGES: &str = "4194304 4194304 4194304";
 
 /// Until then after boot the kernel's timers go by ticks of a millisecond.
 const FINE_TIMERS: Duration = Duration::from_millis(50);
-
-/// Least virtual time between two looks at the clock.
-const OFTEN: Duration = Duration::from_millis(100);
-
-/// Has a thread write the clock into a file: every 100 ms at first, then ever more seldom, so that idle hours stay cheap and there
-/// is always a sign of life after one per cent more of the time.
-fn show_progress(work: &Path, started: Instant) -> Result<(), String> {
-    let path = progress(work);
-    let file = File::create(&path).map_err(|error| format!("create {}: {error}", path.display()))?;
-    let write = move || {
-        loop {
-            let elapsed = started.elapsed();
-            // Always as long, so that nothing of an earlier one stays.
-            let text = format!("{:020}\n", elapsed.as_nanos());
-            if file.write_all_at(text.as_bytes(), 0).is_err() {
-                return;
-            }
-            thread::sleep(OFTEN.max(elapsed / 100));
-        }
-    };
-    let started: io::Result<_> = thread::Builder::new().name("progress".into()).spawn(write);
-    started.map(drop).map_err(|error| format!("start a thread: {error}"))
-}
 
 #[cfg(test)]
 mod tests {

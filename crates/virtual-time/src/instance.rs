@@ -1,7 +1,9 @@
-//! A guest from outside: boot it, see how far it is, tell one that is dead or whose time stands still.
+//! A guest from outside: boot it, see how far it is, tell one that is dead or whose time stands
+//! still.
 
 use crate::boot::{self, Parameters};
-use crate::order::{GuestEnded, Order, read_progress};
+use crate::order::{Clock, GuestEnded, Order};
+use crate::pace::{Pace, Seen, Slow};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,11 +18,13 @@ use std::time::{Duration, Instant};
 pub struct Boot {
     /// The kernel.
     pub kernel: PathBuf,
-    /// The folder that the guest can write: [`order::WORK`](crate::order::WORK) there. It must exist.
+    /// The folder that the guest can write: [`order::WORK`](crate::order::WORK) there. It must
+    /// exist.
     pub work: PathBuf,
     /// What it is to do.
     pub order: Order,
-    /// Seed of its entropy: initial sequence numbers, ports that it chooses, addresses of its programs.
+    /// Seed of its entropy: initial sequence numbers, ports that it chooses, addresses of its
+    /// programs.
     pub seed: u64,
     /// Its memory in MiB. What it does not use costs nothing.
     pub memory_mib: u32,
@@ -52,6 +56,15 @@ pub struct Instance {
     patience: Duration,
 }
 
+/// What is told of a guest's clock while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advance {
+    /// It has moved to this time since boot.
+    To(Duration),
+    /// It has moved, but slowly. Told once.
+    Slowly(Slow),
+}
+
 /// A guest that ended as it should.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
@@ -77,8 +90,8 @@ pub enum Error {
     Netlab(#[from] netlab::Error),
     /// The guest's clock does not advance.
     #[error(
-        "virtual time stands still at {virtual_seconds:.6} s, for {wall_seconds:.0} s: a program there never blocks, or computes for very \
-         long (docs/virtual-time.md, \"What cannot work\")"
+        "virtual time stands still at {virtual_seconds:.6} s, for {wall_seconds:.0} s: a program there computes and makes no system \
+         call (docs/virtual-time.md, \"What cannot work\")"
     )]
     StandsStill {
         /// Where.
@@ -113,7 +126,8 @@ impl Boot {
         };
         let work = absolute(&self.work)?;
         let doing = || format!("write the guest's order in {}", work.display());
-        self.order.write(&work).map_err(|source| Error::Start { doing: doing(), source })?;
+        let written = self.order.write(&work).and_then(|()| Clock::create(&work));
+        written.map_err(|source| Error::Start { doing: doing(), source })?;
         let program = std::env::current_exe()
             .map_err(|source| Error::Start { doing: "find the path of this program".into(), source })?;
         let parameters = Parameters {
@@ -152,18 +166,17 @@ fn last_lines(console: impl Read) -> VecDeque<String> {
 }
 
 impl Instance {
-    /// Waits for its end and tells `progress` meanwhile how far the guest's clock is since it
-    /// booted. When `interrupted` becomes true, the guest is ended and `None` comes
-    /// back.
+    /// Waits for its end and tells `progress` meanwhile how the guest's clock moves. When
+    /// `interrupted` becomes true, the guest is ended and `None` comes back.
     ///
     /// # Errors
     /// If its kernel ends without a result, or its time stands still.
     pub fn wait(
         mut self,
         interrupted: &AtomicBool,
-        progress: &mut dyn FnMut(Duration),
+        progress: &mut dyn FnMut(Advance),
     ) -> Result<Option<Ended>, Error> {
-        let (mut seen, mut seen_at) = (0, Instant::now());
+        let mut pace = Pace::new(self.patience);
         let status = loop {
             if interrupted.load(Ordering::Acquire) {
                 return Ok(None);
@@ -174,15 +187,16 @@ impl Instance {
                 Err(error) => break error.to_string(),
             }
             thread::sleep(LOOK);
-            let now = read_progress(&self.work);
-            if now != seen {
-                (seen, seen_at) = (now, Instant::now());
-                progress(Duration::from_nanos(now));
-            } else if seen_at.elapsed() > self.patience {
-                return Err(Error::StandsStill {
-                    virtual_seconds: seen as f64 / 1e9,
-                    wall_seconds: seen_at.elapsed().as_secs_f64(),
-                });
+            match pace.look(self.started.elapsed(), Clock::read(&self.work)) {
+                Seen::Same => {}
+                Seen::Moved(time) => progress(Advance::To(time)),
+                Seen::Slow(slow) => progress(Advance::Slowly(slow)),
+                Seen::StandsStill { at, wall } => {
+                    return Err(Error::StandsStill {
+                        virtual_seconds: at.as_secs_f64(),
+                        wall_seconds: wall.as_secs_f64(),
+                    });
+                }
             }
         };
         match GuestEnded::read(&self.work) {
@@ -202,7 +216,8 @@ impl Drop for Instance {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // The guest itself dies of its parent's death, a moment later. Nobody but it writes to the console: at its end it has gone.
+        // The guest itself dies of its parent's death, a moment later. Nobody but it writes to the
+        // console: at its end it has gone.
         let _ = self.console();
     }
 }

@@ -1,11 +1,13 @@
 //! The kernel: its source, how it is built, and where it is kept.
 //!
-//! A [`Recipe`] is all that a kernel is made of; it is embedded in the program, and its key names the result. [`find`] looks into the [`Cache`];
-//! [`build`] fetches the source from Debian's archive, patches, configures and compiles it, and puts the kernel there, whole or not at
-//! all. Nothing is installed on the machine, and nothing of it but the compiler goes into the kernel.
+//! A [`Recipe`] is all that a kernel is made of; it is embedded in the program, and its key names
+//! the result. [`find`] looks into the [`Cache`]; [`build`] fetches the source from Debian's
+//! archive, patches, configures and compiles it, and puts the kernel there, whole or not at all.
+//! Nothing is installed on the machine, and nothing of it but the compiler goes into the kernel.
 //!
-//! Where the archive no longer has the pinned source, the newest one on which every patch applies stands in, and the kernel says so
-//! ([`Kernel::fallback`]): results of different kernels are not the same bytes.
+//! Where the archive no longer has the pinned source, the newest one on which every patch applies
+//! stands in, and the kernel says so ([`Kernel::fallback`]): results of different kernels are not
+//! the same bytes.
 
 mod archive;
 mod building;
@@ -102,11 +104,14 @@ fn says(path: &Path, option: &str) -> Result<String, KernelError> {
 
 /// The kernel of this program's recipe and this machine's compiler, if it has been built.
 ///
-/// Without a compiler (a machine to which the cache was copied) any kernel of the embedded recipe will do.
-#[must_use]
-pub fn find(cache: &Cache) -> Option<Kernel> {
-    let recipe = Recipe::embedded().ok()?;
-    match tools::compiler() {
+/// Without a compiler (a machine to which the cache was copied) any kernel of the embedded recipe
+/// will do.
+///
+/// # Errors
+/// [`KernelError::Untrusted`] if somebody else could have made or changed it.
+pub fn find(cache: &Cache) -> Result<Option<Kernel>, KernelError> {
+    let recipe = Recipe::embedded()?;
+    let kernel = match tools::compiler() {
         Some(compiler) => cache.record(&recipe.key(&compiler)).map(|record| record.kernel),
         None => {
             cache.records().into_iter().map(|record| record.kernel).find(|kernel| {
@@ -114,7 +119,8 @@ pub fn find(cache: &Cache) -> Option<Kernel> {
                 kernel.key == recipe.key(&kernel.compiler)
             })
         }
-    }
+    };
+    kernel.map(|kernel| cache.check(&kernel.key).map(|()| kernel)).transpose()
 }
 
 /// Key of the kernel that [`build`] would make here; none without a compiler.

@@ -1,9 +1,11 @@
-//! What a guest is to do, and how it ended: files in the one folder that host and guest can both write.
+//! What a guest is to do, and how it ended: files in the one folder that host and guest can both
+//! write.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Where the guest has the folder.
 pub const WORK: &str = "/lasthop/work";
@@ -13,7 +15,7 @@ pub const PROGRAM: &str = "/lasthop/program";
 
 const ORDER: &str = "order.json";
 const ENDED: &str = "ended.json";
-const PROGRESS: &str = "progress";
+const CLOCK: &str = "clock";
 const OUTPUT: &str = "stdout";
 const ERRORS: &str = "stderr";
 
@@ -26,7 +28,8 @@ pub struct Order {
     pub environment: Vec<(String, String)>,
     /// Its working directory.
     pub directory: PathBuf,
-    /// Folders that shall be in the guest's memory: files of the host's have times that differ from run to run.
+    /// Folders that shall be in the guest's memory: files of the host's have times that differ from
+    /// run to run.
     pub in_memory: Vec<PathBuf>,
     /// Files of the guest to bring out when the program has ended, and their names in the folder.
     pub bring: Vec<(PathBuf, String)>,
@@ -41,7 +44,8 @@ pub struct GuestEnded {
     pub message: Option<String>,
     /// Virtual nanoseconds since boot.
     pub at: u64,
-    /// Programs that the guest's kernel killed since there was no memory left: whatever came out is not what would have.
+    /// Programs that the guest's kernel killed since there was no memory left: whatever came out is
+    /// not what would have.
     pub killed_for_memory: u64,
 }
 
@@ -87,16 +91,43 @@ impl GuestEnded {
     }
 }
 
-/// File that the guest writes its clock into from time to time.
-#[must_use]
-pub fn progress(work: &Path) -> PathBuf {
-    work.join(PROGRESS)
+/// What a guest's kernel shows while it runs, in a file of 16 bytes
+/// (`kernel/patches/11-clock-file.patch`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Virtual time since boot.
+    pub now: Duration,
+    /// System calls that were charged because they did not wait.
+    pub charged: u64,
 }
 
-/// The guest's clock as last seen, in virtual nanoseconds since boot.
-#[must_use]
-pub fn read_progress(work: &Path) -> u64 {
-    fs::read_to_string(progress(work)).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+impl Clock {
+    /// Where that file is in the folder.
+    #[must_use]
+    pub fn file(work: &Path) -> PathBuf {
+        work.join(CLOCK)
+    }
+
+    /// Creates the file for the kernel to find, showing zero.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn create(work: &Path) -> io::Result<()> {
+        fs::write(Self::file(work), [0; 16])
+    }
+
+    /// Reads it; zero if the file is not there.
+    #[must_use]
+    pub fn read(work: &Path) -> Self {
+        let bytes = fs::read(Self::file(work)).unwrap_or_default();
+        let Ok(bytes) = <[u8; 16]>::try_from(bytes) else { return Self::default() };
+        let [now, charged] = [0, 8].map(|at| {
+            let mut number = [0; 8];
+            number.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(number)
+        });
+        Self { now: Duration::from_nanos(now), charged }
+    }
 }
 
 /// What the program wrote to its standard output.
@@ -131,8 +162,12 @@ mod tests {
         let ended = GuestEnded { status: Some(3), message: None, at: 17, killed_for_memory: 0 };
         ended.write(folder.path()).expect("written");
         assert_eq!(GuestEnded::read(folder.path()), Some(ended));
-        assert_eq!(read_progress(folder.path()), 0);
-        fs::write(progress(folder.path()), "1500000000\n").expect("written");
-        assert_eq!(read_progress(folder.path()), 1_500_000_000);
+        assert_eq!(Clock::read(folder.path()), Clock::default(), "there is none");
+        Clock::create(folder.path()).expect("written");
+        assert_eq!(Clock::read(folder.path()), Clock::default());
+        let bytes = [1_500_000_000, 7_u64].map(u64::to_le_bytes).concat();
+        fs::write(Clock::file(folder.path()), bytes).expect("written");
+        let shown = Clock { now: Duration::from_millis(1500), charged: 7 };
+        assert_eq!(Clock::read(folder.path()), shown);
     }
 }

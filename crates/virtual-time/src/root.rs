@@ -1,10 +1,12 @@
-//! The file system that the kernel's process sees: the host's, none of which can be written, and one folder that can.
+//! The file system that the kernel's process sees: the host's, none of which can be written, and
+//! one folder that can.
 //!
-//! The host enforces it, by a mount namespace of that process alone: whatever the guest does as its own root, it has no way to a
-//! file of the host that it could change. The paths in it are the same on every host:
+//! The host enforces it, by a mount namespace of that process alone: whatever the guest does as its
+//! own root, it has no way to a file of the host that it could change. The paths in it are the same
+//! on every host:
 //!
 //! ```text
-//! /usr, /etc, …        the host's, read-only
+//! /usr, /etc, …        the host's, read-only, without set-user-ID programs; of devices there are names alone, and /dev/null
 //! /lasthop/kernel      the kernel                /lasthop/work       the folder
 //! /lasthop/program     this program              /lasthop/memory     the guest's memory, a file without a name
 //! /lasthop/overlay, /lasthop/root, /lasthop/old  where the guest mounts its own things
@@ -26,10 +28,15 @@ pub const MEMORY: &str = "/lasthop/memory";
 /// Where the kernel is.
 pub const KERNEL: &str = "/lasthop/kernel";
 
-/// Folders of the host that the guest has of its own, or has nothing to look for in.
-const NOT_SHOWN: [&str; 4] = ["proc", "sys", "lost+found", "lasthop"];
+/// Folders of the host that the guest has of its own, or has nothing to look for in. Daemons'
+/// sockets in /run can be connected to where nothing can be written.
+const NOT_SHOWN: [&str; 5] = ["proc", "sys", "run", "lost+found", "lasthop"];
 
-/// Moves this process, which has a mount namespace of its own, into that file system. `kernel`, `program` and `work` are absolute.
+/// Of what is the host's. A disk in /dev could be written where no file can.
+const ATTRIBUTES: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOSUID;
+
+/// Moves this process, which has a mount namespace of its own, into that file system. `kernel`,
+/// `program` and `work` are absolute.
 ///
 /// # Errors
 /// What could not be done, and why.
@@ -38,7 +45,8 @@ pub fn enter(kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
         "make the mounts private",
         mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC),
     )?;
-    // Any folder that exists will do: when it has become the root, the host's is seen again as it was.
+    // Any folder that exists will do: when it has become the root, the host's is seen again as it
+    // was.
     let base = ["/tmp", "/mnt", "/run"].into_iter().find(|path| Path::new(path).is_dir()).unwrap_or("/tmp");
     tried(
         "mount an empty file system",
@@ -87,11 +95,14 @@ fn show(old: &Path, new: &Path) -> Result<(), String> {
 fn own_things(old: &Path, new: &Path, kernel: &Path, program: &Path, work: &Path) -> Result<(), String> {
     let proc = new.join("proc");
     tried("make a folder", fs::create_dir(&proc))?;
-    // A container may not be allowed to mount one; the caller's serves as well, since a process finds itself in it.
+    // A container may not be allowed to mount one; the caller's serves as well, since a process
+    // finds itself in it.
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     if mount("proc", &proc, "proc", flags, None).is_err() {
         tried("bind /proc", mount_bind_recursive(old.join("proc"), &proc))?;
     }
+    // The only device that is opened; the guest's kernel has its own by the names of the others.
+    tried("bind /dev/null", mount_bind_recursive(old.join("dev/null"), new.join("dev/null")))?;
     let own = new.join("lasthop");
     for folder in ["", "work", "memory", "overlay", "root", "old"] {
         tried("make a folder", fs::create_dir(own.join(folder)))?;
@@ -116,11 +127,11 @@ fn below(old: &Path, path: &Path) -> PathBuf {
     old.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Makes a mount read-only, with those below it if asked for.
+/// Makes a mount read-only, without devices and set-user-ID programs, with those below it if asked
+/// for.
 fn read_only(path: &Path, recursive: bool) -> io::Result<()> {
     let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
-    let attributes =
-        libc::mount_attr { attr_set: libc::MOUNT_ATTR_RDONLY, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let attributes = libc::mount_attr { attr_set: ATTRIBUTES, attr_clr: 0, propagation: 0, userns_fd: 0 };
     let flags = if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: path and attributes live across the call, and the size is that of the attributes.
     let result = unsafe {
@@ -138,4 +149,42 @@ fn read_only(path: &Path, recursive: bool) -> io::Result<()> {
 
 fn tried<T, E: std::fmt::Display>(doing: &str, result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| format!("the guest's file system: {doing}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::thread::UnshareFlags;
+    use std::fs::OpenOptions;
+
+    /// In a thread of its own: files of the host are read and not written, its daemons' sockets and
+    /// its devices are not there to be opened.
+    #[test]
+    fn what_the_kernels_process_sees() {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: mounting needs root");
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let (kernel, work) = (folder.path().join("kernel"), folder.path().join("work"));
+        fs::write(&kernel, "").expect("room");
+        fs::create_dir(&work).expect("room");
+        assert!(Path::new("/run").is_dir() && OpenOptions::new().read(true).open("/dev/zero").is_ok());
+        let inside = move || {
+            // SAFETY: the descriptor table stays shared; the thread is the test's own.
+            unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }.expect("a namespace");
+            enter(&kernel, &kernel, &work).expect("mounts");
+            fs::read("/etc/hosts").expect("as on the host");
+            let refused = |path: &str, writing: bool| {
+                OpenOptions::new().read(true).write(writing).open(path).expect_err(path).kind()
+            };
+            assert_eq!(refused("/etc/hosts", true), io::ErrorKind::ReadOnlyFilesystem);
+            assert_eq!(refused("/dev/zero", false), io::ErrorKind::PermissionDenied);
+            OpenOptions::new().write(true).open("/dev/null").expect("the only device");
+            assert!(!Path::new("/run").exists());
+            fs::write("/lasthop/work/result", "").expect("the one folder");
+        };
+        std::thread::spawn(inside).join().expect("what is left works");
+        assert!(folder.path().join("work/result").exists());
+    }
 }

@@ -1,6 +1,8 @@
-//! Debian's archive, through an apt of our own: lists, cache and sources in a private directory, so that the machine's stay as they are.
+//! Debian's archive, through an apt of our own: lists, cache and sources in a private directory, so
+//! that the machine's stay as they are.
 //!
-//! What the machine's administrator set for fetching (proxies, retries) holds; hooks that run after an update do not.
+//! What the machine's administrator set for fetching (proxies, retries) holds; hooks that run after
+//! an update do not.
 
 use super::child::{Programs, Sign};
 use super::error::KernelError;
@@ -108,7 +110,8 @@ impl Archive {
         Ok(new.filter(|_| outcome.success).ok_or_else(|| outcome.errors()))
     }
 
-    /// Names of the packages that would have to be installed for `wanted` to work on this machine, or what is in the way.
+    /// Names of the packages that would have to be installed for `wanted` to work on this machine,
+    /// or what is in the way.
     pub fn missing(
         &self,
         wanted: &[&str],

@@ -93,7 +93,7 @@ pub fn build(
     interrupted: &AtomicBool,
     tell: &mut dyn FnMut(Progress),
 ) -> Result<Kernel, KernelError> {
-    if let Some(kernel) = find(cache).filter(|_| !ask.force) {
+    if let Some(kernel) = find(cache)?.filter(|_| !ask.force) {
         return Ok(kernel);
     }
     build_of(Recipe::embedded()?, cache, ask, interrupted, tell)

@@ -6,7 +6,14 @@
 //! kernel/KEY/build.log    what building it printed
 //! kernel/KEY.lock         held while KEY is being built
 //! kernel/KEY.building/    the source tree while KEY is being built
+//! kernel/failed.log       what a build that failed printed
+//! kernel/linux-source-*   source packages that were to be kept
 //! ```
+//!
+//! Nothing else is removed there. A kernel that somebody else could have made or changed is none
+//! (`trust`).
+
+mod trust;
 
 use super::Kernel;
 use super::config::Options;
@@ -15,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The environment's word for the cache of this project.
@@ -24,6 +32,9 @@ const KERNEL: &str = "linux";
 const RECORD: &str = "build.json";
 const BUILDING: &str = "building";
 const LOCK: &str = "lock";
+const FAILED: &str = "failed.log";
+/// Beginning of the name of a source package.
+const SOURCE: &str = "linux-source-";
 
 /// The cache of kernels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +103,7 @@ impl Cache {
 
     /// What is kept of a build that failed.
     pub(super) fn failed_log(&self) -> PathBuf {
-        self.folder.join("failed.log")
+        self.folder.join(FAILED)
     }
 
     /// What is known of the kernel of a key, if it is built.
@@ -103,6 +114,15 @@ impl Cache {
         // The cache may have been copied from elsewhere.
         record.kernel.path = place.join(KERNEL);
         (record.kernel.key == key && record.kernel.path.is_file()).then_some(record)
+    }
+
+    /// Refuses the kernel of a key if somebody else could have made or changed it.
+    ///
+    /// # Errors
+    /// [`KernelError::Untrusted`].
+    pub fn check(&self, key: &str) -> Result<(), KernelError> {
+        let place = self.place(key);
+        [place.join(KERNEL), place.join(RECORD)].iter().try_for_each(|path| trust::check(path))
     }
 
     /// Every kernel that is kept, by key.
@@ -138,13 +158,17 @@ impl Cache {
         fs::rename(finished, &place).map_err(KernelError::file("make", &place))
     }
 
-    /// Waits until nobody else builds the kernel of a key. `wait` is called when there is somebody, and may give up.
+    /// Waits until nobody else builds the kernel of a key. `wait` is called when there is somebody,
+    /// and may give up.
     pub(super) fn lock(
         &self,
         key: &str,
         wait: &mut dyn FnMut() -> Result<(), KernelError>,
     ) -> Result<Lock, KernelError> {
-        fs::create_dir_all(&self.folder).map_err(KernelError::file("make", &self.folder))?;
+        // Whatever the umask: others write nothing that is run.
+        let made = DirBuilder::new().recursive(true).mode(0o755).create(&self.folder);
+        made.map_err(KernelError::file("make", &self.folder))?;
+        trust::check(&self.folder)?;
         let path = self.folder.join(format!("{key}.{LOCK}"));
         let file = File::create(&path).map_err(KernelError::file("write", &path))?;
         loop {
@@ -158,14 +182,17 @@ impl Cache {
         }
     }
 
-    /// Removes what is kept, except where somebody builds: the bytes that were freed.
+    /// Removes what is kept, except where somebody builds: the bytes that were freed. Files of
+    /// others stay.
+    ///
+    /// # Errors
+    /// If the cache is somebody else's, or something cannot be removed.
     pub fn clean(&self) -> Result<u64, KernelError> {
+        trust::check(&self.folder)?;
         let mut freed = 0;
-        for name in self.names().collect::<Vec<_>>() {
-            let (key, ending) = name.split_once('.').unwrap_or((&name, ""));
-            if ending == LOCK {
-                continue; // Somebody may have opened it to lock it.
-            }
+        // A lock stays: somebody may have opened it to lock it.
+        for name in self.names().filter(|name| self.is_kept(name)).collect::<Vec<_>>() {
+            let key = name.split_once('.').map_or(name.as_str(), |(key, _)| key);
             let lock = File::open(self.folder.join(format!("{key}.{LOCK}")));
             if lock.as_ref().is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
                 continue;
@@ -176,6 +203,21 @@ impl Cache {
             removed.map_err(KernelError::file("remove", &path))?;
         }
         Ok(freed)
+    }
+}
+
+impl Cache {
+    /// Whether this is what [`clean`](Self::clean) removes: a kernel, the rest of a build, its log,
+    /// or a source package.
+    fn is_kept(&self, name: &str) -> bool {
+        let is_key = |text: &str| {
+            !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        match name.split_once('.') {
+            None => is_key(name) && self.place(name).join(RECORD).is_file(),
+            Some((key, BUILDING)) => is_key(key),
+            Some(_) => name == FAILED || name.starts_with(SOURCE),
+        }
     }
 }
 

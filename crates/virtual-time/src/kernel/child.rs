@@ -1,4 +1,5 @@
-//! Programs that the build runs: all they print goes to the log, and they end when the build is interrupted.
+//! Programs that the build runs: all they print goes to the log, and they end when the build is
+//! interrupted.
 
 use super::error::KernelError;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -67,7 +68,8 @@ impl<'a> Programs<'a> {
     /// Runs a program to its end.
     ///
     /// # Errors
-    /// If it cannot be started, or if interrupted: then it and all that it started have been ended. A bad status is no error here.
+    /// If it cannot be started, or if interrupted: then it and all that it started have been ended.
+    /// A bad status is no error here.
     pub fn run(
         &mut self,
         command: &mut Command,
@@ -77,7 +79,8 @@ impl<'a> Programs<'a> {
         let cannot = |source| KernelError::File { doing: "run", path: program.into(), source };
         let _ = writeln!(self.log, "+ {command:?}");
         let (output, ours) = start(command).map_err(cannot)?;
-        // A group of its own: Ctrl-C reaches us alone, and make's own children can be ended with it.
+        // A group of its own: Ctrl-C reaches us alone, and make's own children can be ended with
+        // it.
         let (mut child, reader) = (Group(ours), output);
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {

@@ -1,12 +1,14 @@
 //! Kernel configurations: reading them, and what `make olddefconfig` did not take over.
 //!
-//! `olddefconfig` drops without a word what the source does not know or what lacks a dependency. A kernel without a congestion control
-//! that plans name, or with an option that makes every packet slower, should not come into being unnoticed.
+//! `olddefconfig` drops without a word what the source does not know or what lacks a dependency. A
+//! kernel without a congestion control that plans name, or with an option that makes every packet
+//! slower, should not come into being unnoticed.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Options by name (without `CONFIG_`): their value, as written; an option that is off is not there.
+/// Options by name (without `CONFIG_`): their value, as written; an option that is off is not
+/// there.
 pub type Options = BTreeMap<String, String>;
 
 /// An option that came out otherwise than asked.
@@ -28,7 +30,8 @@ impl fmt::Display for Dropped {
 
 const OFF: &str = "n";
 
-/// Every line of a configuration that says something: name and value, `n` for what is said to be off.
+/// Every line of a configuration that says something: name and value, `n` for what is said to be
+/// off.
 fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().filter_map(|line| {
         let line = line.trim();

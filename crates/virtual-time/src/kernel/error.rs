@@ -20,6 +20,17 @@ pub enum KernelError {
         /// What the system said.
         source: io::Error,
     },
+    /// Somebody else could have made or changed what is in the cache, and this user would run it.
+    #[error(
+        "{} {why}, who could choose the kernel that you run: chown and chmod it, or set LASTHOP_CACHE to a directory of your own",
+        path.display()
+    )]
+    Untrusted {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// A program that must be installed is not.
     #[error(
         "{program} is not installed, and a kernel cannot be built without it: `apt-get install {package}`"

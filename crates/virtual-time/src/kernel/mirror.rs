@@ -6,7 +6,8 @@ use std::path::Path;
 /// What is used where apt names none.
 const DEFAULT: &str = "http://deb.debian.org/debian";
 
-/// Suites of Debian that hold the archive itself, which the mirror of a backport also has; `-security` is elsewhere.
+/// Suites of Debian that hold the archive itself, which the mirror of a backport also has;
+/// `-security` is elsewhere.
 const OTHER_ARCHIVES: [&str; 2] = ["-security", "/updates"];
 
 /// One place to fetch packages from.
@@ -16,7 +17,8 @@ struct Place {
     suite: String,
 }
 
-/// The mirror named by apt's sources below `etc` (`/etc/apt`), for a machine of the Debian release `codename`.
+/// The mirror named by apt's sources below `etc` (`/etc/apt`), for a machine of the Debian release
+/// `codename`.
 ///
 /// Without one that has the release itself, the standard one.
 #[must_use]

@@ -1,8 +1,9 @@
-//! What the kernel is made of: everything in `kernel/` and the congestion controls of crate `congestion`, embedded in the program, and the key
-//! that names the result.
+//! What the kernel is made of: everything in `kernel/` and the congestion controls of crate
+//! `congestion`, embedded in the program, and the key that names the result.
 //!
-//! Two recipes with the same key give the same kernel. So the key is over the source, the configuration, the patches, the sources of ours that
-//! are added, the build script, and the compiler.
+//! Two recipes with the same key give the same kernel. So the key is over the source, the
+//! configuration, the patches, the sources of ours that are added, the build script, and the
+//! compiler.
 
 use super::checksum::hexadecimal;
 use super::error::KernelError;
@@ -17,7 +18,8 @@ use std::path::Path;
 #[folder = "../../kernel"]
 struct Embedded;
 
-/// The same sources as eBPF programs on a host; in the kernel's tree they have a directory of their own.
+/// The same sources as eBPF programs on a host; in the kernel's tree they have a directory of their
+/// own.
 #[derive(Embed)]
 #[folder = "../congestion/algorithms"]
 #[prefix = "src/net/ipv4/lasthop/"]
@@ -61,7 +63,8 @@ impl Source {
 pub struct Recipe {
     /// The source.
     pub source: Source,
-    /// The files that make the kernel, by path below `kernel/`: `config`, `build`, `patches/*`, `src/**`.
+    /// The files that make the kernel, by path below `kernel/`: `config`, `build`, `patches/*`,
+    /// `src/**`.
     files: BTreeMap<String, Vec<u8>>,
 }
 
@@ -97,7 +100,8 @@ impl Recipe {
         self.files.keys().filter_map(|name| name.strip_prefix("patches/"))
     }
 
-    /// Names the kernel that this recipe gives with a compiler (the first line of its `--version`): 64 hexadecimal digits.
+    /// Names the kernel that this recipe gives with a compiler (the first line of its `--version`):
+    /// 64 hexadecimal digits.
     #[must_use]
     pub fn key(&self, compiler: &str) -> String {
         let mut hash = Sha256::new();

@@ -1,4 +1,5 @@
-//! The programs that a kernel's build calls: which are here, and those that are not, unpacked in a private directory.
+//! The programs that a kernel's build calls: which are here, and those that are not, unpacked in a
+//! private directory.
 
 use super::archive::Archive;
 use super::child::Programs;

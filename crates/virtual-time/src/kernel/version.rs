@@ -1,4 +1,5 @@
-//! Which source to build from: the pinned one, or the newest of the same major version that the archive has.
+//! Which source to build from: the pinned one, or the newest of the same major version that the
+//! archive has.
 
 use super::recipe::Source;
 
@@ -18,7 +19,8 @@ impl Candidate {
         format!("{} {}", self.package, self.version)
     }
 
-    /// Reads what `apt-cache madison` prints: `package | version | where`, one a line. Other lines (warnings) are left out.
+    /// Reads what `apt-cache madison` prints: `package | version | where`, one a line. Other lines
+    /// (warnings) are left out.
     #[must_use]
     pub fn parse_all(lines: &[String]) -> Vec<Self> {
         let candidate = |line: &String| {
@@ -38,7 +40,8 @@ pub fn numbers(package: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// What to try, in this order: the pinned source alone if the archive has it; else all others of its major version, the newest first.
+/// What to try, in this order: the pinned source alone if the archive has it; else all others of
+/// its major version, the newest first.
 #[must_use]
 pub fn to_try(pinned: &Source, there: &[Candidate]) -> Vec<Candidate> {
     let exact = there.iter().find(|found| found.package == pinned.package && found.version == pinned.version);

@@ -61,6 +61,40 @@ fn a_kernel_that_is_not_whole_is_none() {
     assert_eq!(cache.record("10"), None, "the record is of another key");
 }
 
+/// What is in the folder and not ours stays.
+#[test]
+fn cleaning_leaves_files_of_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = with_a_kernel(folder.path());
+    // Names that could be keys, but no kernels.
+    for other in ["linux", "cafe", "0f.old", "notes.txt"] {
+        fs::create_dir(cache.folder().join(other)).expect("made");
+        fs::write(cache.folder().join(other).join("Makefile"), "all:").expect("written");
+    }
+    fs::write(cache.folder().join("linux-source-7.2_7.2.12-1_all.deb"), "source").expect("written");
+    fs::write(cache.failed_log(), "no").expect("written");
+    assert!(cache.clean().expect("cleaned") > 0);
+    let mut left: Vec<_> = cache.names().collect();
+    left.sort();
+    assert_eq!(left, ["0f.old", "cafe", "linux", "notes.txt"]);
+    assert!(cache.folder().join("linux/Makefile").exists());
+}
+
+/// A kernel that somebody else can change is not run, and nothing is made beside it.
+#[test]
+fn a_cache_that_others_can_write() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = with_a_kernel(folder.path());
+    cache.check(KEY).expect("our own");
+    fs::set_permissions(cache.folder(), fs::Permissions::from_mode(0o777)).expect("ours");
+    let untrusted = |outcome: Result<(), KernelError>| matches!(outcome, Err(KernelError::Untrusted { .. }));
+    assert!(untrusted(cache.check(KEY)));
+    assert!(untrusted(cache.clean().map(drop)));
+    assert!(untrusted(cache.lock(KEY, &mut || Ok(())).map(drop)));
+    assert!(cache.record(KEY).is_some(), "it is still there");
+}
+
 #[test]
 fn a_second_build_waits_for_the_first() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,0 +1,90 @@
+//! Whether a kernel in the cache can be trusted: who can write there chooses what this user runs.
+
+use crate::kernel::KernelError;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Refuses `path` if somebody else than root and this user could have made it or could change it:
+/// it must be theirs, as all folders above it, and nobody else may write them.
+///
+/// # Errors
+/// [`KernelError::Untrusted`] names the file or folder. Nothing is wrong with one that does not
+/// exist.
+pub(super) fn check(path: &Path) -> Result<(), KernelError> {
+    let Ok(path) = path.canonicalize() else { return Ok(()) };
+    for part in path.ancestors() {
+        let about = fs::metadata(part).map_err(KernelError::file("look at", part))?;
+        if let Some(why) = distrust(&about) {
+            return Err(KernelError::Untrusted { path: part.to_owned(), why });
+        }
+    }
+    Ok(())
+}
+
+/// Why a file or folder is not trusted.
+fn distrust(about: &Metadata) -> Option<String> {
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    if ![0, user].contains(&about.uid()) {
+        return Some(format!("belongs to user {}", about.uid()));
+    }
+    // In a folder with the sticky bit (/tmp) nobody replaces what belongs to another.
+    if about.is_dir() && about.mode() & 0o1000 != 0 {
+        return None;
+    }
+    // Where each user has a group of the same name, a umask of 002 is usual. Root trusts no group.
+    let own_group = user != 0 && about.gid() == group;
+    let others = if own_group { 0o002 } else { 0o022 };
+    (about.mode() & others != 0)
+        .then(|| format!("can be written by others (mode {:o})", about.mode() & 0o7777))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    fn said(path: &Path) -> String {
+        check(path).err().map_or_else(String::new, |error| error.to_string())
+    }
+
+    #[test]
+    fn what_others_could_have_changed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (place, file) = (folder.path().join("kernel"), folder.path().join("kernel/linux"));
+        fs::create_dir(&place).expect("made");
+        fs::write(&file, "kernel").expect("written");
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
+        };
+        mode(&place, 0o755);
+        mode(&file, 0o644);
+        assert_eq!((said(&file), said(&place.join("other"))), (String::new(), String::new()));
+        for writable in [&file, &place, folder.path()] {
+            let before = fs::metadata(writable).expect("there").mode();
+            mode(writable, 0o777);
+            let expected = format!("{} can be written by others (mode 777)", writable.display());
+            assert!(said(&file).contains(&expected), "{}", said(&file));
+            mode(writable, before);
+        }
+        mode(folder.path(), 0o1777);
+        assert_eq!(said(&file), "", "the sticky bit");
+        if rustix::process::geteuid().as_raw() != 0 {
+            println!("skipped: only root gives files to another user");
+            return;
+        }
+        for given in [&file, &place] {
+            chown(given, Some(65_534), None).expect("given away");
+            let expected = format!("{} belongs to user 65534", given.display());
+            assert!(said(&file).contains(&expected), "{}", said(&file));
+            // Nor by a link of our own.
+            let link = folder.path().join("link");
+            symlink(given, &link).expect("a link");
+            assert!(said(&link).contains(&expected), "{}", said(&link));
+            fs::remove_file(link).expect("removed");
+            chown(given, Some(0), None).expect("taken back");
+        }
+        mode(&place, 0o775);
+        assert!(said(&file).contains("(mode 775)"), "root trusts no group: {}", said(&file));
+    }
+}

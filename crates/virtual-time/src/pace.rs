@@ -1,0 +1,149 @@
+//! How fast a guest's clock moves by the host's: whether it moves, moves slowly, or stands still.
+
+use crate::order::Clock;
+use std::fmt;
+use std::time::Duration;
+
+/// Length of the windows, by the host's clock, in which a slow clock is noticed.
+const WINDOW: Duration = Duration::from_secs(30);
+
+/// A clock is slow if it covers less than this share of a window.
+const SLOW: f64 = 0.1;
+
+/// What a look at a guest's clock shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Seen {
+    /// The clock shows what it showed before.
+    Same,
+    /// It has moved to this time since boot.
+    Moved(Duration),
+    /// It has moved, and was slow in the last window. Said once a guest.
+    Slow(Slow),
+    /// It has not moved for longer than the patience.
+    StandsStill {
+        /// What it shows.
+        at: Duration,
+        /// For how long, by the host's clock.
+        wall: Duration,
+    },
+}
+
+/// A stretch of the host's time in which a guest's clock moved slowly. Displays as a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slow {
+    /// What the guest's clock shows at its end.
+    pub at: Duration,
+    /// How far the guest's clock moved.
+    pub moved: Duration,
+    /// How long that took by the host's clock.
+    pub wall: Duration,
+    /// System calls of the guest's programs in it that were charged because they did not wait.
+    pub charged: u64,
+}
+
+impl fmt::Display for Slow {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { moved, wall, charged, .. } = self;
+        let (moved, seconds) = (moved.as_secs_f64(), wall.as_secs_f64());
+        write!(out, "virtual time moves slowly: {moved:.6} s in the last {seconds:.0} s")?;
+        // A system call takes some microseconds of the host's time.
+        if *charged > 10_000 * wall.as_secs() {
+            write!(out, "; a program polls: {charged} system calls that did not wait")
+        } else {
+            write!(out, "; a program computes, or there is very much traffic")
+        }
+    }
+}
+
+/// Judges a sequence of looks.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    patience: Duration,
+    /// The last time that was seen, and when it was seen first.
+    seen: (Duration, Clock),
+    /// Where the window begins.
+    window: (Duration, Clock),
+    was_slow: bool,
+}
+
+impl Pace {
+    /// Begins with a clock that shows zero. `patience` is how long it may stand still.
+    pub(crate) fn new(patience: Duration) -> Self {
+        let begin = (Duration::ZERO, Clock::default());
+        Self { patience, seen: begin, window: begin, was_slow: false }
+    }
+
+    /// Takes in what the guest's `clock` shows at `wall`, the host's time since the guest was
+    /// started.
+    pub(crate) fn look(&mut self, wall: Duration, clock: Clock) -> Seen {
+        if clock.now == self.seen.1.now {
+            let wall = wall.saturating_sub(self.seen.0);
+            return if wall > self.patience { Seen::StandsStill { at: clock.now, wall } } else { Seen::Same };
+        }
+        self.seen = (wall, clock);
+        let passed = wall.saturating_sub(self.window.0);
+        if passed < WINDOW {
+            return Seen::Moved(clock.now);
+        }
+        let before = std::mem::replace(&mut self.window, (wall, clock)).1;
+        let moved = clock.now.saturating_sub(before.now);
+        if self.was_slow || moved.as_secs_f64() >= SLOW * passed.as_secs_f64() {
+            return Seen::Moved(clock.now);
+        }
+        self.was_slow = true;
+        let charged = clock.charged.saturating_sub(before.charged);
+        Seen::Slow(Slow { at: clock.now, moved, wall: passed, charged })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(milliseconds: u64, charged: u64) -> Clock {
+        Clock { now: Duration::from_millis(milliseconds), charged }
+    }
+
+    /// D1: a run that moves slowly is not one that stands.
+    #[test]
+    fn slow_is_not_standing() {
+        let mut pace = Pace::new(Duration::from_mins(1));
+        let mut slow = Vec::new();
+        for second in 1..=600 {
+            match pace.look(Duration::from_secs(second), clock(second, second * 150_000)) {
+                Seen::Moved(_) => {}
+                Seen::Slow(found) => slow.push(found),
+                other => panic!("{other:?}"),
+            }
+        }
+        let [slow] = slow[..] else { panic!("told once: {slow:?}") };
+        assert_eq!((slow.wall, slow.moved), (Duration::from_secs(30), Duration::from_millis(30)));
+        assert_eq!(
+            slow.to_string(),
+            "virtual time moves slowly: 0.030000 s in the last 30 s; a program polls: 4500000 system calls that did not wait"
+        );
+        let computing = Slow { charged: 100, ..slow };
+        assert!(computing.to_string().ends_with("a program computes, or there is very much traffic"));
+    }
+
+    #[test]
+    fn a_clock_that_stands() {
+        let mut pace = Pace::new(Duration::from_mins(1));
+        assert_eq!(pace.look(Duration::from_secs(10), clock(3, 0)), Seen::Moved(Duration::from_millis(3)));
+        assert_eq!(pace.look(Duration::from_secs(70), clock(3, 0)), Seen::Same);
+        let stands = Seen::StandsStill { at: Duration::from_millis(3), wall: Duration::from_secs(61) };
+        assert_eq!(pace.look(Duration::from_secs(71), clock(3, 0)), stands);
+        // One nanosecond is enough.
+        let now = Duration::from_nanos(3_000_001);
+        assert!(matches!(pace.look(Duration::from_secs(72), Clock { now, charged: 0 }), Seen::Slow(_)));
+    }
+
+    #[test]
+    fn a_fast_clock_is_not_slow() {
+        let mut pace = Pace::new(Duration::from_mins(1));
+        for second in 1..=600 {
+            let seen = pace.look(Duration::from_secs(second), clock(second * 101, 0));
+            assert_eq!(seen, Seen::Moved(Duration::from_millis(second * 101)));
+        }
+    }
+}
