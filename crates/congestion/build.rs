@@ -1,4 +1,5 @@
-//! Compiles the eBPF programs with clang: the recorder's with the Rust that loads it, and an object for each congestion control.
+//! Compiles the eBPF programs with clang: the recorder's with the Rust that loads it, and an object
+//! for each congestion control.
 
 use libbpf_cargo::SkeletonBuilder;
 use libbpf_rs::Linker;
@@ -47,7 +48,8 @@ fn for_tests(source: &Path) {
     }
 }
 
-/// Compiles an algorithm. It has no skeleton: all of them are loaded alike, by the names of their parameters.
+/// Compiles an algorithm. It has no skeleton: all of them are loaded alike, by the names of their
+/// parameters.
 fn compile(source: &Path, headers: &Path, output: &Path) {
     let name = PathBuf::from(source.file_name().expect("it is a file")).with_extension("o");
     let object = output.join(&name);

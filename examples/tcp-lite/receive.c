@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Receives a file by HTTP: its header undamaged, its body with TCP Lite, and says what was accepted. See tcp_lite(7).
+ * Receives a file by HTTP: its header undamaged, its body with TCP Lite, and says what was
+ * accepted. See tcp_lite(7).
  *
  *   cc -o receive receive.c -I../../crates/lite/include
  *   lasthop lite run --on-request -- ./receive 198.51.100.1 8000 /picture.jpg > picture.jpg

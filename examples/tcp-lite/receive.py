@@ -13,7 +13,8 @@ TCP_LITE = 0x4C54
 TCP_LITE_WINDOW = 0x4C55
 TCP_LITE_STATS = 0x4C56
 TCP_LITE_RANGES = 0x4C57
-# struct tcp_lite_stats: seven counters, and sixteen by reason; struct tcp_lite_ranges: two numbers, and 63 pairs.
+# struct tcp_lite_stats: seven counters, and sixteen by reason; struct tcp_lite_ranges: two numbers,
+# and 63 pairs.
 STATS = struct.Struct("=7Q16Q")
 RANGES = struct.Struct("=2I126Q")
 

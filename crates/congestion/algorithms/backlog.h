@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The backlog of Vegas and Veno: how many of the segments in flight wait in queues, N = cwnd (1 - BaseRTT/RTT), with RTT the least of a round trip.
+ * The backlog of Vegas and Veno: how many of the segments in flight wait in queues, N = cwnd (1 -
+ * BaseRTT/RTT), with RTT the least of a round trip.
  */
 #ifndef LASTHOP_BACKLOG_H
 #define LASTHOP_BACKLOG_H
@@ -34,7 +35,10 @@ static __always_inline __u32 backlog_shown(__u32 cwnd, __u32 base_rtt, __u32 rtt
 	return saturated(((__u64)cwnd << SHOWN_PLACES) * (rtt - base_rtt) / rtt);
 }
 
-/* N - segments, times RTT: its sign is exact. A round-trip time of 0 is one that a coarse clock does not see: nothing waits. */
+/*
+ * N - segments, times RTT: its sign is exact. A round-trip time of 0 is one that a coarse clock
+ * does not see: nothing waits.
+ */
 static __always_inline __s64 backlog_beyond(__u32 cwnd, __u32 base_rtt, __u32 rtt, __u32 segments)
 {
 	__s64 waiting = rtt > base_rtt ? (__s64)cwnd * (rtt - base_rtt) : 0;

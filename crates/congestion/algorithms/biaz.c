@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Biaz (Biaz and Vaidya 1999), sender-only: a random loss does not change when the segments behind it arrive. */
+/*
+ * Biaz (Biaz and Vaidya 1999), sender-only: a random loss does not change when the segments behind
+ * it arrive.
+ */
 #include "kernel_side.h"
 #include "biaz_hooks.h"
 

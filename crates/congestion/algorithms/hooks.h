@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the hooks of all algorithms do with the kernel's structures; everything else is arithmetic (the other headers), which user space can
- * include too. None of them has cong_control: recovery is the kernel's, with PRR and RACK.
+ * What the hooks of all algorithms do with the kernel's structures; everything else is arithmetic
+ * (the other headers), which user space can include too. None of them has cong_control: recovery is
+ * the kernel's, with PRR and RACK.
  */
 #ifndef LASTHOP_HOOKS_H
 #define LASTHOP_HOOKS_H
@@ -18,7 +19,10 @@ static __always_inline struct lasthop_words *connection_begun(struct sock *sk, e
 	return own;
 }
 
-/* pkts_acked: whether the acknowledgement brings a valid sample: the kernel gives -1 for what was sent twice. */
+/*
+ * pkts_acked: whether the acknowledgement brings a valid sample: the kernel gives -1 for what was
+ * sent twice.
+ */
 static __always_inline int has_sample(const struct ack_sample *sample)
 {
 	return sample->rtt_us > 0;
@@ -81,8 +85,9 @@ static __always_inline void window_stored(struct tcp_sock *tp, const struct last
 }
 
 /*
- * Whether the window is what keeps the sender from sending more: a larger one would not be a tested one (RFC 7661 section 1). In slow start
- * a window of which more than half was used may grow, so that it doubles.
+ * Whether the window is what keeps the sender from sending more: a larger one would not be a tested
+ * one (RFC 7661 section 1). In slow start a window of which more than half was used may grow, so
+ * that it doubles.
  */
 static __always_inline int is_limited(const struct tcp_sock *tp, const struct lasthop_window *window)
 {
@@ -104,8 +109,9 @@ static __always_inline void newreno_avoided(struct sock *sk, __u32 acked)
 }
 
 /*
- * The hooks that are the same wherever NewReno's window rules are. `per_ack` has the window grow as it did before Linux 3.15 counted
- * segments (RFC 3465): half as fast where every second segment is acknowledged.
+ * The hooks that are the same wherever NewReno's window rules are. `per_ack` has the window grow as
+ * it did before Linux 3.15 counted segments (RFC 3465): half as fast where every second segment is
+ * acknowledged.
  */
 #define NEWRENO_HOOKS                                                                                                            \
 	PARAMETER(per_ack, 0, "1: the window grows by acknowledgements, 0: by segments");                                        \

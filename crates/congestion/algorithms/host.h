@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * An algorithm as eBPF (struct_ops): loaded into a running kernel and registered there, parameters fixed when it is loaded.
+ * An algorithm as eBPF (struct_ops): loaded into a running kernel and registered there, parameters
+ * fixed when it is loaded.
  */
 #ifndef LASTHOP_HOST_H
 #define LASTHOP_HOST_H
@@ -37,7 +38,9 @@ struct tcp_congestion_ops {
 #define ALGORITHM(symbol, its_name, hooks...)                                                                                   \
 	SEC(".struct_ops.link") struct tcp_congestion_ops symbol = { .flags = TCP_CONG_NON_RESTRICTED, .name = its_name, hooks }
 
-/* The kernel's own, where it has one of this name: on a host it is a module that is seldom loaded. */
+/*
+ * The kernel's own, where it has one of this name: on a host it is a module that is seldom loaded.
+ */
 #define BESIDE_KERNELS(name) name
 
 #define IS_COMPLETE_CWR(event) ((event) == bpf_core_enum_value(enum tcp_ca_event, CA_EVENT_COMPLETE_CWR))

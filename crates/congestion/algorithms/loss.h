@@ -2,9 +2,10 @@
 /*
  * Loss events: how the window is reduced, and what for.
  *
- * The kernel asks for a threshold first and says afterwards, by the state it goes into, what it was for. So a detector judges
- * provisionally; a retransmission timeout or a reduction without a hole in what was delivered (a full transmit queue, ECN) takes the
- * verdict back: those are congestion without a detector's say (Lien 2009 section 5.2.3; reading AMB-N5).
+ * The kernel asks for a threshold first and says afterwards, by the state it goes into, what it was
+ * for. So a detector judges provisionally; a retransmission timeout or a reduction without a hole
+ * in what was delivered (a full transmit queue, ECN) takes the verdict back: those are congestion
+ * without a detector's say (Lien 2009 section 5.2.3; reading AMB-N5).
  */
 #ifndef LASTHOP_LOSS_H
 #define LASTHOP_LOSS_H
@@ -35,7 +36,10 @@ static __always_inline __u32 loss_judged(struct lasthop_words *own, enum lasthop
 	return outcome == OUTCOME_WIRELESS ? window_share(own->seen.base, wireless_percent) : window_halved(own->seen.base);
 }
 
-/* The kernel goes into a state: the threshold that must be written in place of the one that was given, 0 if it was right. */
+/*
+ * The kernel goes into a state: the threshold that must be written in place of the one that was
+ * given, 0 if it was right.
+ */
 static __always_inline __u32 loss_settled(struct lasthop_words *own, __u32 state, __u32 lost)
 {
 	int was_pending = own->pending;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* mBiaz (Cen, Cosman, Voelker 2003), sender-only: Biaz with a narrower interval of random losses. */
+/*
+ * mBiaz (Cen, Cosman, Voelker 2003), sender-only: Biaz with a narrower interval of random losses.
+ */
 #include "kernel_side.h"
 #include "biaz_hooks.h"
 

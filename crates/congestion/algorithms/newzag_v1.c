@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* NewZag, version 1 (Lien 2009 section 5.2.1): the fewer segments were lost, the shorter the round-trip time of a random loss. */
+/*
+ * NewZag, version 1 (Lien 2009 section 5.2.1): the fewer segments were lost, the shorter the
+ * round-trip time of a random loss.
+ */
 #include "kernel_side.h"
 #include "zigzag.h"
 

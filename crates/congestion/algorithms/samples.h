@@ -5,7 +5,8 @@
  *     RTT_dev  = (1 - 2a) RTT_dev + 2a |RTT_i - RTT_mean|        Lien 2009, equations 5.3 and 5.4, a = 2^-gain;
  *     RTT_mean = (1 - a) RTT_mean + a RTT_i                      the deviation is from the mean before this sample
  *
- * They begin as R and R/2 with the first sample R (as RFC 6298 section 2.2 has it). Kept with 24 binary places, shown with 8.
+ * They begin as R and R/2 with the first sample R (as RFC 6298 section 2.2 has it). Kept with 24
+ * binary places, shown with 8.
  */
 #ifndef LASTHOP_SAMPLES_H
 #define LASTHOP_SAMPLES_H
@@ -34,7 +35,10 @@ static __always_inline __s64 rounded_shift(__s64 value, __u32 places)
 	return (value + ((__s64)1 << (places - 1))) >> places;
 }
 
-/* A valid sample in multiples of a quantum, to the nearest, halves upward; 0 and 1 leave it as it is. us. */
+/*
+ * A valid sample in multiples of a quantum, to the nearest, halves upward; 0 and 1 leave it as it
+ * is. us.
+ */
 static __always_inline __u32 rtt_quantised(__u32 rtt, __u32 quantum)
 {
 	__u64 nearest = rtt;

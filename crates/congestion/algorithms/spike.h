@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Spike (Tobe, Tamura, Molano, Ghosh, Tokuda 2000; Lien 2009 section 5.1): losses while the trip time is far above the least one are
- * congestion, others random. Sender-only: round-trip times in place of relative one-way trip times.
+ * Spike (Tobe, Tamura, Molano, Ghosh, Tokuda 2000; Lien 2009 section 5.1): losses while the trip
+ * time is far above the least one are congestion, others random. Sender-only: round-trip times in
+ * place of relative one-way trip times.
  */
 #ifndef LASTHOP_SPIKE_H
 #define LASTHOP_SPIKE_H
 
 #include "loss.h"
 
-/* The border that would change the state: the upper one outside a spike, the lower one in it. us. */
+/*
+ * The border that would change the state: the upper one outside a spike, the lower one in it. us.
+ */
 static __always_inline __u64 spike_border(const struct lasthop_words *own, __u32 start, __u32 end)
 {
 	return (__u64)own->seen.least + (own->seen.span ? end : start);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What our congestion controls keep for a connection, in the words that the kernel has for that (icsk_ca_priv). The first 56 bytes
- * are the same for all of them, so that whoever records connections can read them without knowing which one it is: the mark says
- * that they are ours. Nothing of the kernel is needed to read this file but the names of the integer types.
+ * What our congestion controls keep for a connection, in the words that the kernel has for that
+ * (icsk_ca_priv). The first 56 bytes are the same for all of them, so that whoever records
+ * connections can read them without knowing which one it is: the mark says that they are ours.
+ * Nothing of the kernel is needed to read this file but the names of the integer types.
  */
 #ifndef LASTHOP_STATE_H
 #define LASTHOP_STATE_H
@@ -27,7 +28,10 @@ enum lasthop_number {
 /* What a loss event was judged to be. */
 enum lasthop_verdict { VERDICT_NONE = 0, VERDICT_WIRELESS = 1, VERDICT_CONGESTION = 2 };
 
-/* By what it was judged. Local is a full transmit queue, or ECN, or a lost tail that a probe replaced: the kernel does not tell these apart. */
+/*
+ * By what it was judged. Local is a full transmit queue, or ECN, or a lost tail that a probe
+ * replaced: the kernel does not tell these apart.
+ */
 enum lasthop_reason { REASON_NONE = 0, REASON_DETECTOR = 1, REASON_NO_SAMPLE = 2, REASON_TIMEOUT = 3, REASON_LOCAL = 4 };
 
 /* The part that can be read from outside. "Wraps" are counters that begin again at 0. */

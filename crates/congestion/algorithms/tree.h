@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * An algorithm in a kernel's tree (net/ipv4/lasthop/): registered when the kernel starts, parameters on its command line (newzag.gain=5)
- * or in /sys/module.
+ * An algorithm in a kernel's tree (net/ipv4/lasthop/): registered when the kernel starts,
+ * parameters on its command line (newzag.gain=5) or in /sys/module.
  */
 #ifndef LASTHOP_TREE_H
 #define LASTHOP_TREE_H

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Vegas (Brakmo and Peterson 1995): the window follows how many segments wait in queues; losses are NewReno's. */
+/*
+ * Vegas (Brakmo and Peterson 1995): the window follows how many segments wait in queues; losses are
+ * NewReno's.
+ */
 #include "kernel_side.h"
 #include "vegas.h"
 

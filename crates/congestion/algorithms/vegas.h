@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Vegas (Brakmo and Peterson 1995; Lien 2009 section 2.4): once a round trip the window goes one segment up or down, so that between
- * alpha and beta segments wait in queues; slow start grows in every other round trip, and ends when more than gamma wait.
- * Its own retransmissions are not here: recovery is the kernel's.
+ * Vegas (Brakmo and Peterson 1995; Lien 2009 section 2.4): once a round trip the window goes one
+ * segment up or down, so that between alpha and beta segments wait in queues; slow start grows in
+ * every other round trip, and ends when more than gamma wait. Its own retransmissions are not here:
+ * recovery is the kernel's.
  */
 #ifndef LASTHOP_VEGAS_H
 #define LASTHOP_VEGAS_H

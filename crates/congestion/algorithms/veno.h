@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Veno (Fu and Liew 2003): a loss with little backlog is random; with much of it the window grows at half the speed. The backlog is that of
- * the last round trip that ended.
+ * Veno (Fu and Liew 2003): a loss with little backlog is random; with much of it the window grows
+ * at half the speed. The backlog is that of the last round trip that ended.
  */
 #ifndef LASTHOP_VENO_H
 #define LASTHOP_VENO_H

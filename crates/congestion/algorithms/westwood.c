@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Westwood+ (Grieco and Mascolo 2004): after a loss the window is what the path was seen to deliver. */
+/*
+ * Westwood+ (Grieco and Mascolo 2004): after a loss the window is what the path was seen to
+ * deliver.
+ */
 #include "kernel_side.h"
 #include "westwood.h"
 
@@ -36,7 +39,10 @@ HOOK(void, set_state, struct sock *sk, __u8 new_state)
 		tcp_sk(sk)->snd_ssthresh = westwood_threshold(own);
 }
 
-/* During recovery PRR goes to half the window; at its end, window and threshold are what the path holds. */
+/*
+ * During recovery PRR goes to half the window; at its end, window and threshold are what the path
+ * holds.
+ */
 HOOK(void, cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Westwood+ (Grieco and Mascolo 2004), which is what Lien 2009 compared with (reading AMB-B4): the threshold after a loss is what the
- * path delivers in the least round-trip time. One sample of the bandwidth in each round trip, over 50 ms at least; two low-pass filters
- * of 7/8 behind each other. Bandwidths in segments a second << 8: segments are equal, so that their length need not be known.
+ * Westwood+ (Grieco and Mascolo 2004), which is what Lien 2009 compared with (reading AMB-B4): the
+ * threshold after a loss is what the path delivers in the least round-trip time. One sample of the
+ * bandwidth in each round trip, over 50 ms at least; two low-pass filters of 7/8 behind each other.
+ * Bandwidths in segments a second << 8: segments are equal, so that their length need not be known.
  */
 #ifndef LASTHOP_WESTWOOD_H
 #define LASTHOP_WESTWOOD_H

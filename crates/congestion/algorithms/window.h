@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The congestion window as NewReno has it (RFC 5681 section 3.1, RFC 6582), in segments. Recovery itself is the kernel's (PRR, RACK).
+ * The congestion window as NewReno has it (RFC 5681 section 3.1, RFC 6582), in segments. Recovery
+ * itself is the kernel's (PRR, RACK).
  */
 #ifndef LASTHOP_WINDOW_H
 #define LASTHOP_WINDOW_H
@@ -14,7 +15,10 @@ struct lasthop_window {
 	__u32 most;     /* snd_cwnd_clamp */
 };
 
-/* The threshold after congestion: half, at least 2 (RFC 5681 equation 4, in the kernel's reading: of cwnd, not of what is in flight). */
+/*
+ * The threshold after congestion: half, at least 2 (RFC 5681 equation 4, in the kernel's reading:
+ * of cwnd, not of what is in flight).
+ */
 static __always_inline __u32 window_halved(__u32 cwnd)
 {
 	return cwnd / 2 < 2 ? 2 : cwnd / 2;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Which losses are random by the round-trip time against its mean and deviation, and how many segments were lost: NewZag in both
- * versions (Lien 2009 sections 5.2.1 and 5.3.3), and ZigZag (Cen, Cosman, Voelker 2003), whose rule version 1 has taken over. ZigZag proper
- * measures relative one-way trip times at the receiver; here it is sender-only and takes round-trip times.
+ * Which losses are random by the round-trip time against its mean and deviation, and how many
+ * segments were lost: NewZag in both versions (Lien 2009 sections 5.2.1 and 5.3.3), and ZigZag
+ * (Cen, Cosman, Voelker 2003), whose rule version 1 has taken over. ZigZag proper measures relative
+ * one-way trip times at the receiver; here it is sender-only and takes round-trip times.
  */
 #ifndef LASTHOP_ZIGZAG_H
 #define LASTHOP_ZIGZAG_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The kernel's types as far as our programs read them. Fields are found by name in the running kernel's BTF (CO-RE), so
- * that neither their places nor what lies between them matters here.
+ * The kernel's types as far as our programs read them. Fields are found by name in the running
+ * kernel's BTF (CO-RE), so that neither their places nor what lies between them matters here.
  */
 #ifndef LASTHOP_KERNEL_H
 #define LASTHOP_KERNEL_H

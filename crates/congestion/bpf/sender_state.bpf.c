@@ -2,9 +2,10 @@
 /*
  * The state of every TCP sender at every segment that reaches it.
  *
- * The tracepoint tcp_probe is at the beginning of tcp_rcv_established(): what we read is the state before the segment is
- * taken in. It is one for the whole machine; the map `nodes` says which network namespaces are ours. Nobody is woken up:
- * a wake-up costs thirty times as much as the rest, so user space looks by itself from time to time.
+ * The tracepoint tcp_probe is at the beginning of tcp_rcv_established(): what we read is the state
+ * before the segment is taken in. It is one for the whole machine; the map `nodes` says which
+ * network namespaces are ours. Nobody is woken up: a wake-up costs thirty times as much as the
+ * rest, so user space looks by itself from time to time.
  */
 #include "kernel.h"
 #include "sender_state.h"

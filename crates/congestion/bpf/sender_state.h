@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What the program writes and user space reads (src/recorder/ebpf/state.rs), in the machine's byte order. */
+/*
+ * What the program writes and user space reads (src/recorder/ebpf/state.rs), in the machine's byte
+ * order.
+ */
 #ifndef LASTHOP_SENDER_STATE_H
 #define LASTHOP_SENDER_STATE_H
 

@@ -1,7 +1,9 @@
-//! What congestion controls cost as eBPF: nanoseconds of each hook, in a bulk transfer that loses every hundredth packet. `make bench` runs it.
+//! What congestion controls cost as eBPF: nanoseconds of each hook, in a bulk transfer that loses
+//! every hundredth packet. `make bench` runs it.
 //!
-//! Two namespaces joined by a veth pair without offloads. Times are the kernel's own (`BPF_STATS_RUN_TIME`), which include reading the
-//! clock twice; `newreno`, which does least, is the floor.
+//! Two namespaces joined by a veth pair without offloads. Times are the kernel's own
+//! (`BPF_STATS_RUN_TIME`), which include reading the clock twice; `newreno`, which does least, is
+//! the floor.
 
 #[path = "../tests/ground/mod.rs"]
 mod ground;
@@ -21,7 +23,8 @@ const HOOKS: [&str; 7] =
 fn main() -> Result<(), Box<dyn Error>> {
     let Some(cable) = Cable::new() else { return Ok(()) };
     cable.lose(100);
-    // SAFETY: the call takes a number and gives a descriptor; statistics are kept as long as it is open.
+    // SAFETY: the call takes a number and gives a descriptor; statistics are kept as long as it is
+    // open.
     let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     if statistics < 0 {
         return Err(format!("statistics of eBPF programs: {}", io::Error::last_os_error()).into());

@@ -1,23 +1,28 @@
-//! The per-ACK recorder: the state of every TCP sender of a run at every segment that reaches it, for every congestion
-//! control, into an event log of its own.
+//! The per-ACK recorder: the state of every TCP sender of a run at every segment that reaches it,
+//! for every congestion control, into an event log of its own.
 //!
-//! What a row means is said in [`capture::senders`]. Rows come from the kernel's tracepoint `tcp_probe`, in one of two ways:
+//! What a row means is said in [`capture::senders`]. Rows come from the kernel's tracepoint
+//! `tcp_probe`, in one of two ways:
 //!
-//! * `ebpf`: a program at the tracepoint, where the kernel describes itself (`/sys/kernel/btf/vmlinux`) and lets us load it
-//!   (root, or CAP_BPF and CAP_PERFMON). The program sees the whole machine and takes what is in the network namespaces of
-//!   the run. This is the way on a host.
-//! * `tracefs`: the kernel's own events `tcp/*` with the clock `mono`, where there is no such description: in the
-//!   virtual-time kernel. It knows no namespaces but addresses, and so must be the only run in its kernel.
+//! * `ebpf`: a program at the tracepoint, where the kernel describes itself
+//!   (`/sys/kernel/btf/vmlinux`) and lets us load it (root, or CAP_BPF and CAP_PERFMON). The
+//!   program sees the whole machine and takes what is in the network namespaces of the run. This is
+//!   the way on a host.
+//! * `tracefs`: the kernel's own events `tcp/*` with the clock `mono`, where there is no such
+//!   description: in the virtual-time kernel. It knows no namespaces but addresses, and so must be
+//!   the only run in its kernel.
 //!
-//! States for which there was no room, and segments for which the kernel did not run the program since it was running already,
-//! are counted as lost. Under load, Linux 6.18 did not run it, and did not say so, for some 1 in 1000 of the acknowledgements that a
-//! timer had sent (delayed ones); the cause is not known. The events miss none.
+//! States for which there was no room, and segments for which the kernel did not run the program
+//! since it was running already, are counted as lost. Under load, Linux 6.18 did not run it, and
+//! did not say so, for some 1 in 1000 of the acknowledgements that a timer had sent (delayed ones);
+//! the cause is not known. The events miss none.
 //!
-//! Both stamp with CLOCK_MONOTONIC, which is what [`Instant`] is, so that rows have the time of the run. Nothing is pinned:
-//! programs and trace buffers are held by descriptors of the recorder's thread, and the kernel takes them back with it.
+//! Both stamp with CLOCK_MONOTONIC, which is what [`Instant`] is, so that rows have the time of the
+//! run. Nothing is pinned: programs and trace buffers are held by descriptors of the recorder's
+//! thread, and the kernel takes them back with it.
 //!
-//! A run's thread calls [`Recorder::start`] before the traffic and [`Recorder::stop`] after it. In between a thread appends
-//! to `FILE.parquet.log`; the Parquet file is made of it at the end.
+//! A run's thread calls [`Recorder::start`] before the traffic and [`Recorder::stop`] after it. In
+//! between a thread appends to `FILE.parquet.log`; the Parquet file is made of it at the end.
 
 mod ebpf;
 mod error;
@@ -100,8 +105,8 @@ impl Recorder {
     /// Starts recording: what happens after this has returned is recorded.
     ///
     /// # Errors
-    /// [`RecorderError::Unavailable`] where this kernel does not show the states, or not to this user: a run can go on
-    /// without. Others if the log cannot be written.
+    /// [`RecorderError::Unavailable`] where this kernel does not show the states, or not to this
+    /// user: a run can go on without. Others if the log cannot be written.
     pub fn start(options: Options) -> Result<Self, RecorderError> {
         Self::start_by(options, Way::here())
     }
@@ -128,7 +133,8 @@ impl Recorder {
         self.source
     }
 
-    /// Ends recording and makes the Parquet file; says how many states are in it and how many are not.
+    /// Ends recording and makes the Parquet file; says how many states are in it and how many are
+    /// not.
     ///
     /// # Errors
     /// If the log or the file could not be written. What is in the log then is left.

@@ -1,4 +1,5 @@
-//! Congestion controls in the running kernel: loaded, used, unloaded, refused; and nothing is left of them.
+//! Congestion controls in the running kernel: loaded, used, unloaded, refused; and nothing is left
+//! of them.
 
 mod ground;
 
@@ -37,8 +38,8 @@ fn said<T: std::fmt::Debug>(result: Result<T, AlgorithmError>) -> String {
     result.expect_err("it should have been refused").to_string()
 }
 
-/// Each of them carries data over a path that loses every hundredth packet, is known with its parameters, and goes; a connection keeps
-/// it until it is closed.
+/// Each of them carries data over a path that loses every hundredth packet, is known with its
+/// parameters, and goes; a connection keeps it until it is closed.
 #[test]
 fn every_algorithm_carries_a_transfer() {
     let Some(cable) = Cable::new() else { return };
@@ -113,7 +114,8 @@ fn refusals_leave_nothing() {
     }
 }
 
-/// A wireless loss costs what `wireless_percent` says: with 1 % the threshold is the least one, 2 segments, after any loss.
+/// A wireless loss costs what `wireless_percent` says: with 1 % the threshold is the least one, 2
+/// segments, after any loss.
 #[test]
 fn parameters_take_effect() {
     let Some(cable) = Cable::new() else { return };

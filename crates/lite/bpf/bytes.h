@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The packet that is judged, one's complement sums, and the fields of a TCP header (RFC 9293 section 3.1).
+ * The packet that is judged, one's complement sums, and the fields of a TCP header (RFC 9293
+ * section 3.1).
  *
- * Words are summed as they lie in memory: the sum does not depend on byte order (RFC 1071 section 2 B).
+ * Words are summed as they lie in memory: the sum does not depend on byte order (RFC 1071 section 2
+ * B).
  */
 #ifndef LITE_BYTES_H
 #define LITE_BYTES_H
@@ -77,7 +79,10 @@ struct work {
 	__u32 guess;
 	__u32 out_of_order;
 	__s64 offset;          /* stream offset of its first byte */
-	/* the repaired header with its options, and the options of the template in place of those received */
+	/*
+	 * the repaired header with its options, and the options of the template in place of those
+	 * received
+	 */
 	union {
 		__u8 fixed[HEADER_MAX + 4];
 		struct tcp fixed_tcp;
@@ -125,7 +130,10 @@ static __always_inline __u32 turned_long(__u32 old, __u32 new)
 	return turned(old, new) + turned(old >> 16, new >> 16);
 }
 
-/* Sum of `len` bytes at the start of the segment. The bytes up to the next multiple of four must be 0. */
+/*
+ * Sum of `len` bytes at the start of the segment. The bytes up to the next multiple of four must
+ * be 0.
+ */
 static __always_inline __u32 sum_of_segment(struct work *work, __u32 len)
 {
 	__u32 sum = 0, place;
@@ -144,7 +152,10 @@ static __always_inline __u32 sum_of_segment(struct work *work, __u32 len)
 	return sum;
 }
 
-/* Sum of the pseudo-header (RFC 9293 section 3.1, RFC 8200 section 8.1). The prefix of mapped addresses adds 0xffff, which is nothing. */
+/*
+ * Sum of the pseudo-header (RFC 9293 section 3.1, RFC 8200 section 8.1). The prefix of mapped
+ * addresses adds 0xffff, which is nothing.
+ */
 static __always_inline __u32 sum_of_pseudo_header(struct work *work)
 {
 	__u64 sum = bpf_csum_diff(0, 0, (__be32 *)&work->tuple.addresses, sizeof(struct addresses), 0);

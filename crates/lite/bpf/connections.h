@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The connections that are known: made when one is established in the control group or its program asks for Lite, removed when it ends.
+ * The connections that are known: made when one is established in the control group or its program
+ * asks for Lite, removed when it ends.
  */
 #ifndef LITE_CONNECTIONS_H
 #define LITE_CONNECTIONS_H
@@ -26,7 +27,10 @@ __u64 lite_connections = 0;
 /* All connections of the control group, Lite or not: those that are not are told at once. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	/* Made beforehand: where connections are established memory cannot be had at all times, least of all by a crowd at once. */
+	/*
+	 * Made beforehand: where connections are established memory cannot be had at all times,
+	 * least of all by a crowd at once.
+	 */
 	__uint(max_entries, CONNECTIONS);
 	__type(key, struct tuple);
 	__type(value, struct track);
@@ -68,7 +72,10 @@ static __always_inline void mapped(__u8 *to, __u32 ip4)
 	words[3] = ip4;
 }
 
-/* One more Lite connection between two hosts. Two processors may do this at once: a slot is taken by whoever is first. */
+/*
+ * One more Lite connection between two hosts. Two processors may do this at once: a slot is taken
+ * by whoever is first.
+ */
 int add_to_pair(struct tuple *tuple)
 {
 	struct pair empty = {};
@@ -91,8 +98,8 @@ int add_to_pair(struct tuple *tuple)
 }
 
 /*
- * One less. The entry goes with the last connection; should another be added at that moment, it is not found here, and its damaged segments are
- * lost to it as to any TCP.
+ * One less. The entry goes with the last connection; should another be added at that moment, it is
+ * not found here, and its damaged segments are lost to it as to any TCP.
  */
 int remove_from_pair(struct tuple *tuple)
 {
@@ -134,7 +141,10 @@ static __always_inline void enter(struct tuple *tuple, struct track *track)
 		add_to_pair(tuple);
 }
 
-/* Forgets one that has ended. Two processors may do this at once: it is counted by the one that removes it. */
+/*
+ * Forgets one that has ended. Two processors may do this at once: it is counted by the one that
+ * removes it.
+ */
 static __always_inline void forget(struct tuple *tuple)
 {
 	struct track *track = bpf_map_lookup_elem(&tracks, tuple);

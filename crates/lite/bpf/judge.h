@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Risk analysis and salvage of a damaged segment whose connection is found (P II-B c to e, P II-C steps 3 and 4).
+ * Risk analysis and salvage of a damaged segment whose connection is found (P II-B c to e, P II-C
+ * steps 3 and 4).
  *
  * The pure crate `recovery` does the same; a test holds both to each other.
  */
@@ -42,14 +43,20 @@ static __always_inline int measure(struct work *work, const struct track *track)
 	if (work->len <= work->header_len)
 		return TCP_LITE_EMPTY;
 	work->payload = work->len - work->header_len;
-	/* The length is the usual one, and what comes behind looks like SACK blocks: then the length may be what was hit. */
+	/*
+	 * The length is the usual one, and what comes behind looks like SACK blocks: then the
+	 * length may be what was hit.
+	 */
 	if (track->sack_seen && !work->genuine_sack && work->payload >= 4 &&
 	    is_sack_kind(work->segment + (track->header_len == TCP_LEN ? TCP_LEN : TCP_LEN + TEMPLATE)))
 		return TCP_LITE_HEADER_LENGTH;
 	return 0;
 }
 
-/* The header as it must be wherever that is known: fields that never change are repaired (P II-C, step 3), all others are as received. */
+/*
+ * The header as it must be wherever that is known: fields that never change are repaired (P II-C,
+ * step 3), all others are as received.
+ */
 static __always_inline void repair_constants(struct work *work)
 {
 	__builtin_memcpy(work->fixed, work->segment, HEADER_MAX);
@@ -60,14 +67,20 @@ static __always_inline void repair_constants(struct work *work)
 	work->fixed_tcp.urgent = 0;
 }
 
-/* Whether a field that never changes had to be repaired. FIN is cleared whether it was genuine or not (P II-A). */
+/*
+ * Whether a field that never changes had to be repaired. FIN is cleared whether it was genuine or
+ * not (P II-A).
+ */
 static __always_inline __u32 constants_were_wrong(struct work *work)
 {
 	return work->tuple.ports != work->received_ports || work->fixed_tcp.offset != work->tcp.offset ||
 	       (work->tcp.flags & ~(FLAG_PSH | FLAG_FIN)) != FLAG_ACK || work->tcp.urgent != 0;
 }
 
-/* Whether the acknowledgement cannot be genuine: it acknowledges what was acknowledged before, or was never sent. */
+/*
+ * Whether the acknowledgement cannot be genuine: it acknowledges what was acknowledged before, or
+ * was never sent.
+ */
 static __always_inline int is_ack_wrong(const struct work *work, __u32 ack)
 {
 	return is_before(ack, work->snd_una) || is_after(ack, work->snd_nxt);
@@ -86,9 +99,10 @@ static __always_inline int are_options_wrong(const struct work *work, const stru
 }
 
 /*
- * Whether substituting what is predicted makes the received checksum right: then only the header was hit, and all of it is known. Only what cannot be genuine is
- * substituted: time stamps, acknowledgements and the end of the stream come by themselves, and replacing them would undo one of the many payload bits of
- * the same weight. The repaired header is in work->fixed then.
+ * Whether substituting what is predicted makes the received checksum right: then only the header
+ * was hit, and all of it is known. Only what cannot be genuine is substituted: time stamps,
+ * acknowledgements and the end of the stream come by themselves, and replacing them would undo one
+ * of the many payload bits of the same weight. The repaired header is in work->fixed then.
  */
 int confirm(struct work *work, struct track *track)
 {
@@ -129,7 +143,10 @@ int confirm(struct work *work, struct track *track)
 	for (i = 0; i < 3; i++) {
 		seq = bpf_htonl(places[i]);
 		if (folded(sum + turned_long(work->tcp.seq, seq)) == 0xffff) {
-			/* Where the received number is a place as well, or one of something received already, there are two explanations. */
+			/*
+			 * Where the received number is a place as well, or one of something
+			 * received already, there are two explanations.
+			 */
 			if (place_of(track, work->seq, work->payload, work->rcv_nxt) != NOWHERE || is_duplicate(track, work->seq, work->rcv_nxt))
 				return AMBIGUOUS;
 			work->fixed_tcp.seq = seq;
@@ -150,7 +167,9 @@ int confirm(struct work *work, struct track *track)
 	return CONFIRMED;
 }
 
-/* What cannot be confirmed carries the last right values, and no SACK blocks, which may be wrong. */
+/*
+ * What cannot be confirmed carries the last right values, and no SACK blocks, which may be wrong.
+ */
 static __always_inline void substitute(struct work *work, const struct track *track)
 {
 	__u32 i;
@@ -186,8 +205,9 @@ static __always_inline void compare(struct nearest *nearest, __u32 seq, __u32 at
 }
 
 /*
- * The place that differs least from a damaged sequence number, if there is but one such and it is near; else none. Places of what was received already
- * are compared with as well, since an old duplicate belongs to one of those; and more than are compared with must not be in flight.
+ * The place that differs least from a damaged sequence number, if there is but one such and it is
+ * near; else none. Places of what was received already are compared with as well, since an old
+ * duplicate belongs to one of those; and more than are compared with must not be in flight.
  */
 int move_to_nearest(struct work *work, struct track *track)
 {
@@ -214,7 +234,10 @@ int move_to_nearest(struct work *work, struct track *track)
 	return 1;
 }
 
-/* A guess costs credit, so that a connection can take in only so many of them (section 5 of the specification). */
+/*
+ * A guess costs credit, so that a connection can take in only so many of them (section 5 of the
+ * specification).
+ */
 static __always_inline int may_guess(struct track *track)
 {
 	__u64 now, most, credit;
@@ -246,7 +269,10 @@ static __always_inline int is_wanted(const struct work *work)
 	       offset + work->payload <= work->window.from + work->window.length;
 }
 
-/* Judges the segment for the connection of work->tuple; 0 and the header in work->fixed, or the reason to discard it. */
+/*
+ * Judges the segment for the connection of work->tuple; 0 and the header in work->fixed, or the
+ * reason to discard it.
+ */
 int judge(struct work *work, __u32 policy)
 {
 	struct track *track;
@@ -263,7 +289,10 @@ int judge(struct work *work, __u32 policy)
 		track->contiguous = work->rcv_nxt;
 	if (is_after(track->contiguous, track->highest))
 		track->highest = track->contiguous;
-	/* A right checksum over a wrong number, by accident or somebody's intention, must not stay: TCP would refuse what we repair with it. */
+	/*
+	 * A right checksum over a wrong number, by accident or somebody's intention, must not stay:
+	 * TCP would refuse what we repair with it.
+	 */
 	if (is_ack_wrong(work, track->ack))
 		track->ack = work->snd_una;
 	if (track->others >= OTHERS_AT_LEAST)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What right segments teach: the template after which damaged ones are repaired (P II-A), and which bytes come next.
+ * What right segments teach: the template after which damaged ones are repaired (P II-A), and which
+ * bytes come next.
  */
 #ifndef LITE_LEARN_H
 #define LITE_LEARN_H
@@ -19,7 +20,10 @@ enum shape {
 #define NOP_NOP_TIME_STAMPS 0x0101080a
 #define NOP_NOP_SACK 0x01010500
 
-/* Where time stamps start in 12 bytes of options that have no others but padding; -1 if it is not so. */
+/*
+ * Where time stamps start in 12 bytes of options that have no others but padding; -1 if it is not
+ * so.
+ */
 static __always_inline int time_stamps_at(const __u8 *options)
 {
 	if (options[0] == 8 && options[1] == 10 && options[10] <= 1 && options[11] <= 1)
@@ -95,8 +99,9 @@ static __always_inline __u32 echo_of(const __u8 *options)
 }
 
 /*
- * Takes the time stamps of a right segment if they follow those held. Far ones are taken when a second segment agrees: one alone may have been damaged in a
- * way that its checksum does not show, and would stay for ever. Says whether they are near.
+ * Takes the time stamps of a right segment if they follow those held. Far ones are taken when a
+ * second segment agrees: one alone may have been damaged in a way that its checksum does not show,
+ * and would stay for ever. Says whether they are near.
  */
 static __always_inline int learn_stamps(struct track *track, const __u8 *options)
 {
@@ -148,7 +153,10 @@ static __always_inline void advance(struct track *track, __u32 seq, __u32 end, _
 		track->highest = end;
 }
 
-/* Takes in a right segment, of which work->segment has at least the header. `part`: the payload of its parts if it was merged, else 0. */
+/*
+ * Takes in a right segment, of which work->segment has at least the header. `part`: the payload of
+ * its parts if it was merged, else 0.
+ */
 int learn(struct work *work, struct track *track, __u32 part, __u32 window)
 {
 	__u32 header_len, payload, seq, ack;

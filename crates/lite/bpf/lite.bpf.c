@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * TCP Lite: damaged segments accepted for programs that can use them (S. Alfredsson, TCP Lite, 2001; S. Alfredsson, A. Brunstrom, TCP-L).
+ * TCP Lite: damaged segments accepted for programs that can use them (S. Alfredsson, TCP Lite,
+ * 2001; S. Alfredsson, A. Brunstrom, TCP-L).
  *
- * The programs at tc ingress see every segment before the kernel verifies its checksum. A wrong one for a connection that accepts damage gets a
- * repaired header and a right checksum, and the kernel takes it in as any other; all that is doubtful is left as it is, and the kernel drops
- * it. A right one is never changed. Which connections these are is known from programs at the control group.
+ * The programs at tc ingress see every segment before the kernel verifies its checksum. A wrong one
+ * for a connection that accepts damage gets a repaired header and a right checksum, and the kernel
+ * takes it in as any other; all that is doubtful is left as it is, and the kernel drops it. A right
+ * one is never changed. Which connections these are is known from programs at the control group.
  *
  *   lite_recovery_*   headers are repaired (TCP-L); `judge.h` and `localize.h` are the algorithm
  *   lite_thesis_*     the headers are taken for right (TCP Lite as published): only the checksum is
  *   lite_connection   notes connections when they are established, and when they end
  *   lite_setsockopt, lite_getsockopt   what a program asks for
  *
- * Only headers of the kernel's user interface are used, no BTF of the kernel, no callbacks and no kfuncs, so that this runs by the interpreter of the
- * virtual-time kernel too.
+ * Only headers of the kernel's user interface are used, no BTF of the kernel, no callbacks and no
+ * kfuncs, so that this runs by the interpreter of the virtual-time kernel too.
  */
 #include "judge.h"
 #include "options.h"
 
-/* TCX_NEXT: others at this hook, and filters of tc behind it, see the packet too, repaired or not; TCX_PASS would keep it from them. */
+/*
+ * TCX_NEXT: others at this hook, and filters of tc behind it, see the packet too, repaired or not;
+ * TCX_PASS would keep it from them.
+ */
 #define NEXT -1
 #define NO_SPACE 28
 /* Options that sign a segment or carry more than one connection: RFC 2385, RFC 5925, RFC 8684. */
@@ -26,7 +31,10 @@
 #define OPTION_MULTIPATH 30
 #define ETHERNET_LEN 14
 
-/* Finds the TCP segment of a packet whose network header is `at` bytes in, and its hosts; 0 if it is no TCP segment of ours to judge. */
+/*
+ * Finds the TCP segment of a packet whose network header is `at` bytes in, and its hosts; 0 if it
+ * is no TCP segment of ours to judge.
+ */
 static __always_inline int parse(struct __sk_buff *skb, struct work *work, __u32 at)
 {
 	__u32 present = skb->len - at;
@@ -100,7 +108,10 @@ static __always_inline int is_right(const struct work *work)
 	return work->sum == 0xffff;
 }
 
-/* What is left of an offload on the sending host, which leaves the rest to a device that is not there: the sum of the pseudo-header alone. */
+/*
+ * What is left of an offload on the sending host, which leaves the rest to a device that is not
+ * there: the sum of the pseudo-header alone.
+ */
 static __always_inline int is_partial(const struct work *work)
 {
 	return work->tcp.check == work->pseudo;
@@ -127,7 +138,10 @@ static __always_inline int is_merged_or_verified(struct __sk_buff *skb)
 
 static __always_inline void count_discarded(struct tcp_lite_stats *stats, __u32 reason)
 {
-	/* The compiler knows that it is in bounds, and leaves the check away; the verifier does not. */
+	/*
+	 * The compiler knows that it is in bounds, and leaves the check away; the verifier does
+	 * not.
+	 */
 	asm volatile("" : "+r"(reason));
 	count(&stats->discarded[reason & (TCP_LITE_REASONS - 1)], 1);
 }
@@ -190,7 +204,10 @@ static __always_inline int is_of_a_connection(const struct bpf_sock *socket)
 	return socket && socket->state != LISTENING && socket->state != CLOSED;
 }
 
-/* Whether the IP header is as it was sent. IPv6 has no checksum: there its addresses have led to the connection, and its length is the frame's. */
+/*
+ * Whether the IP header is as it was sent. IPv6 has no checksum: there its addresses have led to
+ * the connection, and its length is the frame's.
+ */
 static __always_inline int is_ip_right(const struct work *work)
 {
 	return !work->ip4 || folded(bpf_csum_diff(0, 0, (__be32 *)work->ip, IP4_LEN, 0)) == 0xffff;
@@ -206,7 +223,10 @@ static __always_inline void take_settings(struct work *work, const struct kept *
 	work->window = kept->window;
 }
 
-/* Writes the repaired header, and where it is not confirmed to be right, the checksum that makes it so. */
+/*
+ * Writes the repaired header, and where it is not confirmed to be right, the checksum that makes it
+ * so.
+ */
 static __always_inline void write(struct __sk_buff *skb, struct work *work)
 {
 	__u32 len = work->header_len;
@@ -318,8 +338,9 @@ int lite_recovery_ip(struct __sk_buff *skb)
 }
 
 /*
- * TCP Lite as published: a segment with a wrong checksum, but for a socket that accepts damage, is taken for right (T 4.2, 4.3). During the handshake
- * the socket is the listener, which is what bpf_sk_lookup_tcp() answers then.
+ * TCP Lite as published: a segment with a wrong checksum, but for a socket that accepts damage, is
+ * taken for right (T 4.2, 4.3). During the handshake the socket is the listener, which is what
+ * bpf_sk_lookup_tcp() answers then.
  */
 static __always_inline int accept_as_it_is(struct __sk_buff *skb, __u32 at)
 {
@@ -378,7 +399,10 @@ int lite_thesis_ip(struct __sk_buff *skb)
 	return accept_as_it_is(skb, 0);
 }
 
-/* Whether the segment that ended the handshake has an option of this kind; one that is too long for us is one. */
+/*
+ * Whether the segment that ended the handshake has an option of this kind; one that is too long for
+ * us is one.
+ */
 static __always_inline int has_option(struct bpf_sock_ops *context, __u8 kind)
 {
 	__u8 option[2] = { kind };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Which connection a damaged segment belongs to (P II-C, step 2), and where in the stream it may lie (step 4).
+ * Which connection a damaged segment belongs to (P II-C, step 2), and where in the stream it may
+ * lie (step 4).
  */
 #ifndef LITE_LOCALIZE_H
 #define LITE_LOCALIZE_H
@@ -22,7 +23,10 @@ static __always_inline int is_whole_segments_behind(__u32 seq, __u32 base, __u32
 	return distance == 0 || (size && distance % size == 0);
 }
 
-/* Where a segment of `payload` bytes with this sequence number lies: only discrete places count, never the nearest. */
+/*
+ * Where a segment of `payload` bytes with this sequence number lies: only discrete places count,
+ * never the nearest.
+ */
 static __always_inline enum place place_of(const struct track *track, __u32 seq, __u32 payload, __u32 rcv_nxt)
 {
 	__u32 window = tunables.window;
@@ -48,7 +52,10 @@ static __always_inline int is_duplicate(const struct track *track, __u32 seq, __
 				  is_whole_segments_behind(track->highest, seq, track->payload, window));
 }
 
-/* Looks whether the segment may belong to the connection of these ports, and whether that is the best one up to now. */
+/*
+ * Looks whether the segment may belong to the connection of these ports, and whether that is the
+ * best one up to now.
+ */
 int consider(struct work *work, __u32 ports)
 {
 	struct track *track;
@@ -91,7 +98,10 @@ int localize(struct work *work)
 	if (!pair || tunables.localization == EXACT || (tunables.localization == BITS && tunables.bits == 0))
 		return TCP_LITE_NO_CONNECTION;
 	if (pair->crowded) {
-		/* Too many to go through, or not all have a slot: the work for a damaged segment is bounded (R12). */
+		/*
+		 * Too many to go through, or not all have a slot: the work for a damaged segment is
+		 * bounded (R12).
+		 */
 		for (i = tunables.localization == SOURCE_PORT ? 16 : 0; i < 32; i++)
 			consider(work, work->received_ports ^ 1u << i);
 	} else {

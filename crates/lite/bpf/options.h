@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The socket options: programs at the setsockopt and getsockopt hooks of the control group, in front of the kernel's own (tcp_lite(7)).
+ * The socket options: programs at the setsockopt and getsockopt hooks of the control group, in
+ * front of the kernel's own (tcp_lite(7)).
  */
 #ifndef LITE_OPTIONS_H
 #define LITE_OPTIONS_H
@@ -12,7 +13,9 @@
 #define PAGE 4096
 #define ENOMEM 12
 #define EINVAL 22
-/* Length that tells the kernel that an option has been taken in; it hands on none such by itself. */
+/*
+ * Length that tells the kernel that an option has been taken in; it hands on none such by itself.
+ */
 #define TAKEN_IN -1
 /* Of linux/bpf.h since 6.14. */
 #define SOCK_OPS_CALLBACKS 1008
@@ -42,7 +45,10 @@ static __always_inline int refused(void)
 	return 0;
 }
 
-/* Also where another attachment to this group, or to one within it, has taken the option in before: then it has seen to the length. */
+/*
+ * Also where another attachment to this group, or to one within it, has taken the option in before:
+ * then it has seen to the length.
+ */
 static __always_inline int is_of_length(const struct bpf_sockopt *context, __s32 len)
 {
 	return context->optlen == len || context->optlen == TAKEN_IN;
@@ -91,13 +97,19 @@ static __always_inline void apply(struct bpf_sock *sk, const struct kept *kept)
 	if (!track) {
 		struct track fresh = {};
 
-		/* Established before anybody looked, or not yet: in the second case its handshake makes a better one. */
+		/*
+		 * Established before anybody looked, or not yet: in the second case its handshake
+		 * makes a better one.
+		 */
 		if (!kept->on || sk->state != ESTABLISHED)
 			return;
 		begin(&fresh, tcp->rcv_nxt, tcp->snd_una);
 		fresh.lite = 1;
 		enter(&tuple, &fresh);
-		/* So that it is forgotten when it ends; kernels before 6.14 cannot, and it goes when it is next looked for. */
+		/*
+		 * So that it is forgotten when it ends; kernels before 6.14 cannot, and it goes
+		 * when it is next looked for.
+		 */
 		bpf_setsockopt(sk, LEVEL_TCP, SOCK_OPS_CALLBACKS, &callbacks, sizeof(callbacks));
 		return;
 	}
@@ -108,7 +120,10 @@ static __always_inline void apply(struct bpf_sock *sk, const struct kept *kept)
 		remove_from_pair(&tuple);
 		return;
 	}
-	/* What was learned before is out of date, above all the time stamps: a segment with an old one would be refused (RFC 7323 section 5). */
+	/*
+	 * What was learned before is out of date, above all the time stamps: a segment with an old
+	 * one would be refused (RFC 7323 section 5).
+	 */
 	if (tcp->bytes_received)
 		track->known = 0;
 	track->contiguous = tcp->rcv_nxt;
@@ -174,7 +189,10 @@ static __always_inline int answered(struct bpf_sockopt *context, __s32 len)
 	return 1;
 }
 
-/* Whether damage is accepted now: the byte window switches it off when all of it has been received (T 3.2). */
+/*
+ * Whether damage is accepted now: the byte window switches it off when all of it has been received
+ * (T 3.2).
+ */
 static __always_inline int is_on(struct bpf_sock *sk, const struct kept *kept)
 {
 	struct bpf_tcp_sock *tcp;
@@ -195,7 +213,10 @@ int lite_getsockopt(struct bpf_sockopt *context)
 	if (!is_ours(context))
 		return passed(context);
 	kept = bpf_sk_storage_get(&sockets, context->sk, 0, 0);
-	/* Another attachment has answered before, as the kernel has not: that holds unless damage has been met by this one. */
+	/*
+	 * Another attachment has answered before, as the kernel has not: that holds unless damage
+	 * has been met by this one.
+	 */
 	if (!context->retval && (!kept || !kept->stats.damaged))
 		return 1;
 	if (context->optname == TCP_LITE || context->optname == TCP_LITE_POLICY) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the programs and their loader share: tunables, tracks, totals. Plain data; Rust sees the same structures through the skeleton.
+ * What the programs and their loader share: tunables, tracks, totals. Plain data; Rust sees the
+ * same structures through the skeleton.
  */
 #ifndef LITE_SIZES_H
 #define LITE_SIZES_H
@@ -8,28 +9,45 @@
 #include <linux/types.h>
 #include "../include/tcp_lite.h"
 
-/* Longest TCP segment that is looked at: one of a jumbo frame. Longer ones have been merged, and were right. */
+/*
+ * Longest TCP segment that is looked at: one of a jumbo frame. Longer ones have been merged, and
+ * were right.
+ */
 #define SEGMENT_MAX 9216
-/* Connections of two hosts that an approximate search goes through; beyond, only ports one bit away are tried. */
+/*
+ * Connections of two hosts that an approximate search goes through; beyond, only ports one bit away
+ * are tried.
+ */
 #define SLOTS 32
-/* Positions behind the expected one that a bold repair considers, and bits of a sequence number that it may change. */
+/*
+ * Positions behind the expected one that a bold repair considers, and bits of a sequence number
+ * that it may change.
+ */
 #define BOLD_POSITIONS 32
 #define BOLD_BITS 2
 /* Segments that may be missing for it. */
 #define BOLD_HOLE 16
 /* Time stamps that differ by more are not of segments that follow each other. */
 #define PLAUSIBLE_STAMPS 0x10000
-/* Segments in a row with options that cannot be repaired, from which on nothing is; one alone may be damage that the checksum does not show. */
+/*
+ * Segments in a row with options that cannot be repaired, from which on nothing is; one alone may
+ * be damage that the checksum does not show.
+ */
 #define OTHERS_AT_LEAST 2
 #define OTHERS_FOR_EVER 3
-/* Bytes of the only options that are repaired: time stamps with their padding (RFC 7323 appendix A). */
+/*
+ * Bytes of the only options that are repaired: time stamps with their padding (RFC 7323 appendix
+ * A).
+ */
 #define TEMPLATE 12
 
 /* Connections that can be known at a time, and pairs of hosts that have Lite ones. */
 #define CONNECTIONS 32768
 #define PAIRS 8192
 
-/* How a connection is looked for if the ports of a damaged segment belong to none (P II-C, step 2). */
+/*
+ * How a connection is looked for if the ports of a damaged segment belong to none (P II-C, step 2).
+ */
 enum localization {
 	EXACT = 0,
 	SOURCE_PORT = 1, /* stage A: the source port is left out of the match */
@@ -47,7 +65,10 @@ struct tunables {
 	__u8 policy;             /* theirs */
 };
 
-/* The hosts of a connection, as an incoming segment has them; IPv4 addresses are mapped (RFC 4291 section 2.5.5.2). */
+/*
+ * The hosts of a connection, as an incoming segment has them; IPv4 addresses are mapped (RFC 4291
+ * section 2.5.5.2).
+ */
 struct addresses {
 	__u8 remote[16];
 	__u8 local[16];

@@ -1,7 +1,9 @@
-//! What TCP Lite costs: the time that its programs take for a packet, and what bulk TCP loses by them. `make bench` runs it.
+//! What TCP Lite costs: the time that its programs take for a packet, and what bulk TCP loses by
+//! them. `make bench` runs it.
 //!
-//! Two namespaces joined by a veth pair without offloads, so that each packet has a complete checksum and none is merged. Times of one packet are the
-//! kernel's own (`BPF_STATS_RUN_TIME`), which include reading the clock twice; throughputs with and without are measured in turns.
+//! Two namespaces joined by a veth pair without offloads, so that each packet has a complete
+//! checksum and none is merged. Times of one packet are the kernel's own (`BPF_STATS_RUN_TIME`),
+//! which include reading the clock twice; throughputs with and without are measured in turns.
 
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use lite::{Lite, Mode, Settings, option};
@@ -22,7 +24,8 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 const SENDER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 const INTERFACE: &str = "receiver0";
-/// Connections of a server with many: with both their ends as many descriptors as this process may have where 20 000 is the limit.
+/// Connections of a server with many: with both their ends as many descriptors as this process may
+/// have where 20 000 is the limit.
 const MANY: u32 = 9_900;
 /// How long one measurement takes.
 const TURN: Duration = Duration::from_secs(1);
@@ -39,7 +42,8 @@ struct Bench {
 fn main() -> Outcome<()> {
     let states = tempfile::tempdir()?;
     let bench = Bench::new(&Registry::at(states.path().join("states"))?)?;
-    // SAFETY: the call takes a number and gives a descriptor; statistics are kept as long as it is open.
+    // SAFETY: the call takes a number and gives a descriptor; statistics are kept as long as it is
+    // open.
     let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     if statistics < 0 {
         return Err(format!("statistics of eBPF programs: {}", io::Error::last_os_error()).into());

@@ -2,23 +2,31 @@
 /*
  * TCP Lite: options of a TCP socket that say which damage its program can use.
  *
- * All are of level IPPROTO_TCP, and there for programs in a control group that `lasthop lite` is attached to; elsewhere the kernel
- * answers ENOPROTOOPT. What they mean is in tcp_lite(7).
+ * All are of level IPPROTO_TCP, and there for programs in a control group that `lasthop lite` is
+ * attached to; elsewhere the kernel answers ENOPROTOOPT. What they mean is in tcp_lite(7).
  */
 #ifndef TCP_LITE_H
 #define TCP_LITE_H
 
 #include <linux/types.h>
 
-/* int: accept damaged segments from now on (1) or not (0, the default). Accepted sockets inherit it from their listener. */
+/*
+ * int: accept damaged segments from now on (1) or not (0, the default). Accepted sockets inherit it
+ * from their listener.
+ */
 #define TCP_LITE 0x4C54
-/* struct tcp_lite_window: accept damage in this part of the stream only. Length 0: in all of it, as without the option. */
+/*
+ * struct tcp_lite_window: accept damage in this part of the stream only. Length 0: in all of it, as
+ * without the option.
+ */
 #define TCP_LITE_WINDOW 0x4C55
 /* struct tcp_lite_stats, to be read. */
 #define TCP_LITE_STATS 0x4C56
 /* struct tcp_lite_ranges, to be read. */
 #define TCP_LITE_RANGES 0x4C57
-/* int: one of enum tcp_lite_policy (TCP_LITE_NORMAL is the default). Accepted sockets inherit it. */
+/*
+ * int: one of enum tcp_lite_policy (TCP_LITE_NORMAL is the default). Accepted sockets inherit it.
+ */
 #define TCP_LITE_POLICY 0x4C58
 
 /* How much is risked to use a damaged segment. */
@@ -64,7 +72,10 @@ struct tcp_lite_stats {
 	__u64 discarded[TCP_LITE_REASONS]; /* by enum tcp_lite_reason */
 };
 
-/* Part of the stream that came in an accepted segment and was not confirmed: at least one bit of the segment is wrong, in its header or its data. */
+/*
+ * Part of the stream that came in an accepted segment and was not confirmed: at least one bit of
+ * the segment is wrong, in its header or its data.
+ */
 struct tcp_lite_range {
 	__u64 from;
 	__u64 to; /* the byte behind it */

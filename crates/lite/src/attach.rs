@@ -26,7 +26,8 @@ mod skeleton {
 pub(crate) use skeleton::types;
 use skeleton::{LiteMaps, LiteSkel, LiteSkelBuilder};
 
-/// TCP Lite, attached to a control group and to interfaces; detached when dropped, or when the process ends in whatever way.
+/// TCP Lite, attached to a control group and to interfaces; detached when dropped, or when the
+/// process ends in whatever way.
 pub struct Lite {
     // Links first: they are dropped before what they are of.
     links: Vec<Link>,
@@ -45,11 +46,13 @@ impl std::fmt::Debug for Lite {
 }
 
 impl Lite {
-    /// Loads the programs, and attaches those that hear of connections and answer the socket options to the control group (v2) in this directory.
-    /// What it knows are connections of its processes, established from now on, and those whose programs ask for it from now on.
+    /// Loads the programs, and attaches those that hear of connections and answer the socket
+    /// options to the control group (v2) in this directory. What it knows are connections of its
+    /// processes, established from now on, and those whose programs ask for it from now on.
     ///
     /// # Errors
-    /// If this user may not, if the kernel refuses the programs, or if the directory is no control group.
+    /// If this user may not, if the kernel refuses the programs, or if the directory is no control
+    /// group.
     pub fn attach(control_group: &Path, settings: &Settings) -> Result<Self, LiteError> {
         let skeleton = load(settings).map_err(|error| Refusal::of(&error))?;
         let refused = |reason: String| LiteError::ControlGroup { path: control_group.to_owned(), reason };
@@ -71,7 +74,8 @@ impl Lite {
         Ok(Self { links, skeleton, mode: settings.parameters.mode })
     }
 
-    /// Judges from now on what comes in by this interface of the calling thread's network namespace.
+    /// Judges from now on what comes in by this interface of the calling thread's network
+    /// namespace.
     ///
     /// # Errors
     /// If there is no such interface, or it is of a kind whose packets are not known.
@@ -110,7 +114,8 @@ impl Lite {
         }
     }
 
-    /// Pins links and maps in this folder of the BPF file system, so that they stay when `self` is dropped.
+    /// Pins links and maps in this folder of the BPF file system, so that they stay when `self` is
+    /// dropped.
     pub(crate) fn pin(&mut self, folder: &Path, totals: &str, tracks: &str) -> Result<(), LiteError> {
         let wrong =
             |error: libbpf_rs::Error| LiteError::Pin(format!("pin in {}: {error:#}", folder.display()));
@@ -162,8 +167,8 @@ pub(crate) fn tracked(map: &impl MapCore) -> libbpf_rs::Result<(u64, u64)> {
 
 fn load(settings: &Settings) -> libbpf_rs::Result<LiteSkel<'static>> {
     tcx::listen();
-    // Where libbpf keeps its pointer to the object. It must outlive the skeleton, which is not to be tied to a stack: one pointer is left
-    // behind for each that is attached.
+    // Where libbpf keeps its pointer to the object. It must outlive the skeleton, which is not to
+    // be tied to a stack: one pointer is left behind for each that is attached.
     let object = Box::leak(Box::new(MaybeUninit::uninit()));
     let mut open = LiteSkelBuilder::default().open(object)?;
     let programs = &mut open.progs;

@@ -13,7 +13,8 @@ use std::ptr;
 const ETHERNET: usize = 14;
 
 impl Lite {
-    /// What is remembered of a connection, if it is known: its `refilled_ns` is by the kernel's monotonic clock.
+    /// What is remembered of a connection, if it is known: its `refilled_ns` is by the kernel's
+    /// monotonic clock.
     ///
     /// # Errors
     /// If the kernel's map cannot be read.
@@ -27,7 +28,8 @@ impl Lite {
         let found = found.map_err(|error| LiteError::Read(io::Error::other(error.to_string())))?;
         let found = found.filter(|bytes| bytes.len() >= size_of::<types::track>());
         Ok(found.map(|bytes| {
-            // SAFETY: `track` is plain data for which all bytes are values, and there are enough of them.
+            // SAFETY: `track` is plain data for which all bytes are values, and there are enough of
+            // them.
             let track: types::track = unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) };
             Track {
                 contiguous: track.contiguous,
@@ -47,8 +49,9 @@ impl Lite {
         }))
     }
 
-    /// What the programs would hand to the kernel for this IP packet, had it come in by an interface of the calling thread's network namespace
-    /// (`BPF_PROG_TEST_RUN`). Nothing is delivered, but what the programs remember and count changes as if it were.
+    /// What the programs would hand to the kernel for this IP packet, had it come in by an
+    /// interface of the calling thread's network namespace (`BPF_PROG_TEST_RUN`). Nothing is
+    /// delivered, but what the programs remember and count changes as if it were.
     ///
     /// # Errors
     /// If the kernel does not take it, because it is too short or too long.
@@ -61,8 +64,8 @@ impl Lite {
         Ok(out.split_off(ETHERNET))
     }
 
-    /// Nanoseconds that the program for Ethernet devices has taken up to now, and packets that it has judged; the kernel counts while somebody
-    /// has asked for it (`BPF_STATS_RUN_TIME`).
+    /// Nanoseconds that the program for Ethernet devices has taken up to now, and packets that it
+    /// has judged; the kernel counts while somebody has asked for it (`BPF_STATS_RUN_TIME`).
     ///
     /// # Errors
     /// If the kernel does not say.

@@ -1,4 +1,5 @@
-//! The socket options for Rust programs: `include/tcp_lite.h` without C. What they mean is in `tcp_lite(7)`.
+//! The socket options for Rust programs: `include/tcp_lite.h` without C. What they mean is in
+//! `tcp_lite(7)`.
 //!
 //! ```no_run
 //! use lite::option;
@@ -12,8 +13,8 @@
 //! # }
 //! ```
 //!
-//! Every function fails with `ENOPROTOOPT` for a program in no control group that TCP Lite is attached to, and with `EINVAL` if the kernel has other ideas
-//! of a structure.
+//! Every function fails with `ENOPROTOOPT` for a program in no control group that TCP Lite is
+//! attached to, and with `EINVAL` if the kernel has other ideas of a structure.
 
 use crate::totals::REASONS;
 use crate::{Policy, Totals};
@@ -74,7 +75,8 @@ pub fn policy(socket: impl AsFd) -> io::Result<Policy> {
     known.ok_or_else(|| io::Error::other(format!("the kernel says policy {number}")))
 }
 
-/// Accepts damage in these bytes of the stream only, counted from the first one received; an empty range is all of it.
+/// Accepts damage in these bytes of the stream only, counted from the first one received; an empty
+/// range is all of it.
 ///
 /// # Errors
 /// See the [module](self).
@@ -112,7 +114,8 @@ pub fn stats(socket: impl AsFd) -> io::Result<Totals> {
     Ok(totals)
 }
 
-/// Where the data of accepted damaged segments lie that were not confirmed to be right: the newest 63 segments.
+/// Where the data of accepted damaged segments lie that were not confirmed to be right: the newest
+/// 63 segments.
 ///
 /// # Errors
 /// See the [module](self).

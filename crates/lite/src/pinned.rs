@@ -1,4 +1,5 @@
-//! Attachments that outlive the process that made them: their programs are pinned in the BPF file system, one folder for each.
+//! Attachments that outlive the process that made them: their programs are pinned in the BPF file
+//! system, one folder for each.
 //!
 //! Everything that is known of one is asked of the kernel, so that nothing can be out of date.
 
@@ -59,9 +60,15 @@ pub fn keep(mut lite: Lite, name: &str) -> Result<(), LiteError> {
 /// # Errors
 /// If the BPF file system cannot be read.
 pub fn list() -> Result<Vec<Attachment>, LiteError> {
-    let names = bpf_files::list(PLACE)
-        .map_err(|error| LiteError::Pin(format!("read {}/{PLACE}: {error}", bpf_files::ROOT)))?;
-    names.into_iter().map(|name| read(&bpf_files::folder(PLACE, &name), name)).collect()
+    let names = bpf_files::list(PLACE).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => LiteError::Rights(error.to_string()),
+        _ => LiteError::Pin(format!("read {}/{PLACE}: {error}", bpf_files::ROOT)),
+    })?;
+    let attachments = names.iter().filter_map(|name| {
+        let folder = bpf_files::folder(PLACE, name);
+        bpf_files::settled(&folder, || read(&folder, name))
+    });
+    attachments.collect()
 }
 
 /// Detaches what was left under this name.
@@ -74,6 +81,7 @@ pub fn detach(name: &str) -> Result<(), LiteError> {
         io::ErrorKind::NotFound => LiteError::Pin(format!(
             "there is no attachment `{name}`: lasthop lite status shows those that there are"
         )),
+        io::ErrorKind::PermissionDenied => LiteError::Rights(error.to_string()),
         _ => LiteError::Pin(format!("remove {}: {error}", folder.display())),
     })
 }
@@ -86,12 +94,16 @@ fn folder_of(name: &str) -> Result<PathBuf, LiteError> {
     }
 }
 
-fn read(folder: &Path, name: String) -> Result<Attachment, LiteError> {
+fn read(folder: &Path, name: &str) -> Result<Attachment, LiteError> {
     let wrong = |error: libbpf_rs::Error| LiteError::Pin(format!("read {}: {error:#}", folder.display()));
     let mut control_group = 0;
     let mut interfaces = Vec::new();
     let mut judge = None;
-    for entry in fs::read_dir(folder).map_err(|error| LiteError::Pin(error.to_string()))?.flatten() {
+    for entry in bpf_files::check(folder)
+        .and_then(|()| fs::read_dir(folder))
+        .map_err(|error| LiteError::Pin(error.to_string()))?
+        .flatten()
+    {
         if entry.file_name() == TOTALS || entry.file_name() == TRACKS {
             continue;
         }
@@ -112,7 +124,7 @@ fn read(folder: &Path, name: String) -> Result<Attachment, LiteError> {
     let map = |name| MapHandle::from_pinned_path(folder.join(name)).map_err(wrong);
     let (connections, lite) = tracked(&map(TRACKS)?).map_err(wrong)?;
     Ok(Attachment {
-        name,
+        name: name.to_owned(),
         mode: if is_thesis { Mode::Thesis } else { Mode::Recovery },
         control_group,
         interfaces,

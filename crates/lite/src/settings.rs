@@ -5,7 +5,8 @@ use recovery::{Mode, Parameters, Policy};
 /// What to load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Every connection of the control group accepts damage, with this policy, without asking for it.
+    /// Every connection of the control group accepts damage, with this policy, without asking for
+    /// it.
     pub every_connection: Option<Policy>,
     /// By which rule damaged segments are judged, and what the paper leaves open.
     pub parameters: Parameters,

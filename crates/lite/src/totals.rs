@@ -23,7 +23,8 @@ pub struct Totals {
     pub approximate: u64,
     /// Data bytes that were accepted without being confirmed.
     pub bytes: u64,
-    /// With the partial checksum of an offload, so that damage does not show: not among the damaged. Only in the totals of an attachment.
+    /// With the partial checksum of an offload, so that damage does not show: not among the
+    /// damaged. Only in the totals of an attachment.
     pub unverifiable: u64,
     /// Connections for which there was no room. Only in the totals of an attachment.
     pub untracked: u64,

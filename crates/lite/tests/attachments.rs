@@ -19,8 +19,9 @@ fn attach(group: &Path, interface: &str) -> Lite {
     lite
 }
 
-/// Each keeps settings of its own, and both take in what a program asks for. The first at the interface repairs, so that the second finds nothing
-/// damaged; what a program reads is of one that met damage.
+/// Each keeps settings of its own, and both take in what a program asks for. The first at the
+/// interface repairs, so that the second finds nothing damaged; what a program reads is of one that
+/// met damage.
 #[test]
 fn two_attachments_to_a_group_agree() {
     let Some(ground) = Ground::new() else { return };
@@ -60,7 +61,8 @@ fn two_attachments_to_a_group_agree() {
     ground.namespace.enter(work).expect("the namespace is there");
 }
 
-/// What comes in by an interface is shown to all that are attached to it, in whatever group their programs are.
+/// What comes in by an interface is shown to all that are attached to it, in whatever group their
+/// programs are.
 #[test]
 fn an_attachment_of_another_group_is_not_in_the_way() {
     let Some(ground) = Ground::new() else { return };

@@ -75,7 +75,8 @@ fn has_nothing(mut from: &TcpStream) -> bool {
 
 const RECOVERY: Mode = Mode::Recovery;
 
-/// TL-02: right segments are delivered as they are; wrong ones without the option are dropped, as by any TCP (R4, R6).
+/// TL-02: right segments are delivered as they are; wrong ones without the option are dropped, as
+/// by any TCP (R4, R6).
 #[test]
 fn without_the_option_nothing_changes() {
     over_both(&Settings::on_request(RECOVERY), |scene| {
@@ -95,7 +96,8 @@ fn without_the_option_nothing_changes() {
     });
 }
 
-/// TL-03, R5, R7, R8: every damaged segment is delivered in place, damage included, and acknowledged.
+/// TL-03, R5, R7, R8: every damaged segment is delivered in place, damage included, and
+/// acknowledged.
 #[test]
 fn damage_is_delivered_in_place() {
     for mode in [Mode::Thesis, Mode::Recovery] {
@@ -125,7 +127,8 @@ fn damage_is_delivered_in_place() {
     }
 }
 
-/// Thesis mode takes in a handshake with damaged checksums too: a listener that accepts damage has one (tcp-lite 8, ambiguity 10).
+/// Thesis mode takes in a handshake with damaged checksums too: a listener that accepts damage has
+/// one (tcp-lite 8, ambiguity 10).
 #[test]
 fn a_damaged_handshake_is_accepted_in_thesis_mode_alone() {
     over_both(&Settings::for_every_connection(Mode::Thesis, Policy::Normal), |scene| {
@@ -145,7 +148,8 @@ fn a_damaged_handshake_is_accepted_in_thesis_mode_alone() {
     });
 }
 
-/// TL-04, R2, R3: the option holds from the moment it is set; TL-07: what was accepted until then stays readable when it is switched off.
+/// TL-04, R2, R3: the option holds from the moment it is set; TL-07: what was accepted until then
+/// stays readable when it is switched off.
 #[test]
 fn a_program_switches_within_a_connection() {
     over_both(&Settings::on_request(RECOVERY), |scene| {
@@ -181,7 +185,8 @@ fn a_program_switches_within_a_connection() {
     });
 }
 
-/// TL-05, R9: damage in a part of the stream only; it switches itself off behind it. TL-07: so nothing behind its end is ever damaged.
+/// TL-05, R9: damage in a part of the stream only; it switches itself off behind it. TL-07: so
+/// nothing behind its end is ever damaged.
 #[test]
 fn a_window_ends_by_itself() {
     over_both(&Settings::on_request(RECOVERY), |scene| {
@@ -212,7 +217,8 @@ fn has_nothing_peeked(from: &TcpStream) -> bool {
     result.is_err()
 }
 
-/// TL-06, R10: the ranges are those of the damaged segments, and a segment whose header alone was hit is none.
+/// TL-06, R10: the ranges are those of the damaged segments, and a segment whose header alone was
+/// hit is none.
 #[test]
 fn ranges_say_where_damage_lies() {
     over_both(&Settings::for_every_connection(RECOVERY, Policy::Normal), |scene| {
@@ -240,7 +246,8 @@ fn ranges_say_where_damage_lies() {
     });
 }
 
-/// TL-32: no flag of a damaged segment is honoured. A FIN is sent again, and the connection ends in order.
+/// TL-32: no flag of a damaged segment is honoured. A FIN is sent again, and the connection ends in
+/// order.
 #[test]
 fn flags_of_damaged_segments_are_not_honoured() {
     over_both(&Settings::for_every_connection(RECOVERY, Policy::Normal), |scene| {
@@ -270,7 +277,8 @@ fn flags_of_damaged_segments_are_not_honoured() {
     });
 }
 
-/// TL-30, TL-31: each field that is hit is repaired, data behind a hole are kept, a place that is none is left to TCP.
+/// TL-30, TL-31: each field that is hit is repaired, data behind a hole are kept, a place that is
+/// none is left to TCP.
 #[test]
 fn every_field_is_repaired() {
     over_both(&Settings::for_every_connection(RECOVERY, Policy::Normal), |scene| {
@@ -300,8 +308,9 @@ fn every_field_is_repaired() {
     });
 }
 
-/// TL-34: what somebody can do who can send but not see. His damaged segments are taken in only at the few places where the next segments begin;
-/// undamaged ones, whose checksum anybody can compute, TCP itself takes in anywhere in its window.
+/// TL-34: what somebody can do who can send but not see. His damaged segments are taken in only at
+/// the few places where the next segments begin; undamaged ones, whose checksum anybody can
+/// compute, TCP itself takes in anywhere in its window.
 #[test]
 fn injected_segments_find_no_place() {
     over_both(&Settings::for_every_connection(RECOVERY, Policy::Normal), |scene| {
@@ -330,7 +339,8 @@ fn injected_segments_find_no_place() {
         assert_eq!(stats.accepted, 0);
         assert!(stats.discarded_for(Reason::Position) > 19_990, "{stats:?}");
 
-        // He hits the place: then he needs no acknowledgement number, which TCP would ask for. This is what the option gives away.
+        // He hits the place: then he needs no acknowledgement number, which TCP would ask for. This
+        // is what the option gives away.
         let mut packet = peer.segment(1000, &[0x66; 10]);
         hit_field(&mut packet, Field::Acknowledgment, |ack| ack ^ 0x4000_0000);
         complete(&mut packet);

@@ -1,4 +1,5 @@
-//! TL-01: the socket options of TCP Lite as a program meets them, and the options of others, which must not be touched.
+//! TL-01: the socket options of TCP Lite as a program meets them, and the options of others, which
+//! must not be touched.
 
 mod ground;
 
@@ -156,7 +157,8 @@ fn wrong_lengths_and_values_are_refused() {
 fn a_socket_connected_again_begins_to_count_anew() {
     let Some(ground) = Ground::new() else { return };
     let work = || {
-        // Handed to the program and nowhere else: what it remembers and counts changes as if the packet had come.
+        // Handed to the program and nowhere else: what it remembers and counts changes as if the
+        // packet had come.
         let lite = Lite::attach(ground.group(), &Settings::on_request(Mode::Thesis)).expect("TCP Lite");
         let (listener, client, _accepted) = connection(HERE);
         option::switch(&client, true).expect("an option");
@@ -184,7 +186,8 @@ fn a_socket_connected_again_begins_to_count_anew() {
     ground.namespace.enter(work).expect("the namespace is there");
 }
 
-/// What counts is the control group that the process was in when it made the socket; a connection is in its listener's group.
+/// What counts is the control group that the process was in when it made the socket; a connection
+/// is in its listener's group.
 #[test]
 fn sockets_of_other_groups_have_no_such_option() {
     let outside = TcpListener::bind((HERE, 0)).expect("a listener");
@@ -280,7 +283,8 @@ fn options_of_others_pass_unchanged() {
     });
 }
 
-/// UDP sockets have no options of TCP; how the kernel says so differs from a TCP socket's way, and stays its own.
+/// UDP sockets have no options of TCP; how the kernel says so differs from a TCP socket's way, and
+/// stays its own.
 #[test]
 fn udp_sockets_are_left_to_the_kernel() {
     attached(|_, lite| {

@@ -1,4 +1,5 @@
-//! What there is: each algorithm with its source and its parameters. The rules themselves are in `algorithms/` beside this crate's `src`.
+//! What there is: each algorithm with its source and its parameters. The rules themselves are in
+//! `algorithms/` beside this crate's `src`.
 
 use super::AlgorithmError;
 use super::layout::Layout;
@@ -262,7 +263,9 @@ impl Algorithm {
 fn hint(wrong: &str, words: impl Iterator<Item = &'static str> + Clone) -> String {
     let near = words.clone().map(|word| (strsim::damerau_levenshtein(wrong, word), word)).min();
     match near {
-        Some((distance, word)) if distance <= 2 && distance < word.len() => format!("did you mean `{word}`?"),
+        Some((distance, word)) if distance <= wrong.len().div_ceil(3).min(2) && distance < word.len() => {
+            format!("did you mean `{word}`?")
+        }
         _ => format!("there are {}", words.collect::<Vec<_>>().join(", ")),
     }
 }

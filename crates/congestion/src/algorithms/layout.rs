@@ -1,4 +1,5 @@
-//! Where in an object its parameters are, and where its name: by the types that the compiler has written into it.
+//! Where in an object its parameters are, and where its name: by the types that the compiler has
+//! written into it.
 
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfType};

@@ -27,11 +27,12 @@ impl FromStr for Setting {
     }
 }
 
-/// Loads `algorithm` and registers it as `name` (its own if there is none), with these settings and defaults for the others. It stays until
-/// [`unload`](super::unload) or the next boot.
+/// Loads `algorithm` and registers it as `name` (its own if there is none), with these settings and
+/// defaults for the others. It stays until [`unload`](super::unload) or the next boot.
 ///
 /// # Errors
-/// If the algorithm, a parameter or the name is none, or the name is taken; if this kernel or this user cannot. Nothing is left behind then.
+/// If the algorithm, a parameter or the name is none, or the name is taken; if this kernel or this
+/// user cannot. Nothing is left behind then.
 pub fn load(algorithm: &str, name: Option<&str>, settings: &[Setting]) -> Result<(), AlgorithmError> {
     let algorithm = find(algorithm)?;
     let values = checked(algorithm, settings)?;

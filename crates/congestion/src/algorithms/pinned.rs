@@ -1,4 +1,5 @@
-//! What was loaded and stays: one folder in the BPF file system for each name, with the link that registers it and its parameters.
+//! What was loaded and stays: one folder in the BPF file system for each name, with the link that
+//! registers it and its parameters.
 
 use super::{Algorithm, AlgorithmError, CATALOGUE, available};
 use libbpf_rs::query::LinkTypeInfo;
@@ -61,7 +62,7 @@ pub fn loaded() -> Result<Vec<Loaded>, AlgorithmError> {
         io::ErrorKind::PermissionDenied => AlgorithmError::Rights(error.to_string()),
         _ => AlgorithmError::Pin(format!("read {}/{PLACE}: {error}", bpf_files::ROOT)),
     })?;
-    names.iter().map(|name| info(name)).collect()
+    names.iter().filter_map(|name| bpf_files::settled(&folder_of(name), || info(name))).collect()
 }
 
 /// What is loaded under this name.
@@ -73,6 +74,10 @@ pub fn info(name: &str) -> Result<Loaded, AlgorithmError> {
     if !super::loading::is_name(name) || !folder.exists() {
         return Err(not_loaded(name));
     }
+    bpf_files::check(&folder).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => AlgorithmError::Rights(error.to_string()),
+        _ => AlgorithmError::Pin(error.to_string()),
+    })?;
     // What libbpf would print is in its errors.
     libbpf_rs::set_print(None);
     let wrong = |error: libbpf_rs::Error| match error.kind() {
@@ -99,8 +104,8 @@ pub fn info(name: &str) -> Result<Loaded, AlgorithmError> {
     })
 }
 
-/// Takes the name back: no new connection can choose it. How many still used it then: connections keep it until they are closed, namespaces
-/// until they have another default.
+/// Takes the name back: no new connection can choose it. How many still used it then: connections
+/// keep it until they are closed, namespaces until they have another default.
 ///
 /// # Errors
 /// If nothing of ours has this name.
@@ -128,7 +133,8 @@ fn structure_of(folder: &Path) -> libbpf_rs::Result<MapHandle> {
     MapHandle::from_map_id(of.map_id)
 }
 
-/// The kernel counts references to the structure, but for those by descriptors; the link is one of them.
+/// The kernel counts references to the structure, but for those by descriptors; the link is one of
+/// them.
 fn users_of(structure: &MapHandle) -> u32 {
     let value = structure.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
     let count = value.first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes));

@@ -1,4 +1,5 @@
-//! What the kernel says of congestion controls: those registered, those for everyone, and a namespace's default.
+//! What the kernel says of congestion controls: those registered, those for everyone, and a
+//! namespace's default.
 
 use super::AlgorithmError;
 use netlab::{Namespace, sysctl};
@@ -7,7 +8,8 @@ const AVAILABLE: &str = "net.ipv4.tcp_available_congestion_control";
 const ALLOWED: &str = "net.ipv4.tcp_allowed_congestion_control";
 const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
 
-/// All that are registered, the kernel's own and ours. Modules that are not loaded are not among them.
+/// All that are registered, the kernel's own and ours. Modules that are not loaded are not among
+/// them.
 ///
 /// # Errors
 /// If `/proc/sys` cannot be read.
@@ -39,8 +41,9 @@ pub fn default_of(namespace: &Namespace) -> Result<String, AlgorithmError> {
     Ok(sysctl::read(namespace, DEFAULT)?)
 }
 
-/// Makes one the default of a namespace. All of ours can be that in every namespace; of the kernel's own only those in
-/// `tcp_allowed_congestion_control` (include/net/tcp.h: `TCP_CONG_NON_RESTRICTED`).
+/// Makes one the default of a namespace. All of ours can be that in every namespace; of the
+/// kernel's own only those in `tcp_allowed_congestion_control` (include/net/tcp.h:
+/// `TCP_CONG_NON_RESTRICTED`).
 ///
 /// # Errors
 /// If it is not registered, or this user may not.

@@ -33,7 +33,8 @@ use skeleton::{SenderStateSkel, SenderStateSkelBuilder};
 /// Where the kernel describes itself to eBPF programs.
 const DESCRIPTION: &str = "/sys/kernel/btf/vmlinux";
 
-/// How often the ring buffer is looked at: its 43 000 states last that long at 4 million segments a second.
+/// How often the ring buffer is looked at: its 43 000 states last that long at 4 million segments a
+/// second.
 const PERIOD: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 
 /// Whether this kernel has what the program needs; rights are another matter.
@@ -114,15 +115,17 @@ impl Source for Probe<'_> {
     }
 }
 
-/// How often the program was not run since it was running on that processor already: a segment that comes in an interrupt
-/// while another one is looked at. The kernel does not say whose they were, so that those of other namespaces count, too.
+/// How often the program was not run since it was running on that processor already: a segment that
+/// comes in an interrupt while another one is looked at. The kernel does not say whose they were,
+/// so that those of other namespaces count, too.
 fn not_run(program: BorrowedFd<'_>) -> io::Result<u64> {
     let described = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_raw_fd()))?;
     missed(&described)
         .ok_or_else(|| io::Error::other("the kernel does not say how often the program was not run"))
 }
 
-/// The number in the kernel's description of a program's descriptor (`bpf_prog_show_fdinfo`, from Linux 5.12 on).
+/// The number in the kernel's description of a program's descriptor (`bpf_prog_show_fdinfo`, from
+/// Linux 5.12 on).
 fn missed(described: &str) -> Option<u64> {
     described.lines().find_map(|line| line.strip_prefix("recursion_misses:"))?.trim().parse().ok()
 }

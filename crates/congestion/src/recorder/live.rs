@@ -7,12 +7,14 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 
-/// Shows the states of the senders of `nodes` to `see`, some at a time and in their order, until `stop` can be read or `see` fails; says how
-/// many were lost because nobody looked in time. `see` is called a hundred times a second, with nothing as well, so that it can draw.
-/// Their times are those of CLOCK_MONOTONIC.
+/// Shows the states of the senders of `nodes` to `see`, some at a time and in their order, until
+/// `stop` can be read or `see` fails; says how many were lost because nobody looked in time. `see`
+/// is called a hundred times a second, with nothing as well, so that it can draw. Their times are
+/// those of CLOCK_MONOTONIC.
 ///
 /// # Errors
-/// [`RecorderError::Unavailable`] where this kernel does not show them, or not to this user; that of `see`; what the kernel answers.
+/// [`RecorderError::Unavailable`] where this kernel does not show them, or not to this user; that
+/// of `see`; what the kernel answers.
 pub fn watch(
     nodes: &[Node],
     stop: BorrowedFd<'_>,

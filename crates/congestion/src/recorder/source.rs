@@ -5,7 +5,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// A kernel that shows the states of senders. Times of states are those of CLOCK_MONOTONIC in nanoseconds.
+/// A kernel that shows the states of senders. Times of states are those of CLOCK_MONOTONIC in
+/// nanoseconds.
 pub(super) trait Source {
     /// Its name in the header.
     fn name(&self) -> &'static str;

@@ -17,7 +17,8 @@ fn allowed() -> bool {
     root && there
 }
 
-/// An address that nobody else on this machine has, different in each test, on the loopback of a namespace.
+/// An address that nobody else on this machine has, different in each test, on the loopback of a
+/// namespace.
 fn node(name: &str, last: u8) -> (Namespace, Node) {
     let address = IpAddr::V4(Ipv4Addr::new(10, 213, 77, last));
     let namespace = Namespace::new().expect("a namespace");
@@ -39,9 +40,9 @@ fn options(folder: &Path, file: &str, nodes: &[&Node], origin: Instant) -> Optio
     }
 }
 
-/// Sends so many turns of `TURN` bytes from the node to itself, each of which a byte answers: there are at least as many
-/// rows as turns, whatever the kernel makes of the segments. The ends of the connection, and the congestion windows that
-/// TCP_INFO showed.
+/// Sends so many turns of `TURN` bytes from the node to itself, each of which a byte answers: there
+/// are at least as many rows as turns, whatever the kernel makes of the segments. The ends of the
+/// connection, and the congestion windows that TCP_INFO showed.
 fn transfer(namespace: &Namespace, node: &Node, turns: usize) -> (SocketAddr, SocketAddr, Vec<u32>) {
     let address = SocketAddr::new(node.addresses[0], 0);
     namespace
@@ -151,7 +152,8 @@ fn the_kernels_own_events_show_what_the_program_shows() {
         let expected = SenderState {
             // Two programs at one tracepoint run one after the other.
             at: event.at,
-            // Cubic sets it when it leaves slow start; below three quarters of the window the event hides it.
+            // Cubic sets it when it leaves slow start; below three quarters of the window the event
+            // hides it.
             ssthresh: state.ssthresh.filter(|&threshold| threshold > (state.cwnd >> 1) + (state.cwnd >> 2)),
             rttvar_us: None,
             rto_us: None,
@@ -165,7 +167,8 @@ fn the_kernels_own_events_show_what_the_program_shows() {
         };
         assert_eq!(*event, expected);
     }
-    // One clock and one origin: each event is later than the program's row before it, and earlier than the one after it.
+    // One clock and one origin: each event is later than the program's row before it, and earlier
+    // than the one after it.
     for (index, event) in events.iter().enumerate() {
         let before = index.checked_sub(1).map(|index| program[index].at);
         let after = program.get(index + 1).map(|state| state.at);

@@ -1,8 +1,9 @@
 //! States from the kernel's own events, for a kernel that cannot run our program: User-Mode Linux.
 //!
-//! tracefs is mounted for this process alone, at no path, and a trace instance of our own is made in it, so that nobody
-//! else's tracing is touched. Its buffer is read when it is half full and at the end, in large pieces: a system call costs
-//! more there than a hundred events. Until then nobody is woken up, so that virtual time can jump.
+//! tracefs is mounted for this process alone, at no path, and a trace instance of our own is made
+//! in it, so that nobody else's tracing is touched. Its buffer is read when it is half full and at
+//! the end, in large pieces: a system call costs more there than a hundred events. Until then
+//! nobody is woken up, so that virtual time can jump.
 
 mod events;
 mod format;
@@ -39,7 +40,8 @@ pub(super) struct Trace {
     piece: Vec<u8>,
     /// Records of all processors, in the order of their times.
     records: Vec<(u64, Vec<u8>)>,
-    /// Last, so that the pipes are closed when it goes: as long as one is open it cannot be removed.
+    /// Last, so that the pipes are closed when it goes: as long as one is open it cannot be
+    /// removed.
     directory: Directory,
 }
 

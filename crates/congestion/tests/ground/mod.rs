@@ -1,4 +1,5 @@
-//! What the tests stand on: a cable between two namespaces of their own that loses segments, and what the kernel has of eBPF.
+//! What the tests stand on: a cable between two namespaces of their own that loses segments, and
+//! what the kernel has of eBPF.
 #![allow(dead_code, reason = "each user uses a part of it")]
 
 pub mod objects;
@@ -84,7 +85,8 @@ impl Cable {
         (from, to)
     }
 
-    /// A connection within the sender's namespace, where no route says which congestion control it has.
+    /// A connection within the sender's namespace, where no route says which congestion control it
+    /// has.
     pub fn local_connection(&self) -> (TcpStream, TcpStream) {
         let listener = self.sender.enter(|| Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("listen")));
         self.connect(&listener.expect("the namespace is there"))

@@ -1,4 +1,5 @@
-//! What the kernel has of `struct_ops`: links, programs and maps by their numbers, which are not given out again soon.
+//! What the kernel has of `struct_ops`: links, programs and maps by their numbers, which are not
+//! given out again soon.
 
 use congestion::algorithms::CATALOGUE;
 use libbpf_rs::MapType;
@@ -18,8 +19,8 @@ pub struct Objects {
     pub maps: BTreeSet<u32>,
 }
 
-/// Those there are now. Maps of parameters are arrays, of which others have some too; ours begin with the algorithm's name, as far as there
-/// is room.
+/// Those there are now. Maps of parameters are arrays, of which others have some too; ours begin
+/// with the algorithm's name, as far as there is room.
 pub fn now() -> Objects {
     let is_structure = |info: &LinkTypeInfo| matches!(info, LinkTypeInfo::StructOps(_));
     let links = LinkInfoIter::default().filter(|link| is_structure(&link.info)).map(|link| link.id);

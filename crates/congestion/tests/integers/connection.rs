@@ -1,4 +1,5 @@
-//! A connection to the C side: the fields that the hooks look at, and the hooks of an algorithm (`tests/user_side/user.h` has the same).
+//! A connection to the C side: the fields that the hooks look at, and the hooks of an algorithm
+//! (`tests/user_side/user.h` has the same).
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -93,7 +94,8 @@ impl Algorithm {
     /// Sets a parameter.
     pub fn set(self, name: &str, value: u32) {
         let name = CString::new(name).expect("a name");
-        // SAFETY: both names end with a zero; what comes back is a static of the C side or null, and one thread writes it.
+        // SAFETY: both names end with a zero; what comes back is a static of the C side or null,
+        // and one thread writes it.
         let place = unsafe { user_parameter(self.name.as_ptr(), name.as_ptr()).as_mut() };
         *place.expect("the algorithm has such a parameter") = value;
     }
@@ -118,7 +120,8 @@ impl Algorithm {
             state: State { mean: 77, samples: 7, wireless: 7, ..State::default() },
             private: [0x0101_0101_0101_0101; 6],
         };
-        // SAFETY: as in all hooks below: the connection has the layout of the C side, and outlives the call.
+        // SAFETY: as in all hooks below: the connection has the layout of the C side, and outlives
+        // the call.
         unsafe { (self.hooks.init)(&raw mut connection) };
         connection
     }
@@ -145,7 +148,8 @@ impl Algorithm {
         unsafe { (self.hooks.set_state)(connection, state) };
     }
 
-    /// The end of a recovery (`CA_EVENT_COMPLETE_CWR`), or something else that most do not listen to.
+    /// The end of a recovery (`CA_EVENT_COMPLETE_CWR`), or something else that most do not listen
+    /// to.
     pub fn cwnd_event(self, connection: &mut Connection, is_complete: bool) {
         if let Some(hook) = self.hooks.cwnd_event {
             // SAFETY: as in `begin`.

@@ -51,7 +51,8 @@ fn vectors_of_newzag() {
     assert_eq!(connection.snd_ssthresh, 52, "it was a timeout");
 }
 
-/// A round-trip time that equals the limit is congestion, in all versions (section 5.3.3: strict inequalities).
+/// A round-trip time that equals the limit is congestion, in all versions (section 5.3.3: strict
+/// inequalities).
 #[test]
 fn equal_is_congestion() {
     for name in [c"newzag", c"newzag_v1", c"zigzag"] {
@@ -67,7 +68,8 @@ fn equal_is_congestion() {
     }
 }
 
-/// Equation 5.1 with n = 1 and T_min = 10: random from 20 up to 30, or 22.5, which is congestion itself.
+/// Equation 5.1 with n = 1 and T_min = 10: random from 20 up to 30, or 22.5, which is congestion
+/// itself.
 #[test]
 fn bounds_of_biaz() {
     for (name, quarters, spans) in [
@@ -97,7 +99,8 @@ fn bounds_of_biaz() {
     }
 }
 
-/// AMB-N5, and the thesis's floor: a local reduction is congestion whatever the detector says, and nothing goes below 2.
+/// AMB-N5, and the thesis's floor: a local reduction is congestion whatever the detector says, and
+/// nothing goes below 2.
 #[test]
 fn local_reductions_take_the_verdict_back() {
     let (_turn, newzag, mut connection) = begin(c"newzag", &[("wireless_percent", 80)]);
@@ -113,7 +116,8 @@ fn local_reductions_take_the_verdict_back() {
     assert_eq!((connection.state.events, connection.state.wireless), (1, 1));
 }
 
-/// The mean comes to where the samples are, with the smallest gain too. With 8 binary places it would stop half a microsecond before.
+/// The mean comes to where the samples are, with the smallest gain too. With 8 binary places it
+/// would stop half a microsecond before.
 #[test]
 fn the_mean_comes_to_the_samples() {
     let (_turn, newreno, mut connection) = begin(c"newreno", &[("gain", 8)]);

@@ -1,7 +1,9 @@
-//! The C side of the congestion controls, in user space, against the pure crate `ldas` and models written from the formulas, on random
-//! connections: statistics within the stated rounding, verdicts, thresholds, windows and counters equal.
+//! The C side of the congestion controls, in user space, against the pure crate `ldas` and models
+//! written from the formulas, on random connections: statistics within the stated rounding,
+//! verdicts, thresholds, windows and counters equal.
 //!
-//! `CC_CASES` is how many connections (default 25 000 of 100 steps each); `scripts/mutate-cc` shows that it sees small changes of either side.
+//! `CC_CASES` is how many connections (default 25 000 of 100 steps each); `scripts/mutate-cc` shows
+//! that it sees small changes of either side.
 
 mod connection;
 mod exact;

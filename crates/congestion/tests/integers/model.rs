@@ -1,4 +1,5 @@
-//! What the C side should do: `ldas` where it has it, and otherwise the formulas once more, in floating point.
+//! What the C side should do: `ldas` where it has it, and otherwise the formulas once more, in
+//! floating point.
 
 mod rates;
 
@@ -15,7 +16,8 @@ use rates::{Bandwidth, Rounds};
 /// The contract's rounding of mean and deviation, us; kept are much less (`CLOSE`).
 const MEAN_ROUNDING: f64 = 1.0 / 8.0;
 const DEV_ROUNDING: f64 = 1.0 / 4.0;
-/// Shown with 8 binary places, kept with 24: half a unit, and what recurrences with a gain of 1/256 add to that.
+/// Shown with 8 binary places, kept with 24: half a unit, and what recurrences with a gain of 1/256
+/// add to that.
 const CLOSE: f64 = 1.0 / 500.0;
 /// A unit of what is shown with 8 binary places.
 const UNIT: f64 = 1.0 / 256.0;
@@ -252,7 +254,8 @@ impl Model {
         seen.wireless += u64::from(verdict == WIRELESS);
         let mut taken = judged.verdict;
         if state.verdict != verdict {
-            // Only where rounding can make the difference; what follows goes by the other side's verdict.
+            // Only where rounding can make the difference; what follows goes by the other side's
+            // verdict.
             let measured = judged.measured.expect("there was a sample");
             let rounding = self.rounding(n);
             let is_near =

@@ -1,4 +1,5 @@
-//! What happens to a connection, at random: round-trip times of several kinds of paths with extremes, acknowledgements, losses.
+//! What happens to a connection, at random: round-trip times of several kinds of paths with
+//! extremes, acknowledgements, losses.
 
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha8Rng;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * An algorithm in user space, for tests: the third wrapper beside host.h and tree.h. A connection is nothing but the fields that the
- * hooks look at; algorithms and parameters can be found by their names.
+ * An algorithm in user space, for tests: the third wrapper beside host.h and tree.h. A connection
+ * is nothing but the fields that the hooks look at; algorithms and parameters can be found by their
+ * names.
  */
 #ifndef LASTHOP_USER_H
 #define LASTHOP_USER_H

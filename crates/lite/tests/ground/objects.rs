@@ -1,4 +1,5 @@
-//! What the kernel has of eBPF for a control group: links and programs by their numbers, which are not given out again soon.
+//! What the kernel has of eBPF for a control group: links and programs by their numbers, which are
+//! not given out again soon.
 
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions};
 use std::collections::BTreeSet;
@@ -14,7 +15,8 @@ pub struct Objects {
     pub programs: BTreeSet<u32>,
 }
 
-/// Links to the group with this number, and links to interfaces of programs that share a map with theirs.
+/// Links to the group with this number, and links to interfaces of programs that share a map with
+/// theirs.
 pub fn of_group(group: u64) -> Objects {
     let links: Vec<_> = LinkInfoIter::default().collect();
     let to_group = |info: &LinkTypeInfo| matches!(info, LinkTypeInfo::Cgroup(to) if to.cgroup_id == group);

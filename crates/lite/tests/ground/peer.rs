@@ -1,4 +1,5 @@
-//! The other host of a connection, written out: it sends the segments that a test wants, damaged as it wants, by a TUN device.
+//! The other host of a connection, written out: it sends the segments that a test wants, damaged as
+//! it wants, by a TUN device.
 //!
 //! It never sends anything again by itself: what is lost stays lost unless the test repeats it.
 
@@ -181,7 +182,8 @@ impl Conversation<'_> {
         self.peer.send(packet);
     }
 
-    /// Sends these bytes of the stream in segments of 1000, each damaged by `damage`, which is given its number.
+    /// Sends these bytes of the stream in segments of 1000, each damaged by `damage`, which is
+    /// given its number.
     pub fn say(&mut self, from: u64, bytes: &[u8], damage: impl Fn(usize, &mut [u8])) {
         for (number, piece) in bytes.chunks(1000).enumerate() {
             let mut packet = self.segment(from + number as u64 * 1000, piece);
@@ -190,7 +192,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Waits until the kernel has acknowledged so many bytes of the stream, and a FIN if that is one more.
+    /// Waits until the kernel has acknowledged so many bytes of the stream, and a FIN if that is
+    /// one more.
     pub fn wait_for_ack(&self, bytes: u64) -> Segment {
         let wanted = self.first.wrapping_add(bytes as u32);
         self.peer

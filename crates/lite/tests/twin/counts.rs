@@ -1,4 +1,5 @@
-//! How often each outcome was met and each field hit, by name: a test that meets something too seldom says nothing of it.
+//! How often each outcome was met and each field hit, by name: a test that meets something too
+//! seldom says nothing of it.
 
 use packet::Field;
 use recovery::Verdict;

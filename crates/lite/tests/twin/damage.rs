@@ -7,7 +7,8 @@ use packet::{Field, checksum};
 use rand::{Rng, RngExt};
 
 impl World {
-    /// A packet as the other host of one of the connections would send it, mostly, and what became of it on its way.
+    /// A packet as the other host of one of the connections would send it, mostly, and what became
+    /// of it on its way.
     pub fn damaged(&self, random: &mut impl Rng) -> Given {
         let (connection, mut packet) = self.packet(random);
         let hit = damage(&mut packet, self.variant.is_ipv6, random);

@@ -1,4 +1,5 @@
-//! Connections whose end nobody was told: what is remembered of them goes when a damaged segment asks for their socket.
+//! Connections whose end nobody was told: what is remembered of them goes when a damaged segment
+//! asks for their socket.
 
 use crate::judge::sockets_of;
 use crate::packets::Given;
@@ -11,7 +12,8 @@ use std::net::TcpListener;
 const PACKETS: usize = 30;
 
 impl World {
-    /// Gives both twins damaged packets in a network namespace where the sockets are not: nobody answers there, or a listener at the port.
+    /// Gives both twins damaged packets in a network namespace where the sockets are not: nobody
+    /// answers there, or a listener at the port.
     pub fn end_unseen(&mut self, elsewhere: &Namespace, random: &mut (impl Rng + Send), case: u64) {
         let packets: Vec<Given> = (0..PACKETS).map(|_| self.damaged(random)).collect();
         let is_listening = random.random::<bool>();

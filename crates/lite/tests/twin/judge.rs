@@ -1,4 +1,5 @@
-//! The same packet for both twins of a world, and the comparison of what they did, remember and count.
+//! The same packet for both twins of a world, and the comparison of what they did, remember and
+//! count.
 
 use crate::packets::Given;
 use crate::world::{Connection, NEVER, World};
@@ -49,7 +50,8 @@ impl World {
         let tuple = self.connections[number].tuple;
         let (remote, local) = sockets_of(&tuple);
         let its = self.lite.track(remote, local).expect("a map").map(|track| {
-            // Time passes for the kernel and not for the twin: credit that has bought no guess is nothing.
+            // Time passes for the kernel and not for the twin: credit that has bought no guess is
+            // nothing.
             let bucket = Bucket { credit_ns: track.bucket.credit_ns / NEVER * NEVER, refilled_ns: 0 };
             Track { bucket, ..track }
         });

@@ -36,12 +36,14 @@ impl World {
                 let most = self.variant.window() / connection.size;
                 base.wrapping_add(connection.size * random.random_range(most - 2..most + 2))
             }
-            // An old number that damage has brought forward, often the oldest one that is compared with.
+            // An old number that damage has brought forward, often the oldest one that is compared
+            // with.
             37 => {
                 let behind = if random.random() { 32 } else { random.random_range(1..34) };
                 base.wrapping_sub(connection.size * behind) ^ 1 << random.random_range(20..32)
             }
-            // Bits of an expected number and of the oldest one: as near to either, or nearer to one of them.
+            // Bits of an expected number and of the oldest one: as near to either, or nearer to one
+            // of them.
             38 => {
                 let (oldest, either) = (base.wrapping_sub(connection.size * 32), random.random::<u32>());
                 (base & either | oldest & !either) ^ 1 << random.random_range(20..32)
@@ -91,7 +93,8 @@ impl World {
         (number, packet)
     }
 
-    /// Makes two fields differ by as much from what is known of them, so that the checksum is right with either restored.
+    /// Makes two fields differ by as much from what is known of them, so that the checksum is right
+    /// with either restored.
     fn explain_twice(&self, connection: &Connection, packet: &mut [u8], random: &mut impl Rng) {
         let track = self.receiver.track(&connection.tuple).expect("it was opened");
         let segment = &mut packet[if self.variant.is_ipv6 { 40 } else { 20 }..];

@@ -6,7 +6,8 @@ use packet::checksum;
 use rand::{Rng, RngExt};
 
 impl World {
-    /// Bytes that are no packet, or one that no host would send; the kernel does not take frames that are shorter than an IP header.
+    /// Bytes that are no packet, or one that no host would send; the kernel does not take frames
+    /// that are shorter than an IP header.
     pub fn wild(&self, random: &mut impl Rng) -> Given {
         loop {
             let (connection, packet) = self.bytes(random);

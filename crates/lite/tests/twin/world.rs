@@ -25,7 +25,8 @@ pub struct Connection {
     pub habit: Habit,
 }
 
-/// What the options of a connection mostly are: right segments teach some things only when two agree.
+/// What the options of a connection mostly are: right segments teach some things only when two
+/// agree.
 #[derive(Clone, Copy)]
 pub enum Habit {
     Usual,
@@ -55,7 +56,8 @@ pub struct Variant {
     /// More than an approximate search goes through.
     crowded: bool,
     limited: bool,
-    /// Half of all sequence numbers may be places, and segments are tiny: several connections come into question.
+    /// Half of all sequence numbers may be places, and segments are tiny: several connections come
+    /// into question.
     wide: bool,
 }
 
@@ -118,9 +120,11 @@ impl World {
         let address: IpAddr =
             if self.variant.is_ipv6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
         let count = if self.variant.crowded { random.random_range(33..42) } else { 6 };
-        // Consecutive ports, as a host gives them out (P II-B c), some of them to connections with others.
+        // Consecutive ports, as a host gives them out (P II-B c), some of them to connections with
+        // others.
         let mut port: u16 = random.random_range(20_000..50_000);
-        // At times the server's port is beside those, so that a segment with hit ports may name the other end of a connection.
+        // At times the server's port is beside those, so that a segment with hit ports may name the
+        // other end of a connection.
         let beside = if random.random_ratio(1, 8) { port - 1 } else { 0 };
         let listener = TcpListener::bind((address, beside)).or_else(|_| TcpListener::bind((address, 0)));
         let listener = listener.expect("a listener");
@@ -209,11 +213,13 @@ impl World {
     }
 }
 
-/// The socket hears nothing any more, so that it acknowledges nothing: a filter that keeps no byte of any segment.
+/// The socket hears nothing any more, so that it acknowledges nothing: a filter that keeps no byte
+/// of any segment.
 fn deafen(socket: &TcpStream) {
     let mut nothing = libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
     let program = libc::sock_fprog { len: 1, filter: &raw mut nothing };
-    // SAFETY: the kernel reads the program and its one instruction, which outlive the call, and no more.
+    // SAFETY: the kernel reads the program and its one instruction, which outlive the call, and no
+    // more.
     let done = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

@@ -1,9 +1,10 @@
 //! From the kernel's events to states of senders.
 //!
-//! The kernel of the virtual clock shows all of a state in `tcp_probe` (`kernel/patches/07`). What that of another kernel does not show is
-//! taken from the events before it, or left out.
+//! The kernel of the virtual clock shows all of a state in `tcp_probe` (`kernel/patches/07`). What
+//! that of another kernel does not show is taken from the events before it, or left out.
 //!
-//! No pointer, socket cookie or process number goes into a state: they would differ from run to run.
+//! No pointer, socket cookie or process number goes into a state: they would differ from run to
+//! run.
 
 use super::format::Format;
 use crate::recorder::Node;
@@ -157,8 +158,8 @@ fn private(bytes: &[u8]) -> Option<LossState> {
     LossState::read(&words)
 }
 
-/// The threshold behind what the kernel shows, which is `tcp_current_ssthresh()`: except in CWR and Recovery three quarters
-/// of the window if that is more.
+/// The threshold behind what the kernel shows, which is `tcp_current_ssthresh()`: except in CWR and
+/// Recovery three quarters of the window if that is more.
 fn ssthresh(shown: u32, cwnd: u32, state: CongestionState) -> Option<u32> {
     let exact = matches!(state, CongestionState::Cwr | CongestionState::Recovery);
     let three_quarters = (cwnd >> 1) + (cwnd >> 2);

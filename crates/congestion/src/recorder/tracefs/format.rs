@@ -1,4 +1,5 @@
-//! The `format` file of an event: where its fields lie. Kernels differ in places and add fields; names stay.
+//! The `format` file of an event: where its fields lie. Kernels differ in places and add fields;
+//! names stay.
 
 use std::collections::BTreeMap;
 

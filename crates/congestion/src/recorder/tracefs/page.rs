@@ -1,5 +1,5 @@
-//! A page of the kernel's trace buffer as `trace_pipe_raw` gives it (`events/header_page`, `events/header_event`), of a
-//! little-endian machine.
+//! A page of the kernel's trace buffer as `trace_pipe_raw` gives it (`events/header_page`,
+//! `events/header_event`), of a little-endian machine.
 //!
 //! ```text
 //! page  = time:u64 commit:u64 event*         commit: bytes of events in its lower 30 bits
@@ -12,7 +12,8 @@ const HEADER: usize = 16;
 /// Bits of a time difference in an event's header.
 const DELTA_BITS: u32 = 27;
 
-/// What the five bits mean (`include/linux/ring_buffer.h`); 1 to 28 are the length of the body in words.
+/// What the five bits mean (`include/linux/ring_buffer.h`); 1 to 28 are the length of the body in
+/// words.
 mod kind {
     pub const LONG: u32 = 0;
     pub const PADDING: u32 = 29;
@@ -20,7 +21,8 @@ mod kind {
     pub const TIME_STAMP: u32 = 31;
 }
 
-/// Iterates over the records of a page: their times and their bytes. It ends where the page ends or makes no sense.
+/// Iterates over the records of a page: their times and their bytes. It ends where the page ends or
+/// makes no sense.
 pub(super) struct Page<'a> {
     rest: &'a [u8],
     now: u64,

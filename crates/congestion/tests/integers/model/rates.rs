@@ -144,8 +144,8 @@ impl Rounds {
     }
 }
 
-/// NewReno's growth. What was acknowledged may all have been delivered before, so that it counts nothing: a full counter is spent
-/// even then, as Linux does it.
+/// NewReno's growth. What was acknowledged may all have been delivered before, so that it counts
+/// nothing: a full counter is spent even then, as Linux does it.
 pub fn grow(window: &mut Window, acked: u32, usage: Usage) {
     if acked == 0 && window.limits(usage) && !window.in_slow_start() {
         if window.counter >= window.cwnd {
@@ -206,7 +206,8 @@ impl Bandwidth {
         self.before = Some((now, delivered));
     }
 
-    /// What the path holds. Filters that round keep within some units of the second; then `shown` is as right.
+    /// What the path holds. Filters that round keep within some units of the second; then `shown`
+    /// is as right.
     pub fn threshold(&self, least: Option<f64>, shown: u32) -> u32 {
         let twice = self.filtered.map_or(0.0, |(_, twice)| twice);
         let least = least.unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The sample is a part of a page that Linux 6.18 gave: the sender 10.0.0.2 loses a segment. Pointers, socket cookies and
-//! process numbers in it were overwritten.
+//! The sample is a part of a page that Linux 6.18 gave: the sender 10.0.0.2 loses a segment.
+//! Pointers, socket cookies and process numbers in it were overwritten.
 
 use super::*;
 use crate::recorder::tracefs::page::Page;
@@ -86,7 +86,8 @@ fn a_loss_as_the_kernel_tells_it() {
     assert_eq!(states[1], after);
 }
 
-/// What our patch adds to the event (`kernel/patches/07`) is at its end, behind what the kernel of the page shows.
+/// What our patch adds to the event (`kernel/patches/07`) is at its end, behind what the kernel of
+/// the page shows.
 #[test]
 fn our_kernel_shows_all_of_a_state() {
     let formats = formats_with(include_str!("../../../../tests/data/tcp_probe-patched.format"));
@@ -94,7 +95,8 @@ fn our_kernel_shows_all_of_a_state() {
     let mut record = stock[..136].to_vec();
     record[..2].copy_from_slice(&formats.probe.id.to_le_bytes());
     record.extend(1_250_000_u64.to_le_bytes());
-    // Threshold, variation, timeout; segments out, with the receiver, lost, sent again; sent again in all, delivered.
+    // Threshold, variation, timeout; segments out, with the receiver, lost, sent again; sent again
+    // in all, delivered.
     let numbers = [30_u32, 4_000, 233_000, 40, 3, 2, 1, 17, 5_000];
     record.extend(numbers.into_iter().flat_map(u32::to_le_bytes));
     // A congestion control of ours: mark of newzag, and its words.
@@ -133,7 +135,8 @@ fn connections_of_others_are_left_out() {
 #[test]
 fn the_threshold_is_exact_or_left_out() {
     use CongestionState::{Cwr, Disorder, Loss, Open, Recovery};
-    // What the kernel shows of a threshold of 4 at a window of 10: three quarters of the window, computed in whole segments.
+    // What the kernel shows of a threshold of 4 at a window of 10: three quarters of the window,
+    // computed in whole segments.
     for state in [Open, Disorder, Loss] {
         assert_eq!(ssthresh(7, 10, state), None);
         assert_eq!(ssthresh(8, 10, state), Some(8));
