@@ -13,8 +13,9 @@ fn main() {
     let architecture = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets it");
     let headers = format!("-I/usr/include/{architecture}-linux-gnu");
     let mut builder = SkeletonBuilder::new();
-    // v3: 32-bit registers, and atomic instructions that answer (Linux 5.12). A place on the stack that has held a pointer may not hold half a number
-    // later, unless the loader has CAP_PERFMON: so places are not shared.
+    // v3: 32-bit registers, and atomic instructions that answer (Linux 5.12). A place on the stack
+    // that has held a pointer may not hold half a number later, unless the loader has CAP_PERFMON:
+    // so places are not shared.
     let places = ["-mllvm", "-no-stack-slot-sharing"];
     builder
         .source(SOURCE)

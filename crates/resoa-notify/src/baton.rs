@@ -1,5 +1,6 @@
-//! One thread at a time waits for the next call. It keeps that turn while it answers calls that are answered at once, so that no other has to be woken, and passes it on
-//! before it waits for anything.
+//! One thread at a time waits for the next call. It keeps that turn while it answers calls that are
+//! answered at once, so that no other has to be woken, and passes it on before it waits for
+//! anything.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -4,7 +4,8 @@ use crate::target::Piece;
 use libc::seccomp_data;
 use rustix::fd::RawFd;
 
-/// Where a program wants something with a length: the address of a buffer, and of the `socklen_t` that says its room and is told the length.
+/// Where a program wants something with a length: the address of a buffer, and of the `socklen_t`
+/// that says its room and is told the length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) value: u64,
@@ -106,7 +107,8 @@ mod tests {
         Notified::of(&seccomp_data { nr: number as i32, arch: 0, instruction_pointer: 0, args })
     }
 
-    /// Every call that the filter notifies is known here, and none that it does not: one that is not known would go on to the kernel, which has nothing behind the descriptor.
+    /// Every call that the filter notifies is known here, and none that it does not: one that is
+    /// not known would go on to the kernel, which has nothing behind the descriptor.
     #[test]
     fn whatever_is_notified_is_known() {
         let mut notified = notified(Closing::Lingers);

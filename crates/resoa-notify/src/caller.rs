@@ -10,9 +10,11 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often a call that waits looks whether a signal does, too: each look reads a file of `/proc`, which is about 16 us for each call that waits.
+/// How often a call that waits looks whether a signal does, too: each look reads a file of `/proc`,
+/// which is about 16 us for each call that waits.
 const LOOK: Duration = Duration::from_millis(20);
-/// And how often one that has waited for long, of which there may be many: a `recv` of each connection.
+/// And how often one that has waited for long, of which there may be many: a `recv` of each
+/// connection.
 const LATE_LOOK: Duration = Duration::from_millis(200);
 /// How long a call that is answered within this host keeps the turn.
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -62,7 +64,8 @@ impl From<CallError> for Failure {
     }
 }
 
-/// What this process lacks is not the program's limit: it is told as if the whole host had none left.
+/// What this process lacks is not the program's limit: it is told as if the whole host had none
+/// left.
 pub(crate) fn of_host(error: i32) -> i32 {
     if error == libc::EMFILE { libc::ENFILE } else { error }
 }
@@ -161,9 +164,11 @@ impl Caller<'_> {
             }
             match pending(&self.target.status()) {
                 Pending::Own if until.is_none() => return Err(Ended::Signal(RESTART)),
-                // As the kernel: a call with a time limit does not start again, since the limit would, too.
+                // As the kernel: a call with a time limit does not start again, since the limit
+                // would, too.
                 Pending::Own => return Err(Ended::Signal(libc::EINTR)),
-                // Nobody has taken it since the last look. Another thread still may, so that the kernel would not replace the number of a restart.
+                // Nobody has taken it since the last look. Another thread still may, so that the
+                // kernel would not replace the number of a restart.
                 Pending::Shared if shared => return Err(Ended::Signal(libc::EINTR)),
                 found => shared = found == Pending::Shared,
             }
@@ -209,7 +214,8 @@ fn until_next_look(waited: Duration) -> Duration {
     (waited / 8).clamp(LOOK, LATE_LOOK)
 }
 
-/// Whether the agent answers without asking its server.
+/// Whether the agent answers without asking its server; the name of a socket that connects is the
+/// exception ([`AT_ONCE`]).
 fn at_once(request: &Request) -> bool {
     matches!(
         request,
@@ -218,6 +224,7 @@ fn at_once(request: &Request) -> bool {
             | Request::LocalName(_)
             | Request::PeerName(_)
             | Request::SeesData(_)
+            | Request::TakeUndelivered(_)
     )
 }
 
@@ -229,7 +236,8 @@ fn span(duration: Duration) -> Timespec {
 mod tests {
     use super::*;
 
-    /// Section 3.14: a signal is seen soon, and after a long wait by an eighth of it, but not later than people notice.
+    /// Section 3.14: a signal is seen soon, and after a long wait by an eighth of it, but not later
+    /// than people notice.
     #[test]
     fn looks_become_rare() {
         let of = |ms| until_next_look(Duration::from_millis(ms)).as_millis();

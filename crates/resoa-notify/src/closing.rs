@@ -1,4 +1,5 @@
-//! `close` that lingers: the agent can say how it ends only once the descriptor is closed, and the call must not return before.
+//! `close` that lingers: the agent can say how it ends only once the descriptor is closed, and the
+//! call must not return before.
 
 use crate::caller::{Answer, Caller, Ended, Failure, Patience};
 use crate::held::Held;
@@ -6,7 +7,8 @@ use resoa_calls::Request;
 use rustix::fd::{AsFd, RawFd};
 use std::fs::File;
 
-/// Puts another file in the place of the descriptor, which closes it, waits, and lets the kernel close that file. What was registered with epoll is lost by that, as by `close`.
+/// Puts another file in the place of the descriptor, which closes it, waits, and lets the kernel
+/// close that file. What was registered with epoll is lost by that, as by `close`.
 pub(crate) fn close(caller: &Caller, held: Held, number: RawFd) -> Result<Answer, Failure> {
     if !held.lingers() {
         return Ok(Answer::Continue);
@@ -21,7 +23,8 @@ pub(crate) fn close(caller: &Caller, held: Held, number: RawFd) -> Result<Answer
     let closed = Request::Closed(socket);
     match caller.ask_until(&closed, None, None, Patience::Interruptible) {
         Ok(Err(Ended::Gone)) => Err(Failure::Gone),
-        // Over, or a signal came, or there is no agent: `close` has been successful in each case (A5).
+        // Over, or a signal came, or there is no agent: `close` has been successful in each case
+        // (A5).
         _ => Ok(Answer::Continue),
     }
 }

@@ -7,7 +7,7 @@ use crate::held::{Held, Kind};
 use crate::status::{BIND_SERVICE, has_privilege};
 use resoa_calls::ioctl::{Answerer, answerer};
 use resoa_calls::privilege::is_privileged;
-use resoa_calls::{Request, Response, address, descriptor, option};
+use resoa_calls::{Request, Response, address, descriptor, option, sender};
 use rustix::event::PollFlags;
 use rustix::fd::AsFd;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -17,7 +17,8 @@ use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How much longer than SO_SNDTIMEO an answer to `connect` is waited for: the agent ends the call by it as well, and it alone always knows whether the call is the first.
+/// How much longer than SO_SNDTIMEO an answer to `connect` is waited for: the agent ends the call
+/// by it as well, and it alone always knows whether the call is the first.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// `None`: a call of data.
@@ -104,15 +105,21 @@ fn bind(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Fa
         return Err(Failure::Errno(libc::EACCES));
     }
     caller.ask(&Request::Bind { socket: held.socket, address })?;
+    if held.kind == Kind::Datagram {
+        sender::bound(held, address);
+    }
     Ok(Answer::Value(0))
 }
 
 fn connect(caller: &Caller, held: &Held, at: u64, length: i32) -> Result<Answer, Failure> {
-    let address = address::read(&given_address(caller, at, length)?)?;
+    let octets = given_address(caller, at, length)?;
+    let address =
+        if held.kind == Kind::Datagram { sender::peer(held, &octets)? } else { address::read(&octets)? };
     connect_to(caller, held, address, held.is_nonblocking())
 }
 
-/// What MSG_FASTOPEN does of a stream before it sends: it connects, as of a host without a cookie (`tcp_sendmsg_fastopen`).
+/// What MSG_FASTOPEN does of a stream before it sends: it connects, as of a host without a cookie
+/// (`tcp_sendmsg_fastopen`).
 pub(crate) fn fast_open(
     caller: &Caller,
     held: &Held,
@@ -159,7 +166,8 @@ fn connect_to(
         Ok((response, _)) => Err(Failure::Errno(response.other())),
         Err(Ended::Gone) => Err(Failure::Gone),
         Err(ended) => {
-            // The attempt goes on without the caller. Before the agent answers anything else, it has heard so and connected the descriptor: the next `connect` is not the first.
+            // The attempt goes on without the caller. Before the agent answers anything else, it
+            // has heard so and connected the descriptor: the next `connect` is not the first.
             let _ = caller.ask(&Request::PeerName(held.socket));
             match ended {
                 // SO_SNDTIMEO.
@@ -171,7 +179,8 @@ fn connect_to(
     }
 }
 
-/// SO_ERROR, which is cleared: at the agent, and what the kernel has to say of the descriptor, which is the same error.
+/// SO_ERROR, which is cleared: at the agent, and what the kernel has to say of the descriptor,
+/// which is the same error.
 pub(crate) fn pending_error(caller: &Caller, held: &Held) -> Result<i32, Failure> {
     let _ = rustix::net::sockopt::socket_error(held);
     number(caller, held, libc::SO_ERROR)
@@ -209,7 +218,8 @@ fn accept(caller: &Caller, held: &Held, room: Room, flags: i32) -> Result<Answer
     if flags & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) != 0 {
         return Err(Failure::Errno(libc::EINVAL));
     }
-    // As in the kernel this is looked at first: the connection waits on, for when there is a number.
+    // As in the kernel this is looked at first: the connection waits on, for when there is a
+    // number.
     if !caller.target.has_number_left() {
         return Err(Failure::Errno(libc::EMFILE));
     }
@@ -230,7 +240,8 @@ fn accept(caller: &Caller, held: &Held, room: Room, flags: i32) -> Result<Answer
             }
             Err(error) => return Err(error.into()),
         }
-        // The octet stands for this connection: it has to be taken now, and is closed again if the caller has gone.
+        // The octet stands for this connection: it has to be taken now, and is closed again if the
+        // caller has gone.
         let request = Request::Accept { socket: held.socket, flags };
         match caller.ask_until(&request, None, None, Patience::Endless)?? {
             (Response::Accepted { peer, .. }, Some(descriptor)) => {
@@ -299,6 +310,9 @@ fn set_option(
     } else {
         caller.ask(&request)?;
     }
+    if held.kind == Kind::Datagram {
+        sender::option_is_set(held, level, name, &value);
+    }
     if option::is_of_both(level, name) {
         descriptor::set_option(held, name, &value);
     }
@@ -315,7 +329,8 @@ fn shut(caller: &Caller, held: &Held, how: i32) -> Result<Answer, Failure> {
         caller.ask(&asked)?;
         return Ok(Answer::Value(0));
     }
-    // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not. While it connects, nothing can be written.
+    // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a
+    // descriptor does not. While it connects, nothing can be written.
     if how == libc::SHUT_WR && descriptor::polled(held, PollFlags::OUT) != Ok(PollFlags::OUT) {
         caller.ask(&asked)?;
     }

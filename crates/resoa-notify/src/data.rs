@@ -1,6 +1,8 @@
-//! The calls of data that only sockets have, and that do not always mean the same on the program's descriptor.
+//! The calls of data that only sockets have, and that do not always mean the same on the program's
+//! descriptor.
 //!
-//! On a stream without an address they mostly do, and pass. What is left is done here on a copy of the descriptor, with the program's memory read or written.
+//! On a stream without an address they mostly do, and pass. What is left is done here on a copy of
+//! the descriptor, with the program's memory read or written.
 
 use crate::call::Call;
 use crate::caller::{Answer, Caller, Failure};
@@ -10,7 +12,7 @@ use crate::held::{Held, Kind};
 use crate::message::{LENGTH, Message, WITH_LENGTH};
 use crate::streams;
 use resoa_calls::time::{TIMESPEC, span};
-use resoa_calls::{address, ancillary, datagram};
+use resoa_calls::{address, ancillary, sender};
 use resoa_protocol::control_messages::laid_out;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -38,12 +40,15 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
         Call::Send { transfer, address, length } => {
             let data = [transfer.data];
             let sent = if stream {
+                if address != 0 {
+                    given_address(caller, address, length)?;
+                }
                 streams::send(caller, held, &data, (address, length), transfer.flags)?
             } else if address == 0 {
                 datagrams::send(caller, held, &data, None, &[], transfer.flags)?
             } else {
-                let destination = datagram::destination(&given_address(caller, address, length)?)?;
-                datagrams::send(caller, held, &data, Some(destination), &[], transfer.flags)?
+                let destination = sender::destination(held, &given_address(caller, address, length)?)?;
+                datagrams::send(caller, held, &data, destination, &[], transfer.flags)?
             };
             Ok(Answer::count(sent))
         }
@@ -91,7 +96,7 @@ pub(crate) fn answer(caller: &Caller, held: &Held, call: &Call) -> Result<Answer
 
 /// Who a datagram came from.
 fn sender(caller: &Caller, held: &Held, received: &Received) -> Result<Option<SocketAddr>, Failure> {
-    if received.from.is_some() || !held.is_connected_datagram() {
+    if received.from.is_some() || received.is_end() || !held.is_connected_datagram() {
         return Ok(received.from);
     }
     peer(caller, held).map(Some)
@@ -99,12 +104,23 @@ fn sender(caller: &Caller, held: &Held, received: &Received) -> Result<Option<So
 
 fn send(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Result<usize, Failure> {
     if held.kind != Kind::Datagram {
+        // Both are read, however little they mean there.
+        if message.name != 0 {
+            let length = usize::try_from(message.name_length).unwrap_or(0).min(address::LONGEST);
+            caller.target.read(message.name, length)?;
+        }
+        if message.control.length > ancillary::LONGEST {
+            return Err(Failure::Errno(libc::ENOBUFS));
+        }
+        caller.target.gather(&[message.control])?;
         let to = (message.name, message.name_length);
         return streams::send(caller, held, &message.data, to, flags);
     }
     let destination = match message.name {
         0 => None,
-        at => Some(datagram::destination(&given_address(caller, at, message.name_length)?)?),
+        // A message of no length has no address (`__copy_msghdr`).
+        _ if message.name_length == 0 => None,
+        at => sender::destination(held, &given_address(caller, at, message.name_length)?)?,
     };
     if message.control.length > ancillary::LONGEST {
         return Err(Failure::Errno(libc::ENOBUFS));
@@ -128,12 +144,14 @@ fn receive(caller: &Caller, held: &Held, message: &Message, flags: i32) -> Resul
     }
     let (control, is_cut) = laid_out(&received.ancillary, message.control.length);
     let truncated = if received.is_cut() { libc::MSG_TRUNC } else { 0 };
-    let both = truncated | if is_cut { libc::MSG_CTRUNC } else { 0 };
+    let queue = flags & libc::MSG_ERRQUEUE;
+    let both = queue | truncated | if is_cut { libc::MSG_CTRUNC } else { 0 };
     message.tell(&caller.target, written.len(), &control, both)?;
     Ok(received.reported(flags))
 }
 
-/// One message after the other; the first that fails ends it, and is told of only if nothing was done before.
+/// One message after the other; the first that fails ends it, and is told of only if nothing was
+/// done before.
 fn several(
     caller: &Caller,
     (messages, count): (u64, u32),

@@ -1,11 +1,14 @@
-//! Which system calls of a program are notified: the filter, from a table of rules, as the kernel takes it (classic BPF).
+//! Which system calls of a program are notified: the filter, from a table of rules, as the kernel
+//! takes it (classic BPF).
 //!
-//! Calls that files have, too, pass in the filter. Where an argument tells that a call is no affair of ours, the filter looks at it: the family of a
-//! socket, the number of an `ioctl`. The kernel remembers of calls that no argument decides that they pass, and does not run the filter for them.
+//! Calls that files have, too, pass in the filter. Where an argument tells that a call is no affair
+//! of ours, the filter looks at it: the family of a socket, the number of an `ioctl`. The kernel
+//! remembers of calls that no argument decides that they pass, and does not run the filter for
+//! them.
 
-use libc::{AF_PACKET, EAFNOSUPPORT, ENOSYS, EOPNOTSUPP, EPERM, SOCK_RAW, sock_filter};
+use libc::{AF_PACKET, EAFNOSUPPORT, ENETDOWN, ENOSYS, EOPNOTSUPP, EPERM, SOCK_RAW, sock_filter};
 use resoa_calls::carried::{BY_AGENT, BY_KERNEL, SOCK_PACKET, SOCKET_TYPE};
-use resoa_calls::ioctl::{FIONREAD, TIOCOUTQ};
+use resoa_calls::ioctl::{FIONREAD, SIOCGSTAMP, SIOCGSTAMPNS, TIOCOUTQ};
 
 /// The upper three octets of the requests of sockets (`linux/sockios.h`).
 const SOCKET_REQUESTS: u32 = 0x8900;
@@ -19,7 +22,8 @@ const NATIVE: u32 = 0xc000_00b7;
 /// The ABI that this program is built for, as `seccomp_data` names it (`linux/audit.h`).
 #[cfg(target_arch = "riscv64")]
 const NATIVE: u32 = 0xc000_00f3;
-/// The bit of calls by the ABI x32, which has the same name in `seccomp_data` (`__X32_SYSCALL_BIT`).
+/// The bit of calls by the ABI x32, which has the same name in `seccomp_data`
+/// (`__X32_SYSCALL_BIT`).
 #[cfg(target_arch = "x86_64")]
 const X32: Option<u32> = Some(0x4000_0000);
 /// There is no such ABI.
@@ -39,7 +43,8 @@ enum Verdict {
     Kill,
 }
 
-/// A look at the lower half of an argument: if it is, after a mask, one of these values, the verdict stands.
+/// A look at the lower half of an argument: if it is, after a mask, one of these values, the
+/// verdict stands.
 struct Check {
     argument: u8,
     mask: u32,
@@ -56,46 +61,61 @@ struct Rule {
 
 const ALL: u32 = u32::MAX;
 
-/// What is done about `close`, which every program calls all the time and which waits only of a socket with SO_LINGER.
+/// What is done about `close`, which every program calls all the time and which waits only of a
+/// socket with SO_LINGER.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Closing {
     /// It passes, and never waits: what was sent is delivered without the program.
     #[default]
     Passes,
-    /// It is notified, and waits as SO_LINGER says. Each `close` of any descriptor costs a notification.
+    /// It is notified, and waits as SO_LINGER says. Each `close` of any descriptor costs a
+    /// notification.
     Lingers,
 }
 
-fn rules(closing: Closing) -> Vec<Rule> {
-    let always = |call| Rule { call, checks: Vec::new(), otherwise: Verdict::Notify };
-    let denied = |call| Rule { call, checks: Vec::new(), otherwise: Verdict::Fail(ENOSYS) };
-    let word = |argument, mask, values, verdict| Check { argument, mask, values, verdict };
+fn word(argument: u8, mask: u32, values: &'static [u32], verdict: Verdict) -> Check {
+    Check { argument, mask, values, verdict }
+}
+
+/// The calls by which a program gets a way to a network, with the verdict on sockets of IP.
+fn ways_to_a_network(ip: Verdict) -> Vec<Rule> {
     let socket = Rule {
         call: libc::SYS_socket,
         checks: vec![
             word(0, ALL, &[BY_KERNEL[0] as u32, BY_KERNEL[1] as u32], Verdict::Pass),
             word(0, ALL, &[AF_PACKET as u32], Verdict::Fail(EPERM)),
             word(1, SOCKET_TYPE, &[SOCK_RAW as u32, SOCK_PACKET as u32], Verdict::Fail(EPERM)),
-            word(0, ALL, &[BY_AGENT[0] as u32, BY_AGENT[1] as u32], Verdict::Notify),
+            word(0, ALL, &[BY_AGENT[0] as u32, BY_AGENT[1] as u32], ip),
         ],
         otherwise: Verdict::Fail(EAFNOSUPPORT),
     };
-    // A pair of another family (TIPC has some) could be connected elsewhere. The kernel says the same of those of IP.
+    // A pair of another family (TIPC has some) could be connected elsewhere. The kernel says the
+    // same of those of IP.
     let pair = Rule {
         call: libc::SYS_socketpair,
         checks: vec![word(0, ALL, &[libc::AF_UNIX as u32], Verdict::Pass)],
         otherwise: Verdict::Fail(EOPNOTSUPP),
     };
+    // Operations of a ring do not pass by any filter. ENOSYS is what kernels without rings say, and
+    // libraries fall back as they do there.
+    let rings = [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
+    let denied = |call| Rule { call, checks: Vec::new(), otherwise: Verdict::Fail(ENOSYS) };
+    [socket, pair].into_iter().chain(rings.map(denied)).collect()
+}
+
+fn rules(closing: Closing) -> Vec<Rule> {
+    let always = |call| Rule { call, checks: Vec::new(), otherwise: Verdict::Notify };
     let ioctl = Rule {
         call: libc::SYS_ioctl,
         checks: vec![
-            word(1, ALL, &[FIONREAD, TIOCOUTQ], Verdict::Notify),
+            word(1, ALL, &[FIONREAD, TIOCOUTQ, SIOCGSTAMP[1], SIOCGSTAMPNS[1]], Verdict::Notify),
             word(1, !0xff, &[SOCKET_REQUESTS], Verdict::Notify),
         ],
         otherwise: Verdict::Pass,
     };
-    // `send` and `recv`, too, which only sockets have: without an address they mean something else to datagrams, and to a stream that has failed.
-    let mut rules = vec![always(libc::SYS_sendto), always(libc::SYS_recvfrom), ioctl, socket, pair];
+    // `send` and `recv`, too, which only sockets have: without an address they mean something else
+    // to datagrams, and to a stream that has failed.
+    let mut rules = vec![always(libc::SYS_sendto), always(libc::SYS_recvfrom), ioctl];
     if closing == Closing::Lingers {
         rules.push(always(libc::SYS_close));
     }
@@ -118,15 +138,15 @@ fn rules(closing: Closing) -> Vec<Rule> {
         ]
         .map(always),
     );
-    // Operations of a ring do not pass by any filter. ENOSYS is what kernels without rings say, and libraries fall back as they do there.
-    rules.extend(
-        [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register].map(denied),
-    );
+    // A socket of another process, which this filter has not seen made. The kernel asks for the
+    // right to trace that process, and refuses without it as here.
+    rules.push(Rule { call: libc::SYS_pidfd_getfd, checks: Vec::new(), otherwise: Verdict::Fail(EPERM) });
+    rules.extend(ways_to_a_network(Verdict::Notify));
     rules
 }
 
 /// The calls of which the notifier is told, whatever their arguments or with some of them.
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzz"))]
 pub(crate) fn notified(closing: Closing) -> Vec<libc::c_long> {
     let is_notified = |rule: &Rule| {
         let mut verdicts = rule.checks.iter().map(|check| check.verdict).chain([rule.otherwise]);
@@ -194,9 +214,20 @@ fn check(check: &Check) -> Vec<sock_filter> {
     code
 }
 
-/// The filter. Calls by another ABI never pass: a process that makes one by that of i386 is ended, and x32 is not there, as on most kernels.
+/// The filter. Calls by another ABI never pass: a process that makes one by that of i386 is ended,
+/// and x32 is not there, as on most kernels.
 #[must_use]
 pub fn filter(closing: Closing) -> Vec<sock_filter> {
+    compiled(rules(closing))
+}
+
+/// The filter of programs on the preload library: it notifies nobody, and fails calls for sockets
+/// of IP with ENETDOWN. Such calls come only from code that the library does not reach.
+pub(crate) fn guard_filter() -> Vec<sock_filter> {
+    compiled(ways_to_a_network(Verdict::Fail(ENETDOWN)))
+}
+
+fn compiled(rules: Vec<Rule>) -> Vec<sock_filter> {
     let mut code = vec![
         plain(code::LOAD, offset::ABI),
         sock_filter { code: code::EQUAL, jt: 1, jf: 0, k: NATIVE },
@@ -207,7 +238,7 @@ pub fn filter(closing: Closing) -> Vec<sock_filter> {
         code.push(unless(code::ANY, bit, 1));
         code.push(verdict(Verdict::Fail(ENOSYS)));
     }
-    for rule in rules(closing) {
+    for rule in rules {
         let mut body: Vec<_> = rule.checks.iter().flat_map(check).collect();
         body.push(verdict(rule.otherwise));
         code.push(unless(code::EQUAL, rule.call as u32, body.len()));
@@ -222,7 +253,8 @@ mod tests {
     use super::*;
     use resoa_calls::carried::{Maker, maker};
 
-    /// What the kernel would do with the program: the instructions as `linux/filter.h` describes them.
+    /// What the kernel would do with the program: the instructions as `linux/filter.h` describes
+    /// them.
     fn run(abi: u32, call: i64, arguments: &[u64]) -> u32 {
         interpret(&filter(Closing::Passes), abi, call, arguments)
     }
@@ -260,7 +292,8 @@ mod tests {
         libc::SECCOMP_RET_ERRNO | error as u32
     }
 
-    /// Data by calls that files have, too, waiting, copies and everything that is no socket's never leaves the kernel.
+    /// Data by calls that files have, too, waiting, copies and everything that is no socket's never
+    /// leaves the kernel.
     #[test]
     fn data_passes() {
         for call in [
@@ -315,7 +348,8 @@ mod tests {
         }
     }
 
-    /// C30: of sockets those of IP are ours; nothing gets by them, raw or by frames, and local ones are left alone. The filter decides as the library does.
+    /// C30: of sockets those of IP are ours; nothing gets by them, raw or by frames, and local ones
+    /// are left alone. The filter decides as the library does.
     #[test]
     fn families() {
         let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
@@ -339,10 +373,13 @@ mod tests {
         assert_eq!(native(libc::SYS_socket, &[(1 << 32) | libc::AF_INET as u64, 1]), NOTIFY);
     }
 
-    /// Requests of sockets alone; those of terminals pass, and none passes that is not the kernel's alone.
+    /// Requests of sockets alone; those of terminals pass, and none passes that is not the kernel's
+    /// alone.
     #[test]
     fn requests() {
-        let asked = (0..=0xffff_u32).filter(|command| resoa_calls::ioctl::concerns(*command));
+        let asked = (0..=0xffff_u32)
+            .chain([SIOCGSTAMP[1], SIOCGSTAMPNS[1]])
+            .filter(|command| resoa_calls::ioctl::concerns(*command));
         for command in asked {
             assert_eq!(native(libc::SYS_ioctl, &[3, command.into(), 0]), NOTIFY, "{command:x}");
         }
@@ -354,9 +391,32 @@ mod tests {
         }
     }
 
-    /// Rings, and ABIs that are not ours.
+    /// C30: the guard lets nothing through that the library would not have the kernel make.
+    #[test]
+    fn the_guard() {
+        let guard = |call, arguments: &[u64]| interpret(&guard_filter(), NATIVE, call, arguments);
+        for family in -1..=64_i32 {
+            for kind in 0..=15 {
+                let expected = match maker(family, kind) {
+                    Maker::Agent => fails(ENETDOWN),
+                    Maker::Kernel => PASS,
+                    Maker::Nobody(error) => fails(error),
+                };
+                let arguments = [family as u64, kind as u64];
+                assert_eq!(guard(libc::SYS_socket, &arguments), expected, "{family} {kind}");
+            }
+        }
+        assert_eq!(guard(libc::SYS_io_uring_setup, &[]), fails(ENOSYS));
+        // What the library asks of its descriptors of AF_UNIX.
+        for call in [libc::SYS_connect, libc::SYS_sendmsg, libc::SYS_recvmsg, libc::SYS_getsockname] {
+            assert_eq!(guard(call, &[]), PASS);
+        }
+    }
+
+    /// Rings, descriptors of others, and ABIs that are not ours.
     #[test]
     fn ways_round() {
+        assert_eq!(native(libc::SYS_pidfd_getfd, &[3, 4, 0]), fails(EPERM));
         for call in [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register] {
             assert_eq!(native(call, &[]), fails(ENOSYS));
         }

@@ -1,6 +1,8 @@
-//! Runs a program in the foreground as if it had been started directly: signals, the exit status, the terminal.
+//! Runs a program in the foreground as if it had been started directly: signals, the exit status,
+//! the terminal.
 //!
-//! The program stays in this process's group, so that it has the terminal, and what is typed there (Ctrl-C, Ctrl-Z) reaches it by itself. What others send to this process is passed on.
+//! The program stays in this process's group, so that it has the terminal, and what is typed there
+//! (Ctrl-C, Ctrl-Z) reaches it by itself. What others send to this process is passed on.
 
 use crate::filter::Closing;
 use crate::kernel::{SignalDescriptor, block, raise_descriptors, restore_in};
@@ -26,8 +28,9 @@ pub enum RunError {
     Wait(#[from] io::Error),
 }
 
-/// Runs `command` with its calls answered by `agent`, until the last of its processes has ended; how the first one did. This process's signals stay blocked
-/// afterwards, and its limit of descriptors raised.
+/// Runs `command` with its calls answered by `agent`, until the last of its processes has ended;
+/// how the first one did. This process's signals stay blocked afterwards, and its limit of
+/// descriptors raised.
 ///
 /// If the program has ended and others are left, a signal ends the wait: they then have no sockets.
 ///

@@ -1,4 +1,5 @@
-//! A copy of a program's descriptor, held while a call on it is answered, as the kernel holds the file of a call.
+//! A copy of a program's descriptor, held while a call on it is answered, as the kernel holds the
+//! file of a call.
 
 pub(crate) use resoa_calls::descriptor::Kind;
 use resoa_calls::{LISTENING, SocketId, SocketName, datagram, descriptor};
@@ -72,7 +73,8 @@ impl Held {
         self.kind == Kind::Datagram && self.mark & datagram::CONNECTED != 0
     }
 
-    /// Whether the agent knows that errors may come among the datagrams: by an option that means nothing to AF_UNIX, so that it stays with the descriptor.
+    /// Whether the agent knows that errors may come among the datagrams: by an option that means
+    /// nothing to AF_UNIX, so that it stays with the descriptor.
     pub(crate) fn is_seen(&self) -> bool {
         socket_broadcast(self).unwrap_or(false)
     }

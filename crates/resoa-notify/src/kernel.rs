@@ -1,6 +1,8 @@
-//! The kernel's calls that have no safe wrapper: seccomp, the requests of its listener, another process's memory.
+//! The kernel's calls that have no safe wrapper: seccomp, the requests of its listener, another
+//! process's memory.
 #![expect(unsafe_code, reason = "seccomp and the memory of others are in no safe library")]
 
+use crate::filter::guard_filter;
 use libc::{seccomp_notif, seccomp_notif_addfd, seccomp_notif_resp, sock_filter, sock_fprog};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
@@ -9,7 +11,8 @@ use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` of `linux/seccomp.h` (Linux 6.6): who waits for the other side is woken on the same processor.
+/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` of `linux/seccomp.h` (Linux 6.6): who waits for the other
+/// side is woken on the same processor.
 const SYNC_WAKE_UP: u64 = 1;
 
 /// Where notifications of filtered programs arrive.
@@ -31,33 +34,60 @@ fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
 /// # Errors
 /// EBUSY if it has a filter with a listener already; EINVAL before Linux 5.19.
 pub(crate) fn filter_this_thread(filter: &[sock_filter]) -> io::Result<Listener> {
+    // A signal that comes after the notifier has acted must not make the call start again: Go sends
+    // itself signals all the time.
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    renounce_privileges()?;
+    let listener = set_filter(filter, flags)?;
+    // SAFETY: with this flag the result is a descriptor that nobody else has.
+    Ok(Listener(unsafe { OwnedFd::from_raw_fd(listener as RawFd) }))
+}
+
+/// Guards this thread, and what it starts from now on, for ever: a socket of IP that the kernel is
+/// asked for is ENETDOWN. Programs on the preload library ask the kernel for none, so that what is
+/// not reached by the library (static programs, Go, `syscall(2)`) fails instead of going past the
+/// agent.
+///
+/// Without CAP_SYS_ADMIN set-user-ID programs gain no rights from then on (`PR_SET_NO_NEW_PRIVS`).
+///
+/// # Errors
+/// If the kernel has no seccomp.
+pub fn guard() -> io::Result<()> {
+    let filter = guard_filter();
+    match set_filter(&filter, 0) {
+        Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
+            renounce_privileges()?;
+            set_filter(&filter, 0).map(drop)
+        }
+        result => result.map(drop),
+    }
+}
+
+fn renounce_privileges() -> io::Result<()> {
+    // SAFETY: no memory is touched.
+    checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into()).map(drop)
+}
+
+fn set_filter(filter: &[sock_filter], flags: libc::c_ulong) -> io::Result<libc::c_long> {
     let program =
         sock_fprog { len: u16::try_from(filter.len()).expect("short"), filter: filter.as_ptr().cast_mut() };
-    // A signal that comes after the notifier has acted must not make the call start again: Go sends itself signals all the time.
-    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-    // SAFETY: no memory is touched.
-    checked(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
-    // SAFETY: the kernel copies `len` instructions, which are there, and gives back a descriptor that nobody else has.
-    let listener = unsafe {
-        let listener = libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_SET_MODE_FILTER,
-            flags,
-            std::ptr::from_ref(&program),
-        );
-        OwnedFd::from_raw_fd(checked(listener)? as RawFd)
-    };
-    Ok(Listener(listener))
+    // SAFETY: the kernel copies `len` instructions, which are there.
+    checked(unsafe {
+        let mode = libc::SECCOMP_SET_MODE_FILTER;
+        libc::syscall(libc::SYS_seccomp, mode, flags, std::ptr::from_ref(&program))
+    })
 }
 
 impl Listener {
-    /// Asks for the wake-up that spares a notification most of its time; kernels before 6.6 do without.
+    /// Asks for the wake-up that spares a notification most of its time; kernels before 6.6 do
+    /// without.
     pub(crate) fn wake_synchronously(&self) {
         // SAFETY: the value is taken as a number.
         unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) };
     }
 
-    /// Waits for a call. `None`: nobody is left who could make one (from Linux 6.11 on; before that it waits for ever).
+    /// Waits for a call. `None`: nobody is left who could make one (from Linux 6.11 on; before that
+    /// it waits for ever).
     pub(crate) fn receive(&self) -> io::Result<Option<seccomp_notif>> {
         loop {
             // SAFETY: it is of numbers alone, and the kernel demands zeroes.
@@ -98,10 +128,12 @@ impl Listener {
         checked(result.into()).map(drop)
     }
 
-    /// Moves `descriptor` to the caller, to the lowest number that is free there. The call goes on waiting, and is to return that number.
+    /// Moves `descriptor` to the caller, to the lowest number that is free there. The call goes on
+    /// waiting, and is to return that number.
     ///
-    /// The kernel could let it return at once (`SECCOMP_ADDFD_FLAG_SEND`). Our descriptor would then live on for a moment, in which the program may close its own: that would
-    /// not be the last one, and what its `close` frees would not be free when it returns.
+    /// The kernel could let it return at once (`SECCOMP_ADDFD_FLAG_SEND`). Our descriptor would
+    /// then live on for a moment, in which the program may close its own: that would not be the
+    /// last one, and what its `close` frees would not be free when it returns.
     pub(crate) fn give(&self, id: u64, descriptor: OwnedFd, cloexec: bool) -> io::Result<RawFd> {
         let flags = if cloexec { libc::O_CLOEXEC.cast_unsigned() } else { 0 };
         let number = self.add(id, descriptor.as_fd(), 0, 0, flags);
@@ -109,7 +141,8 @@ impl Listener {
         number
     }
 
-    /// Closes a descriptor of the caller's and puts a copy of another in its place. The call goes on waiting.
+    /// Closes a descriptor of the caller's and puts a copy of another in its place. The call goes
+    /// on waiting.
     pub(crate) fn replace(&self, id: u64, descriptor: BorrowedFd, number: RawFd) -> io::Result<()> {
         self.add(id, descriptor, libc::SECCOMP_ADDFD_FLAG_SETFD, number.cast_unsigned(), 0).map(drop)
     }
@@ -144,7 +177,8 @@ pub(crate) fn most_descriptors(process: i32) -> io::Result<u64> {
 pub(crate) fn read_memory(process: i32, address: u64, octets: &mut [u8]) -> usize {
     let local = libc::iovec { iov_base: octets.as_mut_ptr().cast(), iov_len: octets.len() };
     let remote = libc::iovec { iov_base: address as *mut _, iov_len: octets.len() };
-    // SAFETY: the kernel writes at most `iov_len` octets to `octets`, which has as many. What is read is no memory of this process's.
+    // SAFETY: the kernel writes at most `iov_len` octets to `octets`, which has as many. What is
+    // read is no memory of this process's.
     let read = unsafe { libc::process_vm_readv(process, &raw const local, 1, &raw const remote, 1, 0) };
     usize::try_from(read).unwrap_or(0)
 }
@@ -153,7 +187,8 @@ pub(crate) fn read_memory(process: i32, address: u64, octets: &mut [u8]) -> usiz
 pub(crate) fn write_memory(process: i32, address: u64, octets: &[u8]) -> usize {
     let local = libc::iovec { iov_base: octets.as_ptr().cast_mut().cast(), iov_len: octets.len() };
     let remote = libc::iovec { iov_base: address as *mut _, iov_len: octets.len() };
-    // SAFETY: the kernel reads `octets`. What is written is no memory of this process's: of its own calls at most `close` is notified, for which nothing is written.
+    // SAFETY: the kernel reads `octets`. What is written is no memory of this process's: of its own
+    // calls at most `close` is notified, for which nothing is written.
     let written = unsafe { libc::process_vm_writev(process, &raw const local, 1, &raw const remote, 1, 0) };
     usize::try_from(written).unwrap_or(0)
 }
@@ -191,7 +226,8 @@ pub(crate) fn restore_in(command: &mut Command, kept: libc::sigset_t, limit: Rli
     }
 }
 
-/// Lets this process have as many descriptors as it may, since it holds three for each call that waits; the limit before.
+/// Lets this process have as many descriptors as it may, since it holds three for each call that
+/// waits; the limit before.
 pub(crate) fn raise_descriptors() -> Rlimit {
     let before = getrlimit(Resource::Nofile);
     // To raise the soft limit to the hard one takes no privilege.

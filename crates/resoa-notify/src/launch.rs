@@ -1,4 +1,5 @@
-//! Starts a program under the filter and answers for it, and for all that it starts, until the last has ended.
+//! Starts a program under the filter and answers for it, and for all that it starts, until the last
+//! has ended.
 
 use crate::filter::{Closing, filter};
 use crate::kernel::filter_this_thread;
@@ -6,7 +7,7 @@ use crate::notifier::Notifier;
 use resoa_calls::Agent;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::AsFd;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{DumpableBehavior, Pid, PidfdFlags, pidfd_open, set_dumpable_behavior};
 use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, mpsc};
@@ -51,7 +52,9 @@ pub struct Running {
 
 /// Starts `command`, with its calls answered by `agent`.
 ///
-/// The filter is that of one thread, which starts the program and ends: so it comes to the program, and to this process never.
+/// The filter is that of one thread, which starts the program and ends: so it comes to the program,
+/// and to this process never. This process cannot be traced from now on, nor leave a core: a
+/// program of the same user could take its sockets, or its calls.
 ///
 /// # Errors
 /// If there is no filter, or no program.
@@ -60,6 +63,9 @@ pub struct Running {
 /// If the thread does, which it does not.
 pub fn launch(agent: Agent, command: &mut Command, closing: Closing) -> Result<Running, LaunchError> {
     let filter = filter(closing);
+    // The program is traced as ever once it is executed.
+    let always = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    debug_assert_eq!(always, Ok(()), "it takes no right");
     thread::scope(|scope| {
         let (filtered, listeners) = mpsc::channel();
         let (ready, answered) = mpsc::channel();
@@ -83,7 +89,8 @@ pub fn launch(agent: Agent, command: &mut Command, closing: Closing) -> Result<R
     })
 }
 
-/// Starts the program once its calls are answered. If nobody will, it would have no sockets, and its owner does not wait for it: it is not started.
+/// Starts the program once its calls are answered. If nobody will, it would have no sockets, and
+/// its owner does not wait for it: it is not started.
 fn spawn(command: &mut Command, answered: &mpsc::Receiver<()>) -> Result<Child, LaunchError> {
     answered.recv().map_err(|_| LaunchError::Thread(io::ErrorKind::BrokenPipe.into()))?;
     command.spawn().map_err(|error| LaunchError::Program {
@@ -93,7 +100,8 @@ fn spawn(command: &mut Command, answered: &mpsc::Receiver<()>) -> Result<Child, 
 }
 
 impl Running {
-    /// Waits until nobody is left who has the filter: the program and whatever it started. How the program ended.
+    /// Waits until nobody is left who has the filter: the program and whatever it started. How the
+    /// program ended.
     ///
     /// # Errors
     /// If the kernel does not say.
@@ -102,7 +110,8 @@ impl Running {
         self.wait_and(&never, |_| true)
     }
 
-    /// As [`Running::wait`]; whenever `also` is readable `act` is called, with whether the program has ended. If it has, and `act` says `false`, the wait is over.
+    /// As [`Running::wait`]; whenever `also` is readable `act` is called, with whether the program
+    /// has ended. If it has, and `act` says `false`, the wait is over.
     pub(crate) fn wait_and(
         &mut self,
         also: &impl AsFd,

@@ -1,8 +1,11 @@
-//! Runs programs on remote sockets that no preload library reaches: static ones, those of Go, and those that call the kernel by themselves.
+//! Runs programs on remote sockets that no preload library reaches: static ones, those of Go, and
+//! those that call the kernel by themselves.
 //!
-//! A [filter](filter()) in the kernel stops the calls that mean something else on an agent's descriptor than on a socket of IP ([`resoa_calls`] says which) and tells this
-//! process of them. It finds out by the caller's descriptor whether it is a remote socket, lets the kernel go on if it is none, and asks the agent otherwise. New
-//! descriptors are put into the caller by the kernel. Data, waiting, copies and the passing of descriptors are not stopped.
+//! A [filter](filter()) in the kernel stops the calls that mean something else on an agent's
+//! descriptor than on a socket of IP ([`resoa_calls`] says which) and tells this process of them.
+//! It finds out by the caller's descriptor whether it is a remote socket, lets the kernel go on if
+//! it is none, and asks the agent otherwise. New descriptors are put into the caller by the kernel.
+//! Data, waiting, copies and the passing of descriptors are not stopped.
 //!
 //! ```text
 //!  program ── socket, connect … ──▶ kernel ── notification ──▶ notifier ── Request ──▶ agent
@@ -22,6 +25,8 @@ mod data;
 mod datagrams;
 mod filter;
 mod foreground;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod held;
 mod kernel;
 mod launch;
@@ -34,4 +39,5 @@ mod target;
 
 pub use filter::{Closing, filter};
 pub use foreground::{RunError, end_as, run};
+pub use kernel::guard;
 pub use launch::{LaunchError, Running, launch};

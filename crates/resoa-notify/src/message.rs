@@ -79,18 +79,26 @@ impl Message {
     /// Reads it.
     ///
     /// # Errors
-    /// EFAULT; EMSGSIZE if it has too many pieces.
+    /// EFAULT; EMSGSIZE if it has too many pieces; EINVAL if it says of one, or of its address,
+    /// that there are less than no octets.
     pub(crate) fn read(target: &Target, at: u64) -> Result<Self, i32> {
         let header = target.read(at, HEADER)?;
         let (name, name_length, vector, count) = parts(&header);
+        if name != 0 && name_length < 0 {
+            return Err(libc::EINVAL);
+        }
         if count > PIECES {
             return Err(libc::EMSGSIZE);
         }
         let data = pieces(&target.read(vector, count as usize * VECTOR)?);
+        if data.iter().any(|piece| isize::try_from(piece.length).is_err()) {
+            return Err(libc::EINVAL);
+        }
         Ok(Self { at, name, name_length, data, control: control(&header) })
     }
 
-    /// Says what was received: the length of the address, what comes beside the data (there is room for it), and the flags.
+    /// Says what was received: the length of the address, what comes beside the data (there is room
+    /// for it), and the flags.
     ///
     /// # Errors
     /// EFAULT.

@@ -103,7 +103,8 @@ impl Notifier {
                 control::socket(&caller, family, kind, protocol)
             }
             Notified::On(descriptor, call) => {
-                // What cannot be looked at is left to the kernel: at worst the call is one on AF_UNIX, and reaches nobody.
+                // What cannot be looked at is left to the kernel: at worst the call is one on
+                // AF_UNIX, and reaches nobody.
                 let Ok((target, copy)) = threads.descriptor(number, descriptor)? else {
                     return Ok(Answer::Continue);
                 };
@@ -119,9 +120,12 @@ impl Notifier {
     }
 }
 
-/// What a call comes to if answering it fails by our own fault: EIO for this one. Its thread goes on, with the turn if it has it: otherwise its caller would wait for ever, and after it every other.
+/// What a call comes to if answering it fails by our own fault: EIO for this one. Its thread goes
+/// on, with the turn if it has it: otherwise its caller would wait for ever, and after it every
+/// other.
 fn settled(answer: impl FnOnce() -> Result<Answer, Failure>) -> Result<Answer, Failure> {
-    // What a step has left half done is its call's own. Threads that are remembered are looked at again, and the turn is a flag.
+    // What a step has left half done is its call's own. Threads that are remembered are looked at
+    // again, and the turn is a flag.
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or(Err(Failure::Errno(libc::EIO)))
 }
 

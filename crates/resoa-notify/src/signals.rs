@@ -1,12 +1,14 @@
 //! Whether a signal waits for a thread that a notifier keeps: read off `/proc/…/status`.
 //!
-//! A thread whose call is being answered sleeps so that only a fatal signal wakes it. What would interrupt the call in a kernel's TCP, a handler or a stop, is looked for
-//! here while a call waits, and the call is then ended as the kernel would end it.
+//! A thread whose call is being answered sleeps so that only a fatal signal wakes it. What would
+//! interrupt the call in a kernel's TCP, a handler or a stop, is looked for here while a call
+//! waits, and the call is then ended as the kernel would end it.
 
 use crate::status::{field, mask};
 
-/// ERESTARTSYS of the kernel: with it a call starts again after a handler with SA_RESTART or a stop, and is EINTR after another handler. It may only be
-/// answered if a signal is certain to be there; a program would see the number otherwise.
+/// ERESTARTSYS of the kernel: with it a call starts again after a handler with SA_RESTART or a
+/// stop, and is EINTR after another handler. It may only be answered if a signal is certain to be
+/// there; a program would see the number otherwise.
 pub(crate) const RESTART: i32 = 512;
 
 /// What waits for a thread.

@@ -1,4 +1,5 @@
-//! Data of a stream where AF_UNIX and TCP differ (C109): the call has an address, octets are to be thrown away or peeked at, or the connection has failed or was never made.
+//! Data of a stream where AF_UNIX and TCP differ (C109): the call has an address, octets are to be
+//! thrown away or peeked at, or the connection has failed or was never made.
 //!
 //! Whatever else is sent and received the kernel goes on with ([`is_ordinary`]).
 
@@ -20,7 +21,8 @@ use std::time::Instant;
 /// Octets that are copied at a time.
 const CHUNK: usize = 256 << 10;
 
-/// Whether AF_UNIX says of a plain call what TCP would: there is a connection, and it has not failed.
+/// Whether AF_UNIX says of a plain call what TCP would: there is a connection, and it has not
+/// failed.
 pub(crate) fn is_ordinary(held: &Held) -> bool {
     // A fresh descriptor hangs up, as one does whose other end is gone.
     let over = PollFlags::HUP | PollFlags::ERR;
@@ -33,8 +35,9 @@ pub(crate) fn are_ordinary(flags: i32) -> bool {
     !discards(flags) && !wants_errors(flags) && !peeks_at_all(flags)
 }
 
-/// Whether a call that receives has to wait: then it does so here, since the kernel would tell it of a reset, or swallow that behind octets that there are (MSG_WAITALL), and nobody
-/// else would know which. With a low-water mark it is the kernel's nevertheless, which alone heeds that.
+/// Whether a call that receives has to wait: then it does so here, since the kernel would tell it
+/// of a reset, or swallow that behind octets that there are (MSG_WAITALL), and nobody else would
+/// know which. With a low-water mark it is the kernel's nevertheless, which alone heeds that.
 pub(crate) fn waits(held: &Held, data: &[Piece], flags: i32) -> bool {
     let wanted = if flags & libc::MSG_WAITALL != 0 { total(data) } else { total(data).min(1) };
     flags & (libc::MSG_DONTWAIT | libc::MSG_OOB) == 0
@@ -43,7 +46,8 @@ pub(crate) fn waits(held: &Held, data: &[Piece], flags: i32) -> bool {
         && held.low_water() <= 1
 }
 
-/// Sends all of it, as far as the descriptor lets it wait. The address, by its place and length, means something with MSG_FASTOPEN alone.
+/// Sends all of it, as far as the descriptor lets it wait. The address, by its place and length,
+/// means something with MSG_FASTOPEN alone.
 pub(crate) fn send(
     caller: &Caller,
     held: &Held,
@@ -159,7 +163,8 @@ pub(crate) fn receive(caller: &Caller, held: &Held, data: &[Piece], flags: i32) 
     Ok(received)
 }
 
-/// The error of a connection that is lost, which is told by this, and 0 if it was told already; what the kernel says if there is no agent any more.
+/// The error of a connection that is lost, which is told by this, and 0 if it was told already;
+/// what the kernel says if there is no agent any more.
 fn lost(caller: &Caller, held: &Held, seen: Errno) -> Result<i32, Failure> {
     match pending_error(caller, held) {
         Err(Failure::Errno(_)) => Ok(seen.raw_os_error()),
@@ -172,7 +177,8 @@ fn ended(error: i32) -> Result<usize, Failure> {
     if is_an_end(error) { Ok(0) } else { Err(Failure::Errno(error)) }
 }
 
-/// Waits until so many octets are there, or the end: `poll` tells of the first one only, and AF_UNIX does not wait for what is peeked at.
+/// Waits until so many octets are there, or the end: `poll` tells of the first one only, and
+/// AF_UNIX does not wait for what is peeked at.
 fn wait_for(caller: &Caller, held: &Held, wanted: usize, until: Option<Instant>) -> Result<(), Failure> {
     let arrivals = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let ends = epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR;

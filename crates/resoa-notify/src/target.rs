@@ -9,14 +9,16 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pid
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Threads that are remembered: those whose descriptor leads to nobody when they have ended, so that their number may come again.
+/// Threads that are remembered: those whose descriptor leads to nobody when they have ended, so
+/// that their number may come again.
 const REMEMBERED: usize = 64;
 
 /// Descriptors of threads that have called before.
 #[derive(Debug, Default)]
 pub(crate) struct Threads(HashMap<i32, Rc<OwnedFd>>);
 
-/// A thread. What is found by its number holds only if the notification is valid after it was looked for.
+/// A thread. What is found by its number holds only if the notification is valid after it was
+/// looked for.
 #[derive(Debug)]
 pub(crate) struct Target {
     number: i32,
@@ -27,11 +29,13 @@ pub(crate) struct Target {
 #[derive(Debug)]
 struct Opened {
     descriptor: OwnedFd,
-    /// It leads to nobody once the thread has ended. One of the whole process leads there as long as that lives, and its thread's number may be another process's by then.
+    /// It leads to nobody once the thread has ended. One of the whole process leads there as long
+    /// as that lives, and its thread's number may be another process's by then.
     ends_with_thread: bool,
 }
 
-/// A descriptor of one thread, and not of its process, which has been there since Linux 6.9; before that its process will do, unless it unshared its descriptors.
+/// A descriptor of one thread, and not of its process, which has been there since Linux 6.9; before
+/// that its process will do, unless it unshared its descriptors.
 fn open(number: i32) -> Result<Opened, Errno> {
     let flags = PidfdFlags::from_bits_retain(libc::PIDFD_THREAD);
     match pidfd_open(pid(number)?, flags) {
@@ -57,12 +61,14 @@ fn status(number: i32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{number}/status")).ok()
 }
 
-/// A thread's descriptor that nobody may look at, or that is none: the kernel goes on with the call.
+/// A thread's descriptor that nobody may look at, or that is none: the kernel goes on with the
+/// call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unseen;
 
 impl Threads {
-    /// The thread with this number, and its descriptor `wanted`; or why a call on that cannot be answered here.
+    /// The thread with this number, and its descriptor `wanted`; or why a call on that cannot be
+    /// answered here.
     ///
     /// # Errors
     /// If the thread has gone, or this process has no descriptor left to look by.
@@ -109,7 +115,8 @@ impl Threads {
     }
 }
 
-/// What it means to a call that its thread is not found. It has to have an answer if the thread is there: otherwise it would wait for ever.
+/// What it means to a call that its thread is not found. It has to have an answer if the thread is
+/// there: otherwise it would wait for ever.
 fn lack(error: Errno) -> Failure {
     match error {
         Errno::SRCH => Failure::Gone,
@@ -128,7 +135,8 @@ impl Target {
         status(self.number).unwrap_or_default()
     }
 
-    /// Whether there is a number for a descriptor more; so it is taken to be where that cannot be found out (before Linux 6.2).
+    /// Whether there is a number for a descriptor more; so it is taken to be where that cannot be
+    /// found out (before Linux 6.2).
     pub(crate) fn has_number_left(&self) -> bool {
         let Ok(most) = most_descriptors(self.number) else { return true };
         let folder = format!("/proc/{}/fd", self.number);
@@ -248,7 +256,9 @@ mod tests {
         assert_eq!(threads.target(number).err(), Some(Failure::Gone));
     }
 
-    /// Before Linux 6.9 a thread is looked at by its process, whose descriptor is remembered for the thread of that number alone: the number of another may be a stranger's while the process lives.
+    /// Before Linux 6.9 a thread is looked at by its process, whose descriptor is remembered for
+    /// the thread of that number alone: the number of another may be a stranger's while the process
+    /// lives.
     #[test]
     fn threads_before_they_had_descriptors() {
         let (told, number) = std::sync::mpsc::channel();

@@ -1,12 +1,14 @@
-//! A program in the foreground, as if it had been started directly: by the example `run`, which this crate's tests build.
+//! A program in the foreground, as if it had been started directly: by the example `run`, which
+//! this crate's tests build.
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
-/// `run` with a shell in it. No agent is there, and none is asked. What is started in the background has INT and QUIT ignored, as have its children, and a shell cannot trap what was ignored when it
-/// began.
+/// `run` with a shell in it. No agent is there, and none is asked. What is started in the
+/// background has INT and QUIT ignored, as have its children, and a shell cannot trap what was
+/// ignored when it began.
 fn shell(script: &str) -> Command {
     let tests = std::env::current_exe().expect("this is one");
     let run = tests.parent().and_then(std::path::Path::parent).expect("a folder").join("examples/run");
@@ -29,7 +31,8 @@ fn ends_by_the_signal() {
     assert_eq!(status.signal(), Some(libc::SIGTERM));
 }
 
-/// What a shell finds blocked, ignored and caught; the C library's own signals, 32 and 33, left out.
+/// What a shell finds blocked, ignored and caught; the C library's own signals, 32 and 33, left
+/// out.
 fn signals(shell: &mut Command) -> Vec<u64> {
     let output = shell.output().expect("it is there");
     let masks = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -45,7 +48,8 @@ fn signals_are_as_before() {
     assert_eq!((direct.len(), signals(&mut shell(script))), (3, direct));
 }
 
-/// Whoever answers may have more descriptors than the program; the program has the limits that it would have.
+/// Whoever answers may have more descriptors than the program; the program has the limits that it
+/// would have.
 #[test]
 fn descriptors_are_limited_as_before() {
     let limits = |script: &str| {

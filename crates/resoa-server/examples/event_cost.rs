@@ -1,6 +1,8 @@
-//! What an exchange of one client's costs the server while others are there and do nothing: other clients, other sockets of the same client, and other sockets that wait for far hosts.
+//! What an exchange of one client's costs the server while others are there and do nothing: other
+//! clients, other sockets of the same client, and other sockets that wait for far hosts.
 //!
-//! The server has a thread of its own, whose processor time is read before and after (`schedstat`, proc(5)); an exchange is 64 octets to a far host on the loopback and back.
+//! The server has a thread of its own, whose processor time is read before and after (`schedstat`,
+//! proc(5)); an exchange is 64 octets to a far host on the loopback and back.
 //! `cargo run -p resoa-server --example event_cost`.
 
 #[allow(dead_code, reason = "the tests use all of it")]

@@ -1,8 +1,10 @@
-//! What it costs to hold the FINs of far hosts: the time that the programs take for a segment, what bulk transfers lose by them, and 9900 FINs at a time.
+//! What it costs to hold the FINs of far hosts: the time that the programs take for a segment, what
+//! bulk transfers lose by them, and 9900 FINs at a time.
 //!
-//! A client and its server in one thread, as in the tests, and a far host behind a veth pair with the offloads that it has by default. Times of a segment
-//! are the kernel's own (`BPF_STATS_RUN_TIME`), which include reading the clock twice; throughputs with and without are measured in turns. As root:
-//! `cargo run --release -p resoa-server --example hold_cost`.
+//! A client and its server in one thread, as in the tests, and a far host behind a veth pair with
+//! the offloads that it has by default. Times of a segment are the kernel's own
+//! (`BPF_STATS_RUN_TIME`), which include reading the clock twice; throughputs with and without are
+//! measured in turns. As root: `cargo run --release -p resoa-server --example hold_cost`.
 
 #[path = "../tests/sockets/carried.rs"]
 mod carried;
@@ -174,7 +176,8 @@ fn run_times() -> [(u64, u64); 2] {
 
 /// Nanoseconds of a segment of bulk transfers each way, beside so many FINs that are held.
 fn time_of_segment(far: &Namespace, held: usize) -> [f64; 2] {
-    // SAFETY: the call takes a number and gives a descriptor; statistics are kept as long as it is open.
+    // SAFETY: the call takes a number and gives a descriptor; statistics are kept as long as it is
+    // open.
     let statistics = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     assert!(statistics >= 0, "statistics of eBPF programs: {}", io::Error::last_os_error());
     // SAFETY: the descriptor is new and nobody else has it.
@@ -196,7 +199,8 @@ fn time_of_segment(far: &Namespace, held: usize) -> [f64; 2] {
     })
 }
 
-/// All far hosts close, and the client hears nothing. How long it takes until the FINs are held, if they are.
+/// All far hosts close, and the client hears nothing. How long it takes until the FINs are held, if
+/// they are.
 fn end_all(rig: &mut Rig, all: &[(RsockId, TcpStream)]) -> Duration {
     rig.stalled = true;
     let begin = Instant::now();

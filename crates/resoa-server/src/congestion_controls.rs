@@ -35,7 +35,8 @@ pub(crate) fn may_be_chosen(value: &[u8]) -> Result<(), Errno> {
     }
 }
 
-/// What was kept is read only if the list cannot be opened: it is gone with the network namespace that it was opened in.
+/// What was kept is read only if the list cannot be opened: it is gone with the network namespace
+/// that it was opened in.
 fn has(path: &str, kept: Option<&File>, name: &[u8]) -> bool {
     let mut text = [0; LONGEST];
     let length = match File::open(path) {

@@ -8,11 +8,24 @@ use rustix::net::{self, SendFlags};
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 
-/// Datagrams that are told of at a time: whoever sends them faster than they are told holds nobody else up.
+/// Datagrams that are told of at a time: whoever sends them faster than they are told holds nobody
+/// else up.
 const AT_A_TIME: usize = 64;
 
-/// Tells of datagrams that have arrived, and of errors that others have caused (ICMP). Whether there may be more, for which there is no other edge.
+/// Tells of datagrams that have arrived, and of errors that others have caused (ICMP). Whether
+/// there may be more, for which there is no other edge.
 pub(crate) fn receive(fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEvent>) -> bool {
+    let may_be_more = receive_some(&fd, buffer, events);
+    // Behind the error that they are of: it is told until they are taken.
+    while let Ok(undelivered) = messages::undelivered(fd.as_fd(), buffer) {
+        if let Some((count, to, ancillary)) = undelivered {
+            events.push(TcpEvent::Undelivered { to, ancillary, bytes: buffer[..count].to_vec() });
+        }
+    }
+    may_be_more
+}
+
+fn receive_some(fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEvent>) -> bool {
     for _ in 0..AT_A_TIME {
         match messages::receive(fd.as_fd(), buffer) {
             Ok(Some((count, from, ancillary))) => {

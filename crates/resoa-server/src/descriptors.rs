@@ -1,10 +1,13 @@
-//! How many descriptors a process may have: at the server each socket of a client is one, at the agent each of a program.
+//! How many descriptors a process may have: at the server each socket of a client is one, at the
+//! agent each of a program.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
-/// Raises this process's limit of descriptors to the highest that it may have without privileges (RLIMIT_NOFILE: the soft limit to the hard one); how
-/// many that are, or `None` if there is no limit. The usual soft limit of 1024 is for programs that use `select`, which this crate does not.
+/// Raises this process's limit of descriptors to the highest that it may have without privileges
+/// (RLIMIT_NOFILE: the soft limit to the hard one); how many that are, or `None` if there is no
+/// limit. The usual soft limit of 1024 is for programs that use `select`, which this crate does
+/// not.
 ///
 /// # Errors
 /// The kernel's; none are known.
@@ -18,7 +21,8 @@ pub fn raise_descriptor_limit() -> io::Result<Option<u64>> {
 mod tests {
     use super::*;
 
-    /// The limit is the process's. What is lower for a moment is enough for the tests beside this one.
+    /// The limit is the process's. What is lower for a moment is enough for the tests beside this
+    /// one.
     #[test]
     fn the_limit_is_the_highest() {
         let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);

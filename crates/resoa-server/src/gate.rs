@@ -1,7 +1,11 @@
-//! Asked before anything is done for a client: whether its policy lets it, and counted what it does.
+//! Asked before anything is done for a client: whether its policy lets it, and counted what it
+//! does.
 //!
-//! It knows each connection of the Last Hop Protocol as the client of the policy that it is, and each socket as that client's (`sockets`).
+//! It knows each connection of the Last Hop Protocol as the client of the policy that it is, and
+//! each socket as that client's (`sockets`).
 
+mod answers;
+mod groups;
 mod sockets;
 #[cfg(test)]
 mod tests;
@@ -11,7 +15,9 @@ pub use usage::Usage;
 
 use crate::host::Stop;
 use crate::messages;
+use crate::policy::incoming::reached;
 use crate::policy::{Client, Policy, Refusal};
+use groups::group;
 use resoa_protocol::lhp::{Connection, Identity};
 use resoa_protocol::message::{Operation, Reply};
 use resoa_protocol::server::Grant;
@@ -24,9 +30,11 @@ use std::time::Duration;
 
 /// A client has to have registered after so long.
 const UNREGISTERED: Duration = Duration::from_secs(30);
-/// Connections of a Last Hop Protocol without a registration that there may be beside those with one.
+/// Connections of a Last Hop Protocol without a registration that there may be beside those with
+/// one.
 const SPARE: usize = 64;
-/// Connections that one client has at a time: each of its attempts that came to nothing may still be one, and others need room, too.
+/// Connections that one client has at a time: each of its attempts that came to nothing may still
+/// be one, and others need room, too.
 const OF_ONE: usize = 16;
 
 /// A client that is here.
@@ -65,7 +73,8 @@ impl Gate {
         }
     }
 
-    /// Another policy from now on. Connections of clients that it has no place for any more are given back: they have to go.
+    /// Another policy from now on. Connections of clients that it has no place for any more are
+    /// given back: they have to go.
     pub(crate) fn reload(&mut self, policy: Arc<Policy>) -> Vec<Connection> {
         let mut gone = Vec::new();
         for (&connection, visitor) in &mut self.visitors {
@@ -184,6 +193,12 @@ impl Gate {
                 self.sockets.port_is_free(connection, endpoint, *wanted)
             }
             TcpAction::Execute(Operation::Listen { .. }) if !rules.listen => Err(Refusal::Listen),
+            TcpAction::Execute(Operation::Listen { .. }) => match self.sockets.get(endpoint) {
+                Some(socket) if !socket.is_own(socket.local().ip()) => {
+                    rules.offered(socket.local()).map_err(|_| Refusal::Port)
+                }
+                _ => Ok(()),
+            },
             TcpAction::Execute(Operation::SetOption { level, name, value }) => {
                 match group(*level, *name, value) {
                     Some(group) => rules.destination(SocketAddr::new(group, 0), is_own),
@@ -209,8 +224,74 @@ impl Gate {
                     socket.outstanding += bytes.len() as u64;
                 }
             }
-            TcpAction::SendTo { bytes, .. } => visitor.counts.sent += bytes.len() as u64,
+            TcpAction::SendTo { bytes, to, .. } => {
+                visitor.counts.sent += bytes.len() as u64;
+                if let (Some(to), Some(socket)) = (to, self.sockets.get_mut(endpoint)) {
+                    socket.answers.sent(to.ip());
+                }
+            }
+            TcpAction::Execute(operation) => {
+                let peer = match operation {
+                    Operation::Connect(to) => Some(to.ip()),
+                    Operation::Disconnect => None,
+                    _ => return,
+                };
+                if let Some(socket) = self.sockets.get_mut(endpoint) {
+                    socket.answers.connected(peer);
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// Whether a connection may arrive at a listener; if not, it is counted.
+    pub(crate) fn admits(&mut self, listener: Endpoint, local: SocketAddr, peer: SocketAddr) -> bool {
+        let outcome = self.sockets.get(listener).and_then(|socket| {
+            let rules = &self.visitors.get(&socket.connection)?.client.rules;
+            // What has the client's address, or was bound to that one, was asked for when it began
+            // to listen.
+            let is_offered = || match local.ip().to_canonical() {
+                address if address.is_loopback() && !socket.is_own(address) => rules.offered(local),
+                _ => Ok(()),
+            };
+            Some((socket.connection, rules.admits(peer.ip()).and_then(|()| is_offered())))
+        });
+        self.counted(outcome)
+    }
+
+    /// The same of a datagram, unless it may be an answer.
+    pub(crate) fn hears(&mut self, endpoint: Endpoint, from: SocketAddr) -> bool {
+        let outcome = self.sockets.get(endpoint).and_then(|socket| {
+            let rules = &self.visitors.get(&socket.connection)?.client.rules;
+            let local = reached(socket.local(), from.ip());
+            let is_offered = || if socket.is_own(local.ip()) { Ok(()) } else { rules.offered(local) };
+            let outcome = rules.admits(from.ip()).and_then(|()| is_offered());
+            Some((
+                socket.connection,
+                outcome.or_else(|refusal| if socket.answers.has(from.ip()) { Ok(()) } else { Err(refusal) }),
+            ))
+        });
+        self.counted(outcome)
+    }
+
+    /// Whether a client's socket hears every multicast group that the host has joined.
+    pub(crate) fn hears_all_groups(&self, connection: Connection) -> bool {
+        self.visitors.get(&connection).is_some_and(|visitor| visitor.client.rules.hears_all_groups())
+    }
+
+    /// Whether a client shares ports with the host's processes.
+    pub(crate) fn shares_ports(&self, connection: Connection) -> bool {
+        self.visitors.get(&connection).is_some_and(|visitor| visitor.client.rules.of_this_user)
+    }
+
+    /// Nobody's is nobody's to refuse.
+    fn counted(&mut self, outcome: Option<(Connection, Result<(), Refusal>)>) -> bool {
+        match outcome {
+            Some((connection, Err(refusal))) => {
+                self.count(connection, refusal);
+                false
+            }
+            _ => true,
         }
     }
 
@@ -228,7 +309,8 @@ impl Gate {
         self.sockets.bound(endpoint, local);
     }
 
-    /// Whose socket it is, until it is [closed](Self::closed): the protocol's server forgets it before what it has decided is done.
+    /// Whose socket it is, until it is [closed](Self::closed): the protocol's server forgets it
+    /// before what it has decided is done.
     pub(crate) fn owner(&self, endpoint: Endpoint) -> Option<Connection> {
         self.sockets.get(endpoint).map(|socket| socket.connection)
     }
@@ -272,7 +354,8 @@ impl Gate {
                 socket.outstanding -= count;
                 visitor.outstanding = visitor.outstanding.saturating_sub(count);
             }
-            // No acknowledgement will come of what was under way, and nothing is kept of it; of datagrams nothing was.
+            // No acknowledgement will come of what was under way, and nothing is kept of it; of
+            // datagrams nothing was.
             TcpEvent::Failed(_) => {
                 let count = std::mem::take(&mut socket.outstanding);
                 visitor.outstanding = visitor.outstanding.saturating_sub(count);
@@ -280,12 +363,4 @@ impl Gate {
             _ => {}
         }
     }
-}
-
-/// The multicast group that a program wants to join or to leave.
-fn group(level: i32, name: i32, value: &[u8]) -> Option<IpAddr> {
-    let is_membership =
-        level == libc::IPPROTO_IP && [libc::IP_ADD_MEMBERSHIP, libc::IP_DROP_MEMBERSHIP].contains(&name);
-    let octets = value.first_chunk::<4>().filter(|_| is_membership)?;
-    Some(IpAddr::from(*octets))
 }

@@ -1,4 +1,5 @@
-//! The loop of a server: one carrier, all sockets, look-ups, and the timers of all of them. What is done for a client is asked for at the [gate](crate::gate).
+//! The loop of a server: one carrier, all sockets, look-ups, and the timers of all of them. What is
+//! done for a client is asked for at the [gate](crate::gate).
 
 mod acknowledgements;
 mod look_ups;
@@ -10,7 +11,7 @@ use crate::gate::{Gate, Usage};
 use crate::kernel::{Happened, KernelTcp, Source};
 use crate::locals::Locals;
 use crate::names::Names;
-use crate::policy::{Client, Policy};
+use crate::policy::{Client, Policy, Refusal};
 use crate::{Capabilities, FinHold};
 use acknowledgements::Acknowledgements;
 use resoa_carrier::{Carrier, Outbox};
@@ -24,6 +25,9 @@ use std::time::{Duration, Instant};
 
 /// Between two looks for FINs that nobody asks for.
 const SWEEP: Duration = Duration::from_mins(1);
+
+/// Connections of a listener that are taken in one turn.
+const ARRIVALS: usize = 16;
 
 /// What ends a wait besides sockets: the carrier, a look-up, the owner's descriptors.
 const CARRIER: Source = Source(0);
@@ -42,8 +46,9 @@ pub struct Host<C> {
     pub(crate) origin: Instant,
     /// Of whom nothing is heard for so long is asked whether it is there.
     silence: Duration,
-    /// Before this instant nobody's time is over, nobody's ever if there is none. The server says when by going through all its clients: with 1000 of them
-    /// that takes 13 us, as much as a turn, so it is asked when this has come and not each turn.
+    /// Before this instant nobody's time is over, nobody's ever if there is none. The server says
+    /// when by going through all its clients: with 1000 of them that takes 13 us, as much as a
+    /// turn, so it is asked when this has come and not each turn.
     watchdog: Option<Duration>,
     /// Before this instant nobody that is not read from has stood still for too long.
     standstill: Option<Duration>,
@@ -67,7 +72,8 @@ pub struct Incidents {
 }
 
 impl<C: Carrier> Host<C> {
-    /// A server without clients, at which whoever comes may do what a program of this host may. `carrier` takes them already.
+    /// A server without clients, at which whoever comes may do what a program of this host may.
+    /// `carrier` takes them already.
     ///
     /// # Errors
     /// If the kernel has no descriptor left.
@@ -80,7 +86,8 @@ impl<C: Carrier> Host<C> {
         Self::with_policy(settings, carrier, Arc::new(policy))
     }
 
-    /// The same for those of a policy, who may do what it says; how many there may be is the policy's to say, too.
+    /// The same for those of a policy, who may do what it says; how many there may be is the
+    /// policy's to say, too.
     ///
     /// # Errors
     /// If the kernel has no descriptor left.
@@ -109,8 +116,9 @@ impl<C: Carrier> Host<C> {
         })
     }
 
-    /// Another policy from now on. Clients that it does not have any more are reset; what others may do changes for what they do from now on. If there are more
-    /// than it has room for, all that are here stay.
+    /// Another policy from now on. Clients that it does not have any more are reset; what others
+    /// may do changes for what they do from now on. If there are more than it has room for, all
+    /// that are here stay.
     pub fn reload(&mut self, policy: Arc<Policy>) {
         self.server.take_at_most(policy.most);
         for connection in self.gate.reload(policy) {
@@ -121,7 +129,8 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// The same, where FINs of far hosts are held. To be called before there are clients: their sockets would not be known to it.
+    /// The same, where FINs of far hosts are held. To be called before there are clients: their
+    /// sockets would not be known to it.
     #[must_use]
     pub fn with_fin_hold(mut self, hold: FinHold) -> Self {
         self.tcp = self.tcp.with_fin_hold(hold);
@@ -158,7 +167,8 @@ impl<C: Carrier> Host<C> {
         Incidents { starved: self.tcp.starvations(), ..self.incidents }
     }
 
-    /// Lets [`turn`](Self::turn) end when this descriptor becomes readable, too, and say so: whoever runs the loop reads it.
+    /// Lets [`turn`](Self::turn) end when this descriptor becomes readable, too, and say so:
+    /// whoever runs the loop reads it.
     ///
     /// # Errors
     /// If it cannot be waited for.
@@ -173,7 +183,8 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// Waits until something happens, at most for so long, and does what comes of it. Whether one of the owner's descriptors is readable.
+    /// Waits until something happens, at most for so long, and does what comes of it. Whether one
+    /// of the owner's descriptors is readable.
     ///
     /// # Errors
     /// None that could be helped; epoll's.
@@ -269,7 +280,8 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// Whatever it is, it is no client of this version, and it has the client's key: nothing it says is worth the other clients' time.
+    /// Whatever it is, it is no client of this version, and it has the client's key: nothing it
+    /// says is worth the other clients' time.
     fn malformed(&mut self, connection: Connection) {
         self.incidents.malformed += 1;
         self.turn_out(connection);
@@ -293,9 +305,16 @@ impl<C: Carrier> Host<C> {
     fn tell(&mut self, endpoint: Endpoint, events: Vec<TcpEvent>) {
         let owner = self.gate.owner(endpoint);
         for event in events {
-            let is_datagram = matches!(event, TcpEvent::Datagram { .. });
-            if is_datagram && owner.is_some_and(|owner| self.is_unheard(owner)) {
-                continue;
+            let from = match &event {
+                TcpEvent::Datagram { from, .. } => Some(Some(*from)),
+                TcpEvent::Undelivered { .. } => Some(None),
+                _ => None,
+            };
+            if let Some(from) = from {
+                let is_unheard = owner.is_some_and(|owner| self.is_unheard(owner));
+                if is_unheard || from.is_some_and(|from| !self.gate.hears(endpoint, from)) {
+                    continue;
+                }
             }
             let mut actions = Vec::new();
             self.gate.happened(endpoint, &event);
@@ -307,9 +326,21 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// Connections are taken one by one: after each the server says whether there is room for another (8.3).
+    /// Connections are taken one by one: after each the server says whether there is room for
+    /// another (8.3).
+    ///
+    /// What is said of them is on its way at the end of a turn: more than a few would have the
+    /// program wait for the first of them, and the kernel's queue would be full of those behind.
     fn accept(&mut self, listener: Endpoint) {
-        while let Some(arrived) = self.tcp.accept(listener) {
+        for taken in 0.. {
+            if taken == ARRIVALS {
+                return self.tcp.look_again(listener);
+            }
+            let Some(arrived) = self.tcp.accept(listener) else { return };
+            if !self.gate.admits(listener, arrived.local, arrived.peer) {
+                self.tcp.unwanted(listener, &arrived);
+                continue;
+            }
             let mut actions = Vec::new();
             match self.server.incoming(listener, arrived.local, arrived.peer, &mut actions) {
                 Some(endpoint) => {
@@ -350,10 +381,7 @@ impl<C: Carrier> Host<C> {
         if matches!(action, TcpAction::Close | TcpAction::Abort) {
             self.gate.closed(endpoint);
         } else if let Some(connection) = self.gate.owner(endpoint).or_else(|| self.server.owner(endpoint)) {
-            let (locals, now) = (&mut self.locals, self.origin.elapsed());
-            if let Err(refusal) =
-                self.gate.ask(connection, endpoint, &action, |address| locals.has(address, now))
-            {
+            if let Err(refusal) = self.may(connection, endpoint, &action) {
                 self.tcp.refuse(endpoint, &action, refusal.errno(), &mut events);
                 return self.happened(endpoint, events, more);
             }
@@ -363,11 +391,26 @@ impl<C: Carrier> Host<C> {
             return;
         }
         let chooses = self.gate.chooses_port(endpoint, &action);
+        let is_new = matches!(action, TcpAction::Create { .. });
         self.tcp.act(endpoint, action, &mut events);
+        if is_new && self.gate.owner(endpoint).is_some_and(|owner| !self.gate.hears_all_groups(owner)) {
+            self.tcp.hear_own_groups_alone(endpoint);
+        }
         if let Some(local) = chooses.then(|| self.tcp.local(endpoint)).flatten() {
             self.gate.port_chosen(endpoint, local);
         }
         self.happened(endpoint, events, more);
+    }
+
+    /// Whether a client's policy lets this be done, and the host.
+    fn may(&mut self, connection: Connection, endpoint: Endpoint, action: &TcpAction) -> Result<(), Refusal> {
+        let (locals, now) = (&mut self.locals, self.origin.elapsed());
+        self.gate.ask(connection, endpoint, action, |address| locals.has(address, now))?;
+        if !self.gate.shares_ports(connection) && self.tcp.takes_from_host(endpoint, action) {
+            self.gate.count(connection, Refusal::HostPort);
+            return Err(Refusal::HostPort);
+        }
+        Ok(())
     }
 
     fn happened(&mut self, endpoint: Endpoint, events: Vec<TcpEvent>, more: &mut Vec<ServerAction>) {

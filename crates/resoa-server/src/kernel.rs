@@ -1,10 +1,13 @@
-//! The kernel's sockets, by the numbers that the server gives them: [`TcpAction`]s are carried out, and [`TcpEvent`]s are what comes of them.
+//! The kernel's sockets, by the numbers that the server gives them: [`TcpAction`]s are carried out,
+//! and [`TcpEvent`]s are what comes of them.
 //!
-//! All sockets are non-blocking and in one edge-triggered epoll: what was peeked at stays in the socket, so a level would be there for ever. An edge is
-//! used up by looking, so whatever cannot be finished then is remembered here and looked at again.
+//! All sockets are non-blocking and in one edge-triggered epoll: what was peeked at stays in the
+//! socket, so a level would be there for ever. An edge is used up by looking, so whatever cannot be
+//! finished then is remembered here and looked at again.
 
 mod arriving;
 mod ends;
+mod sharing;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +18,7 @@ use crate::congestion_controls;
 use crate::datagrams;
 use crate::errors;
 use crate::fin_hold::{Connection, FinHold};
+use crate::host_ports::{self, HostPorts};
 use crate::stream::Stream;
 use arriving::Starved;
 use resoa_protocol::message::{Create, Reply};
@@ -22,7 +26,7 @@ use resoa_protocol::{Endpoint, Errno, TcpAction, TcpEvent};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use std::{io, mem};
@@ -34,7 +38,8 @@ const EVENTS: usize = 256;
 /// From here on epoll speaks of descriptors that are not sockets', by their [`Source`].
 const SOURCES: u64 = u64::MAX - 255;
 
-/// A descriptor that is no socket of a client's, and what has ended a wait if it is readable; at most 256.
+/// A descriptor that is no socket of a client's, and what has ended a wait if it is readable; at
+/// most 256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source(pub u8);
 
@@ -52,6 +57,8 @@ pub struct Happened {
 pub(crate) struct Socket {
     pub(crate) fd: OwnedFd,
     pub(crate) create: Create,
+    /// What the kernel calls it.
+    pub(crate) cookie: u64,
     /// The client's address.
     pub(crate) source: IpAddr,
     /// The program has named an address to `bind`.
@@ -88,6 +95,10 @@ pub struct KernelTcp {
     capabilities: Capabilities,
     hold: Option<FinHold>,
     sockets: HashMap<Endpoint, Socket>,
+    /// What the kernel calls them.
+    cookies: HashSet<u64>,
+    /// What knows the ports of other processes, if the kernel says so.
+    host_ports: Option<HostPorts>,
     /// To be looked at without an edge.
     due: BTreeSet<Endpoint>,
     starved: Starved,
@@ -103,11 +114,14 @@ impl KernelTcp {
     /// If the kernel has no descriptor left.
     pub fn new() -> io::Result<Self> {
         congestion_controls::keep_lists();
+        let host_ports = HostPorts::open().ok().and_then(|mut ports| ports.answer().then_some(ports));
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-            capabilities: Capabilities::probe(),
+            capabilities: Capabilities { host_ports: host_ports.is_some(), ..Capabilities::probe() },
             hold: None,
             sockets: HashMap::new(),
+            cookies: HashSet::new(),
+            host_ports,
             due: BTreeSet::new(),
             starved: Starved::default(),
             unacknowledged: BTreeSet::new(),
@@ -148,7 +162,8 @@ impl KernelTcp {
         self.sockets.len()
     }
 
-    /// Lets [`wait`](Self::wait) end when this descriptor becomes readable, too, by what it will be called then.
+    /// Lets [`wait`](Self::wait) end when this descriptor becomes readable, too, by what it will be
+    /// called then.
     ///
     /// # Errors
     /// If it cannot be waited for.
@@ -185,7 +200,8 @@ impl KernelTcp {
         Ok(Happened { endpoints: endpoints.into_iter().collect(), sources })
     }
 
-    /// What has happened at an end point. A listener says nothing here: ask [`accept`](Self::accept).
+    /// What has happened at an end point. A listener says nothing here: ask
+    /// [`accept`](Self::accept).
     pub fn look(&mut self, endpoint: Endpoint, events: &mut Vec<TcpEvent>) {
         let Some(socket) = self.sockets.get_mut(&endpoint) else { return };
         match &mut socket.phase {
@@ -218,9 +234,11 @@ impl KernelTcp {
         }
     }
 
-    fn insert(&mut self, endpoint: Endpoint, socket: Socket) -> io::Result<()> {
+    fn insert(&mut self, endpoint: Endpoint, mut socket: Socket) -> io::Result<()> {
+        socket.cookie = host_ports::cookie(socket.fd.as_fd())?;
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::PRI | EventFlags::ET;
         epoll::add(&self.epoll, &socket.fd, EventData::new_u64(endpoint.0), flags)?;
+        self.cookies.insert(socket.cookie);
         self.sockets.insert(endpoint, socket);
         Ok(())
     }
@@ -344,8 +362,8 @@ pub(crate) fn name(fd: &OwnedFd) -> Option<SocketAddr> {
 }
 
 impl Socket {
-    /// How a `connect` has ended; `None` if it has not. It is another `connect` that says so: SO_ERROR would leave a socket on which the next
-    /// attempt fails with ECONNABORTED.
+    /// How a `connect` has ended; `None` if it has not. It is another `connect` that says so:
+    /// SO_ERROR would leave a socket on which the next attempt fails with ECONNABORTED.
     fn connected(&mut self, peer: SocketAddr, holds: bool) -> Option<Result<Reply, Errno>> {
         match net::connect(&self.fd, &peer) {
             Ok(()) | Err(rustix::io::Errno::ISCONN) => {
@@ -356,7 +374,7 @@ impl Socket {
                     net::getpeername(&self.fd).ok().and_then(|peer| SocketAddr::try_from(peer?).ok());
                 let peer_on_wire = answered.unwrap_or(peer);
                 self.connection = local.map(|local| Connection { local, peer: peer_on_wire });
-                Some(local.ok_or(Errno::ENOTCONN).map(|local| Reply::Connected { local, peer }))
+                Some(local.ok_or(Errno::ENOTCONN).map(|local| Reply::Connected { local, peer: peer_on_wire }))
             }
             Err(rustix::io::Errno::ALREADY | rustix::io::Errno::INPROGRESS | rustix::io::Errno::INTR) => None,
             Err(error) => {

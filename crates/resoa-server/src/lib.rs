@@ -1,20 +1,24 @@
-//! The server of remote sockets on the TCP of the kernel it runs on: what `resoa-protocol` decides is done here, and nothing is decided.
+//! The server of remote sockets on the TCP of the kernel it runs on: what `resoa-protocol` decides
+//! is done here, and nothing is decided.
 //!
 //! ```text
 //!  client ◀─ Carrier ─▶ Host ─ messages ─▶ Server (resoa-protocol) ─ TcpAction ─▶ KernelTcp ─ sockets ─▶ far hosts
 //!                        └───────────────────── one loop of epoll ──────────────────┘
 //! ```
 //!
-//! * [`KernelTcp`] carries out what is asked of a TCP. Octets are handed over by `SO_PEEK_OFF` and stay in the socket until the far program has read
-//!   them, so that the kernel's own window follows that program.
+//! * [`KernelTcp`] carries out what is asked of a TCP. Octets are handed over by `SO_PEEK_OFF` and
+//!   stay in the socket until the far program has read them, so that the kernel's own window
+//!   follows that program.
 //! * [`Host`] is the loop: carriers, sockets, look-ups, timers.
-//! * [`policy`] is who may come and what each may do; nothing is done for a client without being asked for there.
+//! * [`policy`] is who may come and what each may do; nothing is done for a client without being
+//!   asked for there.
 //!
 //! What carries messages is `resoa-carrier`'s.
 //!
-//! * [`FinHold`] keeps a kernel's acknowledgement of a far host's FIN back, which it would send at once. Without it, which
-//!   [`Capabilities::fin_hold`] tells, a far host whose lingering `close` has returned knows that its data is at this server, not that it is at the
-//!   client (I7; C58 to C62, C67 to C69 are not met).
+//! * [`FinHold`] keeps a kernel's acknowledgement of a far host's FIN back, which it would send at
+//!   once. Without it, which [`Capabilities::fin_hold`] tells, a far host whose lingering `close`
+//!   has returned knows that its data is at this server, not that it is at the client (I7; C58 to
+//!   C62, C67 to C69 are not met).
 
 #![deny(unsafe_code)]
 
@@ -25,8 +29,11 @@ mod datagrams;
 mod descriptors;
 mod errors;
 mod fin_hold;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 mod gate;
 mod host;
+mod host_ports;
 mod kernel;
 mod locals;
 mod messages;

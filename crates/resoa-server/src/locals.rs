@@ -1,5 +1,6 @@
-//! Which addresses are this host's own. The kernel says so, by letting a socket have them: that is right for all of a local network (127.0.0.0/8, a route of type
-//! local), and stays right when addresses come and go.
+//! Which addresses are this host's own. The kernel says so, by letting a socket have them: that is
+//! right for all of a local network (127.0.0.0/8, a route of type local), and stays right when
+//! addresses come and go.
 
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 use std::collections::HashMap;
@@ -18,7 +19,8 @@ pub(crate) struct Locals {
 }
 
 impl Locals {
-    /// Whether an address is one of this host's. Who cannot be asked, says yes: what is not known is not reached.
+    /// Whether an address is one of this host's. Who cannot be asked, says yes: what is not known
+    /// is not reached.
     pub(crate) fn has(&mut self, address: IpAddr, now: Duration) -> bool {
         if let Some(&(when, answer)) = self.answers.get(&address)
             && now < when + FRESH
@@ -46,7 +48,8 @@ fn is_local(address: IpAddr) -> bool {
 mod tests {
     use super::*;
 
-    /// All of the loopback is, addresses for documentation are not; and an answer is asked for again when it is old.
+    /// All of the loopback is, addresses for documentation are not; and an answer is asked for
+    /// again when it is old.
     #[test]
     fn the_loopback_is_local() {
         let mut locals = Locals::default();

@@ -1,4 +1,5 @@
-//! `sendmsg` and `recvmsg` of datagrams with control messages ([`Ancillary`]), which no safe wrapper has for all of them.
+//! `sendmsg` and `recvmsg` of datagrams with control messages ([`Ancillary`]), which no safe
+//! wrapper has for all of them.
 #![expect(unsafe_code, reason = "control messages by number are in no safe library")]
 
 use crate::{errors, own};
@@ -12,20 +13,42 @@ use std::mem::{self, MaybeUninit};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::{io, ptr};
 
-/// Octets for all control messages of a datagram that can be asked for ([`options`](crate::options)), with room to spare.
+/// Octets for all control messages of a datagram that can be asked for
+/// ([`options`](crate::options)), with room to spare.
 const CONTROL: usize = 512;
 
 /// A control buffer, where a `struct cmsghdr` may lie.
 #[repr(align(8))]
 struct Control([u8; CONTROL]);
 
-/// What `recvmsg` brings: octets, who sent them, and what is told beside them. One whose sender is not of IP is none of anybody's.
+/// The same of the error queue (IP_RECVERR): a datagram that was not delivered, where it was to go,
+/// and what is told beside it.
+///
+/// # Errors
+/// As [`receive`].
+pub(crate) fn undelivered(
+    fd: BorrowedFd,
+    buffer: &mut [u8],
+) -> io::Result<Option<(usize, SocketAddr, Ancillary)>> {
+    receive_with(fd, buffer, libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE)
+}
+
+/// What `recvmsg` brings: octets, who sent them, and what is told beside them. One whose sender is
+/// not of IP is none of anybody's.
 ///
 /// # Errors
 /// The kernel's; EAGAIN if there is none.
 pub(crate) fn receive(
     fd: BorrowedFd,
     buffer: &mut [u8],
+) -> io::Result<Option<(usize, SocketAddr, Ancillary)>> {
+    receive_with(fd, buffer, libc::MSG_DONTWAIT)
+}
+
+fn receive_with(
+    fd: BorrowedFd,
+    buffer: &mut [u8],
+    flags: i32,
 ) -> io::Result<Option<(usize, SocketAddr, Ancillary)>> {
     let mut name = MaybeUninit::<SocketAddrStorage>::zeroed();
     let mut control = Control([0; CONTROL]);
@@ -38,7 +61,7 @@ pub(crate) fn receive(
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = CONTROL;
     // SAFETY: each of the three places has as many octets as is said of it.
-    let count = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
+    let count = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, flags) };
     let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
     if message.msg_namelen < size_of::<libc::sa_family_t>() as libc::socklen_t {
         return Ok(None);
@@ -72,7 +95,8 @@ pub(crate) fn send(
     (message.msg_control, message.msg_controllen) = (control.as_mut_ptr().cast(), control.len());
     let mut send = |name: *const libc::c_void, length: u32| {
         (message.msg_name, message.msg_namelen) = (name.cast_mut(), length);
-        // SAFETY: each of the three places has as many octets as is said of it, and the kernel only reads them.
+        // SAFETY: each of the three places has as many octets as is said of it, and the kernel only
+        // reads them.
         let sent = unsafe {
             libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
         };
@@ -85,7 +109,8 @@ pub(crate) fn send(
     }
 }
 
-/// The address that a datagram is to come from by what is said beside it (IP_PKTINFO, IPV6_PKTINFO), unless that is any.
+/// The address that a datagram is to come from by what is said beside it (IP_PKTINFO,
+/// IPV6_PKTINFO), unless that is any.
 pub(crate) fn source(record: Record) -> Option<IpAddr> {
     let address: IpAddr = match (i32::from(record.level), i32::from(record.kind)) {
         // Behind the interface; what follows means nothing here.
@@ -141,7 +166,8 @@ mod tests {
         ancillary
     }
 
-    /// C91, RFC 3542: what is said beside a datagram is on the wire, and what was asked for is told with it, of both versions.
+    /// C91, RFC 3542: what is said beside a datagram is on the wire, and what was asked for is told
+    /// with it, of both versions.
     #[test]
     fn said_and_told() {
         let (ip, ipv6) = (libc::IPPROTO_IP, libc::IPPROTO_IPV6);
@@ -201,7 +227,8 @@ mod tests {
         assert!(may(&of_v6("2001:db8::7"), own) && !may(&of_v6("2001:db8::8"), own));
     }
 
-    /// What takes a privilege of this process, is not known or not formed is refused, whoever says it.
+    /// What takes a privilege of this process, is not known or not formed is refused, whoever says
+    /// it.
     #[test]
     fn what_may_not_be_said() {
         let near = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");

@@ -22,7 +22,11 @@ impl Socket {
             }
             Operation::Listen { backlog } => Some(self.listen(backlog)),
             Operation::SetOption { level, name, value } => {
-                Some(options::set(self.fd.as_fd(), level, name, &value))
+                let outcome = options::set(self.fd.as_fd(), level, name, &value);
+                if (level, name) == (libc::IPPROTO_IPV6, libc::IPV6_ADDRFORM) && outcome.is_ok() {
+                    self.create.family = Family::V4;
+                }
+                Some(outcome)
             }
             Operation::GetOption { level, name, length } => {
                 Some(options::get(self.fd.as_fd(), level, name, length))
@@ -40,12 +44,13 @@ impl Socket {
     fn bind(&mut self, wanted: SocketAddr) -> Result<Reply, Errno> {
         let address = own::bound(self.create.family, self.source, wanted)?;
         if self.bound {
-            // It has the client's address without a port, was connected, and is not any more: now a port is wanted.
+            // It has the client's address without a port, was connected, and is not any more: now a
+            // port is wanted.
             let off = 0_i32.to_ne_bytes();
             sys::set_option(self.fd.as_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &off)
                 .map_err(|error| errors::errno(&error))?;
         }
-        if self.create.kind != Kind::Stream && address.port() == 0 {
+        if address.port() == 0 {
             self.bind_alone(address)?;
         } else {
             net::bind(&self.fd, &address).map_err(errors::of)?;
@@ -80,14 +85,12 @@ impl Socket {
         Ok(())
     }
 
-    /// Binds to a port that the kernel chooses, and that nobody has. Of datagrams it would choose one that is somebody's if both may share it (SO_REUSEADDR,
-    /// SO_REUSEPORT), and to the kernel all clients are one user (C10): so this socket shares nothing meanwhile.
+    /// Binds to a port that the kernel chooses, and that nobody has: no other client and no process
+    /// of the host. Of datagrams it would choose one that is somebody's if both may share it
+    /// (SO_REUSEADDR, SO_REUSEPORT), of streams where net.ipv4.ip_autobind_reuse is set; and to the
+    /// kernel all clients are one user (C10). So this socket shares nothing meanwhile.
     fn bind_alone(&self, address: SocketAddr) -> Result<(), Errno> {
-        let shares = [libc::SO_REUSEADDR, libc::SO_REUSEPORT].into_iter().filter(|&option| {
-            let value = sys::option(self.fd.as_fd(), libc::SOL_SOCKET, option, 4);
-            value.is_ok_and(|value| value.iter().any(|&octet| octet != 0))
-        });
-        let shares: Vec<_> = shares.collect();
+        let shares = self.sharing();
         let set = |on: i32| {
             shares.iter().try_for_each(|&option| {
                 sys::set_option(self.fd.as_fd(), libc::SOL_SOCKET, option, &on.to_ne_bytes())
@@ -111,6 +114,10 @@ impl Socket {
             }
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {
                 let local = name(&self.fd).ok_or(Errno::ENOTCONN);
+                // The kernel's word for it: an address of version 4 is mapped at a socket of
+                // version 6, and any is the loopback. With port 0 it has none.
+                let named = net::getpeername(&self.fd).ok().flatten();
+                let peer = named.and_then(|named| SocketAddr::try_from(named).ok()).unwrap_or(peer);
                 Some(local.map(|local| Reply::Connected { local, peer }))
             }
             Err(error) => Some(Err(errors::of(error))),

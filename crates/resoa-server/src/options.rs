@@ -1,8 +1,10 @@
 //! Options that a remote program may read and set on a socket of this server.
 //!
-//! What is not in the list is refused, for one of three reasons: the value holds a pointer or a descriptor, which would be this process's
-//! (`SO_ATTACH_FILTER`, `TCP_ZEROCOPY_RECEIVE`); it takes a privilege that this process has and the program has not (`SO_MARK`, `SO_RCVBUFFORCE`, some values of others);
-//! or it would change what the server relies on (`SO_OOBINLINE`, `SO_PEEK_OFF`, `SO_RCVLOWAT`, which is tried out and not kept, `SO_LINGER`). The client keeps those of the last
+//! What is not in the list is refused, for one of three reasons: the value holds a pointer or a
+//! descriptor, which would be this process's (`SO_ATTACH_FILTER`, `TCP_ZEROCOPY_RECEIVE`); it takes
+//! a privilege that this process has and the program has not (`SO_MARK`, `SO_RCVBUFFORCE`, some
+//! values of others); or it would change what the server relies on (`SO_OOBINLINE`, `SO_PEEK_OFF`,
+//! `SO_RCVLOWAT`, which is tried out and not kept, `SO_LINGER`). The client keeps those of the last
 //! kind that it needs itself (C39).
 
 use crate::{congestion_controls, errors, sys};
@@ -13,7 +15,7 @@ use rustix::net::sockopt::{socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketType};
 
 /// By level: what may be set and read.
-const SETTABLE: &[(i32, &[i32])] = &[
+pub(crate) const SETTABLE: &[(i32, &[i32])] = &[
     (
         libc::SOL_SOCKET,
         &[
@@ -25,6 +27,13 @@ const SETTABLE: &[(i32, &[i32])] = &[
             libc::SO_REUSEPORT,
             libc::SO_PRIORITY,
             libc::SO_DEBUG,
+            libc::SO_NO_CHECK,
+            SO_BSDCOMPAT,
+            libc::SO_SELECT_ERR_QUEUE,
+            libc::SO_MAX_PACING_RATE,
+            libc::SO_INCOMING_CPU,
+            SO_BUF_LOCK,
+            SO_TXREHASH,
         ],
     ),
     (
@@ -42,6 +51,8 @@ const SETTABLE: &[(i32, &[i32])] = &[
             libc::TCP_WINDOW_CLAMP,
             libc::TCP_QUICKACK,
             libc::TCP_THIN_LINEAR_TIMEOUTS,
+            libc::TCP_THIN_DUPACK,
+            libc::TCP_SAVE_SYN,
             libc::TCP_USER_TIMEOUT,
             libc::TCP_NOTSENT_LOWAT,
             libc::TCP_CONGESTION,
@@ -62,6 +73,20 @@ const SETTABLE: &[(i32, &[i32])] = &[
             libc::IP_MULTICAST_LOOP,
             libc::IP_ADD_MEMBERSHIP,
             libc::IP_DROP_MEMBERSHIP,
+            libc::IP_ADD_SOURCE_MEMBERSHIP,
+            libc::IP_DROP_SOURCE_MEMBERSHIP,
+            libc::IP_BLOCK_SOURCE,
+            libc::IP_UNBLOCK_SOURCE,
+            libc::IP_MULTICAST_ALL,
+            libc::MCAST_JOIN_GROUP,
+            libc::MCAST_LEAVE_GROUP,
+            libc::MCAST_JOIN_SOURCE_GROUP,
+            libc::MCAST_LEAVE_SOURCE_GROUP,
+            libc::MCAST_BLOCK_SOURCE,
+            libc::MCAST_UNBLOCK_SOURCE,
+            // Errors have a queue.
+            libc::IP_RECVERR,
+            libc::IP_MINTTL,
             // What control messages are told of datagrams that come.
             libc::IP_PKTINFO,
             libc::IP_RECVTTL,
@@ -74,6 +99,7 @@ const SETTABLE: &[(i32, &[i32])] = &[
     (
         libc::IPPROTO_IPV6,
         &[
+            libc::IPV6_ADDRFORM,
             libc::IPV6_RECVPKTINFO,
             libc::IPV6_RECVHOPLIMIT,
             libc::IPV6_RECVTCLASS,
@@ -83,30 +109,190 @@ const SETTABLE: &[(i32, &[i32])] = &[
             libc::IPV6_MULTICAST_IF,
             libc::IPV6_MULTICAST_HOPS,
             libc::IPV6_MULTICAST_LOOP,
+            libc::IPV6_ADD_MEMBERSHIP,
+            libc::IPV6_DROP_MEMBERSHIP,
+            libc::IPV6_MULTICAST_ALL,
+            libc::MCAST_JOIN_GROUP,
+            libc::MCAST_LEAVE_GROUP,
+            libc::MCAST_JOIN_SOURCE_GROUP,
+            libc::MCAST_LEAVE_SOURCE_GROUP,
+            libc::MCAST_BLOCK_SOURCE,
+            libc::MCAST_UNBLOCK_SOURCE,
+            libc::IPV6_RECVERR,
             libc::IPV6_MTU_DISCOVER,
             libc::IPV6_V6ONLY,
             libc::IPV6_TCLASS,
+            IPV6_AUTOFLOWLABEL,
+            libc::IPV6_ADDR_PREFERENCES,
+            libc::IPV6_MINHOPCOUNT,
         ],
     ),
 ];
 
-/// What may only be read.
+/// What may only be read. By number, where nothing can be set by it, so that a program reads what
+/// any socket has at first.
 const READABLE: &[(i32, &[i32])] = &[
-    (libc::SOL_SOCKET, &[libc::SO_INCOMING_CPU, libc::SO_MEMINFO]),
-    (libc::IPPROTO_TCP, &[libc::TCP_INFO, libc::TCP_CC_INFO]),
-    (libc::IPPROTO_IP, &[libc::IP_MTU]),
-    (libc::IPPROTO_IPV6, &[libc::IPV6_MTU]),
+    (
+        libc::SOL_SOCKET,
+        &[
+            libc::SO_MEMINFO,
+            libc::SO_PEERCRED,
+            libc::SO_PEERNAME,
+            libc::SO_LOCK_FILTER,
+            libc::SO_MARK,
+            libc::SO_TIMESTAMPING,
+            libc::SO_RXQ_OVFL,
+            libc::SO_WIFI_STATUS,
+            libc::SO_NOFCS,
+            libc::SO_BUSY_POLL,
+            libc::SO_BPF_EXTENSIONS,
+            libc::SO_INCOMING_NAPI_ID,
+            libc::SO_TXTIME,
+            libc::SO_BINDTOIFINDEX,
+            SO_PREFER_BUSY_POLL,
+            // SO_TIMESTAMPING_NEW, SO_RESERVE_MEM, SO_RCVMARK, SO_RCVPRIORITY.
+            65,
+            73,
+            75,
+            82,
+        ],
+    ),
+    (
+        libc::IPPROTO_TCP,
+        &[
+            libc::TCP_INFO,
+            libc::TCP_CC_INFO,
+            libc::TCP_REPAIR,
+            libc::TCP_TIMESTAMP,
+            libc::TCP_SAVED_SYN,
+            libc::TCP_INQ,
+            // TCP_TX_DELAY, TCP_IS_MPTCP, TCP_RTO_MAX_MS, TCP_RTO_MIN_US, TCP_DELACK_MAX_US.
+            37,
+            43,
+            44,
+            45,
+            46,
+        ],
+    ),
+    (
+        libc::IPPROTO_IP,
+        &[
+            libc::IP_MTU,
+            libc::IP_HDRINCL,
+            libc::IP_OPTIONS,
+            libc::IP_ROUTER_ALERT,
+            libc::IP_RECVOPTS,
+            libc::IP_RETOPTS,
+            libc::IP_FREEBIND,
+            libc::IP_PASSSEC,
+            libc::IP_TRANSPARENT,
+            libc::IP_NODEFRAG,
+            libc::IP_CHECKSUM,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            libc::IP_RECVFRAGSIZE,
+            libc::IP_UNICAST_IF,
+            // IP_RECVERR_RFC4884, IP_LOCAL_PORT_RANGE, IP_PROTOCOL.
+            26,
+            51,
+            52,
+        ],
+    ),
+    (
+        libc::IPPROTO_IPV6,
+        &[
+            libc::IPV6_MTU,
+            libc::IPV6_2292PKTINFO,
+            libc::IPV6_2292HOPOPTS,
+            libc::IPV6_2292DSTOPTS,
+            libc::IPV6_2292RTHDR,
+            libc::IPV6_2292HOPLIMIT,
+            libc::IPV6_FLOWINFO,
+            libc::IPV6_ROUTER_ALERT,
+            libc::IPV6_ROUTER_ALERT_ISOLATE,
+            31,
+            libc::IPV6_FLOWINFO_SEND,
+            libc::IPV6_RECVHOPOPTS,
+            libc::IPV6_RECVRTHDR,
+            libc::IPV6_RECVDSTOPTS,
+            libc::IPV6_RECVPATHMTU,
+            libc::IPV6_TRANSPARENT,
+            libc::IPV6_UNICAST_IF,
+            libc::IPV6_RECVFRAGSIZE,
+            libc::IPV6_FREEBIND,
+        ],
+    ),
 ];
 
-/// Octets of the longest value that is in the lists and not only read: the name of a congestion control (`TCP_CA_NAME_MAX`), which the kernel says with
-/// zeroes behind it, however short it was set.
+/// Options that no program sets, and what the kernel says of them: they take a privilege, or there
+/// is no such thing on a socket of IP.
+const REFUSED: &[(i32, &[i32], Errno)] = &[
+    (
+        libc::SOL_SOCKET,
+        &[
+            libc::SO_SNDBUFFORCE,
+            libc::SO_RCVBUFFORCE,
+            libc::SO_MARK,
+            SO_PREFER_BUSY_POLL,
+            SO_BUSY_POLL_BUDGET,
+        ],
+        Errno::EPERM,
+    ),
+    // None was attached.
+    (libc::SOL_SOCKET, &[libc::SO_DETACH_FILTER], Errno::ENOENT),
+    (
+        libc::IPPROTO_TCP,
+        &[libc::TCP_REPAIR_QUEUE, libc::TCP_TIMESTAMP, TCP_REPAIR_WINDOW, TCP_AO_REPAIR],
+        Errno::EPERM,
+    ),
+    (libc::IPPROTO_IP, &[libc::IP_IPSEC_POLICY, libc::IP_XFRM_POLICY, libc::IP_TRANSPARENT], Errno::EPERM),
+    (
+        libc::IPPROTO_IPV6,
+        &[
+            libc::IPV6_IPSEC_POLICY,
+            libc::IPV6_XFRM_POLICY,
+            libc::IPV6_HOPOPTS,
+            libc::IPV6_RTHDRDSTOPTS,
+            libc::IPV6_DSTOPTS,
+            libc::IPV6_TRANSPARENT,
+        ],
+        Errno::EPERM,
+    ),
+    (
+        libc::SOL_SOCKET,
+        &[libc::SO_PASSCRED, libc::SO_PASSSEC, SO_PASSPIDFD, SO_PASSRIGHTS],
+        Errno::EOPNOTSUPP,
+    ),
+];
+
+/// Of `asm-generic/socket.h`, `linux/tcp.h` and `linux/in6.h`, where the crate libc has none.
+const SO_BSDCOMPAT: i32 = 14;
+const SO_PREFER_BUSY_POLL: i32 = 69;
+const SO_BUSY_POLL_BUDGET: i32 = 70;
+const SO_BUF_LOCK: i32 = 72;
+const SO_TXREHASH: i32 = 74;
+const SO_PASSPIDFD: i32 = 76;
+const SO_PASSRIGHTS: i32 = 83;
+const TCP_REPAIR_WINDOW: i32 = 29;
+const TCP_AO_REPAIR: i32 = 42;
+const IPV6_AUTOFLOWLABEL: i32 = 70;
+
+/// Octets of the longest value that is in the lists and not only read: the name of a congestion
+/// control (`TCP_CA_NAME_MAX`), which the kernel says with zeroes behind it, however short it was
+/// set.
 const LONGEST: usize = 16;
 
 fn is_in(list: &[(i32, &[i32])], level: i32, name: i32) -> bool {
     list.iter().any(|&(listed, names)| listed == level && names.contains(&name))
 }
 
-/// What any program may set of an option that this process, with its privileges, could set otherwise.
+/// What the kernel says to a program that sets an option which none may.
+fn refused(level: i32, name: i32) -> Option<Errno> {
+    let listed = REFUSED.iter().find(|&&(listed, names, _)| listed == level && names.contains(&name));
+    listed.map(|&(_, _, error)| error)
+}
+
+/// What any program may set of an option that this process, with its privileges, could set
+/// otherwise.
 fn is_permitted(level: i32, name: i32, value: &[u8]) -> Result<(), Errno> {
     let number = || value.first_chunk().map(|octets| i32::from_ne_bytes(*octets));
     match (level, name) {
@@ -132,7 +318,7 @@ pub(crate) fn set(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> Result
         return low_water(fd, value);
     }
     if !is_in(SETTABLE, level, name) {
-        return Err(Errno::ENOPROTOOPT);
+        return Err(refused(level, name).unwrap_or(Errno::ENOPROTOOPT));
     }
     is_permitted(level, name, value)?;
     sys::set_option(fd, level, name, value).map_err(|error| errors::errno(&error))?;
@@ -140,8 +326,9 @@ pub(crate) fn set(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> Result
     Ok(sys::option(fd, level, name, value.len().max(LONGEST)).map_or(Reply::Done, Reply::Value))
 }
 
-/// SO_RCVLOWAT: what the kernel makes of it, with the room that it makes for as much (`tcp_set_rcvlowat`). The mark itself is kept by the client: below it this socket would tell
-/// the server of nothing. What comes in between the kernel tells of when the mark is gone.
+/// SO_RCVLOWAT: what the kernel makes of it, with the room that it makes for as much
+/// (`tcp_set_rcvlowat`). The mark itself is kept by the client: below it this socket would tell the
+/// server of nothing. What comes in between the kernel tells of when the mark is gone.
 fn low_water(fd: BorrowedFd, value: &[u8]) -> Result<Reply, Errno> {
     let (level, name) = (libc::SOL_SOCKET, libc::SO_RCVLOWAT);
     sys::set_option(fd, level, name, value).map_err(|error| errors::errno(&error))?;
@@ -153,13 +340,16 @@ fn low_water(fd: BorrowedFd, value: &[u8]) -> Result<Reply, Errno> {
 /// `getsockopt`, cut to the room that the program has.
 ///
 /// # Errors
-/// ENOPROTOOPT for options that are not in the list, EOPNOTSUPP for levels of which none is, of a socket of version 4 (Linux); the kernel's.
+/// ENOPROTOOPT for options that are not in the list, EOPNOTSUPP for levels of which none is, of a
+/// socket of version 4 (Linux); the kernel's.
 pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32, room: u32) -> Result<Reply, Errno> {
-    // Not set, that is the key of this host's stack for all sockets, by which cookies could be made for others than the client's. One that was set is known to who has set it.
+    // Not set, that is the key of this host's stack for all sockets, by which cookies could be made
+    // for others than the client's. One that was set is known to who has set it.
     let is_key = (level, name) == (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_KEY);
     if is_key || !is_in(SETTABLE, level, name) && !is_in(READABLE, level, name) {
         let is_known = match level {
-            // Of the transports the socket knows its own; to Linux UDP's and UDP-Lite's are each other's.
+            // Of the transports the socket knows its own; to Linux UDP's and UDP-Lite's are each
+            // other's.
             libc::IPPROTO_TCP | libc::IPPROTO_UDP | libc::IPPROTO_UDPLITE => {
                 let is_stream = socket_type(fd) == Ok(SocketType::STREAM);
                 is_stream == (level == libc::IPPROTO_TCP)
@@ -167,6 +357,10 @@ pub(crate) fn get(fd: BorrowedFd, level: i32, name: i32, room: u32) -> Result<Re
             _ => SETTABLE.iter().any(|&(listed, _)| listed == level),
         };
         let is_v4 = socket_domain(fd).is_ok_and(|family| family == AddressFamily::INET);
+        if refused(level, name) == Some(Errno::EOPNOTSUPP) {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let is_known = is_known && !(is_v4 && level == libc::IPPROTO_IPV6);
         return Err(if is_known || !is_v4 { Errno::ENOPROTOOPT } else { Errno::EOPNOTSUPP });
     }
     sys::option(fd, level, name, room as usize).map(Reply::Value).map_err(|error| errors::errno(&error))
@@ -179,7 +373,8 @@ mod tests {
     use rustix::fd::AsFd;
     use rustix::net::socket;
 
-    /// C39: a key of TCP Fast Open that a client has not set is the one that all of this host's sockets have, and is told to nobody.
+    /// C39: a key of TCP Fast Open that a client has not set is the one that all of this host's
+    /// sockets have, and is told to nobody.
     #[test]
     fn the_key_of_all_is_nobodys() {
         let stream = socket(AddressFamily::INET, SocketType::STREAM, None).expect("loopback");
@@ -190,7 +385,8 @@ mod tests {
         assert_eq!(get(stream.as_fd(), level, name, 32), Err(Errno::ENOPROTOOPT));
     }
 
-    /// C39: what Linux says of a level that is another protocol's depends on the version of IP alone, and of one of the socket's own that it knows no such option.
+    /// C39: what Linux says of a level that is another protocol's depends on the version of IP
+    /// alone, and of one of the socket's own that it knows no such option.
     #[test]
     fn levels_of_others() {
         let of = |family, kind, level| {

@@ -1,10 +1,12 @@
-//! The address that a client's sockets may have at this server (5.3.4): its own or the shared one, and no other that the server happens to have.
+//! The address that a client's sockets may have at this server (5.3.4): its own or the shared one,
+//! and no other that the server happens to have.
 
 use resoa_protocol::Errno;
 use resoa_protocol::message::Family;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// What a socket of this family binds to if its program names no address; `None` if any address of the server will do.
+/// What a socket of this family binds to if its program names no address; `None` if any address of
+/// the server will do.
 ///
 /// # Errors
 /// EADDRNOTAVAIL if the client has no address that such a socket could use.
@@ -12,7 +14,8 @@ pub(crate) fn source(family: Family, source: IpAddr) -> Result<Option<IpAddr>, E
     match (family, source) {
         _ if source.is_unspecified() => Ok(None),
         (Family::V4, IpAddr::V6(_)) => Err(Errno::EADDRNOTAVAIL),
-        // A socket of version 6 reaches hosts of version 4, and at a host without an address of version 6 only those.
+        // A socket of version 6 reaches hosts of version 4, and at a host without an address of
+        // version 6 only those.
         (Family::V6, IpAddr::V4(address)) => Ok(Some(address.to_ipv6_mapped().into())),
         _ => Ok(Some(source)),
     }
@@ -53,7 +56,8 @@ mod tests {
         address.parse().expect("an address")
     }
 
-    /// C09, C10: a client binds to its own address or to any, which is its own; to no other of the server's.
+    /// C09, C10: a client binds to its own address or to any, which is its own; to no other of the
+    /// server's.
     #[test]
     fn a_client_has_its_own_address_alone() {
         let own: IpAddr = [192, 0, 2, 1].into();

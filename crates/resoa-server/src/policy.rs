@@ -1,13 +1,16 @@
 //! Who may come to a server, and what each may do there.
 //!
-//! A client is known by its public key, which its carrier has verified. Where the carrier verifies nothing, a policy can be [open](Policy::open): whoever comes
-//! may do what the defaults say.
+//! A client is known by its public key, which its carrier has verified. Where the carrier verifies
+//! nothing, a policy can be [open](Policy::open): whoever comes may do what the defaults say.
 
 mod file;
+pub(crate) mod incoming;
+pub(crate) mod look_ups;
 mod network;
 mod rules;
 mod written;
 
+pub use look_ups::NamePattern;
 pub use network::{Destination, Network, Ports, Unreadable};
 pub use rules::{Guarded, Refusal, Rules, meant};
 pub use written::PolicyError;
@@ -26,7 +29,8 @@ pub struct Client {
     pub name: String,
     /// Its addresses, how many sockets, and how many octets of each.
     pub grant: Grant,
-    /// Octets of all its sockets that the far hosts have not acknowledged: at more, nothing is read from it until there are fewer.
+    /// Octets of all its sockets that the far hosts have not acknowledged: at more, nothing is read
+    /// from it until there are fewer.
     pub buffers: u64,
     /// Where it may go.
     pub rules: Rules,

@@ -1,4 +1,5 @@
-//! What a server says of itself: who is here since when, what they have and have done; as a value, and as the text that Prometheus reads (exposition format 0.0.4).
+//! What a server says of itself: who is here since when, what they have and have done; as a value,
+//! and as the text that Prometheus reads (exposition format 0.0.4).
 
 use crate::Host;
 use crate::gate::Usage;
@@ -194,8 +195,9 @@ impl Report {
             self.starved,
         );
         out.metric("last_hop_round_trip_seconds", "gauge", "Round trip of the last hop.");
-        // A client that has come again is here twice until the old connection has ended, and those without a verified key may all be called the same. A scrape with
-        // equal labels is refused as a whole: of several, the one that came last stands for them.
+        // A client that has come again is here twice until the old connection has ended, and those
+        // without a verified key may all be called the same. A scrape with equal labels is refused
+        // as a whole: of several, the one that came last stands for them.
         let mut latest: BTreeMap<_, (f64, u64)> = BTreeMap::new();
         for client in &self.clients {
             if let Some(time) = client.round_trip_us {

@@ -1,11 +1,14 @@
-//! A connection of the kernel's: what is to be sent, what was seen of what arrived, and what the far host has acknowledged.
+//! A connection of the kernel's: what is to be sent, what was seen of what arrived, and what the
+//! far host has acknowledged.
 //!
-//! * *Receiving.* Each octet is peeked at once (SO_PEEK_OFF) and thrown away (MSG_TRUNC) when the program has read it. Until then it is in the
-//!   socket's buffer, and the kernel advertises the window that a program which does not read would cause (3.18). If it is still there
-//!   when the socket closes, the kernel sends RST, as it should.
-//! * *Acknowledgements.* They are read off SIOCOUTQ: whenever the socket has an event, and by the loop's timer, since an acknowledgement alone causes none.
-//!   Time stamps of acknowledgements (SO_TIMESTAMPING) would cause one, but they lie in the socket's receive buffer: they would take from the window,
-//!   and none come when the buffer is full, which is when one waits for them.
+//! * *Receiving.* Each octet is peeked at once (SO_PEEK_OFF) and thrown away (MSG_TRUNC) when the
+//!   program has read it. Until then it is in the socket's buffer, and the kernel advertises the
+//!   window that a program which does not read would cause (3.18). If it is still there when the
+//!   socket closes, the kernel sends RST, as it should.
+//! * *Acknowledgements.* They are read off SIOCOUTQ: whenever the socket has an event, and by the
+//!   loop's timer, since an acknowledgement alone causes none. Time stamps of acknowledgements
+//!   (SO_TIMESTAMPING) would cause one, but they lie in the socket's receive buffer: they would
+//!   take from the window, and none come when the buffer is full, which is when one waits for them.
 
 use crate::{errors, sys, urgent};
 use resoa_protocol::{Errno, TcpEvent};
@@ -47,8 +50,9 @@ pub(crate) struct Stream {
     mark: Option<u64>,
     /// The far host's FIN was told.
     ended: bool,
-    /// It is not acknowledged before it is released: while it is held, our own FIN waits (rule b of 8.3). The kernel believes it acknowledged, and would
-    /// end the connection when ours is, and refuse the far host's when that comes again.
+    /// It is not acknowledged before it is released: while it is held, our own FIN waits (rule b of
+    /// 8.3). The kernel believes it acknowledged, and would end the connection when ours is, and
+    /// refuse the far host's when that comes again.
     holds: bool,
     /// The connection is lost, which was told.
     failed: bool,
@@ -58,7 +62,8 @@ pub(crate) struct Stream {
 type Attempt = Result<(), Errno>;
 
 impl Stream {
-    /// `holds`: the far host's FIN is acknowledged when it is [released](Self::release), and not when it comes.
+    /// `holds`: the far host's FIN is acknowledged when it is [released](Self::release), and not
+    /// when it comes.
     pub(crate) fn new(holds: bool) -> Self {
         Self {
             holds,
@@ -83,7 +88,8 @@ impl Stream {
         self.failed
     }
 
-    /// Whether the next look sends FIN, if nothing has arrived by then. There need not be an edge that brings it about: that of what arrived may be used up.
+    /// Whether the next look sends FIN, if nothing has arrived by then. There need not be an edge
+    /// that brings it about: that of what arrived may be used up.
     pub(crate) fn may_end(&self) -> bool {
         self.fin == Fin::Wanted && self.outgoing.is_empty() && !self.failed && !(self.ended && self.holds)
     }
@@ -93,7 +99,8 @@ impl Stream {
         !self.failed && (self.unacknowledged > 0 || self.fin == Fin::Sent)
     }
 
-    /// Octets of the program. What else there is to be done shows in an edge of its own, and what is acknowledged when something comes or by the timer.
+    /// Octets of the program. What else there is to be done shows in an edge of its own, and what
+    /// is acknowledged when something comes or by the timer.
     pub(crate) fn send(
         &mut self,
         (bytes, urgent): (Vec<u8>, bool),
@@ -114,15 +121,18 @@ impl Stream {
         }
     }
 
-    /// Everything that can be done at the moment, in an order that loses nothing: what arrived before an error is told before it.
+    /// Everything that can be done at the moment, in an order that loses nothing: what arrived
+    /// before an error is told before it.
     pub(crate) fn progress(&mut self, fd: impl AsFd, buffer: &mut [u8], events: &mut Vec<TcpEvent>) {
         if self.failed {
             return;
         }
-        // A call that is told of an error clears it, and then the end of what can be read looks like a FIN: so nothing is read twice after one.
+        // A call that is told of an error clears it, and then the end of what can be read looks
+        // like a FIN: so nothing is read twice after one.
         let seen = events.len();
         let received = self.receive(&fd, buffer, true, events);
-        // A program that has closed will read nothing more, and then RST is the answer: not FIN and then RST. If it is to be FIN, [another look](Self::may_end) sends it.
+        // A program that has closed will read nothing more, and then RST is the answer: not FIN and
+        // then RST. If it is to be FIN, [another look](Self::may_end) sends it.
         let nothing_came = events.len() == seen;
         let outcome = received.and_then(|()| self.hand_over(&fd, buffer, nothing_came, events));
         self.acknowledgements(&fd, events);
@@ -134,7 +144,8 @@ impl Stream {
         self.note(outcome, events);
     }
 
-    /// Hands the kernel what it takes. If the connection is lost, what arrived before that is told before it.
+    /// Hands the kernel what it takes. If the connection is lost, what arrived before that is told
+    /// before it.
     fn hand_over(
         &mut self,
         fd: impl AsFd,
@@ -187,7 +198,8 @@ impl Stream {
     fn flush(&mut self, fd: impl AsFd, may_end: bool) -> Attempt {
         while let Some(waiting) = self.outgoing.front_mut() {
             let rest = &waiting.bytes[waiting.sent..];
-            // The kernel marks the last octet that it takes, which need not be the last that it is given.
+            // The kernel marks the last octet that it takes, which need not be the last that it is
+            // given.
             let (part, flags) = match rest {
                 [_] if waiting.urgent => (rest, SendFlags::OOB),
                 [front @ .., _] if waiting.urgent => (front, SendFlags::empty()),
@@ -250,8 +262,8 @@ impl Stream {
         }
     }
 
-    /// Tells octets that were peeked at, and in front of the urgent one that it is. The kernel knows of it before it has it, so it is known by now even
-    /// if it is among them.
+    /// Tells octets that were peeked at, and in front of the urgent one that it is. The kernel
+    /// knows of it before it has it, so it is known by now even if it is among them.
     fn tell(&mut self, fd: impl AsFd, bytes: &[u8], events: &mut Vec<TcpEvent>) {
         let begin = self.seen;
         self.seen += bytes.len() as u64;

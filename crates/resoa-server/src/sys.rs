@@ -1,4 +1,5 @@
-//! The calls that no safe wrapper has in this generality: options by number, the count of what is not acknowledged, and the C library's resolver.
+//! The calls that no safe wrapper has in this generality: options by number, the count of what is
+//! not acknowledged, and the C library's resolver.
 #![expect(
     unsafe_code,
     reason = "options by number, with octets that a remote program gave, and the C library's resolver are in no safe library"
@@ -17,7 +18,8 @@ const LONGEST: usize = 4096;
 pub(crate) fn option(fd: BorrowedFd, level: i32, name: i32, room: usize) -> io::Result<Vec<u8>> {
     let mut value = vec![0; room.min(LONGEST)];
     let mut length = value.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` octets to `value`, which has as many, and the number of them to `length`.
+    // SAFETY: the kernel writes at most `length` octets to `value`, which has as many, and the
+    // number of them to `length`.
     let result =
         unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, value.as_mut_ptr().cast(), &raw mut length) };
     if result != 0 {
@@ -27,9 +29,11 @@ pub(crate) fn option(fd: BorrowedFd, level: i32, name: i32, room: usize) -> io::
     Ok(value)
 }
 
-/// `setsockopt`. Only for options whose value holds no pointer: the kernel would follow it in this process.
+/// `setsockopt`. Only for options whose value holds no pointer: the kernel would follow it in this
+/// process.
 pub(crate) fn set_option(fd: BorrowedFd, level: i32, name: i32, value: &[u8]) -> io::Result<()> {
-    // SAFETY: the kernel reads at most as many octets from `value` as it has; that it follows none of them is the caller's promise, kept by `options`.
+    // SAFETY: the kernel reads at most as many octets from `value` as it has; that it follows none
+    // of them is the caller's promise, kept by `options`.
     let result = unsafe {
         libc::setsockopt(fd.as_raw_fd(), level, name, value.as_ptr().cast(), value.len() as libc::socklen_t)
     };
@@ -44,7 +48,8 @@ pub(crate) fn unacknowledged(fd: BorrowedFd) -> io::Result<u32> {
     if result == 0 { Ok(count.cast_unsigned()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// `getaddrinfo`, each address once. A service that streams do not have is looked for among those of datagrams.
+/// `getaddrinfo`, each address once. A service that streams do not have is looked for among those
+/// of datagrams.
 ///
 /// # Errors
 /// `EAI_…`
@@ -75,7 +80,8 @@ fn addresses_for(
         Some(Family::V6) => libc::AF_INET6,
     };
     let mut list = ptr::null_mut();
-    // SAFETY: both texts end with a zero and outlive the call, and the list is written to `list` if there is one.
+    // SAFETY: both texts end with a zero and outlive the call, and the list is written to `list` if
+    // there is one.
     let code = unsafe {
         libc::getaddrinfo(or_null(&host_text), or_null(&service_text), &raw const hints, &raw mut list)
     };

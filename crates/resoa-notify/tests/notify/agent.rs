@@ -1,6 +1,9 @@
 //! An agent that plays the far hosts itself and remembers what it was asked.
 //!
-//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 11 says `last` and is lost (ETIMEDOUT); 12 takes nothing; 19 is never answered; 53 is of datagrams, as is 54, which answers `refused` with an error. A listener has a connection from 192.0.2.9:4242, which says `hello`, a moment after `listen`. Datagrams come back.
+//! Port 7 echoes; 9 refuses; 10 resets when it is sent something; 11 says `last` and is lost
+//! (ETIMEDOUT); 12 takes nothing; 19 is never answered; 53 is of datagrams, as is 54, which answers
+//! `refused` with an error. A listener has a connection from 192.0.2.9:4242, which says `hello`, a
+//! moment after `listen`. Datagrams come back.
 
 use resoa_calls::{
     Agent, LISTENING, Request, Response, SocketId, SocketName, datagram, descriptor, receive_request, respond,
@@ -261,7 +264,8 @@ impl FakeAgent {
         Some(Response::Done)
     }
 
-    /// Echoes a program's datagrams. To `refused` the answer is an error, which is told among the datagrams if somebody sees what calls that read return.
+    /// Echoes a program's datagrams. To `refused` the answer is an error, which is told among the
+    /// datagrams if somebody sees what calls that read return.
     fn datagrams(&self, socket: SocketId, end: &OwnedFd) {
         let mut octets = vec![0; 70_000];
         while let Ok((_, length)) = recv(end, &mut octets[..], RecvFlags::empty()) {

@@ -1,11 +1,12 @@
-//! Static programs under the filter, against an agent that plays the far hosts: what each scene (`scenes/`) says has to hold.
+//! Static programs under the filter, against an agent that plays the far hosts: what each scene
+//! (`scenes/`) says has to hold.
 
 mod agent;
 
 use agent::FakeAgent;
 use resoa_calls::{Request, SocketId};
 use resoa_notify::{Closing, launch};
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use rustix::process::{DumpableBehavior, Pid, Signal, dumpable_behavior, geteuid, kill_process};
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -63,7 +64,15 @@ fn the_filter() {
     assert!(matches!(asked[..], [Request::Socket { protocol: libc::IPPROTO_MPTCP, .. }]), "{asked:?}");
 }
 
-/// C30: no family, type or protocol makes a socket of a network: the agent is asked of those of IP that are not raw, and nobody of others. In a namespace without interfaces.
+/// A program of the same user does not take sockets or calls of the process that answers it.
+#[test]
+fn the_notifier_is_not_traced() {
+    play("filter");
+    assert_eq!(dumpable_behavior(), Ok(DumpableBehavior::NotDumpable));
+}
+
+/// C30: no family, type or protocol makes a socket of a network: the agent is asked of those of IP
+/// that are not raw, and nobody of others. In a namespace without interfaces.
 #[test]
 fn ways_to_a_network() {
     let (families, types, protocols) = (2, 16 - 2, 10);
@@ -109,7 +118,8 @@ fn a_port_that_takes_a_privilege() {
     assert_eq!(ports.collect::<Vec<_>>(), expected);
 }
 
-/// Section 3.9, case B: where `close` is notified it asks how a lingering socket ends; otherwise nobody does.
+/// Section 3.9, case B: where `close` is notified it asks how a lingering socket ends; otherwise
+/// nobody does.
 #[test]
 fn close_that_lingers() {
     for (closing, questions) in [(Closing::Lingers, 1), (Closing::Passes, 0)] {
@@ -143,7 +153,8 @@ fn datagrams() {
     play("datagrams");
 }
 
-/// C91, RFC 3542: with a destination nothing stands in front, and another one and what is beside a datagram is asked for.
+/// C91, RFC 3542: with a destination nothing stands in front, and another one and what is beside a
+/// datagram is asked for.
 #[test]
 fn datagrams_with_a_destination() {
     let asked = play("destined").asked();
@@ -160,7 +171,8 @@ fn datagrams_with_a_destination() {
     );
 }
 
-/// C91: that nobody listens at a port is told by what receives, sends, or asks; once. It is once that the agent is told that they are seen, and only of a socket on which they are.
+/// C91: that nobody listens at a port is told by what receives, sends, or asks; once. It is once
+/// that the agent is told that they are seen, and only of a socket on which they are.
 #[test]
 fn datagrams_that_are_refused() {
     let asked = play("refused").asked();
@@ -208,7 +220,8 @@ fn a_lost_connection() {
     play("lost");
 }
 
-/// C109, C44: `send` and `recv` of a fresh socket and of a listener; MSG_PEEK with MSG_WAITALL waits for all.
+/// C109, C44: `send` and `recv` of a fresh socket and of a listener; MSG_PEEK with MSG_WAITALL
+/// waits for all.
 #[test]
 fn unconnected() {
     play("unconnected");

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * The acknowledgement of a far host's FIN, held back until the server of remote sockets releases it.
+ * The acknowledgement of a far host's FIN, held back until the server of remote sockets releases
+ * it.
  *
- * The kernel acknowledges a FIN when it arrives. At tc ingress the FIN of a connection of the server is noted; at egress, while it is not released,
- * segments that acknowledge it acknowledge everything before it instead, and no SACK block says otherwise. So the far host hears of all its data at
- * once, and of its FIN when the client has all that came before.
+ * The kernel acknowledges a FIN when it arrives. At tc ingress the FIN of a connection of the
+ * server is noted; at egress, while it is not released, segments that acknowledge it acknowledge
+ * everything before it instead, and no SACK block says otherwise. So the far host hears of all its
+ * data at once, and of its FIN when the client has all that came before.
  *
  *   hold_ingress_*   notes FINs
  *   hold_egress_*    corrects what the kernel says
  *
- * Which connections are the server's is known by the mark that it puts on its sockets; what a listener accepts inherits it, so that a FIN which comes
- * before `accept` is held, too. An entry in `holds` is there from the arrival of a FIN to its release: before that a connection costs a look-up for
- * each segment that leaves, and nothing else.
+ * Which connections are the server's is known by the mark that it puts on its sockets; what a
+ * listener accepts inherits it, so that a FIN which comes before `accept` is held, too. An entry in
+ * `holds` is there from the arrival of a FIN to its release: before that a connection costs a
+ * look-up for each segment that leaves, and nothing else.
  *
- * Only headers of the kernel's user interface are used, no BTF of the kernel, no callbacks and no kfuncs.
+ * Only headers of the kernel's user interface are used, no BTF of the kernel, no callbacks and no
+ * kfuncs.
  */
 #include "segment.h"
 
@@ -21,7 +25,9 @@
 #define NEXT -1
 #define DROP 2
 #define ETHERNET_LEN 14
-/* SOCK_STREAM; the sockets by which the kernel answers for connections that have none are raw ones. */
+/*
+ * SOCK_STREAM; the sockets by which the kernel answers for connections that have none are raw ones.
+ */
 #define STREAM 1
 
 struct {
@@ -46,7 +52,10 @@ static __always_inline void count(__u64 *counter, __u64 by)
 	__sync_fetch_and_add(counter, by);
 }
 
-/* Whether a FIN of this connection is to be held; of one that has ended, or does not exist, it is not. */
+/*
+ * Whether a FIN of this connection is to be held; of one that has ended, or does not exist, it is
+ * not.
+ */
 static __always_inline int is_ours(struct __sk_buff *skb, const struct segment *segment)
 {
 	const struct connection *connection = &segment->connection;
@@ -74,7 +83,10 @@ static __always_inline int is_ours(struct __sk_buff *skb, const struct segment *
 		return 0;
 	state = socket->state;
 	if (state == BPF_TCP_NEW_SYN_RECV) {
-		/* The handshake may end with this segment; the mark is still at the listener, which this look-up finds. */
+		/*
+		 * The handshake may end with this segment; the mark is still at the listener, which
+		 * this look-up finds.
+		 */
 		bpf_sk_release(socket);
 		socket = bpf_sk_lookup_tcp(skb, &tuple, size, BPF_F_CURRENT_NETNS, 0);
 		if (!socket)
@@ -88,7 +100,10 @@ static __always_inline int is_ours(struct __sk_buff *skb, const struct segment *
 	return ours;
 }
 
-/* Notes a FIN. The far host says nothing behind it, so its number alone tells which acknowledgements are of it. */
+/*
+ * Notes a FIN. The far host says nothing behind it, so its number alone tells which
+ * acknowledgements are of it.
+ */
 static __always_inline int arrives(struct __sk_buff *skb, __u32 at)
 {
 	struct segment *segment = segment_of_this_processor();
@@ -105,7 +120,10 @@ static __always_inline int arrives(struct __sk_buff *skb, __u32 at)
 		hold->seen_ns = bpf_ktime_get_ns();
 		return NEXT;
 	}
-	/* The kernel has acknowledged the one that is held, so it was genuine, and this one is not. Before that, the last that came is taken for it. */
+	/*
+	 * The kernel has acknowledged the one that is held, so it was genuine, and this one is not.
+	 * Before that, the last that came is taken for it.
+	 */
 	if (hold && hold->state == HELD)
 		return NEXT;
 	if (!is_ours(skb, segment))
@@ -138,7 +156,10 @@ static __always_inline int reset_leaves(struct __sk_buff *skb, struct segment *s
 	}
 	if (hold->state != HELD)
 		return NEXT;
-	/* The answer to a FIN that comes again, after our own has crossed it. The FIN is not refused, it is held. */
+	/*
+	 * The answer to a FIN that comes again, after our own has crossed it. The FIN is not
+	 * refused, it is held.
+	 */
 	count(&counts.silenced, 1);
 	return DROP;
 }
@@ -177,7 +198,10 @@ static __always_inline int leaves(struct __sk_buff *skb, __u32 at)
 		return NEXT;
 	put_word(skb, segment, __builtin_offsetof(struct tcp, ack), bpf_htonl(hold->fin));
 	if (hold->state == ABORTED) {
-		/* The kernel waits for the far host to hear its acknowledgement, but the connection was reset. */
+		/*
+		 * The kernel waits for the far host to hear its acknowledgement, but the connection
+		 * was reset.
+		 */
 		if (!is_of_socket(skb)) {
 			__u16 flags = segment->tcp.offset << 8 | FLAG_RST | FLAG_ACK;
 

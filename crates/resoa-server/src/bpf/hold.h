@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What the programs and the server share: connections, marks of sockets, FINs that are held, counts. Plain data; Rust sees the same structures
- * through the skeleton.
+ * What the programs and the server share: connections, marks of sockets, FINs that are held,
+ * counts. Plain data; Rust sees the same structures through the skeleton.
  */
 #ifndef RESOA_HOLD_H
 #define RESOA_HOLD_H
@@ -11,7 +11,10 @@
 /* The longest TCP header (RFC 9293 section 3.1). */
 #define TCP_MOST 60
 
-/* A connection, as the server has it; IPv4 addresses are mapped (RFC 4291 section 2.5.5.2), ports in network order. */
+/*
+ * A connection, as the server has it; IPv4 addresses are mapped (RFC 4291 section 2.5.5.2), ports
+ * in network order.
+ */
 struct connection {
 	__u8 local[16];
 	__u8 remote[16];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A TCP segment in a packet: where it is, whose, its header, and SACK blocks in it that cover a FIN.
+ * A TCP segment in a packet: where it is, whose, its header, and SACK blocks in it that cover a
+ * FIN.
  */
 #ifndef RESOA_SEGMENT_H
 #define RESOA_SEGMENT_H
@@ -16,7 +17,10 @@
 #define ETHERTYPE_IP4 0x0800
 #define ETHERTYPE_IP6 0x86dd
 #define PROTOCOL_TCP 6
-/* Extension headers of IPv6 that may stand before TCP (RFC 8200 section 4.1), and how many are gone through. */
+/*
+ * Extension headers of IPv6 that may stand before TCP (RFC 8200 section 4.1), and how many are gone
+ * through.
+ */
 #define HOP_BY_HOP 0
 #define ROUTING 43
 #define DESTINATION 60
@@ -96,7 +100,10 @@ static __always_inline void mapped(__u8 *address, const __u8 *ip4)
 	__builtin_memcpy(address + 12, ip4, 4);
 }
 
-/* Finds the segment of a packet whose network header is `at` octets in, and the fixed part of its header; 0 if there is none that is whole. */
+/*
+ * Finds the segment of a packet whose network header is `at` octets in, and the fixed part of its
+ * header; 0 if there is none that is whole.
+ */
 static __always_inline int parse(struct __sk_buff *skb, struct segment *segment, __u32 at, int arrives)
 {
 	struct connection *connection = &segment->connection;
@@ -172,7 +179,8 @@ static __always_inline int load_header(struct __sk_buff *skb, struct segment *se
 }
 
 /*
- * Writes to the header at an even place, and corrects the checksum. What is left to a device to sum (CHECKSUM_PARTIAL) is left to it still.
+ * Writes to the header at an even place, and corrects the checksum. What is left to a device to sum
+ * (CHECKSUM_PARTIAL) is left to it still.
  */
 static __always_inline void put_short(struct __sk_buff *skb, struct segment *segment, __u32 at, __u16 new)
 {
@@ -225,7 +233,10 @@ static __always_inline __u32 find_sack(struct __sk_buff *skb, struct segment *se
 	return 0;
 }
 
-/* Moves a SACK block to where it belongs when the FIN is out of those before it; one of the FIN alone goes. */
+/*
+ * Moves a SACK block to where it belongs when the FIN is out of those before it; one of the FIN
+ * alone goes.
+ */
 static __always_inline void keep_block(struct __sk_buff *skb, struct segment *segment, __u32 at, __u32 fin)
 {
 	__u32 to = segment->kept;
@@ -256,7 +267,8 @@ static __always_inline void clear_block(struct __sk_buff *skb, struct segment *s
 }
 
 /*
- * Takes a FIN out of the SACK blocks (RFC 2018, RFC 2883): those that end with it end before it, those of it alone go. How many those were.
+ * Takes a FIN out of the SACK blocks (RFC 2018, RFC 2883): those that end with it end before it,
+ * those of it alone go. How many those were.
  *
  * Linux puts the option at an even place, as everybody does who wants its words aligned.
  */

@@ -37,14 +37,16 @@ mod skeleton {
 pub(super) use skeleton::types;
 use skeleton::{FinHoldSkel, FinHoldSkelBuilder};
 
-/// FINs that can be held at a time, unless another number is wanted: more than a server has ends of connections on a last hop at a time.
+/// FINs that can be held at a time, unless another number is wanted: more than a server has ends of
+/// connections on a last hop at a time.
 const ROOM: u32 = 65_536;
 
-/// After so long without a FIN its sender has given up: between two of the same host no more than 120 s go by (RFC 6298 section 2.5 lets an upper
-/// bound be 60 s or more; Linux's is 120 s).
+/// After so long without a FIN its sender has given up: between two of the same host no more than
+/// 120 s go by (RFC 6298 section 2.5 lets an upper bound be 60 s or more; Linux's is 120 s).
 const FORGOTTEN: Duration = Duration::from_mins(5);
 
-/// Programs that hold the FINs of far hosts, attached to interfaces; detached when dropped, or when the process ends in whatever way.
+/// Programs that hold the FINs of far hosts, attached to interfaces; detached when dropped, or when
+/// the process ends in whatever way.
 pub struct FinHold {
     // Links first: they are dropped before what they are of.
     links: Vec<Link>,
@@ -59,8 +61,9 @@ impl std::fmt::Debug for FinHold {
 }
 
 impl FinHold {
-    /// The names of interfaces by which far hosts may be reached: all of the calling thread's network namespace that are up, but the loopback interface.
-    /// Those that come later are not among them.
+    /// The names of interfaces by which far hosts may be reached: all of the calling thread's
+    /// network namespace that are up, but the loopback interface. Those that come later are not
+    /// among them.
     ///
     /// # Errors
     /// If they cannot be listed.
@@ -77,16 +80,19 @@ impl FinHold {
         Ok(names)
     }
 
-    /// Loads the programs and attaches them to these interfaces of the calling thread's network namespace, which has to be that of the server's sockets.
-    /// A connection whose segments go by another interface has its FIN acknowledged at once.
+    /// Loads the programs and attaches them to these interfaces of the calling thread's network
+    /// namespace, which has to be that of the server's sockets. A connection whose segments go by
+    /// another interface has its FIN acknowledged at once.
     ///
     /// # Errors
-    /// If this user may not, if the kernel refuses the programs, or if an interface does not exist or is of a kind whose packets are not known.
+    /// If this user may not, if the kernel refuses the programs, or if an interface does not exist
+    /// or is of a kind whose packets are not known.
     pub fn attach<N: AsRef<str>>(interfaces: &[N]) -> Result<Self, FinHoldError> {
         Self::with_room(interfaces, ROOM)
     }
 
-    /// The same, with room for so many FINs at a time. One that comes when there is none is acknowledged at once, and [counted](Counts::full).
+    /// The same, with room for so many FINs at a time. One that comes when there is none is
+    /// acknowledged at once, and [counted](Counts::full).
     ///
     /// # Errors
     /// As for [`attach`](Self::attach).
@@ -95,8 +101,8 @@ impl FinHold {
             return Err(FinHoldError::NoInterface);
         }
         tcx::listen();
-        // Where libbpf keeps its pointer to the object. It must outlive the skeleton, which is not to be tied to a stack: one pointer is left
-        // behind for each that is attached.
+        // Where libbpf keeps its pointer to the object. It must outlive the skeleton, which is not
+        // to be tied to a stack: one pointer is left behind for each that is attached.
         let object = Box::leak(Box::new(MaybeUninit::uninit()));
         let open = FinHoldSkelBuilder::default().open(object).and_then(|mut open| {
             open.maps.holds.set_max_entries(room.max(1))?;
@@ -156,7 +162,8 @@ impl FinHold {
 
     /// The FIN may be acknowledged: it is, if it has come, and will be when it comes.
     pub(crate) fn release(&self, fd: BorrowedFd, connection: &Connection) {
-        // The mark is first: a FIN that comes meanwhile finds an entry, or that it is not to make one.
+        // The mark is first: a FIN that comes meanwhile finds an entry, or that it is not to make
+        // one.
         let _ = self.set_mark(fd, true);
         let Some(hold) = self.take(&connection.key()) else { return };
         // What the kernel has not acknowledged it will.
@@ -165,7 +172,8 @@ impl FinHold {
         }
     }
 
-    /// The connection is about to be reset. What the kernel says from now on is held no more, but not taken for an acknowledgement either.
+    /// The connection is about to be reset. What the kernel says from now on is held no more, but
+    /// not taken for an acknowledgement either.
     pub(crate) fn abort(&self, connection: &Connection) {
         let holds = &self.skeleton.maps.holds;
         let key = connection.key();
@@ -187,7 +195,8 @@ impl FinHold {
         let _ = self.skeleton.maps.holds.delete(&connection.key());
     }
 
-    /// Forgets what nobody will ask for: connections that ended before the server had them, and resets that were heard.
+    /// Forgets what nobody will ask for: connections that ended before the server had them, and
+    /// resets that were heard.
     pub(crate) fn sweep(&self, known: impl Iterator<Item = Connection>) {
         let now = rustix::time::clock_gettime(ClockId::Monotonic);
         let now_ns = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
@@ -231,7 +240,8 @@ impl FinHold {
     }
 }
 
-/// With the kernel's reason: libbpf-rs keeps the number to itself and says of what kind it is, and the number in its text.
+/// With the kernel's reason: libbpf-rs keeps the number to itself and says of what kind it is, and
+/// the number in its text.
 fn as_io(error: libbpf_rs::Error) -> io::Error {
     let kind = match error.kind() {
         libbpf_rs::ErrorKind::NotFound => io::ErrorKind::NotFound,
@@ -256,7 +266,8 @@ mod tests {
     use super::*;
     use netlab::Namespace;
 
-    /// What the kernel has against something is said as it is, and libbpf's error is still there behind it.
+    /// What the kernel has against something is said as it is, and libbpf's error is still there
+    /// behind it.
     #[test]
     fn reasons_are_the_kernels() {
         for number in [libc::ENOENT, libc::EPERM, libc::EINVAL, libc::ENOMEM, libc::E2BIG, libc::EBUSY] {
@@ -268,7 +279,8 @@ mod tests {
         }
     }
 
-    /// The map of FINs that are held is bounded: what the server never heard of, and its sender has given up, leaves it.
+    /// The map of FINs that are held is bounded: what the server never heard of, and its sender has
+    /// given up, leaves it.
     #[test]
     fn what_is_forgotten_goes() {
         if !rustix::process::geteuid().is_root() {

@@ -37,7 +37,8 @@ fn mapped(address: IpAddr) -> [u8; 16] {
 mod tests {
     use super::*;
 
-    /// A socket of version 6 that talks to a host of version 4 has the same connection as one of version 4: on the wire it is one.
+    /// A socket of version 6 that talks to a host of version 4 has the same connection as one of
+    /// version 4: on the wire it is one.
     #[test]
     fn versions_are_those_on_the_wire() {
         let of = |local: &str, peer: &str| {

@@ -1,4 +1,5 @@
-//! The interfaces of the calling thread's network namespace, as far as programs at them need to know. No rights are needed to ask.
+//! The interfaces of the calling thread's network namespace, as far as programs at them need to
+//! know. No rights are needed to ask.
 #![expect(unsafe_code, reason = "these calls are in no safe library")]
 
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -71,7 +72,8 @@ pub(super) fn names() -> io::Result<Vec<String>> {
     }
     let mut names = Vec::new();
     let mut next = list;
-    // SAFETY: the list ends with an entry without a number; all others have a name, and none is used when it is freed.
+    // SAFETY: the list ends with an entry without a number; all others have a name, and none is
+    // used when it is freed.
     unsafe {
         while (*next).if_index != 0 {
             names.push(CStr::from_ptr((*next).if_name).to_string_lossy().into_owned());

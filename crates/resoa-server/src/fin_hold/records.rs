@@ -12,11 +12,13 @@ pub struct Counts {
     pub clamped: u64,
     /// SACK blocks that covered one.
     pub blanked: u64,
-    /// FINs that were *not* held, since as many as can be were. The far host took them for delivered.
+    /// FINs that were *not* held, since as many as can be were. The far host took them for
+    /// delivered.
     pub full: u64,
     /// RSTs of the kernel, for which a connection had ended whose FIN was held.
     pub silenced: u64,
-    /// Acknowledgements of the kernel for a connection that the server had reset: RSTs were sent instead.
+    /// Acknowledgements of the kernel for a connection that the server had reset: RSTs were sent
+    /// instead.
     pub turned: u64,
 }
 
@@ -39,7 +41,8 @@ pub(super) struct Hold {
     pub(super) state: State,
     /// Ours behind everything that was sent.
     pub(super) next: u32,
-    /// Of the IP header of the segment that was held last, as on the wire: with the type of service or traffic class, and the flow label.
+    /// Of the IP header of the segment that was held last, as on the wire: with the type of service
+    /// or traffic class, and the flow label.
     pub(super) first_word: [u8; 4],
     /// Time to live, hop limit.
     pub(super) hops: u8,

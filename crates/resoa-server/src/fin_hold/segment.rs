@@ -1,4 +1,5 @@
-//! Segments without data, made after the last one that the kernel has sent: the acknowledgement of a FIN that was held, and RST.
+//! Segments without data, made after the last one that the kernel has sent: the acknowledgement of
+//! a FIN that was held, and RST.
 
 use super::connection::Connection;
 use super::records::Hold;
@@ -21,7 +22,8 @@ pub(super) fn acknowledgement(connection: &Connection, hold: &Hold) -> Vec<u8> {
     whole(connection, hold, Tcp::ACK, hold.fin.wrapping_add(1), &stamps)
 }
 
-/// Resets the connection, as if the FIN had not arrived. Its number is the one that is expected at the far host (RFC 5961 section 3.2).
+/// Resets the connection, as if the FIN had not arrived. Its number is the one that is expected at
+/// the far host (RFC 5961 section 3.2).
 pub(super) fn reset(connection: &Connection, hold: &Hold) -> Vec<u8> {
     whole(connection, hold, Tcp::RST | Tcp::ACK, hold.fin, &[])
 }
@@ -117,7 +119,8 @@ mod tests {
         }
     }
 
-    /// 8.3: a copy of the last held segment with the number corrected, time stamps included; past the end of the numbers it is 0.
+    /// 8.3: a copy of the last held segment with the number corrected, time stamps included; past
+    /// the end of the numbers it is 0.
     #[test]
     fn it_looks_like_the_one_that_was_held() {
         let options = [1, 1, 8, 10, 0, 0, 0, 5, 0, 0, 0, 6];

@@ -1,14 +1,16 @@
 //! Whose sockets are, and which ports they have.
 //!
-//! Ports are kept apart by client here and not by the kernel: to the kernel all sockets are the same user's, so that SO_REUSEPORT would let one client
-//! share the port of another (C10).
+//! Ports are kept apart by client here and not by the kernel: to the kernel all sockets are the
+//! same user's, so that SO_REUSEPORT would let one client share the port of another (C10). Ports of
+//! the host's other processes are `host_ports`' affair.
 
+use super::answers::Answers;
 use crate::policy::Refusal;
 use resoa_protocol::Endpoint;
 use resoa_protocol::lhp::Connection;
 use resoa_protocol::message::Kind;
 use std::collections::{BTreeSet, HashMap};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// What there is to know of a socket.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub(super) struct Socket {
     /// The client's address.
     pub(super) source: IpAddr,
     bound: Option<SocketAddr>,
+    /// To whom it has sent datagrams.
+    pub(super) answers: Answers,
     /// Octets that the far host has not acknowledged.
     pub(super) outstanding: u64,
 }
@@ -34,7 +38,19 @@ pub(super) struct Sockets {
 impl Socket {
     /// One without a port.
     pub(super) fn new(connection: Connection, kind: Kind, source: IpAddr) -> Self {
-        Self { connection, kind, source, bound: None, outstanding: 0 }
+        Self { connection, kind, source, bound: None, answers: Answers::default(), outstanding: 0 }
+    }
+
+    /// Where it is; any address without a port, if it is nowhere yet.
+    pub(super) fn local(&self) -> SocketAddr {
+        self.bound.map_or(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0), |bound| {
+            SocketAddr::new(self.address_of(bound), bound.port())
+        })
+    }
+
+    /// Whether an address is the client's: the policy has given it.
+    pub(super) fn is_own(&self, address: IpAddr) -> bool {
+        address.to_canonical() == self.source.to_canonical()
     }
 
     /// What is bound if a program names this address: any address of the client's is its own.
@@ -78,7 +94,8 @@ impl Sockets {
         }
     }
 
-    /// Which of a client's has most that its far host has not acknowledged; none if none has anything.
+    /// Which of a client's has most that its far host has not acknowledged; none if none has
+    /// anything.
     pub(super) fn largest(&self, connection: Connection) -> Option<Endpoint> {
         let its = self
             .sockets

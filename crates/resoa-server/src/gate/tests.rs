@@ -1,7 +1,9 @@
 //! Who comes, what each does, and whose ports are.
 
+use super::groups::{IPV6_JOIN_ANYCAST, MCAST_MSFILTER};
 use super::*;
 use crate::policy::Rules;
+use libc::MCAST_JOIN_GROUP;
 use resoa_protocol::message::{Ancillary, Create, Family, Kind};
 
 const A: Connection = Connection(1);
@@ -32,7 +34,8 @@ fn bind(gate: &mut Gate, connection: Connection, endpoint: Endpoint, address: &s
     Ok(())
 }
 
-/// C10: one client has a port at an address, also where the kernel would let both have it; at addresses of their own both do (C09).
+/// C10: one client has a port at an address, also where the kernel would let both have it; at
+/// addresses of their own both do (C09).
 #[test]
 fn ports_are_one_clients() {
     let mut gate = gate(Rules::default());
@@ -56,7 +59,8 @@ fn ports_are_one_clients() {
     assert_eq!(gate.total().refusals, [(Refusal::Taken, 3)].into());
 }
 
-/// Octets are a client's from the moment that it sends them until the far host has acknowledged them, or the socket is gone.
+/// Octets are a client's from the moment that it sends them until the far host has acknowledged
+/// them, or the socket is gone.
 #[test]
 fn octets_are_counted() {
     let mut gate = gate(Rules::default());
@@ -72,7 +76,8 @@ fn octets_are_counted() {
     assert_eq!((gate.total().sent, gate.total().sockets), (100, 1));
 }
 
-/// Those of a connection that is lost are not under way any more, whether its program closes the socket or keeps it.
+/// Those of a connection that is lost are not under way any more, whether its program closes the
+/// socket or keeps it.
 #[test]
 fn octets_of_a_lost_connection() {
     let mut gate = gate(Rules::default());
@@ -120,7 +125,8 @@ fn every_way_out_is_asked_for() {
     assert_eq!(gate.total().refusals.values().sum::<u64>(), 6);
 }
 
-/// A client that is taken out of the policy has to go; one that may do something else does that at once.
+/// A client that is taken out of the policy has to go; one that may do something else does that at
+/// once.
 #[test]
 fn another_policy() {
     let mut gate = gate(Rules::default());
@@ -133,7 +139,8 @@ fn another_policy() {
     assert_eq!(gate.ask(A, endpoint, &connect, |_| false), Err(Refusal::NotAllowed));
 }
 
-/// A client that connects and connects takes no other's room; when one of its connections ends, it may again.
+/// A client that connects and connects takes no other's room; when one of its connections ends, it
+/// may again.
 #[test]
 fn one_client_does_not_take_all_places() {
     let mut gate = gate(Rules::default());
@@ -156,4 +163,38 @@ fn who_does_not_register() {
     assert_eq!(gate.overdue(Duration::from_secs(30)), [A, B]);
     assert_eq!(gate.overdue(Duration::from_secs(35)), [later]);
     assert_eq!(gate.deadline(), None);
+}
+
+/// Every option that has to do with a group is asked for, however it names the group.
+#[test]
+fn groups_are_asked_for() {
+    let mut gate = gate(Rules { allow: vec!["239.1.2.3".parse().expect("a group")], ..Rules::default() });
+    let endpoint = socket(&mut gate, A, 1, [192, 0, 2, 1]);
+    let four = |last: u8| [[239, 1, 2, last], [0; 4], [10, 0, 0, 1]].concat();
+    let six = |last: u8| [&[0xff, 2][..], &[0; 13], &[last], &[0; 4]].concat();
+    let storage = |octets: &[u8], family: i32, at: usize| {
+        let mut value = vec![0; 8 + 128];
+        value[8..10].copy_from_slice(&(family as u16).to_ne_bytes());
+        value[8 + at..][..octets.len()].copy_from_slice(octets);
+        value
+    };
+    let mut ask = |level, name, value| {
+        let action = TcpAction::Execute(Operation::SetOption { level, name, value });
+        gate.ask(A, endpoint, &action, |_| false).is_ok()
+    };
+    // IP_ADD_MEMBERSHIP to IP_MSFILTER (`linux/in.h`).
+    for name in 35..=41 {
+        assert!(ask(libc::IPPROTO_IP, name, four(3)), "{name}");
+        assert!(!ask(libc::IPPROTO_IP, name, four(4)), "{name}");
+    }
+    for name in [libc::IPV6_ADD_MEMBERSHIP, libc::IPV6_DROP_MEMBERSHIP, IPV6_JOIN_ANYCAST] {
+        assert!(!ask(libc::IPPROTO_IPV6, name, six(0xfb)), "{name}");
+    }
+    for name in MCAST_JOIN_GROUP..=MCAST_MSFILTER {
+        let group = |last: u8| storage(&[239, 1, 2, last], libc::AF_INET, 4);
+        assert!(ask(libc::IPPROTO_IP, name, group(3)), "{name}");
+        assert!(!ask(libc::IPPROTO_IP, name, group(4)), "{name}");
+        assert!(!ask(libc::IPPROTO_IPV6, name, storage(&six(0xfb)[..16], libc::AF_INET6, 8)), "{name}");
+    }
+    assert!(ask(libc::IPPROTO_IP, libc::IP_TTL, vec![9, 0, 0, 0]));
 }

@@ -1,17 +1,20 @@
-//! What far hosts have acknowledged: looked at by a timer, since it causes no event of its own (see `stream`), and told to clients, of few octets late.
+//! What far hosts have acknowledged: looked at by a timer, since it causes no event of its own (see
+//! `stream`), and told to clients, of few octets late.
 
 use super::Host;
 use resoa_carrier::Carrier;
 use std::time::Duration;
 
-/// Between two looks at what was acknowledged, while something changes: small against a round trip across the backbone.
+/// Between two looks at what was acknowledged, while something changes: small against a round trip
+/// across the backbone.
 const SHORTEST: Duration = Duration::from_millis(2);
 /// The same while nothing does.
 const LONGEST: Duration = Duration::from_millis(16);
-/// The same for each socket that waits, if that is longer: a look at one takes some 0.2 us, and all of them together no more than a twentieth of a processor, however many far hosts take
-/// nothing.
+/// The same for each socket that waits, if that is longer: a look at one takes some 0.2 us, and all
+/// of them together no more than a twentieth of a processor, however many far hosts take nothing.
 const EACH: Duration = Duration::from_micros(4);
-/// Between two reminders of room that clients were not told of: so it is told at the latest when a TCP would have acknowledged (`TCP_DELACK_MAX`, 200 ms).
+/// Between two reminders of room that clients were not told of: so it is told at the latest when a
+/// TCP would have acknowledged (`TCP_DELACK_MAX`, 200 ms).
 const REMINDER: Duration = Duration::from_millis(100);
 
 /// When something is to be done about them.
@@ -69,7 +72,8 @@ impl<C: Carrier> Host<C> {
 mod tests {
     use super::*;
 
-    /// Of a few sockets changes are heard of soon, and a look at many does not take the time of others.
+    /// Of a few sockets changes are heard of soon, and a look at many does not take the time of
+    /// others.
     #[test]
     fn pauses() {
         assert_eq!(pause(LONGEST, true, 1), SHORTEST);

@@ -3,6 +3,7 @@
 use super::Host;
 use crate::names::{self, Asked};
 use crate::policy::Refusal;
+use crate::policy::look_ups::reverse;
 use resoa_carrier::Carrier;
 use resoa_protocol::lhp::Connection;
 use resoa_protocol::message::{Query, Reply, Unresolved};
@@ -11,7 +12,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 impl<C: Carrier> Host<C> {
-    /// Answers at once what needs no server of names, or may not be asked; the rest [later](Self::tell_what_was_found).
+    /// Answers at once what needs no server of names, or may not be asked; the rest
+    /// [later](Self::tell_what_was_found).
     pub(super) fn look_up(
         &mut self,
         connection: Connection,
@@ -23,16 +25,21 @@ impl<C: Carrier> Host<C> {
         let Some(visitor) = self.gate.visitor(connection) else { return };
         visitor.counts.look_ups += 1;
         let rules = &visitor.client.rules;
-        let may_be_named = match &query {
+        let (is_reachable, may_be_asked) = match &query {
             Query::Address(address) => {
                 let to = SocketAddr::new(address.ip(), 0);
-                rules.destination(to, |address| self.locals.has(address, now)).is_ok()
+                let is_reachable = rules.destination(to, |address| self.locals.has(address, now)).is_ok();
+                (is_reachable, rules.may_look_up(&reverse(address.ip())))
             }
-            Query::Host { .. } => true,
+            // Without a host it is a service of this host's files.
+            Query::Host { host, .. } => (true, host.is_empty() || rules.may_look_up(host)),
         };
         let answer = if let Some(found) = names::number(&query) {
             found
-        } else if !may_be_named {
+        } else if !is_reachable || !may_be_asked {
+            if is_reachable {
+                self.gate.count(connection, Refusal::Name);
+            }
             Reply::Unresolved(Unresolved::NoName)
         } else if self.names.ask(Asked { connection, who: visitor.identity.clone(), xid, query }, now) {
             return;

@@ -1,11 +1,13 @@
 //! Whom the server reads from, and how long it waits for a client.
 //!
-//! A client that has too much under way, or does not take what there is for it, is not read from until that has changed; others are. That is the server's doing and not
-//! the client's:
+//! A client that has too much under way, or does not take what there is for it, is not read from
+//! until that has changed; others are. That is the server's doing and not the client's:
 //!
 //! * As long as something moves, by far hosts or by the client, its silence is not held against it.
-//! * What it has under way is held up as a whole, its `close` of a socket whose far host takes nothing included. If no far host takes anything for a while, the
-//!   socket that has most is given up (ENOBUFS), and the client is read from again: one that is lost, where otherwise all would wait for ever.
+//! * What it has under way is held up as a whole, its `close` of a socket whose far host takes
+//!   nothing included. If no far host takes anything for a while, the socket that has most is given
+//!   up (ENOBUFS), and the client is read from again: one that is lost, where otherwise all would
+//!   wait for ever.
 
 use super::Host;
 use crate::policy::Refusal;
@@ -14,9 +16,11 @@ use resoa_protocol::lhp::Connection;
 use resoa_protocol::{Errno, TcpAction, TcpEvent};
 use std::time::Duration;
 
-/// Messages to a client that its carrier does not take, at more of which nothing is read from it: who asks has to listen.
+/// Messages to a client that its carrier does not take, at more of which nothing is read from it:
+/// who asks has to listen.
 const UNHEARD: usize = 1024;
-/// Far hosts that have taken nothing for so long keep a client from being read no longer. The server's patience with silence, if that is shorter.
+/// Far hosts that have taken nothing for so long keep a client from being read no longer. The
+/// server's patience with silence, if that is shorter.
 const STANDSTILL: Duration = Duration::from_mins(1);
 
 /// A client that is not read from.
@@ -57,13 +61,15 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// Whether a client does not take what there is for it. More of what keeps to a window comes as far as that goes; datagrams keep to none, and are lost as at any
-    /// full buffer, however much room the client says that it has.
+    /// Whether a client does not take what there is for it. More of what keeps to a window comes as
+    /// far as that goes; datagrams keep to none, and are lost as at any full buffer, however much
+    /// room the client says that it has.
     pub(super) fn is_unheard(&self, connection: Connection) -> bool {
         self.untaken(connection) > UNHEARD
     }
 
-    /// Messages to a client that its carrier has not taken. Datagrams wait elsewhere than the others: they may be lost.
+    /// Messages to a client that its carrier has not taken. Datagrams wait elsewhere than the
+    /// others: they may be lost.
     fn untaken(&self, connection: Connection) -> usize {
         self.server.held(connection) + self.outboxes.get(&connection).map_or(0, Outbox::waiting)
     }
@@ -104,7 +110,8 @@ impl<C: Carrier> Host<C> {
         }
     }
 
-    /// Those of which nothing was heard are asked, and given up if they do not answer (E9); not those that were not read from, while something moves.
+    /// Those of which nothing was heard are asked, and given up if they do not answer (E9); not
+    /// those that were not read from, while something moves.
     pub(super) fn ask_the_silent(&mut self, now: Duration) {
         if self.watchdog.is_none_or(|watchdog| watchdog > now) {
             return;
@@ -146,7 +153,8 @@ mod tests {
         (host, client, link)
     }
 
-    /// E9: who is not read from is not asked as long as something moves, nor given up for an answer that was not read; when nothing moves any more, it is.
+    /// E9: who is not read from is not asked as long as something moves, nor given up for an answer
+    /// that was not read; when nothing moves any more, it is.
     #[test]
     fn a_client_that_is_not_read_from() {
         let mut settings = ServerSettings::new(Addresses::default());

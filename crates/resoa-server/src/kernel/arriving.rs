@@ -1,4 +1,5 @@
-//! Connections that arrive at listeners: taken one by one, and tried again where there was no descriptor for one (8.3).
+//! Connections that arrive at listeners: taken one by one, and tried again where there was no
+//! descriptor for one (8.3).
 
 use super::ends::{prepare, reset};
 use super::{KernelTcp, Phase, Socket, name};
@@ -15,10 +16,12 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// Until a listener is looked at again that found no descriptor, if no socket of this server's goes before.
+/// Until a listener is looked at again that found no descriptor, if no socket of this server's goes
+/// before.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A connection that the kernel has accepted: to be [adopted](KernelTcp::adopt) or [reset](Self::reset).
+/// A connection that the kernel has accepted: to be [adopted](KernelTcp::adopt) or
+/// [reset](Self::reset).
 #[derive(Debug)]
 pub struct Arrived {
     fd: OwnedFd,
@@ -30,8 +33,9 @@ pub struct Arrived {
     pub peer: SocketAddr,
 }
 
-/// Listeners that found no descriptor left for a connection, which stays in the kernel's queue and makes no edge any more. One becomes free when a socket of this server's goes;
-/// when one does that a carrier had, or another process (ENFILE), nobody says so.
+/// Listeners that found no descriptor left for a connection, which stays in the kernel's queue and
+/// makes no edge any more. One becomes free when a socket of this server's goes; when one does that
+/// a carrier had, or another process (ENFILE), nobody says so.
 #[derive(Debug, Default)]
 pub(super) struct Starved {
     listeners: BTreeSet<Endpoint>,
@@ -71,7 +75,8 @@ impl Socket {
         poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], Some(&at_once)).is_ok_and(|ready| ready > 0)
     }
 
-    /// So many may wait in the kernel from now on, as in `listen`.
+    /// So many may wait in the kernel from now on, as in `listen`; `u32::MAX` are as many as it
+    /// lets.
     pub(super) fn queue_up_to(&mut self, most: u32) {
         if let Phase::Listening { backlog, .. } = &mut self.phase
             && std::mem::replace(backlog, most) != most
@@ -104,23 +109,34 @@ impl Socket {
 }
 
 impl KernelTcp {
-    /// A connection that waits at a listener, if one is to be taken now. The kernel's queue is shorter by it then, and was before it was taken: its place would be somebody else's, and more
-    /// would wait than the program said. If the server does not want it, it is [not one of them](Self::unwanted).
+    /// A connection that waits at a listener, if one is to be taken now. The kernel's queue is
+    /// shorter by it then, and was before it was taken: its place would be somebody else's, and
+    /// more would wait than the program said. If the server does not want it, it is [not one of
+    /// them](Self::unwanted).
     pub fn accept(&mut self, listener: Endpoint) -> Option<Arrived> {
         let socket = self.sockets.get_mut(&listener)?;
         let Phase::Listening { accepts: true, backlog } = socket.phase else { return None };
-        if !socket.has_arrivals() {
-            return None;
+        let is_counted = backlog != u32::MAX;
+        if is_counted {
+            if !socket.has_arrivals() {
+                return None;
+            }
+            socket.queue_up_to(backlog.saturating_sub(1));
         }
-        socket.queue_up_to(backlog.saturating_sub(1));
         let arrived = socket.take();
-        if !matches!(arrived, Ok(Some(_))) {
+        if is_counted && !matches!(arrived, Ok(Some(_))) {
             socket.queue_up_to(backlog);
         }
         if arrived.is_err() {
             self.starved.add(listener);
         }
         arrived.ok().flatten()
+    }
+
+    /// A listener has more, perhaps: it is among those that something has happened to in the next
+    /// wait.
+    pub fn look_again(&mut self, listener: Endpoint) {
+        self.due.insert(listener);
     }
 
     /// A connection that was taken from a listener is not kept for its program.
@@ -141,8 +157,17 @@ impl KernelTcp {
         let Arrived { fd, create, source, local, peer } = arrived;
         let phase = Phase::Open(Stream::new(self.hold.is_some()));
         let connection = Some(Connection { local, peer });
-        let socket =
-            Socket { fd, create, source, named: true, bound: true, phase, connection, behind: Vec::new() };
+        let socket = Socket {
+            fd,
+            create,
+            cookie: 0,
+            source,
+            named: true,
+            bound: true,
+            phase,
+            connection,
+            behind: Vec::new(),
+        };
         self.insert(endpoint, socket)
     }
 

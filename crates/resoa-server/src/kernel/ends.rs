@@ -1,4 +1,5 @@
-//! How sockets of the kernel are made, and given up: by FIN or by RST, with what becomes of a far host's FIN that is held.
+//! How sockets of the kernel are made, and given up: by FIN or by RST, with what becomes of a far
+//! host's FIN that is held.
 
 use super::{KernelTcp, Phase, Socket};
 use crate::capabilities;
@@ -39,7 +40,8 @@ impl KernelTcp {
             crate::sys::set_option(fd.as_fd(), level, name, &1_i32.to_ne_bytes())?;
         }
         let (named, bound) = (false, false);
-        Ok(Socket { fd, create, source, named, bound, phase, connection: None, behind: Vec::new() })
+        let (connection, behind) = (None, Vec::new());
+        Ok(Socket { fd, create, cookie: 0, source, named, bound, phase, connection, behind })
     }
 
     /// The address that a socket has now, with port 0 if none was chosen.
@@ -48,8 +50,14 @@ impl KernelTcp {
     }
 
     pub(super) fn forget(&mut self, endpoint: Endpoint, resets: bool) {
-        let Some(socket) = self.sockets.remove(&endpoint) else { return };
-        let Socket { fd, phase, connection, .. } = socket;
+        let Some(mut socket) = self.sockets.remove(&endpoint) else { return };
+        if let Phase::Connecting(peer) = socket.phase {
+            // It may be connected since it was last looked at: then there is a connection whose FIN
+            // is held.
+            let _ = socket.connected(peer, self.hold.is_some());
+        }
+        let Socket { fd, phase, connection, cookie, .. } = socket;
+        self.cookies.remove(&cookie);
         if !resets {
             let _ = sockopt::set_socket_linger(&fd, None);
         }
@@ -70,8 +78,9 @@ impl KernelTcp {
     }
 }
 
-/// What every stream has, accepted or not: urgent octets in line, or peeking would see one twice (8.2); and an end by RST unless it is closed. If this
-/// process dies, its kernel closes what it has, and FIN would say of half a transfer that it is the whole.
+/// What every stream has, accepted or not: urgent octets in line, or peeking would see one twice
+/// (8.2); and an end by RST unless it is closed. If this process dies, its kernel closes what it
+/// has, and FIN would say of half a transfer that it is the whole.
 pub(super) fn prepare(fd: &OwnedFd) -> io::Result<()> {
     sockopt::set_socket_oobinline(fd, true)?;
     sockopt::set_socket_linger(fd, Some(Duration::ZERO))?;
@@ -91,10 +100,12 @@ mod tests {
     use resoa_protocol::{Errno, TcpAction, TcpEvent};
     use std::net::{Ipv4Addr, UdpSocket};
 
-    /// Ports that the kernel may choose for a socket, both 16 bits of one number (`linux/in.h`, since Linux 6.3).
+    /// Ports that the kernel may choose for a socket, both 16 bits of one number (`linux/in.h`,
+    /// since Linux 6.3).
     const IP_LOCAL_PORT_RANGE: i32 = 51;
 
-    /// C10: a port that the kernel chooses for datagrams is nobody else's, though both may share theirs; what the program has set stays set.
+    /// C10: a port that the kernel chooses for datagrams is nobody else's, though both may share
+    /// theirs; what the program has set stays set.
     #[test]
     fn chosen_ports_are_not_shared() {
         let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));

@@ -28,7 +28,8 @@ fn connected() -> (KernelTcp, TcpStream) {
     (tcp, listener.accept().expect("is connected").0)
 }
 
-/// C59: FIN is sent behind what waits for room, also if something arrives each time that there is some: the last of it uses up the edge, and no other comes.
+/// C59: FIN is sent behind what waits for room, also if something arrives each time that there is
+/// some: the last of it uses up the edge, and no other comes.
 #[test]
 fn an_end_behind_what_waits_while_something_arrives() {
     let (mut tcp, mut far) = connected();

@@ -1,6 +1,8 @@
-//! Whose look-up is next: clients take turns, and none has more under way than its share, however many it asks for and however long they take.
+//! Whose look-up is next: clients take turns, and none has more under way than its share, however
+//! many it asks for and however long they take.
 //!
-//! A client is who it says it is (its key), and not its connection: who comes again has no more than before.
+//! A client is who it says it is (its key), and not its connection: who comes again has no more
+//! than before.
 
 use super::Asked;
 use resoa_protocol::lhp::{Connection, Identity};
@@ -28,7 +30,8 @@ impl Desk {
         self.waiting.iter().map(|(who, all)| all.len().min(share - self.running(who).min(share))).sum()
     }
 
-    /// The next one, which is under way until it is [done](Self::done); `None` if all that wait are beyond their client's share.
+    /// The next one, which is under way until it is [done](Self::done); `None` if all that wait are
+    /// beyond their client's share.
     pub(super) fn next(&mut self, share: usize) -> Option<Asked> {
         let place = self.waiting.iter().position(|(who, _)| self.running(who) < share)?;
         let (who, mut all) = self.waiting.remove(place)?;
@@ -65,7 +68,8 @@ impl Desk {
         self.waiting.retain(|(_, all)| !all.is_empty());
     }
 
-    fn running(&self, who: &Identity) -> usize {
+    /// Look-ups of this client that are under way.
+    pub(super) fn running(&self, who: &Identity) -> usize {
         self.running.get(who).copied().unwrap_or(0)
     }
 }
@@ -81,7 +85,8 @@ mod tests {
         Asked { connection: Connection(connection), who: Identity(vec![who]), xid: Xid(xid), query }
     }
 
-    /// Clients take turns, each in the order of its asking; beyond its share a client waits, and others do not.
+    /// Clients take turns, each in the order of its asking; beyond its share a client waits, and
+    /// others do not.
     #[test]
     fn clients_take_turns() {
         let mut desk = Desk::default();

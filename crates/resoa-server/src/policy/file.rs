@@ -10,6 +10,8 @@
 //! deny = ["any 25", "10.0.0.0/8"]
 //! bind = "1024-65535"             # ports that may be bound by number, or "none"
 //! listen = true
+//! accept-from = ["any"]           # networks that may connect to it and send it datagrams that it has not asked for
+//! names = ["any"]                 # names that it may look up: NAME, *.NAME for all below; without: all, if `allow` has anything
 //! sockets = 4096
 //! socket-buffer = "4MiB"          # octets of a socket that the far host has not acknowledged
 //! buffers = "256MiB"              # the same of all its sockets
@@ -20,7 +22,7 @@
 //! brings = ["203.0.113.9"]        # addresses of its own that it may use here
 //! ```
 
-use super::written::{Address, Bind, Octets, PolicyError, Source};
+use super::written::{Address, Bind, Octets, Origin, PolicyError, Source};
 use super::{Client, Policy};
 use resoa_carrier::keys::PublicKey;
 use resoa_protocol::server::{Addresses, Grant};
@@ -54,6 +56,8 @@ struct ClientFile {
     deny: Option<Vec<Spanned<String>>>,
     bind: Option<Spanned<String>>,
     listen: Option<bool>,
+    accept_from: Option<Vec<Spanned<String>>>,
+    names: Option<Vec<Spanned<String>>>,
     sockets: Option<Spanned<u32>>,
     socket_buffer: Option<Spanned<String>>,
     buffers: Option<Spanned<String>>,
@@ -168,6 +172,14 @@ impl ClientFile {
             rules.bind = source.read::<Bind>("bind", bind)?.0;
         }
         rules.listen = self.listen.unwrap_or(rules.listen);
+        if let Some(networks) = &self.accept_from {
+            // Any of them is all of them: `None`.
+            let networks = source.read_all::<Origin>("accept-from", networks)?;
+            rules.accept_from = networks.into_iter().map(|Origin(network)| network).collect();
+        }
+        if let Some(names) = &self.names {
+            rules.names = Some(source.read_all("names", names)?);
+        }
         if let Some(count) = &self.sockets {
             *sockets = *count.get_ref();
         }
@@ -208,7 +220,8 @@ mod tests {
         Identity(KEY.parse::<PublicKey>().expect("a key").0.to_vec())
     }
 
-    /// What a client does not say holds from the defaults, and what those do not say is what is built in.
+    /// What a client does not say holds from the defaults, and what those do not say is what is
+    /// built in.
     #[test]
     fn clients_on_top_of_defaults() {
         let text = format!(
@@ -220,6 +233,7 @@ mod tests {
         assert_eq!((client.name.as_str(), client.grant.sockets, client.buffers), ("laptop", 10, 8 << 20));
         assert_eq!(client.rules.deny.len(), 1);
         assert!(!client.rules.bind.contain(8080));
+        assert_eq!((&client.rules.accept_from, &client.rules.names), (&None, &None));
         let [pool, brought]: [IpAddr; 2] = [[192, 0, 2, 16].into(), [203, 0, 113, 9].into()];
         assert_eq!(
             client.grant.addresses,
@@ -241,6 +255,27 @@ mod tests {
         let policy = Policy::parse("p.toml", &text).expect("a policy");
         let client = policy.client(&identity()).expect("may come");
         assert_eq!(client.grant.addresses, Addresses::shared([192, 0, 2, 1].into()));
+    }
+
+    /// A client's own lists take the place of those of the defaults; `any` among others is any.
+    #[test]
+    fn who_may_connect_and_which_names() {
+        let rules = |rest: &str| {
+            let text = format!(
+                "[defaults]\naccept-from = [\"192.0.2.0/24\"]\nnames = [\"*.example.org\"]\n[clients.a]\nkey = \"{KEY}\"\n{rest}"
+            );
+            let policy = Policy::parse("p.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+            policy.client(&identity()).expect("may come").rules.clone()
+        };
+        let default = rules("");
+        assert!(
+            default.admits([192, 0, 2, 7].into()).is_ok() && default.admits([192, 0, 3, 7].into()).is_err()
+        );
+        assert!(default.may_look_up("www.example.org") && !default.may_look_up("example.net"));
+        let open = rules("accept-from = [\"192.0.2.0/24\", \"any\"]\nnames = [\"any\"]\n");
+        assert!(open.admits([192, 0, 3, 7].into()).is_ok() && open.may_look_up("example.net"));
+        let closed = rules("accept-from = []\nnames = []\n");
+        assert!(closed.admits([192, 0, 2, 7].into()).is_err() && !closed.may_look_up("www.example.org"));
     }
 
     /// The example above is one.
@@ -272,6 +307,15 @@ mod tests {
             (client("address = \"mine\""), "p:3:11", "\"shared\" and \"pool\""),
             (client("address = \"pool\""), "p:3:11", "there is no pool"),
             (client("sockets = -1"), "p:3:11", "-1"),
+            (
+                client("accept-from = [\"any\", \"192.0.2.1/24\"]"),
+                "p:3:23",
+                "accept-from: `192.0.2.1/24` has bits",
+            ),
+            (client("accept-from = [\"192.0.2.0/24 80\"]"), "p:3:16", "accept-from: `192.0.2.0/24 80`"),
+            (client("accept-from = \"any\""), "p:3:15", "expected a sequence"),
+            (client("names = [\"*.example.org\", \"w*.net\"]"), "p:3:27", "names: `w*.net` is no name"),
+            (client("names = [7]"), "p:3:10", "7"),
             (client("buffers = \"64MB\""), "p:3:11", "4MiB"),
             (client("buffers = \"1KiB\""), "p:3:11", "fewer than the socket-buffer"),
             (client("socket-buffer = \"2GiB\""), "p:3:17", "4KiB to 1GiB"),

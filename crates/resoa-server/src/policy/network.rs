@@ -31,6 +31,13 @@ pub struct Destination {
 #[error("{0}")]
 pub struct Unreadable(String);
 
+impl Unreadable {
+    /// Of something else that a policy has.
+    pub(super) fn because(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
 fn wrong<T>(reason: impl Into<String>) -> Result<T, Unreadable> {
     Err(Unreadable(reason.into()))
 }

@@ -1,14 +1,17 @@
-//! What a client may reach and bind.
+//! What a client may reach and bind. What may reach it is in `incoming`, the names that it may look
+//! up in `look_ups`.
 //!
 //! The first of these that fits decides:
 //!
 //! 1. what `deny` names is refused;
-//! 2. what is [guarded](Guarded) is refused, unless an entry of `allow` lies wholly within: `any` does not open the server's loopback, `127.0.0.1 8080`
-//!    does;
+//! 2. what is [guarded](Guarded) is refused, unless an entry of `allow` lies wholly within: `any`
+//!    does not open the server's loopback, `127.0.0.1 8080` does;
 //! 3. what `allow` names is reached, and nothing else.
 //!
-//! Addresses are looked at as what they are and not as they are written: `::ffff:127.0.0.1`, `64:ff9b::7f00:1` and `0.0.0.0` are the loopback.
+//! Addresses are looked at as what they are and not as they are written: `::ffff:127.0.0.1`,
+//! `64:ff9b::7f00:1` and `0.0.0.0` are the loopback.
 
+use super::look_ups::NamePattern;
 use super::network::{Destination, Network, Ports};
 use resoa_protocol::Errno;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,8 +27,15 @@ pub struct Rules {
     pub own: bool,
     /// Ports that it may bind by number; one that the server chooses always.
     pub bind: Ports,
-    /// Whether others may connect to it.
+    /// Whether others may connect to it, and send it datagrams that answer none of its own.
     pub listen: bool,
+    /// Networks from which they may; `None` for any.
+    pub accept_from: Option<Vec<Network>>,
+    /// It is a program of this host and of this process's user: it shares ports and multicast
+    /// groups with others as the kernel lets it. No policy file says so.
+    pub of_this_user: bool,
+    /// Names that it may look up; `None` for all if `allow` names anything, and for none otherwise.
+    pub names: Option<Vec<NamePattern>>,
 }
 
 impl Default for Rules {
@@ -37,6 +47,9 @@ impl Default for Rules {
             own: false,
             bind: Ports::from_to(1024, u16::MAX),
             listen: true,
+            accept_from: None,
+            of_this_user: false,
+            names: None,
         }
     }
 }
@@ -67,8 +80,14 @@ pub enum Refusal {
     Port,
     /// Another client has this port at this address.
     Taken,
+    /// A process of the host has this port at this address, or at one that overlaps.
+    HostPort,
     /// The client may not listen.
     Listen,
+    /// `accept-from` does not name the sender.
+    AcceptFrom,
+    /// `names` does not name it.
+    Name,
     /// Its octets are as many as it may have under way.
     Buffers,
     /// Too many look-ups at a time.
@@ -76,13 +95,16 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What the program is told. A place that may not be reached is not there; a privilege that is missing is said as such.
+    /// What the program is told. A place that may not be reached is not there; a privilege that is
+    /// missing is said as such.
     #[must_use]
     pub fn errno(self) -> Errno {
         match self {
-            Self::Denied | Self::NotAllowed | Self::Guarded(_) => Errno::ENETUNREACH,
+            Self::Denied | Self::NotAllowed | Self::Guarded(_) | Self::Name => Errno::ENETUNREACH,
             Self::Port | Self::Listen => Errno::EACCES,
-            Self::Taken => Errno::EADDRINUSE,
+            Self::Taken | Self::HostPort => Errno::EADDRINUSE,
+            // The far host is told, not the program.
+            Self::AcceptFrom => Errno::ECONNREFUSED,
             Self::Buffers | Self::LookUps => Errno::ENOBUFS,
         }
     }
@@ -99,7 +121,10 @@ impl Refusal {
             Self::Guarded(Guarded::Own) => "own_address",
             Self::Port => "port",
             Self::Taken => "port_taken",
+            Self::HostPort => "host_port",
             Self::Listen => "listen",
+            Self::AcceptFrom => "accept_from",
+            Self::Name => "name",
             Self::Buffers => "buffers",
             Self::LookUps => "look_ups",
         }
@@ -129,8 +154,8 @@ const GUARDED: &[(Network, Guarded)] = &[
 /// What a translator to version 4 takes (RFC 6052 2.1).
 const TRANSLATED: Network = Network::new(IpAddr::V6(Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0)), 96);
 
-/// The address that packets would go to: version 4 in version 6, by the kernel (RFC 4291 2.5.5) or by a translator (RFC 6052), is version 4, and no address is
-/// this host.
+/// The address that packets would go to: version 4 in version 6, by the kernel (RFC 4291 2.5.5) or
+/// by a translator (RFC 6052), is version 4, and no address is this host.
 #[must_use]
 pub fn meant(address: IpAddr) -> IpAddr {
     let inner = match address {
@@ -152,7 +177,8 @@ pub fn meant(address: IpAddr) -> IpAddr {
 }
 
 impl Rules {
-    /// Whether something there may be reached; `is_own` says whether an address is the server's. Port 0 stands for whichever may be.
+    /// Whether something there may be reached; `is_own` says whether an address is the server's.
+    /// Port 0 stands for whichever may be.
     ///
     /// # Errors
     /// Why not.
@@ -182,7 +208,8 @@ impl Rules {
         }
     }
 
-    /// Whether this may be bound. The loopback may be, where it may be reached.
+    /// Whether this may be bound. A guarded address may be, at the ports at which it may be
+    /// reached; with port 0 it may be where a connection comes from.
     ///
     /// # Errors
     /// Why not.
@@ -193,16 +220,18 @@ impl Rules {
         if wanted.ip().is_unspecified() {
             return Ok(());
         }
-        // What else it may reach says nothing of where it may be, and that an address is the server's own is what the kernel demands.
-        match guarded(meant(wanted.ip())) {
-            Some(_) => self.destination(SocketAddr::new(wanted.ip(), 0), |_| false),
-            None => Ok(()),
+        // What else it may reach says nothing of where it may be, and that an address is the
+        // server's own is what the kernel demands.
+        if guarded(meant(wanted.ip())).is_none() {
+            return Ok(());
         }
+        self.destination(SocketAddr::new(wanted.ip(), 0), |_| false)?;
+        self.destination(wanted, |_| false).map_err(|_| Refusal::Port)
     }
 }
 
 /// The guarded network that an address is in.
-fn guarded(address: IpAddr) -> Option<&'static (Network, Guarded)> {
+pub(super) fn guarded(address: IpAddr) -> Option<&'static (Network, Guarded)> {
     GUARDED.iter().find(|(network, _)| network.contains(address))
 }
 
@@ -298,12 +327,23 @@ mod tests {
         assert_eq!(default.bound(at("0.0.0.0:1023")), Err(Refusal::Port));
         assert_eq!(default.bound(at("127.0.0.1:8080")), Err(Refusal::Guarded(Guarded::Loopback)));
         assert_eq!(rules(&["127.0.0.0/8"], &[]).bound(at("127.0.0.1:8080")), Ok(()));
+        // One port of the loopback is that one. A connection to it may come from any that the
+        // kernel chooses.
+        let one = rules(&["any", "127.0.0.1 8080"], &[]);
+        for wanted in ["127.0.0.1:8081", "[::ffff:127.0.0.1]:8081", "127.0.0.1:65535"] {
+            assert_eq!(one.bound(at(wanted)), Err(Refusal::Port), "{wanted}");
+        }
+        assert_eq!(one.bound(at("127.0.0.2:8080")), Err(Refusal::Guarded(Guarded::Loopback)));
+        for wanted in ["127.0.0.1:8080", "127.0.0.1:0", "192.0.2.1:8081"] {
+            assert_eq!(one.bound(at(wanted)), Ok(()), "{wanted}");
+        }
         // What it may reach says nothing of where it may be.
         assert_eq!(rules(&["198.51.100.0/24"], &[]).bound(at("192.0.2.1:8080")), Ok(()));
         assert_eq!(rules(&["any"], &["192.0.2.0/24"]).bound(at("192.0.2.1:8080")), Ok(()));
     }
 
-    /// `deny` only ever takes away: what is guarded stays so, and what was opened is closed by it again.
+    /// `deny` only ever takes away: what is guarded stays so, and what was opened is closed by it
+    /// again.
     #[test]
     fn denying_opens_nothing() {
         let at = |text: &str| text.parse().expect("an address with a port");

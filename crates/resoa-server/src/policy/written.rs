@@ -1,6 +1,7 @@
-//! Values of a policy as people write them, and what is said of one that is none: where in the file it is, and what would be right.
+//! Values of a policy as people write them, and what is said of one that is none: where in the file
+//! it is, and what would be right.
 
-use super::network::{Ports, Unreadable};
+use super::network::{Network, Ports, Unreadable};
 use serde_spanned::Spanned;
 use std::fmt;
 use std::net::IpAddr;
@@ -121,5 +122,16 @@ impl std::str::FromStr for Bind {
 
     fn from_str(text: &str) -> Result<Self, Unreadable> {
         if text == "none" { Ok(Self(Ports::none())) } else { text.parse().map(Self) }
+    }
+}
+
+/// A network without ports, or `any`.
+pub(super) struct Origin(pub(super) Option<Network>);
+
+impl std::str::FromStr for Origin {
+    type Err = Unreadable;
+
+    fn from_str(text: &str) -> Result<Self, Unreadable> {
+        if text == "any" { Ok(Self(None)) } else { text.parse().map(Some).map(Self) }
     }
 }

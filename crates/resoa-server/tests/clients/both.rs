@@ -1,4 +1,5 @@
-//! Both ends are remote sockets (5.3.5): each host has a server of its own, and the servers' kernels talk with each other over a cable.
+//! Both ends are remote sockets (5.3.5): each host has a server of its own, and the servers'
+//! kernels talk with each other over a cable.
 //!
 //! ```text
 //! client A ══ server A ── cable ── server B ══ client B
@@ -87,7 +88,8 @@ fn accepts(own: IpAddr, listening: &Sender<()>, has_closed: &AtomicBool) {
     site.until(|site| (site.host.sockets() == 0).then_some(()));
 }
 
-/// C12: both ends may be remote sockets. 8 MB go each way at a time and are intact, and a lingering `close` at one client (I7) returns when the other client has everything.
+/// C12: both ends may be remote sockets. 8 MB go each way at a time and are intact, and a lingering
+/// `close` at one client (I7) returns when the other client has everything.
 #[test]
 fn a_server_at_each_end() {
     for is_ipv6 in [false, true] {

@@ -30,7 +30,8 @@ fn numbered(is_ipv6: bool, last: u8) -> IpAddr {
     if is_ipv6 { [0xfd00, 0, 0, 0, 0, 0, 0, last.into()].into() } else { [10, 1, 0, last].into() }
 }
 
-/// Takes this thread to a namespace of its own, with a cable to a far host. Nothing, and the reason printed, where that cannot be.
+/// Takes this thread to a namespace of its own, with a cable to a far host. Nothing, and the reason
+/// printed, where that cannot be.
 #[expect(unsafe_code, reason = "a thread's own namespace")]
 pub fn lay(is_ipv6: bool) -> Option<Cable> {
     if !rustix::process::geteuid().is_root() {

@@ -1,5 +1,6 @@
-//! A client with a stack of its own, whose remote sockets have its own address (5.3.6): the server uses it and does not own it. The client's network is a TAP device, at whose other end the
-//! test is the client's host, frame by frame.
+//! A client with a stack of its own, whose remote sockets have its own address (5.3.6): the server
+//! uses it and does not own it. The client's network is a TAP device, at whose other end the test
+//! is the client's host, frame by frame.
 //!
 //! ```text
 //! client's host, 10.2.0.9 ── access0, the server, near0 10.1.0.1 ── 10.1.0.2, far host
@@ -30,7 +31,8 @@ const EVERYBODY: [u8; 6] = [0xff; 6];
 const REQUEST: u8 = 1;
 const REPLY: u8 = 2;
 
-/// A packet to the client's address is the server's if it belongs to one of its sockets of that address, and the client's otherwise.
+/// A packet to the client's address is the server's if it belongs to one of its sockets of that
+/// address, and the client's otherwise.
 const OWN_SOCKETS: &str = "table inet sockets {
     chain before { type filter hook prerouting priority mangle; policy accept; socket transparent 1 meta mark set 1; }
 }
@@ -55,7 +57,8 @@ impl ClientsHost {
         self.writes(to, [8, 6], &content);
     }
 
-    /// The next frame of the server's that somebody waits for; what asks for the client's hardware address is answered meanwhile, and claims are noted.
+    /// The next frame of the server's that somebody waits for; what asks for the client's hardware
+    /// address is answered meanwhile, and claims are noted.
     fn hears(&mut self) -> Vec<u8> {
         let begin = Instant::now();
         loop {
@@ -85,7 +88,8 @@ impl ClientsHost {
         }
     }
 
-    /// Whether anybody answers a probe for the client's address (RFC 5227 section 2.1.1). Frames are taken one after the other, so that what comes behind the probe has its answer behind
+    /// Whether anybody answers a probe for the client's address (RFC 5227 section 2.1.1). Frames
+    /// are taken one after the other, so that what comes behind the probe has its answer behind
     /// that of the probe.
     fn finds_a_conflict(&mut self) -> bool {
         let before = self.claims.len();
@@ -145,8 +149,10 @@ fn command(words: &str, input: &str) {
     assert!(child.wait().expect("ends").success());
 }
 
-/// C09: a client brings its address. The far host sees it on streams and datagrams of remote sockets, and reaches a remote listener at it; the client's own stack goes on with the same address
-/// through the same server, and nobody but the client's host says in its network that the address is theirs. That a conflict would be seen is shown by a server that is given the address.
+/// C09: a client brings its address. The far host sees it on streams and datagrams of remote
+/// sockets, and reaches a remote listener at it; the client's own stack goes on with the same
+/// address through the same server, and nobody but the client's host says in its network that the
+/// address is theirs. That a conflict would be seen is shown by a server that is given the address.
 #[test]
 fn a_client_and_its_server_have_one_address() {
     let Some(cable) = cable::lay(false) else { return };

@@ -1,12 +1,15 @@
-//! An address that is the client's and not the server's (5.3.6). Needs root: it is done in a network namespace of the test's own, which has the loopback alone.
+//! An address that is the client's and not the server's (5.3.6). Needs root: it is done in a
+//! network namespace of the test's own, which has the loopback alone.
 
 use crate::site::{Site, at, policy};
 use netlab::{Namespace, interface};
 use resoa_protocol::message::{AddressMode, Family, Kind};
 use resoa_protocol::{SocketCall, Value};
+use resoa_server::confinement::{Confinement, Needs};
 use rustix::thread::UnshareFlags;
 
-/// C09: the server uses the address without having it, with sockets of version 4 and with those of version 6 that reach both.
+/// C09: the server uses the address without having it, with sockets of version 4 and with those of
+/// version 6 that reach both.
 #[test]
 #[expect(unsafe_code, reason = "a thread's own namespace")]
 fn the_clients_own_address() {
@@ -18,6 +21,9 @@ fn the_clients_own_address() {
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }.expect("a namespace");
     interface::loopback_up(&Namespace::current().expect("a namespace")).expect("loopback");
     let mut site = Site::new(policy("[clients.a]\nkey = \"KEY1\"\nbrings = [\"203.0.113.9\"]\n"));
+    // As the command does: with what such a policy needs, and no more.
+    let confinement = Confinement::enter_here(&Needs { foreign_addresses: true, ..Needs::default() }, true);
+    assert!(confinement.expect("the kernel can").to_string().contains("CAP_NET_RAW"));
     let guest = site.registered(1, AddressMode::Brought([203, 0, 113, 9].into()));
     for (family, kind, wanted) in [
         (Family::V4, Kind::Stream, "203.0.113.9:8080"),

@@ -41,7 +41,8 @@ fn octets_that_are_no_message() {
     goes_on(&mut site, good);
 }
 
-/// A client that asks and does not listen is not read from any more, so that its answers do not fill the server.
+/// A client that asks and does not listen is not read from any more, so that its answers do not
+/// fill the server.
 #[test]
 fn a_client_that_does_not_listen() {
     let mut site = Site::new(policy(BOTH));
@@ -49,7 +50,8 @@ fn a_client_that_does_not_listen() {
     // From now on nobody takes what comes for it.
     let crate::site::Guest { link, mut carrier, .. } = site.guests.remove(bad);
     let good = good - 1;
-    // Each answer is some octets; the carrier has room for 1 MiB of them, and the server keeps so many more messages and then reads no more.
+    // Each answer is some octets; the carrier has room for 1 MiB of them, and the server keeps so
+    // many more messages and then reads no more.
     let mut full = false;
     for number in 0..200_000 {
         let create = Some(Create { family: Family::V4, kind: Kind::Stream });
@@ -70,7 +72,8 @@ fn a_client_that_does_not_listen() {
     goes_on(&mut site, good);
 }
 
-/// The same of a client that has datagrams sent to it: they wait elsewhere than its answers, since they may be lost, and count as well.
+/// The same of a client that has datagrams sent to it: they wait elsewhere than its answers, since
+/// they may be lost, and count as well.
 #[test]
 fn a_client_that_does_not_listen_to_datagrams() {
     let mut site = Site::new(policy(BOTH));
@@ -80,7 +83,8 @@ fn a_client_that_does_not_listen_to_datagrams() {
     let to = Some(far.local_addr().expect("is bound"));
     let crate::site::Guest { link, mut carrier, .. } = site.guests.remove(bad);
     let good = good - 1;
-    // The carrier has room for 1 MiB, which is 9200 answers of the far host; the server keeps some 1024 more.
+    // The carrier has room for 1 MiB, which is 9200 answers of the far host; the server keeps some
+    // 1024 more.
     let stopped = (0..13_000).find(|number| {
         let create = (*number == 0).then_some(Create { family: Family::V4, kind: Kind::Datagram });
         let call = Call::Datagram { to, ancillary: Ancillary::none(), bytes: vec![1; 100] };
@@ -98,7 +102,8 @@ fn a_client_that_does_not_listen_to_datagrams() {
     goes_on(&mut site, good);
 }
 
-/// E9: a client that has fallen silent is asked whether it is there, and given up if it does not answer; one that answers stays.
+/// E9: a client that has fallen silent is asked whether it is there, and given up if it does not
+/// answer; one that answers stays.
 #[test]
 fn a_client_that_falls_silent() {
     let mut settings = ServerSettings::new(Addresses::default());
@@ -122,7 +127,8 @@ fn a_client_that_falls_silent() {
     goes_on(&mut site, good);
 }
 
-/// More than a client may have under way is not read from it; when the far host reads, all of it arrives.
+/// More than a client may have under way is not read from it; when the far host reads, all of it
+/// arrives.
 #[test]
 fn more_than_it_may_have_under_way() {
     let text = BOTH.replace("[defaults]\n", "[defaults]\nbuffers = \"256KiB\"\nsocket-buffer = \"128KiB\"\n");
@@ -132,7 +138,8 @@ fn more_than_it_may_have_under_way() {
     let to = listener.local_addr().expect("is bound");
     let mut far = Vec::new();
     let mut sockets = Vec::new();
-    // The kernel's buffers are part of what is under way: what the far host's has acknowledged is not.
+    // The kernel's buffers are part of what is under way: what the far host's has acknowledged is
+    // not.
     rustix::net::sockopt::set_socket_recv_buffer_size(&listener, 32 << 10).expect("small");
     for _ in 0..32 {
         let socket = site.stream(bad);
@@ -162,8 +169,10 @@ fn more_than_it_may_have_under_way() {
     site.until(|site| site.host.report().clients.iter().all(|client| !client.stopped).then_some(()));
 }
 
-/// Far hosts that take nothing of more than a client may have under way hold it up for a while and not for ever: the socket that has most is given up, and what the
-/// client says of the others is heard, that it closes one first of all. It is not given up itself, however long it could not be heard.
+/// Far hosts that take nothing of more than a client may have under way hold it up for a while and
+/// not for ever: the socket that has most is given up, and what the client says of the others is
+/// heard, that it closes one first of all. It is not given up itself, however long it could not be
+/// heard.
 #[test]
 fn far_hosts_that_take_nothing() {
     let text = BOTH.replace("[defaults]\n", "[defaults]\nbuffers = \"256KiB\"\nsocket-buffer = \"128KiB\"\n");
@@ -199,8 +208,10 @@ fn far_hosts_that_take_nothing() {
     goes_on(&mut site, good);
 }
 
-/// More than a client may have under way, and then its far hosts reset their connections: nothing of it is under way any more, though the program has closed nothing, and the client is
-/// read from again at once. Not by the patience with a standstill, which gives up one socket and no more: here all sockets are still there.
+/// More than a client may have under way, and then its far hosts reset their connections: nothing
+/// of it is under way any more, though the program has closed nothing, and the client is read from
+/// again at once. Not by the patience with a standstill, which gives up one socket and no more:
+/// here all sockets are still there.
 #[test]
 fn far_hosts_that_reset() {
     let text = BOTH.replace("[defaults]\n", "[defaults]\nbuffers = \"256KiB\"\nsocket-buffer = \"128KiB\"\n");
@@ -231,7 +242,8 @@ fn far_hosts_that_reset() {
     goes_on(&mut site, good);
 }
 
-/// Somebody who is a client and says nothing sensible, before registering and after: no answer brings the server down, and nothing is left.
+/// Somebody who is a client and says nothing sensible, before registering and after: no answer
+/// brings the server down, and nothing is left.
 #[test]
 fn messages_that_nobody_would_send() {
     let mut site = Site::new(policy(BOTH));

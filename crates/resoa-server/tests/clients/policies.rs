@@ -7,7 +7,8 @@ use resoa_protocol::{Errno, ReceiveFlags, Registration, ServerSettings, SocketCa
 use std::io::Read;
 use std::net::{TcpListener, UdpSocket};
 
-/// The server's loopback is not for clients, however it is written; opened, it is; and connecting elsewhere goes on (TL: what is guarded).
+/// The server's loopback is not for clients, however it is written; opened, it is; and connecting
+/// elsewhere goes on (TL: what is guarded).
 #[test]
 fn destinations_are_those_of_the_policy() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
@@ -56,7 +57,8 @@ fn datagrams_are_asked_for() {
     assert_eq!(site.refusals(), [("loopback".to_owned(), 1)].into());
 }
 
-/// C10: both clients share the address; whose the port is, the other cannot have, with SO_REUSEPORT neither.
+/// C10: both clients share the address; whose the port is, the other cannot have, with SO_REUSEPORT
+/// neither.
 #[test]
 fn two_clients_and_one_port() {
     let mut site = Site::new(policy(
@@ -87,7 +89,8 @@ fn two_clients_and_one_port() {
     assert_eq!(site.call(second, other, SocketCall::Bind(name)), Ok(Value::Done));
 }
 
-/// C10: a port that the kernel has chosen for one client is no other's either, however much both share: not of a socket that has sent, or is connected.
+/// C10: a port that the kernel has chosen for one client is no other's either, however much both
+/// share: not of a socket that has sent, or is connected.
 #[test]
 fn two_clients_and_a_chosen_port() {
     let mut site = Site::new(policy(
@@ -141,7 +144,8 @@ fn two_clients_and_a_chosen_port() {
     }
 }
 
-/// As many clients as the policy says, which may be more than any number here; another one, once it is read again.
+/// As many clients as the policy says, which may be more than any number here; another one, once it
+/// is read again.
 #[test]
 fn as_many_as_the_policy_says() {
     let clients = |most: usize| {
@@ -225,7 +229,8 @@ fn an_address_of_somebody_else() {
     assert!(matches!(&registration, Some(Registration::Refused(Refusal::Mode(_)))), "{registration:?}");
 }
 
-/// A client that is taken out of the policy is gone at once, with RST for the far host; what another may reach changes.
+/// A client that is taken out of the policy is gone at once, with RST for the far host; what
+/// another may reach changes.
 #[test]
 fn the_policy_is_read_again() {
     let text =

@@ -27,7 +27,8 @@ fn is_alone(test: &str) -> bool {
     false
 }
 
-/// A client with a listener at which somebody has come for whom there is no descriptor, and a socket that is connected to a far host.
+/// A client with a listener at which somebody has come for whom there is no descriptor, and a
+/// socket that is connected to a far host.
 struct Starved {
     site: Site,
     guest: usize,
@@ -56,7 +57,8 @@ impl Starved {
         };
         let socket = site.stream(guest);
         assert_eq!(site.call(guest, socket, SocketCall::Connect(to)), Ok(Value::Done));
-        // It comes while there is room at the far host and none at the server: the limit is for new descriptors.
+        // It comes while there is room at the far host and none at the server: the limit is for new
+        // descriptors.
         let coming = std::thread::spawn({
             let address = SocketAddr::new([127, 0, 0, 1].into(), name.port());
             let mine =
@@ -83,7 +85,8 @@ impl Starved {
     }
 }
 
-/// C57: ENOBUFS for the client; a listener that starves takes what waits once a socket has gone (8.3).
+/// C57: ENOBUFS for the client; a listener that starves takes what waits once a socket has gone
+/// (8.3).
 #[test]
 fn no_descriptor_is_left() {
     if !is_alone("shortage::no_descriptor_is_left") {
@@ -100,7 +103,8 @@ fn no_descriptor_is_left() {
     starved.accepts();
 }
 
-/// The same where no socket goes: a descriptor that another process or a carrier had is free, of which nobody tells.
+/// The same where no socket goes: a descriptor that another process or a carrier had is free, of
+/// which nobody tells.
 #[test]
 fn a_descriptor_that_was_not_a_sockets() {
     if !is_alone("shortage::a_descriptor_that_was_not_a_sockets") {

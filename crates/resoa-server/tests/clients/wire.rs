@@ -1,4 +1,5 @@
-//! The addresses of clients as a far host sees them: a kernel of its own behind a cable, in network namespaces of the tests' own. They need root; without, it is said and nothing is tested.
+//! The addresses of clients as a far host sees them: a kernel of its own behind a cable, in network
+//! namespaces of the tests' own. They need root; without, it is said and nothing is tested.
 
 use crate::cable::{self, Cable};
 use crate::site::{Site, Turns, policy, sending};
@@ -14,7 +15,8 @@ pub fn reading(length: usize) -> SocketCall {
     SocketCall::Receive { length, flags: ReceiveFlags::default() }
 }
 
-/// A client's program connects to the far host: an octet goes each way, and the far host says whom it comes from.
+/// A client's program connects to the far host: an octet goes each way, and the far host says whom
+/// it comes from.
 pub fn connects(site: &mut Site, guest: usize, cable: &Cable) -> IpAddr {
     let listener = cable.listener();
     let socket = site.socket(guest, cable.family(), Kind::Stream);
@@ -68,8 +70,10 @@ pub fn sends(site: &mut Site, guest: usize, cable: &Cable) -> IpAddr {
     site.far(|| far.recv_from(&mut [0; 8]).expect("arrives").1.ip())
 }
 
-/// C09, C10, C11: two clients have an address each (1-1), two more share that of the server (n-m): the far host sees each client's own, of streams and datagrams, and reaches
-/// each at the same port of its own address. Of those that share one the second does not get the port, and an address that another client has is nobody else's.
+/// C09, C10, C11: two clients have an address each (1-1), two more share that of the server (n-m):
+/// the far host sees each client's own, of streams and datagrams, and reaches each at the same port
+/// of its own address. Of those that share one the second does not get the port, and an address
+/// that another client has is nobody else's.
 #[test]
 fn addresses_of_several_clients() {
     for is_ipv6 in [false, true] {
@@ -101,7 +105,8 @@ fn addresses_of_several_clients() {
     }
 }
 
-/// C11: what an operator writes decides, and what a client asks for is heeded as far as that goes (n-m by configuration).
+/// C11: what an operator writes decides, and what a client asks for is heeded as far as that goes
+/// (n-m by configuration).
 #[test]
 fn modes_that_clients_ask_for() {
     let text = "address = \"127.0.0.1\"\npool = [\"127.0.0.7\"]\n[clients.a]\nkey = \"KEY1\"\naddress = \"pool\"\n\

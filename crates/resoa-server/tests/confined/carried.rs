@@ -14,7 +14,8 @@ pub fn pair() -> (Carried, Carried, Connection, Vec<u8>) {
     crate::place::pair("plain:127.0.0.1:0", |place| place)
 }
 
-/// FINs are held, if this user may, by the first server of the thread: no program can be loaded once it is confined.
+/// FINs are held, if this user may, by the first server of the thread: no program can be loaded
+/// once it is confined.
 pub fn hold() -> Option<FinHold> {
     let may = !CONFINED.get() && rustix::process::geteuid().is_root();
     may.then(|| FinHold::attach(&["lo"]).expect("FINs are held"))

@@ -1,5 +1,6 @@
-//! The tests of `sockets` once more, by a server that has given up what it does not need: the filter of system calls and that of files are in force in the thread
-//! of the test, and in those that it makes.
+//! The tests of `sockets` once more, by a server that has given up what it does not need: the
+//! filter of system calls and that of files are in force in the thread of the test, and in those
+//! that it makes.
 
 #[path = "../sockets/all.rs"]
 mod all;

@@ -35,7 +35,8 @@ impl Way {
     }
 }
 
-/// Takes this thread to a namespace of its own, in which the options of a way are those of all connections. False, with the reason printed, where it cannot be.
+/// Takes this thread to a namespace of its own, in which the options of a way are those of all
+/// connections. False, with the reason printed, where it cannot be.
 pub fn enter(way: Way) -> bool {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: eBPF programs and namespaces need root");

@@ -1,4 +1,5 @@
-//! What programs at far hosts see: ordinary ones, on a kernel of their own behind a cable, with the offloads that it has.
+//! What programs at far hosts see: ordinary ones, on a kernel of their own behind a cable, with the
+//! offloads that it has.
 
 use crate::ground::{WAYS, Way, enter, join, prepare};
 use crate::rig::{Rig, Turns, bytes};
@@ -97,7 +98,8 @@ fn turns(rig: &mut Rig) {
     }
 }
 
-/// The far host's program writes and closes, and waits until everything is acknowledged. Whether that is so before the client has anything.
+/// The far host's program writes and closes, and waits until everything is acknowledged. Whether
+/// that is so before the client has anything.
 fn returns_too_early(Cable { rig, .. }: &mut Cable, far: TcpStream) -> bool {
     (&far).write_all(b"precious").expect("is taken");
     rustix::net::sockopt::set_socket_linger(&far, Some(Duration::from_mins(5))).expect("is a socket");
@@ -110,7 +112,8 @@ fn returns_too_early(Cable { rig, .. }: &mut Cable, far: TcpStream) -> bool {
     early
 }
 
-/// C59 (I7): a lingering `close` of the far host returns when everything is in the client's host, and not before.
+/// C59 (I7): a lingering `close` of the far host returns when everything is in the client's host,
+/// and not before.
 #[test]
 fn lingering_close_waits_for_the_client() {
     in_all_ways(|mut cable| {
@@ -133,7 +136,8 @@ fn without_the_hold_it_does_not() {
     }
 }
 
-/// C61: octets go the other way while the FIN is held, in segments that a device would cut, and do not acknowledge it; a megabyte follows the release.
+/// C61: octets go the other way while the FIN is held, in segments that a device would cut, and do
+/// not acknowledge it; a megabyte follows the release.
 #[test]
 fn octets_the_other_way() {
     in_all_ways(|mut cable| {
@@ -161,7 +165,8 @@ fn octets_the_other_way() {
     });
 }
 
-/// C67: the program shuts its half, or closes, while the FIN is held and comes again: the far host reads the end, and no error.
+/// C67: the program shuts its half, or closes, while the FIN is held and comes again: the far host
+/// reads the end, and no error.
 #[test]
 fn program_ends_while_held() {
     in_all_ways(|mut cable| {
@@ -189,7 +194,8 @@ fn program_ends_while_held() {
     });
 }
 
-/// C68: the client is lost while the FIN is held, before the server's own and behind it: the far host's program is told.
+/// C68: the client is lost while the FIN is held, before the server's own and behind it: the far
+/// host's program is told.
 #[test]
 fn client_is_lost_while_held() {
     for way in WAYS {
@@ -211,7 +217,8 @@ fn client_is_lost_while_held() {
     }
 }
 
-/// C63, C65: both ends shut their halves at a time, again and again: all octets arrive, and no errors.
+/// C63, C65: both ends shut their halves at a time, again and again: all octets arrive, and no
+/// errors.
 #[test]
 fn both_shut_at_a_time() {
     in_all_ways(|mut cable| {

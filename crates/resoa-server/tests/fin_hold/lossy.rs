@@ -39,7 +39,8 @@ impl Link {
                 for (from, to) in [(0, 1), (1, 0)] {
                     let mut packet = [0; 2000];
                     while let Ok(length) = rustix::io::read(&ends[from], &mut packet) {
-                        // Numerical Recipes' generator: the same losses for the same packets, which they never are.
+                        // Numerical Recipes' generator: the same losses for the same packets, which
+                        // they never are.
                         number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                         if !(number >> 16).is_multiple_of(LOST) {
                             let _ = rustix::io::write(&ends[to], &packet[..length]);
@@ -72,8 +73,8 @@ fn device(namespace: &Namespace, way: Way, is_far: bool) -> (Tun, OwnedFd) {
     (tun, end)
 }
 
-/// C60, C63, C65: whatever is lost, an acknowledgement of a released FIN included, both halves of every connection end, all octets arrive, no one sees an
-/// error, and nothing is left.
+/// C60, C63, C65: whatever is lost, an acknowledgement of a released FIN included, both halves of
+/// every connection end, all octets arrive, no one sees an error, and nothing is left.
 #[test]
 fn everything_ends_though_packets_are_lost() {
     for way in &WAYS[..2] {

@@ -1,4 +1,5 @@
-//! What the server does while a FIN is held: its own FIN waits, and its RST is heard; and listeners, whose connections may end before they are accepted.
+//! What the server does while a FIN is held: its own FIN waits, and its RST is heard; and
+//! listeners, whose connections may end before they are accepted.
 
 use crate::ground::{WAYS, Way, enter};
 use crate::rig::{Rig, Turns, bytes};
@@ -13,7 +14,8 @@ use std::net::SocketAddr;
 
 const SHUT: SocketCall = SocketCall::Shutdown(Half::Write);
 
-/// A connection whose far host has closed without a word; the FIN's number. The client hears nothing.
+/// A connection whose far host has closed without a word; the FIN's number. The client hears
+/// nothing.
 fn ended(far: &mut Far, rig: &mut Rig) -> (RsockId, u32) {
     let socket = far.connected(rig);
     rig.stalled = true;
@@ -23,7 +25,8 @@ fn ended(far: &mut Far, rig: &mut Rig) -> (RsockId, u32) {
     (socket, fin)
 }
 
-/// The same, where the program has shut its half before. If `crosses`, the far host does not know when it closes.
+/// The same, where the program has shut its half before. If `crosses`, the far host does not know
+/// when it closes.
 fn ended_behind_ours(far: &mut Far, rig: &mut Rig, crosses: bool) -> (RsockId, u32) {
     let socket = far.connected(rig);
     assert_eq!(rig.call(socket, SHUT), Ok(Value::Done));
@@ -60,7 +63,8 @@ fn waiting(rig: &Rig) -> usize {
     rig.host.fin_hold().expect("is there").waiting()
 }
 
-/// C67: the program shuts its half while a FIN is held. Our own waits, or the kernel would refuse the far host's when it comes again.
+/// C67: the program shuts its half while a FIN is held. Our own waits, or the kernel would refuse
+/// the far host's when it comes again.
 #[test]
 fn our_fin_waits() {
     in_all_ways(true, |mut far, mut rig| {
@@ -78,7 +82,8 @@ fn our_fin_waits() {
     });
 }
 
-/// C67: the server was told to send its FIN before it has looked at the far host's, which the kernel has: it waits in just the same way.
+/// C67: the server was told to send its FIN before it has looked at the far host's, which the
+/// kernel has: it waits in just the same way.
 #[test]
 fn our_fin_waits_for_one_that_is_not_known() {
     in_all_ways(true, |mut far, mut rig| {
@@ -98,7 +103,8 @@ fn our_fin_waits_for_one_that_is_not_known() {
     });
 }
 
-/// C67: the program closes while a FIN is held, and has read everything: that ends the hold (3.9), and is no reason for RST.
+/// C67: the program closes while a FIN is held, and has read everything: that ends the hold (3.9),
+/// and is no reason for RST.
 #[test]
 fn close_while_held() {
     in_all_ways(true, |mut far, mut rig| {
@@ -127,7 +133,8 @@ fn abort_before_our_fin() {
     });
 }
 
-/// C68: and behind it, where the kernel is done with the connection (TIME_WAIT) and would say that all is well.
+/// C68: and behind it, where the kernel is done with the connection (TIME_WAIT) and would say that
+/// all is well.
 #[test]
 fn abort_behind_our_fin() {
     in_all_ways(true, |mut far, mut rig| {
@@ -155,7 +162,8 @@ fn abort_while_fins_cross() {
     });
 }
 
-/// A kernel that has nothing left of the connection refuses the FIN when it comes again; that is not heard, and the release is.
+/// A kernel that has nothing left of the connection refuses the FIN when it comes again; that is
+/// not heard, and the release is.
 #[test]
 fn a_kernel_that_forgets() {
     in_all_ways(true, |mut far, mut rig| {
@@ -172,7 +180,8 @@ fn a_kernel_that_forgets() {
     });
 }
 
-/// The far host resets a connection whose FIN is held: its FIN is not acknowledged any more, and nothing is left when the program has closed.
+/// The far host resets a connection whose FIN is held: its FIN is not acknowledged any more, and
+/// nothing is left when the program has closed.
 #[test]
 fn reset_while_held() {
     in_all_ways(true, |mut far, mut rig| {
@@ -204,7 +213,8 @@ fn listening(rig: &mut Rig, way: Way) -> (RsockId, u16) {
     (socket, port)
 }
 
-/// C58: the far host connects, speaks and closes before anybody knows of the connection, with the last segment of the handshake, even: its FIN is held.
+/// C58: the far host connects, speaks and closes before anybody knows of the connection, with the
+/// last segment of the handshake, even: its FIN is held.
 #[test]
 fn fin_before_accept() {
     for way in WAYS {
@@ -236,7 +246,8 @@ fn fin_before_accept() {
     }
 }
 
-/// The listener goes away while the kernel has a connection for it that has ended: RST, and nothing is left.
+/// The listener goes away while the kernel has a connection for it that has ended: RST, and nothing
+/// is left.
 #[test]
 fn a_listener_goes_away() {
     in_all_ways(true, |mut far, mut rig| {
@@ -309,7 +320,8 @@ fn interfaces_are_named() {
     assert_eq!(FinHold::interfaces().expect("can be listed"), ["far0"]);
 }
 
-/// Three rights are needed to begin with, and none later: a server that gives them up holds FINs all the same, for which it has descriptors.
+/// Three rights are needed to begin with, and none later: a server that gives them up holds FINs
+/// all the same, for which it has descriptors.
 #[test]
 fn rights_are_needed_at_the_start_alone() {
     if !enter(WAYS[0]) {

@@ -1,4 +1,5 @@
-//! Keep-alive probes on the wire: the server's kernel sends them at the program's times, and answers the far host's as long as the client is there.
+//! Keep-alive probes on the wire: the server's kernel sends them at the program's times, and
+//! answers the far host's as long as the client is there.
 
 use crate::ground::{WAYS, enter};
 use crate::rig::{Rig, Turns, reading};
@@ -35,8 +36,9 @@ fn has_done(rig: &mut Rig, socket: RsockId) {
     rig.option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
 }
 
-/// C40: SO_KEEPALIVE, TCP_KEEPIDLE, TCP_KEEPINTVL and TCP_KEEPCNT of a remote socket are those of the server's kernel. Who answers is probed again when
-/// it has been idle; who does not is reset after so many, and the program is told ETIMEDOUT.
+/// C40: SO_KEEPALIVE, TCP_KEEPIDLE, TCP_KEEPINTVL and TCP_KEEPCNT of a remote socket are those of
+/// the server's kernel. Who answers is probed again when it has been idle; who does not is reset
+/// after so many, and the program is told ETIMEDOUT.
 #[test]
 fn probes_at_the_programs_times() {
     in_both_versions(|mut far, mut rig| {

@@ -1,4 +1,5 @@
-//! What is on the wire where nobody reads, or nobody accepts: as with a native socket of the same kernel, segment by segment.
+//! What is on the wire where nobody reads, or nobody accepts: as with a native socket of the same
+//! kernel, segment by segment.
 
 use crate::rig::{Rig, Turns};
 use crate::written::{Connection, FIRST_OCTET, Far, PORT, in_all_ways};
@@ -39,7 +40,8 @@ fn remote(far: &mut Far, rig: &mut Rig) -> RsockId {
     socket
 }
 
-/// The far host fills the window by segments, each when the one before is acknowledged, and then says one octet more: how many octets each answer acknowledges, and how many more it admits.
+/// The far host fills the window by segments, each when the one before is acknowledged, and then
+/// says one octet more: how many octets each answer acknowledges, and how many more it admits.
 fn fills(far: &mut Far, rig: &mut Rig) -> Vec<(usize, u16)> {
     let mut answers = vec![(0, SEGMENT as u16)];
     while let &(octets, window) = answers.last().expect("the first is there")
@@ -66,8 +68,10 @@ fn window(far: &mut Far, rig: &mut Rig) -> u16 {
     far.hears_ack(rig, next).window
 }
 
-/// C24 (5.3.3, 6.3): a program that does not read. The server hands every octet over as it comes, and yet each acknowledgement says the window that a native socket with the same
-/// SO_RCVBUF says, until it closes at the same octet and refuses the next; when the program has read everything, it is open as far as there.
+/// C24 (5.3.3, 6.3): a program that does not read. The server hands every octet over as it comes,
+/// and yet each acknowledgement says the window that a native socket with the same SO_RCVBUF says,
+/// until it closes at the same octet and refuses the next; when the program has read everything, it
+/// is open as far as there.
 #[test]
 fn the_window_closes_where_it_does_natively() {
     in_all_ways(false, |mut far, mut rig| {
@@ -115,7 +119,8 @@ enum Answer {
     Acknowledged(u32),
 }
 
-/// An answer that is there for the connection that the far host talks by, when everybody has had the time to do something. What is said to others is passed over, and what is said again.
+/// An answer that is there for the connection that the far host talks by, when everybody has had
+/// the time to do something. What is said to others is passed over, and what is said again.
 fn answer(far: &mut Far, rig: &mut Rig) -> Answer {
     let Connection { own, port, .. } = far.talks_by();
     let mut said = Answer::Nothing;
@@ -146,8 +151,10 @@ fn read(far: &mut Far, segment: &Segment) -> Answer {
     Answer::Acknowledged(segment.tcp.acknowledgment.wrapping_sub(FIRST_OCTET))
 }
 
-/// More far hosts than a listener with a backlog of 2 takes: two have connected; two more are half way, and then both end their handshakes, with an octet behind, before a fifth begins one. What each is
-/// answered; and what the fourth is when the program has accepted one, after it was told that its handshake is not over: it may be one that waits for the program to speak first.
+/// More far hosts than a listener with a backlog of 2 takes: two have connected; two more are half
+/// way, and then both end their handshakes, with an octet behind, before a fifth begins one. What
+/// each is answered; and what the fourth is when the program has accepted one, after it was told
+/// that its handshake is not over: it may be one that waits for the program to speak first.
 fn overflows(far: &mut Far, rig: &mut Rig, port: u16, accept: impl FnOnce(&mut Rig)) -> Vec<Answer> {
     let mut answers = Vec::new();
     for own in [PORT, PORT + 1] {
@@ -184,8 +191,11 @@ fn overflows(far: &mut Far, rig: &mut Rig, port: u16, accept: impl FnOnce(&mut R
     answers
 }
 
-/// C32: backlog overflow on the wire: the last acknowledgement of a handshake for which there is no room is ignored, and so is what comes behind it, and a SYN for which there is none; when the
-/// program has accepted one there is room. Until then the kernel says SYN-ACK once more, as natively: the server has taken one connection, and has left it room enough to remember both handshakes.
+/// C32: backlog overflow on the wire: the last acknowledgement of a handshake for which there is no
+/// room is ignored, and so is what comes behind it, and a SYN for which there is none; when the
+/// program has accepted one there is room. Until then the kernel says SYN-ACK once more, as
+/// natively: the server has taken one connection, and has left it room enough to remember both
+/// handshakes.
 #[test]
 fn a_backlog_overflows_as_it_does_natively() {
     in_all_ways(false, |mut far, mut rig| {
@@ -210,7 +220,8 @@ fn a_backlog_overflows_as_it_does_natively() {
     });
 }
 
-/// C83 (6.2.3), accepted: `listen` of a bound socket has returned and the server has not heard of it. A SYN of that moment is refused, by RST, and one behind it is answered.
+/// C83 (6.2.3), accepted: `listen` of a bound socket has returned and the server has not heard of
+/// it. A SYN of that moment is refused, by RST, and one behind it is answered.
 #[test]
 fn a_listen_that_is_on_its_way() {
     in_all_ways(false, |mut far, mut rig| {

@@ -7,7 +7,8 @@ use packet::Tcp;
 use resoa_protocol::message::Half;
 use resoa_protocol::{RsockId, SocketCall, Value};
 
-/// A connection whose far host has said "bye" and closed, while the client hears nothing; the FIN's number. The kernel may acknowledge both at once.
+/// A connection whose far host has said "bye" and closed, while the client hears nothing; the FIN's
+/// number. The kernel may acknowledge both at once.
 fn held(far: &mut Far, rig: &mut Rig) -> (RsockId, u32) {
     let socket = far.connected(rig);
     rig.stalled = true;
@@ -19,7 +20,8 @@ fn held(far: &mut Far, rig: &mut Rig) -> (RsockId, u32) {
     (socket, fin)
 }
 
-/// C58: what arrives is acknowledged, the FIN only when the client has everything; then at once, without being asked again.
+/// C58: what arrives is acknowledged, the FIN only when the client has everything; then at once,
+/// without being asked again.
 #[test]
 fn fin_is_acknowledged_when_it_is_delivered() {
     in_all_ways(true, |mut far, mut rig| {
@@ -38,7 +40,8 @@ fn fin_is_acknowledged_when_it_is_delivered() {
     });
 }
 
-/// C60, C69: a FIN that comes again is answered like the first; no SACK block says that it is there.
+/// C60, C69: a FIN that comes again is answered like the first; no SACK block says that it is
+/// there.
 #[test]
 fn fin_comes_again() {
     in_all_ways(true, |mut far, mut rig| {
@@ -53,7 +56,8 @@ fn fin_comes_again() {
     });
 }
 
-/// C69: octets that come again with the FIN are reported as such, up to the FIN. So are those that came before others.
+/// C69: octets that come again with the FIN are reported as such, up to the FIN. So are those that
+/// came before others.
 #[test]
 fn blocks_end_before_the_fin() {
     in_all_ways(true, |mut far, mut rig| {
@@ -79,7 +83,8 @@ fn blocks_end_before_the_fin() {
     });
 }
 
-/// C61: octets that come with the FIN are acknowledged, and those of the other direction go on their way without acknowledging it.
+/// C61: octets that come with the FIN are acknowledged, and those of the other direction go on
+/// their way without acknowledging it.
 #[test]
 fn fin_with_octets_and_octets_the_other_way() {
     in_all_ways(true, |mut far, mut rig| {
@@ -116,7 +121,8 @@ fn octets_after_the_release() {
     });
 }
 
-/// C62: the program has shut its half; the far host's FIN is held in just the same way, though the kernel is done with the connection (TIME_WAIT).
+/// C62: the program has shut its half; the far host's FIN is held in just the same way, though the
+/// kernel is done with the connection (TIME_WAIT).
 #[test]
 fn fin_after_ours() {
     in_all_ways(true, |mut far, mut rig| {
@@ -184,7 +190,8 @@ fn fin_behind_options() {
     });
 }
 
-/// A segment with a FIN that is not the connection's, from somebody who knows its ports alone: whether it comes before the FIN or behind it, that is held.
+/// A segment with a FIN that is not the connection's, from somebody who knows its ports alone:
+/// whether it comes before the FIN or behind it, that is held.
 #[test]
 fn fin_of_somebody_else() {
     in_all_ways(true, |mut far, mut rig| {
@@ -217,7 +224,8 @@ fn fin_of_somebody_else() {
     });
 }
 
-/// C100: without the hold the FIN is acknowledged while the client has nothing. These tests would see it.
+/// C100: without the hold the FIN is acknowledged while the client has nothing. These tests would
+/// see it.
 #[test]
 fn without_the_hold() {
     in_all_ways(false, |mut far, mut rig| {
@@ -230,7 +238,8 @@ fn without_the_hold() {
     });
 }
 
-/// Connections of others are none of its business, and neither are those of a server that has ended.
+/// Connections of others are none of its business, and neither are those of a server that has
+/// ended.
 #[test]
 fn others_are_left_alone() {
     let way = Way { is_ipv6: false, stamps: true, sack: true };

@@ -1,4 +1,5 @@
-//! A far host that is written out: it sends the segments that a test wants over a TUN device, and none by itself, so that each answer has one reason.
+//! A far host that is written out: it sends the segments that a test wants over a TUN device, and
+//! none by itself, so that each answer has one reason.
 
 use crate::ground::{WAYS, Way, enter, join};
 use crate::guest::PATIENCE;

@@ -1,4 +1,5 @@
-//! Over memory, in a network namespace of the test's own with a loopback interface at which FINs are held.
+//! Over memory, in a network namespace of the test's own with a loopback interface at which FINs
+//! are held.
 
 use netlab::{Namespace, interface, sysctl};
 use resoa_server::FinHold;
@@ -14,7 +15,8 @@ thread_local! {
     static SAID: Cell<bool> = const { Cell::new(false) };
 }
 
-/// FINs are held, if this user may; otherwise these tests are those of `sockets`, and each says so, once.
+/// FINs are held, if this user may; otherwise these tests are those of `sockets`, and each says so,
+/// once.
 pub fn hold() -> Option<FinHold> {
     if !rustix::process::geteuid().is_root() {
         if !SAID.replace(true) {

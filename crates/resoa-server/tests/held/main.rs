@@ -1,4 +1,5 @@
-//! The tests of `sockets` once more, where the FINs of far hosts are held: nothing that a program or a far host sees is different.
+//! The tests of `sockets` once more, where the FINs of far hosts are held: nothing that a program
+//! or a far host sees is different.
 
 #[path = "../sockets/all.rs"]
 mod all;

@@ -1,4 +1,5 @@
-//! The tests of `sockets` once more, over the Link Layer Protocol on a wire that loses, repeats and delays datagrams.
+//! The tests of `sockets` once more, over the Link Layer Protocol on a wire that loses, repeats and
+//! delays datagrams.
 
 /// `udp` on the loopback interface, by a wire that damages what it carries.
 mod carried {

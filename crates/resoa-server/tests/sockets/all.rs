@@ -1,4 +1,5 @@
-//! What is tested over each carrier, under confinement and with FINs held; the crate's root has the carrier as `carried`.
+//! What is tested over each carrier, under confinement and with FINs held; the crate's root has the
+//! carrier as `carried`.
 
 mod closing;
 pub mod guest;

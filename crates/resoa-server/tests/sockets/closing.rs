@@ -6,7 +6,8 @@ use resoa_protocol::{Errno, SocketCall, Value};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 
-/// C35, C38: connect, an octet each way, names that are those on the wire; C52: `close` of a program that has read everything ends by FIN.
+/// C35, C38: connect, an octet each way, names that are those on the wire; C52: `close` of a
+/// program that has read everything ends by FIN.
 #[test]
 fn exchange_and_close() {
     for own in LOOPBACKS {
@@ -64,7 +65,8 @@ fn refused() {
     }
 }
 
-/// C36, C37: while the far host does not answer the SYN nothing returns but a `connect` that does not wait; a `close` leaves nothing.
+/// C36, C37: while the far host does not answer the SYN nothing returns but a `connect` that does
+/// not wait; a `close` leaves nothing.
 #[test]
 fn connect_without_an_answer() {
     let own = LOOPBACKS[0];
@@ -177,7 +179,8 @@ fn close_with_something_unread() {
     }
 }
 
-/// C63: the writing half is shut while something arrives that the program will read: FIN goes all the same.
+/// C63: the writing half is shut while something arrives that the program will read: FIN goes all
+/// the same.
 #[test]
 fn shutdown_while_something_arrives() {
     for own in LOOPBACKS {
@@ -210,7 +213,8 @@ fn the_far_host_speaks_first() {
     }
 }
 
-/// C09: connections come from the client's address, which need not be the one that the server would choose.
+/// C09: connections come from the client's address, which need not be the one that the server would
+/// choose.
 #[test]
 fn connections_come_from_the_clients_address() {
     let own = [127, 0, 0, 2].into();
@@ -253,7 +257,8 @@ fn half_closes() {
     }
 }
 
-/// C55: a lingering `close` returns when the far host has acknowledged everything, our FIN included; until then it does not.
+/// C55: a lingering `close` returns when the far host has acknowledged everything, our FIN
+/// included; until then it does not.
 #[test]
 fn linger_waits_for_acknowledgements() {
     for own in LOOPBACKS {
@@ -290,7 +295,8 @@ fn the_client_is_lost() {
     }
 }
 
-/// E8: a server that ends without a word ends its connections by RST: what far hosts have is not all there was to be.
+/// E8: a server that ends without a word ends its connections by RST: what far hosts have is not
+/// all there was to be.
 #[test]
 fn a_server_that_dies() {
     for own in LOOPBACKS {

@@ -11,7 +11,8 @@ const FAULTS: Faults = Faults {
     delay: Duration::from_millis(1),
 };
 
-/// Where a client goes that is to reach a server by such a wire, which is there as long as the process.
+/// Where a client goes that is to reach a server by such a wire, which is there as long as the
+/// process.
 pub fn wire_to(server: Place) -> Place {
     let wire = |at| {
         let wire = Wire::new(at, FAULTS, 1);

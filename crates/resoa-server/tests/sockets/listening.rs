@@ -33,7 +33,8 @@ fn accepted(rig: &mut Rig, listener: RsockId) -> (RsockId, SocketAddr) {
     }
 }
 
-/// C33: two far hosts, each with its own connection; what one sent before it was accepted is not lost.
+/// C33: two far hosts, each with its own connection; what one sent before it was accepted is not
+/// lost.
 #[test]
 fn two_far_hosts() {
     for own in LOOPBACKS {
@@ -56,13 +57,15 @@ fn two_far_hosts() {
     }
 }
 
-/// C32: with a backlog of 1 the second far host waits in the kernel's queue; it is taken when the program has accepted the first, with nothing else happening.
+/// C32: with a backlog of 1 the second far host waits in the kernel's queue; it is taken when the
+/// program has accepted the first, with nothing else happening.
 #[test]
 fn the_queue_moves_up() {
     for own in LOOPBACKS {
         let mut rig = Rig::new(own);
         let (listener, address) = listening(&mut rig, own, 1);
-        // The server may not know yet that the one before them was accepted: a carrier takes its time.
+        // The server may not know yet that the one before them was accepted: a carrier takes its
+        // time.
         let far = [(); 2].map(|()| rig.far(|| TcpStream::connect(address).expect("listens")));
         for _ in 0..20 {
             rig.turn();
@@ -73,8 +76,8 @@ fn the_queue_moves_up() {
     }
 }
 
-/// How many connections become established before one does not: a far host's `connect` that is not answered is in progress for ever. `turn` lets the other side
-/// do something meanwhile.
+/// How many connections become established before one does not: a far host's `connect` that is not
+/// answered is in progress for ever. `turn` lets the other side do something meanwhile.
 fn takes(address: SocketAddr, mut turn: impl FnMut()) -> Vec<TcpStream> {
     let mut established = Vec::new();
     while let Some(far) = taken(address, &mut turn) {
@@ -83,8 +86,9 @@ fn takes(address: SocketAddr, mut turn: impl FnMut()) -> Vec<TcpStream> {
     established
 }
 
-/// A connection there, unless there is no room for it: a SYN that finds none is dropped. Whoever listens there may not have made room yet, and the answer to the first repetition
-/// be on its way when that is counted; when a second one had to be sent, there was none in all this time.
+/// A connection there, unless there is no room for it: a SYN that finds none is dropped. Whoever
+/// listens there may not have made room yet, and the answer to the first repetition be on its way
+/// when that is counted; when a second one had to be sent, there was none in all this time.
 fn taken(address: SocketAddr, turn: &mut impl FnMut()) -> Option<TcpStream> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let far = rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK, None);
@@ -110,8 +114,9 @@ fn taken(address: SocketAddr, turn: &mut impl FnMut()) -> Option<TcpStream> {
     }
 }
 
-/// C32: the program accepts nothing. As many connections become established as with a native listener of the same backlog, however many of them the server
-/// has taken from the kernel; and those that wait are reset when the listener stops (C34).
+/// C32: the program accepts nothing. As many connections become established as with a native
+/// listener of the same backlog, however many of them the server has taken from the kernel; and
+/// those that wait are reset when the listener stops (C34).
 #[test]
 fn backlog_is_that_of_a_native_listener() {
     // Side by side, since each waits for repetitions.
@@ -142,7 +147,8 @@ fn backlog_is_native(own: IpAddr, backlog: i32) {
     }
 }
 
-/// C32: nothing is accepted, and the program lets more wait: as many as it lets are taken at once, half of them by the server.
+/// C32: nothing is accepted, and the program lets more wait: as many as it lets are taken at once,
+/// half of them by the server.
 #[test]
 fn a_larger_backlog_while_nothing_is_accepted() {
     for own in LOOPBACKS {
@@ -156,7 +162,8 @@ fn a_larger_backlog_while_nothing_is_accepted() {
     }
 }
 
-/// C10, C31, C38: the address is taken: the kernel's error is the program's; no address but its own; any address stays any.
+/// C10, C31, C38: the address is taken: the kernel's error is the program's; no address but its
+/// own; any address stays any.
 #[test]
 fn bind_fails_as_the_kernel_says() {
     for own in LOOPBACKS {

@@ -1,4 +1,5 @@
-//! Over any carrier that a place names. Where keys are asked for, both ends have some; FINs are not held.
+//! Over any carrier that a place names. Where keys are asked for, both ends have some; FINs are not
+//! held.
 
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, AnyCarrier, Place};
@@ -7,7 +8,8 @@ use resoa_server::FinHold;
 
 pub type Carried = AnyCarrier;
 
-/// A server's and a client's end, the connection that will be, and where it leads: `between` says where the client goes if it wants to go to a place.
+/// A server's and a client's end, the connection that will be, and where it leads: `between` says
+/// where the client goes if it wants to go to a place.
 pub fn pair(place: &str, between: impl FnOnce(Place) -> Place) -> (Carried, Carried, Connection, Vec<u8>) {
     let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().expect("random octets"));
     let place: Place = place.parse().expect("a place");

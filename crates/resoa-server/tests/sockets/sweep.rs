@@ -1,4 +1,5 @@
-//! The thesis's scenario under different conditions (7.4.1, 7.4.5): a request, an answer, and the end, with the sizes of everything varied.
+//! The thesis's scenario under different conditions (7.4.1, 7.4.5): a request, an answer, and the
+//! end, with the sizes of everything varied.
 
 use crate::rig::{LOOPBACKS, Rig, Turns, listener, reading, sending};
 use resoa_protocol::{Settings, SocketCall, Value};
@@ -26,7 +27,8 @@ struct Conditions {
     settings: Settings,
     /// SO_RCVBUF, if the program sets it.
     receives: Option<i32>,
-    /// Octets of the request and of the answer; of each write of the far host's, and of each read of the program's.
+    /// Octets of the request and of the answer; of each write of the far host's, and of each read
+    /// of the program's.
     request: usize,
     answer: usize,
     written: usize,
@@ -99,7 +101,9 @@ fn scenario(own: IpAddr, conditions: &Conditions) {
     rig.nothing_is_left();
 }
 
-/// C103 (V11): whatever the sizes of buffers, messages, requests, answers, reads and writes are, the octets arrive as they were written, the far host's lingering `close` returns, and nothing is left.
+/// C103 (V11): whatever the sizes of buffers, messages, requests, answers, reads and writes are,
+/// the octets arrive as they were written, the far host's lingering `close` returns, and nothing is
+/// left.
 #[test]
 fn under_different_conditions() {
     let mut draw = Draw(2004);

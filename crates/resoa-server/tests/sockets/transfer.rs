@@ -13,7 +13,8 @@ fn octet(place: usize) -> u8 {
     (place.wrapping_mul(0x9E37_79B1) >> 13) as u8
 }
 
-/// C21, C23, C42: 50 MB each way at the same time arrive as they were sent; the counts of what is free come out even, or the sender would stop.
+/// C21, C23, C42: 50 MB each way at the same time arrive as they were sent; the counts of what is
+/// free come out even, or the sender would stop.
 #[test]
 fn fifty_megabytes_each_way() {
     for own in LOOPBACKS {
@@ -79,7 +80,8 @@ fn fifty_megabytes_each_way() {
     }
 }
 
-/// C39: options are those of the real socket; Linux doubles SO_RCVBUF, and TCP_INFO says what the connection is. What would harm the server is refused.
+/// C39: options are those of the real socket; Linux doubles SO_RCVBUF, and TCP_INFO says what the
+/// connection is. What would harm the server is refused.
 #[test]
 fn options_of_the_real_socket() {
     for own in LOOPBACKS {
@@ -95,7 +97,10 @@ fn options_of_the_real_socket() {
         let info = rig.option(socket, libc::IPPROTO_TCP, libc::TCP_INFO);
         // TCP_ESTABLISHED
         assert!(info.len() > 100 && info[0] == 1, "{info:?}");
-        for name in [libc::SO_MARK, libc::SO_PEEK_OFF, libc::SO_RCVBUFFORCE, libc::SO_ATTACH_REUSEPORT_CBPF] {
+        for name in [libc::SO_MARK, libc::SO_RCVBUFFORCE] {
+            assert_eq!(rig.call(socket, set(name, 1)), Err(Errno::EPERM), "option {name}");
+        }
+        for name in [libc::SO_PEEK_OFF, libc::SO_ATTACH_REUSEPORT_CBPF] {
             assert_eq!(rig.call(socket, set(name, 1)), Err(Errno::ENOPROTOOPT), "option {name}");
         }
         // Also where the server opens no files any more.
@@ -113,7 +118,8 @@ fn options_of_the_real_socket() {
     }
 }
 
-/// C21, C41: acknowledgements are noticed though nothing else happens at the socket: SIOCOUTQ comes down to 0.
+/// C21, C41: acknowledgements are noticed though nothing else happens at the socket: SIOCOUTQ comes
+/// down to 0.
 #[test]
 fn acknowledgements_by_themselves() {
     for own in LOOPBACKS {
@@ -130,7 +136,8 @@ fn acknowledgements_by_themselves() {
     }
 }
 
-/// C45: an urgent octet that the program sends is urgent at the far host, and what is around it arrives.
+/// C45: an urgent octet that the program sends is urgent at the far host, and what is around it
+/// arrives.
 #[test]
 fn urgent_octet_sent() {
     for own in LOOPBACKS {
@@ -156,8 +163,9 @@ fn send_urgent(far: &std::net::TcpStream, bytes: &[u8]) {
     assert_eq!(sent, bytes.len());
 }
 
-/// C45: an urgent octet of the far host is urgent to the program, whether the server learns of it with those in front of it, behind them, or after the
-/// program has read; it is out of line, and everything else is in order.
+/// C45: an urgent octet of the far host is urgent to the program, whether the server learns of it
+/// with those in front of it, behind them, or after the program has read; it is out of line, and
+/// everything else is in order.
 #[test]
 fn urgent_octet_received() {
     for own in LOOPBACKS {

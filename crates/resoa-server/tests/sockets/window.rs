@@ -10,14 +10,17 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 const RCVBUF: u32 = 50_000;
-/// Octets of each segment: so many that the kernel admits no more of them than it has memory for. Of smaller ones it does, and then drops some.
+/// Octets of each segment: so many that the kernel admits no more of them than it has memory for.
+/// Of smaller ones it does, and then drops some.
 const SEGMENT: usize = 8000;
 
-/// Octets that a sender places before its window has no room for another segment; `wait` lets the other side do something meanwhile.
+/// Octets that a sender places before its window has no room for another segment; `wait` lets the
+/// other side do something meanwhile.
 ///
-/// What a window admits depends on how large segments are and on when they are acknowledged. So each is sent when the one before it is acknowledged,
-/// and only if the window has room for it: none is laid together with another, cut or sent again, and two receivers of the same kernel that nobody reads
-/// from admit the same.
+/// What a window admits depends on how large segments are and on when they are acknowledged. So
+/// each is sent when the one before it is acknowledged, and only if the window has room for it:
+/// none is laid together with another, cut or sent again, and two receivers of the same kernel that
+/// nobody reads from admit the same.
 fn places(far: &mut TcpStream, mut wait: impl FnMut()) -> usize {
     let begin = Instant::now();
     let mut placed = 0;
@@ -51,13 +54,15 @@ fn unacknowledged(socket: impl AsFd) -> usize {
     count as usize
 }
 
-/// The window that the other side has advertised last, from what it has acknowledged on (Linux 5.4).
+/// The window that the other side has advertised last, from what it has acknowledged on (Linux
+/// 5.4).
 fn window(socket: impl AsFd) -> usize {
     // SAFETY: it is made of numbers.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
     let socket = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel writes at most `length` octets to `info`, which has as many, and their number to `length`.
+    // SAFETY: the kernel writes at most `length` octets to `info`, which has as many, and their
+    // number to `length`.
     let result = unsafe {
         libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut info).cast(), &raw mut length)
     };
@@ -65,7 +70,8 @@ fn window(socket: impl AsFd) -> usize {
     info.tcpi_snd_wnd as usize
 }
 
-/// What a native socket admits whose program does not read, and once more when it has read everything and said so.
+/// What a native socket admits whose program does not read, and once more when it has read
+/// everything and said so.
 fn native(own: IpAddr) -> (usize, usize) {
     let wait = || std::thread::sleep(Duration::from_millis(2));
     let listener = listener(own);
@@ -88,8 +94,9 @@ fn word(far: &mut TcpStream) -> [u8; 1] {
     octet
 }
 
-/// C24, C28 (I5, I6): the program does not read. A far sender places what a native socket with the same SO_RCVBUF admits, to the octet, although the
-/// client has everything that arrived; when the program has read, as much can be placed again as there.
+/// C24, C28 (I5, I6): the program does not read. A far sender places what a native socket with the
+/// same SO_RCVBUF admits, to the octet, although the client has everything that arrived; when the
+/// program has read, as much can be placed again as there.
 #[test]
 fn a_program_that_does_not_read_stops_the_sender() {
     for own in LOOPBACKS {

@@ -12,8 +12,9 @@ static int ascending(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
-// Times of a call that passes, one that the kernel goes on with, one that the agent answers, one that the kernel goes on with after a look; and of exchanges of 64 octets whose last call
-// waits, in the kernel and at the notifier.
+// Times of a call that passes, one that the kernel goes on with, one that the agent answers, one
+// that the kernel goes on with after a look; and of exchanges of 64 octets whose last call waits,
+// in the kernel and at the notifier.
 void cost(void) {
     enum { TIMES = 20000 };
     static double spans[TIMES];

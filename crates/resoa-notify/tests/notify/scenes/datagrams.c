@@ -20,9 +20,7 @@ void datagrams(void) {
     static char large[65508];
     FAILS(sendto(fd, large, sizeof large, 0, (void *)&there, sizeof there), EMSGSIZE);
     struct sockaddr_in6 there6 = {.sin6_family = AF_INET6, .sin6_port = htons(53), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    CHECK(sendto(fd, large, sizeof large, 0, (void *)&there6, sizeof there6) == sizeof large);
-    length = sizeof from;
-    CHECK(recvfrom(fd, large, sizeof large, 0, (void *)&from, &length) == sizeof large && length == 28);
+    FAILS(sendto(fd, large, sizeof large, 0, (void *)&there6, sizeof there6), EAFNOSUPPORT);
     length = sizeof from;
     there.sin_family = AF_UNSPEC;
     CHECK(sendto(fd, "query", 5, 0, (void *)&there, sizeof there) == 5);

@@ -26,12 +26,14 @@ void filter(void) {
     FAILS(socket(AF_INET, SOCK_STREAM, 262), EPROTONOSUPPORT);
     FAILS(socketpair(AF_TIPC, SOCK_STREAM, 0, pair), EOPNOTSUPP);
     FAILS(syscall(SYS_io_uring_setup, 4, NULL), ENOSYS);
+    FAILS(syscall(SYS_pidfd_getfd, syscall(SYS_pidfd_open, getpid(), 0), 0, 0), EPERM);
 #ifdef __x86_64__
     FAILS(syscall(0x40000000 | SYS_getpid), ENOSYS);
 #endif
 }
 
-// Of all families, types and protocols: what there is is AF_UNIX's, the configuration of this host's kernel, or the agent's.
+// Of all families, types and protocols: what there is is AF_UNIX's, the configuration of this
+// host's kernel, or the agent's.
 void ways(void) {
     // Without it, and without the right to it, nothing is different but the host's network.
     (void)unshare(CLONE_NEWNET);

@@ -1,4 +1,5 @@
-// What a program does that is run under the filter: one scene, by its name. Ends with 0 if everything was as it should be, and says what was not otherwise.
+// What a program does that is run under the filter: one scene, by its name. Ends with 0 if
+// everything was as it should be, and says what was not otherwise.
 #include "scenes.h"
 
 struct sockaddr_in at(int port) {

@@ -1,4 +1,5 @@
-// What scenes have in common: a program that is run under the filter plays one, and ends with 0 if everything was as it should be.
+// What scenes have in common: a program that is run under the filter plays one, and ends with 0 if
+// everything was as it should be.
 #ifndef SCENES_H
 #define SCENES_H
 #define _GNU_SOURCE

@@ -83,7 +83,8 @@ void reset(void) {
     }
 }
 
-// A connection that is lost: its error comes once, whoever hears it, and never as an end that there was not.
+// A connection that is lost: its error comes once, whoever hears it, and never as an end that there
+// was not.
 void lost(void) {
     signal(SIGPIPE, SIG_IGN);
     struct sockaddr_in there = at(11), from;
@@ -134,7 +135,8 @@ void unconnected(void) {
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
-// What stands beside the octets of a stream goes nowhere, and calls of several messages say what those of one say.
+// What stands beside the octets of a stream goes nowhere, and calls of several messages say what
+// those of one say.
 void beside(void) {
     int fd = connected(12), ends[2];
     CHECK(pipe(ends) == 0);

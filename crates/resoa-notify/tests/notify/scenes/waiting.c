@@ -9,7 +9,8 @@ void accepts(void) {
     CHECK(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
     FAILS(accept(fd, NULL, NULL), EAGAIN);
     CHECK(fcntl(fd, F_SETFL, 0) == 0);
-    // Without a number left it does not wait, and takes nothing; nor is a number above the limit in the way.
+    // Without a number left it does not wait, and takes nothing; nor is a number above the limit in
+    // the way.
     struct rlimit before, limit = {fd + 1, 0};
     CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0 && dup2(fd, fd + 5) == fd + 5);
     limit.rlim_max = before.rlim_max;

@@ -1,0 +1,108 @@
+//! For the fuzz targets alone (feature `fuzz`): what a program can say to the process that answers
+//! its calls, under names that can be reached from there. Each takes whatever octets there are, and
+//! panics if something does not hold.
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "to panic if something does not hold is what each of them is for"
+)]
+
+use crate::call::{Call, Notified};
+use crate::filter::{Closing, notified};
+use crate::message::{Message, total, window};
+use crate::signals::pending;
+use crate::status::{BIND_SERVICE, field, has_privilege, mask};
+use crate::target::{Target, Threads};
+use libc::seccomp_data;
+use std::cell::RefCell;
+
+/// Octets that are taken of a program at a time.
+const CHUNK: usize = 64 << 10;
+
+thread_local! {
+    /// The program is this process.
+    static PROGRAM: RefCell<Threads> = RefCell::default();
+}
+
+fn program() -> Target {
+    let number = std::process::id().cast_signed();
+    PROGRAM.with_borrow_mut(|threads| threads.target(number)).expect("it runs")
+}
+
+fn word(octets: &[u8], number: usize) -> u64 {
+    let mut word = [0; 8];
+    for (to, from) in word.iter_mut().zip(octets.iter().skip(number * 8)) {
+        *to = *from;
+    }
+    u64::from_ne_bytes(word)
+}
+
+/// A call is known by its number alone, whatever its arguments; its descriptor is an `int`.
+pub fn call(octets: &[u8]) {
+    let Some((&number, rest)) = octets.split_first() else { return };
+    let calls = notified(Closing::Lingers);
+    let mut args = [0; 6];
+    for (place, argument) in args.iter_mut().enumerate() {
+        *argument = word(rest, place);
+    }
+    let of = |number: i64| {
+        Notified::of(&seccomp_data { nr: number as i32, arch: 0, instruction_pointer: 0, args })
+    };
+    match of(calls[usize::from(number) % calls.len()]) {
+        Notified::Socket { family, .. } => assert_eq!(family, args[0] as i32),
+        Notified::On(descriptor, call) => {
+            assert_eq!(descriptor, args[0] as i32);
+            if let Call::SendMessages { count, .. } | Call::ReceiveMessages { count, .. } = call {
+                assert_eq!(count, args[2] as u32);
+            }
+        }
+        Notified::Other => panic!("the filter notifies of it"),
+    }
+    let other = args[5] as u16;
+    assert_eq!(of(other.into()) == Notified::Other, !calls.contains(&other.into()));
+}
+
+/// A message in a program's memory, whose addresses lead anywhere in what the octets are, or
+/// nowhere: what is read has as many pieces as the kernel takes at most, and parts of it are no
+/// longer than they should be.
+pub fn message(octets: &[u8]) {
+    const HEADER: usize = 56;
+    let mut memory = octets.to_vec();
+    memory.resize(octets.len().max(HEADER), 0);
+    let base = memory.as_ptr() as u64;
+    // Where the address, the pieces, the control messages and the first data are.
+    for place in [0, 16, 32, HEADER] {
+        let Some(at) = memory.get(place..place + 8).and_then(|at| at.first_chunk::<8>()) else { continue };
+        let wanted = u64::from_ne_bytes(*at);
+        // Every eighth stays as it is.
+        if !wanted.is_multiple_of(8) {
+            let inside = base + wanted % (octets.len() as u64 + 16);
+            memory[place..place + 8].copy_from_slice(&inside.to_ne_bytes());
+        }
+    }
+    let program = program();
+    let Ok(message) = Message::read(&program, base) else { return };
+    assert!(message.data.len() <= 1024);
+    let (whole, skip) = (total(&message.data), word(octets, 2) as usize);
+    for most in [0, 1, CHUNK] {
+        let part = window(&message.data, skip, most);
+        assert!(total(&part) <= most && part.iter().all(|piece| piece.length > 0));
+        // More than can be counted is counted as that.
+        assert!(whole == usize::MAX || total(&part) == most.min(whole.saturating_sub(skip)));
+        if let Ok(octets) = program.gather(&part) {
+            assert_eq!(octets.len(), total(&part));
+        }
+    }
+    drop(memory);
+}
+
+/// What the kernel says of a thread has the name of its program in it, which is the program's
+/// choice.
+pub fn status(octets: &[u8]) {
+    let text = String::from_utf8_lossy(octets);
+    let _ = pending(&text);
+    for name in ["Name", "Tgid", "Threads", "SigBlk", ""] {
+        assert!(field(&text, name).is_none_or(|value| text.contains(value)));
+        let _ = mask(&text, name);
+    }
+    assert!(!has_privilege(&text, BIND_SERVICE) || mask(&text, "CapEff") & 1 << BIND_SERVICE != 0);
+}
