@@ -9,16 +9,20 @@ use crate::settings::{AgentError, AgentSettings};
 use crate::socket::{Form, Half, Socket};
 use crate::stack::Stack;
 use crate::status::Counts;
+use crate::sweep::LIST;
 use resoa_calls::{SocketId, SocketName};
 use resoa_carrier::Carrier;
-use resoa_protocol::{Action, CallId, Client, RsockId, SocketCall, Stream};
+use resoa_protocol::{Action, CallId, Client, RsockId, Settings, SocketCall, Stream, Timers};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::SocketType;
+use rustix::process::{Uid, geteuid};
+use std::collections::VecDeque;
+use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What epoll says of the carrier to the server.
@@ -34,12 +38,18 @@ const CALL: u64 = 1 << 62;
 const END: u64 = 1 << 63;
 /// Events of one wait.
 const EVENTS: usize = 256;
+/// Ends that are seen to, and messages of the server that are, before somebody who calls is
+/// answered. A program that accepts waits for each answer, and natively for none: behind all the
+/// data of its other connections it would take in few new ones.
+pub(crate) const BETWEEN_CALLS: usize = 16;
 
 /// An agent; see [the crate](crate).
 pub struct Agent {
     pub(crate) remote: Association,
     /// If there are rules for it.
     pub(crate) local: Option<Local>,
+    /// How the halves of sockets are to be, at whatever server.
+    pub(crate) of_clients: (Settings, Timers),
     pub(crate) epoll: OwnedFd,
     /// Where calls come to, and where ends of pairs are made.
     calls_at: Listening,
@@ -47,21 +57,32 @@ pub struct Agent {
     /// No calls are taken before that: there was no descriptor for one.
     pub(crate) resting_until: Option<Duration>,
     pub(crate) calls: FxHashMap<CallId, Call>,
+    /// Calls whose request was not there yet.
+    pub(crate) asking: Vec<CallId>,
     pub(crate) sockets: FxHashMap<SocketId, Socket>,
     pub(crate) halves: FxHashMap<Half, SocketId>,
     /// Sockets of [`Form::Loose`].
     pub(crate) loose: FxHashSet<SocketId>,
-    /// Sockets whose program may wait for more than is in flight, in the order in which that is to be done.
-    pub(crate) slow: std::collections::VecDeque<(Duration, SocketId)>,
+    /// Sockets whose program may wait for more than is in flight, in the order in which that is to
+    /// be done.
+    pub(crate) slow: VecDeque<(Duration, SocketId)>,
+    /// What has happened to ends, and is not seen to yet.
+    heard: VecDeque<(SocketId, EventFlags)>,
     /// The stream that is seen to at the moment.
     pub(crate) progressing: Option<SocketId>,
     pub(crate) weights: Weights,
     /// Random: programs of others cannot guess names.
     pub(crate) number: u64,
-    /// Random at first, and far from where the numbers are over ([`END`]): what a program asks of a socket of the agent that was here before must be no socket's of this one.
+    /// Random at first, and far from where the numbers are over ([`END`]): what a program asks of a
+    /// socket of the agent that was here before must be no socket's of this one.
     pub(crate) last_socket: u64,
     pub(crate) last_call: u64,
     pub(crate) swept: Duration,
+    /// The list of UNIX sockets that is looked through then: an agent that is confined opens no
+    /// files.
+    pub(crate) list: File,
+    /// Who may call, beside root: the user that has started it.
+    pub(crate) owner: Uid,
     /// Sockets that programs have closed since it started.
     pub(crate) closes: u64,
     pub(crate) counts: Counts,
@@ -69,7 +90,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// An agent that takes calls from now on and will register at the server that `carrier` finds at `address`.
+    /// An agent that takes calls from now on and will register at the server that `carrier` finds
+    /// at `address`.
     ///
     /// # Errors
     /// If it cannot listen.
@@ -92,28 +114,30 @@ impl Agent {
         let mut agent = Self {
             remote: Association::new(client, carrier, address),
             local: None,
+            of_clients: (settings.settings, settings.timers),
             epoll,
             calls_at,
             pairs_at,
             resting_until: None,
             calls: FxHashMap::default(),
+            asking: Vec::new(),
             sockets: FxHashMap::default(),
             halves: FxHashMap::default(),
             loose: FxHashSet::default(),
-            slow: std::collections::VecDeque::new(),
+            slow: VecDeque::new(),
+            heard: VecDeque::new(),
             progressing: None,
             weights: Weights::new()?,
             number,
             last_socket: before_first,
             last_call: 0,
             swept: Duration::ZERO,
+            list: File::open(LIST)?,
+            owner: geteuid(),
             closes: 0,
             counts: Counts::default(),
             origin: Instant::now(),
         };
-        if !settings.local.is_empty() {
-            agent.serve_locally(settings.local, settings.settings, settings.timers)?;
-        }
         agent.register(Stack::Remote);
         Ok(agent)
     }
@@ -124,6 +148,12 @@ impl Agent {
         &self.calls_at.path
     }
 
+    /// UNIX sockets of its own that it connects to: the ends of pairs.
+    #[must_use]
+    pub fn connects_to(&self) -> Vec<PathBuf> {
+        vec![self.pairs_at.path.clone()]
+    }
+
     /// Lets [`turn`](Self::turn) return when a descriptor of the owner's is readable, and say so.
     ///
     /// # Errors
@@ -132,7 +162,8 @@ impl Agent {
         Ok(epoll::add(&self.epoll, descriptor, EventData::new_u64(OWNER), EventFlags::IN)?)
     }
 
-    /// Waits until something happens, at most for so long, and does what comes of it. Whether a descriptor of the owner's is readable.
+    /// Waits until something happens, at most for so long, and does what comes of it. Whether a
+    /// descriptor of the owner's is readable.
     ///
     /// # Errors
     /// None that could be helped; epoll's.
@@ -150,14 +181,18 @@ impl Agent {
         let events = self.events(wait.as_ref())?;
         let now = self.now();
         self.gather();
-        // What happened to sockets before what was said of them: a call that follows a close must find it closed.
-        self.at_ends(&events, now);
+        // What happened to sockets before what was said of them: a call that follows a close must
+        // find it closed.
+        self.note(&events);
+        self.at_ends(now);
         for event in &events {
             match event.data.u64() {
                 CARRIER => self.hear(Stack::Remote, now),
                 LOCAL => self.hear(Stack::Local, now),
                 CALLS => self.take_calls(now),
-                token if token & CALL != 0 && token & END == 0 => self.at_call(CallId(token & !CALL), now),
+                token if token & CALL != 0 && token & END == 0 => {
+                    self.at_call(CallId(token & !CALL), event.flags, now);
+                }
                 _ => {}
             }
         }
@@ -187,22 +222,42 @@ impl Agent {
         }
     }
 
-    /// Events of our ends of pairs.
-    fn at_ends(&mut self, events: &[epoll::Event], now: Duration) {
-        for event in events {
-            let token = event.data.u64();
-            if token & END != 0 {
-                self.at_end(SocketId(token & !END), event.flags, now);
+    /// Events of our ends of pairs are to be seen to.
+    fn note(&mut self, events: &[epoll::Event]) {
+        let ends = events.iter().map(|event| (event.data.u64(), event.flags));
+        self.heard.extend(
+            ends.filter(|(token, _)| token & END != 0).map(|(token, flags)| (SocketId(token & !END), flags)),
+        );
+    }
+
+    /// Sees to our ends of pairs, and between them to who calls.
+    fn at_ends(&mut self, now: Duration) {
+        let mut count = 0;
+        while let Some((id, flags)) = self.heard.pop_front() {
+            self.at_end(id, flags, now);
+            count += 1;
+            if count % BETWEEN_CALLS == 0 {
+                self.take_calls(now);
             }
         }
     }
 
-    /// Hears what has happened to sockets until now: a call may have come after this turn has looked. What has happened else is said once more.
+    /// Sees to all of them that it knows of.
+    pub(crate) fn settle_ends(&mut self, now: Duration) {
+        while let Some((id, flags)) = self.heard.pop_front() {
+            self.at_end(id, flags, now);
+        }
+    }
+
+    /// Hears what has happened to sockets until now: a call may have come after this turn has
+    /// looked. What has happened else is said once more.
     pub(crate) fn hear_ends(&mut self, now: Duration) {
+        self.settle_ends(now);
         // Each pass brings others, until all were there.
         for _ in 0..=(self.sockets.len() + self.calls.len()) / EVENTS {
             let Ok(events) = self.events(Some(&Timespec::default())) else { return };
-            self.at_ends(&events, now);
+            self.note(&events);
+            self.settle_ends(now);
             if events.len() < EVENTS {
                 return;
             }
@@ -279,7 +334,8 @@ impl Agent {
         self.at_half(half, now, |client, id, out| client.call(id, call, what, now, out));
     }
 
-    /// Messages first, in the order in which they were decided on: what the other actions lead to is said behind them.
+    /// Messages first, in the order in which they were decided on: what the other actions lead to
+    /// is said behind them.
     fn carry_out(&mut self, stack: Stack, actions: Vec<Action>, now: Duration) {
         let mut others = Vec::with_capacity(actions.len());
         for action in actions {

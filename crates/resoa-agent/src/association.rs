@@ -1,6 +1,7 @@
-//! With the server: the carrier's connection, the registration on it, and what follows when it is lost: sockets have failed, and it is tried again, later each time.
+//! With the server: the carrier's connection, the registration on it, and what follows when it is
+//! lost: sockets have failed, and it is tried again, later each time.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, BETWEEN_CALLS};
 use crate::socket::Half;
 use crate::stack::Stack;
 use resoa_calls::Connected;
@@ -102,7 +103,8 @@ impl Agent {
         self.at_client(stack, now, Client::start);
     }
 
-    /// Ends the registration: gracefully if no socket is open, and otherwise sockets are reset (C08).
+    /// Ends the registration: gracefully if no socket is open, and otherwise sockets are reset
+    /// (C08).
     pub fn stop(&mut self) {
         let now = self.now();
         self.sweep(now);
@@ -167,7 +169,8 @@ impl Agent {
         }
     }
 
-    /// What is said from now on goes together, at [`flush`](Self::flush): in one segment or packet, whatever it is about.
+    /// What is said from now on goes together, at [`flush`](Self::flush): in one segment or packet,
+    /// whatever it is about.
     pub(crate) fn gather(&mut self) {
         self.remote.carrier.gather();
         if let Some(local) = &mut self.local {
@@ -191,7 +194,10 @@ impl Agent {
     pub(crate) fn hear(&mut self, stack: Stack, now: Duration) {
         let mut happened = Vec::new();
         self.association_mut(stack).carrier.poll(&mut happened);
-        for (link, indication) in happened {
+        for (count, (link, indication)) in (1..).zip(happened) {
+            if count % BETWEEN_CALLS == 0 {
+                self.take_calls(now);
+            }
             let association = self.association_mut(stack);
             if link != association.link {
                 continue;

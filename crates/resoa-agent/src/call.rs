@@ -1,4 +1,5 @@
-//! Calls of programs: a connection each, from its request to its answer. One that is closed before that interrupts its call.
+//! Calls of programs: a connection each, from its request to its answer. One that is closed before
+//! that interrupts its call.
 
 use crate::agent::{Agent, CALLS};
 use crate::stack::Stack;
@@ -32,7 +33,8 @@ pub(crate) enum Call {
 pub(crate) enum Waiting {
     /// It answers what it brought.
     Plain { socket: SocketId },
-    /// `setsockopt`, with level, name and value: what was set may have to be set again. With the program's descriptor if its datagrams are another matter then.
+    /// `setsockopt`, with level, name and value: what was set may have to be set again. With the
+    /// program's descriptor if its datagrams are another matter then.
     Set { socket: SocketId, option: ((i32, i32), Vec<u8>), descriptor: Option<OwnedFd> },
     /// `bind`: descriptors that are gone may have had the address, so that it is tried once more.
     Address { socket: SocketId, again: Option<Again> },
@@ -68,18 +70,21 @@ pub(crate) struct Again {
 impl Agent {
     /// Takes those who call.
     pub(crate) fn take_calls(&mut self, now: Duration) {
+        for call in std::mem::take(&mut self.asking) {
+            self.hear_call(call, false, now);
+        }
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         loop {
             let connection = match accept_with(self.calls_descriptor(), flags) {
                 Ok(connection) => connection,
                 Err(Number::INTR | Number::CONNABORTED) => continue,
                 Err(Number::AGAIN) => return,
-                // No descriptor is left, or no memory. They wait where they are, and would wake us for nothing all the time.
+                // No descriptor is left, or no memory. They wait where they are, and would wake us
+                // for nothing all the time.
                 Err(_) => return self.take_none(now),
             };
-            let own = rustix::process::geteuid();
-            let may =
-                sockopt::socket_peercred(&connection).is_ok_and(|peer| peer.uid == own || peer.uid.is_root());
+            let may = sockopt::socket_peercred(&connection)
+                .is_ok_and(|peer| peer.uid == self.owner || peer.uid.is_root());
             if may {
                 let call = self.next_call();
                 self.calls.insert(call, Call::Asking { connection });
@@ -108,17 +113,28 @@ impl Agent {
         debug_assert_eq!(changed, Ok(()), "it is watched");
     }
 
-    /// Something happened at a call's connection.
-    pub(crate) fn at_call(&mut self, call: CallId, now: Duration) {
+    /// Something happened at a call's connection. That its request is there may have been seen
+    /// before.
+    pub(crate) fn at_call(&mut self, call: CallId, events: EventFlags, now: Duration) {
         match self.calls.get(&call) {
             Some(Call::Asking { .. }) => self.hear_call(call, false, now),
-            Some(Call::Waiting { .. }) => self.interrupt(call, now),
-            Some(Call::Closing { .. } | Call::Naming { .. }) | None => {}
+            Some(Call::Waiting { .. }) if events.intersects(EventFlags::RDHUP | EventFlags::HUP) => {
+                self.interrupt(call, now);
+            }
+            Some(Call::Waiting { .. } | Call::Closing { .. } | Call::Naming { .. }) | None => {}
         }
     }
 
     fn hear_call(&mut self, call: CallId, is_new: bool, now: Duration) {
-        let Some(Call::Asking { connection }) = self.calls.remove(&call) else { return };
+        let connection = match self.calls.remove(&call) {
+            Some(Call::Asking { connection }) => connection,
+            // It was heard by now.
+            Some(other) => {
+                self.calls.insert(call, other);
+                return;
+            }
+            None => return,
+        };
         match receive_request(&connection) {
             Ok(Some((request, descriptor))) => {
                 self.request(call, connection, request, descriptor, is_new, now);
@@ -126,6 +142,7 @@ impl Agent {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 if !is_new || self.watch_call(call, &connection).is_ok() {
                     self.calls.insert(call, Call::Asking { connection });
+                    self.asking.push(call);
                 }
             }
             // It has gone, or speaks otherwise: it sees that nobody answers.
@@ -153,7 +170,8 @@ impl Agent {
         if let Some(half) = self.sockets.get(&socket).and_then(|socket| socket.half) {
             self.at_half(half, now, |client, id, out| client.interrupt(id, call, now, out));
         }
-        // One that waits for the server's answer is not interrupted, and has nobody to tell it to. An event of its connection would come again and again. Who gave the call up may wait to
+        // One that waits for the server's answer is not interrupted, and has nobody to tell it to.
+        // An event of its connection would come again and again. Who gave the call up may wait to
         // see that this is known here: for the end of the connection.
         if let Some(Call::Waiting { connection, .. }) = self.calls.get(&call) {
             let _ = epoll::delete(&self.epoll, connection.as_fd());

@@ -1,7 +1,9 @@
-//! Whose stack a socket uses: chosen by what says first where it goes, and what was done before that is done again there ([rules](crate::local)).
+//! Whose stack a socket uses: chosen by what says first where it goes, and what was done before
+//! that is done again there ([rules](crate::local)).
 //!
-//! Until then its half is at the server. The half that another choice needs is made when it is used, gets the options that the program has set, and the first
-//! one is closed. A socket that has an address of its own has chosen for good; one without, by each `connect`.
+//! Until then its half is at the server. The half that another choice needs is made when it is
+//! used, gets the options that the program has set, and the first one is closed. A socket that has
+//! an address of its own has chosen for good; one without, by each `connect`.
 
 use crate::agent::{Agent, LOCAL};
 use crate::association::Association;
@@ -12,14 +14,15 @@ use crate::socket::Half;
 use crate::stack::Stack;
 use resoa_calls::SocketId;
 use resoa_protocol::message::{AddressMode, Query};
-use resoa_protocol::{Client, Errno, Settings, SocketCall, Stage, Timers};
+use resoa_protocol::{Client, Errno, SocketCall, Stage};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// For the server within this process to take its client, in seconds; it takes no time unless the machine does nothing at all.
+/// For the server within this process to take its client, in seconds; it takes no time unless the
+/// machine does nothing at all.
 const PATIENCE: i64 = 30;
 
 /// This host's own stack; see the [module](self).
@@ -48,13 +51,17 @@ impl Choice {
 }
 
 impl Agent {
-    /// Starts the server within this process, and registers there.
-    pub(crate) fn serve_locally(
-        &mut self,
-        rules: LocalRules,
-        settings: Settings,
-        timers: Timers,
-    ) -> Result<(), AgentError> {
+    /// Has this host's own stack serve what the rules name; with no rule, nothing. It starts the
+    /// server within this process, which is a thread: whatever the process gives up is given up
+    /// before.
+    ///
+    /// # Errors
+    /// If the kernel has no descriptors or threads left.
+    pub fn serve_locally(&mut self, rules: LocalRules) -> Result<(), AgentError> {
+        if rules.is_empty() {
+            return Ok(());
+        }
+        let (settings, timers) = self.of_clients;
         let chooser = Chooser::new(rules);
         let (server, carrier) = LocalServer::start(&chooser)?;
         let client = Client::new(AddressMode::Shared, settings, timers);

@@ -1,4 +1,5 @@
-//! A program's descriptor becomes one end of a pair: it is connected to a socket that the agent listens at, and what comes out there is our end.
+//! A program's descriptor becomes one end of a pair: it is connected to a socket that the agent
+//! listens at, and what comes out there is our end.
 
 use crate::agent::Agent;
 use crate::end::{End, Fill};
@@ -11,7 +12,8 @@ use std::io;
 use std::time::Duration;
 
 impl Agent {
-    /// Connects the descriptor that came with a `connect` if there is reason to: the connection is there, or comes while the program does not wait for it.
+    /// Connects the descriptor that came with a `connect` if there is reason to: the connection is
+    /// there, or comes while the program does not wait for it.
     pub(crate) fn attach_connecting(
         &mut self,
         id: SocketId,
@@ -53,7 +55,8 @@ impl Agent {
         }
     }
 
-    /// Connects a descriptor to us. It is blocking, perhaps; but nobody waits before it, as others than we cannot connect there.
+    /// Connects a descriptor to us. It is blocking, perhaps; but nobody waits before it, as others
+    /// than we cannot connect there.
     fn pair(&self, id: SocketId, descriptor: &OwnedFd, fill: Fill) -> io::Result<End> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         connect(descriptor, &SocketAddrUnix::new(&self.pairs_at.path)?)?;

@@ -5,13 +5,13 @@ use crate::call::Call;
 use crate::packets::{Name, Packets, ROOM};
 use crate::socket::{Form, Half, Socket};
 use crate::sys;
-use resoa_calls::SocketId;
+use resoa_calls::{Response, SocketId, ioctl, sender};
 use resoa_protocol::message::Family;
-use resoa_protocol::{CallId, Errno, Outgoing, SocketCall, Stage};
+use resoa_protocol::{CallId, DatagramPart, Errno, SocketCall, Stage};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Of this host, as time stamps of datagrams are.
@@ -24,6 +24,7 @@ impl Agent {
     pub(crate) fn datagram_pair(
         &self,
         id: SocketId,
+        family: Family,
         flags: SocketFlags,
         sees_data: bool,
     ) -> io::Result<(OwnedFd, Form)> {
@@ -33,6 +34,8 @@ impl Agent {
         bind(&program, &self.name(id).address())?;
         sys::set_send_buffer(&program, ROOM);
         let packets = Packets::new(ours, sees_data);
+        resoa_calls::descriptor::set_mark(&program, packets.mark());
+        sender::set(&program, sender::Property::V6, family == Family::V6);
         self.watch(id, &packets)?;
         Ok((program, Form::Datagram(packets)))
     }
@@ -49,7 +52,13 @@ impl Agent {
         // What was sent before it goes where it was to.
         self.progress(id, now);
         let is_named = self.stream_of(id).is_some_and(|stream| stream.named);
-        if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
+        let Some(Socket { create, form, .. }) = self.sockets.get_mut(&id) else { return Ok(()) };
+        if let Form::Datagram(packets) = form {
+            // What comes from there comes from the mapped address.
+            let peer = peer.map(|peer| match (create.family, peer.ip()) {
+                (Family::V6, IpAddr::V4(ip)) => SocketAddr::new(ip.to_ipv6_mapped().into(), peer.port()),
+                _ => peer,
+            });
             packets.connect(peer, descriptor.as_fd());
             if !is_named {
                 packets.name = Name::None;
@@ -71,6 +80,33 @@ impl Agent {
         if let Some(Form::Datagram(packets)) = self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
             packets.option_is_set(option.0, &option.1, descriptor.as_fd());
         }
+    }
+
+    /// `recvmsg` with MSG_ERRQUEUE. What tells of an error among the datagrams says so no longer if
+    /// none is left.
+    pub(crate) fn take_undelivered(&mut self, id: SocketId, now: Duration) -> Response {
+        let Some(half) = self.sockets.get(&id).map(|socket| socket.half) else {
+            return Response::Failed(libc::EBADF);
+        };
+        let taken = half.and_then(|half| self.association_mut(half.stack).client.take_undelivered(half.id));
+        self.progress(id, now);
+        match taken {
+            Some((to, ancillary, octets)) => {
+                Response::Undelivered { to, ancillary: ancillary.octets().to_vec(), octets }
+            }
+            None => Response::Failed(libc::EAGAIN),
+        }
+    }
+
+    /// SIOCGSTAMP and its like: when the last datagram came.
+    pub(crate) fn time_of_last(&self, id: SocketId, command: u32) -> Response {
+        let Some(Form::Datagram(packets)) = self.sockets.get(&id).map(|socket| &socket.form) else {
+            return Response::Failed(libc::EBADF);
+        };
+        let Some(time) = packets.stamp else { return Response::Failed(libc::ENOENT) };
+        let is_in_us = ioctl::SIOCGSTAMP.contains(&command);
+        let part = if is_in_us { time.subsec_micros() } else { time.subsec_nanos() };
+        Response::Value([time.as_secs(), u64::from(part)].map(u64::to_ne_bytes).concat())
     }
 
     /// Errors of a socket may come among its datagrams from now on; one that waits is told at once.
@@ -104,7 +140,8 @@ impl Agent {
     }
 
     fn datagrams_up(&mut self, id: SocketId, now: Duration) {
-        // What the program has sent before it closed was taken: as a kernel would have sent it, it is delivered whether there is room or not.
+        // What the program has sent before it closed was taken: as a kernel would have sent it, it
+        // is delivered whether there is room or not.
         let is_last = self.sockets.get(&id).is_some_and(Socket::is_closing);
         loop {
             // One that has not chosen has room: nothing was sent yet. Parts need none.
@@ -115,19 +152,21 @@ impl Agent {
                 }
             }
             let Some(part) = self.next_datagram(id) else { return };
-            // Nobody waits to be told of one that goes nowhere, or is too long with what was before it.
+            // Nobody waits to be told of one that goes nowhere, or is too long with what was before
+            // it.
             let _ = self.datagram_up(id, part, is_last, now);
         }
     }
 
-    fn next_datagram(&mut self, id: SocketId) -> Option<Outgoing> {
+    fn next_datagram(&mut self, id: SocketId) -> Option<DatagramPart> {
         match self.sockets.get_mut(&id).map(|socket| &mut socket.form) {
             Some(Form::Datagram(packets)) => packets.take(),
             _ => None,
         }
     }
 
-    /// Takes all that is on the descriptor, before a part that is not: what there is no room for is lost, as if a queue on the way were full, since behind the part it would belong to it.
+    /// Takes all that is on the descriptor, before a part that is not: what there is no room for is
+    /// lost, as if a queue on the way were full, since behind the part it would belong to it.
     fn datagrams_up_at_once(&mut self, id: SocketId, now: Duration) {
         while let Some(part) = self.next_datagram(id) {
             let _ = self.datagram_up(id, part, false, now);
@@ -141,7 +180,7 @@ impl Agent {
     pub(crate) fn datagram_apart(
         &mut self,
         id: SocketId,
-        part: Outgoing,
+        part: DatagramPart,
         now: Duration,
     ) -> Result<(), Errno> {
         // What is on the descriptor was sent before.
@@ -159,7 +198,7 @@ impl Agent {
     fn datagram_up(
         &mut self,
         id: SocketId,
-        part: Outgoing,
+        part: DatagramPart,
         is_last: bool,
         now: Duration,
     ) -> Result<(), Errno> {
@@ -167,7 +206,8 @@ impl Agent {
         let Some(Form::Datagram(packets)) = self.sockets.get(&id).map(|socket| &socket.form) else {
             return Err(Errno::EBADF);
         };
-        // Without an address, and none of the socket's: it goes nowhere, so it chooses nothing and gives no address.
+        // Without an address, and none of the socket's: it goes nowhere, so it chooses nothing and
+        // gives no address.
         if part.to.is_none() && packets.peer.is_none() && !has_begun {
             return Err(Errno::EDESTADDRREQ);
         }
@@ -183,7 +223,8 @@ impl Agent {
         self.at_half(half, now, |client, id, out| client.give_datagram(id, part, is_last, now, out))
     }
 
-    /// The first datagram of a socket gives it an address, as natively; the datagram does not wait for the answer.
+    /// The first datagram of a socket gives it an address, as natively; the datagram does not wait
+    /// for the answer.
     fn give_name(&mut self, id: SocketId, half: Half, now: Duration) {
         let Some(socket) = self.sockets.get_mut(&id) else { return };
         socket.choice.is_bound = true;
@@ -199,13 +240,13 @@ impl Agent {
         self.call_half(half, call, SocketCall::Bind(any), now);
     }
 
-    /// Before a call: what the program has sent is seen to. Of a stream that matters to options alone, which mean what is sent later (TCP_CORK).
+    /// Before a call: what the program has sent is seen to. Of a stream that matters to options
+    /// alone, which mean what is sent later (TCP_CORK).
     pub(crate) fn progress_first(&mut self, id: SocketId, what: &SocketCall, now: Duration) {
-        const UDP_CORK: i32 = 1;
         let is_option = matches!(what, SocketCall::SetOption { .. });
         let is_cork = matches!(
             what,
-            SocketCall::SetOption { level: libc::SOL_UDP | libc::IPPROTO_UDPLITE, name: UDP_CORK, .. }
+            SocketCall::SetOption { level: libc::SOL_UDP | libc::IPPROTO_UDPLITE, name: libc::UDP_CORK, .. }
         );
         match self.sockets.get(&id).map(|socket| &socket.form) {
             Some(Form::Datagram(_)) => {

@@ -1,4 +1,5 @@
-//! Our end of the pair whose other end a program holds; see [the crate](crate) for what each trick is for.
+//! Our end of the pair whose other end a program holds; see [the crate](crate) for what each trick
+//! is for.
 
 use crate::flight::{CHUNK, Flight, Weights};
 use crate::sys;
@@ -11,10 +12,14 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketType, recv, send, shutdo
 use std::io;
 use std::time::Duration;
 
-/// What a packet weighs at most: one of as many pages as there can be (MAX_SKB_FRAGS), which `splice` makes of octets that do not begin with a page, and its head. What is written weighs 37 120.
+/// What a packet weighs at most: one of as many pages as there can be (MAX_SKB_FRAGS), which
+/// `splice` makes of octets that do not begin with a page, and its head. What is written weighs
+/// 37 120.
 const HEAVIEST: i32 = 17 * 4096 + 768;
-/// SO_SNDBUF of a program's end, which the kernel doubles. The descriptor is writable while no more than a quarter of that is used, and an octet that stays here keeps a whole packet: a writer
-/// that waits is woken only when it is writable. The kernel counts one octet from the start, and one more while it frees a packet and wakes.
+/// SO_SNDBUF of a program's end, which the kernel doubles. The descriptor is writable while no more
+/// than a quarter of that is used, and an octet that stays here keeps a whole packet: a writer that
+/// waits is woken only when it is writable. The kernel counts one octet from the start, and one
+/// more while it frees a packet and wakes.
 const PROGRAMS: i32 = 2 * (HEAVIEST + 2);
 /// Octets that a program's end takes, of long writes: they count for SO_SNDBUF.
 pub(crate) const IN_PAIR: usize = 2 * PROGRAMS as usize;
@@ -33,7 +38,8 @@ const READ: usize = 64 << 10;
 )]
 pub(crate) struct End {
     fd: OwnedFd,
-    /// Octets at the head of our queue that are nobody's: the primer, the filling, the last one that was forwarded.
+    /// Octets at the head of our queue that are nobody's: the primer, the filling, the last one
+    /// that was forwarded.
     idle: usize,
     flight: Flight,
     /// Taken from the client and not yet written.
@@ -72,7 +78,8 @@ pub(crate) enum Fill {
 }
 
 impl End {
-    /// Of a pair that is connected; `program` is a copy of the other end that the caller drops afterwards.
+    /// Of a pair that is connected; `program` is a copy of the other end that the caller drops
+    /// afterwards.
     pub(crate) fn new(fd: OwnedFd, program: BorrowedFd, fill: Fill) -> io::Result<Self> {
         sys::set_send_buffer(&fd, OURS);
         let quarter = rustix::net::sockopt::socket_send_buffer_size(&fd)? / 4;
@@ -102,7 +109,8 @@ impl End {
         self.reset |= events.contains(EventFlags::ERR);
     }
 
-    /// Asks whether the last descriptor is gone. Both halves shut look the same from here, but then the program's end still has its name.
+    /// Asks whether the last descriptor is gone. Both halves shut look the same from here, but then
+    /// the program's end still has its name.
     pub(crate) fn look(&mut self, name: &SocketName) {
         let mut polled = [PollFd::new(&self.fd, PollFlags::RDHUP)];
         if poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok() {
@@ -127,7 +135,8 @@ impl End {
         queued.saturating_sub(self.idle)
     }
 
-    /// Takes octets of the program, at most so many at a time; and whether it is one that is urgent.
+    /// Takes octets of the program, at most so many at a time; and whether it is one that is
+    /// urgent.
     pub(crate) fn take(&mut self, most: usize) -> (Vec<u8>, bool) {
         let mut count = self.waiting().min(most).min(READ);
         if count == 0 {
@@ -146,7 +155,8 @@ impl End {
                 return (if is_taken { urgent.to_vec() } else { Vec::new() }, is_taken);
             }
         }
-        // The octets that are nobody's, and all new ones but the last, which is looked at and stays.
+        // The octets that are nobody's, and all new ones but the last, which is looked at and
+        // stays.
         let mut bytes = vec![0; self.idle + count];
         let last = bytes.len() - 1;
         let mut read = self.read(&mut bytes[..last]);

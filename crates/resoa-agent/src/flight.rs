@@ -1,8 +1,10 @@
 //! What the program has not read of what we wrote to it, from the kernel's count of memory.
 //!
-//! A write of AF_UNIX up to [`CHUNK`] is one packet. Its weight (`truesize`) depends on its length alone, and is measured once for each length on a pair of our
-//! own. Packets leave the queue in order and as a whole when their last octet was read; so the sum of weights that is left says which have left.
-//! What was read of a packet that is not at its end is not counted: the far host's window is behind the program by less than one packet (C24).
+//! A write of AF_UNIX up to [`CHUNK`] is one packet. Its weight (`truesize`) depends on its length
+//! alone, and is measured once for each length on a pair of our own. Packets leave the queue in
+//! order and as a whole when their last octet was read; so the sum of weights that is left says
+//! which have left. What was read of a packet that is not at its end is not counted: the far host's
+//! window is behind the program by less than one packet (C24).
 
 use crate::sys;
 use rustc_hash::FxHashMap;
@@ -13,8 +15,10 @@ use std::io;
 
 /// Octets of the longest packet that is written to a program.
 pub(crate) const CHUNK: usize = 16 << 10;
-/// Octets of weight that may be left of a packet which has gone, see [`Flight::left`]: one for each reader, and far below what the smallest packet weighs (`struct sk_buff`
-/// and `struct skb_shared_info` alone are more than 500 octets), so that none is counted which is still there.
+/// Octets of weight that may be left of a packet which has gone, see [`Flight::left`]: one for each
+/// reader, and far below what the smallest packet weighs (`struct sk_buff` and
+/// `struct skb_shared_info` alone are more than 500 octets), so that none is counted which is still
+/// there.
 const SLACK: usize = 64;
 
 /// Packets in a program's queue.
@@ -36,8 +40,10 @@ impl Flight {
 
     /// So much weight is left. How many octets were read since this was last said.
     ///
-    /// The kernel takes a packet's weight off but for one, wakes us, and takes the one off then (`sock_wfree`): asked in between, by another processor, it says
-    /// one more for each reader, and says nothing when that changes. So a packet has left when all of it has but for [`SLACK`].
+    /// The kernel takes a packet's weight off but for one, wakes us, and takes the one off then
+    /// (`sock_wfree`): asked in between, by another processor, it says one more for each reader,
+    /// and says nothing when that changes. So a packet has left when all of it has but for
+    /// [`SLACK`].
     pub(crate) fn left(&mut self, weight: usize) -> usize {
         let before = self.octets;
         while let Some(&(octets, of_this)) = self.packets.front()
@@ -93,7 +99,8 @@ impl Weights {
 mod tests {
     use super::*;
 
-    /// C24: what the kernel says in the middle of taking a packet off is that it has left; and never is one counted that has not.
+    /// C24: what the kernel says in the middle of taking a packet off is that it has left; and
+    /// never is one counted that has not.
     #[test]
     fn a_packet_that_leaves_at_the_moment() {
         let mut flight = Flight::default();
@@ -119,7 +126,8 @@ mod tests {
         }
     }
 
-    /// C24: reads are counted by packets that are read to their end, whatever their lengths, and never too many.
+    /// C24: reads are counted by packets that are read to their end, whatever their lengths, and
+    /// never too many.
     #[test]
     fn reads_are_counted_by_packets() {
         let mut weights = Weights::new().expect("descriptors");
@@ -157,10 +165,12 @@ mod tests {
         assert!(flight.is_empty() && flight.weight() == 0);
     }
 
-    /// C24: if the kernel weighs packets heavier than was measured, they are counted too late and not too early, and all when nothing is left.
+    /// C24: if the kernel weighs packets heavier than was measured, they are counted too late and
+    /// not too early, and all when nothing is left.
     #[test]
     fn weights_that_are_not_as_measured() {
-        // The kernel's weight of each of three packets that were measured at 768, and what is counted when so many of them are left.
+        // The kernel's weight of each of three packets that were measured at 768, and what is
+        // counted when so many of them are left.
         for (real, counted) in [(768 + SLACK / 2, [0, 10, 20]), (768 + SLACK, [0, 0, 30]), (1024, [0, 0, 10])]
         {
             let mut flight = Flight::default();

@@ -1,4 +1,5 @@
-//! Listeners: their descriptor is readable while a connection waits, by an octet for each, and never writable.
+//! Listeners: their descriptor is readable while a connection waits, by an octet for each, and
+//! never writable.
 
 use crate::agent::Agent;
 use crate::call::response;
@@ -13,7 +14,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socketpair};
 use std::io;
 use std::time::Duration;
 
-/// After so long an octet that was read is nobody's: whoever read it was interrupted before it asked, or does not live any more.
+/// After so long an octet that was read is nobody's: whoever read it was interrupted before it
+/// asked, or does not live any more.
 const LOST: Duration = Duration::from_millis(500);
 
 impl Agent {
@@ -27,7 +29,8 @@ impl Agent {
         }
         let wanted = match stream.stage {
             Stage::Listening => stream.pending,
-            // It was shut: who accepts is woken, and told EINVAL, one after the other. With an end it could not listen again.
+            // It was shut: who accepts is woken, and told EINVAL, one after the other. With an end
+            // it could not listen again.
             Stage::Unconnected => 1,
             _ => return end.shut(),
         };

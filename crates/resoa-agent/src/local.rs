@@ -1,6 +1,8 @@
-//! This host's own stack beside the server's (dual protocol stack mode, 5.3.6; C02): a server within this process, for destinations that are local by rule.
+//! This host's own stack beside the server's (dual protocol stack mode, 5.3.6; C02): a server
+//! within this process, for destinations that are local by rule.
 //!
-//! Which stack a socket uses is not known when it is made, so it is chosen by what comes first of the calls that say where it goes or where it is:
+//! Which stack a socket uses is not known when it is made, so it is chosen by what comes first of
+//! the calls that say where it goes or where it is:
 //!
 //! | call | the stack |
 //! |---|---|
@@ -8,7 +10,8 @@
 //! | `bind` to an address | this host's if a rule has that address in its network |
 //! | `bind` to any address, `listen` | the server's |
 //!
-//! It fails closed: whatever no rule names is the server's, and the server within this process refuses its sockets to go anywhere else (ENETUNREACH).
+//! It fails closed: whatever no rule names is the server's, and the server within this process
+//! refuses its sockets to go anywhere else (ENETUNREACH).
 
 use crate::stack::Stack;
 use resoa_carrier::memory::Memory;
@@ -30,9 +33,11 @@ const CAPACITY: usize = 4 << 20;
 /// What is reached by this host's own stack.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LocalRules {
-    /// Networks, with ports or without. As in a server's policy `any` does not mean the loopback, neighbours or groups: those have to be named.
+    /// Networks, with ports or without. As in a server's policy `any` does not mean the loopback,
+    /// neighbours or groups: those have to be named.
     pub destinations: Vec<Destination>,
-    /// Names of hosts, and domains, that this host looks up: `nas`, `home.arpa` with all that ends so. `localhost` is one of them if the loopback is local.
+    /// Names of hosts, and domains, that this host looks up: `nas`, `home.arpa` with all that ends
+    /// so. `localhost` is one of them if the loopback is local.
     pub names: Vec<String>,
 }
 
@@ -62,7 +67,9 @@ impl Chooser {
             own: true,
             // The kernel says which of them this process may have.
             bind: Ports::from_to(1, u16::MAX),
-            listen: true,
+            // As its programs, who are of the same user.
+            of_this_user: true,
+            ..Rules::default()
         };
         let names = local.names.iter().map(|name| plain(name)).filter(|name| !name.is_empty());
         let mut names: Vec<_> = names.collect();

@@ -1,19 +1,23 @@
-//! Our end of the pair whose other end is a program's datagram socket: a packet a datagram, with an address in front while it is not connected, and with control messages
-//! once the program has asked for some ([`resoa_calls::datagram`]).
+//! Our end of the pair whose other end is a program's datagram socket: a packet a datagram, with an
+//! address in front or beside while it is not connected, and with control messages once the program
+//! has asked for some ([`resoa_calls::datagram`]).
 
 use crate::sys;
 use resoa_calls::SocketName;
-use resoa_calls::datagram::{CONNECTED, TELLS, in_front, received, split, told};
+use resoa_calls::datagram::{
+    BESIDE, CONNECTED, TELLS, in_front, read_slip, received, slip, split, told, written_on_slip,
+};
 use resoa_calls::option::{SO_TIMESTAMP_NEW, is_telling};
 use resoa_protocol::message::Ancillary;
-use resoa_protocol::{CallId, Outgoing};
+use resoa_protocol::{CallId, DatagramPart};
 use rustix::event::epoll::EventFlags;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{
-    RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown,
-    SocketType, recv, recvmsg, send, sendmsg, shutdown,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, Shutdown, SocketType, recv, recvmsg, send, sendmsg, shutdown,
 };
+use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -35,6 +39,13 @@ pub(crate) struct Packets {
     tells: bool,
     /// The option by which it has asked for the time at which they come.
     time_stamps: Option<i32>,
+    /// What is told of a datagram is beside it: calls that read are not intercepted.
+    is_beside: bool,
+    /// When the last one came, on this host's clock.
+    pub(crate) stamp: Option<Duration>,
+    /// What was beside the last one, and the file that says so: from the same host comes the same
+    /// again.
+    slip: Option<(Vec<u8>, OwnedFd)>,
     /// Errors may come among its datagrams.
     pub(crate) sees_data: bool,
     /// The one that waits has.
@@ -44,11 +55,19 @@ pub(crate) struct Packets {
     /// Calls that ask for the address meanwhile.
     pub(crate) askers: Vec<CallId>,
     /// One that does not go yet.
-    rest: Option<Vec<u8>>,
+    rest: Option<Packet>,
     /// The program has closed its last descriptor.
     pub(crate) hung_up: bool,
     /// Both halves may be shut: then a hang-up has to be looked at.
     is_shut: bool,
+}
+
+/// A packet for the program.
+#[derive(Debug)]
+struct Packet {
+    octets: Vec<u8>,
+    /// What is [written](written_on_slip) on the slip that goes with it.
+    slip: Option<Vec<u8>>,
 }
 
 /// Of an address of its own.
@@ -70,6 +89,9 @@ impl Packets {
             peer: None,
             tells: false,
             time_stamps: None,
+            is_beside: !sees_data,
+            stamp: None,
+            slip: None,
             sees_data,
             is_error_told: false,
             name: Name::None,
@@ -88,14 +110,15 @@ impl Packets {
         }
     }
 
-    /// The next datagram of the program, with where it is to go and what is beside it if that is said.
-    pub(crate) fn take(&mut self) -> Option<Outgoing> {
+    /// The next datagram of the program, with where it is to go and what is beside it if that is
+    /// said.
+    pub(crate) fn take(&mut self) -> Option<DatagramPart> {
         let packet = next(&self.fd)?;
         let found =
             if self.peer.is_some() { Some((None, Ancillary::none(), packet)) } else { parts(&packet) };
         // Without room for an address it is none of an interposer's, and goes nowhere.
         let (to, ancillary, bytes) = found.unwrap_or_else(|| (None, Ancillary::none(), Vec::new()));
-        Some(Outgoing { to, ancillary, bytes, more: false })
+        Some(DatagramPart { to, ancillary, bytes, more: false })
     }
 
     /// Whether the program can be written to.
@@ -106,7 +129,8 @@ impl Packets {
         self.rest.is_none()
     }
 
-    /// Writes a datagram to the program, with what is told beside it and the time of this clock if the program wants it.
+    /// Writes a datagram to the program, with what is told beside it and the time of this clock if
+    /// the program wants it.
     pub(crate) fn write(
         &mut self,
         from: SocketAddr,
@@ -114,21 +138,45 @@ impl Packets {
         bytes: Vec<u8>,
         now: impl FnOnce() -> Duration,
     ) {
+        let now = now();
+        self.stamp = Some(now);
         let packet = match self.time_stamps {
-            Some(option) => told(self.mark(), from, &stamped(ancillary, option, now()), bytes),
-            None => told(self.mark(), from, ancillary, bytes),
+            Some(option) => self.packet(from, &stamped(ancillary, option, now), bytes),
+            None => self.packet(from, ancillary, bytes),
         };
         self.put(packet);
     }
 
-    /// What its descriptor says ([`resoa_calls::datagram`]).
-    fn mark(&self) -> i32 {
-        let connected = if self.peer.is_some() { CONNECTED } else { 0 };
-        if self.tells { connected | TELLS } else { connected }
+    /// A datagram for the program, with what is told of it in its place.
+    fn packet(&self, from: SocketAddr, ancillary: &Ancillary, bytes: Vec<u8>) -> Packet {
+        // Of a connected socket's datagram nothing need be told, unless it came from elsewhere:
+        // before that, or since the peer is any port.
+        let is_told = self.peer != Some(from) || self.tells;
+        let has_no_front = in_front(self.mark()) == 0;
+        let slip = (has_no_front && is_told).then(|| written_on_slip(from, ancillary));
+        Packet { octets: told(self.mark(), from, ancillary, bytes), slip }
     }
 
-    fn put(&mut self, packet: Vec<u8>) {
-        let sent = send(&self.fd, &packet, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+    /// What its descriptor says ([`resoa_calls::datagram`]).
+    pub(crate) fn mark(&self) -> i32 {
+        let connected = if self.peer.is_some() { CONNECTED } else { 0 };
+        match (self.is_beside, self.tells) {
+            (true, _) => connected | BESIDE,
+            (false, true) => connected | TELLS,
+            (false, false) => connected,
+        }
+    }
+
+    /// Whatever else fails than for want of room, the datagram is lost, as any may be.
+    fn put(&mut self, packet: Packet) {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let sent = match &packet.slip {
+            None => send(&self.fd, &packet.octets, flags),
+            Some(written) => match slip_of(&mut self.slip, written) {
+                Ok(file) => send_with(&self.fd, &packet.octets, file.as_fd(), flags),
+                Err(_) => return,
+            },
+        };
         if sent == Err(rustix::io::Errno::AGAIN) {
             self.rest = Some(packet);
         }
@@ -141,7 +189,8 @@ impl Packets {
         self.put_again(before, program);
     }
 
-    /// The program has set an option. `program` is the other end: from the first one on that asks for control messages, there is room for them in front.
+    /// The program has set an option. `program` is the other end: from the first one on that asks
+    /// for control messages, there is room for them in front.
     pub(crate) fn option_is_set(&mut self, (level, name): (i32, i32), value: &[u8], program: BorrowedFd) {
         let is_on = value.iter().any(|&octet| octet != 0);
         if !is_telling(level, name) {
@@ -157,25 +206,29 @@ impl Packets {
         }
     }
 
-    /// What waits for the program has something else in front from now on than `before`, when there was another mark and another peer.
+    /// What waits for the program has something else in front from now on than `before`, when there
+    /// was another mark and another peer.
     fn put_again(&mut self, (mark, peer): (i32, Option<SocketAddr>), program: BorrowedFd) {
         let mut waiting = Vec::new();
-        while let Some(is_error) = is_error(program) {
-            let Some(packet) = next(program) else { break };
-            if is_error {
+        while let Some((octets, file)) = next_of_program(program) {
+            match file.map(read_slip) {
                 // Told behind the others, if it still waits.
-                self.is_error_told = false;
-            } else {
-                waiting.push(packet);
+                Some(None) => self.is_error_told = false,
+                beside => waiting.push((octets, beside.flatten())),
             }
         }
-        waiting.extend(self.rest.take());
+        if let Some(Packet { octets, slip: written }) = self.rest.take() {
+            let beside = written.and_then(|written| read_slip(slip(&written).ok()?));
+            waiting.push((octets, beside));
+        }
         resoa_calls::descriptor::set_mark(program, self.mark());
-        for packet in waiting {
-            let Some((front, payload)) = packet.split_at_checked(in_front(mark)) else { continue };
-            let Some((from, ancillary)) = received(mark, front) else { continue };
+        for (octets, beside) in waiting {
+            let Some((front, payload)) = octets.split_at_checked(in_front(mark)) else { continue };
+            let told = beside.map(|(from, ancillary)| (Some(from), ancillary));
+            let Some((from, ancillary)) = told.or_else(|| received(mark, front)) else { continue };
             if let Some(from) = from.or(peer) {
-                self.put(told(self.mark(), from, &ancillary, payload.to_vec()));
+                let packet = self.packet(from, &ancillary, payload.to_vec());
+                self.put(packet);
             }
         }
     }
@@ -183,14 +236,11 @@ impl Packets {
     /// Whether an error waits: a packet with a descriptor tells of it, once.
     pub(crate) fn tell_error(&mut self, waits: bool) {
         if waits && self.sees_data && !self.is_error_told && self.rest.is_none() {
-            // It stands for nothing. Where there is none left, or no room, it is tried again after the next event.
+            // It stands for nothing. Where there is none left, or no room, it is tried again after
+            // the next event.
             let Ok(nothing) = eventfd(0, EventfdFlags::CLOEXEC) else { return };
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-            let mut beside = SendAncillaryBuffer::new(&mut space);
-            let descriptors = [nothing.as_fd()];
-            beside.push(SendAncillaryMessage::ScmRights(&descriptors));
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-            self.is_error_told = sendmsg(&self.fd, &[], &mut beside, flags).is_ok();
+            self.is_error_told = send_with(&self.fd, &[], nothing.as_fd(), flags).is_ok();
         }
         self.is_error_told &= waits;
     }
@@ -217,13 +267,53 @@ fn parts(packet: &[u8]) -> Option<(Option<SocketAddr>, Ancillary, Vec<u8>)> {
     split(packet).map(|(to, ancillary, payload)| (to, ancillary, payload.to_vec()))
 }
 
-/// Whether the next packet for the program is none of its datagrams; `None` if there is none.
-fn is_error(program: BorrowedFd) -> Option<bool> {
+/// The file in which this is written: the last one, if it is the same.
+fn slip_of<'a>(last: &'a mut Option<(Vec<u8>, OwnedFd)>, written: &[u8]) -> std::io::Result<&'a OwnedFd> {
+    if last.as_ref().is_none_or(|(other, _)| other != written) {
+        *last = None;
+    }
+    match last {
+        Some((_, file)) => Ok(file),
+        none => Ok(&none.insert((written.to_vec(), slip(written)?)).1),
+    }
+}
+
+/// Sends a packet with a descriptor.
+fn send_with(
+    fd: impl AsFd,
+    octets: &[u8],
+    descriptor: BorrowedFd,
+    flags: SendFlags,
+) -> rustix::io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut beside = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [descriptor];
+    beside.push(SendAncillaryMessage::ScmRights(&descriptors));
+    sendmsg(fd, &[IoSlice::new(octets)], &mut beside, flags)
+}
+
+/// The next packet for the program, and the descriptor that comes with it.
+fn next_of_program(program: BorrowedFd) -> Option<(Vec<u8>, Option<OwnedFd>)> {
+    let peeks = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
+    let (_, length) = recv(program, &mut [0; 1][..], peeks).ok()?;
+    let mut octets = vec![0; length.max(1)];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
-    recvmsg(program, &mut [], &mut beside, flags).ok()?;
-    Some(beside.drain().count() > 0)
+    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let count = recvmsg(program, &mut [IoSliceMut::new(&mut octets)], &mut beside, flags).ok()?.bytes;
+    let descriptor = beside.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    octets.truncate(count);
+    (count > 0 || descriptor.is_some() || is_empty_packet(program)).then_some((octets, descriptor))
+}
+
+/// Whether nothing that was read is an empty packet, and not the end.
+fn is_empty_packet(fd: impl AsFd) -> bool {
+    let mut polled = [PollFd::new(&fd, PollFlags::RDHUP)];
+    let found = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    found.is_ok() && polled[0].revents().is_empty()
 }
 
 /// Control messages with a time stamp in front of them, as the kernel puts it.
@@ -240,9 +330,11 @@ fn stamped(ancillary: &Ancillary, option: i32, now: Duration) -> Ancillary {
     stamped
 }
 
-/// A packet, if there is one. An empty one is a datagram, or the end: then the other end is gone, or is shut.
+/// A packet, if there is one. An empty one is a datagram, or the end: then the other end is gone,
+/// or is shut.
 fn next(fd: impl AsFd) -> Option<Vec<u8>> {
-    // Its length is asked of the packet itself: what is said of the queue may be older than the packet.
+    // Its length is asked of the packet itself: what is said of the queue may be older than the
+    // packet.
     let peeks = RecvFlags::PEEK | RecvFlags::TRUNC | RecvFlags::DONTWAIT;
     let (_, length) = recv(&fd, &mut [0; 1][..], peeks).ok()?;
     let mut packet = vec![0; length.max(1)];
@@ -251,7 +343,5 @@ fn next(fd: impl AsFd) -> Option<Vec<u8>> {
     if count > 0 {
         return Some(packet);
     }
-    let mut polled = [PollFd::new(&fd, PollFlags::RDHUP)];
-    poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).ok()?;
-    polled[0].revents().is_empty().then_some(packet)
+    is_empty_packet(fd).then_some(packet)
 }

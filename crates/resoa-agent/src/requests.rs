@@ -7,9 +7,9 @@ use crate::end;
 use crate::socket::{Form, Half, Socket};
 use crate::socket_call::socket_call;
 use crate::stack::Stack;
-use resoa_calls::{Query, Request, Response, SocketId, SocketName};
+use resoa_calls::{Query, Request, Response, SocketId, SocketName, ioctl};
 use resoa_protocol::message::{self, Ancillary, Create, Family, Kind};
-use resoa_protocol::{CallId, Errno, Outgoing, SocketCall, Value};
+use resoa_protocol::{CallId, DatagramPart, Errno, SocketCall, Value};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use std::io;
@@ -36,6 +36,9 @@ fn create(family: i32, kind: i32, protocol: i32) -> Result<(Create, SocketFlags)
         (libc::SOCK_DGRAM, 0 | libc::IPPROTO_UDP) => Kind::Datagram,
         (libc::SOCK_DGRAM, libc::IPPROTO_UDPLITE) => Kind::Lite,
         (libc::SOCK_RAW, 1..) => return Err(libc::EPERM),
+        // `ping` without rights: of no group, as Linux comes (`net.ipv4.ping_group_range`).
+        (libc::SOCK_DGRAM, libc::IPPROTO_ICMP) if family == Family::V4 => return Err(libc::EACCES),
+        (libc::SOCK_DGRAM, libc::IPPROTO_ICMPV6) if family == Family::V6 => return Err(libc::EACCES),
         (libc::SOCK_STREAM | libc::SOCK_DGRAM | libc::SOCK_RAW, _) => return Err(libc::EPROTONOSUPPORT),
         _ => return Err(libc::ESOCKTNOSUPPORT),
     };
@@ -55,6 +58,11 @@ impl Agent {
         is_new: bool,
         now: Duration,
     ) {
+        // It may have come in the midst of them. What happened to other sockets is nothing to an
+        // `accept`.
+        if !matches!(request, Request::Accept { .. }) {
+            self.settle_ends(now);
+        }
         let Some((connection, request)) = self.request_without_wait(call, connection, request, now) else {
             return;
         };
@@ -73,7 +81,8 @@ impl Agent {
                 Ok(())
             }
             request => {
-                // What was closed before must be closed for these: its address is free, and nobody listens there.
+                // What was closed before must be closed for these: its address is free, and nobody
+                // listens there.
                 if matches!(request, Request::Bind { .. } | Request::Connect { .. } | Request::Listen { .. })
                 {
                     self.hear_ends(now);
@@ -84,7 +93,8 @@ impl Agent {
         if let Err(error) = asked {
             self.respond(call, &Response::Failed(error), None);
         }
-        // What has its answer already is not watched. Without it a call is not interrupted, and comes to its end all the same.
+        // What has its answer already is not watched. Without it a call is not interrupted, and
+        // comes to its end all the same.
         if let (true, Some(Call::Waiting { connection, .. })) = (is_new, self.calls.get(&call)) {
             let _ = self.watch_call(call, connection);
         }
@@ -151,9 +161,13 @@ impl Agent {
             Request::Status => (Response::Status(self.status()), None),
             Request::SendTo { socket, address: to, ancillary, octets: bytes, more } => {
                 let part =
-                    Ancillary::read(&ancillary).map(|ancillary| Outgoing { to, ancillary, bytes, more });
+                    Ancillary::read(&ancillary).map(|ancillary| DatagramPart { to, ancillary, bytes, more });
                 (self.send_to(socket, part, now), None)
             }
+            Request::Ioctl { socket, command, .. } if ioctl::is_about_time(command) => {
+                (self.time_of_last(socket, command), None)
+            }
+            Request::TakeUndelivered(socket) => (self.take_undelivered(socket, now), None),
             Request::SeesData(socket) => {
                 self.datagrams_are_seen(socket, now);
                 (Response::Done, None)
@@ -166,7 +180,7 @@ impl Agent {
     }
 
     /// A datagram that has no place on the descriptor.
-    fn send_to(&mut self, socket: SocketId, part: Option<Outgoing>, now: Duration) -> Response {
+    fn send_to(&mut self, socket: SocketId, part: Option<DatagramPart>, now: Duration) -> Response {
         let Some(part) = part else { return Response::Failed(libc::EINVAL) };
         match self.datagram_apart(socket, part, now) {
             // If there is no room it is lost, as if a queue on the way were full.
@@ -208,7 +222,7 @@ impl Agent {
         let name = self.name(id);
         let made = || -> io::Result<(OwnedFd, Form)> {
             if create.kind != Kind::Stream {
-                return self.datagram_pair(id, flags, sees_data);
+                return self.datagram_pair(id, create.family, flags, sees_data);
             }
             let flags = flags | SocketFlags::CLOEXEC;
             let descriptor = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -289,7 +303,8 @@ impl Agent {
         match what {
             Waiting::Address { socket, again: Some(again) } if result == Err(Errno::EADDRINUSE) => {
                 self.sweep(now);
-                // Whoever found it: what another call's look has closed may have had the address, too.
+                // Whoever found it: what another call's look has closed may have had the address,
+                // too.
                 let is_worth_it = self.closes > again.closes;
                 let half =
                     if is_worth_it { self.half(socket, &again.what, now) } else { Err(Errno::EADDRINUSE) };

@@ -1,6 +1,5 @@
 //! How an agent is to be, and why there is none.
 
-use crate::local::LocalRules;
 use resoa_protocol::message::AddressMode;
 use resoa_protocol::{Settings, Timers};
 use std::io;
@@ -17,8 +16,6 @@ pub struct AgentSettings {
     pub settings: Settings,
     /// Of its requests.
     pub timers: Timers,
-    /// What this host's own stack is for; with no rule, nothing.
-    pub local: LocalRules,
 }
 
 /// Why there is no agent.

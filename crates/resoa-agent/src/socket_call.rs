@@ -6,7 +6,8 @@ use resoa_protocol::SocketCall;
 use resoa_protocol::message::Half;
 use rustix::fd::OwnedFd;
 
-/// The call of a request, of which socket, and what it waits for; or why there is none. Programs have made so many `closes` before it.
+/// The call of a request, of which socket, and what it waits for; or why there is none. Programs
+/// have made so many `closes` before it.
 pub(crate) fn socket_call(
     request: Request,
     descriptor: Option<OwnedFd>,
@@ -60,6 +61,7 @@ pub(crate) fn socket_call(
         | Request::Resolve(_)
         | Request::Closed(_)
         | Request::SeesData(_)
+        | Request::TakeUndelivered(_)
         | Request::SendTo { .. } => return Err(libc::EOPNOTSUPP),
     })
 }

@@ -29,7 +29,8 @@ impl Agent {
         }
     }
 
-    /// Whether it is registered at the server; what [`status`](Self::status) says of it, without asking the kernel anything.
+    /// Whether it is registered at the server; what [`status`](Self::status) says of it, without
+    /// asking the kernel anything.
     #[must_use]
     pub fn connected(&self) -> Connected {
         self.remote.connected()

@@ -9,7 +9,8 @@ use resoa_protocol::message;
 use resoa_protocol::{SocketCall, Stage};
 use std::time::Duration;
 
-/// A program that has read nothing for so long while there is more than it was shown may be waiting for more than that: MSG_PEEK, FIONREAD, SO_RCVLOWAT (C29).
+/// A program that has read nothing for so long while there is more than it was shown may be waiting
+/// for more than that: MSG_PEEK, FIONREAD, SO_RCVLOWAT (C29).
 const PATIENCE: Duration = Duration::from_millis(10);
 
 impl Socket {
@@ -92,7 +93,8 @@ impl Agent {
     fn up(&mut self, id: SocketId, half: Half, now: Duration) {
         loop {
             let Some(stream) = self.stream(half) else { return };
-            // What the program has written and is not taken waits in the pair, and counts for SO_SNDBUF.
+            // What the program has written and is not taken waits in the pair, and counts for
+            // SO_SNDBUF.
             let room = stream.room.saturating_sub(IN_PAIR.min(stream.send_buffer / 4 * 3));
             let Some(Form::Stream { end, .. }) = self.sockets.get_mut(&id).map(|socket| &mut socket.form)
             else {
@@ -180,7 +182,8 @@ impl Agent {
             return;
         };
         if end.hung_up {
-            // Also where the end is a reset, by unread octets or by SO_LINGER without a time: what TCP has sent by then arrives before it, and is lost only if there is no room.
+            // Also where the end is a reset, by unread octets or by SO_LINGER without a time: what
+            // TCP has sent by then arrives before it, and is lost only if there is no room.
             let mut rest = Vec::new();
             while let bytes @ [_, ..] = &end.take(usize::MAX).0[..] {
                 rest.extend(bytes);
@@ -207,7 +210,8 @@ impl Agent {
         }
     }
 
-    /// Whether the descriptor alone says when this is: the end of a connection's writing half stands behind what was written there. It is asked for if nothing can be written at the
+    /// Whether the descriptor alone says when this is: the end of a connection's writing half
+    /// stands behind what was written there. It is asked for if nothing can be written at the
     /// moment, since it may be that the socket connects.
     pub(crate) fn is_of_the_descriptor(&self, id: SocketId, half: Half, what: &SocketCall) -> bool {
         let form = self.sockets.get(&id).map(|socket| &socket.form);

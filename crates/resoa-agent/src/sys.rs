@@ -1,4 +1,5 @@
-//! The system calls that no safe wrapper has: a send buffer beyond the limit for ordinary users, and what waits in one.
+//! The system calls that no safe wrapper has: a send buffer beyond the limit for ordinary users,
+//! and what waits in one.
 #![expect(unsafe_code, reason = "SO_SNDBUFFORCE and SIOCOUTQ are in no safe library")]
 
 use rustix::fd::{AsFd, AsRawFd};
@@ -18,7 +19,8 @@ pub(crate) fn set_send_buffer(fd: impl AsFd, octets: i32) {
     }
 }
 
-/// SIOCOUTQ of AF_UNIX: memory, in octets, of the packets that the other end has not read to their end.
+/// SIOCOUTQ of AF_UNIX: memory, in octets, of the packets that the other end has not read to their
+/// end.
 pub(crate) fn outstanding(fd: impl AsFd) -> io::Result<usize> {
     let mut count: libc::c_int = 0;
     // SAFETY: the kernel writes one `int` to `count`.

@@ -10,7 +10,7 @@ pub(crate) const V4: usize = 16;
 /// Octets of a `struct sockaddr_in6`.
 const V6: usize = 28;
 /// The same without the scope, which Linux takes, too (RFC 2133).
-const V6_OLD: usize = 24;
+pub(crate) const V6_OLD: usize = 24;
 
 /// An address as a program gave it; `None` is `AF_UNSPEC`.
 ///
@@ -36,8 +36,10 @@ pub fn read(octets: &[u8]) -> Result<Option<SocketAddr>, i32> {
     }
 }
 
-/// An address as a program gave it to `bind`, of a socket whose SO_DOMAIN is asked for where it matters. Linux takes AF_UNSPEC with no address for one of IPv4 (`inet_bind`); a socket of
-/// version 6 refuses any other family by that, if there is enough for an address of its own (`inet6_bind`).
+/// An address as a program gave it to `bind`, of a socket whose SO_DOMAIN is asked for where it
+/// matters. Linux takes AF_UNSPEC with no address for one of IPv4 (`inet_bind`); a socket of
+/// version 6 refuses any other family by that, if there is enough for an address of its own
+/// (`inet6_bind`).
 ///
 /// # Errors
 /// As [`read`]; EAFNOSUPPORT for any other AF_UNSPEC; and as `domain` fails.

@@ -1,9 +1,12 @@
-//! Control messages of a program's datagrams (`cmsg(3)`, RFC 3542): what it may say with `sendmsg` and with which error the kernel refuses the rest. It is decided here, before
-//! the datagram is on its way, since nobody waits for the server; what the server would find wrong (an address that is not its own) is told as any error of a
-//! datagram is.
+//! Control messages of a program's datagrams (`cmsg(3)`, RFC 3542): what it may say with `sendmsg`
+//! and with which error the kernel refuses the rest. It is decided here, before the datagram is on
+//! its way, since nobody waits for the server; what the server would find wrong (an address that is
+//! not its own) is told as any error of a datagram is.
 //!
-//! Rules are those of Linux, as seen from outside (`ip_cmsg_send`, `ip6_datagram_send_ctl`, `__sock_cmsg_send`, `udp_cmsg_send`): each message is looked at in turn, those of a level
-//! that is not the destination's are passed over, and of several of a type the last one counts. Refused (EINVAL) beside these: options of IP in a packet.
+//! Rules are those of Linux, as seen from outside (`ip_cmsg_send`, `ip6_datagram_send_ctl`,
+//! `__sock_cmsg_send`, `udp_cmsg_send`): each message is looked at in turn, those of a level that
+//! is not the destination's are passed over, and of several of a type the last one counts. Refused
+//! (EINVAL) beside these: options of IP in a packet.
 
 use resoa_protocol::control_messages::{Given, given};
 use resoa_protocol::message::Ancillary;
@@ -13,7 +16,8 @@ use std::net::SocketAddr;
 pub const LONGEST: usize = 128 << 10;
 /// SCM_TIMESTAMPING_NEW of `asm-generic/socket.h`.
 const SO_TIMESTAMPING_NEW: i32 = 65;
-/// Those flags of SO_TIMESTAMPING that may be said of a datagram (`SOF_TIMESTAMPING_TX_RECORD_MASK`).
+/// Those flags of SO_TIMESTAMPING that may be said of a datagram
+/// (`SOF_TIMESTAMPING_TX_RECORD_MASK`).
 const RECORDED: u32 = 1 | 2 | 1 << 8 | 1 << 9 | 1 << 18;
 
 /// What is to become of a control message.

@@ -1,7 +1,9 @@
-//! Which sockets a program may have: what an interposer does with `socket` before anything is asked, the same by whatever way it stops the call.
+//! Which sockets a program may have: what an interposer does with `socket` before anything is
+//! asked, the same by whatever way it stops the call.
 
-/// What of a socket's type is its type (`SOCK_TYPE_MASK` of the kernel): the rest are flags.
-pub const SOCKET_TYPE: u32 = 0xf;
+/// What of a socket's type is no flag that there is. Of more than a type has (`SOCK_TYPE_MASK`) the
+/// kernel says EINVAL, whatever type it is.
+pub const SOCKET_TYPE: u32 = !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC).cast_unsigned();
 /// SOCK_PACKET of `linux/net.h`: frames by way of AF_INET, as before Linux 2.2.
 pub const SOCK_PACKET: i32 = 10;
 /// Families whose sockets are the agent's.
@@ -16,11 +18,13 @@ pub enum Maker {
     Agent,
     /// The kernel.
     Kernel,
-    /// Nobody: it would reach a network past the agent. The call fails with this number, as for a process without rights (EPERM) or on a host without that family.
+    /// Nobody: it would reach a network past the agent. The call fails with this number, as for a
+    /// process without rights (EPERM) or on a host without that family.
     Nobody(i32),
 }
 
-/// Who makes a socket of this family and type, with the flags that a program may have said with the type.
+/// Who makes a socket of this family and type, with the flags that a program may have said with the
+/// type.
 #[must_use]
 pub fn maker(family: i32, kind: i32) -> Maker {
     let kind = kind.cast_unsigned() & SOCKET_TYPE;
@@ -52,5 +56,7 @@ mod tests {
             assert_eq!(maker(libc::AF_VSOCK, libc::SOCK_STREAM | flags), Maker::Nobody(libc::EAFNOSUPPORT));
         }
         assert_eq!(maker(-1, libc::SOCK_STREAM), Maker::Nobody(libc::EAFNOSUPPORT));
+        // No type: the agent says so, as the kernel would.
+        assert_eq!(maker(libc::AF_INET, libc::SOCK_RAW | 0x60), Maker::Agent);
     }
 }

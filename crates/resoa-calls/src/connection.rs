@@ -1,4 +1,5 @@
-//! The connection that a call is: SEQPACKET, so that a message is one packet, with a descriptor along if there is one.
+//! The connection that a call is: SEQPACKET, so that a message is one packet, with a descriptor
+//! along if there is one.
 
 use crate::{Request, Response};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,8 +17,9 @@ use std::sync::Arc;
 /// Octets of the longest message: a datagram, or the addresses of a host.
 const LONGEST: usize = 68 << 10;
 
-/// Octets of every answer but the values of options and what a look-up finds; and of a request that is written without asking the allocator for memory. Little enough for the stack of a
-/// handler of signals.
+/// Octets of every answer but the values of options and what a look-up finds; and of a request that
+/// is written without asking the allocator for memory. Little enough for the stack of a handler of
+/// signals.
 pub const SHORT: usize = 512;
 
 /// An agent, by the path of its socket.
@@ -29,7 +31,8 @@ pub struct Agent {
 /// Why a call had no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// A signal came first; the call is not interrupted before this process closes the connection, which it has.
+    /// A signal came first; the call is not interrupted before this process closes the connection,
+    /// which it has.
     #[error("interrupted by a signal")]
     Interrupted,
     /// No agent.
@@ -43,7 +46,8 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// What a program's call fails with: what this process lacks, or ENETDOWN, as without a network.
+    /// What a program's call fails with: what this process lacks, or ENETDOWN, as without a
+    /// network.
     #[must_use]
     pub fn number(&self) -> i32 {
         match self {
@@ -88,7 +92,9 @@ impl Agent {
         self.start(request, descriptor)?.answer()
     }
 
-    /// Makes a call and does not wait; a request of [`SHORT`] octets at most without asking the allocator for memory. Who has to wait for something else, too, polls the [call](Started) and takes its answer then.
+    /// Makes a call and does not wait; a request of [`SHORT`] octets at most without asking the
+    /// allocator for memory. Who has to wait for something else, too, polls the [call](Started) and
+    /// takes its answer then.
     ///
     /// # Errors
     /// As [`Agent::call`].
@@ -129,7 +135,8 @@ impl Started<'_> {
         self.answer_within(&mut octets).map(|(response, descriptor)| (response.owned(), descriptor))
     }
 
-    /// The same with the octets in a place of the caller's, without asking the allocator for memory: [`SHORT`] ones beside those of a value are enough.
+    /// The same with the octets in a place of the caller's, without asking the allocator for
+    /// memory: [`SHORT`] ones beside those of a value are enough.
     ///
     /// # Errors
     /// As [`Agent::call`]; if the place is too small as well.
@@ -240,7 +247,8 @@ mod tests {
         serving.join().expect("as it should");
     }
 
-    /// What this process lacks is told as that; whatever else there is with an agent is that there is none.
+    /// What this process lacks is told as that; whatever else there is with an agent is that there
+    /// is none.
     #[test]
     fn numbers_of_errors() {
         let of = |error| Agent::at("/nowhere").no_answer(error).number();
@@ -253,7 +261,8 @@ mod tests {
         assert_eq!(of(io::ErrorKind::InvalidData.into()), libc::ENETDOWN);
     }
 
-    /// A value is read where the caller has room for it, and one for which there is none is no answer.
+    /// A value is read where the caller has room for it, and one for which there is none is no
+    /// answer.
     #[test]
     fn values_of_any_length() {
         for (length, room) in [(4, SHORT), (4096, 4096 + SHORT), (60_000, LONGEST), (4, 3), (SHORT, SHORT)] {

@@ -1,6 +1,8 @@
-//! What a program's descriptor says of itself to whoever holds it, by the kernel's own calls: an interposer looks at these before it asks anything of the agent.
+//! What a program's descriptor says of itself to whoever holds it, by the kernel's own calls: an
+//! interposer looks at these before it asks anything of the agent.
 //!
-//! Options are read and set past the C library's functions, which a preload library may have replaced by its own. Nothing here asks the allocator for memory.
+//! Options are read and set past the C library's functions, which a preload library may have
+//! replaced by its own. Nothing here asks the allocator for memory.
 #![expect(unsafe_code, reason = "options by their number are in no safe library")]
 
 use crate::option::OF_BOTH;
@@ -11,7 +13,8 @@ use rustix::io::Errno;
 /// Octets of the longest value of [`OF_BOTH`] (`struct timeval`).
 const LONGEST: usize = 16;
 
-/// An option of SOL_SOCKET of the descriptor itself: a number, or the first of several. `None` if it is no socket.
+/// An option of SOL_SOCKET of the descriptor itself: a number, or the first of several. `None` if
+/// it is no socket.
 #[must_use]
 pub fn number(socket: impl AsFd, name: i32) -> Option<i32> {
     let (value, length) = option(socket, name)?;
@@ -22,7 +25,8 @@ pub fn number(socket: impl AsFd, name: i32) -> Option<i32> {
 fn option(socket: impl AsFd, name: i32) -> Option<([u8; LONGEST], usize)> {
     let mut value = [0; LONGEST];
     let mut length = LONGEST as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` octets to `value`, which has as many, and how many to `length`.
+    // SAFETY: the kernel writes at most `length` octets to `value`, which has as many, and how many
+    // to `length`.
     let result = unsafe {
         libc::syscall(
             libc::SYS_getsockopt,
@@ -36,7 +40,9 @@ fn option(socket: impl AsFd, name: i32) -> Option<([u8; LONGEST], usize)> {
     (result == 0).then_some((value, length as usize))
 }
 
-/// Sets an option of SOL_SOCKET of the descriptor itself, whose value holds no pointer. It is one that the agent has found right, or one that every socket has: a failure is none of the program's.
+/// Sets an option of SOL_SOCKET of the descriptor itself, whose value holds no pointer. It is one
+/// that the agent has found right, or one that every socket has: a failure is none of the
+/// program's.
 pub fn set_option(socket: impl AsFd, name: i32, value: &[u8]) {
     // SAFETY: the kernel reads as many octets as there are.
     unsafe {
@@ -62,7 +68,8 @@ pub enum Kind {
     Datagram,
 }
 
-/// Of a descriptor that was recognised by its [name](crate::SocketName), and has this [mark](mark()).
+/// Of a descriptor that was recognised by its [name](crate::SocketName), and has this
+/// [mark](mark()).
 #[must_use]
 pub fn kind(socket: impl AsFd, mark: i32) -> Kind {
     if number(socket, libc::SO_TYPE) == Some(libc::SOCK_SEQPACKET) {
@@ -74,7 +81,8 @@ pub fn kind(socket: impl AsFd, mark: i32) -> Kind {
     }
 }
 
-/// What a descriptor is [marked](crate::LISTENING) with ([datagrams](crate::datagram)): SO_PRIORITY, which has no meaning for AF_UNIX and is the same for everybody who holds it.
+/// What a descriptor is [marked](crate::LISTENING) with ([datagrams](crate::datagram)):
+/// SO_PRIORITY, which has no meaning for AF_UNIX and is the same for everybody who holds it.
 #[must_use]
 pub fn mark(socket: impl AsFd) -> i32 {
     number(socket, libc::SO_PRIORITY).unwrap_or(0)
@@ -85,7 +93,8 @@ pub fn set_mark(socket: impl AsFd, mark: i32) {
     set_option(socket, libc::SO_PRIORITY, &mark.to_ne_bytes());
 }
 
-/// Lets a connection that was accepted have the [options](OF_BOTH) that its listener's descriptor has, as the kernel's own connections have them.
+/// Lets a connection that was accepted have the [options](OF_BOTH) that its listener's descriptor
+/// has, as the kernel's own connections have them.
 pub fn inherit(listener: impl AsFd, connection: impl AsFd) {
     for name in OF_BOTH {
         if let Some((value, length)) = option(&listener, name)
@@ -100,6 +109,14 @@ pub fn inherit(listener: impl AsFd, connection: impl AsFd) {
 #[must_use]
 pub fn hangs_up(socket: impl AsFd) -> bool {
     polled(socket, PollFlags::empty()).is_ok_and(|found| found.contains(PollFlags::HUP))
+}
+
+/// Whether nothing comes to a descriptor any more but what is there: its other end has shut that
+/// half, or is gone.
+#[must_use]
+pub fn is_at_end(socket: impl AsFd) -> bool {
+    let ends = PollFlags::RDHUP | PollFlags::HUP;
+    polled(socket, PollFlags::RDHUP).is_ok_and(|found| found.intersects(ends))
 }
 
 /// What a descriptor polls now, of what is asked for and what always is: HUP, ERR.
@@ -125,7 +142,8 @@ mod tests {
         socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).expect("descriptors")
     }
 
-    /// C39: what the kernel heeds by the descriptor a connection has from its listener, whether it is as made there or here.
+    /// C39: what the kernel heeds by the descriptor a connection has from its listener, whether it
+    /// is as made there or here.
     #[test]
     fn a_connection_has_what_its_listener_has() {
         let ((listener, _other), (connection, _its_other)) = (pair(), pair());

@@ -8,6 +8,14 @@ pub const FIONREAD: u32 = 0x541b;
 pub const TIOCOUTQ: u32 = 0x5411;
 /// At the mark of urgent data? (`asm-generic/sockios.h`)
 const SIOCATMARK: u32 = 0x8905;
+/// When the last datagram came, as a `struct timeval` and as a `struct timespec`; of each an older
+/// and a newer request (`asm-generic/sockios.h`, `linux/sockios.h`), which are the same where
+/// `long` has 64 bits.
+pub const SIOCGSTAMP: [u32; 2] = [0x8906, 0x8010_8906];
+/// See [`SIOCGSTAMP`].
+pub const SIOCGSTAMPNS: [u32; 2] = [0x8907, 0x8010_8907];
+/// Octets of either.
+const STAMP: usize = 16;
 /// The first and the last question about interfaces and routes (`linux/sockios.h`).
 const INTERFACES: std::ops::RangeInclusive<u32> = 0x8910..=0x89ff;
 /// One of them whose argument has a pointer.
@@ -20,7 +28,8 @@ const INTERFACE: usize = 40;
 /// Who answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answerer {
-    /// The kernel, of the descriptor: what lies there is what can be read of a stream, and where its mark is only that kernel knows; who gets its signals; and what is no affair of sockets.
+    /// The kernel, of the descriptor: what lies there is what can be read of a stream, and where
+    /// its mark is only that kernel knows; who gets its signals; and what is no affair of sockets.
     Kernel,
     /// The next datagram, by its length; 0 if there is none.
     Datagram,
@@ -39,7 +48,14 @@ pub enum Answerer {
 #[must_use]
 pub fn concerns(command: u32) -> bool {
     matches!(command, FIONREAD | TIOCOUTQ | SIOCATMARK)
+        || is_about_time(command)
         || INTERFACES.contains(&command) && command != SIOCGIFCONF
+}
+
+/// Whether a request asks when the last datagram came.
+#[must_use]
+pub fn is_about_time(command: u32) -> bool {
+    SIOCGSTAMP.contains(&command) || SIOCGSTAMPNS.contains(&command)
 }
 
 /// Who answers this request of a socket of this kind.
@@ -49,7 +65,12 @@ pub fn answerer(command: u32, kind: Kind) -> Answerer {
         (FIONREAD | SIOCATMARK, Kind::Stream) => Answerer::Kernel,
         (FIONREAD, Kind::Datagram) => Answerer::Datagram,
         (FIONREAD | TIOCOUTQ, Kind::Listener) => Answerer::Nobody(libc::EINVAL),
+        // UDP has no urgent data, and says that it is no request of its own.
+        (SIOCATMARK, Kind::Datagram) => Answerer::Nobody(libc::ENOTTY),
         (TIOCOUTQ | SIOCATMARK, _) => Answerer::Agent { given: 0, taken: NUMBER },
+        (_, Kind::Datagram) if is_about_time(command) => Answerer::Agent { given: 0, taken: STAMP },
+        // A stream never has one.
+        _ if is_about_time(command) => Answerer::Nobody(libc::ENOENT),
         _ if concerns(command) => Answerer::Agent { given: INTERFACE, taken: INTERFACE },
         _ => Answerer::Kernel,
     }
@@ -59,14 +80,27 @@ pub fn answerer(command: u32, kind: Kind) -> Answerer {
 mod tests {
     use super::*;
 
-    /// C39, C44: what of an `ioctl` is the descriptor's, and what the agent's; a pointer in an argument leads nowhere but here.
+    /// C39, C44: what of an `ioctl` is the descriptor's, and what the agent's; a pointer in an
+    /// argument leads nowhere but here.
     #[test]
     fn who_answers() {
         let number = Answerer::Agent { given: 0, taken: 4 };
         for (command, stream, listener, datagram) in [
             (FIONREAD, Answerer::Kernel, Answerer::Nobody(libc::EINVAL), Answerer::Datagram),
             (TIOCOUTQ, number, Answerer::Nobody(libc::EINVAL), number),
-            (SIOCATMARK, Answerer::Kernel, number, number),
+            (SIOCATMARK, Answerer::Kernel, number, Answerer::Nobody(libc::ENOTTY)),
+            (
+                SIOCGSTAMP[0],
+                Answerer::Nobody(libc::ENOENT),
+                Answerer::Nobody(libc::ENOENT),
+                Answerer::Agent { given: 0, taken: 16 },
+            ),
+            (
+                SIOCGSTAMPNS[1],
+                Answerer::Nobody(libc::ENOENT),
+                Answerer::Nobody(libc::ENOENT),
+                Answerer::Agent { given: 0, taken: 16 },
+            ),
         ] {
             assert!(concerns(command));
             let all = [Kind::Stream, Kind::Listener, Kind::Datagram].map(|kind| answerer(command, kind));

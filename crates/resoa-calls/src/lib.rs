@@ -1,5 +1,5 @@
-//! What a program's socket calls say to the agent of remote sockets on the same host: one connection of AF_UNIX for each call, a [`Request`] on it and
-//! a [`Response`].
+//! What a program's socket calls say to the agent of remote sockets on the same host: one
+//! connection of AF_UNIX for each call, a [`Request`] on it and a [`Response`].
 //!
 //! ```text
 //!  program ── data ────────────── AF_UNIX pair ───────────────┐
@@ -8,10 +8,12 @@
 //!                Request, Response: this crate
 //! ```
 //!
-//! What a program holds as its socket is one end of a pair (8.3 of the specification); the agent has the other and no copy of the program's, so that it sees
-//! the last descriptor go. Data, `poll`, `dup`, `fork`, `exec` and the passing of descriptors are the kernel's business. The calls that mean something
-//! else on such a pair than on TCP or UDP are intercepted and asked of the agent. A call is *interrupted* by closing its connection: the
-//! agent sees that, and so no call outlives its process.
+//! What a program holds as its socket is one end of a pair (8.3 of the specification); the agent
+//! has the other and no copy of the program's, so that it sees the last descriptor go. Data,
+//! `poll`, `dup`, `fork`, `exec` and the passing of descriptors are the kernel's business. The
+//! calls that mean something else on such a pair than on TCP or UDP are intercepted and asked of
+//! the agent. A call is *interrupted* by closing its connection: the agent sees that, and so no
+//! call outlives its process.
 //!
 //! # What a program's descriptor is
 //!
@@ -24,7 +26,8 @@
 //! | listener | connected to the agent and filled; one octet for each connection that waits | `accept` reads an octet, waiting as the descriptor says, and then asks for `Accept` |
 //! | datagram | one end of a pair of AF_UNIX SEQPACKET | puts an address and control messages in front of datagrams, and takes them off ([`datagram`]) |
 //!
-//! A descriptor is recognised by the name that the agent has bound it to ([`SocketName`]), whoever holds it and by whatever number.
+//! A descriptor is recognised by the name that the agent has bound it to ([`SocketName`]), whoever
+//! holds it and by whatever number.
 
 #![deny(unsafe_code)]
 
@@ -40,6 +43,7 @@ pub mod option;
 pub mod outgoing;
 pub mod privilege;
 mod request;
+pub mod sender;
 pub mod stream;
 pub mod time;
 
@@ -47,8 +51,10 @@ pub use connection::{Agent, CallError, SHORT, Started, receive_request, respond}
 pub use name::{SocketId, SocketName};
 pub use request::{Connected, Query, Request, Response, Status};
 
-/// SO_PRIORITY of a listener's descriptor. It has no meaning for AF_UNIX and is the same for everybody who holds the descriptor: interposers set it when
-/// `listen` has succeeded, and look at it before `accept` reads an octet, which on a connected stream would be one of data (`accept` is EINVAL there).
+/// SO_PRIORITY of a listener's descriptor. It has no meaning for AF_UNIX and is the same for
+/// everybody who holds the descriptor: interposers set it when `listen` has succeeded, and look at
+/// it before `accept` reads an octet, which on a connected stream would be one of data (`accept` is
+/// EINVAL there).
 pub const LISTENING: i32 = 2;
 
 /// The environment variable that holds the path of the agent's socket.

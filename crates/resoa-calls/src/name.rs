@@ -1,5 +1,6 @@
-//! What a program's descriptor is called: the abstract name that the agent has bound it to. It stays with the socket over `dup`, `fork`, `exec` and the
-//! passing to other processes, unlike its number.
+//! What a program's descriptor is called: the abstract name that the agent has bound it to. It
+//! stays with the socket over `dup`, `fork`, `exec` and the passing to other processes, unlike its
+//! number.
 
 use rustix::fd::AsFd;
 use rustix::net::{SocketAddrUnix, getsockname};
@@ -9,14 +10,16 @@ use std::fmt;
 /// What all names begin with.
 const PREFIX: &str = "lasthop-resoa.";
 
-/// A socket of an agent's, by a number that is never given twice, nor by another agent: the first one is random.
+/// A socket of an agent's, by a number that is never given twice, nor by another agent: the first
+/// one is random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SocketId(pub u64);
 
 /// A socket by its agent and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SocketName {
-    /// A random number that the agent took when it started: nobody else can know what its names will be.
+    /// A random number that the agent took when it started: nobody else can know what its names
+    /// will be.
     pub agent: u64,
     /// Its number.
     pub socket: SocketId,

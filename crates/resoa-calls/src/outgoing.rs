@@ -1,9 +1,11 @@
-//! What becomes of a datagram that a program sends: whether the kernel's UDP would take it, and by which way it goes. It is decided before anything of it is on its way, since nobody waits for the
-//! server then; in the order of `udp_sendmsg`, which decides which of several errors a program is told.
+//! What becomes of a datagram that a program sends: whether the kernel's UDP would take it, and by
+//! which way it goes. It is decided before anything of it is on its way, since nobody waits for the
+//! server then; in the order of `udp_sendmsg`, which decides which of several errors a program is
+//! told.
 
 use crate::ancillary;
-use crate::datagram::{CONNECTED, longest};
-use resoa_protocol::message::Ancillary;
+use crate::datagram::CONNECTED;
+use resoa_protocol::message::{Ancillary, longest_datagram};
 use std::net::SocketAddr;
 
 /// What 16 bits of length say: a UDP of version 4 looks at them before anything else.
@@ -25,17 +27,21 @@ pub struct Outgoing<'a> {
 /// The way of a datagram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
-    /// Over the descriptor: as it is where the socket is connected to, otherwise with this [in front](crate::datagram::said).
+    /// Over the descriptor: as it is where the socket is connected to, otherwise with this [in
+    /// front](crate::datagram::said).
     Descriptor(Option<(SocketAddr, Ancillary)>),
-    /// By [`Request::SendTo`](crate::Request::SendTo): it has no place on the descriptor, since its socket is connected, or the agent alone knows what it is a part of (MSG_MORE, UDP_CORK).
+    /// By [`Request::SendTo`](crate::Request::SendTo): it has no place on the descriptor, since its
+    /// socket is connected, or the agent alone knows what it is a part of (MSG_MORE, UDP_CORK).
     Agent(Option<SocketAddr>, Ancillary),
 }
 
 impl Outgoing<'_> {
-    /// Which way it goes, of a socket whose descriptor has this [mark](crate::descriptor::mark). The agent is asked for SO_DOMAIN and for the name of the peer only where they matter.
+    /// Which way it goes, of a socket whose descriptor has this [mark](crate::descriptor::mark).
+    /// The agent is asked for SO_DOMAIN and for the name of the peer only where they matter.
     ///
     /// # Errors
-    /// EMSGSIZE, EOPNOTSUPP, EDESTADDRREQ (the agent's to say of what may be a part), those of [`ancillary::said`], and as the agent's answers fail.
+    /// EMSGSIZE, EOPNOTSUPP, EDESTADDRREQ (the agent's to say of what may be a part), those of
+    /// [`ancillary::said`], and as the agent's answers fail.
     pub fn way<E: From<i32>>(
         &self,
         mark: i32,
@@ -54,18 +60,19 @@ impl Outgoing<'_> {
         }
         if self.goes_nowhere(mark) {
             // What is too long for any is no part either.
-            let is_whole = self.length > longest(false);
+            let may_be_part = self.length <= longest_datagram(false);
             let way = Way::Agent(None, Ancillary::none());
-            return if is_whole { Err(libc::EDESTADDRREQ.into()) } else { Ok(way) };
+            return if may_be_part { Ok(way) } else { Err(libc::EDESTADDRREQ.into()) };
         }
         let way = self.way_of(mark & CONNECTED != 0, peer)?;
-        if self.length > longest(true) && self.length > longest(is_v4()?) {
+        if self.length > longest_datagram(true) && self.length > longest_datagram(is_v4()?) {
             return Err(libc::EMSGSIZE.into());
         }
         Ok(way)
     }
 
-    /// Neither it nor its socket has a destination, so that it can only be the rest of a datagram that has one; if there is none such, the agent says EDESTADDRREQ.
+    /// Neither it nor its socket has a destination, so that it can only be the rest of a datagram
+    /// that has one; if there is none such, the agent says EDESTADDRREQ.
     #[must_use]
     pub fn goes_nowhere(&self, mark: i32) -> bool {
         self.to.is_none() && mark & CONNECTED == 0
@@ -83,10 +90,9 @@ impl Outgoing<'_> {
         let (to, ancillary) = match self.to {
             Some(to) if !is_connected => (Some(to), ancillary(to)?),
             None if self.control.is_empty() => (None, Ancillary::none()),
-            to => {
-                let peer = peer()?;
-                (to.filter(|to| *to != peer), ancillary(to.unwrap_or(peer))?)
-            }
+            // Without a name for the peer (port 0) it is elsewhere.
+            Some(to) => (Some(to).filter(|to| !peer().is_ok_and(|peer| peer == *to)), ancillary(to)?),
+            None => (None, ancillary(peer()?)?),
         };
         let is_part = self.flags & libc::MSG_MORE != 0;
         let has_place = !is_part && (!is_connected || to.is_none() && ancillary.is_empty());
@@ -107,7 +113,8 @@ mod tests {
         address.parse().expect("an address")
     }
 
-    /// The way of a datagram of a socket of this family, which is connected to port 53 of 192.0.2.1 if it is.
+    /// The way of a datagram of a socket of this family, which is connected to port 53 of 192.0.2.1
+    /// if it is.
     fn way(outgoing: &Outgoing, mark: i32, domain: i32) -> Result<Way, i32> {
         outgoing.way(mark, || Ok(domain), || Ok(at(V4)))
     }
@@ -141,7 +148,9 @@ mod tests {
         }
         // What the agent cannot say is no reason to send it.
         assert_eq!(plain(65_508, None).way(CONNECTED, || Err(100), || Ok(at(V4))), Err(100));
-        assert_eq!(plain(1, Some(V6)).way(CONNECTED, || Ok(AF_INET6), || Err(100)), Err(100));
+        let nameless = |outgoing: Outgoing| outgoing.way(CONNECTED, || Ok(AF_INET6), || Err(100));
+        let elsewhere = Way::Agent(Some(at(V6)), Ancillary::none());
+        assert_eq!(nameless(plain(1, Some(V6))), Ok(elsewhere));
     }
 
     /// C91: MSG_OOB means nothing to UDP, and version 4 says so.

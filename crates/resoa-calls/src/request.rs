@@ -15,7 +15,8 @@ pub enum Request {
         kind: i32,
         /// `IPPROTO_…`
         protocol: i32,
-        /// Who asks sees what calls that read return: an error of a datagram socket may come [among its datagrams](crate::datagram).
+        /// Who asks sees what calls that read return: an error of a datagram socket may come [among
+        /// its datagrams](crate::datagram).
         sees_data: bool,
     },
     /// `bind`
@@ -25,7 +26,8 @@ pub enum Request {
         /// Where.
         address: SocketAddr,
     },
-    /// `connect`; of a stream with the program's descriptor. Answered when it is over, or at once with EINPROGRESS.
+    /// `connect`; of a stream with the program's descriptor. Answered when it is over, or at once
+    /// with EINPROGRESS.
     Connect {
         /// Which socket.
         socket: SocketId,
@@ -41,14 +43,16 @@ pub enum Request {
         /// As the program said it.
         backlog: i32,
     },
-    /// `accept`, after an octet was read from the listener; answered by [`Response::Accepted`] with a descriptor.
+    /// `accept`, after an octet was read from the listener; answered by [`Response::Accepted`] with
+    /// a descriptor.
     Accept {
         /// The listener.
         socket: SocketId,
         /// `SOCK_NONBLOCK`, `SOCK_CLOEXEC`, as of `accept4`.
         flags: i32,
     },
-    /// `shutdown` of a listener or a datagram socket, and of the reading half of a stream. The writing half of a stream is shut on its descriptor; asked for as well if nothing can be
+    /// `shutdown` of a listener or a datagram socket, and of the reading half of a stream. The
+    /// writing half of a stream is shut on its descriptor; asked for as well if nothing can be
     /// written there at the moment, since an attempt to connect ends by it.
     Shutdown {
         /// Which socket.
@@ -56,7 +60,8 @@ pub enum Request {
         /// `SHUT_…`
         how: i32,
     },
-    /// `setsockopt`, of a datagram socket with the program's descriptor if it [tells](crate::option::is_telling).
+    /// `setsockopt`, of a datagram socket with the program's descriptor if it
+    /// [tells](crate::option::is_telling).
     SetOption {
         /// Which socket.
         socket: SocketId,
@@ -91,14 +96,17 @@ pub enum Request {
     LocalName(SocketId),
     /// `getpeername`; answered by [`Response::Address`].
     PeerName(SocketId),
-    /// A descriptor of a socket with SO_LINGER was closed just now: answered when `close` may return, at once if another descriptor is left.
+    /// A descriptor of a socket with SO_LINGER was closed just now: answered when `close` may
+    /// return, at once if another descriptor is left.
     Closed(SocketId),
     /// A look-up; answered by [`Response::Hosts`], [`Response::Name`] or [`Response::Unresolved`].
     Resolve(Query),
     /// How the agent does; answered by [`Response::Status`].
     Status,
-    /// A datagram that has no place on the descriptor: of a connected socket elsewhere than where it is connected to or with control messages, a part of one that has more behind
-    /// it, or what may be the last part of one since it has no destination. What the program has sent before is before it. It fails as `sendto` does.
+    /// A datagram that has no place on the descriptor: of a connected socket elsewhere than where
+    /// it is connected to or with control messages, a part of one that has more behind it, or what
+    /// may be the last part of one since it has no destination. What the program has sent before is
+    /// before it. It fails as `sendto` does.
     SendTo {
         /// Which socket.
         socket: SocketId,
@@ -111,7 +119,11 @@ pub enum Request {
         /// MSG_MORE
         more: bool,
     },
-    /// Whoever uses a datagram socket sees what calls that read return, as if [`Socket`](Self::Socket) had said so.
+    /// `recvmsg` with MSG_ERRQUEUE of a datagram socket; answered by [`Response::Undelivered`], or
+    /// EAGAIN.
+    TakeUndelivered(SocketId),
+    /// Whoever uses a datagram socket sees what calls that read return, as if
+    /// [`Socket`](Self::Socket) had said so.
     SeesData(SocketId),
 }
 
@@ -164,6 +176,15 @@ pub enum Response<Octets = Vec<u8>> {
     Unresolved(i32),
     /// How the agent does.
     Status(Status),
+    /// A datagram that was not delivered.
+    Undelivered {
+        /// Where it was to go.
+        to: SocketAddr,
+        /// Control messages ([`Ancillary::octets`](resoa_protocol::message::Ancillary::octets)).
+        ancillary: Octets,
+        /// As much of it as is known.
+        octets: Octets,
+    },
 }
 
 impl<Octets> Response<Octets> {
@@ -214,6 +235,9 @@ impl Response<&[u8]> {
             Self::Name { host, service } => Response::Name { host, service },
             Self::Unresolved(error) => Response::Unresolved(error),
             Self::Status(status) => Response::Status(status),
+            Self::Undelivered { to, ancillary, octets } => {
+                Response::Undelivered { to, ancillary: ancillary.to_vec(), octets: octets.to_vec() }
+            }
         }
     }
 }
@@ -225,7 +249,8 @@ pub struct Status {
     pub connected: Connected,
     /// Sockets that programs have made since it started.
     pub made: u64,
-    /// Of those, the ones that the server was told of: `bind`, `connect`, `listen`, a datagram. A socket that a program made and never used is not among them.
+    /// Of those, the ones that the server was told of: `bind`, `connect`, `listen`, a datagram. A
+    /// socket that a program made and never used is not among them.
     pub carried: u64,
     /// The same that use the host's own stack, as a rule says.
     pub local: u64,

@@ -18,7 +18,8 @@ pub fn span(octets: &[u8; TIMESPEC]) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// A time before now, or nanoseconds that are a second, are none: whatever a program writes there.
+    /// A time before now, or nanoseconds that are a second, are none: whatever a program writes
+    /// there.
     #[test]
     fn times_that_are_none() {
         let of = |seconds: i64, nanos: i64| {

@@ -1,4 +1,5 @@
-//! How fast a carrier is: a server that sends as much as is taken to every client, and a client that counts. `scripts/bench-carriers` runs both over an emulated hop.
+//! How fast a carrier is: a server that sends as much as is taken to every client, and a client
+//! that counts. `scripts/bench-carriers` runs both over an emulated hop.
 //!
 //! ```text
 //! bulk serve PLACE              prints the place and the server's key, and sends for ever

@@ -8,7 +8,8 @@ use std::sync::Arc;
 /// What answers for a key whether its owner is a client of this server.
 type Answer = Arc<dyn Fn(&PublicKey) -> bool + Send + Sync>;
 
-/// Which clients a server takes. It is asked during the handshake, before anything of the client is kept.
+/// Which clients a server takes. It is asked during the handshake, before anything of the client is
+/// kept.
 #[derive(Clone)]
 pub struct Allowed(Option<Answer>);
 

@@ -1,41 +1,47 @@
-//! The Link Layer Protocol over datagrams (`udp:`) and over frames of Ethernet (`ether:`), verified and encrypted.
+//! The Link Layer Protocol over datagrams (`udp:`) and over frames of Ethernet (`ether:`), verified
+//! and encrypted.
 //!
-//! [`packet`] has the layout of what is sent, [`peer`] a connection from its handshake to its end, [`port`] and [`ether`] what it is sent by. This is the loop around
-//! them. Connections are known by numbers of their own: whoever has the keys may send from another address, and is answered there.
+//! [`packet`] has the layout of what is sent, [`peer`] a connection from its handshake to its end,
+//! [`port`] and [`ether`] what it is sent by. This is the loop around them. Connections are known
+//! by numbers of their own: whoever has the keys may send from another address, and is answered
+//! there.
 //!
-//! A server keeps at most [`STRANGERS`] connections that have not proved to be there, each for at most [`INTRODUCTION`]. If there are [`SUSPICIOUS`] or more, counting
-//! the handshakes of that time that came to nothing, it answers a first message by a cookie, which costs it a hash, and goes on with those that bring it back: so nobody is kept out by messages from addresses that are not
-//! their sender's.
+//! A server keeps at most [`STRANGERS`] connections that have not proved to be there, at most
+//! [`OF_ONE_SOURCE`] of one source, each for at most [`INTRODUCTION`]; which of them makes room for
+//! a new one is left to chance. [`first`] says what it answers to a first message: nobody is kept
+//! out by messages from addresses that are not their sender's.
 
 mod end;
 mod ether;
+mod first;
+mod forgotten;
 mod packet;
 mod peer;
 mod port;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use forgotten::TICKET;
+
 use crate::keys::{PublicKey, SecretKey};
 use crate::llp::Silence;
-use crate::noise::{self, Answered, Carried};
+use crate::strangers::Strangers;
+pub use crate::strangers::{INTRODUCTION, OF_ONE_SOURCE, STRANGERS};
 use crate::wake::{WHOLE, Wake};
 use crate::{Allowed, Carrier};
-use packet::{Cookies, Packet};
+pub use first::SUSPICIOUS;
+
+use first::Desk;
+use packet::Packet;
 use peer::Peer;
 use port::{Address, Port};
 use resoa_protocol::lhp::Connection;
 use resoa_protocol::schedule::Schedule;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Clients of a server that have not proved to be there.
-pub const STRANGERS: usize = 64;
-/// So many of them that a cookie is asked for.
-pub const SUSPICIOUS: usize = 16;
-/// Time in which they do it.
-pub const INTRODUCTION: Duration = Duration::from_secs(10);
 /// Packets that are taken in one look.
 const LOOK: usize = 512;
 /// How long the end of this carrier waits for connections that were closed and are not through.
@@ -59,29 +65,7 @@ impl Default for KeepAlive {
 
 enum Role {
     Client { server: PublicKey },
-    Server { allowed: Allowed, cookies: Cookies, futile: Futile },
-}
-
-/// When handshakes came to nothing, of those who are not allowed or did not mean us: no connection is kept of them, but each has cost as much as any other.
-#[derive(Debug, Default)]
-struct Futile(VecDeque<Duration>);
-
-impl Futile {
-    /// One has.
-    fn add(&mut self, now: Duration) {
-        if self.0.len() == SUSPICIOUS {
-            self.0.pop_front();
-        }
-        self.0.push_back(now);
-    }
-
-    /// How many have in the last [`INTRODUCTION`], up to [`SUSPICIOUS`].
-    fn count(&mut self, now: Duration) -> usize {
-        while self.0.front().is_some_and(|then| *then + INTRODUCTION <= now) {
-            self.0.pop_front();
-        }
-        self.0.len()
-    }
+    Server(Box<Desk>),
 }
 
 /// An end; see the [module](self).
@@ -95,14 +79,17 @@ pub struct Datagrams {
     silence: Silence,
     origin: Instant,
     peers: BTreeMap<Connection, Peer>,
-    /// To be looked at: something has come for them, or their user has said something. Nothing else is, of which there may be a thousand.
+    strangers: Strangers,
+    /// To be looked at: something has come for them, or their user has said something. Nothing else
+    /// is, of which there may be a thousand.
     due: BTreeSet<Connection>,
     /// When they are to be looked at, though nothing happens.
     schedule: Schedule<Connection, Duration>,
     /// By the number that the other side writes.
     numbers: HashMap<u32, Connection>,
     last: u64,
-    /// Messages wait to go together, in the same packets as far as they fit; those of these connections, and how many octets.
+    /// Messages wait to go together, in the same packets as far as they fit; those of these
+    /// connections, and how many octets.
     gathers: bool,
     gathered: Vec<Connection>,
     gathered_octets: usize,
@@ -124,8 +111,9 @@ impl Datagrams {
         Self::server(Port::udp(address)?, key, allowed, keep_alive)
     }
 
-    /// A client's end for the server of this key, which is at an address of the family of `like`. The address to [connect](LastHop::connect) to is
-    /// written as text, `192.0.2.1:4000` or `[2001:db8::1]:4000`.
+    /// A client's end for the server of this key, which is at an address of the family of `like`.
+    /// The address to [connect](LastHop::connect) to is written as text, `192.0.2.1:4000` or
+    /// `[2001:db8::1]:4000`.
     ///
     /// # Errors
     /// If the kernel has no descriptor left.
@@ -152,7 +140,8 @@ impl Datagrams {
         Self::server(Port::ether(interface)?, key, allowed, keep_alive)
     }
 
-    /// A client's end for the server of this key. The address to [connect](LastHop::connect) to is written as text, `02:00:00:00:00:01`.
+    /// A client's end for the server of this key. The address to [connect](LastHop::connect) to is
+    /// written as text, `02:00:00:00:00:01`.
     ///
     /// # Errors
     /// As for [`Self::ether_server`].
@@ -166,12 +155,7 @@ impl Datagrams {
     }
 
     fn server(port: Port, key: &SecretKey, allowed: Allowed, keep_alive: KeepAlive) -> io::Result<Self> {
-        Self::new(
-            port,
-            key,
-            Role::Server { allowed, cookies: Cookies::new()?, futile: Futile::default() },
-            keep_alive,
-        )
+        Self::new(port, key, Role::Server(Box::new(Desk::new(allowed, key)?)), keep_alive)
     }
 
     fn new(port: Port, key: &SecretKey, role: Role, keep_alive: KeepAlive) -> io::Result<Self> {
@@ -186,6 +170,7 @@ impl Datagrams {
             silence: Silence { ask: keep_alive.interval, end: keep_alive.end },
             origin: Instant::now(),
             peers: BTreeMap::new(),
+            strangers: Strangers::default(),
             due: BTreeSet::new(),
             schedule: Schedule::default(),
             numbers: HashMap::new(),
@@ -203,7 +188,8 @@ impl Datagrams {
         self.port.address()
     }
 
-    /// Sends from another port from now on, as behind a translator of addresses that has forgotten us; the other side follows.
+    /// Sends from another port from now on, as behind a translator of addresses that has forgotten
+    /// us; the other side follows.
     ///
     /// # Errors
     /// If it is not over UDP, or the kernel has no descriptor left.
@@ -225,7 +211,8 @@ impl Datagrams {
         Connection(self.last)
     }
 
-    /// A number by which the other side can address us, that nobody could have guessed. 0 is that of a connection which never was.
+    /// A number by which the other side can address us, that nobody could have guessed. 0 is that
+    /// of a connection which never was.
     fn number(&self) -> io::Result<u32> {
         loop {
             let mut octets = [0; 4];
@@ -239,6 +226,7 @@ impl Datagrams {
 
     fn remove(&mut self, connection: Connection) {
         self.schedule.set(connection, None);
+        self.strangers.gone(connection);
         if let Some(peer) = self.peers.remove(&connection) {
             self.numbers.remove(&peer.ours);
         }
@@ -246,10 +234,12 @@ impl Datagrams {
 
     /// What has come, up to a bound; whether there may be more.
     fn take_packets(&mut self, now: Duration) -> bool {
+        self.strangers.pass(now);
         let mut buffer = std::mem::take(&mut self.buffer);
         let (mut found, mut count, mut more) = (Vec::new(), 0, true);
         while more && count < LOOK {
-            // An error of a datagram that was sent before is told once, and nothing of those behind it.
+            // An error of a datagram that was sent before is told once, and nothing of those behind
+            // it.
             more = self.port.receive(&mut buffer, &mut found).unwrap_or(true);
             count += found.len().max(1);
             for (place, from) in found.drain(..) {
@@ -264,62 +254,28 @@ impl Datagrams {
         let Some(packet) = Packet::read(octets) else { return };
         match packet {
             Packet::First { theirs, cookie, first } => self.first(theirs, cookie, first, from, now),
-            Packet::Answer { ours, .. } | Packet::Cookie { ours, .. } | Packet::Sealed { ours, .. } => {
+            Packet::Known { ours, theirs, name } => {
+                if !self.numbers.contains_key(&ours)
+                    && let Role::Server(desk) = &mut self.role
+                    && let Some(token) = desk.tokens.answer(ours, name, now)
+                {
+                    self.port.send(from, &Packet::Unknown { ours: theirs, token: &token }.octets());
+                }
+            }
+            Packet::Answer { ours, .. }
+            | Packet::Cookie { ours, .. }
+            | Packet::Sealed { ours, .. }
+            | Packet::Unknown { ours, .. } => {
                 let Some(&connection) = self.numbers.get(&ours) else { return };
                 if let Some(peer) = self.peers.get_mut(&connection) {
                     self.due.insert(connection);
                     peer.packet(&packet, from, self.port.rooms(), self.silence, now);
+                    if !peer.is_stranger() {
+                        self.strangers.gone(connection);
+                    }
                 }
             }
         }
-    }
-
-    /// A client's first message, or the same again.
-    fn first(&mut self, theirs: u32, cookie: &[u8; 16], first: &[u8], from: Address, now: Duration) {
-        let Role::Server { allowed, cookies, futile } = &mut self.role else { return };
-        let mut strangers = self.peers.iter().filter(|(_, peer)| peer.is_stranger());
-        let oldest = strangers.next().map(|(connection, _)| *connection);
-        let count = strangers.count() + usize::from(oldest.is_some());
-        if let Some(peer) = self.peers.values().find(|peer| peer.is_of(first)) {
-            // Our answer was lost, unless it is one of old.
-            if let Some(answer) = peer.answer() {
-                self.port.send(from, &answer);
-            }
-            return;
-        }
-        if count + futile.count(now) >= SUSPICIOUS {
-            let expected = cookies.of(from, now);
-            if !cookies.is_of(cookie, from, now) {
-                let packet = Packet::Cookie { ours: theirs, cookie: &expected };
-                self.port.send(from, &packet.octets());
-                return;
-            }
-        }
-        let Ok(Answered { answer, taken }) = noise::answer(&self.key, allowed, Carried::Llp, first) else {
-            futile.add(now);
-            return;
-        };
-        let Some((client, keys)) = taken else {
-            futile.add(now);
-            self.port.send(from, &Packet::Answer { ours: theirs, theirs: 0, answer: &answer }.octets());
-            return;
-        };
-        let Ok(ours) = self.number() else { return };
-        if count >= STRANGERS
-            && let Some(oldest) = oldest
-        {
-            self.remove(oldest);
-        }
-        let connection = self.next();
-        let rooms = self.port.rooms();
-        let peer =
-            Peer::answered(ours, theirs, from, first, answer, (client, keys), rooms, self.silence, now);
-        if let Some(answer) = peer.answer() {
-            self.port.send(from, &answer);
-        }
-        self.numbers.insert(ours, connection);
-        self.peers.insert(connection, peer);
-        self.due.insert(connection);
     }
 
     fn connect_to(&mut self, connection: Connection, address: &[u8], now: Duration) -> Option<()> {
@@ -332,7 +288,8 @@ impl Datagrams {
         Some(())
     }
 
-    /// Sends what a connection has to send, and sees to it that the clock rings for what it has to do later.
+    /// Sends what a connection has to send, and sees to it that the clock rings for what it has to
+    /// do later.
     fn pump(&mut self, connection: Connection, now: Duration) {
         let Some(peer) = self.peers.get_mut(&connection) else { return };
         peer.transmit(&mut self.port, now);
@@ -359,8 +316,8 @@ impl Datagrams {
 }
 
 impl Drop for Datagrams {
-    /// The other sides of connections that are there are told that they are no more. For those that were closed it takes some time to send
-    /// what is left.
+    /// The other sides of connections that are there are told that they are no more. For those that
+    /// were closed it takes some time to send what is left.
     fn drop(&mut self) {
         for peer in self.peers.values_mut() {
             if !peer.is_closing()

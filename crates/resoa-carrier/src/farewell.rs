@@ -1,5 +1,6 @@
-//! How long a connection that our user has closed is kept, so that the other side gets what it was sent: as long as something of that goes, and from then on as long as a silence would
-//! be taken for an outage. Who then has still not ended the connection may never do.
+//! How long a connection that our user has closed is kept, so that the other side gets what it was
+//! sent: as long as something of that goes, and from then on as long as a silence would be taken
+//! for an outage. Who then has still not ended the connection may never do.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,8 @@ pub(crate) struct Farewell {
 }
 
 impl Farewell {
-    /// Whether it is kept no longer, if `left` is now what it is, a number which changes as long as something goes. What is to be asked again when it is [due](Self::due).
+    /// Whether it is kept no longer, if `left` is now what it is, a number which changes as long as
+    /// something goes. What is to be asked again when it is [due](Self::due).
     pub(crate) fn is_over(&mut self, left: u64, now: Instant, patience: Duration) -> bool {
         match self.seen {
             Some((before, due)) if before == left => due <= now,

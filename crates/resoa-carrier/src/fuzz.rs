@@ -1,5 +1,6 @@
-//! For the fuzz targets alone (feature `fuzz`): what reads octets from outside, under names that can be reached from there. Each takes whatever octets there are, and panics if
-//! something does not hold.
+//! For the fuzz targets alone (feature `fuzz`): what reads octets from outside, under names that
+//! can be reached from there. Each takes whatever octets there are, and panics if something does
+//! not hold.
 #![expect(
     clippy::missing_panics_doc,
     reason = "to panic if something does not hold is what each of them is for"
@@ -15,14 +16,16 @@ use crate::tcp::framing;
 use crate::{Allowed, keys::SecretKey};
 use std::sync::{Arc, OnceLock};
 
-/// What anybody can send over datagrams: it is none of our packets, or is written again as the same octets.
+/// What anybody can send over datagrams: it is none of our packets, or is written again as the same
+/// octets.
 pub fn packet(octets: &[u8]) {
     if let Some(again) = read_again(octets) {
         assert_eq!(again, octets);
     }
 }
 
-/// What the other side of the Link Layer Protocol can say once there are keys, while we send, take and wait.
+/// What the other side of the Link Layer Protocol can say once there are keys, while we send, take
+/// and wait.
 pub fn link_layer(octets: &[u8]) {
     script::run(octets);
 }
@@ -30,6 +33,13 @@ pub fn link_layer(octets: &[u8]) {
 /// What the other side can say on the streams of QUIC, behind the introduction.
 pub fn streams(octets: &[u8]) {
     quic::script(octets);
+}
+
+/// The handshake of QUIC between a client and a server, of whose datagrams somebody on the way
+/// changes, drops, repeats and adds some: whom the server is told of is the client, and what it
+/// answers before it knows that is no more than what came.
+pub fn handshake(octets: &[u8]) {
+    quic::handshake::run(octets);
 }
 
 /// Messages are cut out of a stream of TCP, the same in one piece and in many.
@@ -58,7 +68,8 @@ pub fn framing(octets: &[u8]) {
     assert!(octets.starts_with(again.waiting()));
 }
 
-/// Sealed records of TCP of which somebody in between changes something: what is taken is what was sent, up to the change.
+/// Sealed records of TCP of which somebody in between changes something: what is taken is what was
+/// sent, up to the change.
 pub fn records(octets: &[u8]) {
     static KEYS: OnceLock<(Arc<SecretKey>, Arc<SecretKey>)> = OnceLock::new();
     let key = || Arc::new(SecretKey::generate().expect("random octets"));
@@ -95,7 +106,8 @@ pub fn records(octets: &[u8]) {
     assert!(said.starts_with(found.waiting()));
 }
 
-/// What a message of the Export Protocol has to stay behind is before it, and is the same for both ends to read.
+/// What a message of the Export Protocol has to stay behind is before it, and is the same for both
+/// ends to read.
 pub fn order(octets: &[u8]) {
     let mut lanes = Lanes::default();
     for (number, message) in (0_u64..).zip(octets.chunks(19)) {

@@ -1,5 +1,5 @@
-//! Who a client or a server is: an X25519 key, as WireGuard has it. The public half is 43 characters that people can pass on; the secret half is a file
-//! that its owner alone may read.
+//! Who a client or a server is: an X25519 key, as WireGuard has it. The public half is 43
+//! characters that people can pass on; the secret half is a file that its owner alone may read.
 //!
 //! ```text
 //! # lasthop resoa key; public: 3vYq...

@@ -1,11 +1,16 @@
-//! Last Hop Protocols: what carries the messages of remote sockets between a client and its server, each once and in order (6.6, C85 to C92).
+//! Last Hop Protocols: what carries the messages of remote sockets between a client and its server,
+//! each once and in order (6.6, C85 to C92).
 //!
-//! * [`Carrier`] is a [`LastHop`](resoa_protocol::lhp::LastHop) that a loop can wait for; client and server have the same loop around any of them.
-//! * [`memory`] is one within a process, [`tcp`] goes between hosts: verified and encrypted, or, as the baseline, neither.
-//! * [`datagram`] is the Link Layer Protocol over UDP or Ethernet, verified and encrypted: for hops that lose what is on them.
+//! * [`Carrier`] is a [`LastHop`](resoa_protocol::lhp::LastHop) that a loop can wait for; client
+//!   and server have the same loop around any of them.
+//! * [`memory`] is one within a process, [`tcp`] goes between hosts: verified and encrypted, or, as
+//!   the baseline, neither.
+//! * [`datagram`] is the Link Layer Protocol over UDP or Ethernet, verified and encrypted: for hops
+//!   that lose what is on them.
 //! * [`quic`] is QUIC, with keys instead of certificates.
 //! * [`Place`] is where a server takes clients, by which carrier.
-//! * [`keys`] are who clients and servers are, for the carriers that verify it, and [`Allowed`] whom a server takes.
+//! * [`keys`] are who clients and servers are, for the carriers that verify it, and [`Allowed`]
+//!   whom a server takes.
 
 #![deny(unsafe_code)]
 
@@ -28,6 +33,7 @@ pub mod quic;
 mod ranges;
 mod sequence;
 mod stage;
+mod strangers;
 pub mod tcp;
 mod udp;
 mod waiting;

@@ -5,7 +5,8 @@ use rustix::fd::AsRawFd;
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::net::{Ipv4Addr, UdpSocket};
 
-/// Puts this thread into a namespace of its own, whose loopback carries so many octets of IP at once.
+/// Puts this thread into a namespace of its own, whose loopback carries so many octets of IP at
+/// once.
 pub(crate) fn of_this_thread(octets: i32) {
     // SAFETY: the descriptor table stays shared; the thread is the test's own.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.expect("a namespace");

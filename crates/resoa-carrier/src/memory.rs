@@ -1,4 +1,5 @@
-//! A carrier within one process: in order, bounded, and it can be cut. For tests, and for a client and a server on one host.
+//! A carrier within one process: in order, bounded, and it can be cut. For tests, and for a client
+//! and a server on one host.
 
 use crate::Carrier;
 use resoa_protocol::lhp::{
@@ -70,7 +71,8 @@ fn ring(bell: &OwnedFd) {
 }
 
 impl Memory {
-    /// A server's end that takes clients. Each side of each connection takes so many octets before it says stop.
+    /// A server's end that takes clients. Each side of each connection takes so many octets before
+    /// it says stop.
     ///
     /// # Errors
     /// If the kernel has no descriptor left.
@@ -112,7 +114,8 @@ impl Network {
         }
     }
 
-    /// Forgets the connections that the one side has given up, of which this one has been told everything.
+    /// Forgets the connections that the one side has given up, of which this one has been told
+    /// everything.
     fn forget(&mut self, told: Side) {
         let knows = |link: &Link| link.inboxes[told as usize].waiting.is_empty();
         self.links.retain(|_, link| link.left.is_none_or(|left| left == told || !knows(link)));
@@ -310,7 +313,8 @@ mod tests {
         assert_eq!(told(&mut server), [Indication::Data(b"d".to_vec())]);
     }
 
-    /// C26, C88: who wants no messages is told all the same that it may go on, and of an outage; of a close behind them.
+    /// C26, C88: who wants no messages is told all the same that it may go on, and of an outage; of
+    /// a close behind them.
     #[test]
     fn what_is_told_though_nothing_is_wanted() {
         let (mut client, mut server, link) = pair(1);

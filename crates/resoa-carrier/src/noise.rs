@@ -1,10 +1,13 @@
-//! How ends prove who they are and keep what they say to themselves: Noise_IK_25519_ChaChaPoly_BLAKE2s (Noise Protocol Framework, revision 34, 7.5).
+//! How ends prove who they are and keep what they say to themselves:
+//! Noise_IK_25519_ChaChaPoly_BLAKE2s (Noise Protocol Framework, revision 34, 7.5).
 //!
-//! The client knows the server's key beforehand and sends its own in its first message, which only that server can read. The second message proves the
-//! server. What proves that the client is there now, and its first message not one of old that somebody sends again, is the first thing it says
+//! The client knows the server's key beforehand and sends its own in its first message, which only
+//! that server can read. The second message proves the server. What proves that the client is there
+//! now, and its first message not one of old that somebody sends again, is the first thing it says
 //! under the keys that come of both; until then a server keeps no more of it than a handshake.
 //!
-//! The prologue names the protocol, its version and the carrier: ends that differ in any of them have different keys.
+//! The prologue names the protocol, its version and the carrier: ends that differ in any of them
+//! have different keys.
 
 use crate::Allowed;
 use crate::keys::{PublicKey, SecretKey};
@@ -13,7 +16,8 @@ use snow::{Builder, HandshakeState, StatelessTransportState};
 use std::fmt;
 
 const PATTERN: &str = "Noise_IK_25519_ChaChaPoly_BLAKE2s";
-/// Octets of a client's first message: its ephemeral key, its key and nothing, the latter two encrypted.
+/// Octets of a client's first message: its ephemeral key, its key and nothing, the latter two
+/// encrypted.
 pub(crate) const FIRST: usize = 32 + 32 + TAG + TAG;
 /// Octets of the server's answer: its ephemeral key, and whether it takes the client.
 pub(crate) const ANSWER: usize = 32 + 1 + TAG;
@@ -38,7 +42,7 @@ impl Carried {
     fn prologue(self) -> Vec<u8> {
         match self {
             Self::Tcp => b"lasthop resoa 1 tcp".to_vec(),
-            Self::Llp => b"lasthop resoa 2 llp".to_vec(),
+            Self::Llp => b"lasthop resoa 3 llp".to_vec(),
             Self::Quic(session) => [&b"lasthop resoa 2 quic "[..], &session].concat(),
         }
     }
@@ -142,7 +146,8 @@ fn builder<'a>(key: &'a SecretKey, prologue: &'a [u8]) -> Result<Builder<'a>, Fa
     Ok(Builder::new(pattern).prologue(prologue)?.local_private_key(key.octets())?)
 }
 
-/// The keys of a connection, one for each direction. Everything sealed has a number, and no number is used twice.
+/// The keys of a connection, one for each direction. Everything sealed has a number, and no number
+/// is used twice.
 pub(crate) struct Keys(StatelessTransportState);
 
 impl Keys {
@@ -205,7 +210,8 @@ mod tests {
         assert_eq!(servers.open(5, &sealed, &mut plain), Err(Failed::Forged));
     }
 
-    /// A client that is not allowed is told so by the server alone; another server, another carrier or another length is no server.
+    /// A client that is not allowed is told so by the server alone; another server, another carrier
+    /// or another length is no server.
     #[test]
     fn whom_it_does_not_take() {
         let (client, server) = pair();

@@ -1,18 +1,26 @@
 //! Which messages a message has to stay behind.
 //!
-//! The Export Protocol needs more than the order of each socket's messages, and less than that of all:
+//! The Export Protocol needs more than the order of each socket's messages, and less than that of
+//! all:
 //!
 //! * Messages of one rsockID stay in order.
-//! * A connection that no program has accepted yet is spoken of by its listener's rsockID. All such messages stay in order, and so do they with the listener's own. ACCEPTED gives the
-//!   connection its number: what comes by that number later stays behind it, and at the other side behind everything that was said before by incarnation.
-//! * A program may close a socket and use its address, or its place among the sockets that it may have, by the next: what takes an address or makes a socket stays behind every CLOSE, and CLOSE behind
-//!   the earlier ones. So with `shutdown` of a listener, whose address another socket may then have (SO_REUSEADDR).
-//! * A datagram that has an address of its own, as each that arrives has, stays behind what was said of its socket, and nothing stays behind it: the next does not wait for a lost one. One that goes
-//!   to where the socket is connected stays in order, since that may change. (That a CLOSE can overtake such a datagram is what networks do with them.)
-//! * What is about the client as a whole, and what this side cannot read, stays behind everything before it, and everything after stays behind that.
+//! * A connection that no program has accepted yet is spoken of by its listener's rsockID. All such
+//!   messages stay in order, and so do they with the listener's own. ACCEPTED gives the connection
+//!   its number: what comes by that number later stays behind it, and at the other side behind
+//!   everything that was said before by incarnation.
+//! * A program may close a socket and use its address, or its place among the sockets that it may
+//!   have, by the next: what takes an address or makes a socket stays behind every CLOSE, and CLOSE
+//!   behind the earlier ones. So with `shutdown` of a listener, whose address another socket may
+//!   then have (SO_REUSEADDR).
+//! * A datagram that has an address of its own, as each that arrives has, stays behind what was
+//!   said of its socket, and nothing stays behind it: the next does not wait for a lost one. One
+//!   that goes to where the socket is connected stays in order, since that may change. (That a
+//!   CLOSE can overtake such a datagram is what networks do with them.)
+//! * What is about the client as a whole, and what this side cannot read, stays behind everything
+//!   before it, and everything after stays behind that.
 //!
-//! Nothing else is observable: between connections a network promises no order, and what a program does with one socket before it turns to another returns by the messages
-//! of that socket.
+//! Nothing else is observable: between connections a network promises no order, and what a program
+//! does with one socket before it turns to another returns by the messages of that socket.
 
 use std::collections::HashMap;
 
@@ -107,7 +115,8 @@ impl Place {
     }
 }
 
-/// Whether a message is the payload of a datagram and nothing else, so that its loss is that of a datagram. What makes its socket is not, and what an incarnation says neither.
+/// Whether a message is the payload of a datagram and nothing else, so that its loss is that of a
+/// datagram. What makes its socket is not, and what an incarnation says neither.
 pub(crate) fn may_be_lost(message: &[u8]) -> bool {
     let Some(&[kind, op, flags, a, b, c, d]) = message.first_chunk::<HEADER>() else { return false };
     let is_datagram = op == DATAGRAM && matches!(kind & 0xf, CALL | UPDATE);
@@ -125,7 +134,8 @@ pub(crate) struct Lanes {
 const IDLE: usize = 256;
 
 impl Lanes {
-    /// The messages that `message` has to stay behind, as distances; 0 is all. All before `done` are with the other side.
+    /// The messages that `message` has to stay behind, as distances; 0 is all. All before `done`
+    /// are with the other side.
     pub(crate) fn behind(&mut self, message: u64, place: Place, done: u64) -> Vec<u64> {
         let Place::Lanes { joins, behind } = place else {
             self.last.clear();
@@ -207,7 +217,8 @@ mod tests {
         assert_eq!(behind(&messages), [vec![], vec![], vec![0], vec![1]]);
     }
 
-    /// What was said of a connection by its listener's number comes before what is said by its own; at either side.
+    /// What was said of a connection by its listener's number comes before what is said by its own;
+    /// at either side.
     #[test]
     fn a_connection_gets_its_number() {
         let accepted = call(socket(1), Call::Accepted { incarnation: Incarnation(5), socket: RsockId(7) });
@@ -232,7 +243,8 @@ mod tests {
         assert_eq!(behind(&[error, bind(socket(6))]), [vec![], vec![0]]);
     }
 
-    /// Datagrams do not wait for each other, but for their socket; those whose address is the socket's stay in order.
+    /// Datagrams do not wait for each other, but for their socket; those whose address is the
+    /// socket's stay in order.
     #[test]
     fn datagrams_do_not_wait_for_each_other() {
         let from = ([127, 0, 0, 1], 53).into();
@@ -253,7 +265,8 @@ mod tests {
         assert_eq!(behind(&[first, to(Some(from)), close(socket(3))]), [vec![], vec![0], vec![0]]);
     }
 
-    /// C91: what may be lost, from the octets and from what they say; and nothing but datagrams of the socket, of which what follows is told in its place, stays behind it.
+    /// C91: what may be lost, from the octets and from what they say; and nothing but datagrams of
+    /// the socket, of which what follows is told in its place, stays behind it.
     #[test]
     fn what_may_be_lost() {
         let from = ([127, 0, 0, 1], 53).into();
@@ -284,7 +297,8 @@ mod tests {
         assert!(!may_be_lost(&[0x13, 4, 0]));
     }
 
-    /// What is about the client as a whole is behind everything, and everything that follows behind it.
+    /// What is about the client as a whole is behind everything, and everything that follows behind
+    /// it.
     #[test]
     fn the_client_as_a_whole() {
         let all = Message::control(Control::StillAlive { reply: false }).encode();
@@ -309,7 +323,8 @@ mod tests {
         assert!(lanes.last.len() <= 2 * IDLE, "{}", lanes.last.len());
     }
 
-    /// Sockets that came and went are forgotten, also if each message is with the other side before the next is handed over.
+    /// Sockets that came and went are forgotten, also if each message is with the other side before
+    /// the next is handed over.
     #[test]
     fn nothing_under_way() {
         let mut lanes = Lanes::default();

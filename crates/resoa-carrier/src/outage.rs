@@ -1,7 +1,9 @@
 //! Whether what waits is late: it was handed over long ago, and there was an outage since.
 //!
-//! Age alone does not say it. On a slow link a message waits as long behind what others send; if those that may be lost were given up for that, a link that is
-//! full would carry none of them. So a message is late if it is older than [`patience`], and nothing was answered for as long at some time since it was handed over, or is now.
+//! Age alone does not say it. On a slow link a message waits as long behind what others send; if
+//! those that may be lost were given up for that, a link that is full would carry none of them. So
+//! a message is late if it is older than [`patience`], and nothing was answered for as long at some
+//! time since it was handed over, or is now.
 
 use std::time::Duration;
 

@@ -8,7 +8,8 @@
 //! | `tcp:192.0.2.1:4000` | TCP, verified and encrypted |
 //! | `plain:192.0.2.1:4000` | TCP; nothing is verified or encrypted |
 //!
-//! An address that names no carrier is of the one that loses least of a hop which damages (docs/resoa-carriers.md has the figures).
+//! An address that names no carrier is of the one that loses least of a hop which damages
+//! (docs/resoa-carriers.md has the figures).
 
 use crate::allowed::Allowed;
 use crate::datagram::{self, Datagrams};
@@ -148,10 +149,12 @@ impl Place {
         !matches!(self, Self::Plain(_))
     }
 
-    /// A server's end that takes these clients here; and the place itself, with the port that the kernel chose if it was 0.
+    /// A server's end that takes these clients here; and the place itself, with the port that the
+    /// kernel chose if it was 0.
     ///
     /// # Errors
-    /// If the address is not this host's, or in use; and if clients are to be told from each other where nothing is verified.
+    /// If the address is not this host's, or in use; and if clients are to be told from each other
+    /// where nothing is verified.
     pub fn serve(&self, key: &SecretKey, allowed: &Allowed) -> io::Result<(AnyCarrier, Self)> {
         match *self {
             Self::Plain(_) if !allowed.is_anybody() => Err(refused(
@@ -190,10 +193,12 @@ impl Place {
         }
     }
 
-    /// A client's end for the server of this key here, and the address to [connect](LastHop::connect) it to.
+    /// A client's end for the server of this key here, and the address to
+    /// [connect](LastHop::connect) it to.
     ///
     /// # Errors
-    /// If the kernel has no descriptor left; and if the place is secure and the server's key is not given.
+    /// If the kernel has no descriptor left; and if the place is secure and the server's key is not
+    /// given.
     pub fn reach(&self, key: &SecretKey, server: Option<PublicKey>) -> io::Result<(AnyCarrier, Vec<u8>)> {
         let server = server.ok_or_else(|| {
             let reason = format!(
@@ -335,7 +340,8 @@ mod tests {
         }
     }
 
-    /// A server whose key is not known is not connected to where keys are all there is to know it by, and a list of clients is none where nothing is verified.
+    /// A server whose key is not known is not connected to where keys are all there is to know it
+    /// by, and a list of clients is none where nothing is verified.
     #[test]
     fn keys_are_asked_for() {
         let key = SecretKey::generate().expect("random octets");

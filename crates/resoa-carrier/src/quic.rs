@@ -1,4 +1,5 @@
-//! Messages over QUIC (RFC 9000), in datagrams of UDP: verified by the keys of both ends, encrypted, and sockets do not wait for each other's losses.
+//! Messages over QUIC (RFC 9000), in datagrams of UDP: verified by the keys of both ends,
+//! encrypted, and sockets do not wait for each other's losses.
 //!
 //! ```text
 //!              ┌ control ─ introduction (Noise, bound to the TLS session), then: taken, room, the end
@@ -6,17 +7,26 @@
 //!              └ lanes 0..255, each way ─ the messages of the sockets whose number ends so, each with its number and those it stays behind
 //! ```
 //!
-//! * [`session`]: QUIC's settings and its TLS, which proves nobody. [`introduction`]: who is there, and why that is sound.
-//! * [`outgoing`], [`incoming`], [`wire`]: messages, there and back. In which order they may be passed on is decided by the sender ([`order`](crate::order)), message by
-//!   message, and kept to by the receiver ([`sequence`](crate::sequence)), as `udp:` does it; a lane only keeps losses apart. So there are few lanes, they stay open, and any number of sockets.
+//! * [`session`]: QUIC's settings and its TLS, which proves nobody. [`introduction`]: who is there,
+//!   and why that is sound.
+//! * [`outgoing`], [`incoming`], [`wire`]: messages, there and back. In which order they may be
+//!   passed on is decided by the sender ([`order`](crate::order)), message by message, and kept to
+//!   by the receiver ([`sequence`](crate::sequence)), as `udp:` does it; a lane only keeps losses
+//!   apart. So there are few lanes, they stay open, and any number of sockets.
 //! * [`link`]: a connection. [`socket`]: datagrams. [`turn`]: what happens between the two.
 //!
-//! The protocol's machine is that of quinn (quinn-proto), which has neither threads nor a runtime: all happens in [`poll`](Carrier::poll), as with the other carriers.
+//! The protocol's machine is that of quinn (quinn-proto), which has neither threads nor a runtime:
+//! all happens in [`poll`](Carrier::poll), as with the other carriers.
 //!
-//! A client's address may change: the connection is known by its own name, and goes on. A server keeps nothing of a client before its address has been shown to be its
-//! own (QUIC's retry), then at most [`STRANGERS`](crate::tcp::STRANGERS) of which it does not know who they are, each for at most [`INTRODUCTION`](crate::tcp::INTRODUCTION) and with at most a few
-//! kilobytes; the oldest make room for new ones.
+//! A client's address may change: the connection is known by its own name, and goes on. A server
+//! keeps nothing of a client before its address has been shown to be its own (QUIC's retry), then
+//! at most [`STRANGERS`](crate::tcp::STRANGERS) of which it does not know who they are, at most
+//! [`OF_ONE_SOURCE`](crate::tcp::OF_ONE_SOURCE) of one source, each for at most
+//! [`INTRODUCTION`](crate::tcp::INTRODUCTION) and with at most a few kilobytes; which of them makes
+//! room for a new one is left to chance.
 
+#[cfg(feature = "fuzz")]
+pub(crate) mod handshake;
 #[cfg(test)]
 mod in_between;
 mod incoming;
@@ -34,6 +44,7 @@ pub use session::Congestion;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::stage::{NOTHING_KNOWN, Stage};
+use crate::strangers::Strangers;
 use crate::tcp::KeepAlive;
 use crate::wake::{WHOLE, Wake};
 use crate::{Allowed, Carrier};
@@ -48,7 +59,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Octets of messages, and what each takes beside, that are kept for a user who does not take them, or because something before them is missing.
+/// Octets of messages, and what each takes beside, that are kept for a user who does not take them,
+/// or because something before them is missing.
 const ROOM: u64 = 4 << 20;
 /// Octets that wait to be sent before it says stop.
 const WAITING: usize = 1 << 20;
@@ -88,6 +100,8 @@ pub struct Quic {
     /// By quinn's name, which may be another's later; and that of those of which our user knows.
     links: BTreeMap<ConnectionHandle, Link>,
     handles: HashMap<Connection, ConnectionHandle>,
+    strangers: Strangers,
+    origin: Instant,
     /// Connections that are to be dropped, whatever the other side has still to say.
     forgotten: Vec<ConnectionHandle>,
     /// Connections that came to nothing at once.
@@ -114,12 +128,13 @@ impl Quic {
     ) -> io::Result<Self> {
         let socket = Socket::bind(address)?;
         let config = session::server(keep_alive, congestion)?;
-        let endpoint = Endpoint::new(session::endpoint(), Some(config), !socket.may_fragment(), None);
+        let endpoint = Endpoint::new(session::endpoint_of(key), Some(config), !socket.may_fragment(), None);
         Self::new(socket, endpoint, Role::Server { allowed }, key, keep_alive)
     }
 
-    /// A client's end at this address, most often an unspecified one of the server's family, that proves to have this key, to the server that has that one. The
-    /// address to [connect](LastHop::connect) to is written as text, `192.0.2.1:4000` or `[2001:db8::1]:4000`.
+    /// A client's end at this address, most often an unspecified one of the server's family, that
+    /// proves to have this key, to the server that has that one. The address to
+    /// [connect](LastHop::connect) to is written as text, `192.0.2.1:4000` or `[2001:db8::1]:4000`.
     ///
     /// # Errors
     /// If the address is not this host's, or the kernel has no descriptor left.
@@ -153,6 +168,8 @@ impl Quic {
             key: Arc::new(key.clone()),
             links: BTreeMap::new(),
             handles: HashMap::new(),
+            strangers: Strangers::default(),
+            origin: Instant::now(),
             forgotten: Vec::new(),
             failed: Vec::new(),
             last: 0,
@@ -174,7 +191,8 @@ impl Quic {
         self.links.len()
     }
 
-    /// Sends from another port from now on, as behind a translator of addresses that has forgotten us; the other side follows.
+    /// Sends from another port from now on, as behind a translator of addresses that has forgotten
+    /// us; the other side follows.
     ///
     /// # Errors
     /// If the kernel has no descriptor left.
@@ -185,7 +203,8 @@ impl Quic {
         self.wake.watch(socket.descriptor(), WHOLE)?;
         self.socket = socket;
         for link in self.links.values_mut() {
-            // As after a change of the interface: the other side's word comes to nobody until it has heard of us.
+            // As after a change of the interface: the other side's word comes to nobody until it
+            // has heard of us.
             link.quic.local_address_changed();
         }
         self.wake.ring();
@@ -313,7 +332,8 @@ impl Carrier for Quic {
     }
 }
 
-/// What stands on streams, by a script of pieces: the stream (255 is the control stream), how much of it comes, and the octets.
+/// What stands on streams, by a script of pieces: the stream (255 is the control stream), how much
+/// of it comes, and the octets.
 #[cfg(feature = "fuzz")]
 pub(crate) fn script(octets: &[u8]) {
     let (mut incoming, mut control, mut rest) = (incoming::Incoming::new(), Vec::new(), octets);
@@ -340,8 +360,8 @@ pub(crate) fn script(octets: &[u8]) {
 }
 
 impl Drop for Quic {
-    /// What was handed over to connections that are closed is delivered, if that does not take long. The other sides of the rest are told, as far as one
-    /// datagram does it.
+    /// What was handed over to connections that are closed is delivered, if that does not take
+    /// long. The other sides of the rest are told, as far as one datagram does it.
     fn drop(&mut self) {
         let begin = Instant::now();
         while begin.elapsed() < LINGER && self.links.values().any(|link| link.stage == Stage::Closing) {

@@ -1,4 +1,5 @@
-//! A set of numbers that mostly follow each other: the parts of a message that are there, packets that have come.
+//! A set of numbers that mostly follow each other: the parts of a message that are there, packets
+//! that have come.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! Messages that have arrived in whatever order, passed on in one that is right: each when those that it stays behind have been
-//! ([`order`](crate::order) says which they are).
+//! Messages that have arrived in whatever order, passed on in one that is right: each when those
+//! that it stays behind have been ([`order`](crate::order) says which they are).
 
 use crate::ranges::Ranges;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +34,8 @@ impl<T> Sequence<T> {
         self.passed.first_missing()
     }
 
-    /// Runs of numbers that have been passed on. Between two of them at least one is missing; what may be missing is bounded by what the other side may have begun.
+    /// Runs of numbers that have been passed on. Between two of them at least one is missing; what
+    /// may be missing is bounded by what the other side may have begun.
     pub(crate) fn runs(&self) -> usize {
         self.passed.count()
     }
@@ -44,8 +45,8 @@ impl<T> Sequence<T> {
         self.passed.contains(number) || self.held.contains_key(&number)
     }
 
-    /// A message has arrived, for the first time; `behind` is how far before it are those that it stays behind, none farther than the first; 0 is all before it. Passes
-    /// on what can be.
+    /// A message has arrived, for the first time; `behind` is how far before it are those that it
+    /// stays behind, none farther than the first; 0 is all before it. Passes on what can be.
     pub(crate) fn arrived(&mut self, number: u64, behind: Vec<u64>, message: T, mut pass: impl FnMut(T)) {
         debug_assert!(!self.has(number));
         self.held.insert(number, Held { behind, message });
@@ -95,7 +96,8 @@ mod tests {
     }
 
     proptest! {
-        /// C87: each is passed on once, behind those that it stays behind, and at the latest when all before it are there.
+        /// C87: each is passed on once, behind those that it stays behind, and at the latest when
+        /// all before it are there.
         #[test]
         fn each_once_and_in_its_place((behind, order) in arrivals()) {
             let mut sequence = Sequence::default();

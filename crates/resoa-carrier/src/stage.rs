@@ -1,4 +1,5 @@
-//! How far a connection has come, as its user knows it, over carriers that have a stream to say so on.
+//! How far a connection has come, as its user knows it, over carriers that have a stream to say so
+//! on.
 
 use resoa_protocol::lhp::{Ended, Statistics};
 
@@ -12,7 +13,8 @@ pub(crate) enum Stage {
     /// The server's user has not said whether it takes the client.
     Offered,
     Up,
-    /// Our user has ended it: what was handed over is delivered, and the other side has still to end.
+    /// Our user has ended it: what was handed over is delivered, and the other side has still to
+    /// end.
     Closing,
     /// It never was, or has ended, and our user is to be told.
     Over(Ended),

@@ -1,11 +1,14 @@
-//! Messages over a TCP connection, each behind its length (2 octets or 4): verified and encrypted (`tcp:`), or as they are (`plain:`).
+//! Messages over a TCP connection, each behind its length (2 octets or 4): verified and encrypted
+//! (`tcp:`), or as they are (`plain:`).
 //!
-//! The client's first message is who it is, and the server's first is empty and says that it takes the client. `plain:` verifies nothing of that and
-//! encrypts nothing: it is what others are compared with, and for networks in which that does not matter. With `tcp:` a Noise handshake comes before, who
-//! the client is comes of that, and all behind it is in sealed records.
+//! The client's first message is who it is, and the server's first is empty and says that it takes
+//! the client. `plain:` verifies nothing of that and encrypts nothing: it is what others are
+//! compared with, and for networks in which that does not matter. With `tcp:` a Noise handshake
+//! comes before, who the client is comes of that, and all behind it is in sealed records.
 //!
-//! A server keeps at most [`STRANGERS`] connections of which it does not know yet who they are, each for at most [`INTRODUCTION`]; the oldest make room for
-//! new ones.
+//! A server keeps at most [`STRANGERS`] connections of which it does not know yet who they are, at
+//! most [`OF_ONE_SOURCE`] of one source, each for at most [`INTRODUCTION`] and with at most a
+//! kilobyte of what it says; which of them makes room for a new one is left to chance.
 
 pub(crate) mod backlog;
 pub(crate) mod cover;
@@ -18,6 +21,8 @@ mod window;
 
 use crate::keys::{PublicKey, SecretKey};
 use crate::stage::{NOTHING_KNOWN, Stage};
+use crate::strangers::{self, GAP, IN_A_PASS, Source, Strangers};
+pub use crate::strangers::{INTRODUCTION, OF_ONE_SOURCE, STRANGERS};
 use crate::wake::{WHOLE, Wake};
 use crate::{Allowed, Carrier};
 use cover::Proof;
@@ -35,10 +40,8 @@ use std::time::{Duration, Instant};
 
 /// Octets that wait to be sent before it says stop.
 const ROOM: usize = 1 << 20;
-/// Connections whose clients have not said yet who they are.
-pub const STRANGERS: usize = 64;
-/// Time in which they say it.
-pub const INTRODUCTION: Duration = Duration::from_secs(10);
+/// Connections that wait in the kernel until the next look, which may be one that has much to do.
+const BACKLOG: i32 = 1024;
 
 /// Until a client is looked at again for whom there was no descriptor.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -46,9 +49,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How an outage is found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// Silence after which the other side is asked whether it is there, and between two questions; whole seconds.
+    /// Silence after which the other side is asked whether it is there, and between two questions;
+    /// whole seconds.
     pub interval: Duration,
-    /// Questions without an answer, or as long without an acknowledgement of what was sent, after which it is not.
+    /// Questions without an answer, or as long without an acknowledgement of what was sent, after
+    /// which it is not.
     pub questions: u32,
 }
 
@@ -62,15 +67,19 @@ impl Default for KeepAlive {
 /// An end; see the [module](self).
 #[derive(Debug)]
 pub struct Tcp {
-    /// The clock is for strangers whose time is over, for those that have ended and do not hear of it, and for clients for whom there was no descriptor.
+    /// The clock is for strangers whose time is over, for those that have ended and do not hear of
+    /// it, and for clients for whom there was no descriptor.
     wake: Wake,
     listener: Option<TcpListener>,
     identity: Identity,
     proof: Proof,
     keep_alive: KeepAlive,
     links: BTreeMap<Connection, Link>,
-    /// To be looked at: their sockets have something, or their user has said something that the next look carries out. Nothing else is: a look costs a system call, and there may
-    /// be a thousand clients of whom one says something.
+    strangers: Strangers,
+    origin: Instant,
+    /// To be looked at: their sockets have something, or their user has said something that the
+    /// next look carries out. Nothing else is: a look costs a system call, and there may be a
+    /// thousand clients of whom one says something.
     due: BTreeSet<Connection>,
     /// When they are to be looked at, though nothing happens; and what the clock is set for.
     schedule: Schedule<Connection, Instant>,
@@ -107,13 +116,15 @@ impl Tcp {
         let mut end = Self::new(Identity(Vec::new()), proof, keep_alive)?;
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
+        // Again, since the standard library's queue is shorter.
+        rustix::net::listen(&listener, BACKLOG)?;
         end.wake.watch(listener.as_fd(), WHOLE)?;
         end.listener = Some(listener);
         Ok(end)
     }
 
-    /// A client's end that says who it is and proves nothing; the address to [connect](LastHop::connect) to is written as text, `192.0.2.1:4000` or
-    /// `[2001:db8::1]:4000`.
+    /// A client's end that says who it is and proves nothing; the address to
+    /// [connect](LastHop::connect) to is written as text, `192.0.2.1:4000` or `[2001:db8::1]:4000`.
     ///
     /// # Errors
     /// If the kernel has no descriptor left.
@@ -140,6 +151,8 @@ impl Tcp {
             proof,
             keep_alive,
             links,
+            strangers: Strangers::default(),
+            origin: Instant::now(),
             due: BTreeSet::new(),
             schedule: Schedule::default(),
             armed: None,
@@ -160,19 +173,23 @@ impl Tcp {
         Connection(self.last)
     }
 
-    /// Takes those who have come; tries again after a while if there is no descriptor left for somebody.
-    fn take_clients(&mut self) {
+    /// Takes those who have come, as many as may begin in a pass; whether there may be more. Tries
+    /// again after a while if there is no descriptor left for somebody.
+    fn take_clients(&mut self) -> bool {
         self.schedule.set(WHOLE, None);
-        loop {
-            let Some(listener) = &self.listener else { return };
-            let stream = match listener.accept() {
-                Ok((stream, _)) => stream,
+        for _ in 0..IN_A_PASS {
+            let Some(listener) = &self.listener else { return false };
+            let (stream, from) = match listener.accept() {
+                Ok(come) => come,
                 Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock => return,
+                    ErrorKind::WouldBlock => return false,
                     // Who has gone already.
                     ErrorKind::ConnectionAborted | ErrorKind::Interrupted => continue,
                     // That there is one again nobody says.
-                    _ => return self.schedule.set(WHOLE, Some(Instant::now() + PAUSE)),
+                    _ => {
+                        self.schedule.set(WHOLE, Some(Instant::now() + PAUSE));
+                        return false;
+                    }
                 },
             };
             let connection = self.next();
@@ -182,19 +199,12 @@ impl Tcp {
             {
                 self.links.insert(connection, link);
                 self.due.insert(connection);
-                self.bound_strangers();
+                if let Some(leaves) = self.strangers.come(connection, Source::from(from), strangers::draw) {
+                    self.reset(leaves);
+                }
             }
         }
-    }
-
-    /// Sends the oldest away of those that are not known, if there are too many.
-    fn bound_strangers(&mut self) {
-        let strangers = self.links.iter().filter(|(_, link)| link.stage == Stage::Unknown);
-        // In the order in which they came.
-        let strangers: Vec<_> = strangers.map(|(&connection, _)| connection).collect();
-        for &connection in &strangers[..strangers.len().saturating_sub(STRANGERS)] {
-            self.reset(connection);
-        }
+        true
     }
 
     /// Looks at a connection. Whether there may be more to read already.
@@ -206,9 +216,24 @@ impl Tcp {
     ) -> bool {
         let Some(link) = self.links.get_mut(&connection) else { return false };
         let mut indications = Vec::new();
-        let progress = link.progress(&mut indications);
+        let mut progress = link.progress(&mut indications);
+        let mut again = None;
+        if progress != Progress::Over
+            && link.is_to_be_reckoned()
+            && let Some(source) = self.strangers.source(connection)
+        {
+            if self.strangers.may_begin(source, now.saturating_duration_since(self.origin)) {
+                link.reckons = true;
+                progress = link.progress(&mut indications);
+            } else {
+                again = Some(now + GAP);
+            }
+        }
         happened.extend(indications.into_iter().map(|indication| (connection, indication)));
         let introduction = (link.stage == Stage::Unknown).then(|| link.since + INTRODUCTION);
+        if introduction.is_none() {
+            self.strangers.gone(connection);
+        }
         if progress == Progress::Over {
             self.remove(connection);
             return false;
@@ -218,12 +243,13 @@ impl Tcp {
             self.reset(connection);
             return false;
         }
-        self.schedule.set(connection, link.deadline().into_iter().chain(introduction).min());
+        self.schedule.set(connection, link.deadline().into_iter().chain(introduction).chain(again).min());
         progress == Progress::Hurries
     }
 
     fn remove(&mut self, connection: Connection) -> Option<Link> {
         self.schedule.set(connection, None);
+        self.strangers.gone(connection);
         self.links.remove(&connection)
     }
 
@@ -323,12 +349,13 @@ impl Carrier for Tcp {
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>) {
         self.due.extend(self.wake.take(Duration::ZERO));
         let now = Instant::now();
+        self.strangers.pass(now.saturating_duration_since(self.origin));
         self.due.extend(self.schedule.all_due(now));
         let mut hurried = BTreeSet::new();
         while let Some(connection) = self.due.pop_first() {
-            if connection == WHOLE {
-                self.take_clients();
-            } else if self.look(connection, now, happened) {
+            let is_more =
+                if connection == WHOLE { self.take_clients() } else { self.look(connection, now, happened) };
+            if is_more {
                 hurried.insert(connection);
             }
         }

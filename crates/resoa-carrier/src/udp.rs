@@ -1,4 +1,5 @@
-//! A socket of UDP by which many datagrams go out, and come in, in one system call (UDP_SEGMENT, UDP_GRO; udp(7)).
+//! A socket of UDP by which many datagrams go out, and come in, in one system call (UDP_SEGMENT,
+//! UDP_GRO; udp(7)).
 
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::fd::{AsFd, BorrowedFd};
@@ -26,7 +27,8 @@ pub(crate) struct Udp {
 }
 
 impl Udp {
-    /// One at this address, that never blocks, and whose datagrams no host on the way cuts into fragments if the kernel can see to that.
+    /// One at this address, that never blocks, and whose datagrams no host on the way cuts into
+    /// fragments if the kernel can see to that.
     pub(crate) fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket = UdpSocket::bind(address)?;
         enlarge(socket.as_fd());
@@ -50,10 +52,12 @@ impl Udp {
         self.state.max_gso_segments()
     }
 
-    /// Takes some of what has come into a room of [`ROOM`] octets; where each datagram is in it, and what is known of it. Whether there may be more.
+    /// Takes some of what has come into a room of [`ROOM`] octets; where each datagram is in it,
+    /// and what is known of it. Whether there may be more.
     ///
     /// # Errors
-    /// What ICMP says of a datagram that was sent before, which anybody could have written; it is told once, and there may be more.
+    /// What ICMP says of a datagram that was sent before, which anybody could have written; it is
+    /// told once, and there may be more.
     pub(crate) fn receive(
         &self,
         room: &mut [u8],

@@ -1,5 +1,5 @@
-//! What a [`LastHop`] needs beyond its primitives to be driven by a loop: something to wait for, a way to ask what has happened, and a place for messages
-//! that were decided on before it said stop.
+//! What a [`LastHop`] needs beyond its primitives to be driven by a loop: something to wait for, a
+//! way to ask what has happened, and a place for messages that were decided on before it said stop.
 
 use crate::order::may_be_lost;
 use resoa_protocol::lhp::{Connection, Handed, Indication, LastHop};
@@ -15,19 +15,22 @@ pub trait Carrier: LastHop {
     /// What has happened since this was last asked, in order. Does not block.
     fn poll(&mut self, happened: &mut Vec<(Connection, Indication)>);
 
-    /// What is handed over from now on may wait for [`flush`](Self::flush), and goes together then: one segment, record or packet for what a pass of a loop says,
-    /// and not one for each message (C107). It does not wait for a time, and a pass that says much is not held up by that.
+    /// What is handed over from now on may wait for [`flush`](Self::flush), and goes together then:
+    /// one segment, record or packet for what a pass of a loop says, and not one for each message
+    /// (C107). It does not wait for a time, and a pass that says much is not held up by that.
     fn gather(&mut self) {}
 
     /// Sends what has waited, and nothing waits any more.
     fn flush(&mut self) {}
 }
 
-/// Octets that wait for [`flush`](Carrier::flush) at most: what is longer fills segments, records and packets in any case.
+/// Octets that wait for [`flush`](Carrier::flush) at most: what is longer fills segments, records
+/// and packets in any case.
 pub(crate) const GATHERED: usize = 32 << 10;
 
-/// The messages of one connection that the carrier does not take at the moment. A machine is told to stop when one message was the last that is
-/// taken; those that it had written behind that one are here. Those that may be lost are handed over as such, with the time that they have waited.
+/// The messages of one connection that the carrier does not take at the moment. A machine is told
+/// to stop when one message was the last that is taken; those that it had written behind that one
+/// are here. Those that may be lost are handed over as such, with the time that they have waited.
 #[derive(Debug, Default)]
 pub struct Outbox {
     off: bool,
@@ -79,7 +82,8 @@ impl Outbox {
         self.waiting.len()
     }
 
-    /// The carrier takes messages again. Whether the machine may go on: not if those that were kept have filled it.
+    /// The carrier takes messages again. Whether the machine may go on: not if those that were kept
+    /// have filled it.
     #[must_use = "the machine is still stopped"]
     pub fn on(&mut self, carrier: &mut (impl LastHop + ?Sized), connection: Connection) -> bool {
         self.off = false;
@@ -133,7 +137,8 @@ mod tests {
         }
     }
 
-    /// C26, C91: in order, one after the other; and of those that may be lost the carrier is told how long they have waited.
+    /// C26, C91: in order, one after the other; and of those that may be lost the carrier is told
+    /// how long they have waited.
     #[test]
     fn what_waits_gets_older() {
         const WAIT: Duration = Duration::from_millis(20);

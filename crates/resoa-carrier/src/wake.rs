@@ -1,4 +1,5 @@
-//! What ends the wait of a user's loop: something has come by a socket, it is time, or there is something to be told that is neither's doing.
+//! What ends the wait of a user's loop: something has come by a socket, it is time, or there is
+//! something to be told that is neither's doing.
 
 use resoa_protocol::lhp::Connection;
 use rustix::buffer::spare_capacity;
@@ -11,7 +12,8 @@ use rustix::time::{
 use std::io;
 use std::time::Duration;
 
-/// What concerns an end and none of its connections, which are counted from 1: its clock, its bell, and the socket by which all come.
+/// What concerns an end and none of its connections, which are counted from 1: its clock, its bell,
+/// and the socket by which all come.
 pub(crate) const WHOLE: Connection = Connection(0);
 /// Events that are taken at a time; what is left ends the next wait.
 const EDGES: usize = 64;
@@ -40,7 +42,8 @@ impl Wake {
         Ok(epoll::add(&self.epoll, fd, EventData::new_u64(whose.0), flags | EventFlags::ET)?)
     }
 
-    /// Each time this socket has something, or room for something, ends a wait and says [`whose`](Self::take) it is, until it is closed.
+    /// Each time this socket has something, or room for something, ends a wait and says
+    /// [`whose`](Self::take) it is, until it is closed.
     pub(crate) fn watch(&self, socket: BorrowedFd, whose: Connection) -> io::Result<()> {
         self.add(socket, EventFlags::IN | EventFlags::OUT, whose)
     }
@@ -51,7 +54,8 @@ impl Wake {
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
-    /// Ends the wait after this time; at once is the shortest time there is. What was set before counts no more.
+    /// Ends the wait after this time; at once is the shortest time there is. What was set before
+    /// counts no more.
     pub(crate) fn set(&self, wait: Duration) {
         let wait = wait.max(Duration::from_nanos(1));
         let value = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
@@ -61,7 +65,8 @@ impl Wake {
         let _ = timerfd_settime(&self.clock, TimerfdTimerFlags::empty(), &time);
     }
 
-    /// Takes note of what has happened, so that the next wait is for something else; waits for it so long. Whose sockets have something; the bell and the clock are nobody's.
+    /// Takes note of what has happened, so that the next wait is for something else; waits for it
+    /// so long. Whose sockets have something; the bell and the clock are nobody's.
     pub(crate) fn take(&self, wait: Duration) -> Vec<Connection> {
         let mut edges: Vec<epoll::Event> = Vec::with_capacity(EDGES);
         let wait = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };

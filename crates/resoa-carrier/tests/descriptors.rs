@@ -1,4 +1,5 @@
-//! A server over TCP whose process has no descriptor left. The limit is the whole process's, so that this test has one of its own.
+//! A server over TCP whose process has no descriptor left. The limit is the whole process's, so
+//! that this test has one of its own.
 
 use resoa_carrier::Carrier;
 use resoa_carrier::tcp::{KeepAlive, Tcp};

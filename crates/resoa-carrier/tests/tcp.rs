@@ -1,10 +1,11 @@
 //! What a carrier over TCP makes of strangers, and of octets that no client sends.
 
 use resoa_carrier::keys::SecretKey;
-use resoa_carrier::tcp::{KeepAlive, STRANGERS, Tcp};
+use resoa_carrier::tcp::{KeepAlive, OF_ONE_SOURCE, STRANGERS, Tcp};
 use resoa_carrier::{Allowed, Carrier};
 use resoa_protocol::lhp::{Connection, Ended, Handed, Identity, Indication, LastHop, Provider, Service};
 use resoa_protocol::message::MESSAGE_OCTETS;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -68,7 +69,8 @@ fn nobody_there() {
     assert_eq!(told(&mut client, &mut [], &mut kept), unreachable);
 }
 
-/// A server without proofs, a client that writes octets as it likes and has said who it is, and the server's name for it.
+/// A server without proofs, a client that writes octets as it likes and has said who it is, and the
+/// server's name for it.
 fn plain() -> (Tcp, TcpStream, Connection) {
     let mut server = Tcp::server(ANY_PORT.into(), KeepAlive::default()).expect("loopback");
     let mut stream = TcpStream::connect(server.address().expect("listens")).expect("listens");
@@ -115,32 +117,114 @@ fn a_look_has_a_bound() {
     assert!(most <= 6, "{most} messages at once");
 }
 
-/// Those who say nothing do not keep others out: the oldest of them make room, and are not told to our user.
+/// A stranger that has connected from this address.
+fn stranger(from: Ipv4Addr, to: SocketAddr) -> TcpStream {
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+    let socket = socket.expect("descriptors");
+    bind(&socket, &SocketAddr::from((from, 0))).expect("loopback");
+    connect(&socket, &to).expect("listens");
+    socket.into()
+}
+
+/// Whether the other side has ended it.
+fn is_ended(stream: &mut TcpStream) -> bool {
+    stream.set_nonblocking(true).expect("it is ours");
+    !stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+}
+
+/// Those of another address who say nothing do not keep a client out, however many come during its
+/// handshake: some of them make room, and are not told to our user.
 #[test]
 fn strangers_make_room() {
+    const CROWD: usize = OF_ONE_SOURCE + STRANGERS;
     let key = key();
     let (mut server, address) = secure_server(&key);
-    let mut silent: Vec<_> = (0..=STRANGERS).map(|_| TcpStream::connect(address).expect("listens")).collect();
+    let (mut client, link) = secure_client(&key, address);
     let begin = Instant::now();
-    silent[0].set_nonblocking(true).expect("it is ours");
-    let mut octet = [0];
-    while silent[0].read(&mut octet).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock) {
-        assert!(begin.elapsed() < PATIENCE, "stays");
+    // Its first message is there, and the answer comes late.
+    while client.statistics(link).round_trip.is_none() {
+        assert!(begin.elapsed() < PATIENCE, "is not connected");
+        client.poll(&mut Vec::new());
+    }
+    server.poll(&mut Vec::new());
+    let mut silent = Vec::new();
+    for number in 0..CROWD {
+        silent.push(stranger(Ipv4Addr::new(127, 0, 0, 2), address));
+        if number % 16 == 0 {
+            server.poll(&mut Vec::new());
+        }
+    }
+    while silent.iter_mut().filter_map(|stream| is_ended(stream).then_some(())).count()
+        < CROWD - OF_ONE_SOURCE
+    {
+        assert!(begin.elapsed() < PATIENCE, "they stay");
         server.poll(&mut Vec::new());
     }
-    let (mut client, link) = secure_client(&key, address);
     let mut kept = Vec::new();
     let (taken, _) = told(&mut server, &mut [&mut client], &mut kept);
     server.accept(taken);
     let mut kept = Vec::new();
     assert_eq!(told(&mut client, &mut [&mut server], &mut kept), (link, Indication::Connected));
-    silent[STRANGERS].set_nonblocking(true).expect("it is ours");
-    assert!(
-        silent[STRANGERS].read(&mut octet).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
-    );
+    let left = silent.iter_mut().filter_map(|stream| (!is_ended(stream)).then_some(())).count();
+    assert_eq!(left, OF_ONE_SOURCE);
+    assert!(!is_ended(&mut silent[0]) && !is_ended(&mut silent[CROWD - 1]), "the oldest, or the last");
 }
 
-/// A server without the key that the client knows is none, and its end of the connection no word of the server's.
+/// First messages that one source says without end, recorded ones perhaps, are answered so many a
+/// second, and the others wait; a client of another source does not.
+#[test]
+fn first_messages_without_end() {
+    let key = key();
+    let (mut server, address) = secure_server(&key);
+    // What a client says first, at a server that only listens.
+    let catcher = TcpListener::bind(ANY_PORT).expect("loopback");
+    let (mut recorded, _) = secure_client(&key, catcher.local_addr().expect("listens"));
+    recorded.poll(&mut Vec::new());
+    let mut first = [0; 96];
+    catcher.accept().expect("connects").0.read_exact(&mut first).expect("its first message");
+    let mut crowd = Vec::new();
+    let begin = Instant::now();
+    for _ in 0..OF_ONE_SOURCE {
+        let mut stream = stranger(Ipv4Addr::new(127, 0, 0, 2), address);
+        stream.write_all(&first).expect("is taken");
+        crowd.push(stream);
+    }
+    let mut kept = Vec::new();
+    let (mut client, link) = secure_client(&key, address);
+    let (taken, _) = told(&mut server, &mut [&mut client], &mut kept);
+    let answered = crowd.iter_mut().filter_map(|stream| is_ended(stream).then_some(())).count();
+    // 32 at once, and 64 a second.
+    let most = 32 + (begin.elapsed().as_secs_f64() * 64.0) as usize + 1;
+    assert!((1..=most).contains(&answered), "{answered} of {most}");
+    server.accept(taken);
+    assert_eq!(told(&mut client, &mut [&mut server], &mut Vec::new()), (link, Indication::Connected));
+    // All have their turn.
+    while !crowd.is_empty() {
+        assert!(begin.elapsed() < PATIENCE, "{} wait for ever", crowd.len());
+        server.poll(&mut kept);
+        crowd.retain_mut(|stream| !is_ended(stream));
+    }
+}
+
+/// A client says in a few octets who it is: one that says more before is none, and what it says is
+/// not kept.
+#[test]
+fn a_stranger_that_says_much() {
+    let mut server = Tcp::server(ANY_PORT.into(), KeepAlive::default()).expect("loopback");
+    let mut stream = TcpStream::connect(server.address().expect("listens")).expect("listens");
+    let mut message = (60_000_u32 + (1 << 31)).to_be_bytes().to_vec();
+    message.resize(4 + 30_000, 7);
+    stream.write_all(&message).expect("is taken");
+    let (begin, mut kept) = (Instant::now(), Vec::new());
+    while !is_ended(&mut stream) {
+        assert!(begin.elapsed() < PATIENCE, "it stays");
+        server.poll(&mut kept);
+    }
+    assert_eq!(kept, []);
+}
+
+/// A server without the key that the client knows is none, and its end of the connection no word of
+/// the server's.
 #[test]
 fn another_server() {
     let (mut server, address) = secure_server(&key());
@@ -151,7 +235,8 @@ fn another_server() {
     assert_eq!(told(&mut client, &mut [&mut server], &mut kept), end);
 }
 
-/// Somebody in between changes an octet, or cuts the connection off: it ends, what came before is right, and it does not look like a close.
+/// Somebody in between changes an octet, or cuts the connection off: it ends, what came before is
+/// right, and it does not look like a close.
 #[test]
 fn somebody_in_between() {
     for changes in [true, false] {
@@ -214,7 +299,8 @@ fn somebody_in_between() {
     }
 }
 
-/// C107: messages that are gathered are on the wire when they are let go, all at once, and not before; many do not wait for that.
+/// C107: messages that are gathered are on the wire when they are let go, all at once, and not
+/// before; many do not wait for that.
 #[test]
 fn gathered_messages_are_one_write() {
     let server = TcpListener::bind(ANY_PORT).expect("loopback");

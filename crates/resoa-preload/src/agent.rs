@@ -1,11 +1,12 @@
 //! The agent that this process asks, and what its answers are to a call.
 
-use crate::{errno, real};
+use crate::{confined, errno, real};
 use libc::c_int;
 use resoa_calls::{Agent, CallError, Request, Response, SHORT, Started};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::net::{Shutdown, shutdown};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -31,13 +32,16 @@ pub fn known() -> Option<&'static Agent> {
     (known != absent()).then(|| unsafe { &*known })
 }
 
-/// The same if it was looked for before. Calls that files have, too, ask for no more: an allocator that reads a file when it is first used would be asked for memory in the midst of that.
+/// The same if it was looked for before. Calls that files have, too, ask for no more: an allocator
+/// that reads a file when it is first used would be asked for memory in the midst of that.
 pub fn if_looked_for() -> Option<&'static Agent> {
     if AGENT.load(Ordering::Acquire).is_null() { None } else { known() }
 }
 
-/// Asks, and waits for the answer whatever signals come: for calls that are over soon, and those that must not be lost half-way. Octets of the answer are in a `place` of [`SHORT`] ones, or as
-/// many more as those of a value may be; so no memory is asked of the allocator, which a handler of a signal may have interrupted.
+/// Asks, and waits for the answer whatever signals come: for calls that are over soon, and those
+/// that must not be lost half-way. Octets of the answer are in a `place` of [`SHORT`] ones, or as
+/// many more as those of a value may be; so no memory is asked of the allocator, which a handler of
+/// a signal may have interrupted.
 ///
 /// # Errors
 /// The call's own, ENETDOWN without an agent, EMFILE or ENFILE if there is no descriptor to ask by.
@@ -72,13 +76,13 @@ fn waited(started: Started) -> Started {
     started
 }
 
-/// The same for calls that a signal interrupts (EINTR). One whose handler has SA_RESTART does not, except in calls that have a limit of time
-/// (signal(7)).
+/// The same for calls that a signal interrupts (EINTR). One whose handler has SA_RESTART does not,
+/// except in calls that have a limit of time (signal(7)).
 pub fn ask_interruptibly(request: &Request, descriptor: Option<c_int>, has_limit: bool) -> Result<(), c_int> {
     let started = start(request, descriptor)?;
     let connection = started.as_fd().as_raw_fd();
-    // By the C library's functions, in which a thread may be cancelled as in `connect` and `close`: then the connection is closed on the way out.
-    // `recv` is restarted, `poll` never is.
+    // By the C library's functions, in which a thread may be cancelled as in `connect` and `close`:
+    // then the connection is closed on the way out. `recv` is restarted, `poll` never is.
     let mut octet = 0u8;
     let mut waiting = libc::pollfd { fd: connection, events: libc::POLLIN, revents: 0 };
     // SAFETY: a descriptor of ours, and room for what is asked.
@@ -96,7 +100,8 @@ pub fn ask_interruptibly(request: &Request, descriptor: Option<c_int>, has_limit
     answer(started, &mut [0; SHORT]).map(drop)
 }
 
-/// Waits no more for what a call comes to, but for the agent to know that: what was asked is under way then, and `poll` says so of the descriptor. The answer may have come meanwhile.
+/// Waits no more for what a call comes to, but for the agent to know that: what was asked is under
+/// way then, and `poll` says so of the descriptor. The answer may have come meanwhile.
 fn give_up(started: Started) -> Result<(), c_int> {
     // There is a connection as long as there is a call.
     let _ = shutdown(&started, Shutdown::Write);
@@ -117,15 +122,36 @@ fn start_at<'a>(
     request: &Request,
     descriptor: Option<c_int>,
 ) -> Result<Started<'a>, c_int> {
-    // SAFETY: only a number that was recognised comes here, so it is not -1; if the program closes it meanwhile the kernel says EBADF.
+    // SAFETY: only a number that was recognised comes here, so it is not -1; if the program closes
+    // it meanwhile the kernel says EBADF.
     let descriptor = descriptor.map(|number| unsafe { BorrowedFd::borrow_raw(number) });
-    loop {
+    let start = || loop {
         match agent.start(request, descriptor) {
             // Before the request was sent, so nothing has happened.
             Err(CallError::Interrupted) => {}
             started => return started.map_err(|error| error.number()),
         }
+    };
+    match start() {
+        Err(libc::EMFILE) => with_one_more(start),
+        started => started,
     }
+}
+
+/// Does something that needs the number of a descriptor where the program has none left: the limit
+/// is one higher meanwhile. Most calls of sockets need no number natively. EMFILE if the limit
+/// cannot be raised.
+fn with_one_more<T>(ask: impl FnOnce() -> Result<T, c_int>) -> Result<T, c_int> {
+    let limit = getrlimit(Resource::Nofile);
+    let current = limit.current.filter(|_| !confined::is_confined()).ok_or(libc::EMFILE)?;
+    let current = current.checked_add(1).ok_or(libc::EMFILE)?;
+    // At the highest there is it takes a privilege.
+    let raised = Rlimit { current: Some(current), maximum: limit.maximum.map(|most| most.max(current)) };
+    setrlimit(Resource::Nofile, raised).map_err(|_| libc::EMFILE)?;
+    let outcome = ask();
+    // Back it needs none.
+    let _ = setrlimit(Resource::Nofile, limit);
+    outcome
 }
 
 fn answer<'a>(started: Started, place: &'a mut [u8]) -> Result<(Response<&'a [u8]>, Option<OwnedFd>), c_int> {
@@ -139,7 +165,7 @@ fn answer<'a>(started: Started, place: &'a mut [u8]) -> Result<(Response<&'a [u8
 mod tests {
     use super::*;
     use crate::values;
-    use resoa_calls::{SocketId, address, datagram, receive_request, respond};
+    use resoa_calls::{SocketId, address, datagram, receive_request, respond, sender};
     use resoa_protocol::message::Ancillary;
     use rustix::net::{
         AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept, bind, listen, socket_with,
@@ -198,7 +224,8 @@ mod tests {
         agent
     }
 
-    /// A handler of a signal that makes a call which POSIX lets it make (`send`, `sendto`, `recv`, `connect`, `close`, `getsockopt` ...) may have interrupted the allocator.
+    /// A handler of a signal that makes a call which POSIX lets it make (`send`, `sendto`, `recv`,
+    /// `connect`, `close`, `getsockopt` ...) may have interrupted the allocator.
     #[test]
     fn calls_ask_for_no_memory() {
         const HERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 80);
@@ -243,7 +270,7 @@ mod tests {
         let count = asks(|| {
             let read = values::address(given.as_ptr().cast(), given.len() as libc::socklen_t);
             assert_eq!(read, Ok(Some(HERE)));
-            assert_eq!(datagram::destination(&given), Ok(HERE));
+            assert_eq!(sender::destination(rustix::stdio::stdin(), &given), Ok(Some(HERE)));
             assert_eq!(values::give(HERE, taken.as_mut_ptr().cast(), &raw mut room), Ok(()));
             let mut room = [0; datagram::FRONT];
             let front = datagram::said_in(HERE, &Ancillary::none(), &mut room);

@@ -1,8 +1,11 @@
-//! A program that has confined itself: it took a filter of seccomp by `prctl`, as sshd does before it hears a stranger.
+//! A program that has confined itself: it took a filter of seccomp by `prctl`, as sshd does before
+//! it hears a stranger.
 //!
-//! Such a filter may end the process at any call that the program does not make itself. So from then on the calls of data that files have, too, and `close` and `shutdown` of a
-//! stream are made as they are and no others beside them: nothing is looked at, repaired or asked of the agent, and what AF_UNIX says instead of TCP (C109) remains.
-//! A child inherits both; after `exec` it is not known any more.
+//! Such a filter may end the process at any call that the program does not make itself. So from
+//! then on the calls of data that files have, too, and `close` and `shutdown` of a stream are made
+//! as they are and no others beside them: nothing is looked at, repaired or asked of the agent, and
+//! what AF_UNIX says instead of TCP (C109) remains. A child inherits both; after `exec` it is not
+//! known any more.
 
 use crate::real;
 use libc::{c_int, c_ulong};

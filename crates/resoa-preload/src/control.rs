@@ -1,11 +1,12 @@
-//! Calls that make a socket what it is: `bind`, `connect`, `listen`, `shutdown`, and the names of its ends.
+//! Calls that make a socket what it is: `bind`, `connect`, `listen`, `shutdown`, and the names of
+//! its ends.
 
 use crate::sockets::{Carried, borrowed};
 use crate::table::{self, Hint};
 use crate::{agent, confined, errno, options, real, sockets, values};
 use libc::{c_int, sockaddr, socklen_t};
 use resoa_calls::privilege::is_privileged;
-use resoa_calls::{Request, SocketId, address, descriptor};
+use resoa_calls::{Request, SocketId, address, descriptor, sender};
 use rustix::event::PollFlags;
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::net::sockopt::{Timeout, socket_timeout};
@@ -14,7 +15,7 @@ use std::net::SocketAddr;
 /// `bind(2)`
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
-    let Some((socket, _)) = sockets::carried(number) else {
+    let Some((socket, kind)) = sockets::carried(number) else {
         return unsafe { real::bind(number, address, length) };
     };
     errno::settled_int(|| {
@@ -24,7 +25,11 @@ pub unsafe extern "C-unwind" fn bind(number: c_int, address: *const sockaddr, le
         if is_forbidden(address.port()) {
             return Err(libc::EACCES);
         }
-        agent::ask(&Request::Bind { socket, address }, None).map(|_| 0)
+        agent::ask(&Request::Bind { socket, address }, None)?;
+        if let (Carried::Datagram, Some(descriptor)) = (kind, borrowed(number)) {
+            sender::bound(descriptor, address);
+        }
+        Ok(0)
     })
 }
 
@@ -35,13 +40,22 @@ fn is_forbidden(port: u16) -> bool {
             .is_ok_and(|sets| !sets.effective.contains(rustix::thread::CapabilitySet::NET_BIND_SERVICE))
 }
 
-/// `connect(2)`. A signal that comes while it waits does not end the attempt, which goes on at the server.
+/// `connect(2)`. A signal that comes while it waits does not end the attempt, which goes on at the
+/// server.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn connect(number: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
-    let Some((socket, _)) = sockets::carried(number) else {
+    let Some((socket, kind)) = sockets::carried(number) else {
         return unsafe { real::connect(number, address, length) };
     };
-    errno::settled_int(|| connect_to(number, socket, values::address(address, length)?, false).map(|()| 0))
+    errno::settled_int(|| {
+        let mut place = [0; address::LONGEST];
+        let octets = values::given_in(address.cast(), length, &mut place)?;
+        let address = match (kind, borrowed(number)) {
+            (Carried::Datagram, Some(descriptor)) => sender::peer(descriptor, octets)?,
+            _ => address::read(octets)?,
+        };
+        connect_to(number, socket, address, false).map(|()| 0)
+    })
 }
 
 /// Connects; without waiting if the call or the descriptor says so.
@@ -52,15 +66,15 @@ fn connect_to(
     dont_wait: bool,
 ) -> Result<(), c_int> {
     let descriptor = borrowed(number).ok_or(libc::EBADF)?;
-    let flags = fcntl_getfl(descriptor);
-    let nonblocking = dont_wait || flags.is_ok_and(|flags| flags.contains(OFlags::NONBLOCK));
+    let nonblocking = dont_wait || is_nonblocking(number);
     let has_limit = matches!(socket_timeout(descriptor, Timeout::Send), Ok(Some(_)));
     let request = Request::Connect { socket, address, nonblocking };
     agent::ask_interruptibly(&request, Some(number), has_limit)
 }
 
-/// What MSG_FASTOPEN does of a stream before it sends: it connects, as of a host without a cookie (`tcp_sendmsg_fastopen`). The flags that are left, all of them without it; `None` if it
-/// has failed, with `errno`.
+/// What MSG_FASTOPEN does of a stream before it sends: it connects, as of a host without a cookie
+/// (`tcp_sendmsg_fastopen`). The flags that are left, all of them without it; `None` if it has
+/// failed, with `errno`.
 pub fn fast_open(number: c_int, address: *const sockaddr, length: socklen_t, flags: c_int) -> Option<c_int> {
     if flags & libc::MSG_FASTOPEN == 0 {
         return Some(flags);
@@ -94,7 +108,8 @@ pub unsafe extern "C-unwind" fn listen(number: c_int, backlog: c_int) -> c_int {
     })
 }
 
-/// `shutdown(2)`. The end of what a stream sends stands behind its octets, on the descriptor; all else is asked.
+/// `shutdown(2)`. The end of what a stream sends stands behind its octets, on the descriptor; all
+/// else is asked.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
     let carried = if confined::is_confined() { None } else { sockets::carried(number) };
@@ -109,7 +124,8 @@ pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
         if kind != Carried::Stream {
             return ask(how).map(|_| 0);
         }
-        // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a descriptor does not. While it connects, nothing can be written.
+        // Nobody at the other end, or both halves over: a TCP without a connection says ENOTCONN, a
+        // descriptor does not. While it connects, nothing can be written.
         if how == libc::SHUT_WR && is_unwritable(number) {
             ask(how)?;
         }
@@ -126,6 +142,12 @@ pub unsafe extern "C-unwind" fn shutdown(number: c_int, how: c_int) -> c_int {
 /// Whether a descriptor polls HUP.
 pub fn hangs_up(number: c_int) -> bool {
     borrowed(number).is_some_and(descriptor::hangs_up)
+}
+
+/// Whether a descriptor has O_NONBLOCK.
+pub fn is_nonblocking(number: c_int) -> bool {
+    let flags = borrowed(number).map(fcntl_getfl);
+    matches!(flags, Some(Ok(flags)) if flags.contains(OFlags::NONBLOCK))
 }
 
 /// Whether nothing can be written to a descriptor now: it connects, is full, or is over.

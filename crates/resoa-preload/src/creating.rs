@@ -43,8 +43,9 @@ fn create(domain: c_int, kind: c_int, protocol: c_int) -> Result<usize, c_int> {
     }
 }
 
-/// Gives a descriptor the lowest number that is free, as the kernel would have, and the flags that the program wants. By now the connection over which it came is closed again,
-/// so that its number is mostly that one.
+/// Gives a descriptor the lowest number that is free, as the kernel would have, and the flags that
+/// the program wants. By now the connection over which it came is closed again, so that its number
+/// is mostly that one.
 fn install(descriptor: OwnedFd, kind: Carried, flags: c_int) -> usize {
     let keeps = flags & libc::SOCK_CLOEXEC == 0;
     let copy = if keeps { dup(&descriptor) } else { fcntl_dupfd_cloexec(&descriptor, 0) };
@@ -165,7 +166,8 @@ unsafe fn accepted(
     }
 }
 
-/// Whether there are numbers for the connection to the agent and for what comes over it: a connection that was taken from the queue could not be put back.
+/// Whether there are numbers for the connection to the agent and for what comes over it: a
+/// connection that was taken from the queue could not be put back.
 fn two_numbers(listener: BorrowedFd) -> Result<(), c_int> {
     let one = fcntl_dupfd_cloexec(listener, 0).map_err(rustix::io::Errno::raw_os_error)?;
     let other = fcntl_dupfd_cloexec(listener, 0).map_err(rustix::io::Errno::raw_os_error);

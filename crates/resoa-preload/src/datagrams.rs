@@ -1,22 +1,25 @@
-//! Datagrams: while a socket has no destination of its own, each has an address in front on the descriptor, and control messages if there are some
-//! (`resoa_calls::datagram`), which programs never see.
+//! Datagrams: while a socket has no destination of its own, each has an address in front on the
+//! descriptor, and control messages if there are some (`resoa_calls::datagram`), which programs
+//! never see.
 
-use crate::control::{hangs_up, name};
+use crate::control::{is_nonblocking, name};
 use crate::sending::total;
 use crate::sockets::borrowed;
 use crate::{agent, errno, options, real, values};
 use libc::{MSG_DONTWAIT, MSG_MORE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int, iovec, msghdr};
 use resoa_calls::datagram::{
-    ASKED, CONNECTED, FRONT, destination, in_front, longest, may_be_broadcast, received, said_in,
+    ASKED, CONNECTED, FRONT, in_front, may_be_broadcast, read_slip, received, said_in,
 };
 use resoa_calls::outgoing::{Outgoing, Way};
 use resoa_calls::stream::wants_errors;
-use resoa_calls::{Request, SocketId, descriptor};
+use resoa_calls::{Request, Response, SocketId, descriptor, sender};
 use resoa_protocol::control_messages;
-use resoa_protocol::message::Ancillary;
+use resoa_protocol::message::{Ancillary, longest_datagram};
 use std::net::SocketAddr;
 use std::ptr;
 
+/// Octets of the longest answer that has a datagram.
+const LONGEST_UNDELIVERED: usize = 68 << 10;
 /// Pieces for which no memory is asked of the allocator.
 const FEW: usize = 8;
 
@@ -34,12 +37,14 @@ pub fn send(
     address: Option<&[u8]>,
     control: &[u8],
 ) -> Result<usize, c_int> {
-    let to = address.map(destination).transpose()?;
+    let descriptor = borrowed(number).ok_or(libc::EBADF)?;
+    let to = address.map_or(Ok(None), |address| sender::destination(descriptor, address))?;
     let outgoing = Outgoing { length: total(pieces), to, control, flags };
-    let is_allowed = !to.is_some_and(may_be_broadcast) || options::number(socket, libc::SO_BROADCAST)? != 0;
+    let is_broadcast = to.is_some_and(may_be_broadcast) && options::number(socket, libc::SO_BROADCAST)? == 0;
+    let is_allowed = !is_broadcast && !sender::may_have_wrong_source(descriptor, to);
     let peer = || name(&Request::PeerName(socket));
     let mark = mark(number);
-    let way = outgoing.way(mark, || options::domain(socket), peer)?;
+    let way = outgoing.way(mark, || Ok(sender::domain(descriptor)), peer)?;
     if !outgoing.goes_nowhere(mark) {
         told(number, socket)?;
     }
@@ -69,7 +74,8 @@ pub fn send(
     }
 }
 
-/// Asks the server whether a datagram was allowed that may have been a broadcast.
+/// Asks the server whether a datagram was allowed that may have been a broadcast, or come from an
+/// address that leaves no host.
 fn allowed(number: c_int, socket: SocketId) -> Result<(), c_int> {
     options::number(socket, ASKED)?;
     // What tells of it among the datagrams is not to tell of it again.
@@ -82,12 +88,13 @@ fn gathered(pieces: &[iovec]) -> Result<Vec<u8>, c_int> {
     let mut octets = Vec::new();
     for piece in pieces {
         let length = piece.iov_len as libc::socklen_t;
-        octets.extend(values::given(piece.iov_base.cast(), length, longest(false))?);
+        octets.extend(values::given(piece.iov_base.cast(), length, longest_datagram(false))?);
     }
     Ok(octets)
 }
 
-/// What the end of the agent's half means: the socket's error, EPIPE if the program has shut it down, and ENETDOWN if there is no agent any more.
+/// What the end of the agent's half means: the socket's error, EPIPE if the program has shut it
+/// down, and ENETDOWN if there is no agent any more.
 fn failure(socket: SocketId) -> c_int {
     match errno::get() {
         libc::EPIPE | libc::ECONNRESET | libc::ENOTCONN => match options::told_error(socket) {
@@ -121,13 +128,13 @@ pub fn receive(
     wants_address: bool,
 ) -> Result<Received, c_int> {
     if wants_errors(flags) {
-        return Err(libc::EAGAIN);
+        return undelivered(number, socket, pieces, flags);
     }
     let mark = mark(number);
     let mut front = [0; FRONT];
     let front = &mut front[..in_front(mark)];
     let mut flags_after = 0;
-    let octets = loop {
+    let (octets, slip) = loop {
         let mut beside = Beside::default();
         let result = with_front((!front.is_empty()).then_some(&mut *front), pieces, |message| {
             beside.wanted_by(message);
@@ -137,8 +144,10 @@ pub fn receive(
             result
         });
         let octets = usize::try_from(result).map_err(|_| failure(socket))?;
-        if !beside.is_error() {
-            break octets;
+        match beside.found() {
+            Found::Nothing => break (octets, None),
+            Found::Slip(from, ancillary) => break (octets, Some((Some(from), ancillary))),
+            Found::Error => {}
         }
         if flags & MSG_PEEK != 0 {
             // The error is told by this, and not by the next call as well.
@@ -147,15 +156,17 @@ pub fn receive(
             told_now(socket)?;
         }
     };
-    if octets == 0 && hangs_up(number) {
-        // `shutdown`, or the agent has gone.
+    if octets == 0 && slip.is_none() && borrowed(number).is_some_and(descriptor::is_at_end) {
+        // `shutdown`, or the agent has gone. Who does not wait is not told of an end
+        // (`__skb_recv_udp`).
         return match options::told_error(socket) {
+            Ok(0) if flags & MSG_DONTWAIT != 0 || is_nonblocking(number) => Err(libc::EAGAIN),
             Ok(0) => Ok(Received { octets: 0, flags: 0, from: None, ancillary: Ancillary::none() }),
             Ok(error) => Err(error),
             Err(_) => Err(libc::ENETDOWN),
         };
     }
-    let (from, ancillary) = received(mark, front).unwrap_or_default();
+    let (from, ancillary) = slip.or_else(|| received(mark, front)).unwrap_or_default();
     let from = match from {
         None if wants_address && mark & CONNECTED != 0 => Some(name(&Request::PeerName(socket))?),
         from => from.filter(|_| wants_address),
@@ -163,7 +174,31 @@ pub fn receive(
     Ok(Received { octets: octets.saturating_sub(front.len()), flags: flags_after, from, ancillary })
 }
 
-/// Takes an error that is the next thing on a descriptor, and fails with it if nothing has told it yet.
+/// Takes one of the error queue (IP_RECVERR).
+fn undelivered(number: c_int, socket: SocketId, pieces: &[iovec], flags: c_int) -> Result<Received, c_int> {
+    let mut place = vec![0; LONGEST_UNDELIVERED];
+    let (to, ancillary, octets) =
+        match agent::ask_within(&Request::TakeUndelivered(socket), None, &mut place)?.0 {
+            Response::Undelivered { to, ancillary, octets } => (to, ancillary, octets),
+            response => return Err(response.other()),
+        };
+    // What says so among the datagrams is not to say so again: if another error waits, that is told
+    // by the next call.
+    takes_error(number);
+    let mut rest = octets;
+    for piece in pieces {
+        let (kept, behind) = rest.split_at(piece.iov_len.min(rest.len()));
+        values::put(piece.iov_base.cast(), kept)?;
+        rest = behind;
+    }
+    let cut = if rest.is_empty() { 0 } else { MSG_TRUNC };
+    let kept = if flags & MSG_TRUNC == 0 { octets.len() - rest.len() } else { octets.len() };
+    let ancillary = Ancillary::read(ancillary).unwrap_or_default();
+    Ok(Received { octets: kept, flags: cut | libc::MSG_ERRQUEUE, from: Some(to), ancillary })
+}
+
+/// Takes an error that is the next thing on a descriptor, and fails with it if nothing has told it
+/// yet.
 fn told(number: c_int, socket: SocketId) -> Result<(), c_int> {
     if takes_error(number) { told_now(socket) } else { Ok(()) }
 }
@@ -186,16 +221,26 @@ pub fn takes_error(number: c_int) -> bool {
         // SAFETY: the message is of our own.
         let result =
             unsafe { real::recvmsg(number, &raw mut message, flags | MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC) };
-        result >= 0 && beside.is_error()
+        result >= 0 && matches!(beside.found(), Found::Error)
     };
     let before = errno::get();
-    // If another thread reads it between the two, that has the error, and a datagram behind it may be lost, as any may.
+    // If another thread reads it between the two, that has the error, and a datagram behind it may
+    // be lost, as any may.
     let is_error = next(MSG_PEEK) && next(0);
     errno::set(before);
     is_error
 }
 
-/// Room for the descriptor that comes with an error.
+/// What has come with a packet.
+enum Found {
+    Nothing,
+    /// What is told of a datagram ([`resoa_calls::datagram`]).
+    Slip(SocketAddr, Ancillary),
+    /// It is no datagram, and tells of an error.
+    Error,
+}
+
+/// Room for the descriptor that comes with a packet.
 #[derive(Default)]
 #[repr(align(8))]
 struct Beside([u8; 24]);
@@ -205,15 +250,16 @@ impl Beside {
         (message.msg_control, message.msg_controllen) = (self.0.as_mut_ptr().cast(), self.0.len());
     }
 
-    /// Whether one has come, which is closed.
-    fn is_error(&self) -> bool {
-        let Some(Some(given)) = control_messages::given(&self.0).next() else { return false };
+    /// What has come, whose descriptor is closed.
+    fn found(&self) -> Found {
+        let Some(Some(given)) = control_messages::given(&self.0).next() else { return Found::Nothing };
         let Some(number) = given.value.first_chunk().map(|octets| c_int::from_ne_bytes(*octets)) else {
-            return false;
+            return Found::Nothing;
         };
+        let found = borrowed(number).and_then(read_slip);
         // SAFETY: it has just come, and nobody else knows of it.
         unsafe { rustix::io::close(number) };
-        true
+        found.map_or(Found::Error, |(from, ancillary)| Found::Slip(from, ancillary))
     }
 }
 

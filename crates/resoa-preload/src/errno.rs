@@ -14,7 +14,8 @@ pub fn set(number: c_int) {
     unsafe { *libc::__errno_location() = number }
 }
 
-/// The return of a call: -1 and its error, or what it came to, with `errno` as it was whatever happened on the way.
+/// The return of a call: -1 and its error, or what it came to, with `errno` as it was whatever
+/// happened on the way.
 pub fn settled(call: impl FnOnce() -> Result<usize, c_int>) -> isize {
     let before = get();
     match call() {

@@ -1,4 +1,5 @@
-//! Look-ups of hosts, executed by the server (C49). Numbers and `localhost` need none and are decided here, as are services, which are the host's own (`/etc/services`).
+//! Look-ups of hosts, executed by the server (C49). Numbers and `localhost` need none and are
+//! decided here, as are services, which are the host's own (`/etc/services`).
 
 mod addresses;
 mod hosts;
@@ -9,7 +10,8 @@ use resoa_calls::{Query, Request, Response};
 use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The addresses of a host, in the order in which the server would try them. `family` is AF_UNSPEC, AF_INET or AF_INET6.
+/// The addresses of a host, in the order in which the server would try them. `family` is AF_UNSPEC,
+/// AF_INET or AF_INET6.
 ///
 /// # Errors
 /// `EAI_…`

@@ -1,4 +1,5 @@
-//! Numbers of descriptors: what is remembered of one follows `dup` and ends with `close`, which waits if SO_LINGER says so.
+//! Numbers of descriptors: what is remembered of one follows `dup` and ends with `close`, which
+//! waits if SO_LINGER says so.
 
 use crate::table::{self, Hint};
 use crate::{agent, confined, errno, real, sockets};
@@ -19,7 +20,8 @@ pub unsafe extern "C-unwind" fn close(number: c_int) -> c_int {
     closed
 }
 
-/// Waits for the end of a socket whose descriptor was closed. Whatever comes of it, that is so: the call is a success, as Linux says when the time is over or a signal has come.
+/// Waits for the end of a socket whose descriptor was closed. Whatever comes of it, that is so: the
+/// call is a success, as Linux says when the time is over or a signal has come.
 fn linger(socket: Option<SocketId>) {
     if let Some(socket) = socket {
         let before = errno::get();

@@ -1,10 +1,11 @@
-//! `getsockopt`, `setsockopt`: asked of the agent. What concerns waiting and reading is set on the descriptor as well, whose kernel does both.
+//! `getsockopt`, `setsockopt`: asked of the agent. What concerns waiting and reading is set on the
+//! descriptor as well, whose kernel does both.
 
 use crate::sockets::{Carried, borrowed};
 use crate::{agent, datagrams, errno, real, sockets, values};
 use libc::{c_int, c_void, socklen_t};
 use resoa_calls::option::{LONGEST, is_of_both, is_of_the_descriptor, is_telling};
-use resoa_calls::{Request, SHORT, SocketId, descriptor};
+use resoa_calls::{Request, SHORT, SocketId, descriptor, sender};
 
 /// Octets of the longest value that an answer has.
 const LONGEST_VALUE: usize = 64 << 10;
@@ -66,8 +67,9 @@ pub fn domain(socket: SocketId) -> Result<c_int, c_int> {
     number(socket, libc::SO_DOMAIN)
 }
 
-/// The error of a socket that nobody was told yet, which is told by this; 0 is none. The kernel has one of its own, `seen` if a call has just got it: it says that there was an error, and the
-/// agent knows which.
+/// The error of a socket that nobody was told yet, which is told by this; 0 is none. The kernel has
+/// one of its own, `seen` if a call has just got it: it says that there was an error, and the agent
+/// knows which.
 pub fn pending_error(number: c_int, socket: SocketId, seen: c_int) -> c_int {
     let of_descriptor =
         borrowed(number).and_then(|socket| descriptor::number(socket, libc::SO_ERROR)).unwrap_or(0);
@@ -98,7 +100,10 @@ pub unsafe extern "C-unwind" fn setsockopt(
     errno::settled_int(|| {
         let octets = values::given(value.cast(), length, LONGEST)?;
         let descriptor = (kind == Carried::Datagram && is_telling(level, name)).then_some(number);
-        agent::ask(&Request::SetOption { socket, level, name, value: octets }, descriptor)?;
+        agent::ask(&Request::SetOption { socket, level, name, value: octets.clone() }, descriptor)?;
+        if let (Carried::Datagram, Some(descriptor)) = (kind, borrowed(number)) {
+            sender::option_is_set(descriptor, level, name, &octets);
+        }
         if is_of_both(level, name) {
             // The agent has found it right.
             let _ = unsafe { real::setsockopt(number, level, name, value, length) };

@@ -1,6 +1,7 @@
 //! The C library's functions behind ours, found once each.
 //!
-//! All are found when the library is loaded, so that a call in a handler of a signal need not look for one; a call that comes earlier still looks for its own.
+//! All are found when the library is loaded, so that a call in a handler of a signal need not look
+//! for one; a call that comes earlier still looks for its own.
 
 use libc::{
     addrinfo, c_char, c_int, c_uint, c_ulong, c_void, iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t,
@@ -9,7 +10,8 @@ use libc::{
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Finds the next function of this name behind ours. There is no lock: who comes at the same time finds the same.
+/// Finds the next function of this name behind ours. There is no lock: who comes at the same time
+/// finds the same.
 fn find(place: &AtomicPtr<c_void>, name: &'static std::ffi::CStr) -> *mut c_void {
     let known = place.load(Ordering::Relaxed);
     if !known.is_null() {
@@ -31,7 +33,8 @@ macro_rules! next {
                 if found.is_null() {
                     missing(name::$name);
                 }
-                // SAFETY: the function of that name has that type; who calls us keeps its conditions.
+                // SAFETY: the function of that name has that type; who calls us keeps its
+                // conditions.
                 unsafe {
                     let next: unsafe extern "C-unwind" fn($($kind),*) -> $result = std::mem::transmute(found);
                     next($($argument),*)
@@ -110,7 +113,8 @@ next! {
     gethostbyaddr(address: *const c_void, length: socklen_t, family: c_int) -> *mut libc::hostent;
 }
 
-/// A function that this C library does not have, and that a program called nevertheless: it would not have been loaded without us.
+/// A function that this C library does not have, and that a program called nevertheless: it would
+/// not have been loaded without us.
 fn missing(name: &std::ffi::CStr) -> ! {
     let text = [b"libresoa_preload.so: this C library has no ", name.to_bytes(), b"\n"].concat();
     // SAFETY: the octets of a text.
@@ -120,7 +124,8 @@ fn missing(name: &std::ffi::CStr) -> ! {
     }
 }
 
-/// Run by the dynamic linker. The agent's path is taken now, before the program can change its environment.
+/// Run by the dynamic linker. The agent's path is taken now, before the program can change its
+/// environment.
 extern "C" fn loaded() {
     find_all();
     crate::table::look_after();

@@ -1,6 +1,6 @@
 //! `read`, `recv` and their like.
 
-use crate::sending::{MOST_PIECES, pieces, total};
+use crate::sending::{MOST_PIECES, given, pieces, total};
 use crate::sockets::{Kind, kind, kind_of_any};
 use crate::table::{self, Hint};
 use crate::{datagrams, errno, real, stream, values};
@@ -23,6 +23,8 @@ pub unsafe extern "C-unwind" fn read(number: c_int, buffer: *mut c_void, count: 
             stream::received(number, 0, result, || count > 0)
         }
         Kind::Listener => not_connected(),
+        // The kernel returns at once, and takes nothing.
+        Kind::Datagram(_) if count == 0 => unsafe { real::read(number, buffer, count) },
         Kind::Datagram(socket) => {
             let piece = iovec { iov_base: buffer, iov_len: count };
             errno::settled(|| Ok(datagrams::receive(number, socket, &[piece], 0, false)?.octets))
@@ -56,12 +58,20 @@ pub unsafe extern "C-unwind" fn readv(number: c_int, parts: *const iovec, count:
             let all = || unsafe { slice::from_raw_parts(parts, count as usize) };
             stream::received(number, 0, result, || count > 0 && total(all()) > 0)
         }
-        Kind::Listener => not_connected(),
+        Kind::Listener => match usize::try_from(count).map(|count| values::readable(parts, count)) {
+            Ok(Ok(())) => not_connected(),
+            _ => unsafe { real::readv(number, parts, count) },
+        },
         Kind::Datagram(socket) => match usize::try_from(count) {
-            Ok(count) if count <= MOST_PIECES && !parts.is_null() => {
-                let parts = unsafe { slice::from_raw_parts(parts, count) };
-                errno::settled(|| Ok(datagrams::receive(number, socket, parts, 0, false)?.octets))
-            }
+            Ok(count) if count <= MOST_PIECES => errno::settled(|| {
+                values::readable(parts, count)?;
+                // SAFETY: they can be read; of none there is no place.
+                let pieces = if count == 0 { &[] } else { unsafe { slice::from_raw_parts(parts, count) } };
+                if total(pieces) == 0 {
+                    return Ok(0);
+                }
+                Ok(datagrams::receive(number, socket, pieces, 0, false)?.octets)
+            }),
             _ => unsafe { real::readv(number, parts, count) },
         },
     }
@@ -195,13 +205,18 @@ pub unsafe extern "C-unwind" fn __recvfrom_chk(
 pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
     let kind = kind(number);
     let stream = kind == Kind::Stream && stream::is_carried(number);
-    if matches!(kind, Kind::Foreign | Kind::Stream) && !stream || message.is_null() {
+    if matches!(kind, Kind::Foreign | Kind::Stream) && !stream {
         let result = unsafe { real::recvmsg(number, message, flags) };
         if result >= 0 {
             unsafe { new_numbers(message) };
         }
         return result;
     }
+    if let Err(error) = given(message) {
+        errno::set(error);
+        return -1;
+    }
+    // SAFETY: it can be read.
     let message = unsafe { &mut *message };
     match kind {
         Kind::Datagram(socket) => errno::settled(|| {
@@ -219,7 +234,13 @@ pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, fla
             }
             Ok(received.octets)
         }),
-        Kind::Listener => not_connected(),
+        Kind::Listener => match unsafe { pieces(message) } {
+            Ok(_) => not_connected(),
+            Err(error) => {
+                errno::set(error);
+                -1
+            }
+        },
         Kind::Foreign | Kind::Stream => {
             let result = if is_unusual(number, flags) {
                 let count = total(unsafe { pieces(message) }.unwrap_or_default());
@@ -235,6 +256,9 @@ pub unsafe extern "C-unwind" fn recvmsg(number: c_int, message: *mut msghdr, fla
             };
             if result >= 0 {
                 (message.msg_namelen, message.msg_controllen) = (0, 0);
+            } else if let Err(error) = unsafe { pieces(message) } {
+                // It was that, and not what a descriptor that is not connected says.
+                errno::set(error);
             }
             result
         }
@@ -271,7 +295,7 @@ pub unsafe extern "C-unwind" fn recvmmsg(
     flags: c_int,
     timeout: *mut timespec,
 ) -> c_int {
-    if kind(number) == Kind::Foreign || messages.is_null() {
+    if kind(number) == Kind::Foreign {
         let result = unsafe { real::recvmmsg(number, messages, count, flags, timeout) };
         for done in 0..usize::try_from(result).unwrap_or(0) {
             unsafe { new_numbers(&raw const (*messages.add(done)).msg_hdr) };
@@ -286,11 +310,13 @@ pub unsafe extern "C-unwind" fn recvmmsg(
         }
     };
     let began = Instant::now();
-    let messages = unsafe { slice::from_raw_parts_mut(messages, (count as usize).min(MOST_PIECES)) };
+    let count = (count as usize).min(MOST_PIECES);
     let mut flags_now = flags & !MSG_WAITFORONE;
-    for (done, message) in messages.iter_mut().enumerate() {
-        match u32::try_from(unsafe { recvmsg(number, &raw mut message.msg_hdr, flags_now) }) {
-            Ok(octets) => message.msg_len = octets,
+    for done in 0..count {
+        let message = messages.wrapping_add(done);
+        // `recvmsg` finds out whether it is there.
+        match u32::try_from(unsafe { recvmsg(number, message.cast(), flags_now) }) {
+            Ok(octets) => unsafe { (*message).msg_len = octets },
             Err(_) if done > 0 => return done as c_int,
             Err(_) => return -1,
         }
@@ -301,5 +327,5 @@ pub unsafe extern "C-unwind" fn recvmmsg(
             return done as c_int + 1;
         }
     }
-    messages.len() as c_int
+    count as c_int
 }

@@ -1,4 +1,5 @@
-//! `ioctl`: what a TCP or UDP socket answers otherwise than a descriptor of AF_UNIX ([`resoa_calls::ioctl`]).
+//! `ioctl`: what a TCP or UDP socket answers otherwise than a descriptor of AF_UNIX
+//! ([`resoa_calls::ioctl`]).
 
 use crate::{agent, datagrams, errno, real, sockets, values};
 use libc::{c_int, c_ulong, c_void};

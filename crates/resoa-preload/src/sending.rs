@@ -1,4 +1,5 @@
-//! `write`, `send` and their like. Streams go to the C library as they are, without the signal: whether there is one is decided when it is known what failed.
+//! `write`, `send` and their like. Streams go to the C library as they are, without the signal:
+//! whether there is one is decided when it is known what failed.
 
 use crate::control::fast_open;
 use crate::sockets::{Kind, kind, kind_of_any};
@@ -47,6 +48,11 @@ pub unsafe extern "C-unwind" fn writev(number: c_int, pieces: *const iovec, coun
     let mut message: msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = pieces.cast_mut();
     message.msg_iovlen = pieces_count;
+    if matches!(kind, Kind::Datagram(_)) && unsafe { self::pieces(&message) }.is_ok_and(|all| total(all) == 0)
+    {
+        // Unlike `write`, it sends no datagram of nothing.
+        return unsafe { real::writev(number, pieces, count) };
+    }
     if kind == Kind::Stream {
         let result = unsafe { real::sendmsg(number, &raw const message, MSG_NOSIGNAL) };
         if stream::is_no_socket(number, result) {
@@ -82,7 +88,8 @@ pub unsafe extern "C-unwind" fn send(
     }
 }
 
-/// `sendto(2)`; a stream that is connected sends where it is connected to, whatever the address (`tcp_sendmsg`).
+/// `sendto(2)`; a stream that is connected sends where it is connected to, whatever the address
+/// (`tcp_sendmsg`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sendto(
     number: c_int,
@@ -100,9 +107,15 @@ pub unsafe extern "C-unwind" fn sendto(
         Kind::Stream if !stream::is_carried(number) => unsafe {
             real::sendto(number, buffer, count, flags, address, length)
         },
-        Kind::Stream | Kind::Listener => match fast_open(number, address, length, flags) {
-            Some(flags) => unsafe { send(number, buffer, count, flags) },
-            None => -1,
+        Kind::Stream | Kind::Listener => match named(address, length) {
+            Ok(()) => match fast_open(number, address, length, flags) {
+                Some(flags) => unsafe { send(number, buffer, count, flags) },
+                None => -1,
+            },
+            Err(error) => {
+                errno::set(error);
+                -1
+            }
         },
         Kind::Datagram(_) if address.is_null() => unsafe {
             send(number, buffer, count, flags & !MSG_FASTOPEN)
@@ -116,19 +129,31 @@ pub unsafe extern "C-unwind" fn sendto(
     }
 }
 
-/// `sendmsg(2)`. Control messages of a stream are descriptors and credentials, which mean nothing to a TCP and are not for the agent; those of datagrams are carried.
+/// `sendmsg(2)`. Control messages of a stream are descriptors and credentials, which mean nothing
+/// to a TCP and are not for the agent; those of datagrams are carried.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
     let kind = kind(number);
-    if kind == Kind::Foreign || message.is_null() {
+    if kind == Kind::Foreign {
         return unsafe { real::sendmsg(number, message, flags) };
     }
-    let mut plain = unsafe { *message };
+    let mut plain = match given(message) {
+        // SAFETY: it can be read.
+        Ok(()) => unsafe { *message },
+        Err(error) => {
+            errno::set(error);
+            return -1;
+        }
+    };
     let unusual = !plain.msg_name.is_null() || plain.msg_controllen != 0 || flags & MSG_FASTOPEN != 0;
     match kind {
         Kind::Stream if unusual && !stream::is_carried(number) => unsafe {
             real::sendmsg(number, message, flags)
         },
+        Kind::Stream | Kind::Foreign | Kind::Listener if unusual && let Err(error) = beside(&plain) => {
+            errno::set(error);
+            -1
+        }
         Kind::Stream | Kind::Foreign => {
             let Some(flags) = fast_open(number, plain.msg_name.cast(), plain.msg_namelen, flags) else {
                 return -1;
@@ -138,14 +163,20 @@ pub unsafe extern "C-unwind" fn sendmsg(number: c_int, message: *const msghdr, f
             let result = unsafe { real::sendmsg(number, &raw const plain, flags | MSG_NOSIGNAL) };
             stream::sent(number, flags, result)
         }
-        Kind::Listener => match fast_open(number, plain.msg_name.cast(), plain.msg_namelen, flags) {
-            Some(flags) => stream::broken(flags),
-            None => -1,
+        Kind::Listener => match unsafe { pieces(&plain) } {
+            Ok(_) => match fast_open(number, plain.msg_name.cast(), plain.msg_namelen, flags) {
+                Some(flags) => stream::broken(flags),
+                None => -1,
+            },
+            Err(error) => {
+                errno::set(error);
+                -1
+            }
         },
         Kind::Datagram(socket) => errno::settled(|| {
             let pieces = unsafe { pieces(&plain) }?;
             let mut place = [0; LONGEST_ADDRESS];
-            let address = if plain.msg_name.is_null() {
+            let address = if plain.msg_name.is_null() || plain.msg_namelen == 0 {
                 None
             } else {
                 Some(values::given_in(plain.msg_name.cast(), plain.msg_namelen, &mut place)?)
@@ -168,19 +199,52 @@ pub unsafe extern "C-unwind" fn sendmmsg(
     count: c_uint,
     flags: c_int,
 ) -> c_int {
-    if kind(number) == Kind::Foreign || messages.is_null() {
+    if kind(number) == Kind::Foreign {
         return unsafe { real::sendmmsg(number, messages, count, flags) };
     }
-    let messages = unsafe { slice::from_raw_parts_mut(messages, (count as usize).min(MOST_PIECES)) };
-    for (done, message) in messages.iter_mut().enumerate() {
-        match u32::try_from(unsafe { sendmsg(number, &raw const message.msg_hdr, flags) }) {
-            Ok(octets) => message.msg_len = octets,
+    let count = (count as usize).min(MOST_PIECES);
+    for done in 0..count {
+        let message = messages.wrapping_add(done);
+        // `sendmsg` finds out whether it is there.
+        match u32::try_from(unsafe { sendmsg(number, message.cast(), flags) }) {
+            Ok(octets) => unsafe { (*message).msg_len = octets },
             // What was sent counts; the error comes with the next call.
             Err(_) if done > 0 => return done as c_int,
             Err(_) => return -1,
         }
     }
-    messages.len() as c_int
+    count as c_int
+}
+
+/// Whether a message that a program gave is there, with a length of its address that can be one
+/// (`copy_msghdr_from_user`).
+pub fn given(message: *const msghdr) -> Result<(), c_int> {
+    values::readable(message, 1)?;
+    // SAFETY: it can be read.
+    let (name, length) = unsafe { ((*message).msg_name, (*message).msg_namelen) };
+    if !name.is_null() && length.cast_signed() < 0 { Err(libc::EINVAL) } else { Ok(()) }
+}
+
+/// Whether an address that a program gave to a stream can be read, as the kernel does whatever it
+/// means there.
+fn named(address: *const sockaddr, length: socklen_t) -> Result<(), c_int> {
+    let length = usize::try_from(length.cast_signed()).map_err(|_| libc::EINVAL)?;
+    if length > LONGEST_ADDRESS {
+        Err(libc::EINVAL)
+    } else if address.is_null() {
+        Ok(())
+    } else {
+        values::readable(address.cast::<u8>(), length)
+    }
+}
+
+/// The same of what a message has beside its octets.
+fn beside(message: &msghdr) -> Result<(), c_int> {
+    named(message.msg_name.cast(), message.msg_namelen.min(LONGEST_ADDRESS as socklen_t))?;
+    if message.msg_controllen > ancillary::LONGEST {
+        return Err(libc::ENOBUFS);
+    }
+    values::readable(message.msg_control.cast::<u8>(), message.msg_controllen)
 }
 
 /// The pieces of a message.
@@ -191,11 +255,16 @@ pub unsafe fn pieces(message: &msghdr) -> Result<&[iovec], c_int> {
     if message.msg_iovlen > MOST_PIECES {
         return Err(libc::EMSGSIZE);
     }
-    if message.msg_iovlen == 0 || message.msg_iov.is_null() {
-        return if message.msg_iovlen == 0 { Ok(&[]) } else { Err(libc::EFAULT) };
+    if message.msg_iovlen == 0 {
+        return Ok(&[]);
     }
-    // SAFETY: as the caller promises.
-    Ok(unsafe { slice::from_raw_parts(message.msg_iov, message.msg_iovlen) })
+    values::readable(message.msg_iov, message.msg_iovlen)?;
+    // SAFETY: they can be read, as long as the caller promises.
+    let pieces = unsafe { slice::from_raw_parts(message.msg_iov, message.msg_iovlen) };
+    if pieces.iter().any(|piece| isize::try_from(piece.iov_len).is_err()) {
+        return Err(libc::EINVAL);
+    }
+    Ok(pieces)
 }
 
 /// Octets of pieces, of which a program may claim more than there can be.

@@ -1,4 +1,5 @@
-//! What a descriptor is: by its number if that is remembered, and by its name before anything is done about it.
+//! What a descriptor is: by its number if that is remembered, and by its name before anything is
+//! done about it.
 
 use crate::table::{self, Hint};
 use crate::{agent, confined, errno};
@@ -47,7 +48,8 @@ pub fn kind(number: c_int) -> Kind {
     }
 }
 
-/// The socket of the agent's that a number is now, read from its name, and what is remembered of its kind.
+/// The socket of the agent's that a number is now, read from its name, and what is remembered of
+/// its kind.
 pub fn carried(number: c_int) -> Option<(SocketId, Carried)> {
     let hint = table::hint(number);
     if hint == Hint::Foreign || agent::known().is_none() {
@@ -58,7 +60,8 @@ pub fn carried(number: c_int) -> Option<(SocketId, Carried)> {
         if hint == Hint::Unknown {
             table::learn(number, Hint::Foreign);
         } else {
-            // It was a socket once; by whose hand it was closed is not known, so it is looked at again.
+            // It was a socket once; by whose hand it was closed is not known, so it is looked at
+            // again.
             table::forget(number, number);
         }
         return None;
@@ -71,7 +74,8 @@ pub fn carried(number: c_int) -> Option<(SocketId, Carried)> {
     Some((name.socket, kind))
 }
 
-/// A program's number, for calls of the kernel's that say EBADF themselves; `None` is one that no descriptor has.
+/// A program's number, for calls of the kernel's that say EBADF themselves; `None` is one that no
+/// descriptor has.
 pub fn borrowed(number: c_int) -> Option<BorrowedFd<'static>> {
     // SAFETY: not -1. The program may close it meanwhile, as it may in the midst of its own calls.
     (number >= 0).then(|| unsafe { BorrowedFd::borrow_raw(number) })

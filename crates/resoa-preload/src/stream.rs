@@ -1,4 +1,5 @@
-//! What a stream of AF_UNIX says otherwise than TCP when a call fails (C109; 8.2 of the specification). Nothing is asked while calls succeed.
+//! What a stream of AF_UNIX says otherwise than TCP when a call fails (C109; 8.2 of the
+//! specification). Nothing is asked while calls succeed.
 //!
 //! | state | AF_UNIX | TCP, and here |
 //! |---|---|---|
@@ -23,7 +24,8 @@ use rustix::io::ioctl_fionread;
 use rustix::net::sockopt::{Timeout, socket_timeout};
 use std::time::Instant;
 
-/// The return of a call that sends, made with MSG_NOSIGNAL whatever the program said; `flags` are those that it said.
+/// The return of a call that sends, made with MSG_NOSIGNAL whatever the program said; `flags` are
+/// those that it said.
 pub fn sent(number: c_int, flags: c_int, result: ssize_t) -> ssize_t {
     if result >= 0 {
         return result;
@@ -62,7 +64,8 @@ pub fn broken(flags: c_int) -> ssize_t {
     -1
 }
 
-/// The return of a call that receives; `wants_octets` says of one that has come to 0 whether there was room for more.
+/// The return of a call that receives; `wants_octets` says of one that has come to 0 whether there
+/// was room for more.
 pub fn received(
     number: c_int,
     flags: c_int,
@@ -76,8 +79,9 @@ pub fn received(
     }
 }
 
-/// An end, which may be a reset of which nobody was told: a read that has octets and waits for more (MSG_WAITALL, SO_RCVLOWAT) returns them and takes the kernel's error, which a TCP keeps for
-/// the next. An end in order does not hang up while this side may write.
+/// An end, which may be a reset of which nobody was told: a read that has octets and waits for more
+/// (MSG_WAITALL, SO_RCVLOWAT) returns them and takes the kernel's error, which a TCP keeps for the
+/// next. An end in order does not hang up while this side may write.
 fn ended(number: c_int) -> ssize_t {
     let before = errno::get();
     let error = if hangs_up(number) {
@@ -143,7 +147,8 @@ pub fn discarded(number: c_int, count: size_t, flags: c_int) -> ssize_t {
     }
 }
 
-/// How many octets are there of so many, as `recv` with MSG_PEEK and MSG_TRUNC says that shows none.
+/// How many octets are there of so many, as `recv` with MSG_PEEK and MSG_TRUNC says that shows
+/// none.
 fn counted(number: c_int, count: size_t, flags: c_int) -> ssize_t {
     let mut nowhere = 0u8;
     // SAFETY: there is room for one.
@@ -153,7 +158,8 @@ fn counted(number: c_int, count: size_t, flags: c_int) -> ssize_t {
     all.map_or(result, |all| (all as usize).clamp(1, count).cast_signed())
 }
 
-/// `recv` with MSG_PEEK and MSG_WAITALL, by `look` with the flags that it is to have: waits until as much is there, which AF_UNIX does not.
+/// `recv` with MSG_PEEK and MSG_WAITALL, by `look` with the flags that it is to have: waits until
+/// as much is there, which AF_UNIX does not.
 pub fn peeked(number: c_int, count: size_t, flags: c_int, look: impl Fn(c_int) -> ssize_t) -> ssize_t {
     let before = errno::get();
     let socket = borrowed(number);
@@ -205,7 +211,8 @@ fn has_ended(socket: BorrowedFd) -> bool {
     poll(&mut asked, Some(&now)).is_ok() && !asked[0].revents().is_empty()
 }
 
-/// A number that a stream was remembered under and that is none, by a call that only sockets have: it is looked at again.
+/// A number that a stream was remembered under and that is none, by a call that only sockets have:
+/// it is looked at again.
 pub fn is_no_socket(number: c_int, result: ssize_t) -> bool {
     let is_none = result < 0 && errno::get() == libc::ENOTSOCK;
     if is_none && table::hint(number) != Hint::Foreign {

@@ -1,7 +1,11 @@
-//! What was last known of a descriptor's number: a hint that spares system calls, shared by threads without a lock.
+//! What was last known of a descriptor's number: a hint that spares system calls, shared by threads
+//! without a lock.
 //!
-//! What is remembered may be wrong in one direction only. A number that is remembered as a socket of the agent's may be something else by now, which whoever acts on it finds out by the
-//! descriptor's name. One that is remembered as foreign is so: every way in which a descriptor of the agent's comes to a number (`socket`, `accept`, `dup`, `recvmsg`) writes it down here, and a process whose numbers are not these remembers nothing as foreign.
+//! What is remembered may be wrong in one direction only. A number that is remembered as a socket
+//! of the agent's may be something else by now, which whoever acts on it finds out by the
+//! descriptor's name. One that is remembered as foreign is so: every way in which a descriptor of
+//! the agent's comes to a number (`socket`, `accept`, `dup`, `recvmsg`) writes it down here, and a
+//! process whose numbers are not these remembers nothing as foreign.
 
 use libc::c_int;
 use resoa_calls::descriptor::Kind;
@@ -13,10 +17,12 @@ const NUMBERS: usize = 1 << 16;
 
 static TABLE: [AtomicU8; NUMBERS] = [const { AtomicU8::new(0) }; NUMBERS];
 
-/// The process whose numbers these are. A child after `vfork` has the same memory and numbers of its own: what is foreign there may be its parent's socket.
+/// The process whose numbers these are. A child after `vfork` has the same memory and numbers of
+/// its own: what is foreign there may be its parent's socket.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 
-/// From now on the table is this process's, and a child's after `fork`. One that was made without the C library learns of nothing that it is foreign.
+/// From now on the table is this process's, and a child's after `fork`. One that was made without
+/// the C library learns of nothing that it is foreign.
 pub fn look_after() {
     extern "C" fn ours() {
         PROCESS.store(getpid().as_raw_pid(), Ordering::Relaxed);
@@ -80,7 +86,8 @@ pub fn remember(number: c_int, hint: Hint) {
     }
 }
 
-/// Remembers what was found out about a number of which nothing was known, unless it has become something else meanwhile.
+/// Remembers what was found out about a number of which nothing was known, unless it has become
+/// something else meanwhile.
 pub fn learn(number: c_int, hint: Hint) {
     if let Some(place) = place(number).filter(|_| hint != Hint::Foreign || is_ours()) {
         let unknown = Hint::Unknown.place();
@@ -88,7 +95,8 @@ pub fn learn(number: c_int, hint: Hint) {
     }
 }
 
-/// A number has become a copy of another one. It is looked at again: after `vfork` a child's numbers differ from its parent's, and the memory is one.
+/// A number has become a copy of another one. It is looked at again: after `vfork` a child's
+/// numbers differ from its parent's, and the memory is one.
 pub fn copied(to: c_int) {
     remember(to, Hint::Unknown);
 }
@@ -106,7 +114,8 @@ pub fn forget(first: c_int, last: c_int) {
 mod tests {
     use super::*;
 
-    /// Of a copy nothing is known, whatever its number was, and what is learnt late does not hide what happened meanwhile.
+    /// Of a copy nothing is known, whatever its number was, and what is learnt late does not hide
+    /// what happened meanwhile.
     #[test]
     fn hints_are_wrong_in_one_direction_only() {
         look_after();

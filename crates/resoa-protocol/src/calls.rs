@@ -56,8 +56,8 @@ pub enum SocketCall {
         /// What.
         value: Vec<u8>,
     },
-    /// The same of an option that another socket in this one's place has taken: nobody waits for the server, and what it says is not told. So nothing
-    /// that is asked behind it waits either.
+    /// The same of an option that another socket in this one's place has taken: nobody waits for
+    /// the server, and what it says is not told. So nothing that is asked behind it waits either.
     SetOptionAgain {
         /// `SOL_…`
         level: i32,
@@ -215,7 +215,8 @@ pub struct Readiness {
     pub peer_hung_up: bool,
 }
 
-/// How a socket does, for a driver that moves its octets or datagrams by itself ([`Client::take`](crate::Client::take), [`give`](crate::Client::give)).
+/// How a socket does, for a driver that moves its octets or datagrams by itself
+/// ([`Client::take`](crate::Client::take), [`give`](crate::Client::give)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -252,7 +253,7 @@ pub struct Stream {
 
 /// A datagram of a program's, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Outgoing {
+pub struct DatagramPart {
     /// Where to; `None` is where the socket is connected to.
     pub to: Option<SocketAddr>,
     /// What is said beside it.

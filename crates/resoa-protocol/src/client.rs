@@ -1,7 +1,8 @@
 //! The client: a table of sockets, whom a message is for, and what the driver has to do.
 //!
-//! Until it is registered no socket can be made. When the server is lost, every socket fails with ECONNRESET and stays until the program closes it; what had arrived
-//! can still be read (E5, A14). All sockets share one connection of the Last Hop Protocol; credits keep one that stalls from
+//! Until it is registered no socket can be made. When the server is lost, every socket fails with
+//! ECONNRESET and stays until the program closes it; what had arrived can still be read (E5, A14).
+//! All sockets share one connection of the Last Hop Protocol; credits keep one that stalls from
 //! holding up the others.
 
 mod dispatch;
@@ -120,7 +121,8 @@ impl Client {
         self.statistics = statistics;
     }
 
-    /// What the Last Hop Protocol says. Octets that are no message are dropped: the other side is no server of this version.
+    /// What the Last Hop Protocol says. Octets that are no message are dropped: the other side is
+    /// no server of this version.
     pub fn indication(&mut self, indication: Indication, now: Duration, out: &mut Vec<Action>) {
         match indication {
             Indication::Connect { .. } => {}
@@ -151,7 +153,8 @@ impl Client {
         sockets.into_iter().chain(self.association_deadline()).chain(self.look_ups.deadline()).min()
     }
 
-    /// Does what is due. Ask for the Last Hop Protocol's [`statistics`](Self::statistics) before it.
+    /// Does what is due. Ask for the Last Hop Protocol's [`statistics`](Self::statistics) before
+    /// it.
     pub fn expire(&mut self, now: Duration, out: &mut Vec<Action>) {
         while let Some(id) = self.schedule.due(now) {
             let (statistics, timers) = (self.statistics, self.timers);
@@ -215,7 +218,8 @@ impl Client {
 
     fn carry_out(&mut self, action: Action, out: &mut Vec<Action>) {
         match action {
-            // What nobody wants late waits where its time is known, unless it would overtake what it stays behind.
+            // What nobody wants late waits where its time is known, unless it would overtake what
+            // it stays behind.
             Action::Send(message)
                 if self.off && !(message.may_be_lost() && message.may_overtake(&self.held)) =>
             {
@@ -238,7 +242,8 @@ impl Client {
         self.sockets.get(&socket).map(Lsm::holds)
     }
 
-    /// Octets of a socket that the server has, as far as this side knows; and those that it has received and not reported as read.
+    /// Octets of a socket that the server has, as far as this side knows; and those that it has
+    /// received and not reported as read.
     #[cfg(test)]
     pub(crate) fn counts(&self, socket: RsockId) -> Option<(u32, u32)> {
         self.sockets.get(&socket).map(Lsm::counts)

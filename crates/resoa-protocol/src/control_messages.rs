@@ -1,4 +1,5 @@
-//! Control messages as Linux lays them out for `sendmsg` and `recvmsg` (`cmsg(3)`, `struct cmsghdr` of a 64-bit system), to and from [`Ancillary`].
+//! Control messages as Linux lays them out for `sendmsg` and `recvmsg` (`cmsg(3)`, `struct cmsghdr`
+//! of a 64-bit system), to and from [`Ancillary`].
 
 use crate::message::Ancillary;
 
@@ -18,7 +19,8 @@ pub struct Given<'a> {
     pub value: &'a [u8],
 }
 
-/// Those in a control buffer, in order, as `for_each_cmsghdr` finds them; `None` for one whose length is none (EINVAL), which is the last.
+/// Those in a control buffer, in order, as `for_each_cmsghdr` finds them; `None` for one whose
+/// length is none (EINVAL), which is the last.
 pub fn given(control: &[u8]) -> impl Iterator<Item = Option<Given<'_>>> {
     let mut rest = control;
     std::iter::from_fn(move || {
@@ -36,7 +38,8 @@ pub fn given(control: &[u8]) -> impl Iterator<Item = Option<Given<'_>>> {
     })
 }
 
-/// A control buffer of at most `room` octets with these records, as `put_cmsg` fills it, and whether it was too small (MSG_CTRUNC).
+/// A control buffer of at most `room` octets with these records, as `put_cmsg` fills it, and
+/// whether it was too small (MSG_CTRUNC).
 #[must_use]
 pub fn laid_out(ancillary: &Ancillary, room: usize) -> (Vec<u8>, bool) {
     let (mut control, mut is_cut) = (Vec::new(), false);
@@ -58,7 +61,8 @@ pub fn laid_out(ancillary: &Ancillary, room: usize) -> (Vec<u8>, bool) {
     (control, is_cut)
 }
 
-/// The records of a control buffer that a kernel has filled. What has no place in a record is left out.
+/// The records of a control buffer that a kernel has filled. What has no place in a record is left
+/// out.
 #[must_use]
 pub fn read(control: &[u8]) -> Ancillary {
     let mut ancillary = Ancillary::none();

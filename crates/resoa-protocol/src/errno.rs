@@ -1,4 +1,5 @@
-//! Errors of socket calls: Linux's numbers for programs, an enumeration of the protocol's own on the wire.
+//! Errors of socket calls: Linux's numbers for programs, an enumeration of the protocol's own on
+//! the wire.
 //!
 //! The far half may run on a system with other numbers, so what travels is [`Errno::code`].
 
@@ -86,6 +87,7 @@ errors! {
     EHOSTUNREACH = 34, 113, "host is unreachable";
     EALREADY = 35, 114, "already in progress";
     EINPROGRESS = 36, 115, "now in progress";
+    ENODEV = 37, 19, "no such interface";
 }
 
 impl std::error::Error for Errno {}

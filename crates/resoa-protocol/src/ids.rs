@@ -1,8 +1,9 @@
 //! What a socket is called between client and server.
 //!
-//! The client gives each socket a number, an `rsockID` (5.3.4), and never gives it twice; so a message for a number that is gone can be told
-//! from one for a number that never was (A17). Two clients may use the same: the server tells them apart by the connection of
-//! the Last Hop Protocol.
+//! The client gives each socket a number, an `rsockID` (5.3.4), and never gives it twice; so a
+//! message for a number that is gone can be told from one for a number that never was (A17). Two
+//! clients may use the same: the server tells them apart by the connection of the Last Hop
+//! Protocol.
 
 use std::fmt;
 

@@ -1,9 +1,13 @@
-//! What a Last Hop Protocol is to this crate (6.6, appendix C): primitives as types, and what has to hold of them.
+//! What a Last Hop Protocol is to this crate (6.6, appendix C): primitives as types, and what has
+//! to hold of them.
 //!
-//! The messages of one connection arrive each once, in order, whole and unchanged, or the connection ends and both sides are told. On that the
-//! protocol above relies entirely: it never sends anything twice. The payload of datagrams may be [given up](LastHop::send_or_lose); then the other side is told that there was some,
-//! once, in its place: both sides count the octets of each datagram, and neither may miss one. What a carrier does for it (retransmission, segmentation,
-//! flow control, encryption) is its own affair, and so is the form of its addresses: here they are octets without a meaning.
+//! The messages of one connection arrive each once, in order, whole and unchanged, or the
+//! connection ends and both sides are told. On that the protocol above relies entirely: it never
+//! sends anything twice. The payload of datagrams may be [given up](LastHop::send_or_lose); then
+//! the other side is told that there was some, once, in its place: both sides count the octets of
+//! each datagram, and neither may miss one. What a carrier does for it (retransmission,
+//! segmentation, flow control, encryption) is its own affair, and so is the form of its addresses:
+//! here they are octets without a meaning.
 //!
 //! Carriers are written elsewhere; they implement [`LastHop`] and hand over [`Indication`]s.
 
@@ -31,7 +35,8 @@ pub enum Service {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Connection(pub u64);
 
-/// Who is at the other end: a key that the carrier has verified. Two connections with the same are from the same client (A24).
+/// Who is at the other end: a key that the carrier has verified. Two connections with the same are
+/// from the same client (A24).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identity(pub Vec<u8>);
 
@@ -59,7 +64,8 @@ pub struct Statistics {
 /// What a carrier tells its user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Indication {
-    /// A client wants to connect: to be answered by [`LastHop::accept`] or [`LastHop::reject`] (LHP_CONNECT_IND).
+    /// A client wants to connect: to be answered by [`LastHop::accept`] or [`LastHop::reject`]
+    /// (LHP_CONNECT_IND).
     Connect {
         /// Who it is.
         identity: Identity,
@@ -74,8 +80,8 @@ pub enum Indication {
     Off,
     /// They are again (LHP_XON).
     On,
-    /// The connection has ended, for this reason; whatever was under way is lost (LHP_DISCONNECT_IND, and LHP_FAILURE_IND of a
-    /// reliable service, E12).
+    /// The connection has ended, for this reason; whatever was under way is lost
+    /// (LHP_DISCONNECT_IND, and LHP_FAILURE_IND of a reliable service, E12).
     Disconnected(Ended),
 }
 
@@ -88,8 +94,9 @@ pub struct Lost {
     pub octets: usize,
 }
 
-/// Octets of a message that [`Lost`] has: all that can stand before the payload of a datagram, which are the header, what was read (4), an address (23), and the
-/// length of control messages, which themselves do not matter any more.
+/// Octets of a message that [`Lost`] has: all that can stand before the payload of a datagram,
+/// which are the header, what was read (4), an address (23), and the length of control messages,
+/// which themselves do not matter any more.
 pub const HEAD_OCTETS: usize = crate::message::HEADER_OCTETS + 4 + 23 + 1;
 
 impl Lost {
@@ -137,10 +144,12 @@ pub trait LastHop {
     fn close(&mut self, connection: Connection);
     /// Ends it at once (LHP_RESET).
     fn reset(&mut self, connection: Connection);
-    /// Hands over a message of at most [`MESSAGE_OCTETS`](crate::message::MESSAGE_OCTETS) (LHP_DATA_REQUEST).
+    /// Hands over a message of at most [`MESSAGE_OCTETS`](crate::message::MESSAGE_OCTETS)
+    /// (LHP_DATA_REQUEST).
     fn send(&mut self, connection: Connection, message: &[u8]) -> Handed;
-    /// The same for a message that nobody wants late, the payload of a datagram (6.1.1, A32), which has waited for so long already. A carrier may give it up after an outage, and its other
-    /// end then tells [`Indication::Lost`] instead; or carry it as any other.
+    /// The same for a message that nobody wants late, the payload of a datagram (6.1.1, A32), which
+    /// has waited for so long already. A carrier may give it up after an outage, and its other end
+    /// then tells [`Indication::Lost`] instead; or carry it as any other.
     fn send_or_lose(&mut self, connection: Connection, message: &[u8], waited: Duration) -> Handed {
         let _ = waited;
         self.send(connection, message)

@@ -1,21 +1,25 @@
-//! Remote sockets (ReSoA, Schläger 2004) as pure state machines: events in, actions out; no I/O, no clock, no thread.
+//! Remote sockets (ReSoA, Schläger 2004) as pure state machines: events in, actions out; no I/O, no
+//! clock, no thread.
 //!
-//! A host behind a bad last hop keeps its programs, and their TCP lives on a server beside it. Each socket is split in two:
+//! A host behind a bad last hop keeps its programs, and their TCP lives on a server beside it. Each
+//! socket is split in two:
 //!
 //! ```text
 //!  program ─ calls ─▶ Lsm ◀── Export Protocol over a Last Hop Protocol ──▶ Rsm ─ TcpAction ─▶ TCP ── far host
 //!                     (Client)                                            (Server)
 //! ```
 //!
-//! * [`Client`] is the host's half: it registers, keeps a table of local socket modules (`lsm`) and the timers of requests.
-//! * [`Server`] is the other half: it knows its clients and their remote socket modules (`rsm`), which ask a TCP for what they need
-//!   ([`TcpAction`]) and are told what it does ([`TcpEvent`]).
+//! * [`Client`] is the host's half: it registers, keeps a table of local socket modules (`lsm`) and
+//!   the timers of requests.
+//! * [`Server`] is the other half: it knows its clients and their remote socket modules (`rsm`),
+//!   which ask a TCP for what they need ([`TcpAction`]) and are told what it does ([`TcpEvent`]).
 //! * [`Message`] is what the two say to each other, and how it is written down.
 //! * [`lhp`] says what a carrier between them has to offer: each message once, in order, whole.
 //!
-//! Times are [`Duration`](std::time::Duration)s since an instant of the driver's choosing, the same for all calls of one machine. What is
-//! promised to programs (that they cannot tell the difference) is checked over all states in `model`; docs/resoa.md has the formats,
-//! the states, and which test shows what.
+//! Times are [`Duration`](std::time::Duration)s since an instant of the driver's choosing, the same
+//! for all calls of one machine. What is promised to programs (that they cannot tell the
+//! difference) is checked over all states in `model`; docs/resoa.md has the formats, the states,
+//! and which test shows what.
 
 #![forbid(unsafe_code)]
 
@@ -39,8 +43,8 @@ mod tcp;
 mod tests;
 
 pub use calls::{
-    Action, CallId, Cause, LookUp, Outgoing, Readiness, ReceiveFlags, SendFlags, Signal, SocketCall, Stage,
-    Stream, Value,
+    Action, CallId, Cause, DatagramPart, LookUp, Readiness, ReceiveFlags, SendFlags, Signal, SocketCall,
+    Stage, Stream, Value,
 };
 pub use client::{Client, Registration};
 pub use errno::Errno;

@@ -1,8 +1,9 @@
 //! The local socket module: a client's half of one socket (6.1.1, 7.4.5).
 //!
-//! It decides all that can be decided without the server: whether a call is legal, whether it waits, what it returns; the program has its answer
-//! at once wherever a local stack would give one. Each call is attempted, and if it has to wait it is attempted again after each event,
-//! until it is over, its time is, or a signal comes.
+//! It decides all that can be decided without the server: whether a call is legal, whether it
+//! waits, what it returns; the program has its answer at once wherever a local stack would give
+//! one. Each call is attempted, and if it has to wait it is attempted again after each event, until
+//! it is over, its time is, or a signal comes.
 //!
 //! ```text
 //!               connect              RESPONSE
@@ -25,6 +26,7 @@ mod sending;
 mod streaming;
 mod told;
 mod transport;
+mod undelivered;
 mod waiting;
 
 use crate::calls::{Action, CallId, Cause, Readiness, Signal, SocketCall, Value};
@@ -39,6 +41,7 @@ use sending::Sending;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
+use undelivered::Undelivered;
 use waiting::Waiting;
 
 pub(crate) use requests::Asked;
@@ -66,7 +69,8 @@ pub(crate) struct Lsm {
     /// A non-blocking `connect` has ended and no `connect` was told of it yet.
     untold: bool,
     local: Option<SocketAddr>,
-    /// The address that the attempt to connect comes from, if anybody has asked: the socket has it for good only once it is connected.
+    /// The address that the attempt to connect comes from, if anybody has asked: the socket has it
+    /// for good only once it is connected.
     source: Option<SocketAddr>,
     /// As `bind` has asked for it.
     bound: Option<SocketAddr>,
@@ -90,6 +94,8 @@ pub(crate) struct Lsm {
     /// Connections of a listener that were not yet accepted.
     children: VecDeque<Child>,
     options: Options,
+    /// Its error queue.
+    undelivered: Undelivered,
     /// What was last said of it.
     told: Readiness,
 }
@@ -115,8 +121,8 @@ enum State {
 }
 
 impl Lsm {
-    /// A new socket; the server does not know of it before its first use (6.2.1, version 3). `remote_size` is what the server takes of it before
-    /// the far host has acknowledged it.
+    /// A new socket; the server does not know of it before its first use (6.2.1, version 3).
+    /// `remote_size` is what the server takes of it before the far host has acknowledged it.
     pub(crate) fn new(id: RsockId, create: Create, remote_size: u32, settings: Settings) -> Self {
         let mut socket = Self {
             id,
@@ -145,13 +151,15 @@ impl Lsm {
             requests: Requests::default(),
             children: VecDeque::new(),
             options: Options::default(),
+            undelivered: Undelivered::default(),
             told: Readiness::default(),
         };
         socket.told = socket.readiness();
         socket
     }
 
-    /// Carries out a call, or lets it wait. While the link `is_off` nothing is told of which a program could say more and more without waiting for anything.
+    /// Carries out a call, or lets it wait. While the link `is_off` nothing is told of which a
+    /// program could say more and more without waiting for anything.
     pub(crate) fn call(
         &mut self,
         call: CallId,
@@ -171,8 +179,8 @@ impl Lsm {
             SocketCall::Shutdown(half) => self.shutdown(half, now, out).map(Some),
             SocketCall::Close { may_wait } => Ok(self.close(call, may_wait, now, out)),
             SocketCall::SetOption { level, name, value } => {
-                // The next connection of a listener inherits it. A far host that connects when the program says so does not wait for us.
-                // A server that is lost is told nothing.
+                // The next connection of a listener inherits it. A far host that connects when the
+                // program says so does not wait for us. A server that is lost is told nothing.
                 let is_lost = self.state == State::Failed && !self.remote;
                 let waits = self.state == State::Listening || is_off && !is_lost;
                 self.set_option(Some(call), !waits, (level, name), value, out)
@@ -222,6 +230,10 @@ impl Lsm {
                 self.receiving.datagram(from, ancillary, bytes);
                 self.io(Cause::Data, out);
             }
+            Update::Undelivered { to, ancillary, bytes } => {
+                self.undelivered.arrived(to, ancillary, bytes);
+                self.io(Cause::Error, out);
+            }
             Update::Urgent { ahead } => {
                 self.receiving.urgent(ahead);
                 out.push(Action::Signal { socket: self.id, signal: Signal::Urgent });
@@ -236,13 +248,15 @@ impl Lsm {
             Update::StateClosed => self.fail(Errno::ECONNRESET, out),
             Update::LocalAddress(source) if self.state == State::Connecting => self.source = Some(source),
             Update::LocalAddress(local) => self.local = Some(local),
-            // New connections are the client's affair, which makes a socket of each; the other is for a socket that lingers.
+            // New connections are the client's affair, which makes a socket of each; the other is
+            // for a socket that lingers.
             Update::NewConnection { .. } | Update::AllAcknowledged => {}
         }
         self.progress(now, out);
     }
 
-    /// The connection failed: waiting calls end with the error, and only what has arrived can still be read.
+    /// The connection failed: waiting calls end with the error, and only what has arrived can still
+    /// be read.
     fn fail(&mut self, error: Errno, out: &mut Vec<Action>) {
         self.error = Some(error);
         self.sending.discard();
@@ -253,7 +267,8 @@ impl Lsm {
         self.io(Cause::Error, out);
     }
 
-    /// The server is gone, or has been told that this half is, and nothing can be said to it any more (E5, E8).
+    /// The server is gone, or has been told that this half is, and nothing can be said to it any
+    /// more (E5, E8).
     pub(crate) fn lose(&mut self, now: Duration, out: &mut Vec<Action>) {
         (self.remote, self.known) = (false, false);
         self.options.told.clear();
@@ -270,7 +285,8 @@ impl Lsm {
         }
     }
 
-    /// The server could not make its half for a call without an answer (6.5.2); it may be tried again.
+    /// The server could not make its half for a call without an answer (6.5.2); it may be tried
+    /// again.
     pub(crate) fn not_created(&mut self, now: Duration, out: &mut Vec<Action>) {
         self.remote = false;
         self.error = Some(Errno::ENOBUFS);
@@ -302,15 +318,19 @@ impl Lsm {
     fn peer_name(&self) -> Result<Value, Errno> {
         let is_connected =
             self.create.kind != Kind::Stream || self.state == State::Connected && !self.is_over();
-        self.peer.filter(|_| is_connected).map(Value::Address).ok_or(Errno::ENOTCONN)
+        // A UDP that is connected to port 0 has no peer (`inet_getname`).
+        let peer = self.peer.filter(|peer| is_connected && peer.port() != 0);
+        peer.map(Value::Address).ok_or(Errno::ENOTCONN)
     }
 
-    /// Both halves of a connection are at their end: to Linux it is none any more as soon as that is acknowledged.
+    /// Both halves of a connection are at their end: to Linux it is none any more as soon as that
+    /// is acknowledged.
     fn is_over(&self) -> bool {
         self.peer_ended && self.send_shut
     }
 
-    /// Says something to the server, with the creation of its half if it is the first thing, and what was read.
+    /// Says something to the server, with the creation of its half if it is the first thing, and
+    /// what was read.
     fn tell(&mut self, call: Call, out: &mut Vec<Action>) {
         let create = self.creation(out);
         let consumed = self.receiving.report();
@@ -318,7 +338,8 @@ impl Lsm {
         out.push(Action::Send(Message { target: self.target, body }));
     }
 
-    /// What the server has to make first, if it knows nothing of this socket. One that it could not make before has lost the options that it was told: they are told again, before it is used.
+    /// What the server has to make first, if it knows nothing of this socket. One that it could not
+    /// make before has lost the options that it was told: they are told again, before it is used.
     fn creation(&mut self, out: &mut Vec<Action>) -> Option<Create> {
         self.known = true;
         if std::mem::replace(&mut self.remote, true) {

@@ -16,9 +16,10 @@
 //! └────┴────┴─────────┴─────────┴───────────────────┴─ ─ ─ ─ ─ ─ ┴─ ─ ─ ─ ─ ─ ─┴─ ─ ─ ─ ─ ─┴─ ─ ─ ─ ┴──────────
 //! ```
 //!
-//! All numbers are in network order. The xid is in REQUEST, RESPONSE and REQ_PENDING alone; the three fields after it where their flag
-//! is set. There is no length: the Last Hop Protocol keeps messages apart. A segment's worth of data so costs 7 octets, 11 with
-//! a report of what was read, where TCP/IP takes 40 (C107). A message is at most [`MESSAGE_OCTETS`] long.
+//! All numbers are in network order. The xid is in REQUEST, RESPONSE and REQ_PENDING alone; the
+//! three fields after it where their flag is set. There is no length: the Last Hop Protocol keeps
+//! messages apart. A segment's worth of data so costs 7 octets, 11 with a report of what was read,
+//! where TCP/IP takes 40 (C107). A message is at most [`MESSAGE_OCTETS`] long.
 
 mod ancillary;
 mod call;
@@ -47,6 +48,14 @@ pub const VERSION: u8 = 1;
 pub const MESSAGE_OCTETS: usize = 65_856;
 /// Octets of payload that fit a message whatever else is in it.
 pub const PAYLOAD_OCTETS: usize = 65_535;
+
+/// Octets of the longest datagram of UDP over this version of IP.
+#[must_use]
+pub fn longest_datagram(is_v4: bool) -> usize {
+    // What 16 bits of length leave: of the whole packet in version 4 (RFC 791), and of what follows
+    // the header in version 6 (RFC 8200).
+    if is_v4 { 65_507 } else { 65_527 }
+}
 /// Octets of a message that are always there.
 pub const HEADER_OCTETS: usize = 7;
 
@@ -118,12 +127,14 @@ pub enum Kind {
     Stream,
     /// `SOCK_DGRAM`: UDP.
     Datagram,
-    /// `SOCK_DGRAM` with `IPPROTO_UDPLITE`: UDP whose checksum may cover a part (RFC 3828). All that is said of datagrams holds for it.
+    /// `SOCK_DGRAM` with `IPPROTO_UDPLITE`: UDP whose checksum may cover a part (RFC 3828). All
+    /// that is said of datagrams holds for it.
     Lite,
 }
 
 impl Message {
-    /// One that was given up on its way: as it was, but that nothing is said beside it, and that of its payload the length is known.
+    /// One that was given up on its way: as it was, but that nothing is said beside it, and that of
+    /// its payload the length is known.
     ///
     /// # Errors
     /// If what is known of it is of no message.
@@ -137,7 +148,8 @@ impl Message {
         Self::read(field::Reader::of_lost(&octets))
     }
 
-    /// Whether it is the payload of a datagram and nothing else, which may be [lost](crate::lhp::LastHop::send_or_lose): what makes its socket is not.
+    /// Whether it is the payload of a datagram and nothing else, which may be
+    /// [lost](crate::lhp::LastHop::send_or_lose): what makes its socket is not.
     #[must_use]
     pub fn may_be_lost(&self) -> bool {
         let is_datagram = match &self.body {
@@ -148,7 +160,8 @@ impl Message {
         is_datagram && matches!(self.target, Target::Socket(socket) if socket != RsockId::CLIENT)
     }
 
-    /// Whether it may go before all of these: none is about the same socket, or about the client as a whole, but for those that only count octets.
+    /// Whether it may go before all of these: none is about the same socket, or about the client as
+    /// a whole, but for those that only count octets.
     pub(crate) fn may_overtake(&self, others: &VecDeque<Self>) -> bool {
         let concerns = |target| target == self.target || target == Target::Socket(RsockId::CLIENT);
         others.iter().all(|other| other.only_counts() || !concerns(other.target))

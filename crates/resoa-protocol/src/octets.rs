@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// Takes so many octets, of which there have to be as many. (An iterator over them is some ten times as slow, and most of what bulk costs.)
+/// Takes so many octets, of which there have to be as many. (An iterator over them is some ten
+/// times as slow, and most of what bulk costs.)
 pub(crate) fn take_front(queue: &mut VecDeque<u8>, count: usize) -> Vec<u8> {
     let (front, back) = queue.as_slices();
     let in_front = count.min(front.len());

@@ -1,7 +1,8 @@
 //! The remote socket module: the server's half of one socket (6.1.2, 7.4.5).
 //!
-//! It translates between messages and a TCP, pushes what arrives, opens the window only by what the program has read, and holds back the
-//! acknowledgement of the far host's FIN until the client has everything before it.
+//! It translates between messages and a TCP, pushes what arrives, opens the window only by what the
+//! program has read, and holds back the acknowledgement of the far host's FIN until the client has
+//! everything before it.
 //!
 //! ```text
 //!  Created ─ LISTEN ─▶ Listening         CLOSE_DATAPENDING           CLOSE            FIN acknowledged
@@ -9,8 +10,9 @@
 //!     └─ CONNECT ─▶ Connecting ─────┘ └──────────────────── CLOSE ─────────────┘
 //! ```
 //!
-//! While a FIN is held our own waits: a stack like Linux's would acknowledge with it (8.3 of the specification). The client answers
-//! PEER_CLOSE by itself, so that this needs nothing of the program.
+//! While a FIN is held our own waits: a stack like Linux's would acknowledge with it (8.3 of the
+//! specification). The client answers PEER_CLOSE by itself, so that this needs nothing of the
+//! program.
 
 mod closing;
 mod listening;
@@ -73,6 +75,8 @@ enum State {
     Draining,
     /// The connection is lost; the client was told.
     Dead,
+    /// The same by our own RST: TCP has nothing of it any more.
+    Reset,
     Gone,
 }
 
@@ -131,8 +135,9 @@ impl Rsm {
         }
         match call {
             Call::Consumed => {}
-            _ if self.state == State::Dead && !matches!(call, Call::Close { .. }) => {}
-            Call::Write { bytes, urgent, scarce } if self.may_send() => {
+            _ if matches!(self.state, State::Dead | State::Reset) && !matches!(call, Call::Close { .. }) => {}
+            // Its room is that of a stream: nothing would ever free it for a socket of datagrams.
+            Call::Write { bytes, urgent, scarce } if self.kind == Kind::Stream && self.may_send() => {
                 self.write(bytes, urgent, scarce, out);
             }
             Call::Datagram { to, ancillary, bytes } if self.kind != Kind::Stream => {
@@ -166,7 +171,8 @@ impl Rsm {
         }
     }
 
-    /// A datagram that was to be sent will not come: what was read counts, and its room is free at once.
+    /// A datagram that was to be sent will not come: what was read counts, and its room is free at
+    /// once.
     pub(crate) fn lost_datagram(&mut self, bytes: &[u8], consumed: u32, out: &mut Effects) {
         if consumed > 0 {
             self.consumed(consumed, out);
@@ -185,6 +191,11 @@ impl Rsm {
             TcpEvent::Urgent { ahead } => self.urgent(ahead, out),
             TcpEvent::Datagram { from, ancillary, bytes } => {
                 self.received_datagram(from, ancillary, bytes, out);
+            }
+            TcpEvent::Undelivered { to, ancillary, bytes } => {
+                if self.kind != Kind::Stream && self.state == State::Open {
+                    self.tell(Update::Undelivered { to, ancillary, bytes }, out);
+                }
             }
             TcpEvent::Acknowledged(count) => self.acknowledged(count, out),
             TcpEvent::Located(local) => self.tell(Update::LocalAddress(local), out),
@@ -213,16 +224,16 @@ impl Rsm {
             (_, State::Connecting) => SocketState::Connecting,
             (_, State::Open) => SocketState::Open,
             (_, State::Finishing | State::Draining | State::Gone) => SocketState::Closing,
-            (_, State::Dead) => SocketState::Lost,
+            (_, State::Dead | State::Reset) => SocketState::Lost,
         }
     }
 
     /// RST, and nothing more is known of it.
     pub(crate) fn abort(&mut self, out: &mut Effects) {
-        if self.state != State::Gone {
-            self.state = State::Gone;
+        if !matches!(self.state, State::Gone | State::Reset) {
             out.tcp.push(TcpAction::Abort);
         }
+        self.state = State::Gone;
     }
 
     fn tell(&self, update: Update, out: &mut Effects) {

@@ -1,4 +1,5 @@
-//! When each of many things is due, though nothing happens to it: what a loop needs of timers, at a cost that hardly depends on how many there are.
+//! When each of many things is due, though nothing happens to it: what a loop needs of timers, at a
+//! cost that hardly depends on how many there are.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,9 @@
 //! The server: its clients, their sockets, and who a message is for.
 //!
-//! A message is looked at in this order (6.1.2, 6.5.1): is the client registered? If not, it is dropped. Is there such a socket, or does the message make it?
-//! If not, ERROR. Does the socket's state allow it? If not, an error code. Two clients may use the same numbers of sockets: what tells them apart
-//! is the connection that a message came by.
+//! A message is looked at in this order (6.1.2, 6.5.1): is the client registered? If not, it is
+//! dropped. Is there such a socket, or does the message make it? If not, ERROR. Does the socket's
+//! state allow it? If not, an error code. Two clients may use the same numbers of sockets: what
+//! tells them apart is the connection that a message came by.
 
 mod addresses;
 mod census;
@@ -32,7 +33,8 @@ use used::Used;
 pub struct ServerSettings {
     /// Octets of data that one message carries at most (A29).
     pub chunk: u32,
-    /// Octets of each socket that are taken before the far host has acknowledged them: enough to fill the way to it (6.2.4).
+    /// Octets of each socket that are taken before the far host has acknowledged them: enough to
+    /// fill the way to it (6.2.4).
     pub send_space: u32,
     /// Sockets that each client may have.
     pub sockets: u32,
@@ -120,7 +122,8 @@ struct Peer {
     sockets: BTreeMap<Endpoint, Rsm>,
     by_target: BTreeMap<Target, Endpoint>,
     used: Used,
-    /// Sockets that could not be made, and were not since: what comes for them was said before the client knew.
+    /// Sockets that could not be made, and were not since: what comes for them was said before the
+    /// client knew.
     refused: BTreeSet<RsockId>,
     resolving: BTreeSet<Xid>,
     /// The Last Hop Protocol takes nothing at the moment; what waits for it.
@@ -153,7 +156,8 @@ impl Server {
         Self { settings, peers, owners, last_endpoint: 0, owing }
     }
 
-    /// The Last Hop Protocol has a new connection. Nothing is taken from it before it has registered.
+    /// The Last Hop Protocol has a new connection. Nothing is taken from it before it has
+    /// registered.
     pub fn connected(&mut self, connection: Connection, identity: Identity, now: Duration) {
         self.connected_with(connection, identity, Grant::of(&self.settings), now);
     }
@@ -212,7 +216,8 @@ impl Server {
         }
     }
 
-    /// The stack has accepted a connection at a listener: the end point of it, or `None` if it is to be reset.
+    /// The stack has accepted a connection at a listener: the end point of it, or `None` if it is
+    /// to be reset.
     pub fn incoming(
         &mut self,
         listener: Endpoint,
@@ -258,13 +263,15 @@ impl Server {
         self.peers.get(&connection).map_or(0, |peer| peer.sockets.len())
     }
 
-    /// Whether clients have to be told of room that is free, and are not yet: then [`remind`](Self::remind) is to be called after a while, and again until they are.
+    /// Whether clients have to be told of room that is free, and are not yet: then
+    /// [`remind`](Self::remind) is to be called after a while, and again until they are.
     #[must_use]
     pub fn owes(&self) -> bool {
         !self.owing.is_empty()
     }
 
-    /// Tells clients of room that has been free since the last time: a call each `t` makes that the latest `2 t` after it was, unless it is told with something else before.
+    /// Tells clients of room that has been free since the last time: a call each `t` makes that the
+    /// latest `2 t` after it was, unless it is told with something else before.
     pub fn remind(&mut self, out: &mut Vec<ServerAction>) {
         for endpoint in std::mem::take(&mut self.owing) {
             if let Some(&connection) = self.owners.get(&endpoint) {
@@ -275,7 +282,8 @@ impl Server {
 
     fn send(&mut self, connection: Connection, message: Message, out: &mut Vec<ServerAction>) {
         match self.peers.get_mut(&connection) {
-            // What nobody wants late waits where its time is known, unless it would overtake what it stays behind.
+            // What nobody wants late waits where its time is known, unless it would overtake what
+            // it stays behind.
             Some(peer) if peer.off && !(message.may_be_lost() && message.may_overtake(&peer.held)) => {
                 peer.held.push_back(message);
             }
@@ -380,7 +388,8 @@ impl Server {
         }
     }
 
-    /// Octets of an end point of which the client was not told that they are free, those that have gone left out or not; and those that the program has not read.
+    /// Octets of an end point of which the client was not told that they are free, those that have
+    /// gone left out or not; and those that the program has not read.
     #[cfg(test)]
     pub(crate) fn counts(&self, connection: Connection, endpoint: Endpoint) -> Option<[u32; 3]> {
         self.peers.get(&connection)?.sockets.get(&endpoint).map(Rsm::counts)

@@ -7,14 +7,15 @@ use std::time::Duration;
 pub struct Settings {
     /// Octets of data that one message carries at most (A29).
     pub chunk: u32,
-    /// SO_SNDBUF of a new socket, in octets of data: what the far host has not yet acknowledged, wherever it is (A1). At least 2304, as
-    /// Linux has it, for datagrams.
+    /// SO_SNDBUF of a new socket, in octets of data: what the far host has not yet acknowledged,
+    /// wherever it is (A1). At least 2304, as Linux has it, for datagrams.
     pub send_buffer: u32,
-    /// Octets that arrive here before the program reads them. Not less than the server's receive buffer, or data and with it the FIN would
-    /// wait at the server for a program that does not read (A18).
+    /// Octets that arrive here before the program reads them. Not less than the server's receive
+    /// buffer, or data and with it the FIN would wait at the server for a program that does not
+    /// read (A18).
     pub receive_buffer: u32,
-    /// Octets read that are reported at once, if they are not a quarter of SO_RCVBUF before; fewer wait for [`report_delay`](Self::report_delay) or for a
-    /// message to go along with.
+    /// Octets read that are reported at once, if they are not a quarter of SO_RCVBUF before; fewer
+    /// wait for [`report_delay`](Self::report_delay) or for a message to go along with.
     pub report_after: u32,
     /// See [`report_after`](Self::report_after).
     pub report_delay: Duration,
@@ -26,8 +27,10 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Buffers as large as Linux lets TCP's grow (`tcp_wmem`, `tcp_rmem`); reports after 2 segments (2.8 of the specification). The delay is short, since the
-    /// server's kernel acknowledges few octets when they are read, and a far host may wait for that (Nagle's rule, a small SO_SNDBUF).
+    /// Buffers as large as Linux lets TCP's grow (`tcp_wmem`, `tcp_rmem`); reports after 2 segments
+    /// (2.8 of the specification). The delay is short, since the server's kernel acknowledges few
+    /// octets when they are read, and a far host may wait for that (Nagle's rule, a small
+    /// SO_SNDBUF).
     fn default() -> Self {
         Self {
             chunk: 16 << 10,
@@ -47,11 +50,13 @@ impl Default for Settings {
 pub enum LingerPolicy {
     /// It returns 0, and delivery goes on.
     Linux,
-    /// It returns EWOULDBLOCK, and what was not delivered is thrown away by RST; a non-blocking socket does not wait (the thesis).
+    /// It returns EWOULDBLOCK, and what was not delivered is thrown away by RST; a non-blocking
+    /// socket does not wait (the thesis).
     Bsd,
 }
 
-/// How often something that has to be answered is asked for, and when an idle other side is asked whether it is there.
+/// How often something that has to be answered is asked for, and when an idle other side is asked
+/// whether it is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Timers {
     /// Round-trip times before a request is asked after (6.1.3).

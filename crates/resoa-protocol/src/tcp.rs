@@ -1,8 +1,10 @@
 //! What a server's half asks of a TCP (or UDP) and is told by it.
 //!
-//! The driver has a kernel's or any other stack behind this. Two things are asked of it that an ordinary one does not do by itself (6.3):
+//! The driver has a kernel's or any other stack behind this. Two things are asked of it that an
+//! ordinary one does not do by itself (6.3):
 //!
-//! * it advertises a window as if only what was [consumed](TcpAction::Consume) had been read, whatever it has handed over;
+//! * it advertises a window as if only what was [consumed](TcpAction::Consume) had been read,
+//!   whatever it has handed over;
 //! * it acknowledges the far host's FIN only when [told](TcpAction::ReleaseFin).
 
 use crate::Errno;
@@ -22,12 +24,14 @@ pub enum TcpAction {
         create: Create,
         /// Where its connections come from.
         source: IpAddr,
-        /// `source` is the client's own address: it is to be used without being answered for (5.3.6).
+        /// `source` is the client's own address: it is to be used without being answered for
+        /// (5.3.6).
         foreign: bool,
     },
     /// Do this; answered by [`TcpEvent::Done`], in the order of asking.
     Execute(Operation),
-    /// Take connections, or take none for the moment, and let so many wait in the stack (8.3 of the specification).
+    /// Take connections, or take none for the moment, and let so many wait in the stack (8.3 of the
+    /// specification).
     Admit {
         /// Whether to take one now.
         accept: bool,
@@ -89,6 +93,16 @@ pub enum TcpEvent {
         /// What is told beside it.
         ancillary: Ancillary,
         /// Its payload.
+        bytes: Vec<u8>,
+    },
+    /// A datagram that was sent was not delivered: what a socket's error queue has of it
+    /// (IP_RECVERR).
+    Undelivered {
+        /// Where it was to go.
+        to: SocketAddr,
+        /// The error, and who says so.
+        ancillary: Ancillary,
+        /// As much of its payload as is known.
         bytes: Vec<u8>,
     },
     /// So many octets more are acknowledged, FIN not counted.

@@ -1,26 +1,38 @@
-//! The cases. Each is a function that makes socket calls and notes what they returned; what is right is what the same function notes on the host's own sockets.
+//! The cases. Each is a function that makes socket calls and notes what they returned; what is
+//! right is what the same function notes on the host's own sockets.
 
+mod abandoned;
 mod ancillary;
 mod binding;
 mod boundaries;
+mod called;
 mod closing;
 mod connecting;
 mod datagrams;
 mod descriptors;
+mod error_queue;
 mod fast_open;
 mod flow;
+mod handed;
 mod joined;
 mod listening;
 mod lookups;
+mod mapped;
 pub mod messages;
+mod multicast;
 mod options;
+mod pointers;
 mod polling;
 pub mod processes;
 mod resets;
 mod signals;
 mod tables;
 mod transfer;
+mod udp;
+mod udp_options;
+mod udp_reading;
 mod urgent;
+mod walked;
 
 use crate::near::Near;
 use crate::sys::call;
@@ -66,8 +78,9 @@ use cases;
 
 /// All cases, in the order of the files.
 pub fn all() -> Vec<Named> {
-    let files: [(&str, &[Case]); 21] = [
+    let files: [(&str, &[Case]); 32] = [
         ("connecting", connecting::CASES),
+        ("abandoned", abandoned::CASES),
         ("fast_open", fast_open::CASES),
         ("binding", binding::CASES),
         ("listening", listening::CASES),
@@ -86,8 +99,18 @@ pub fn all() -> Vec<Named> {
         ("datagrams", datagrams::CASES),
         ("ancillary", ancillary::CASES),
         ("joined", joined::CASES),
+        ("udp", udp::CASES),
+        ("udp", udp_reading::CASES),
+        ("udp_options", udp_options::CASES),
+        ("error_queue", error_queue::CASES),
+        ("multicast", multicast::CASES),
         ("boundaries", boundaries::CASES),
         ("lookups", lookups::CASES),
+        ("mapped", mapped::CASES),
+        ("pointers", pointers::CASES),
+        ("walked", walked::CASES),
+        ("handed", handed::CASES),
+        ("called", called::CASES),
     ];
     let mut all = Vec::new();
     for (file, cases) in files {

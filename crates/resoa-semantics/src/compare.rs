@@ -1,4 +1,5 @@
-//! The same cases in several worlds, and the differences: a table, every observation that differs, and waivers, which must be exactly those that are needed.
+//! The same cases in several worlds, and the differences: a table, every observation that differs,
+//! and waivers, which must be exactly those that are needed.
 
 use crate::outcome::Outcome;
 use crate::worlds::World;
@@ -196,7 +197,8 @@ mod tests {
         assert_eq!(compare(&outcomes("x: 1", "x: 2"), &waiver("a/c.*")).faults, 1);
     }
 
-    /// What natively does not come to its end is a mistake of the case's, whatever comes of it elsewhere; elsewhere it is a difference like any other.
+    /// What natively does not come to its end is a mistake of the case's, whatever comes of it
+    /// elsewhere; elsewhere it is a difference like any other.
     #[test]
     fn cases_come_to_their_end_natively() {
         assert_eq!(compare(&outcomes("gives up: x", "gives up: x"), &Waivers::default()).faults, 1);

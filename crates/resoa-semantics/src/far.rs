@@ -1,5 +1,6 @@
-//! The far host: another process, in another namespace, on the kernel's own sockets, that does what a case tells it, and says what it saw. A case speaks with it over a path
-//! socket of AF_UNIX, which no interposer carries: a line each way for each command ([`session`]).
+//! The far host: another process, in another namespace, on the kernel's own sockets, that does what
+//! a case tells it, and says what it saw. A case speaks with it over a path socket of AF_UNIX,
+//! which no interposer carries: a line each way for each command ([`session`]).
 
 pub mod host;
 mod session;
@@ -112,7 +113,8 @@ pub fn version(family: i32) -> u8 {
     if family == libc::AF_INET6 { 6 } else { 4 }
 }
 
-/// Octet number `at` of every long transfer: it tells its place, so that what is lost, doubled or exchanged is seen.
+/// Octet number `at` of every long transfer: it tells its place, so that what is lost, doubled or
+/// exchanged is seen.
 pub fn pattern(at: u64) -> u8 {
     (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }

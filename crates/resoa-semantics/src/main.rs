@@ -1,6 +1,7 @@
 //! Socket calls and what they return, case by case: on the host's own sockets, and on remote ones.
 //!
-//! `resoa-semantics run` runs the cases where it is, `compare` in several worlds beside each other; `far` is the other host of both. See `docs/resoa-semantics.md`.
+//! `resoa-semantics run` runs the cases where it is, `compare` in several worlds beside each other;
+//! `far` is the other host of both. See `docs/resoa-semantics.md`.
 
 mod cases;
 mod compare;
@@ -80,8 +81,9 @@ enum What {
         #[arg(long)]
         json: Option<PathBuf>,
     },
-    /// Run a command beside these hosts, a server and an agent; it finds them by the environment: FAR, NEAR and BARE are the namespaces of the far host, of the server and of
-    /// programs with remote sockets (for `nsenter --net=`), LASTHOP_RESOA is the agent
+    /// Run a command beside these hosts, a server and an agent; it finds them by the environment:
+    /// FAR, NEAR and BARE are the namespaces of the far host, of the server and of programs with
+    /// remote sockets (for `nsenter --net=`), LASTHOP_RESOA is the agent
     Hosts {
         #[command(flatten)]
         serving: Serving,

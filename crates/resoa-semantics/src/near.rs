@@ -12,10 +12,12 @@ use std::time::{Duration, Instant};
 /// Everything that `poll` can be asked for.
 pub const ALL: i16 = libc::POLLIN | libc::POLLPRI | libc::POLLOUT | libc::POLLRDHUP;
 
-/// So long something that is expected may take. What takes longer is said not to have happened; on a machine with thirty others that want it a second is not much.
+/// So long something that is expected may take. What takes longer is said not to have happened; on
+/// a machine with thirty others that want it a second is not much.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// So long it may take until something that will not be waited for has happened: a segment and what carries it.
+/// So long it may take until something that will not be waited for has happened: a segment and what
+/// carries it.
 pub const SETTLED: Duration = Duration::from_millis(150);
 
 static SIGNALS: [AtomicUsize; 65] = [const { AtomicUsize::new(0) }; 65];
@@ -24,7 +26,8 @@ extern "C" fn count_signal(number: i32) {
     SIGNALS[number as usize].fetch_add(1, Ordering::Relaxed);
 }
 
-/// Lets a signal be counted in place of what it does; with `restart`, calls that it interrupts go on.
+/// Lets a signal be counted in place of what it does; with `restart`, calls that it interrupts go
+/// on.
 pub fn count_signals(number: i32, restart: bool) {
     let mut action = libc::sigaction {
         sa_sigaction: count_signal as extern "C" fn(i32) as usize,
@@ -59,7 +62,8 @@ impl Near {
         self.line(&format!("{what}: {value}"));
     }
 
-    /// Notes a size or a time, which need not be the same in two worlds; it may be less or more by this factor.
+    /// Notes a size or a time, which need not be the same in two worlds; it may be less or more by
+    /// this factor.
     pub fn measure(&mut self, what: &str, value: u64, factor: f64) {
         self.line(&format!("{what} (within {factor}): {value}"));
     }
@@ -139,7 +143,8 @@ impl Near {
         (fd, self.own(port))
     }
 
-    /// The far host connects to this one: its end there. `listen` may return before a server has heard of it (C83), so that a refusal is tried again.
+    /// The far host connects to this one: its end there. `listen` may return before a server has
+    /// heard of it (C83), so that a refusal is tried again.
     pub fn called(&mut self, address: SocketAddr) -> Handle {
         let command = format!("connect {} {address}", crate::far::version(self.family));
         for _ in 0..3 {
@@ -219,7 +224,8 @@ impl Near {
         self.say(what, text);
     }
 
-    /// Notes a name, with words for what differs from run to run: whose address it is, and the port unless it is 0 or `known`.
+    /// Notes a name, with words for what differs from run to run: whose address it is, and the port
+    /// unless it is 0 or `known`.
     pub fn name(&mut self, what: &str, name: Result<Option<SocketAddr>, Answer>, known: u16) {
         let text = match name {
             Err(answer) => answer.to_string(),
@@ -259,7 +265,8 @@ impl Near {
         self.say(what, counts.join(", "));
     }
 
-    /// Whether a call took about as long as it should: 0.8 to 2.5 times that, and 200 ms for what is beside it.
+    /// Whether a call took about as long as it should: 0.8 to 2.5 times that, and 200 ms for what
+    /// is beside it.
     pub fn took(&mut self, what: &str, begin: Instant, expected_ms: u64) {
         let took = begin.elapsed().as_millis() as u64;
         let right = took >= expected_ms * 8 / 10 && took <= expected_ms * 5 / 2 + 200;
@@ -284,8 +291,9 @@ pub fn received(fd: i32, room: usize, flags: i32) -> String {
     }
 }
 
-/// How many octets a stream takes while nobody reads: until it has taken none for a second, in which the server has answered often, however busy the machine is. On one with twenty
-/// others that ran, some more were taken after 300 ms.
+/// How many octets a stream takes while nobody reads: until it has taken none for a second, in
+/// which the server has answered often, however busy the machine is. On one with twenty others that
+/// ran, some more were taken after 300 ms.
 pub fn stuff(fd: i32) -> u64 {
     const ROUNDS: u32 = 20;
     let chunk = vec![b'x'; 16 * 1024];

@@ -11,7 +11,8 @@ pub struct Outcome {
     pub rows: String,
     /// `what: value`, or `what (within FACTOR): number`.
     pub observations: Vec<String>,
-    /// Its process came to the end of the case. Natively each has to: cases that give up alike in two worlds have compared nothing of what follows.
+    /// Its process came to the end of the case. Natively each has to: cases that give up alike in
+    /// two worlds have compared nothing of what follows.
     pub is_whole: bool,
 }
 

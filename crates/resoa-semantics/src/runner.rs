@@ -1,4 +1,5 @@
-//! Runs cases, each in a process of its own with a time limit: what hangs or crashes is an observation like any other.
+//! Runs cases, each in a process of its own with a time limit: what hangs or crashes is an
+//! observation like any other.
 
 use crate::cases::Named;
 use crate::outcome::Outcome;
@@ -9,10 +10,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// After so long a case is ended: 20 MB through four processes took more than 20 s on a machine on which thirty others ran.
+/// After so long a case is ended: 20 MB through four processes took more than 20 s on a machine on
+/// which thirty others ran.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Runs cases, `jobs` at a time, and gives their outcomes in the order of the cases. Children are this program, in whatever world it is.
+/// Runs cases, `jobs` at a time, and gives their outcomes in the order of the cases. Children are
+/// this program, in whatever world it is.
 ///
 /// # Errors
 /// If this program cannot be started again.
@@ -73,7 +76,8 @@ fn observe(command: &mut Command) -> io::Result<(Vec<String>, bool)> {
     Ok((observations, ended.is_some_and(|status| status.success())))
 }
 
-/// Reads to the end on a thread. A child of the case that lives on and holds the pipe is left alone after the case's end.
+/// Reads to the end on a thread. A child of the case that lives on and holds the pipe is left alone
+/// after the case's end.
 pub fn reader(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let mut octets = Vec::new();

@@ -1,5 +1,6 @@
-//! The calls of libc that programs make, by the functions that an interposing library replaces. An [`Answer`] is what they returned, or `errno`; nothing is
-//! retried and nothing is checked, since that is what the cases look at.
+//! The calls of libc that programs make, by the functions that an interposing library replaces. An
+//! [`Answer`] is what they returned, or `errno`; nothing is retried and nothing is checked, since
+//! that is what the cases look at.
 
 use crate::names;
 use std::fmt;
@@ -49,7 +50,8 @@ impl fmt::Display for Answer {
     }
 }
 
-/// One call of libc's. Its arguments are numbers, or pointers to what lives at least until it has returned; what is wrong on purpose points to page 0.
+/// One call of libc's. Its arguments are numbers, or pointers to what lives at least until it has
+/// returned; what is wrong on purpose points to page 0.
 macro_rules! call {
     ($name:ident($($argument:expr),* $(,)?)) => {{
         // SAFETY: as above; the kernel checks what programs hand it.

@@ -1,4 +1,5 @@
-//! The hosts: the far one and the near one, two namespaces with a cable between them, and for remote sockets a third one, of the program, in which no interface is up.
+//! The hosts: the far one and the near one, two namespaces with a cable between them, and for
+//! remote sockets a third one, of the program, in which no interface is up.
 //!
 //! ```text
 //!  program ──▶ agent ══ last hop ══▶ server │ near: 10.99.0.1, fd99::1 ──────── far: 10.99.0.2, fd99::2
@@ -66,7 +67,8 @@ pub struct Serving {
     /// The command `lasthop`
     #[arg(long, default_value = "lasthop")]
     pub lasthop: PathBuf,
-    /// Every destination is local to the agent, which is on the near host: dual protocol stack mode. Sockets that name none are still the server's
+    /// Every destination is local to the agent, which is on the near host: dual protocol stack
+    /// mode. Sockets that name none are still the server's
     #[arg(long)]
     pub local: bool,
 }

@@ -1,4 +1,5 @@
-//! Dual protocol stack mode with a program as it is (C02): the preload library, an agent with rules, a server, and services that say who they are.
+//! Dual protocol stack mode with a program as it is (C02): the preload library, an agent with
+//! rules, a server, and services that say who they are.
 //!
 //! ```text
 //!  host 10.98.1.1 ──────── 10.98.1.2 server 10.98.2.1 ──────── 10.98.2.2 far
@@ -82,7 +83,8 @@ fn start(namespace: &Namespace, command: &mut Command, word: &str) -> Kept {
     child
 }
 
-/// C02: a program reaches what is local by rule on its own host, and everything else by the server, the loopback that no rule names included.
+/// C02: a program reaches what is local by rule on its own host, and everything else by the server,
+/// the loopback that no rule names included.
 #[test]
 fn programs_go_by_rule() {
     let is_root = rustix::process::getuid().is_root();

@@ -1,4 +1,5 @@
-//! The same cases natively and on remote sockets: nothing may differ that `waivers.toml` does not name (C95 to C97, C105).
+//! The same cases natively and on remote sockets: nothing may differ that `waivers.toml` does not
+//! name (C95 to C97, C105).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +33,8 @@ fn compare(worlds: &str, lasthop: &Path, options: &[&str]) {
     assert!(output.status.success(), "{text}\n{errors}");
 }
 
-/// One after the other: each has as many cases at a time as the machine should have. In the second every destination is local to the agent (C02).
+/// One after the other: each has as many cases at a time as the machine should have. In the second
+/// every destination is local to the agent (C02).
 #[test]
 fn remote_sockets_are_as_native_ones() {
     match worlds() {

@@ -23,7 +23,8 @@ fn own() -> IpAddr {
     [127, high | 0x80, middle, low].into()
 }
 
-/// One program's place there, of a port that no kernel gives by itself. Each test has its own first one.
+/// One program's place there, of a port that no kernel gives by itself. Each test has its own first
+/// one.
 fn place(first: u16, number: u8) -> SocketAddr {
     (own(), first + u16::from(number)).into()
 }
@@ -45,13 +46,15 @@ fn at_the_same_time(first: u16, play: impl Fn(&Rig, SocketAddr) + Sync) {
     rig.nothing_is_left();
 }
 
-/// C31: `close` has freed an address when it returns, also while others close and bind: who finds out that a socket was closed is not always who wants its address.
+/// C31: `close` has freed an address when it returns, also while others close and bind: who finds
+/// out that a socket was closed is not always who wants its address.
 #[test]
 fn closed_by_many() {
     at_the_same_time(20_000, |rig, address| drop(bound(rig, address)));
 }
 
-/// C31, C34: the same of listeners, whose end the agent is told of, and may not have heard yet when it hears of the call that follows.
+/// C31, C34: the same of listeners, whose end the agent is told of, and may not have heard yet when
+/// it hears of the call that follows.
 #[test]
 fn listeners_closed_by_many() {
     at_the_same_time(20_100, |rig, address| {
@@ -61,7 +64,8 @@ fn listeners_closed_by_many() {
     });
 }
 
-/// C46: a socket stays as long as somebody has it, however many names come and go beside its own in the kernel's list.
+/// C46: a socket stays as long as somebody has it, however many names come and go beside its own in
+/// the kernel's list.
 #[test]
 fn strangers_come_and_go() {
     let rig = Rig::of(Settings::default(), own());

@@ -13,7 +13,8 @@ fn close(rig: &Rig, program: Program) -> Response {
     rig.call(&Request::Closed(id), None)
 }
 
-/// C55, C56: with SO_LINGER `close` returns when the far host has everything; with no time it is a reset; with another descriptor left it returns at once.
+/// C55, C56: with SO_LINGER `close` returns when the far host has everything; with no time it is a
+/// reset; with another descriptor left it returns at once.
 #[test]
 fn lingering() {
     let rig = Rig::new();
@@ -47,7 +48,8 @@ fn lingering() {
     rig.nothing_is_left();
 }
 
-/// C51, C52: what was written just before a `close` that is a reset arrives before the reset, as from a TCP that had sent it. It is tried often, since what is seen depends on whether the agent
+/// C51, C52: what was written just before a `close` that is a reset arrives before the reset, as
+/// from a TCP that had sent it. It is tried often, since what is seen depends on whether the agent
 /// hears of the octets or of the end first.
 #[test]
 fn octets_before_a_reset() {
@@ -72,7 +74,8 @@ fn octets_before_a_reset() {
     rig.nothing_is_left();
 }
 
-/// C55: it waits as long as the far host does not take what is left, and then no longer than it is to.
+/// C55: it waits as long as the far host does not take what is left, and then no longer than it is
+/// to.
 #[test]
 fn lingering_in_vain() {
     let rig = Rig::new();
@@ -95,7 +98,8 @@ fn lingering_in_vain() {
     rig.nothing_is_left();
 }
 
-/// C76, C77, C80: when the server is lost each socket fails, what has come is read before that, listeners end, and calls that wait end; then there is a new registration.
+/// C76, C77, C80: when the server is lost each socket fails, what has come is read before that,
+/// listeners end, and calls that wait end; then there is a new registration.
 #[test]
 fn the_server_is_lost() {
     let rig = Rig::new();

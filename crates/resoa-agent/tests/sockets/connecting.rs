@@ -10,7 +10,8 @@ const FRESH: PollFlags = PollFlags::OUT.union(PollFlags::HUP);
 const RESET: PollFlags =
     PollFlags::IN.union(PollFlags::OUT).union(PollFlags::ERR).union(PollFlags::HUP).union(PollFlags::RDHUP);
 
-/// C17, C35, C46, C66: a blocking connect; the descriptor says what TCP's says, before and afterwards, and octets go both ways.
+/// C17, C35, C46, C66: a blocking connect; the descriptor says what TCP's says, before and
+/// afterwards, and octets go both ways.
 #[test]
 fn connect_and_talk() {
     let rig = Rig::new();
@@ -51,7 +52,8 @@ fn connect_that_is_refused() {
     rig.nothing_is_left();
 }
 
-/// C36, C66: a connect that does not wait: writable when it is connected, and what was filled in is nobody's.
+/// C36, C66: a connect that does not wait: writable when it is connected, and what was filled in is
+/// nobody's.
 #[test]
 fn connect_that_does_not_wait() {
     let rig = Rig::new();
@@ -126,7 +128,8 @@ fn the_name_of_a_socket_that_connects() {
     rig.nothing_is_left();
 }
 
-/// `shutdown` ends an attempt to connect, by whichever half and whether anybody waits for it or not.
+/// `shutdown` ends an attempt to connect, by whichever half and whether anybody waits for it or
+/// not.
 #[test]
 fn shutdown_while_it_connects() {
     let rig = Rig::new();
@@ -151,7 +154,8 @@ fn shutdown_while_it_connects() {
     rig.nothing_is_left();
 }
 
-/// C63: interposers ask for the end of the writing half when nothing can be written, which may be since much was: it stays behind that.
+/// C63: interposers ask for the end of the writing half when nothing can be written, which may be
+/// since much was: it stays behind that.
 #[test]
 fn shutdown_of_a_descriptor_that_is_full() {
     let rig = Rig::new();
@@ -208,7 +212,8 @@ fn sockets_that_there_are_not() {
     assert_eq!(rig.call(&request, Some(&other.fd)), Response::Failed(libc::EBADF));
 }
 
-/// C46: a socket of the agent that was here before is none of this one's, however many that has: what a program asks of it comes to nobody else's.
+/// C46: a socket of the agent that was here before is none of this one's, however many that has:
+/// what a program asks of it comes to nobody else's.
 #[test]
 fn sockets_of_another_agent() {
     let (before, now) = (Rig::new(), Rig::new());

@@ -1,8 +1,8 @@
 //! Datagrams, and look-ups.
 
 use crate::rig::{HERE, Program, Rig, until_polled};
-use resoa_calls::datagram::{FRONT, TELLS, header, received, said, split};
-use resoa_calls::{Query, Request, Response};
+use resoa_calls::datagram::{BESIDE, CONNECTED, FRONT, TELLS, header, read_slip, received, said, split};
+use resoa_calls::{Query, Request, Response, descriptor};
 use resoa_protocol::message::Ancillary;
 use rustix::event::PollFlags;
 use std::net::{SocketAddr, UdpSocket};
@@ -36,7 +36,8 @@ fn heard(far: &UdpSocket) -> (Vec<u8>, SocketAddr) {
     (octets, from)
 }
 
-/// C91: datagrams go whole and with their addresses, also the longest and an empty one; to whom they go is said by each, or once.
+/// C91: datagrams go whole and with their addresses, also the longest and an empty one; to whom
+/// they go is said by each, or once.
 #[test]
 fn datagrams_with_addresses_and_without() {
     let rig = Rig::new();
@@ -78,6 +79,51 @@ fn datagrams_with_addresses_and_without() {
     rig.nothing_is_left();
 }
 
+/// The next datagram, and who it came from by what is beside it.
+fn received_beside(program: &Program) -> (Option<SocketAddr>, Vec<u8>) {
+    use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+    let (mut octets, mut space) = ([0; 100], [std::mem::MaybeUninit::uninit(); 64]);
+    let mut beside = RecvAncillaryBuffer::new(&mut space);
+    let pieces = &mut [std::io::IoSliceMut::new(&mut octets)];
+    let count = recvmsg(&program.fd, pieces, &mut beside, RecvFlags::empty()).expect("is open").bytes;
+    let file = beside.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    (file.and_then(read_slip).map(|(from, _)| from), octets[..count].to_vec())
+}
+
+/// C91: where calls that read are not intercepted a plain `read` finds the payload alone; what is
+/// told of a datagram is beside it.
+#[test]
+fn told_beside() {
+    let rig = Rig::new();
+    let program = rig.unseen(libc::SOCK_DGRAM);
+    assert_eq!(descriptor::mark(&program.fd), BESIDE);
+    let ((first, at_first), (second, at_second)) = (far(), far());
+    program.write(&[&header(Some(at_first))[..], b"hello"].concat());
+    let (_, source) = heard(&first);
+    for (far, octets) in [(&first, &b"read"[..]), (&second, b"two"), (&second, b"three")] {
+        far.send_to(octets, source).expect("it is there");
+    }
+    assert_eq!(receive(&program), b"read");
+    assert_eq!(received_beside(&program), (Some(at_second), b"two".to_vec()));
+    until_polled(&program.fd, PollFlags::IN | PollFlags::OUT);
+    rig.connect_datagrams(&program, Some(at_first));
+    assert_eq!(descriptor::mark(&program.fd), BESIDE | CONNECTED);
+    // What waited came from elsewhere than where it is connected to.
+    assert_eq!(received_beside(&program), (Some(at_second), b"three".to_vec()));
+    first.send_to(b"of the peer", source).expect("it is there");
+    assert_eq!(received_beside(&program), (None, b"of the peer".to_vec()));
+    set(&rig, &program, libc::IPPROTO_IP, libc::IP_RECVTOS);
+    first.send_to(b"told", source).expect("it is there");
+    assert_eq!(received_beside(&program), (Some(at_first), b"told".to_vec()));
+    first.send_to(b"read", source).expect("it is there");
+    assert_eq!(receive(&program), b"read");
+    drop(program);
+    rig.nothing_is_left();
+}
+
 /// Sets an option as an interposer does that passes the descriptor along.
 fn set(rig: &Rig, program: &Program, level: i32, name: i32) {
     let value = 1_i32.to_ne_bytes().to_vec();
@@ -97,8 +143,8 @@ fn told(program: &Program) -> (SocketAddr, Records, Vec<u8>) {
     (from.expect("somebody"), records.collect(), octets[FRONT..].to_vec())
 }
 
-/// C91, RFC 3542: what one program says beside its datagrams another is told by the far host's network, connected or not; also where a datagram waited when the options
-/// were set.
+/// C91, RFC 3542: what one program says beside its datagrams another is told by the far host's
+/// network, connected or not; also where a datagram waited when the options were set.
 #[test]
 fn control_messages() {
     let rig = Rig::new();
@@ -129,7 +175,8 @@ fn control_messages() {
     // After this was written, and parts of a second are none of them.
     assert!(word(0) > 1_700_000_000 && word(8) < 1_000_000_000, "{time:?}");
 
-    // Connected, a datagram with something beside it has no place on the descriptor; one without has.
+    // Connected, a datagram with something beside it has no place on the descriptor; one without
+    // has.
     rig.connect_datagrams(&other, Some(at_one));
     rig.connect_datagrams(&one, Some(at_other));
     let ancillary = tos.octets().to_vec();
@@ -156,7 +203,8 @@ fn control_messages() {
     rig.nothing_is_left();
 }
 
-/// C91: parts of a datagram leave as one, whether the last of them is on the descriptor or not, where the first one goes to; so does what is written behind UDP_CORK.
+/// C91: parts of a datagram leave as one, whether the last of them is on the descriptor or not,
+/// where the first one goes to; so does what is written behind UDP_CORK.
 #[test]
 fn datagrams_of_several_parts() {
     let rig = Rig::new();
@@ -197,7 +245,8 @@ fn datagrams_of_several_parts() {
     rig.nothing_is_left();
 }
 
-/// C91: where nobody listens at a port is heard of by who waits for a datagram: a packet with a descriptor, once for each error, and the error itself by SO_ERROR.
+/// C91: where nobody listens at a port is heard of by who waits for a datagram: a packet with a
+/// descriptor, once for each error, and the error itself by SO_ERROR.
 #[test]
 fn errors_come_among_datagrams() {
     use rustix::net::{RecvAncillaryBuffer, RecvFlags, recvmsg};
@@ -257,22 +306,27 @@ fn datagrams_before_the_end() {
 fn datagrams_that_are_shut() {
     let rig = Rig::new();
     let (far, address) = far();
+    let flags = rustix::net::SendFlags::NOSIGNAL;
+    // Without a peer it is an error, and done all the same (`inet_shutdown`).
+    let other = rig.socket(libc::SOCK_DGRAM);
+    let shut = Request::Shutdown { socket: other.id, how: libc::SHUT_RDWR };
+    assert_eq!(rig.call(&shut, None), Response::Failed(libc::ENOTCONN));
+    assert_eq!(rustix::net::send(&other.fd, b"x", flags), Err(rustix::io::Errno::PIPE));
     let program = rig.socket(libc::SOCK_DGRAM);
     let shut = Request::Shutdown { socket: program.id, how: libc::SHUT_RDWR };
-    assert_eq!(rig.call(&shut, None), Response::Failed(libc::ENOTCONN));
     rig.connect_datagrams(&program, Some(address));
     program.write(b"one");
     assert_eq!(heard(&far).0, b"one");
     assert_eq!(rig.call(&shut, None), Response::Done);
     assert_eq!(receive(&program), b"");
-    let flags = rustix::net::SendFlags::NOSIGNAL;
     assert_eq!(rustix::net::send(&program.fd, b"x", flags), Err(rustix::io::Errno::PIPE));
-    assert_eq!(rig.status().open, 1);
-    drop(program);
+    assert_eq!(rig.status().open, 2);
+    drop((program, other));
     rig.nothing_is_left();
 }
 
-/// C31, C38: the first datagram gives an address, which is then known, and not to be changed by `bind`.
+/// C31, C38: the first datagram gives an address, which is then known, and not to be changed by
+/// `bind`.
 #[test]
 fn datagrams_give_an_address() {
     let rig = Rig::new();

@@ -39,7 +39,8 @@ impl Rig {
     }
 }
 
-/// C32, C33, C46, C66: connections are announced one by one, accepted in their order, and speak at once; the masks are a native listener's.
+/// C32, C33, C46, C66: connections are announced one by one, accepted in their order, and speak at
+/// once; the masks are a native listener's.
 #[test]
 fn connections_are_accepted() {
     let rig = Rig::new();
@@ -76,7 +77,8 @@ fn connections_are_accepted() {
     assert_eq!(gone.kind(), ErrorKind::ConnectionRefused);
 }
 
-/// C32: a program that accepts nothing has as many connections as natively: those that come behind them wait to be taken.
+/// C32: a program that accepts nothing has as many connections as natively: those that come behind
+/// them wait to be taken.
 #[test]
 fn backlog_is_a_native_one() {
     let placed = |address: SocketAddr| {
@@ -110,7 +112,8 @@ fn started(address: SocketAddr) -> OwnedFd {
     far
 }
 
-/// C34: connections that nobody has accepted are reset with their listener; one that was accepted stays.
+/// C34: connections that nobody has accepted are reset with their listener; one that was accepted
+/// stays.
 #[test]
 fn listener_that_goes_away() {
     let rig = Rig::new();
@@ -127,7 +130,8 @@ fn listener_that_goes_away() {
     rig.nothing_is_left();
 }
 
-/// C63: `shutdown` of the reading half of a listener ends every `accept` with EINVAL, and it can listen again.
+/// C63: `shutdown` of the reading half of a listener ends every `accept` with EINVAL, and it can
+/// listen again.
 #[test]
 fn listener_that_is_shut() {
     let rig = Rig::new();

@@ -1,4 +1,5 @@
-//! Dual protocol stack mode (5.3.6, C02): which stack sockets use, by rule. Whatever is seen to come from [`THERE`] came by the server.
+//! Dual protocol stack mode (5.3.6, C02): which stack sockets use, by rule. Whatever is seen to
+//! come from [`THERE`] came by the server.
 
 use crate::rig::{HERE, PATIENCE, Program, Rig, THERE, at, until};
 use resoa_calls::datagram::{header, split};
@@ -57,7 +58,8 @@ fn own_address(rig: &Rig, program: &Program) -> SocketAddr {
     }
 }
 
-/// C02: a stream uses the stack that the rules say for where it goes, and without a rule the server's.
+/// C02: a stream uses the stack that the rules say for where it goes, and without a rule the
+/// server's.
 #[test]
 fn streams_go_by_rule() {
     let rig = Rig::with_local(RULES);
@@ -86,7 +88,8 @@ fn a_refused_attempt_chooses_nothing() {
     rig.nothing_is_left();
 }
 
-/// C02, C39: what was set before anything said where the socket goes holds there, whether it is told or asked for.
+/// C02, C39: what was set before anything said where the socket goes holds there, whether it is
+/// told or asked for.
 #[test]
 fn options_are_kept() {
     let rig = Rig::with_local(RULES);
@@ -131,7 +134,8 @@ fn a_datagram_without_a_destination_chooses_nothing() {
     rig.nothing_is_left();
 }
 
-/// C02, C91: the first datagram chooses. What a local socket sends to where no rule points goes nowhere.
+/// C02, C91: the first datagram chooses. What a local socket sends to where no rule points goes
+/// nowhere.
 #[test]
 fn datagrams_go_by_rule() {
     let rig = Rig::with_local(RULES);
@@ -164,7 +168,8 @@ fn datagrams_go_by_rule() {
     rig.nothing_is_left();
 }
 
-/// C02, C31: who binds to an address of this host's own has chosen, and goes nowhere else from there; who binds to any is at the server.
+/// C02, C31: who binds to an address of this host's own has chosen, and goes nowhere else from
+/// there; who binds to any is at the server.
 #[test]
 fn addresses_choose() {
     let rig = Rig::with_local(RULES);
@@ -187,7 +192,24 @@ fn addresses_choose() {
     rig.nothing_is_left();
 }
 
-/// C02, C76: without the server local destinations are reached, names of this host are found, and nothing else is: it does not go by this host's stack instead.
+/// C02: a local socket shares its port as any program of this user does, with whoever of this host
+/// shares it too.
+#[test]
+fn ports_are_shared_as_by_any_program() {
+    let rig = Rig::with_local(RULES);
+    let near = port(NEAR);
+    rustix::net::sockopt::set_socket_reuseaddr(&near, true).expect("may be set");
+    let address = near.local_addr().expect("is bound").to_string();
+    let (one, two) = (rig.socket(libc::SOCK_DGRAM), rig.socket(libc::SOCK_DGRAM));
+    assert_eq!(bind(&rig, &one, &address), Response::Failed(libc::EADDRINUSE));
+    rig.set_option(&two, libc::SOL_SOCKET, libc::SO_REUSEADDR, &[1]);
+    assert_eq!(bind(&rig, &two, &address), Response::Done);
+    drop((one, two));
+    rig.nothing_is_left();
+}
+
+/// C02, C76: without the server local destinations are reached, names of this host are found, and
+/// nothing else is: it does not go by this host's stack instead.
 #[test]
 fn without_a_server() {
     let rig = Rig::without_server(&["127.0.0.2", "127.0.0.1 80"]);

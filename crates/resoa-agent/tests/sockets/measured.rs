@@ -1,4 +1,5 @@
-//! What it costs, for docs/resoa-agent.md: `cargo test -p resoa-agent --test sockets measured -- --ignored --nocapture`.
+//! What it costs, for docs/resoa-agent.md: `cargo test -p resoa-agent --test sockets measured --
+//! --ignored --nocapture`.
 
 use crate::rig::{HERE, Program, Rig, at, read_exactly};
 use resoa_calls::Response;

@@ -8,6 +8,7 @@ use resoa_protocol::message::AddressMode;
 use resoa_protocol::server::Addresses;
 use resoa_protocol::{ServerSettings, Settings, Timers};
 use resoa_server::Host;
+use resoa_server::confinement::{Confinement, Needs};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use std::io::Read;
@@ -125,7 +126,16 @@ impl Rig {
     }
 
     pub fn socket(&self, kind: i32) -> Program {
-        let request = Request::Socket { family: libc::AF_INET, kind, protocol: 0, sees_data: true };
+        self.socket_of(kind, true)
+    }
+
+    /// The same by who does not see what calls that read return.
+    pub fn unseen(&self, kind: i32) -> Program {
+        self.socket_of(kind, false)
+    }
+
+    fn socket_of(&self, kind: i32, sees_data: bool) -> Program {
+        let request = Request::Socket { family: libc::AF_INET, kind, protocol: 0, sees_data };
         match self.calls.call(&request, None).expect("it answers") {
             (Response::Descriptor(id), Some(fd)) => {
                 assert_eq!(SocketName::of(&fd).map(|name| name.socket), Some(id));
@@ -209,9 +219,13 @@ fn attend(
     stop: &AtomicBool,
     cut: &AtomicBool,
 ) {
-    let settings =
-        AgentSettings { listen, mode: AddressMode::Any, settings, timers: Timers::default(), local };
+    let settings = AgentSettings { listen, mode: AddressMode::Any, settings, timers: Timers::default() };
     let mut agent = Agent::new(settings, carrier, Vec::new()).expect("a place");
+    // As the command does; this thread takes it along.
+    let needs = Needs { low_ports: !local.is_empty(), sockets: agent.connects_to(), ..Needs::default() };
+    Confinement::enter_here(&needs, true).expect("the kernel can");
+    assert!(std::fs::read("/etc/passwd").is_err(), "it is in force");
+    agent.serve_locally(local).expect("descriptors and a thread");
     while !stop.load(Ordering::SeqCst) {
         agent.turn(Some(Duration::from_millis(20))).expect("epoll waits");
         if cut.swap(false, Ordering::SeqCst) {

@@ -46,7 +46,8 @@ fn many_octets_each_way() {
     rig.nothing_is_left();
 }
 
-/// C50: octets that the kernel moves from one connection to another (Go's net does so) come in packets of as many pages as a packet has room for. When the far host has them, the program may
+/// C50: octets that the kernel moves from one connection to another (Go's net does so) come in
+/// packets of as many pages as a packet has room for. When the far host has them, the program may
 /// write again, and hears of it.
 #[test]
 fn octets_from_socket_to_socket() {
@@ -155,7 +156,8 @@ fn close_after_writing() {
     rig.nothing_is_left();
 }
 
-/// C108, C54: a far host's reset is seen as one, with and without octets of the program's, and with octets that were not read: those are read first.
+/// C108, C54: a far host's reset is seen as one, with and without octets of the program's, and with
+/// octets that were not read: those are read first.
 #[test]
 fn resets_are_seen() {
     let rig = Rig::new();
@@ -179,7 +181,8 @@ fn resets_are_seen() {
     rig.nothing_is_left();
 }
 
-/// C45: urgent octets both ways, each in its place: the descriptor says PRI, the octet is read on its own, and a reset behind it is still seen as one.
+/// C45: urgent octets both ways, each in its place: the descriptor says PRI, the octet is read on
+/// its own, and a reset behind it is still seen as one.
 #[test]
 fn urgent_octets() {
     use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -215,7 +218,8 @@ fn urgent_octets() {
     rig.nothing_is_left();
 }
 
-/// C22, C42: a program whose far host reads nothing writes about as much as SO_SNDBUF says and the far host's window takes: natively, and here.
+/// C22, C42: a program whose far host reads nothing writes about as much as SO_SNDBUF says and the
+/// far host's window takes: natively, and here.
 #[test]
 fn writing_ends_at_the_send_buffer() {
     use std::os::fd::{AsFd, BorrowedFd};

@@ -6,14 +6,16 @@ use std::io::{ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Octets that stay at a sender whose window is closed: its send buffer of 4096, which one packet of the loopback interface exceeds.
+/// Octets that stay at a sender whose window is closed: its send buffer of 4096, which one packet
+/// of the loopback interface exceeds.
 const SENDERS: usize = 80 << 10;
 
 /// Octets of a program's pair that are counted as read together.
 const PACKET: usize = 16 << 10;
 
-/// Octets that a sender places before it is stopped: however long it takes it places so many, and then as many as it does while nothing is refused for long. A machine
-/// that is slow may end that early, which is never more octets than there would have been.
+/// Octets that a sender places before it is stopped: however long it takes it places so many, and
+/// then as many as it does while nothing is refused for long. A machine that is slow may end that
+/// early, which is never more octets than there would have been.
 fn places(far: &mut TcpStream, at_least: usize) -> usize {
     rustix::net::sockopt::set_socket_send_buffer_size(&*far, 4096).expect("is a socket");
     far.set_nonblocking(true).expect("is a socket");
@@ -92,8 +94,9 @@ fn peeks(program: &Program, all: usize) {
     assert!(seen <= all, "{seen} of {all}");
 }
 
-/// C24, C28, C29 (I5, I6): a program that reads nothing stops the sender where a native one does, and nothing of what waits for it counts as read; what it
-/// reads then is counted, but for one packet of the pair at most. Senders differ by what stays with them.
+/// C24, C28, C29 (I5, I6): a program that reads nothing stops the sender where a native one does,
+/// and nothing of what waits for it counts as read; what it reads then is counted, but for one
+/// packet of the pair at most. Senders differ by what stays with them.
 #[test]
 fn a_program_that_does_not_read_stops_the_sender() {
     for (buffer, reads) in [(Some(50_000), 40_000), (Some(200_000), 150_000)] {
@@ -111,7 +114,8 @@ fn a_program_that_does_not_read_stops_the_sender() {
     }
 }
 
-/// C29: a program that was slow once and has read everything can see as much without reading as before.
+/// C29: a program that was slow once and has read everything can see as much without reading as
+/// before.
 #[test]
 fn one_that_was_slow_sees_all_again() {
     let rig = Rig::new();

@@ -51,7 +51,7 @@ impl LastHop for Datagrams {
     }
 
     fn passive(&mut self, _: Connection) -> io::Result<()> {
-        if matches!(self.role, Role::Server { .. }) { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
+        if matches!(self.role, Role::Server(_)) { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
 
     fn connect(&mut self, connection: Connection, address: &[u8]) {

@@ -1,6 +1,8 @@
-//! Frames of Ethernet without IP (C03): a packet socket of one interface, for the ethertype that IEEE 802 leaves to local experiments.
+//! Frames of Ethernet without IP (C03): a packet socket of one interface, for the ethertype that
+//! IEEE 802 leaves to local experiments.
 //!
-//! Short frames are filled up on the wire, so that the length of a packet stands before it (2 octets, network order).
+//! Short frames are filled up on the wire, so that the length of a packet stands before it (2
+//! octets, network order).
 #![expect(unsafe_code, reason = "addresses of packet sockets are in no safe library")]
 
 use crate::MacAddress;
@@ -13,11 +15,13 @@ use std::mem::{MaybeUninit, size_of};
 const ETHERTYPE: u16 = 0x88b5;
 /// Octets of the length.
 const LENGTH: usize = 2;
-/// What is sent at once is never longer, whatever the interface says: lo and veth say 65 536 and more.
+/// What is sent at once is never longer, whatever the interface says: lo and veth say 65 536 and
+/// more.
 const LONGEST: usize = 9000;
 /// The shortest that makes sense.
 const SHORTEST: usize = 256;
-/// What every interface of Ethernet carries (IEEE 802.3), those on the way and at the other end included.
+/// What every interface of Ethernet carries (IEEE 802.3), those on the way and at the other end
+/// included.
 const EVERYWHERE: usize = 1500;
 
 /// See the [module](self).
@@ -42,7 +46,8 @@ impl Ether {
             return Err(told(io::Error::last_os_error()));
         }
         let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: nothing is given that could be wrong; protocol 0 receives nothing until it is bound.
+        // SAFETY: nothing is given that could be wrong; protocol 0 receives nothing until it is
+        // bound.
         let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
         if socket < 0 {
             return Err(told(io::Error::last_os_error()));
@@ -115,7 +120,8 @@ impl Ether {
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, MacAddress)> {
         let mut address = MaybeUninit::<libc::sockaddr_ll>::zeroed();
         let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most the lengths that are given, which are those of `buffer` and `address`.
+        // SAFETY: the kernel writes at most the lengths that are given, which are those of `buffer`
+        // and `address`.
         let got = unsafe {
             libc::recvfrom(
                 self.socket.as_raw_fd(),

@@ -2,18 +2,21 @@
 //!
 //! | packet | octets |
 //! |---|---|
-//! | FIRST, of a client | 1; version 2; number of the client 4; cookie 16, or zeros; first message of the handshake 96 |
+//! | FIRST, of a client | 1; version 3; number of the client 4; cookie 16, or zeros; first message of the handshake 96 |
 //! | ANSWER, of a server | 2; number of the client 4; number of the server 4; answer of the handshake 49 |
-//! | COOKIE, of a server that has many strangers | 3; number of the client 4; cookie 16, for the next FIRST |
+//! | COOKIE, of a server that does not know whether the client is where it says | 3; number of the client 4; cookie 16, for the next FIRST |
 //! | SEALED | 4; number of the receiver 4; last 32 bits of the packet's number 4; frames, sealed |
+//! | KNOWN, of a client that hears nothing | 5; number of the server 4; number of the client 4; name of the connection 16 |
+//! | UNKNOWN, of a server that has no such connection | 6; number of the client 4; token 16 |
 
+use super::forgotten::HALF;
 use super::port::Address;
 use crate::noise::{ANSWER, FIRST};
 use std::io;
 use std::time::Duration;
 
 /// The version of all this.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 /// Octets of a sealed packet before its frames; its tag comes behind them.
 pub(super) const HEADER: usize = 9;
 /// Octets of a cookie.
@@ -28,6 +31,8 @@ pub(super) enum Packet<'a> {
     Answer { ours: u32, theirs: u32, answer: &'a [u8] },
     Cookie { ours: u32, cookie: &'a [u8; COOKIE] },
     Sealed { ours: u32, number: u32, sealed: &'a [u8] },
+    Known { ours: u32, theirs: u32, name: &'a [u8; HALF] },
+    Unknown { ours: u32, token: &'a [u8; HALF] },
 }
 
 impl<'a> Packet<'a> {
@@ -60,6 +65,14 @@ impl<'a> Packet<'a> {
                 let (ours, number, sealed) = numbers(rest)?;
                 Some(Self::Sealed { ours, number, sealed })
             }
+            5 => {
+                let (ours, theirs, rest) = numbers(rest)?;
+                Some(Self::Known { ours, theirs, name: rest.try_into().ok()? })
+            }
+            6 => {
+                let (ours, token) = number(rest)?;
+                Some(Self::Unknown { ours, token: token.try_into().ok()? })
+            }
             _ => None,
         }
     }
@@ -91,12 +104,24 @@ impl<'a> Packet<'a> {
                 out.extend(number.to_be_bytes());
                 out.extend(sealed);
             }
+            Self::Known { ours, theirs, name } => {
+                out.push(5);
+                out.extend(ours.to_be_bytes());
+                out.extend(theirs.to_be_bytes());
+                out.extend(name);
+            }
+            Self::Unknown { ours, token } => {
+                out.push(6);
+                out.extend(ours.to_be_bytes());
+                out.extend(token);
+            }
         }
         out
     }
 }
 
-/// The whole number of a packet, of which only the last 32 bits are told: the one nearest to that which is expected.
+/// The whole number of a packet, of which only the last 32 bits are told: the one nearest to that
+/// which is expected.
 pub(super) fn whole_number(told: u32, expected: u64) -> u64 {
     let base = expected & !0xffff_ffff | u64::from(told);
     let half = 1 << 31;
@@ -109,7 +134,8 @@ pub(super) fn whole_number(told: u32, expected: u64) -> u64 {
     }
 }
 
-/// What a client brings back to show that it is where it says: a keyed hash of its address. Nothing is kept for it.
+/// What a client brings back to show that it is where it says: a keyed hash of its address. Nothing
+/// is kept for it.
 #[derive(Debug)]
 pub(super) struct Cookies {
     /// The secret, and the one before it.
@@ -127,7 +153,8 @@ impl Cookies {
         if age >= ROTATION
             && let (Ok(next), Ok(other)) = (secret(), secret())
         {
-            // Its minute ended when it was over, not when somebody asks; after a silence both are too old.
+            // Its minute ended when it was over, not when somebody asks; after a silence both are
+            // too old.
             let is_late = age >= 2 * ROTATION;
             self.secrets = [next, if is_late { other } else { self.secrets[0] }];
             self.since = if is_late { now } else { self.since + ROTATION };
@@ -177,6 +204,8 @@ mod tests {
             Packet::Answer { ours: 1, theirs: u32::MAX, answer: &[5; ANSWER] },
             Packet::Cookie { ours: 2, cookie: &[6; COOKIE] },
             Packet::Sealed { ours: 3, number: 9, sealed: &[7; 40] },
+            Packet::Known { ours: 4, theirs: 5, name: &[8; HALF] },
+            Packet::Unknown { ours: 5, token: &[9; HALF] },
         ];
         for packet in packets {
             let octets = packet.octets();
@@ -187,6 +216,13 @@ mod tests {
         }
         assert_eq!(Packet::read(&[]), None);
         assert_eq!(Packet::read(&[9; 200]), None);
+    }
+
+    /// Who asks whether it is known gets less than it has sent.
+    #[test]
+    fn an_answer_is_shorter() {
+        let question = Packet::Known { ours: 1, theirs: 2, name: &[3; HALF] }.octets();
+        assert!(Packet::Unknown { ours: 2, token: &[4; HALF] }.octets().len() < question.len());
     }
 
     /// A number is the nearest to the one that is expected, around each multiple of 2^32.

@@ -1,6 +1,8 @@
 //! One connection, from its handshake to its end: keys, addresses, and the machine between them.
 
 use super::INTRODUCTION;
+use super::first::Ephemeral;
+use super::forgotten::{is_token, name};
 use super::packet::{HEADER, Packet, whole_number};
 use super::port::{Address, Port};
 use crate::keys::{PublicKey, SecretKey};
@@ -11,6 +13,8 @@ use std::time::Duration;
 
 /// Until a first message is sent again, at first; each time twice as long, up to a second.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// Questions without an answer after which a server is asked whether it knows the connection.
+const SILENT: u32 = 2;
 /// How long packets of the other side are still answered when everything was said.
 const AFTERMATH: Duration = Duration::from_secs(3);
 
@@ -39,11 +43,14 @@ struct Keyed {
     machine: Machine,
     /// The other side's number.
     theirs: u32,
-    /// The other side has said, under the keys of both, that it is there: a server's client by HELLO, of which our user is told.
+    /// The other side has said, under the keys of both, that it is there: a server's client by
+    /// HELLO, of which our user is told.
     proved: bool,
     /// A server's: of whom, by which first message, and the answer.
-    client: Option<(PublicKey, [u8; 32], [u8; ANSWER])>,
+    client: Option<(PublicKey, Ephemeral, [u8; ANSWER])>,
     since: Duration,
+    /// Questions without an answer at which a client has asked last whether it is known.
+    asked: u32,
     /// When nothing is answered any more.
     gone: Option<Duration>,
 }
@@ -58,6 +65,17 @@ pub(super) struct Peer {
     pub(super) wanted: bool,
     /// Our user was told to stop.
     full: bool,
+}
+
+impl Keyed {
+    /// A client's question whether it is known, once for each that was not answered.
+    fn question(&mut self, ours: u32) -> Option<Vec<u8>> {
+        let unanswered = self.machine.unanswered();
+        let before = std::mem::replace(&mut self.asked, unanswered);
+        let ticket = self.machine.ticket().filter(|_| self.client.is_none())?;
+        let is_due = unanswered >= SILENT && unanswered != before;
+        is_due.then(|| Packet::Known { ours: self.theirs, theirs: ours, name: name(ticket) }.octets())
+    }
 }
 
 impl Peer {
@@ -112,6 +130,7 @@ impl Peer {
             proved: false,
             client: Some((client, ephemeral, answer)),
             since: now,
+            asked: 0,
             gone: None,
         };
         Self::new(ours, Some(address), Phase::Keyed(Box::new(keyed)))
@@ -122,10 +141,10 @@ impl Peer {
         matches!(&self.phase, Phase::Keyed(keyed) if !keyed.proved && keyed.client.is_some())
     }
 
-    /// Whether it came of this first message.
-    pub(super) fn is_of(&self, first: &[u8]) -> bool {
-        let Phase::Keyed(keyed) = &self.phase else { return false };
-        keyed.client.as_ref().is_some_and(|(_, ephemeral, _)| first.starts_with(ephemeral))
+    /// What its first message began with, at a server.
+    pub(super) fn ephemeral(&self) -> Option<Ephemeral> {
+        let Phase::Keyed(keyed) = &self.phase else { return None };
+        keyed.client.as_ref().map(|(_, ephemeral, _)| *ephemeral)
     }
 
     /// The answer to a first message, while the client may not have it.
@@ -181,6 +200,7 @@ impl Peer {
                             proved: true,
                             client: None,
                             since: now,
+                            asked: 0,
                             gone: None,
                         };
                         self.phase = Phase::Keyed(Box::new(keyed));
@@ -209,8 +229,16 @@ impl Peer {
                 if keyed.machine.packet(number, &frames, now).is_err() {
                     keyed.machine.fail();
                 }
-                // Until then it is bounded as those are who say nothing: our user, who bounds all others, does not know of it.
+                // Until then it is bounded as those are who say nothing: our user, who bounds all
+                // others, does not know of it.
                 keyed.proved |= keyed.machine.has_said_hello();
+            }
+            (Phase::Keyed(keyed), Packet::Unknown { token, .. }) => {
+                let is_ours = keyed.machine.ticket().is_some_and(|ticket| is_token(ticket, token));
+                // A server's own ticket is none that it has got.
+                if keyed.client.is_none() && is_ours {
+                    keyed.machine.forgotten();
+                }
             }
             _ => {}
         }
@@ -239,7 +267,8 @@ impl Peer {
                     frames.clear();
                     let Some(number) = keyed.machine.transmit(now, &mut frames) else { break };
                     let octets = HEADER + frames.len() + TAG;
-                    // The kernel refuses a run as a whole if its packets are too long: what is tried goes by itself, and what follows is not lost with it.
+                    // The kernel refuses a run as a whole if its packets are too long: what is
+                    // tried goes by itself, and what follows is not lost with it.
                     let is_tried = frames.len() > keyed.machine.packet_octets();
                     if is_tried || !port.fits(&run, octets) {
                         run = port.send_run(run);
@@ -254,6 +283,9 @@ impl Peer {
                 }
                 let run = port.send_run(run);
                 port.keep(run);
+                if let Some(question) = keyed.question(self.ours) {
+                    port.send(address, &question);
+                }
             }
         }
     }

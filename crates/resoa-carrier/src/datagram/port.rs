@@ -1,9 +1,11 @@
-//! What packets go out and come in by: a UDP socket, or an interface of Ethernet. Over UDP the kernel takes and hands over many packets of a connection in one system call (UDP_SEGMENT,
+//! What packets go out and come in by: a UDP socket, or an interface of Ethernet. Over UDP the
+//! kernel takes and hands over many packets of a connection in one system call (UDP_SEGMENT,
 //! UDP_GRO; udp(7)).
 
 use super::ether::Ether;
 use crate::MacAddress;
 use crate::noise::TAG;
+use crate::strangers::Source;
 use crate::udp::{TOGETHER, Udp, enlarge};
 use quinn_udp::Transmit;
 use rustix::fd::{AsFd, BorrowedFd};
@@ -38,6 +40,15 @@ impl fmt::Display for Address {
     }
 }
 
+impl From<Address> for Source {
+    fn from(address: Address) -> Self {
+        match address {
+            Address::Udp(address) => address.into(),
+            Address::Ether(address) => Self::Ether(address),
+        }
+    }
+}
+
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Port {
@@ -47,7 +58,8 @@ pub(super) struct Port {
     scratch: Run,
 }
 
-/// Packets to one address, one behind the other, all of the same length but for the last, which may be shorter.
+/// Packets to one address, one behind the other, all of the same length but for the last, which may
+/// be shorter.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     to: Option<Address>,
@@ -126,14 +138,16 @@ impl Port {
         self.scratch = self.send_run(run);
     }
 
-    /// An empty run to this address, to be filled and given back to [`send_run`](Self::send_run) or [`keep`](Self::keep).
+    /// An empty run to this address, to be filled and given back to [`send_run`](Self::send_run) or
+    /// [`keep`](Self::keep).
     pub(super) fn run(&mut self, to: Address) -> Run {
         let mut run = std::mem::take(&mut self.scratch);
         run.begin(to);
         run
     }
 
-    /// Sends a run. What cannot be sent is lost, as on the way. The run comes back empty, for the next to the same address.
+    /// Sends a run. What cannot be sent is lost, as on the way. The run comes back empty, for the
+    /// next to the same address.
     pub(super) fn send_run(&mut self, mut run: Run) -> Run {
         if run.octets.is_empty() {
             return run;
@@ -198,7 +212,8 @@ impl Port {
         }
     }
 
-    /// Takes some of the packets that have come: where they are in `room`, which has [`LOOK`] octets, and where they are from. Whether there may be more.
+    /// Takes some of the packets that have come: where they are in `room`, which has [`LOOK`]
+    /// octets, and where they are from. Whether there may be more.
     pub(super) fn receive(
         &self,
         room: &mut [u8],
@@ -255,7 +270,8 @@ mod tests {
         packets
     }
 
-    /// Packets that are sent as runs come one by one, as they were written, whatever their lengths and however many there are.
+    /// Packets that are sent as runs come one by one, as they were written, whatever their lengths
+    /// and however many there are.
     #[test]
     fn runs_come_packet_by_packet() {
         let (mut from, to) =
@@ -283,7 +299,8 @@ mod tests {
         assert!(found[..packets.len()] == packets && found[packets.len()] == b"alone");
     }
 
-    /// A run is packets of one length and a shorter one; no more octets than a datagram has, and no more packets than the kernel takes.
+    /// A run is packets of one length and a shorter one; no more octets than a datagram has, and no
+    /// more packets than the kernel takes.
     #[test]
     fn what_fits_a_run() {
         let mut port = Port::udp(ANY_PORT.into()).expect("loopback");

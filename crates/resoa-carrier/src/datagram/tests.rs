@@ -3,16 +3,18 @@
 use super::packet::Packet;
 use super::peer::Peer;
 use super::port::{Address, Port};
-use super::{Datagrams, INTRODUCTION, KeepAlive, SUSPICIOUS};
+use super::{Datagrams, INTRODUCTION, KeepAlive, OF_ONE_SOURCE, STRANGERS, SUSPICIOUS};
 use crate::keys::SecretKey;
 use crate::llp::Silence;
 use crate::loopback;
-use crate::noise::{self, Answered, Carried, Initiator, Keys};
+use crate::noise::{self, Answered, Carried, FIRST, Initiator, Keys};
 use crate::{Allowed, Carrier};
 use resoa_protocol::lhp::{Connection, Indication, LastHop, Provider, Service};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
+
+mod killed;
 
 const ANY_PORT: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 const SILENCE: Silence = Silence { ask: Duration::from_secs(15), end: Duration::from_secs(30) };
@@ -38,7 +40,8 @@ fn answered(port: &Port, from: Address) -> (Peer, Keys) {
     (peer, initiator.finish(&answer).expect("the server"))
 }
 
-/// A client that has the keys and does not say that it is there is bounded as one that says nothing: it stays a stranger, is answered nothing, and has its time.
+/// A client that has the keys and does not say that it is there is bounded as one that says
+/// nothing: it stays a stranger, is answered nothing, and has its time.
 #[test]
 fn who_says_no_hello() {
     let mut port = Port::udp(ANY_PORT.into()).expect("loopback");
@@ -85,7 +88,8 @@ fn stop_holds_until_go_on() {
     assert!(peer.fills_up());
 }
 
-/// A client that takes it back before it was there is forgotten when its packets need no answer any more, as any other that has ended.
+/// A client that takes it back before it was there is forgotten when its packets need no answer any
+/// more, as any other that has ended.
 #[test]
 fn a_stranger_that_resets() {
     const RESET: &[u8] = &[7];
@@ -101,7 +105,8 @@ fn a_stranger_that_resets() {
     assert!(gone < INTRODUCTION && !peer.poll(&mut port, gone, |told| panic!("{told:?}")));
 }
 
-/// First messages that come to nothing, by keys that are not allowed or for another server, make it suspicious as strangers do: it does not go on reckoning for addresses that do not answer.
+/// First messages that come to nothing, by keys that are not allowed or for another server, make it
+/// suspicious as strangers do: it does not go on reckoning for addresses that do not answer.
 #[test]
 fn handshakes_that_come_to_nothing() {
     let (ours, theirs) = (key(), key());
@@ -114,6 +119,7 @@ fn handshakes_that_come_to_nothing() {
         let from = Address::Udp(client.local_addr().expect("is bound"));
         let mut says = |key: &SecretKey, to, cookie: &[u8; 16], now| {
             let (_, first) = Initiator::new(key, to, Carried::Llp).expect("keys");
+            server.strangers.rest();
             server.packet(&Packet::First { theirs: 7, cookie, first: &first }.octets(), from, now);
         };
         let hears = || {
@@ -141,15 +147,153 @@ fn handshakes_that_come_to_nothing() {
     }
 }
 
-/// What has come and is to be sent, at the beginning of time: nothing that was lost is sent again.
-fn turn(end: &mut Datagrams, told: &mut Vec<(Connection, Indication)>) {
-    end.take_packets(Duration::ZERO);
-    for (&connection, peer) in &mut end.peers {
-        peer.poll(&mut end.port, Duration::ZERO, |indication| told.push((connection, indication)));
+/// A server that takes anybody, and strangers without a socket, whose addresses are the test's
+/// choice.
+struct Stage {
+    server: Datagrams,
+    key: SecretKey,
+    /// Where answers come that are looked at.
+    ear: UdpSocket,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let key = key();
+        let server = Datagrams::udp_server(ANY_PORT.into(), &key, Allowed::anybody(), KeepAlive::default());
+        let ear = UdpSocket::bind(ANY_PORT).expect("loopback");
+        ear.set_nonblocking(true).expect("it is ours");
+        Self { server: server.expect("loopback"), key, ear }
+    }
+
+    fn here(&self) -> Address {
+        Address::Udp(self.ear.local_addr().expect("is bound"))
+    }
+
+    fn first(&self) -> (Initiator, [u8; FIRST]) {
+        Initiator::new(&key(), self.key.public(), Carried::Llp).expect("keys")
+    }
+
+    /// A first message comes, as long after the last that it is reckoned.
+    fn says(&mut self, first: &[u8; FIRST], cookie: &[u8; 16], from: Address, now: Duration) {
+        self.server.strangers.rest();
+        self.server.packet(&Packet::First { theirs: 7, cookie, first }.octets(), from, now);
+    }
+
+    /// What has been answered.
+    fn hears(&self) -> Vec<u8> {
+        let mut buffer = [0; 2048];
+        let begin = Instant::now();
+        loop {
+            if let Ok((length, _)) = self.ear.recv_from(&mut buffer) {
+                assert!(length < 22 + FIRST, "more comes back than was sent");
+                return buffer[..length].to_vec();
+            }
+            assert!(begin.elapsed() < PATIENCE, "nothing is answered");
+            thread::yield_now();
+        }
     }
 }
 
-/// Where packets of 1472 octets are longer than what the interface carries, the trial of one takes nothing with it: the welcome arrives at the first time. And the kernel goes on taking runs.
+/// What a first packet that somebody has recorded is answered: itself, as its client's own
+/// repetition, twice; then it takes a cookie, which is that of one address; and nothing when the
+/// connection is up, or has gone.
+#[test]
+fn a_recorded_first_message() {
+    let is_answer =
+        |octets: &[u8]| matches!(Packet::read(octets), Some(Packet::Answer { theirs, .. }) if theirs != 0);
+    let (mut stage, zero) = (Stage::new(), Duration::ZERO);
+    let (_, first) = stage.first();
+    let (here, none) = (stage.here(), [0; 16]);
+    let mut answers = Vec::new();
+    for _ in 0..3 {
+        stage.says(&first, &none, here, zero);
+        answers.push(stage.hears());
+    }
+    assert!(is_answer(&answers[0]) && answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    for _ in 0..100 {
+        stage.says(&first, &none, here, zero);
+        assert!(matches!(Packet::read(&stage.hears()), Some(Packet::Cookie { .. })));
+    }
+    stage.says(&first, &none, here, zero);
+    let asked = stage.hears();
+    let Some(Packet::Cookie { cookie, .. }) = Packet::read(&asked) else { panic!("{asked:?}") };
+    stage.says(&first, cookie, here, zero);
+    assert_eq!(stage.hears(), answers[0]);
+    // From elsewhere it takes one from the beginning.
+    let elsewhere = Stage::new();
+    stage.says(&first, cookie, elsewhere.here(), zero);
+    assert!(matches!(Packet::read(&elsewhere.hears()), Some(Packet::Cookie { .. })));
+    assert_eq!(stage.server.peers.len(), 1, "something was kept for it");
+    // The connection has gone; a marker behind it shows that nothing was answered.
+    let gone = *stage.server.peers.keys().next().expect("is there");
+    stage.server.remove(gone);
+    for cookie in [&none, cookie] {
+        stage.says(&first, cookie, here, INTRODUCTION);
+    }
+    stage.ear.send_to(b"marker", stage.ear.local_addr().expect("is bound")).expect("loopback");
+    assert_eq!(stage.hears(), b"marker");
+    assert!(stage.server.peers.is_empty() && stage.server.strangers.count() == 0);
+}
+
+/// Strangers who are where they say, and go through the handshake but for its end, keep nobody of
+/// another address out, however many they are; of their own address only up to a bound. The one
+/// that has to go can begin anew.
+#[test]
+fn strangers_with_cookies() {
+    let (mut stage, zero) = (Stage::new(), Duration::ZERO);
+    // A client of another address, which has been answered and is not through.
+    let away = Stage::new();
+    let (mut initiator, first) = stage.first();
+    stage.says(&first, &[0; 16], away.here(), zero);
+    let heard = away.hears();
+    let Some(Packet::Answer { theirs: number, answer, .. }) = Packet::read(&heard) else {
+        panic!("{heard:?}")
+    };
+    let keys = initiator.finish(answer).expect("the server");
+    let client = stage.server.last;
+    let catcher = UdpSocket::bind((Ipv4Addr::new(127, 0, 0, 2), 0)).expect("loopback");
+    let crowd = Address::Udp(catcher.local_addr().expect("is bound"));
+    let mut crowds = Vec::new();
+    for _ in 0..OF_ONE_SOURCE + STRANGERS {
+        let (_, first) = stage.first();
+        let cookie = stage.server.cookie(crowd, zero);
+        stage.says(&first, &cookie, crowd, zero);
+        assert!(stage.server.peers.len() <= 1 + OF_ONE_SOURCE);
+        crowds.push((first, stage.server.last));
+    }
+    assert_eq!(stage.server.peers.len(), 1 + OF_ONE_SOURCE);
+    let made_room = |(_, name): &&([u8; FIRST], u64)| !stage.server.peers.contains_key(&Connection(*name));
+    let (first, _) = *crowds.iter().find(made_room).expect("some made room");
+    let last = stage.server.last;
+    let cookie = stage.server.cookie(crowd, zero);
+    for (cookie, begun) in [([0; 16], last), (cookie, last + 1)] {
+        stage.says(&first, &cookie, crowd, zero);
+        assert_eq!(stage.server.last, begun, "whether it begins anew");
+    }
+    // The client goes on.
+    let mut sealed = Vec::new();
+    keys.seal(0, HELLO, &mut sealed);
+    let hello = Packet::Sealed { ours: number, number: 0, sealed: &sealed }.octets();
+    stage.server.packet(&hello, away.here(), zero);
+    let peer = &stage.server.peers[&Connection(client)];
+    assert!(!peer.is_stranger());
+}
+
+/// What has come and is to be sent, at the beginning of time: nothing that was lost is sent again.
+fn turn(end: &mut Datagrams, told: &mut Vec<(Connection, Indication)>) {
+    turn_at(end, Duration::ZERO, told);
+}
+
+/// The same at another time.
+fn turn_at(end: &mut Datagrams, now: Duration, told: &mut Vec<(Connection, Indication)>) {
+    end.take_packets(now);
+    for (&connection, peer) in &mut end.peers {
+        peer.poll(&mut end.port, now, |indication| told.push((connection, indication)));
+    }
+}
+
+/// Where packets of 1472 octets are longer than what the interface carries, the trial of one takes
+/// nothing with it: the welcome arrives at the first time. And the kernel goes on taking runs.
 #[test]
 fn a_trial_goes_by_itself() {
     if !rustix::process::geteuid().is_root() {
@@ -184,7 +328,8 @@ fn a_trial_goes_by_itself() {
     alone.join().expect("as it should be");
 }
 
-/// Long packets are used where they arrive, and only as long as they do: an interface may carry no others from some time on. Runs of them, which the kernel then refuses as a whole, are lost as
+/// Long packets are used where they arrive, and only as long as they do: an interface may carry no
+/// others from some time on. Runs of them, which the kernel then refuses as a whole, are lost as
 /// they would be on the way, and it goes on taking runs of short ones.
 #[test]
 fn an_interface_that_carries_less() {
@@ -192,7 +337,8 @@ fn an_interface_that_carries_less() {
         println!("skipped: namespaces need root");
         return;
     }
-    // What it carries, and then; and octets of frames in packets, 25 and the headers of UDP and IP, or 2, being the rest.
+    // What it carries, and then; and octets of frames in packets, 25 and the headers of UDP and IP,
+    // or 2, being the rest.
     let over_udp = [(1500, 1447), (1400, 1175)];
     let over_ethernet = [(9000, 8973), (1500, 1473)];
     let alone = thread::spawn(move || {
@@ -212,7 +358,8 @@ fn an_interface_that_carries_less() {
     alone.join().expect("as it should be");
 }
 
-/// So many octets, and then fewer, by an interface: long messages arrive, in packets of so many octets of frames, and in runs.
+/// So many octets, and then fewer, by an interface: long messages arrive, in packets of so many
+/// octets of frames, and in runs.
 fn carries(lengths: [(i32, usize); 2], mut server: Datagrams, mut client: Datagrams, address: &str) {
     const COUNT: usize = 20;
     let link = client.register(Service::Reliable, Provider { id: 4, protocol: 0 }).expect("always");

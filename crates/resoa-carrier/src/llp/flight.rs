@@ -1,6 +1,7 @@
 //! Packets under way: which have arrived, which are lost.
 //!
-//! A packet is lost if one that was sent [`AHEAD`] packets, or a bit more than a round trip, later has arrived (RFC 9002, 6.1). What has not been told of for longer than an answer takes is asked
+//! A packet is lost if one that was sent [`AHEAD`] packets, or a bit more than a round trip, later
+//! has arrived (RFC 9002, 6.1). What has not been told of for longer than an answer takes is asked
 //! after, by sending again what is oldest.
 
 use super::outgoing::Part;

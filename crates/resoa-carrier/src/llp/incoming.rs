@@ -1,5 +1,6 @@
-//! Messages on their way in: put together, held until what they stay behind was handed over, handed over once. What was given up takes the same way, and so does what has to be
-//! held for too long and may be lost.
+//! Messages on their way in: put together, held until what they stay behind was handed over, handed
+//! over once. What was given up takes the same way, and so does what has to be held for too long
+//! and may be lost.
 
 use super::wire::{COST, Data, Malformed, Notice};
 use crate::came::Came;
@@ -10,11 +11,13 @@ use resoa_protocol::lhp::Lost;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Octets of messages, each with [`COST`], that are kept for a user who does not take them, or because something before them is missing.
+/// Octets of messages, each with [`COST`], that are kept for a user who does not take them, or
+/// because something before them is missing.
 pub(super) const ROOM: u64 = 4 << 20;
 
-/// A message may be here in so many pieces with gaps between them, and one more for so many of its octets: to note a piece takes about as much, so that what is noted is no more than what is
-/// kept. Who is honest cuts pieces of packets' lengths, and of those that were lost.
+/// A message may be here in so many pieces with gaps between them, and one more for so many of its
+/// octets: to note a piece takes about as much, so that what is noted is no more than what is kept.
+/// Who is honest cuts pieces of packets' lengths, and of those that were lost.
 const PIECES: u64 = 8;
 const PIECE: u64 = 32;
 
@@ -133,7 +136,8 @@ impl Incoming {
                 came => came,
             });
         });
-        // All that is missing was begun, and is not with our user: it fits the room. Who leaves out numbers would have us keep them for ever.
+        // All that is missing was begun, and is not with our user: it fits the room. Who leaves out
+        // numbers would have us keep them for ever.
         if self.sequence.runs() as u64 > ROOM / COST + 1 { Err(Malformed) } else { Ok(()) }
     }
 }
@@ -182,7 +186,8 @@ mod tests {
         assert_eq!(come(6, &[0]), []);
     }
 
-    /// The other side cannot make us keep more than there is room for, nor two lengths of a message.
+    /// The other side cannot make us keep more than there is room for, nor two lengths of a
+    /// message.
     #[test]
     fn room_is_kept_to() {
         let mut incoming = Incoming::default();
@@ -202,7 +207,8 @@ mod tests {
         assert_eq!(incoming.part(data(0, 1, 11, &[7]), BEGIN), Err(Malformed));
     }
 
-    /// To note of what is here that every other octet is missing would take many times what the octets do.
+    /// To note of what is here that every other octet is missing would take many times what the
+    /// octets do.
     #[test]
     fn pieces_are_bounded() {
         let mut incoming = Incoming::default();
@@ -225,7 +231,8 @@ mod tests {
         Came::Lost(Lost { head: vec![7; octets.min(HEAD_OCTETS)], octets })
     }
 
-    /// C91: either the message or its notice takes its place, once; parts of one that was given up are nothing any more, and those behind it go on.
+    /// C91: either the message or its notice takes its place, once; parts of one that was given up
+    /// are nothing any more, and those behind it go on.
     #[test]
     fn notices_take_the_place_of_messages() {
         let mut incoming = Incoming::default();
@@ -247,7 +254,8 @@ mod tests {
         assert_eq!((incoming.begun, incoming.taken), (106 + 3 * COST, 106 + 3 * COST));
     }
 
-    /// Notices take as much of the room as what they are of, so that nobody can make us keep more by them; and none is of another length than what has come.
+    /// Notices take as much of the room as what they are of, so that nobody can make us keep more
+    /// by them; and none is of another length than what has come.
     #[test]
     fn notices_keep_to_the_room() {
         let mut incoming = Incoming::default();

@@ -1,4 +1,5 @@
-//! How long packets are: short ones first, and the longest that there could be as soon as one of them has arrived (RFC 8899, with two lengths).
+//! How long packets are: short ones first, and the longest that there could be as soon as one of
+//! them has arrived (RFC 8899, with two lengths).
 
 use std::time::Duration;
 
@@ -6,7 +7,8 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_secs(1);
 const TRIES: u32 = 3;
 const REST: Duration = Duration::from_mins(5);
-/// So many times in a row longer ones were found to be lost, while none of them has arrived, before they are short again. Losses that are found together count once.
+/// So many times in a row longer ones were found to be lost, while none of them has arrived, before
+/// they are short again. Losses that are found together count once.
 const SUSPICIONS: u32 = 6;
 
 /// See the [module](self).
@@ -68,7 +70,8 @@ impl Length {
         }
     }
 
-    /// Packets are lost, the longest of which has so many octets of frames. If only long ones are, others go on arriving, and nothing else would tell.
+    /// Packets are lost, the longest of which has so many octets of frames. If only long ones are,
+    /// others go on arriving, and nothing else would tell.
     pub(super) fn has_missed(&mut self, longest: usize, now: Duration) {
         if self.arrives && longest > self.short {
             self.suspicions += 1;

@@ -1,4 +1,6 @@
-//! One end of a connection: what it is told, and what its user is told; [`receiving`] is what it hears, [`sending`] what it sends, [`waiting`] what it does when nothing happens. The seal, the handshake and addresses are its driver's.
+//! One end of a connection: what it is told, and what its user is told; [`receiving`] is what it
+//! hears, [`sending`] what it sends, [`waiting`] what it does when nothing happens. The seal, the
+//! handshake and addresses are its driver's.
 
 mod receiving;
 mod sending;
@@ -12,12 +14,14 @@ use super::rate::Rate;
 use super::received::Received;
 use super::rtt::Rtt;
 use crate::came::Came;
+use crate::datagram::TICKET;
 use crate::outage::Outage;
 use resoa_protocol::lhp::{Ended, Lost, Statistics};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Octets that may wait to be sent in any case; else twice of what may be under way, of which no other side takes more than [`ROOM`].
+/// Octets that may wait to be sent in any case; else twice of what may be under way, of which no
+/// other side takes more than [`ROOM`].
 const WAITING: u64 = 128 << 10;
 
 /// Which end.
@@ -54,7 +58,8 @@ pub(crate) enum Event {
 /// How far an end has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// A client that was not welcomed yet, or a server that has not said whether it takes the client.
+    /// A client that was not welcomed yet, or a server that has not said whether it takes the
+    /// client.
     Opening,
     Up,
     /// Our user has closed it: what is left is sent, and then nothing more is said.
@@ -102,17 +107,20 @@ pub(crate) struct Machine {
     /// The limit that was last said.
     said_limit: u64,
     side: Side,
+    /// What a server gives the client with its welcome, and a client has got.
+    ticket: Option<[u8; TICKET]>,
     /// The client has said that it is there.
     said_hello: bool,
     /// It was this side that has reset it.
     has_reset: bool,
-    /// When the other side last got anything of what was still to be said as our user closed it, or that was.
+    /// When the other side last got anything of what was still to be said as our user closed it, or
+    /// that was.
     moved: Duration,
 }
 
 impl Machine {
-    /// One whose keys have just been agreed on; a client says that it is there. `short` is how many octets of frames
-    /// fit a packet for certain, `long` how many might.
+    /// One whose keys have just been agreed on; a client says that it is there. `short` is how many
+    /// octets of frames fit a packet for certain, `long` how many might.
     pub(crate) fn new(side: Side, (short, long): (usize, usize), silence: Silence, now: Duration) -> Self {
         Self {
             stage: Stage::Opening,
@@ -139,6 +147,7 @@ impl Machine {
             end: None,
             said_limit: ROOM,
             side,
+            ticket: None,
             said_hello: false,
             has_reset: false,
             moved: now,
@@ -151,6 +160,26 @@ impl Machine {
             self.stage = Stage::Up;
             self.words.push(Word::Welcome);
         }
+    }
+
+    /// What a server's welcome is to bring. Without it, it brings zeros.
+    pub(crate) fn give(&mut self, ticket: [u8; TICKET]) {
+        self.ticket = Some(ticket);
+    }
+
+    /// What the welcome has brought.
+    pub(crate) fn ticket(&self) -> Option<&[u8; TICKET]> {
+        self.ticket.as_ref().filter(|_| self.stage != Stage::Over)
+    }
+
+    /// Questions in a row that have no answer.
+    pub(crate) fn unanswered(&self) -> u32 {
+        self.unanswered
+    }
+
+    /// The other side has lost the connection: nothing need be said to it any more.
+    pub(crate) fn forgotten(&mut self) {
+        self.ended(Ended::Reset);
     }
 
     /// Takes a message.
@@ -167,7 +196,8 @@ impl Machine {
         }
     }
 
-    /// Octets that may wait. What acknowledgements say of the rate is bounded by nothing but what may be under way.
+    /// Octets that may wait. What acknowledgements say of the rate is bounded by nothing but what
+    /// may be under way.
     fn most_waiting(&self) -> u64 {
         WAITING.max(2 * self.rate.window().min(ROOM))
     }
@@ -228,7 +258,8 @@ impl Machine {
         }
     }
 
-    /// Whether everything has been said, so that only packets of the other side need still be answered.
+    /// Whether everything has been said, so that only packets of the other side need still be
+    /// answered.
     pub(crate) fn is_over(&self) -> bool {
         self.stage == Stage::Over && !self.resets && self.events.is_empty()
     }
@@ -248,7 +279,8 @@ impl Machine {
         self.stage == Stage::Closing
     }
 
-    /// What the user is to be told next; messages, and an end behind them, only if they are `wanted`.
+    /// What the user is to be told next; messages, and an end behind them, only if they are
+    /// `wanted`.
     pub(crate) fn take(&mut self, wanted: bool, now: Duration) -> Option<Event> {
         // A loss of the connection loses what is here as well.
         if let Some(event) = self.events.pop_front() {
@@ -257,7 +289,8 @@ impl Machine {
         let came = match self.stage {
             Stage::Up if wanted => self.incoming.take(),
             Stage::Closing => {
-                // Nobody wants it; but while it is here the other side, which may be closing as well, has no room for the rest.
+                // Nobody wants it; but while it is here the other side, which may be closing as
+                // well, has no room for the rest.
                 while self.incoming.take().is_some() {}
                 None
             }

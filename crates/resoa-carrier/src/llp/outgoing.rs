@@ -1,5 +1,6 @@
-//! Messages on their way out: numbered, cut into parts that fit packets, kept until the other side has them. One that may be lost and is [late](crate::outage) is given up: of what was
-//! not sent of it, or is lost, nothing is sent, but a notice is, until the other side has that.
+//! Messages on their way out: numbered, cut into parts that fit packets, kept until the other side
+//! has them. One that may be lost and is [late](crate::outage) is given up: of what was not sent of
+//! it, or is lost, nothing is sent, but a notice is, until the other side has that.
 
 use super::incoming::ROOM;
 use super::wire::{COST, Data, Frame, Notice};
@@ -44,9 +45,11 @@ pub(super) struct Outgoing {
     waiting: usize,
     /// Parts that were lost.
     again: BTreeMap<(u64, u64), u64>,
-    /// Messages that may be lost and of which something is to be sent, by when they were handed over.
+    /// Messages that may be lost and of which something is to be sent, by when they were handed
+    /// over.
     waits: BTreeSet<(Duration, u64)>,
-    /// What the messages that were begun take of the other side's limit, and those of them that it has; and that limit.
+    /// What the messages that were begun take of the other side's limit, and those of them that it
+    /// has; and that limit.
     begun: u64,
     arrived: u64,
     limit: u64,
@@ -79,7 +82,8 @@ impl Outgoing {
         self.messages.insert(number, message);
     }
 
-    /// When the oldest message was handed over that may be lost and of which something is to be sent.
+    /// When the oldest message was handed over that may be lost and of which something is to be
+    /// sent.
     pub(super) fn oldest_waiting(&self) -> Option<Duration> {
         self.waits.first().map(|(time, _)| *time)
     }
@@ -160,12 +164,14 @@ impl Outgoing {
     pub(super) fn is_blocked(&self) -> bool {
         let (number, offset) = self.unsent;
         let cost = self.messages.get(&number).map_or(0, |message| message.length + COST);
-        // What an end has room for is beyond what it has. Who says more, and has got nothing, would have us keep everything.
+        // What an end has room for is beyond what it has. Who says more, and has got nothing, would
+        // have us keep everything.
         let limit = self.limit.min(self.arrived + ROOM);
         self.has_unsent() && offset == 0 && self.begun + cost > limit
     }
 
-    /// Writes the next part into what is left of a packet: what was lost first, the oldest of that first. Nothing if too little is left for any.
+    /// Writes the next part into what is left of a packet: what was lost first, the oldest of that
+    /// first. Nothing if too little is left for any.
     pub(super) fn write(&mut self, room: usize, out: &mut Vec<u8>) -> Option<Part> {
         let lost =
             self.again.first_key_value().map(|((message, offset), octets)| (*message, *offset, *octets));
@@ -274,7 +280,8 @@ mod tests {
         outgoing.write(PACKET, &mut Vec::new())
     }
 
-    /// C91: one that was given up takes as much of the other side's room as if it had been sent, begun or not, and nothing waits of it when its notice is sent.
+    /// C91: one that was given up takes as much of the other side's room as if it had been sent,
+    /// begun or not, and nothing waits of it when its notice is sent.
     #[test]
     fn what_is_given_up_is_counted() {
         for is_begun in [false, true] {
@@ -308,7 +315,8 @@ mod tests {
         }
     }
 
-    /// If all parts of one that was given up have arrived its notice need not; and what was lost of it before is forgotten.
+    /// If all parts of one that was given up have arrived its notice need not; and what was lost of
+    /// it before is forgotten.
     #[test]
     fn what_has_arrived_all_the_same() {
         let mut outgoing = Outgoing::new(1 << 20);
@@ -328,7 +336,8 @@ mod tests {
         assert!(outgoing.is_done() && !outgoing.has_part());
     }
 
-    /// Whatever room the other side says that it has, no more is under way than an end has room for.
+    /// Whatever room the other side says that it has, no more is under way than an end has room
+    /// for.
     #[test]
     fn room_without_end() {
         let message = vec![7; 65_000];

@@ -1,11 +1,15 @@
-//! How much may be under way, and how fast it is sent: from the rate at which things arrive and the shortest round trip (the model of BBR, draft-ietf-ccwg-bbr; the
-//! samples of draft-cheng-iccrg-delivery-rate-estimation), not from losses, which on a last hop are damage.
+//! How much may be under way, and how fast it is sent: from the rate at which things arrive and the
+//! shortest round trip (the model of BBR, draft-ietf-ccwg-bbr; the samples of
+//! draft-cheng-iccrg-delivery-rate-estimation), not from losses, which on a last hop are damage.
 //!
-//! What may be under way is what the link carries in one and a half of its shortest round trips and 5 ms, and a few packets. So the queue before the slowest part of
-//! the path stays at about half a round trip, and with every third packet lost the link is still full. Nothing is sent at more than 1.25 times the rate. As long as
-//! the rate grows by a quarter each round trip (the start) it is 2.89 times, and two such round trips.
+//! What may be under way is what the link carries in one and a half of its shortest round trips and
+//! 5 ms, and a few packets. So the queue before the slowest part of the path stays at about half a
+//! round trip, and with every third packet lost the link is still full. Nothing is sent at more
+//! than 1.25 times the rate. As long as the rate grows by a quarter each round trip (the start) it
+//! is 2.89 times, and two such round trips.
 //!
-//! The shortest round trip is measured anew after 10 s without one as short: for that much less is under way for a moment.
+//! The shortest round trip is measured anew after 10 s without one as short: for that much less is
+//! under way for a moment.
 
 use super::flight::Sent;
 use std::collections::VecDeque;
@@ -17,9 +21,11 @@ const ROUNDS: u64 = 10;
 const TRIP: Duration = Duration::from_secs(10);
 /// How long less is under way to measure it anew.
 const PROBE: Duration = Duration::from_millis(100);
-/// Packets that may be under way before anything is known, and in each round trip of the start (RFC 6928).
+/// Packets that may be under way before anything is known, and in each round trip of the start (RFC
+/// 6928).
 const INITIAL: u64 = 10;
-/// Packets that may be under way beside what the link carries: they are acknowledged so many at a time.
+/// Packets that may be under way beside what the link carries: they are acknowledged so many at a
+/// time.
 const LEAST: u64 = 4;
 /// Time that a host may be late with what arrives, or with sending.
 const SLACK: Duration = Duration::from_millis(5);
@@ -36,7 +42,8 @@ pub(super) struct Rate {
     delivered_at: Duration,
     /// When the packet was sent that arrived last.
     first_sent: Duration,
-    /// Octets that had arrived when there was last nothing to send, and everything sent then: until more than those have, what was sent tells nothing.
+    /// Octets that had arrived when there was last nothing to send, and everything sent then: until
+    /// more than those have, what was sent tells nothing.
     idle_until: Option<u64>,
     round: u64,
     round_ends: u64,
@@ -127,7 +134,8 @@ impl Rate {
         self.idle_until = Some(self.delivered + under_way);
     }
 
-    /// These packets have arrived, in their order; the last was the largest number that was told of for the first time if `trip` says so.
+    /// These packets have arrived, in their order; the last was the largest number that was told of
+    /// for the first time if `trip` says so.
     pub(super) fn arrived(&mut self, packets: &[Sent], trip: Option<Duration>, now: Duration) {
         let Some(last) = packets.iter().max_by_key(|packet| packet.at) else { return };
         self.delivered += packets.iter().map(|packet| packet.octets as u64).sum::<u64>();

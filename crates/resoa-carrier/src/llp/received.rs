@@ -6,7 +6,8 @@ use std::time::Duration;
 
 /// Ranges that are kept; what lies before them counts as there.
 const KEPT: usize = 512;
-/// Octets of a range in what the other side is told, at most; and of all that stands beside them in a packet, with something to send.
+/// Octets of a range in what the other side is told, at most; and of all that stands beside them in
+/// a packet, with something to send.
 const RANGE: usize = 16;
 const BESIDE: usize = 128;
 /// Packets after which they are acknowledged at once.
@@ -54,7 +55,8 @@ impl Received {
         }
     }
 
-    /// Nothing need be said of packets before this one, and none of them is taken any more: what was in them has come otherwise, or will.
+    /// Nothing need be said of packets before this one, and none of them is taken any more: what
+    /// was in them has come otherwise, or will.
     pub(super) fn settled(&mut self, oldest: u64) {
         self.forgotten = self.forgotten.max(oldest.min(self.next()));
         self.packets.forget_before(self.forgotten);
@@ -96,7 +98,8 @@ mod tests {
     const NOW: Duration = Duration::from_secs(1);
     const ROOM: usize = 8973;
 
-    /// A packet is taken once, and never when it is settled or too old, so that none can be sent again by others.
+    /// A packet is taken once, and never when it is settled or too old, so that none can be sent
+    /// again by others.
     #[test]
     fn each_packet_once() {
         let mut received = Received::default();
@@ -141,7 +144,8 @@ mod tests {
         assert_eq!(received.say(7, ROOM, NOW).map(|said| said.ranges.len()), Some(ACK_RANGES));
     }
 
-    /// What is said fits the packet, however many gaps there are and however large the numbers, and leaves room for what goes with it.
+    /// What is said fits the packet, however many gaps there are and however large the numbers, and
+    /// leaves room for what goes with it.
     #[test]
     fn what_is_said_fits() {
         for (room, ranges) in [(229, 6), (1150, 63), (1447, ACK_RANGES), (8973, ACK_RANGES)] {

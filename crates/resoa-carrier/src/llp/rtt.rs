@@ -6,7 +6,8 @@ use std::time::Duration;
 const INITIAL: Duration = Duration::from_millis(250);
 /// The shortest variation that is reckoned with: hosts are not punctual.
 const GRANULARITY: Duration = Duration::from_millis(1);
-/// The longest time between two questions, however many had no answer: an outage that is over is found out so soon.
+/// The longest time between two questions, however many had no answer: an outage that is over is
+/// found out so soon.
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// See the [module](self).
@@ -18,7 +19,8 @@ pub(super) struct Rtt {
 }
 
 impl Rtt {
-    /// A sample, with the time that the other side waited before it answered, if that can be believed.
+    /// A sample, with the time that the other side waited before it answered, if that can be
+    /// believed.
     pub(super) fn sample(&mut self, sample: Duration, delay: Duration, shortest: Duration) {
         let adjusted = sample.checked_sub(delay).filter(|adjusted| *adjusted >= shortest).unwrap_or(sample);
         self.latest = adjusted;
@@ -43,7 +45,8 @@ impl Rtt {
         self.smoothed.unwrap_or(INITIAL)
     }
 
-    /// How much later than one that has arrived a packet must have been sent before for it to be lost (RFC 9002, 6.1.2).
+    /// How much later than one that has arrived a packet must have been sent before for it to be
+    /// lost (RFC 9002, 6.1.2).
     pub(super) fn reordering(&self) -> Duration {
         let longest = self.expected().max(self.latest);
         (longest * 9 / 8).max(GRANULARITY)

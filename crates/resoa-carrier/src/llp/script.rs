@@ -14,7 +14,8 @@ struct World {
 }
 
 impl World {
-    /// What a driver does: sends what is to be sent, tells what there is to tell, and does what is due.
+    /// What a driver does: sends what is to be sent, tells what there is to tell, and does what is
+    /// due.
     fn settle(&mut self) {
         let mut packet = Vec::new();
         for round in 0.. {

@@ -1,4 +1,5 @@
-//! Two machines and a link between them, in a time of their own: nothing here waits, and what a seed brings about it brings about again.
+//! Two machines and a link between them, in a time of their own: nothing here waits, and what a
+//! seed brings about it brings about again.
 
 mod datagrams;
 mod ends;

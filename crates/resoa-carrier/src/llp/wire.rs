@@ -1,4 +1,5 @@
-//! What a packet says, inside its seal: one frame behind the other. Numbers are variable-length integers (RFC 9000, 16).
+//! What a packet says, inside its seal: one frame behind the other. Numbers are variable-length
+//! integers (RFC 9000, 16).
 //!
 //! | frame | code | fields |
 //! |---|---|---|
@@ -7,15 +8,17 @@
 //! | ACK | 2 | delay in us, limit, packets: the last one, how many before it without a gap, count of further ranges, and for each: how many are missing, how many are there (each less 1) |
 //! | DATA | 3 | message, offset, octets of the message, octets here; if the offset is 0: what it stays behind; the octets |
 //! | HELLO | 4 | the client is there |
-//! | WELCOME | 5 | the server takes it |
+//! | WELCOME | 5 | the server takes it; ticket, 32 octets ([`datagram::forgotten`](crate::datagram)) |
 //! | CLOSE | 6 | how many messages there were |
 //! | RESET | 7 | |
 //! | OLDEST | 8 | packets before this one are settled, whether they have arrived or not: no more need be said of them |
 //! | NOTICE | 9 | message, octets of the message, what it stays behind; its first octets, [`HEAD_OCTETS`] or all: the message was given up, and counts as if it had arrived |
 //!
-//! *Limit* is how many octets of messages, each with [`COST`], the sender of the ACK has room for since the beginning. *What it stays behind* is a count and as many distances, back
-//! to the numbers of earlier messages; the distance 0 is all of them.
+//! *Limit* is how many octets of messages, each with [`COST`], the sender of the ACK has room for
+//! since the beginning. *What it stays behind* is a count and as many distances, back to the
+//! numbers of earlier messages; the distance 0 is all of them.
 
+use crate::datagram::TICKET;
 use resoa_protocol::lhp::HEAD_OCTETS;
 use resoa_protocol::message::MESSAGE_OCTETS;
 use std::ops::Range;
@@ -40,7 +43,7 @@ const NOTICE: u8 = 9;
 
 /// Not what this version says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no frame of the Link Layer Protocol, version 2")]
+#[error("no frame of the Link Layer Protocol, version 3")]
 pub(crate) struct Malformed;
 
 /// A part of a packet.
@@ -50,7 +53,7 @@ pub(super) enum Frame<'a> {
     Ack(Ack),
     Data(Data<'a>),
     Hello,
-    Welcome,
+    Welcome(&'a [u8; TICKET]),
     Close { messages: u64 },
     Reset,
     Oldest(u64),
@@ -170,7 +173,10 @@ impl Frame<'_> {
                 out.extend(*octets);
             }
             Self::Hello => out.push(HELLO),
-            Self::Welcome => out.push(WELCOME),
+            Self::Welcome(ticket) => {
+                out.push(WELCOME);
+                out.extend(*ticket);
+            }
             Self::Close { messages } => {
                 out.push(CLOSE);
                 put(out, *messages);
@@ -221,7 +227,7 @@ impl<'a> Reader<'a> {
             ACK => Frame::Ack(self.ack()?),
             DATA => Frame::Data(self.data()?),
             HELLO => Frame::Hello,
-            WELCOME => Frame::Welcome,
+            WELCOME => Frame::Welcome(self.octets(TICKET)?.try_into().map_err(|_| Malformed)?),
             CLOSE => Frame::Close { messages: self.number()? },
             RESET => Frame::Reset,
             OLDEST => Frame::Oldest(self.number()?),
@@ -305,7 +311,7 @@ mod tests {
             Frame::Data(Data { message: 1 << 30, offset: 3, length: 5, behind: vec![], octets: b"de" }),
             Frame::Data(Data { message: 10, offset: 0, length: 0, behind: vec![], octets: b"" }),
             Frame::Hello,
-            Frame::Welcome,
+            Frame::Welcome(&[7; TICKET]),
             Frame::Close { messages: 0x3fff_ffff },
             Frame::Reset,
             Frame::Oldest(63),
@@ -320,7 +326,8 @@ mod tests {
         assert_eq!(read(&octets).expect("frames"), frames);
     }
 
-    /// A notice is as long as it is reckoned to be, and one of a message that is longer than any, or that is behind later ones, is none.
+    /// A notice is as long as it is reckoned to be, and one of a message that is longer than any,
+    /// or that is behind later ones, is none.
     #[test]
     fn notices() {
         for (message, length, behind) in

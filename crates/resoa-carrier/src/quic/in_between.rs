@@ -1,4 +1,5 @@
-//! Who is in between: ends the client's TLS session, has one of its own with the server, and passes on what both say.
+//! Who is in between: ends the client's TLS session, has one of its own with the server, and passes
+//! on what both say.
 
 use super::socket::{Arrived, Socket};
 use super::{Congestion, Quic, session};
@@ -112,7 +113,8 @@ impl Half {
     }
 }
 
-/// Whoever ends the client's TLS session can reset it as well, without a word sealed in it (RFC 9000, 10.3): while the server has not introduced itself that is not taken for its word.
+/// Whoever ends the client's TLS session can reset it as well, without a word sealed in it (RFC
+/// 9000, 10.3): while the server has not introduced itself that is not taken for its word.
 #[test]
 fn a_reset_by_who_is_in_between() {
     let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().unwrap());
@@ -137,7 +139,8 @@ fn a_reset_by_who_is_in_between() {
     assert_eq!(told, [(link, Indication::Disconnected(Ended::Unreachable))]);
 }
 
-/// Both see through it: the client is told that there is no such server, and the server's user nothing at all.
+/// Both see through it: the client is told that there is no such server, and the server's user
+/// nothing at all.
 #[test]
 fn in_between() {
     let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().unwrap());

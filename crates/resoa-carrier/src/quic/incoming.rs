@@ -34,9 +34,11 @@ impl Incoming {
         Self { told: ROOM, ..Self::default() }
     }
 
-    /// Octets of a lane have come. Fails if the other side does not keep to what it said, or to our limit.
+    /// Octets of a lane have come. Fails if the other side does not keep to what it said, or to our
+    /// limit.
     pub(super) fn heard(&mut self, stream: StreamId, octets: &[u8]) -> Result<(), Malformed> {
-        // Lanes stay open. One that is finished would make room for another at QUIC's count, and here for none.
+        // Lanes stay open. One that is finished would make room for another at QUIC's count, and
+        // here for none.
         if stream.index() >= LANES as u64 {
             return Err(Malformed);
         }
@@ -70,7 +72,8 @@ impl Incoming {
             };
             let ready = &mut self.ready;
             self.sequence.arrived(head.number, head.behind, came, |came| ready.push_back(came));
-            // All that is missing was begun, and is not with our user: it fits the room. Who leaves out numbers would have us keep them for ever.
+            // All that is missing was begun, and is not with our user: it fits the room. Who leaves
+            // out numbers would have us keep them for ever.
             if self.sequence.runs() as u64 > ROOM / COST + 1 {
                 return Err(Malformed);
             }
@@ -153,7 +156,8 @@ mod tests {
         assert_eq!(incoming.heard(lane(2), &notice), Err(Malformed), "it is told twice");
     }
 
-    /// More than there is room for ends it, before it is kept; what the user takes makes room, and that is told.
+    /// More than there is room for ends it, before it is kept; what the user takes makes room, and
+    /// that is told.
     #[test]
     fn room() {
         let mut incoming = Incoming::new();

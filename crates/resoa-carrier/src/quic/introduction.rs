@@ -7,15 +7,19 @@
 //!   │ ─ nothing, sealed under Noise's keys ─▶ │  the client is there now, and has its key
 //! ```
 //!
-//! TLS alone proves nobody: whoever is in between can have one session with the client and another with the server, and pass on everything. But the octets
-//! that a session exports (RFC 8446, 7.5; RFC 9266) come of both ends' ephemeral keys and of all that was said, so that the two sessions have different ones, and nobody can
-//! make them equal. Noise mixes its prologue into everything that it authenticates (Noise 6): the server of the second session cannot read a first message made for the first,
-//! and who is in between has neither secret key to make another one. So an introduction succeeds only between the very ends of one TLS session, and
-//! what comes under the keys of that session is theirs.
+//! TLS alone proves nobody: whoever is in between can have one session with the client and another
+//! with the server, and pass on everything. But the octets that a session exports (RFC 8446, 7.5;
+//! RFC 9266) come of both ends' ephemeral keys and of all that was said, so that the two sessions
+//! have different ones, and nobody can make them equal. Noise mixes its prologue into everything
+//! that it authenticates (Noise 6): the server of the second session cannot read a first message
+//! made for the first, and who is in between has neither secret key to make another one. So an
+//! introduction succeeds only between the very ends of one TLS session, and what comes under the
+//! keys of that session is theirs.
 //!
-//! A first message that somebody has kept is worth nothing, since no later session exports the same. The third message is for the case that the
-//! server's key has been stolen: whoever has it can write first messages of any client (Noise 7.7, payload security of IK), but not seal what follows
-//! without the client's key.
+//! A first message that somebody has kept is worth nothing, since no later session exports the
+//! same. The third message is for the case that the server's key has been stolen: whoever has it
+//! can write first messages of any client (Noise 7.7, payload security of IK), but not seal what
+//! follows without the client's key.
 //!
 //! Noise's own keys are not used any further: QUIC encrypts.
 
@@ -107,7 +111,8 @@ impl Introduction {
         Ok(())
     }
 
-    /// Whether the server, which has ended the session with these octets, has proved by them that it does not take this client.
+    /// Whether the server, which has ended the session with these octets, has proved by them that
+    /// it does not take this client.
     pub(super) fn is_turned_away(&mut self, reason: &[u8]) -> bool {
         let Self::Asking(initiator) = self else { return false };
         matches!(initiator.finish(reason), Err(Failed::TurnedAway))
@@ -153,7 +158,8 @@ mod tests {
         assert_eq!(answering.client(), Some(client.public()));
     }
 
-    /// In another session a first message is worth nothing: not to who is in between, and not to who has kept it.
+    /// In another session a first message is worth nothing: not to who is in between, and not to
+    /// who has kept it.
     #[test]
     fn another_session() {
         let (client, server) = (key(), key());

@@ -1,4 +1,5 @@
-//! One connection over QUIC: who is there, messages, and how it ends; [`hearing`] is what the other side says.
+//! One connection over QUIC: who is there, messages, and how it ends; [`hearing`] is what the other
+//! side says.
 
 mod hearing;
 

@@ -1,4 +1,5 @@
-//! Messages on their way out: numbered, told what they stay behind, and handed to QUIC as far as the other side has room.
+//! Messages on their way out: numbered, told what they stay behind, and handed to QUIC as far as
+//! the other side has room.
 
 use super::wire::{COST, Head};
 use super::{LANES, Lane};
@@ -14,7 +15,8 @@ struct Waiting {
     /// What it takes of the other side's limit; 0 as soon as that has been taken.
     cost: u64,
     octets: Bytes,
-    /// One that may be lost, and nothing of which QUIC has: what it says of itself, and when it was handed over.
+    /// One that may be lost, and nothing of which QUIC has: what it says of itself, and when it was
+    /// handed over.
     may_be_lost: Option<(Head, Duration)>,
 }
 
@@ -50,7 +52,8 @@ impl Outgoing {
         Self { order, next: 0, done: 0, waiting, octets: 0, begun: 0, limit, streams }
     }
 
-    /// A message, behind those before it; if it may be lost, with the time at which it was handed over.
+    /// A message, behind those before it; if it may be lost, with the time at which it was handed
+    /// over.
     pub(super) fn push(&mut self, message: &[u8], handed_over: Option<Duration>) {
         let number = self.next;
         self.next += 1;
@@ -87,7 +90,8 @@ impl Outgoing {
         self.limit = self.limit.max(limit);
     }
 
-    /// Gives up the next message, if it may be lost and `is_late` says so of when it was handed over.
+    /// Gives up the next message, if it may be lost and `is_late` says so of when it was handed
+    /// over.
     fn give_up(&mut self, is_late: impl Fn(Duration) -> bool) {
         let Some(next) = self.waiting.front_mut() else { return };
         let Some((head, _)) = next.may_be_lost.take_if(|(_, time)| is_late(*time)) else { return };
@@ -101,7 +105,8 @@ impl Outgoing {
         next.octets = octets.into();
     }
 
-    /// Hands over what can be, in the order of the numbers: one that has to wait for room so has nothing behind it that could take the room away.
+    /// Hands over what can be, in the order of the numbers: one that has to wait for room so has
+    /// nothing behind it that could take the room away.
     pub(super) fn write(
         &mut self,
         connection: &mut Connection,
@@ -123,7 +128,8 @@ impl Outgoing {
             let Some(stream) = *stream else { return };
             self.begun += std::mem::take(&mut head.cost);
             let written = connection.send_stream(stream).write_chunks(std::slice::from_mut(&mut head.octets));
-            // If the other side wants no more of a stream it is of another protocol: the connection ends by its silence.
+            // If the other side wants no more of a stream it is of another protocol: the connection
+            // ends by its silence.
             let Ok(written) = written else { return };
             self.octets -= written.bytes;
             head.may_be_lost = None;

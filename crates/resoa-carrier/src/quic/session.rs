@@ -1,13 +1,17 @@
 //! The TLS session beneath, which proves nobody, and how QUIC is set up.
 //!
-//! A server's half is signed with a key that is made for this run, sent as it is (RFC 7250) and verified by nobody: the session alone keeps out who only
-//! listens. Who the ends are is proved behind it ([`introduction`](super::introduction)).
+//! A server's half is signed with a key that is made for this run, sent as it is (RFC 7250) and
+//! verified by nobody: the session alone keeps out who only listens. Who the ends are is proved
+//! behind it ([`introduction`](super::introduction)).
 
+use crate::keys::SecretKey;
 use crate::tcp::KeepAlive;
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn_proto::crypto::{CryptoError, HmacKey};
 use quinn_proto::{
-    ClientConfig, Connection, EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt,
+    ClientConfig, Connection, EndpointConfig, IdleTimeout, RandomConnectionIdGenerator, ServerConfig,
+    TransportConfig, VarInt,
 };
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::ring::default_provider;
@@ -18,6 +22,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{DigitallySignedStruct, SignatureScheme, version};
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Protocol and version, so that ends of others find out at once.
 const PROTOCOL: &[u8] = b"lasthop-resoa-2";
@@ -25,13 +30,22 @@ const PROTOCOL: &[u8] = b"lasthop-resoa-2";
 const BINDING: &[u8] = b"EXPORTER-Channel-Binding";
 /// What stands in front of the secret half of an Ed25519 key in PKCS #8 (RFC 8410, 7).
 const ED25519: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+/// Octets of the names that a server gives its connections. All are random: of those that quinn
+/// makes by itself, as long, there are 2^24, whose tokens somebody could collect; and another
+/// process takes them for none.
+const NAME: usize = 8;
+/// Between two resets that a server sends for connections that it does not know.
+const RESETS: Duration = Duration::from_millis(1);
+/// What the key of these tokens is for (BLAKE3's derivation of keys).
+const CONTEXT: &str = "lasthop resoa 2026-11-23 tokens of stateless resets of QUIC";
 /// Octets that a stranger may have under way.
 const STRANGERS_WINDOW: u32 = 16 << 10;
 
 /// Which of QUIC's congestion controls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Congestion {
-    /// By rate and round-trip time, as the one of Linux before its second version: loss by damage hardly slows it.
+    /// By rate and round-trip time, as the one of Linux before its second version: loss by damage
+    /// hardly slows it.
     #[default]
     Bbr,
     /// RFC 9438.
@@ -49,7 +63,8 @@ pub(super) fn binding(connection: &Connection) -> [u8; 32] {
     octets
 }
 
-/// How both ends use QUIC. Nobody may open streams, but for a client's first one, until the ends know each other.
+/// How both ends use QUIC. Nobody may open streams, but for a client's first one, until the ends
+/// know each other.
 fn transport(
     keep_alive: KeepAlive,
     congestion: Congestion,
@@ -84,7 +99,7 @@ pub(super) fn open(connection: &mut Connection) {
 
 /// A server's.
 pub(super) fn server(keep_alive: KeepAlive, congestion: Congestion) -> io::Result<Arc<ServerConfig>> {
-    let secret = crate::keys::SecretKey::generate()?;
+    let secret = SecretKey::generate()?;
     let pkcs8 = zeroize::Zeroizing::new([&ED25519[..], secret.octets()].concat());
     let key = any_eddsa_type(&PrivatePkcs8KeyDer::from(&pkcs8[..])).map_err(io::Error::other)?;
     let public = key.public_key().ok_or(io::ErrorKind::Unsupported)?;
@@ -120,8 +135,36 @@ pub(super) fn client(keep_alive: KeepAlive, congestion: Congestion) -> io::Resul
     Ok(config)
 }
 
+/// A client's end.
 pub(super) fn endpoint() -> Arc<EndpointConfig> {
     Arc::new(EndpointConfig::default())
+}
+
+/// A server's: another process of the same key resets the connections that this one leaves when it
+/// is killed (RFC 9000, 10.3).
+pub(super) fn endpoint_of(key: &SecretKey) -> Arc<EndpointConfig> {
+    let mut config = EndpointConfig::new(Arc::new(ResetKey(blake3::derive_key(CONTEXT, key.octets()))));
+    config.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(NAME))).min_reset_interval(RESETS);
+    Arc::new(config)
+}
+
+/// The key of the tokens of resets.
+struct ResetKey([u8; 32]);
+
+impl HmacKey for ResetKey {
+    fn sign(&self, data: &[u8], signature: &mut [u8]) {
+        signature.copy_from_slice(&blake3::keyed_hash(&self.0, data).as_bytes()[..signature.len()]);
+    }
+
+    fn signature_len(&self) -> usize {
+        blake3::OUT_LEN
+    }
+
+    fn verify(&self, data: &[u8], signature: &[u8]) -> Result<(), CryptoError> {
+        // Hashes are compared in constant time.
+        let found = <[u8; blake3::OUT_LEN]>::try_from(signature).map_err(|_| CryptoError)?;
+        if blake3::keyed_hash(&self.0, data) == found { Ok(()) } else { Err(CryptoError) }
+    }
 }
 
 /// Takes any server: which it is is proved later.

@@ -1,10 +1,11 @@
-//! What happens at an end in a turn of its user's loop: datagrams come in, connections get on, datagrams go out.
+//! What happens at an end in a turn of its user's loop: datagrams come in, connections get on,
+//! datagrams go out.
 
 use super::link::Link;
 use super::socket::Arrived;
 use super::{LOOKS, Quic, Role};
 use crate::stage::Stage;
-use crate::tcp::{INTRODUCTION, STRANGERS};
+use crate::strangers::{INTRODUCTION, Source, draw};
 use quinn_proto::{DatagramEvent, EndpointEvent, Incoming, Transmit};
 use resoa_protocol::lhp::{Connection, Ended, Indication};
 use std::sync::Arc;
@@ -18,14 +19,18 @@ impl Quic {
         for connection in std::mem::take(&mut self.failed) {
             happened.push((connection, Indication::Disconnected(Ended::Unreachable)));
         }
+        self.strangers.pass(now.saturating_duration_since(self.origin));
         let hurries = self.receive(now);
-        let strangers = self.bound_strangers(now);
+        let strangers = self.end_introductions(now);
         for link in self.links.values_mut() {
             if link.quic.poll_timeout().is_some_and(|time| time <= now) {
                 link.quic.handle_timeout(now);
             }
             let mut indications = Vec::new();
             link.progress(now, &mut indications);
+            if !link.is_strange() {
+                self.strangers.gone(link.name);
+            }
             happened.extend(indications.into_iter().map(|indication| (link.name, indication)));
         }
         self.transmit(now);
@@ -84,12 +89,20 @@ impl Quic {
             }
             return;
         }
+        let source = Source::from(incoming.remote_address());
+        if !self.strangers.may_begin(source, now.saturating_duration_since(self.origin)) {
+            // It asks again, as if this had been lost.
+            return self.endpoint.ignore(incoming);
+        }
         match self.endpoint.accept(incoming, now, &mut answer, None) {
             Ok((handle, quic)) => {
                 let connection = self.next();
                 let link = Link::server(connection, quic, Arc::clone(&self.key), allowed, self.silence);
                 self.handles.insert(connection, handle);
                 self.links.insert(handle, link);
+                if let Some(leaves) = self.strangers.come(connection, source, draw) {
+                    self.turn_out(leaves, now);
+                }
             }
             Err(error) => {
                 if let Some(transmit) = error.response {
@@ -99,20 +112,29 @@ impl Quic {
         }
     }
 
-    /// Gives up those who have had their time to say who they are, and the oldest if there are too many; when the next has had its time. Of those that are too many not
-    /// even that they were there is kept.
-    fn bound_strangers(&mut self, now: Instant) -> Option<Instant> {
-        let mut strangers: Vec<_> = self.links.iter_mut().filter(|(_, link)| link.is_strange()).collect();
-        // In the order in which they came.
-        strangers.sort_by_key(|(_, link)| link.since);
-        let too_many = strangers.len().saturating_sub(STRANGERS);
-        let overdue = strangers.iter().take_while(|(_, link)| now - link.since >= INTRODUCTION).count();
-        let leave = too_many.max(overdue);
-        for (_, link) in &mut strangers[..leave] {
+    /// Gives up those who have had their time to say who they are, at a client the server; when the
+    /// next has had it.
+    fn end_introductions(&mut self, now: Instant) -> Option<Instant> {
+        let mut next: Option<Instant> = None;
+        for link in self.links.values_mut().filter(|link| link.is_strange()) {
+            let over = link.since + INTRODUCTION;
+            if over <= now {
+                link.give_up(now);
+                self.strangers.gone(link.name);
+            } else {
+                next = Some(next.map_or(over, |next| next.min(over)));
+            }
+        }
+        next
+    }
+
+    /// A stranger makes room: not even that it was there is kept.
+    fn turn_out(&mut self, name: Connection, now: Instant) {
+        let Some(handle) = self.handles.get(&name) else { return };
+        if let Some(link) = self.links.get_mut(handle) {
             link.give_up(now);
         }
-        self.forgotten.extend(strangers[..too_many].iter().map(|(handle, _)| **handle));
-        strangers.get(leave).map(|(_, link)| link.since + INTRODUCTION)
+        self.forgotten.push(*handle);
     }
 
     /// Sends what all connections have to say, as far as the kernel takes it.
@@ -134,13 +156,15 @@ impl Quic {
         }
     }
 
-    /// Passes on what connections and the end have to tell each other, and forgets those that are gone.
+    /// Passes on what connections and the end have to tell each other, and forgets those that are
+    /// gone.
     fn sweep(&mut self) {
-        let (endpoint, handles) = (&mut self.endpoint, &mut self.handles);
+        let (endpoint, handles, strangers) = (&mut self.endpoint, &mut self.handles, &mut self.strangers);
         let mut is_told = false;
         for handle in self.forgotten.drain(..) {
             if let Some(link) = self.links.remove(&handle) {
                 handles.remove(&link.name);
+                strangers.gone(link.name);
                 endpoint.handle_event(handle, EndpointEvent::drained());
             }
         }
@@ -154,11 +178,13 @@ impl Quic {
             let stays = link.stage != Stage::Gone || !link.quic.is_drained();
             if !stays && handles.get(&link.name) == Some(&handle) {
                 handles.remove(&link.name);
+                strangers.gone(link.name);
             }
             stays
         });
         if is_told {
-            // What it makes of that, such as new names of its own for the other side, is sent in the next turn.
+            // What it makes of that, such as new names of its own for the other side, is sent in
+            // the next turn.
             self.wake.ring();
         }
     }

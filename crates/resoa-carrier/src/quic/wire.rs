@@ -7,7 +7,8 @@
 //!                                                                                                 1; its first octets: it was given up
 //! ```
 //!
-//! On the control stream, behind the introduction, frames: a type (1 octet) and its numbers. All numbers are QUIC's (RFC 9000, 16), 1 to 8 octets.
+//! On the control stream, behind the introduction, frames: a type (1 octet) and its numbers. All
+//! numbers are QUIC's (RFC 9000, 16), 1 to 8 octets.
 
 use bytes::Buf;
 use quinn_proto::VarInt;
@@ -15,7 +16,8 @@ use quinn_proto::coding::Codec;
 use resoa_protocol::lhp::HEAD_OCTETS;
 use resoa_protocol::message::MESSAGE_OCTETS;
 
-/// Octets that a message takes of the limit beyond its own: it is kept somewhere, and nobody is to be flooded with empty ones.
+/// Octets that a message takes of the limit beyond its own: it is kept somewhere, and nobody is to
+/// be flooded with empty ones.
 pub(super) const COST: u64 = 64;
 /// More than any message has to stay behind.
 const MOST: u64 = 16;
@@ -42,7 +44,8 @@ pub(super) struct Head {
 pub(super) enum Frame {
     /// The server's user takes the client.
     Taken,
-    /// All messages before `done` were passed on, and there is room up to `limit` since the beginning.
+    /// All messages before `done` were passed on, and there is room up to `limit` since the
+    /// beginning.
     Report { done: u64, limit: u64 },
     /// There are so many messages, and no more.
     End { messages: u64 },
@@ -196,7 +199,8 @@ mod tests {
         }
     }
 
-    /// What nobody says: a message that stays behind more than there are before it, a longer one than there is, a frame of another kind.
+    /// What nobody says: a message that stays behind more than there are before it, a longer one
+    /// than there is, a frame of another kind.
     #[test]
     fn what_nobody_says() {
         for (number, behind, octets) in

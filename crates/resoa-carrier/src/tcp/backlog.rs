@@ -1,4 +1,5 @@
-//! Octets that wait for a socket, or for the rest of what they are part of: put behind, taken from before, without moving the rest each time.
+//! Octets that wait for a socket, or for the rest of what they are part of: put behind, taken from
+//! before, without moving the rest each time.
 
 /// See the [module](self).
 #[derive(Debug, Default)]

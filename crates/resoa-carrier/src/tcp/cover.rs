@@ -1,7 +1,9 @@
-//! What is between the octets that messages are cut out of and those on the wire: nothing, or Noise.
+//! What is between the octets that messages are cut out of and those on the wire: nothing, or
+//! Noise.
 //!
-//! With Noise the wire has the messages of the handshake (their lengths are known) and then records: a length (2 octets, network order) and as much,
-//! sealed under the record's number. An empty record is the end: a stream that ends without one was cut off.
+//! With Noise the wire has the messages of the handshake (their lengths are known) and then
+//! records: a length (2 octets, network order) and as much, sealed under the record's number. An
+//! empty record is the end: a stream that ends without one was cut off.
 
 use super::backlog::Backlog;
 use crate::Allowed;
@@ -63,12 +65,18 @@ impl Cover {
         })
     }
 
+    /// Whether a server waits for a client's first message.
+    pub(super) fn is_listening(&self) -> bool {
+        matches!(self, Self::Listening(..))
+    }
+
     /// Who the client has proved to be.
     pub(super) fn client(&self) -> Option<PublicKey> {
         if let Self::Records(records) = self { records.client } else { None }
     }
 
-    /// What a stream that ends here means. While the server has not proved that it is there, the end is not its word.
+    /// What a stream that ends here means. While the server has not proved that it is there, the
+    /// end is not its word.
     pub(super) fn end_of_stream(&self) -> Ended {
         match self {
             Self::Plain => Ended::Closed,
@@ -78,11 +86,13 @@ impl Cover {
         }
     }
 
-    /// What a stream that breaks off with this error means; as for its end, but that nobody listens there is said by the host.
+    /// What a stream that breaks off with this error means; as for its end, but that nobody listens
+    /// there is said by the host.
     pub(super) fn break_of_stream(&self, error: &io::Error) -> Ended {
         match error.kind() {
             ErrorKind::ConnectionRefused => Ended::Reset,
-            // EPIPE is what a reset is called by whoever has read the other side's end before (tcp(7); `tcp_reset` of Linux).
+            // EPIPE is what a reset is called by whoever has read the other side's end before
+            // (tcp(7); `tcp_reset` of Linux).
             ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => match self {
                 Self::Plain | Self::Records(_) => Ended::Reset,
                 Self::Asking(_) | Self::Listening(..) => Ended::Unreachable,
@@ -109,7 +119,8 @@ impl Cover {
         }
     }
 
-    /// Puts the end of what this side says on the wire. Whether that is done: not before there are keys.
+    /// Puts the end of what this side says on the wire. Whether that is done: not before there are
+    /// keys.
     pub(crate) fn finish(&mut self, wire: &mut Backlog) -> bool {
         match self {
             Self::Plain => true,
@@ -121,7 +132,8 @@ impl Cover {
         }
     }
 
-    /// Moves what has come by the wire to where messages are cut out; `said` is what the handshake has to say, also if it fails.
+    /// Moves what has come by the wire to where messages are cut out; `said` is what the handshake
+    /// has to say, also if it fails.
     pub(crate) fn open(
         &mut self,
         wire: &mut Backlog,

@@ -1,4 +1,5 @@
-//! Messages in a stream of octets, each behind its length (network order): 2 octets, or 4 with the first bit set where 15 bits do not hold it. There is one way to write each.
+//! Messages in a stream of octets, each behind its length (network order): 2 octets, or 4 with the
+//! first bit set where 15 bits do not hold it. There is one way to write each.
 
 use super::backlog::Backlog;
 use resoa_protocol::message::MESSAGE_OCTETS;
@@ -44,7 +45,8 @@ pub(crate) fn next(stream: &mut Backlog) -> Result<Option<Vec<u8>>, NoLength> {
 mod tests {
     use super::*;
 
-    /// C107: a short message is longer by two octets. Each length is read as written, whole or not, and none that is written otherwise.
+    /// C107: a short message is longer by two octets. Each length is read as written, whole or not,
+    /// and none that is written otherwise.
     #[test]
     fn lengths() {
         for (length, behind) in [(0, 2), (1, 2), (LONG - 1, 2), (LONG, 4), (MESSAGE_OCTETS, 4)] {

@@ -27,7 +27,8 @@ pub(super) fn of(stream: &TcpStream) -> io::Result<libc::tcp_info> {
     Ok(unsafe { info.assume_init() })
 }
 
-/// Octets that were handed to the kernel and that the other side has not acknowledged, the end of the stream being one (SIOCOUTQ).
+/// Octets that were handed to the kernel and that the other side has not acknowledged, the end of
+/// the stream being one (SIOCOUTQ).
 pub(super) fn unacknowledged(stream: &TcpStream) -> u64 {
     let mut octets: libc::c_int = 0;
     // SAFETY: the kernel writes a number of this kind.

@@ -6,7 +6,7 @@ use super::framing::NoLength;
 use super::window::Window;
 use super::{KeepAlive, framing, info};
 use crate::farewell::Farewell;
-use crate::noise::Failed;
+use crate::noise::{FIRST, Failed};
 use crate::stage::Stage;
 use crate::waiting::GATHERED;
 use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, Statistics};
@@ -16,10 +16,14 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Octets that are read before the user is told of what is in them: what a fast sender can make us keep.
+/// Octets that are read before the user is told of what is in them: what a fast sender can make us
+/// keep.
 const READ: usize = 256 << 10;
 /// Octets of each look at the socket.
 const GULP: usize = 64 << 10;
+/// Octets in which a client says who it is, at most: 96 of the handshake and 20 of a record, or its
+/// key as it is.
+const INTRODUCTION_OCTETS: usize = 1 << 10;
 
 /// What comes of a look at a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +48,10 @@ pub(super) enum Filled {
 
 /// A connection; see the [module](self).
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a word of another: the user, the server, the wire"
+)]
 pub(super) struct Link {
     stream: Option<TcpStream>,
     pub(super) stage: Stage,
@@ -53,7 +61,8 @@ pub(super) struct Link {
     read: Backlog,
     outbound: Backlog,
     unsent: Backlog,
-    /// The first error, of whatever was tried. The kernel says why a connection broke once, to who asks first; who sends after that is told EPIPE, and who reads its end.
+    /// The first error, of whatever was tried. The kernel says why a connection broke once, to who
+    /// asks first; who sends after that is told EPIPE, and who reads its end.
     pub(super) broken: Option<io::Error>,
     /// The end of what we say is on the wire, or will be behind what waits.
     finished: bool,
@@ -67,6 +76,9 @@ pub(super) struct Link {
     full: bool,
     /// Our user wants messages at the moment.
     pub(super) wanted: bool,
+    /// A client's first message may be reckoned with: that takes time, of which strangers have a
+    /// share.
+    pub(super) reckons: bool,
 }
 
 impl Link {
@@ -87,6 +99,7 @@ impl Link {
             since: Instant::now(),
             full: false,
             wanted: true,
+            reckons: false,
         }
     }
 
@@ -132,8 +145,9 @@ impl Link {
         framing::write(message, &mut self.outbound);
     }
 
-    /// Sends a message, now or when there is room for it; if it `may_wait`, and little does so already, not before it is [let go](Self::let_go). Whether it
-    /// does not wait for that, or for what waits already.
+    /// Sends a message, now or when there is room for it; if it `may_wait`, and little does so
+    /// already, not before it is [let go](Self::let_go). Whether it does not wait for that, or for
+    /// what waits already.
     pub(super) fn send(&mut self, message: &[u8], may_wait: bool) -> bool {
         if self.stage != Stage::Up {
             return true;
@@ -147,12 +161,14 @@ impl Link {
         true
     }
 
-    /// Sends what waits to go together. If that shows the connection to be over, the next look at it does, too.
+    /// Sends what waits to go together. If that shows the connection to be over, the next look at
+    /// it does, too.
     pub(super) fn let_go(&mut self) {
         self.flush();
     }
 
-    /// Whether more is taken, if so much may wait. Who was told to stop is to wait until told to go on.
+    /// Whether more is taken, if so much may wait. Who was told to stop is to wait until told to go
+    /// on.
     pub(super) fn stop_at(&mut self, room: usize) -> Handed {
         self.full |= self.waiting() >= room;
         if self.full { Handed::TakenLast } else { Handed::Taken }
@@ -168,7 +184,8 @@ impl Link {
         self.flush();
     }
 
-    /// When a client has waited for long enough to be taken. The kernel answers for a server that says nothing, so that it is found out by no silence.
+    /// When a client has waited for long enough to be taken. The kernel answers for a server that
+    /// says nothing, so that it is found out by no silence.
     fn patience(&self) -> Option<Instant> {
         (self.stage == Stage::Asking).then(|| self.since + self.silence)
     }
@@ -210,7 +227,8 @@ impl Link {
         }
     }
 
-    /// Sends and takes what there is. Whether the connection goes on, and if so, whether there may be more to read at once.
+    /// Sends and takes what there is. Whether the connection goes on, and if so, whether there may
+    /// be more to read at once.
     pub(super) fn progress(&mut self, happened: &mut Vec<Indication>) -> Progress {
         if let Stage::Over(why) = self.stage {
             happened.push(Indication::Disconnected(why));
@@ -235,13 +253,17 @@ impl Link {
         let filled = self.fill();
         let uncovered = self.uncover();
         let end = match (uncovered, self.broken.take()) {
-            // Nothing behind it can be trusted, but for the server's word that it takes no such client.
+            // Nothing behind it can be trusted, but for the server's word that it takes no such
+            // client.
             (Err(Failed::Forged), _) => Some(Ended::Unreachable),
             (Err(Failed::TurnedAway), _) => Some(Ended::Reset),
             (Ok(()), Some(error)) => Some(self.cover.break_of_stream(&error)),
             (Ok(()), None) => (filled == Filled::End).then(|| self.cover.end_of_stream()),
         };
         let end = self.messages(happened).or(end);
+        let says_too_much =
+            self.stage == Stage::Unknown && self.read.len() + self.inbound.len() >= INTRODUCTION_OCTETS;
+        let end = end.or(says_too_much.then_some(Ended::Reset));
         let is_late = self.patience().is_some_and(|due| due <= Instant::now());
         let end = end.or(is_late.then_some(Ended::Unreachable));
         match end {
@@ -256,7 +278,8 @@ impl Link {
         }
     }
 
-    /// Whether it has broken off while nobody wants what comes. An end in the stream is behind messages and has time; this is told at once, and loses what is there, as with every carrier.
+    /// Whether it has broken off while nobody wants what comes. An end in the stream is behind
+    /// messages and has time; this is told at once, and loses what is there, as with every carrier.
     fn look(&mut self, happened: &mut Vec<Indication>) -> Progress {
         let stream = self.stream.as_ref();
         let told = || stream.and_then(|stream| stream.take_error().ok().flatten());
@@ -265,7 +288,8 @@ impl Link {
         Progress::Over
     }
 
-    /// Whether it was closed, and the other side has had its time to end it as well. If it has everything, it is told nothing else: its user may not have taken it yet.
+    /// Whether it was closed, and the other side has had its time to end it as well. If it has
+    /// everything, it is told nothing else: its user may not have taken it yet.
     fn is_left(&mut self) -> bool {
         let Some(stream) = &self.stream else { return true };
         let left = self.waiting() as u64 + info::unacknowledged(stream);
@@ -276,11 +300,20 @@ impl Link {
         is_over
     }
 
+    /// Whether a client's first message is there, with which nothing has been reckoned.
+    pub(super) fn is_to_be_reckoned(&self) -> bool {
+        self.cover.is_listening() && self.read.len() >= FIRST && !self.reckons
+    }
+
     fn uncover(&mut self) -> Result<(), Failed> {
+        if self.cover.is_listening() && !self.reckons {
+            return Ok(());
+        }
         let mut said = Vec::new();
         let outcome = self.cover.open(&mut self.read, &mut self.inbound, &mut said);
         self.unsent.behind().extend(said);
-        // The answer of a handshake goes first, and what waited for it behind; before a connection that comes to nothing is dropped.
+        // The answer of a handshake goes first, and what waited for it behind; before a connection
+        // that comes to nothing is dropped.
         self.flush();
         outcome
     }
@@ -288,10 +321,12 @@ impl Link {
     /// Reads what there is, as far as it is to be kept.
     pub(super) fn fill(&mut self) -> Filled {
         let Some(mut stream) = self.stream.as_ref() else { return Filled::All };
-        while self.read.len() < READ {
+        let room = if self.stage == Stage::Unknown { INTRODUCTION_OCTETS } else { READ };
+        while self.read.len() < room {
+            let gulp = GULP.min(room);
             let buffer = self.read.behind();
             let begin = buffer.len();
-            buffer.resize(begin + GULP, 0);
+            buffer.resize(begin + gulp, 0);
             let outcome = stream.read(&mut buffer[begin..]);
             buffer.truncate(begin + outcome.as_ref().map_or(0, |count| *count));
             match outcome {
@@ -308,7 +343,8 @@ impl Link {
         Filled::More
     }
 
-    /// Tells the messages that are whole. One that is too long is the end: nothing behind it can be trusted.
+    /// Tells the messages that are whole. One that is too long is the end: nothing behind it can be
+    /// trusted.
     fn messages(&mut self, happened: &mut Vec<Indication>) -> Option<Ended> {
         loop {
             let message = match framing::next(&mut self.inbound) {
@@ -343,7 +379,8 @@ impl Link {
     }
 }
 
-/// Messages are sent at once, and an outage is found out by both sides, whether they have something to say or not.
+/// Messages are sent at once, and an outage is found out by both sides, whether they have something
+/// to say or not.
 fn prepare(stream: &TcpStream, keep_alive: KeepAlive) -> io::Result<()> {
     let KeepAlive { interval, questions } = keep_alive;
     sockopt::set_tcp_nodelay(stream, true)?;

@@ -33,7 +33,8 @@ fn until(
     }
 }
 
-/// A server without proofs, somebody who writes octets as he likes and was taken, and the server's name for him.
+/// A server without proofs, somebody who writes octets as he likes and was taken, and the server's
+/// name for him.
 fn plain(keep_alive: KeepAlive) -> (Tcp, TcpStream, Connection) {
     let mut server = Tcp::server(ANY_PORT.into(), keep_alive).expect("loopback");
     let mut stream = TcpStream::connect(server.address().expect("listens")).expect("listens");
@@ -69,14 +70,16 @@ fn a_break_while_nothing_is_wanted() {
     }
 }
 
-/// C90: that nothing is acknowledged any more the kernel says once, to whoever sends or reads next; who sends afterwards is told EPIPE, as of a reset. It is told as what it was, whoever of
-/// ours was the first to ask.
+/// C90: that nothing is acknowledged any more the kernel says once, to whoever sends or reads next;
+/// who sends afterwards is told EPIPE, as of a reset. It is told as what it was, whoever of ours
+/// was the first to ask.
 #[test]
 fn why_it_broke_is_not_forgotten() {
     for is_read_first in [false, true] {
         let (mut server, stream, taken) = plain(BRIEF);
         let link = server.links.get_mut(&taken).expect("is there");
-        // Nobody reads: the window closes, and stays so for longer than BRIEF. Something is left that each look tries to send.
+        // Nobody reads: the window closes, and stays so for longer than BRIEF. Something is left
+        // that each look tries to send.
         let message = vec![7; 60_000];
         for _ in 0..1000 {
             link.send(&message, false);
@@ -98,7 +101,8 @@ fn why_it_broke_is_not_forgotten() {
     }
 }
 
-/// C26: a side that wants nothing for longer than a silence may last is no outage, since its host answers; what it was sent is there when it does.
+/// C26: a side that wants nothing for longer than a silence may last is no outage, since its host
+/// answers; what it was sent is there when it does.
 #[test]
 fn a_closed_window_is_no_outage() {
     let keep_alive = KeepAlive { interval: Duration::from_secs(2), questions: 3 };
@@ -157,7 +161,8 @@ fn an_outage_behind_a_closed_window() {
     alone.join().expect("as it should be");
 }
 
-/// C88: a server whose host takes the connection, and which says nothing, is none: a client waits for it as long as a silence may last.
+/// C88: a server whose host takes the connection, and which says nothing, is none: a client waits
+/// for it as long as a silence may last.
 #[test]
 fn a_server_that_says_nothing() {
     let silent = std::net::TcpListener::bind(ANY_PORT).expect("loopback");
@@ -197,7 +202,8 @@ fn closed_and_not_wanted() {
     assert_eq!(told, []);
 }
 
-/// C88: a connection that our user has closed is not kept for ever for a side that never ends it, and that side has everything nevertheless.
+/// C88: a connection that our user has closed is not kept for ever for a side that never ends it,
+/// and that side has everything nevertheless.
 #[test]
 fn a_side_that_never_ends() {
     let (mut server, mut stream, taken) = plain(BRIEF);
@@ -215,7 +221,8 @@ fn a_side_that_never_ends() {
     assert_eq!(octets, b"\0\0\0\x04last");
 }
 
-/// C88: a client that closes before the server has proved itself does so behind that, with a word of it: the server does not take it for one that was cut off.
+/// C88: a client that closes before the server has proved itself does so behind that, with a word
+/// of it: the server does not take it for one that was cut off.
 #[test]
 fn closed_during_the_handshake() {
     let [ours, theirs] = [(); 2].map(|()| SecretKey::generate().expect("random octets"));
@@ -267,8 +274,9 @@ fn stop_holds_until_go_on() {
     drop(reader.join());
 }
 
-/// A poll looks at the connections to which something has happened, and at no other: a server of a thousand clients has to answer one at the cost of one. That this one is broken only a look
-/// would find.
+/// A poll looks at the connections to which something has happened, and at no other: a server of a
+/// thousand clients has to answer one at the cost of one. That this one is broken only a look would
+/// find.
 #[test]
 fn who_says_nothing_costs_nothing() {
     let (mut server, _stream, idle) = plain(KeepAlive::default());

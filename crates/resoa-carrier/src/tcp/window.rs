@@ -1,5 +1,7 @@
-//! A window that the other side has closed, because its user wants nothing at the moment, is no outage, however long that takes. The kernel, which is to notice outages (TCP_USER_TIMEOUT),
-//! does not tell the two apart (tcp(7); `tcp_probe_timer` of Linux since 5.11): while the other side answers what asks for its window, the kernel is given more time.
+//! A window that the other side has closed, because its user wants nothing at the moment, is no
+//! outage, however long that takes. The kernel, which is to notice outages (TCP_USER_TIMEOUT), does
+//! not tell the two apart (tcp(7); `tcp_probe_timer` of Linux since 5.11): while the other side
+//! answers what asks for its window, the kernel is given more time.
 
 use super::info;
 use rustix::net::sockopt;

@@ -1,8 +1,9 @@
-//! What the Link Layer Protocol promises beyond: on a wire that damages, to strangers, and to a client that moves.
+//! What the Link Layer Protocol promises beyond: on a wire that damages, to strangers, and to a
+//! client that moves.
 
 use crate::ends::{Ends, PATIENCE};
 use crate::wire::{Faults, Wire};
-use resoa_carrier::datagram::{Datagrams, INTRODUCTION, KeepAlive, STRANGERS, SUSPICIOUS};
+use resoa_carrier::datagram::{Datagrams, INTRODUCTION, KeepAlive, SUSPICIOUS};
 use resoa_carrier::keys::SecretKey;
 use resoa_carrier::{Allowed, Carrier};
 use resoa_protocol::lhp::{Ended, Handed, Identity, Indication, LastHop, Provider, Service};
@@ -44,7 +45,8 @@ pub fn data(socket: u32, number: u32, octets: usize) -> Vec<u8> {
     message
 }
 
-/// C87: exactly once and in the order of each socket, both ways, over a wire that loses a tenth, repeats a tenth and lets some come much later; then a close.
+/// C87: exactly once and in the order of each socket, both ways, over a wire that loses a tenth,
+/// repeats a tenth and lets some come much later; then a close.
 #[test]
 fn a_wire_that_damages() {
     let late = (0.2, Duration::from_millis(30));
@@ -99,7 +101,8 @@ pub fn damaged(mut ends: Ends) {
     assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
 }
 
-/// C89: the round-trip time is not less than the wire's. That it is hardly more is shown where nothing but the wire takes time, by the tests of the machine.
+/// C89: the round-trip time is not less than the wire's. That it is hardly more is shown where
+/// nothing but the wire takes time, by the tests of the machine.
 #[test]
 fn round_trip_time() {
     let delay = Duration::from_millis(25);
@@ -150,7 +153,8 @@ pub fn dead(mut ends: Ends, wire: &Wire) {
     assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Unreachable)));
 }
 
-/// A wire that is dead until that shows, while a message is under way; the connection takes [`LONG`] for its end.
+/// A wire that is dead until that shows, while a message is under way; the connection takes
+/// [`LONG`] for its end.
 pub fn interrupted(mut ends: Ends, wire: &Wire) {
     let taken = ends.connect();
     wire.set(Faults { loss: 1.0, ..Faults::default() });
@@ -256,7 +260,8 @@ fn change_of_address() {
     assert!(found[0] == expected && found[1] == expected);
 }
 
-/// First messages without end from addresses that do not answer keep nobody out, and are kept only up to a bound.
+/// First messages without end from addresses that do not answer keep nobody out, and are kept only
+/// up to a bound.
 #[test]
 fn first_messages_of_nobody() {
     let (ours, theirs) = (key(), key());
@@ -272,7 +277,7 @@ fn first_messages_of_nobody() {
     // First messages that the server can read, of clients that say nothing else.
     let catcher = UdpSocket::bind(ANY_PORT).expect("loopback");
     let at = catcher.local_addr().expect("is bound");
-    let caught: Vec<_> = (0..STRANGERS + 20)
+    let caught: Vec<_> = (0..SUSPICIOUS * 4)
         .map(|_| {
             let mut client =
                 Datagrams::udp_client(at, &key(), ours.public(), keep_alive).expect("descriptors");
@@ -295,7 +300,8 @@ fn first_messages_of_nobody() {
         let mut buffer = [0; 2048];
         let (length, _) = flood.recv_from(&mut buffer).expect("an answer");
         assert!(length < first.len(), "more comes back than was sent");
-        // Answers as long as it does not wonder, and cookies then. On a machine that is busy enough the first of them have had their time before the last come.
+        // Answers as long as it does not wonder, and cookies then. On a machine that is busy enough
+        // the first of them have had their time before the last come.
         let after = Instant::now();
         let surely = answered.iter().filter(|(earlier, _)| after - *earlier < INTRODUCTION).count();
         let perhaps = answered
@@ -327,7 +333,8 @@ fn first_messages_of_nobody() {
     assert_eq!(ends.server.kept, []);
 }
 
-/// What was recorded and is sent again, cut off or changed does nothing, and does not lead answers astray.
+/// What was recorded and is sent again, cut off or changed does nothing, and does not lead answers
+/// astray.
 #[test]
 fn what_is_sent_again() {
     let (ours, theirs) = (key(), key());

@@ -22,8 +22,9 @@ fn over_quic() {
     interrupted(ends, &wire);
 }
 
-/// Messages that may be lost while the wire is dead, and a while longer than they may take, since that shows. Which of them are lost: each is told of once, and the first that was
-/// handed over when it showed is.
+/// Messages that may be lost while the wire is dead, and a while longer than they may take, since
+/// that shows. Which of them are lost: each is told of once, and the first that was handed over
+/// when it showed is.
 fn interrupted(mut ends: Ends, wire: &Wire) -> Vec<bool> {
     let taken = ends.connect();
     let _ = ends.client.carrier.send(ends.link, &data(1, 0, 10));

@@ -14,7 +14,8 @@ fn message(number: usize) -> Vec<u8> {
     HEADER.into_iter().chain(std::iter::repeat_n(number as u8, octets)).collect()
 }
 
-/// C85 to C88: who it is; messages of any length up to the longest, in order, more than fit at once; and then the end.
+/// C85 to C88: who it is; messages of any length up to the longest, in order, more than fit at
+/// once; and then the end.
 pub fn messages_and_their_end(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     let longest: Vec<_> = HEADER.into_iter().chain(std::iter::repeat(9)).take(MESSAGE_OCTETS).collect();
@@ -46,7 +47,8 @@ pub fn datagram(number: u32, octets: usize) -> Vec<u8> {
     header.chain(std::iter::repeat_n(number as u8, octets)).collect()
 }
 
-/// C91: of messages that may be lost each is told once, as itself or as lost, between others of which none is; then the end.
+/// C91: of messages that may be lost each is told once, as itself or as lost, between others of
+/// which none is; then the end.
 pub fn what_may_be_lost(kind: Kind) {
     const COUNT: u32 = 60;
     let (mut ends, taken) = Ends::connected(kind);
@@ -94,7 +96,8 @@ pub fn stop_and_go(kind: Kind) {
     assert_eq!(ends.server_told(), (taken, Indication::Data(b"more".to_vec())));
 }
 
-/// C85, C107: what is gathered comes in order when it is let go, however much it is; and before an end that was asked for, whether it was let go or not.
+/// C85, C107: what is gathered comes in order when it is let go, however much it is; and before an
+/// end that was asked for, whether it was let go or not.
 pub fn gathered(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     ends.client.carrier.gather();
@@ -115,7 +118,8 @@ pub fn gathered(kind: Kind) {
     assert_eq!(ends.server_told(), (taken, Indication::Disconnected(Ended::Closed)));
 }
 
-/// C26, C85: what is not wanted stays in the carrier, as much as it has room for, and comes when it is; the other direction goes on.
+/// C26, C85: what is not wanted stays in the carrier, as much as it has room for, and comes when it
+/// is; the other direction goes on.
 pub fn not_wanted(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     ends.server.carrier.receive(taken, false);
@@ -148,7 +152,8 @@ pub fn not_wanted(kind: Kind) {
     }
 }
 
-/// C88: `reset` is told as such to the other side, by either; and what comes for an end that has gone is taken.
+/// C88: `reset` is told as such to the other side, by either; and what comes for an end that has
+/// gone is taken.
 pub fn three_ends(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     let _ = ends.client.carrier.send(ends.link, b"lost or not");
@@ -169,7 +174,8 @@ pub fn three_ends(kind: Kind) {
     assert_eq!(ends.client_told(), (ends.link, Indication::Disconnected(Ended::Closed)));
 }
 
-/// C85: an end point that is given up is reset for the other side, nothing more is known of it, and the next one is another.
+/// C85: an end point that is given up is reset for the other side, nothing more is known of it, and
+/// the next one is another.
 pub fn given_up(kind: Kind) {
     let (mut ends, taken) = Ends::connected(kind);
     assert!(ends.server.carrier.passive(taken).is_ok(), "it is a server's");
@@ -183,8 +189,9 @@ pub fn given_up(kind: Kind) {
     assert_eq!(ends.client.kept, []);
 }
 
-/// C85: a client that the server's user does not want is told so, one whose key is not allowed as well, and the server's user nothing of the latter. That it is
-/// the server which says so, and not somebody else, is what tells it from a server that cannot be reached.
+/// C85: a client that the server's user does not want is told so, one whose key is not allowed as
+/// well, and the server's user nothing of the latter. That it is the server which says so, and not
+/// somebody else, is what tells it from a server that cannot be reached.
 pub fn turned_away(kind: Kind) {
     let mut ends = Ends::new(kind);
     ends.client.carrier.connect(ends.link, &ends.address);

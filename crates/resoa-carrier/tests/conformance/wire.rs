@@ -1,4 +1,5 @@
-//! A wire between a client and a server over UDP that loses, repeats and delays datagrams: a thread for each direction.
+//! A wire between a client and a server over UDP that loses, repeats and delays datagrams: a thread
+//! for each direction.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,4 +1,5 @@
-//! `getaddrinfo`: the C library decides what of its arguments is wrong, which protocols and ports are meant and what numbers are; the server knows hosts.
+//! `getaddrinfo`: the C library decides what of its arguments is wrong, which protocols and ports
+//! are meant and what numbers are; the server knows hosts.
 
 use super::{addresses, is_number};
 use crate::{agent, real};
@@ -7,7 +8,8 @@ use std::ffi::CStr;
 use std::net::{IpAddr, SocketAddr};
 use std::ptr;
 
-/// `getaddrinfo(3)`. What it gives is freed by the C library's own `freeaddrinfo`: each entry is one allocation with its address in it, and a canonical name another, as there.
+/// `getaddrinfo(3)`. What it gives is freed by the C library's own `freeaddrinfo`: each entry is
+/// one allocation with its address in it, and a canonical name another, as there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn getaddrinfo(
     node: *const c_char,
@@ -26,7 +28,8 @@ pub unsafe extern "C-unwind" fn getaddrinfo(
         wanted.ai_socktype = hints.ai_socktype;
         wanted.ai_protocol = hints.ai_protocol;
     } else {
-        // What glibc takes for none; the second is about this host's interfaces, of which there are none.
+        // What glibc takes for none; the second is about this host's interfaces, of which there are
+        // none.
         wanted.ai_flags = libc::AI_V4MAPPED;
     }
     wanted.ai_flags &= !libc::AI_ADDRCONFIG;
@@ -80,7 +83,8 @@ struct Port {
     number: u16,
 }
 
-/// What entries each address has, of a service or of none: those of a number in its place. Arguments that are wrong are found here.
+/// What entries each address has, of a service or of none: those of a number in its place.
+/// Arguments that are wrong are found here.
 unsafe fn ports(service: *const c_char, wanted: addrinfo) -> Result<Vec<Port>, c_int> {
     let mut hints = wanted;
     hints.ai_flags = wanted.ai_flags & !libc::AI_CANONNAME | libc::AI_NUMERICHOST;
@@ -113,7 +117,8 @@ unsafe fn list(
     let mut end: *mut *mut addrinfo = &raw mut first;
     for (address, port) in entries {
         let octets = resoa_calls::address::written(SocketAddr::new(address, port.number));
-        // SAFETY: one allocation for an entry and the octets of an address behind it; each place is written before it is used.
+        // SAFETY: one allocation for an entry and the octets of an address behind it; each place is
+        // written before it is used.
         unsafe {
             let entry: *mut addrinfo = libc::malloc(size_of::<addrinfo>() + octets.len()).cast();
             if entry.is_null() {

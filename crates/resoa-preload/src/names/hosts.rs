@@ -1,4 +1,5 @@
-//! `gethostbyname`, `gethostbyaddr` and their forms with the caller's memory. Those without share one place, as in the C library.
+//! `gethostbyname`, `gethostbyaddr` and their forms with the caller's memory. Those without share
+//! one place, as in the C library.
 
 use super::{addresses, is_number, numbers::name_of};
 use crate::{agent, real};
@@ -190,10 +191,12 @@ pub unsafe extern "C-unwind" fn gethostbyaddr_r(
 /// Octets for one answer.
 const ROOM: usize = 8192;
 
-/// The one answer of the forms without the caller's memory: it is overwritten by the next call of any thread, as the manual says.
+/// The one answer of the forms without the caller's memory: it is overwritten by the next call of
+/// any thread, as the manual says.
 struct Shared(UnsafeCell<(hostent, [u64; ROOM / 8])>);
 
-// SAFETY: callers promise not to use these functions from two threads at a time; they have the C library's to do it with.
+// SAFETY: callers promise not to use these functions from two threads at a time; they have the C
+// library's to do it with.
 unsafe impl Sync for Shared {}
 
 static SHARED: Shared = Shared(UnsafeCell::new((

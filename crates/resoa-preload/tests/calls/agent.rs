@@ -49,7 +49,8 @@ struct Socket {
 /// What it was asked.
 pub type Log = Arc<Mutex<Vec<Request>>>;
 
-/// Starts one in this folder, for as long as the process lasts; the path and the log of what it was asked.
+/// Starts one in this folder, for as long as the process lasts; the path and the log of what it was
+/// asked.
 pub fn start(folder: &Path) -> (PathBuf, Log) {
     let path = folder.join("agent");
     let bound = |path: &Path, kind| {
@@ -142,6 +143,7 @@ impl Agent {
                 self.sockets.entry(socket).or_default().options.insert((level, name), value);
                 (Response::Done, None)
             }
+            Request::TakeUndelivered(_) => (Response::Failed(libc::EAGAIN), None),
             Request::GetOption { socket, level, name, .. } => (self.option(socket, level, name), None),
             Request::Ioctl { command, .. } => (Response::Value(command.to_ne_bytes().to_vec()), None),
             Request::LocalName(_) => (Response::Address(([192, 0, 2, 1], 4000).into()), None),

@@ -90,7 +90,8 @@ unsafe fn send_beside(
     length(unsafe { libc::sendmsg(number, &raw const message, 0) })
 }
 
-/// RFC 3542: what the kernel would refuse is refused before anything is sent; beside a datagram of a connected socket, it is asked for, and has no place on the descriptor.
+/// RFC 3542: what the kernel would refuse is refused before anything is sent; beside a datagram of
+/// a connected socket, it is asked for, and has no place on the descriptor.
 #[test]
 fn control_messages() {
     const TOS: (c_int, c_int) = (libc::IPPROTO_IP, libc::IP_TOS);
@@ -124,7 +125,8 @@ fn control_messages() {
     assert_eq!(sent.collect::<Vec<_>>(), expected);
 }
 
-/// MSG_MORE: a part of a datagram is the agent's; the last one of a connected socket has a place on the descriptor as ever.
+/// MSG_MORE: a part of a datagram is the agent's; the last one of a connected socket has a place on
+/// the descriptor as ever.
 #[test]
 fn parts() {
     let asked = carried("datagrams::parts", || {

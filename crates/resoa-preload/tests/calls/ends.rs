@@ -11,7 +11,8 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-/// C66, C108: octets before a reset are read first; then the error comes once and without a signal, then EPIPE with one.
+/// C66, C108: octets before a reset are read first; then the error comes once and without a signal,
+/// then EPIPE with one.
 #[test]
 fn a_reset() {
     carried("ends::a_reset", || {
@@ -38,7 +39,8 @@ fn a_reset() {
     });
 }
 
-/// C66, C108: a read that waits for more than came before a reset returns that, and the next one the error: never an end that there was not.
+/// C66, C108: a read that waits for more than came before a reset returns that, and the next one
+/// the error: never an end that there was not.
 #[test]
 fn a_reset_while_more_is_waited_for() {
     use libc::MSG_WAITALL;
@@ -91,7 +93,8 @@ fn lost_while_writing() {
     });
 }
 
-/// C36: a connection that is refused while nobody waits tells its error once, by SO_ERROR or by reading.
+/// C36: a connection that is refused while nobody waits tells its error once, by SO_ERROR or by
+/// reading.
 #[test]
 fn refused_while_nobody_waits() {
     carried("ends::refused_while_nobody_waits", || {
@@ -109,7 +112,8 @@ fn refused_while_nobody_waits() {
     });
 }
 
-/// C55, C39: SO_LINGER makes `close` ask, of a copy and of a connection that was accepted, too; without it nothing is asked.
+/// C55, C39: SO_LINGER makes `close` ask, of a copy and of a connection that was accepted, too;
+/// without it nothing is asked.
 #[test]
 fn close_that_lingers() {
     let asked = carried("ends::close_that_lingers", || unsafe {

@@ -1,4 +1,5 @@
-//! The library before the C library of a real process, and an agent without a server. Each test runs itself again as such a process, and what happens there is what is checked.
+//! The library before the C library of a real process, and an agent without a server. Each test
+//! runs itself again as such a process, and what happens there is what is checked.
 
 #![expect(
     clippy::undocumented_unsafe_blocks,

@@ -9,7 +9,8 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
 
-/// C50: a program whose own filter ends it at any socket call reads, writes and closes as before, whatever it has (sshd does, when it hears a stranger).
+/// C50: a program whose own filter ends it at any socket call reads, writes and closes as before,
+/// whatever it has (sshd does, when it hears a stranger).
 #[test]
 fn a_program_that_confines_itself() {
     carried("processes::a_program_that_confines_itself", || unsafe {
@@ -74,7 +75,8 @@ fn numbers_that_become_files() {
     });
 }
 
-/// C50: a child after `vfork` has its parent's memory and numbers of its own: what it makes of one is nothing to its parent's socket.
+/// C50: a child after `vfork` has its parent's memory and numbers of its own: what it makes of one
+/// is nothing to its parent's socket.
 #[test]
 fn a_child_with_the_same_memory() {
     extern "C" fn child(number: *mut libc::c_void) -> c_int {
@@ -103,7 +105,8 @@ fn a_child_with_the_same_memory() {
     });
 }
 
-/// C50: a descriptor is the same socket in a child, under another number, and after it was passed to another process; a file that was passed is none.
+/// C50: a descriptor is the same socket in a child, under another number, and after it was passed
+/// to another process; a file that was passed is none.
 #[test]
 fn copies_and_children() {
     carried("processes::copies_and_children", || unsafe {

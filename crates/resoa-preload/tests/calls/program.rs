@@ -16,7 +16,8 @@ fn library() -> PathBuf {
     folder.parent().expect("a folder").join("libresoa_preload.so")
 }
 
-/// Runs `program` in a process of its own that has the library and an agent. What the agent was asked.
+/// Runs `program` in a process of its own that has the library and an agent. What the agent was
+/// asked.
 pub fn carried(test: &str, program: fn()) -> Vec<Request> {
     if env::var_os(INSIDE).is_some() {
         program();

@@ -9,7 +9,8 @@ use libc::{MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, MSG_TRUNC, SOL_SOCKET, c_int};
 use resoa_calls::Request;
 use std::ptr;
 
-/// C17, C50: a socket has the lowest number that is free and the flags that were asked for; other families pass, and what would reach a network past the agent does not.
+/// C17, C50: a socket has the lowest number that is free and the flags that were asked for; other
+/// families pass, and what would reach a network past the agent does not.
 #[test]
 fn sockets_and_their_numbers() {
     let asked = carried("streams::sockets_and_their_numbers", || unsafe {
@@ -98,7 +99,8 @@ fn not_connected() {
     });
 }
 
-/// C35, C38, C44: data flows, an address to send to is ignored, and `recvfrom` tells none; MSG_TRUNC discards.
+/// C35, C38, C44: data flows, an address to send to is ignored, and `recvfrom` tells none;
+/// MSG_TRUNC discards.
 #[test]
 fn a_connection() {
     carried("streams::a_connection", || unsafe {
@@ -292,7 +294,8 @@ fn a_listener() {
     });
 }
 
-/// C39: options are the agent's; those that concern waiting and reading are the descriptor's as well.
+/// C39: options are the agent's; those that concern waiting and reading are the descriptor's as
+/// well.
 #[test]
 fn options() {
     carried("streams::options", || {

@@ -35,7 +35,8 @@ impl Client {
         }
     }
 
-    /// A datagram of the server was given up on its way: it counts as read, so that its room is free there as well.
+    /// A datagram of the server was given up on its way: it counts as read, so that its room is
+    /// free there as well.
     pub fn lost_datagram(&mut self, message: Message, now: Duration, out: &mut Vec<Action>) {
         self.heard(now);
         let Body::Update(Update::Datagram { bytes, .. }) = message.body else { return };
@@ -61,7 +62,8 @@ impl Client {
                         is_lost = socket.request_pending(xid, pending, &timers, now, actions);
                     });
                 });
-                // The server may have the socket without the request; ours is lost, so its half has to go (A4).
+                // The server may have the socket without the request; ours is lost, so its half has
+                // to go (A4).
                 if is_lost {
                     self.abort_remote(target, out);
                 }
@@ -71,7 +73,8 @@ impl Client {
                     self.at(id, now, out, |socket, actions| socket.not_created(now, actions));
                 }
             }
-            // The server has no such socket, or has it in another state: the two halves have lost each other (C81).
+            // The server has no such socket, or has it in another state: the two halves have lost
+            // each other (C81).
             Control::Error(fault @ (Fault::InvalidRsockId | Fault::NotAllowed)) => {
                 if let Some(id) = self.find(target) {
                     if fault == Fault::NotAllowed {

@@ -1,5 +1,7 @@
-//! Host and service look-ups, executed by the server: the client needs no resolver of its own (6.2.6). They are nobody's socket: number 0. A few at a time: the
-//! thesis has one request of a number at a time, by which one name whose servers are silent would keep all others waiting; answers are told apart by their `xid`.
+//! Host and service look-ups, executed by the server: the client needs no resolver of its own
+//! (6.2.6). They are nobody's socket: number 0. A few at a time: the thesis has one request of a
+//! number at a time, by which one name whose servers are silent would keep all others waiting;
+//! answers are told apart by their `xid`.
 
 use super::Client;
 use crate::calls::{Action, CallId, LookUp, Value};

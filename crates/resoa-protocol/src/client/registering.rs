@@ -57,7 +57,8 @@ impl Client {
         }
     }
 
-    /// De-registers: gracefully if all sockets are closed, and otherwise not at all; or abruptly, which resets them.
+    /// De-registers: gracefully if all sockets are closed, and otherwise not at all; or abruptly,
+    /// which resets them.
     pub fn stop(&mut self, graceful: bool, now: Duration, out: &mut Vec<Action>) {
         let Association::Registered(accepted) = &self.association else { return };
         if graceful && !self.sockets.is_empty() {

@@ -1,4 +1,5 @@
-//! `shutdown` and `close` (6.2.3): what is said to the server, and how long the client's half lives on.
+//! `shutdown` and `close` (6.2.3): what is said to the server, and how long the client's half lives
+//! on.
 //!
 //! | read by the program | waits here | said | then |
 //! |---|---|---|---|
@@ -6,7 +7,11 @@
 //! | all | nothing | CLOSE | gone |
 //! | all | something | CLOSE_DATAPENDING, the rest, CLOSE | an orphan until then |
 //!
-//! With SO_LINGER the same is said, and the program waits until the far host has acknowledged everything, FIN included, or the time is over.
+//! A socket that connects is closed by CLOSE as well. Whether its stack sends nothing (it still
+//! waits for an answer) or FIN (it has one) is known there alone.
+//!
+//! With SO_LINGER the same is said, and the program waits until the far host has acknowledged
+//! everything, FIN included, or the time is over.
 
 use super::{Lsm, State};
 use crate::Errno;
@@ -28,16 +33,19 @@ impl Lsm {
             State::Connected if self.is_over() => return Err(Errno::ENOTCONN),
             State::Connected => self.shut(half, out),
             State::Connecting => self.give_up(now, out),
-            State::Unconnected if self.create.kind != Kind::Stream && self.peer.is_some() => {
+            State::Unconnected if self.create.kind != Kind::Stream => {
                 self.receive_shut |= half.reads();
                 self.send_shut |= half.writes();
+                // It is done all the same (`inet_shutdown`).
+                return if self.peer.is_some() { Ok(Value::Done) } else { Err(Errno::ENOTCONN) };
             }
             _ => return Err(Errno::ENOTCONN),
         }
         Ok(Value::Done)
     }
 
-    /// The reading half alone is shut here: what comes can still be read, as on Linux (A6). With both shut nothing is, and the server is told, whose TCP then refuses it.
+    /// The reading half alone is shut here: what comes can still be read, as on Linux (A6). With
+    /// both shut nothing is, and the server is told, whose TCP then refuses it.
     fn shut(&mut self, half: Half, out: &mut Vec<Action>) {
         self.receive_shut |= half.reads();
         let reads_no_more = half.reads() && !std::mem::replace(&mut self.reading_shut, true);
@@ -59,8 +67,9 @@ impl Lsm {
         self.io(Cause::HalfShut, out);
     }
 
-    /// `shutdown` of either half ends an attempt to connect, and who waits for that is told ECONNRESET (`inet_shutdown`). What the server has said by then is nobody's any more:
-    /// so the socket is lost, and not as new, for which it would need another number.
+    /// `shutdown` of either half ends an attempt to connect, and who waits for that is told
+    /// ECONNRESET (`inet_shutdown`). What the server has said by then is nobody's any more: so the
+    /// socket is lost, and not as new, for which it would need another number.
     fn give_up(&mut self, now: Duration, out: &mut Vec<Action>) {
         self.tell(Call::Close { state: CloseState::Close, abort: true, linger: false }, out);
         self.lose(now, out);
@@ -79,7 +88,9 @@ impl Lsm {
         let linger = self.options.linger.filter(|_| is_stream);
         let has_unread = is_stream && !self.receiving.is_empty();
         let abort = match self.state {
-            State::Connecting => true,
+            // The server's stack may be connected by now: then the far host is owed a FIN, as from
+            // any program that closes what it has just connected.
+            State::Connecting => linger == Some(Duration::ZERO),
             State::Connected => has_unread || linger == Some(Duration::ZERO),
             // A server that is lost, or that never heard of the socket, is told nothing.
             _ => false,
@@ -135,7 +146,8 @@ impl Lsm {
             Update::SocketError(_) if self.create.kind != Kind::Stream => {}
             Update::SocketError(error) => self.delivery_failed(error, out),
             Update::StateClosed => self.delivery_failed(Errno::ECONNRESET, out),
-            // Nobody will read it: the server refuses such data (CLOSE_DATAPENDING) or has sent it before it knew.
+            // Nobody will read it: the server refuses such data (CLOSE_DATAPENDING) or has sent it
+            // before it knew.
             _ => {}
         }
     }

@@ -1,7 +1,9 @@
-//! `bind` and `connect`: the server knows what is free and who answers, so both wait for it (6.2.3).
+//! `bind` and `connect`: the server knows what is free and who answers, so both wait for it
+//! (6.2.3).
 //!
-//! `connect` succeeds only when the server's TCP is connected. What it says later to a program that did not wait is Linux's, by measurement: the first
-//! `connect` after the end of an attempt tells how that ended, the next one EISCONN or tries anew.
+//! `connect` succeeds only when the server's TCP is connected. What it says later to a program that
+//! did not wait is Linux's, by measurement: the first `connect` after the end of an attempt tells
+//! how that ended, the next one EISCONN or tries anew.
 
 use super::requests::Purpose;
 use super::waiting::Wait;
@@ -23,6 +25,14 @@ impl Lsm {
         }
     }
 
+    /// Whether `connect` takes the address. A UDP of version 6 takes one of version 4 for the same
+    /// as the mapped one (`__ip6_datagram_connect`); whether IPV6_V6ONLY lets it (EAFNOSUPPORT) its
+    /// stack says.
+    fn may_connect(&self, peer: &SocketAddr) -> Result<(), Errno> {
+        let takes_both = self.create.kind != Kind::Stream && self.create.family == Family::V6;
+        if takes_both { Ok(()) } else { self.has_family_of(peer) }
+    }
+
     pub(super) fn bind(
         &mut self,
         call: CallId,
@@ -30,7 +40,8 @@ impl Lsm {
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
         self.has_family_of(&address)?;
-        // That an address is none of this host's a stack finds before it looks whether the socket has one already.
+        // That an address is none of this host's a stack finds before it looks whether the socket
+        // has one already.
         let is_bound = self.local.is_some() && address.ip().is_unspecified();
         if is_bound || self.state != State::Unconnected {
             return Err(Errno::EINVAL);
@@ -46,7 +57,7 @@ impl Lsm {
         now: Duration,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
-        self.has_family_of(&peer)?;
+        self.may_connect(&peer)?;
         if self.create.kind != Kind::Stream {
             self.request(Purpose::ConnectDatagram(call), Operation::Connect(peer), out);
             return Ok(None);
@@ -69,7 +80,17 @@ impl Lsm {
         self.attempt_or_wait(call, Wait::Connect { again }, !self.nonblocking, now, out)
     }
 
-    /// `getsockname`. The stack chooses the address when it begins to connect; who wants to know before there is an answer has the server asked, and the others have no message more.
+    /// IPV6_ADDRFORM: a socket of version 6 that is connected to a host of version 4 is one of
+    /// version 4 from now on, and its names are.
+    pub(super) fn become_version_4(&mut self) {
+        self.create.family = Family::V4;
+        for name in [&mut self.local, &mut self.source, &mut self.bound, &mut self.peer] {
+            *name = name.map(|name| SocketAddr::new(name.ip().to_canonical(), name.port()));
+        }
+    }
+
+    /// `getsockname`. The stack chooses the address when it begins to connect; who wants to know
+    /// before there is an answer has the server asked, and the others have no message more.
     pub(super) fn local_name(
         &mut self,
         call: CallId,

@@ -1,6 +1,8 @@
-//! `listen` and `accept`: connections come with all there is to know of them, and `accept` returns at once (6.2.3, version 4).
+//! `listen` and `accept`: connections come with all there is to know of them, and `accept` returns
+//! at once (6.2.3, version 4).
 //!
-//! The server makes a connection before the client can give it a number, so until `accept` it is called by its listener and incarnation.
+//! The server makes a connection before the client can give it a number, so until `accept` it is
+//! called by its listener and incarnation.
 
 use super::requests::Purpose;
 use super::waiting::Wait;
@@ -73,7 +75,8 @@ impl Lsm {
         Some(Ok(Value::Accepted { socket, peer }))
     }
 
-    /// A half for a connection that arrived at this listener; `None` if it does not listen any more.
+    /// A half for a connection that arrived at this listener; `None` if it does not listen any
+    /// more.
     pub(crate) fn new_connection(
         &mut self,
         incarnation: Incarnation,
@@ -96,13 +99,15 @@ impl Lsm {
         Some(child)
     }
 
-    /// Wakes those who wait for the connection that [`new_connection`](Self::new_connection) has brought.
+    /// Wakes those who wait for the connection that [`new_connection`](Self::new_connection) has
+    /// brought.
     pub(crate) fn connection_queued(&mut self, now: Duration, out: &mut Vec<Action>) {
         self.io(Cause::Connected, out);
         self.progress(now, out);
     }
 
-    /// `shutdown` of a listener: it does not listen any more, and can again. A port that the stack has chosen it gives up, and chooses another one then (`tcp_disconnect`).
+    /// `shutdown` of a listener: it does not listen any more, and can again. A port that the stack
+    /// has chosen it gives up, and chooses another one then (`tcp_disconnect`).
     pub(super) fn stop_listening(&mut self, out: &mut Vec<Action>) {
         self.tell(Call::Shutdown { half: Half::Read, state: CloseState::Close }, out);
         self.state = State::Unconnected;

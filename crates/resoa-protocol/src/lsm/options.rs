@@ -1,6 +1,8 @@
-//! `setsockopt`, `getsockopt`, `ioctl`: what concerns the client's half is done here, the rest by the server (6.2.2).
+//! `setsockopt`, `getsockopt`, `ioctl`: what concerns the client's half is done here, the rest by
+//! the server (6.2.2).
 //!
-//! Numbers and layouts are Linux's (`asm-generic/socket.h`, `tcp.h`, `ioctls.h`), since programs speak those.
+//! Numbers and layouts are Linux's (`asm-generic/socket.h`, `tcp.h`, `ioctls.h`), since programs
+//! speak those.
 
 use super::requests::Purpose;
 use super::told::Told;
@@ -38,11 +40,14 @@ const SO_ZEROCOPY: i32 = 60;
 const SO_TIMESTAMP_NEW: i32 = 63;
 const SO_TIMESTAMPNS_NEW: i32 = 64;
 const SOL_TCP: i32 = 6;
+const SOL_UDP: i32 = 17;
+const SOL_UDPLITE: i32 = 136;
 const TCP_REPAIR: i32 = 19;
 const TCP_ULP: i32 = 31;
 const SOL_IP: i32 = 0;
 const IP_RECVERR: i32 = 11;
-const SOL_IPV6: i32 = 41;
+pub(super) const SOL_IPV6: i32 = 41;
+pub(super) const IPV6_ADDRFORM: i32 = 1;
 const IPV6_RECVERR: i32 = 25;
 /// Of `linux/tcp.h`.
 const TCP_FASTOPEN: i32 = 23;
@@ -61,7 +66,8 @@ const LEAST_BUFFER: u32 = 4608;
 const LEAST_RECEIVE_BUFFER: u32 = 2304;
 /// The most: `net.core.wmem_max` as Linux has it by default. Negative numbers are as large as any.
 const LARGEST_BUFFER: u32 = 4 << 20;
-/// What Linux says of SO_SNDBUF before it has grown by itself (`net.ipv4.tcp_wmem`); ours need not grow.
+/// What Linux says of SO_SNDBUF before it has grown by itself (`net.ipv4.tcp_wmem`); ours need not
+/// grow.
 const FIRST_BUFFER: i32 = 16 << 10;
 /// The same of a datagram socket (`net.core.wmem_default`).
 const FIRST_BUFFER_OF_DATAGRAMS: i32 = 212_992;
@@ -87,7 +93,8 @@ pub(super) struct Options {
     pub(super) urgent_inline: bool,
     /// SO_REUSEADDR or SO_REUSEPORT: `listen` may find the address in use.
     pub(super) shares_address: bool,
-    /// The option by which programs want the time at which datagrams have come to this host, whose clock is theirs.
+    /// The option by which programs want the time at which datagrams have come to this host, whose
+    /// clock is theirs.
     time_stamps: Option<i32>,
     /// UDP_GRO: datagrams that come together may be put together. They never are.
     pub(super) puts_together: bool,
@@ -95,7 +102,8 @@ pub(super) struct Options {
     pub(super) opens_fast: bool,
     /// What the server said after setting.
     remembered: BTreeMap<(i32, i32), Vec<u8>>,
-    /// What the server was told and has not answered anything since, in this order: if it could not make its half, the one that it makes then has to be told again.
+    /// What the server was told and has not answered anything since, in this order: if it could not
+    /// make its half, the one that it makes then has to be told again.
     pub(super) told: Vec<((i32, i32), Vec<u8>)>,
 }
 
@@ -177,7 +185,8 @@ impl Lsm {
         self.sending.buffer_size = send_buffer;
     }
 
-    /// Without a call nobody waits for what the server says of it; one that `may_be_told` does not either, if the client knows the option.
+    /// Without a call nobody waits for what the server says of it; one that `may_be_told` does not
+    /// either, if the client knows the option.
     pub(super) fn set_option(
         &mut self,
         call: Option<CallId>,
@@ -186,7 +195,15 @@ impl Lsm {
         value: Vec<u8>,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
-        // The server's kernel has it; the window that it shows depends on how soon it hears of what was read.
+        if self.is_foreign_tcp(level) {
+            return Err(Errno::ENOPROTOOPT);
+        }
+        // UDP looks at the length before the option (`udp_lib_setsockopt`).
+        if self.is_udp_level(level) {
+            int(&value)?;
+        }
+        // The server's kernel has it; the window that it shows depends on how soon it hears of what
+        // was read.
         if (level, name) == (SOL_SOCKET, SO_RCVBUF)
             && let Ok(octets) = int(&value)
         {
@@ -208,7 +225,8 @@ impl Lsm {
                     self.options.linger_seconds = seconds;
                 }
             }
-            // Linux doubles it for its own book-keeping and says so; of data it holds what was asked for.
+            // Linux doubles it for its own book-keeping and says so; of data it holds what was
+            // asked for.
             (SOL_SOCKET, SO_SNDBUF) => {
                 self.sending.buffer_size =
                     int(&value)?.cast_unsigned().clamp(LEAST_BUFFER / 2, LARGEST_BUFFER);
@@ -216,7 +234,8 @@ impl Lsm {
             }
             (SOL_SOCKET, SO_RCVTIMEO) => self.options.receive_timeout = timeout(&value)?,
             (SOL_SOCKET, SO_SNDTIMEO) => self.options.send_timeout = timeout(&value)?,
-            // The client's affair, as long as any stack has room for as much. Of more the server's makes as much as it can have room for, and makes that room.
+            // The client's affair, as long as any stack has room for as much. Of more the server's
+            // makes as much as it can have room for, and makes that room.
             (SOL_SOCKET, SO_RCVLOWAT)
                 if self.create.kind != Kind::Stream
                     || call.is_none()
@@ -231,8 +250,10 @@ impl Lsm {
             (SOL_SOCKET, SO_TIMESTAMP | SO_TIMESTAMPNS | SO_TIMESTAMP_NEW | SO_TIMESTAMPNS_NEW) => {
                 self.options.time_stamps = (int(&value)? != 0).then_some(name);
             }
-            // Taken, since the C library's resolver asks no server without it; errors have no queue here, and are told as ever.
-            (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR) if self.has_level(level) => {
+            // A stream has no error queue, and its errors are told as ever.
+            (SOL_IP, IP_RECVERR) | (SOL_IPV6, IPV6_RECVERR)
+                if self.has_level(level) && self.create.kind == Kind::Stream =>
+            {
                 let is_on = i32::from(int(&value)? != 0);
                 self.options.remember(level, name, is_on.to_ne_bytes().to_vec());
             }
@@ -292,6 +313,10 @@ impl Lsm {
         length: u32,
         out: &mut Vec<Action>,
     ) -> Result<Option<Value>, Errno> {
+        if self.is_foreign_tcp(level) {
+            let is_v4 = self.create.family == Family::V4;
+            return Err(if is_v4 { Errno::EOPNOTSUPP } else { Errno::ENOPROTOOPT });
+        }
         if let Some(mut value) = self.local_option(level, name) {
             value.truncate(length as usize);
             return Ok(Some(Value::Option(value)));
@@ -305,6 +330,17 @@ impl Lsm {
         let operation = Operation::GetOption { level, name, length };
         self.request(Purpose::GetOption { call, length }, operation, out);
         Ok(None)
+    }
+
+    /// Options of TCP are none of UDP, whatever they are.
+    fn is_foreign_tcp(&self, level: i32) -> bool {
+        level == SOL_TCP && self.create.kind != Kind::Stream
+    }
+
+    /// The level is the transport's of a datagram socket. To Linux those of UDP and of UDP-Lite are
+    /// each other's.
+    fn is_udp_level(&self, level: i32) -> bool {
+        self.create.kind != Kind::Stream && matches!(level, SOL_UDP | SOL_UDPLITE)
     }
 
     /// Options of IPv6 are none of a socket of version 4.
@@ -384,6 +420,8 @@ impl Lsm {
         let number = match command {
             FIONREAD if self.state == State::Listening => return Err(Errno::EINVAL),
             FIONREAD => self.receiving.inquiry(self.options.urgent_inline) as u32,
+            // A datagram is gone when the server has it, which tells of it only now and then.
+            TIOCOUTQ if self.create.kind != Kind::Stream => self.sending.waiting_here(),
             TIOCOUTQ => self.sending.unacknowledged(),
             SIOCATMARK => u32::from(self.receiving.is_at_mark()),
             FIONBIO | FIOASYNC => {

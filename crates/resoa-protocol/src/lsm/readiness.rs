@@ -1,4 +1,5 @@
-//! What `poll` says: all that it needs to know is here (6.2.5, version 2). The masks are those of Linux's `tcp_poll`, by measurement.
+//! What `poll` says: all that it needs to know is here (6.2.5, version 2). The masks are those of
+//! Linux's `tcp_poll`, by measurement.
 
 use super::{Lsm, State};
 use crate::calls::Readiness;

@@ -1,7 +1,8 @@
 //! The receiving calls: data is pushed here as it comes, and reading is local (6.2.4, version 2).
 //!
-//! What the program reads is reported to the server, whose TCP opens its window by so much: the far host sees the window that a local
-//! stack would show. Reports wait a little for company; a closed window does not have to wait for them.
+//! What the program reads is reported to the server, whose TCP opens its window by so much: the far
+//! host sees the window that a local stack would show. Reports wait a little for company; a closed
+//! window does not have to wait for them.
 
 use super::datagram_cost;
 use super::waiting::Wait;
@@ -98,7 +99,8 @@ impl Receiving {
         self.queue.len().min(self.mark.filter(|&mark| mark > 0).unwrap_or(usize::MAX))
     }
 
-    /// What FIONREAD says: of datagrams the next one; of a stream all, or what is before an urgent octet that is not in line.
+    /// What FIONREAD says: of datagrams the next one; of a stream all, or what is before an urgent
+    /// octet that is not in line.
     pub(super) fn inquiry(&self, is_inline: bool) -> usize {
         match (self.datagrams.front(), self.mark) {
             (Some((_, _, bytes)), _) => bytes.len(),
@@ -107,7 +109,8 @@ impl Receiving {
         }
     }
 
-    /// Whether there are so many octets to read; one that is urgent and not in line does not count (`tcp_poll`).
+    /// Whether there are so many octets to read; one that is urgent and not in line does not count
+    /// (`tcp_poll`).
     pub(super) fn has(&self, count: u32, is_inline: bool) -> bool {
         let urgent = usize::from(self.is_at_mark() && !is_inline);
         self.available() >= count.max(1) as usize + urgent
@@ -129,7 +132,8 @@ impl Receiving {
         std::mem::take(&mut self.unreported)
     }
 
-    /// Octets of a stream, at most so many, and up to the mark. The urgent octet itself is left out unless it is read in line.
+    /// Octets of a stream, at most so many, and up to the mark. The urgent octet itself is left out
+    /// unless it is read in line.
     fn take(&mut self, most: usize, is_inline: bool) -> Vec<u8> {
         if self.is_at_mark() && !self.queue.is_empty() {
             self.mark = None;
@@ -252,7 +256,8 @@ impl Lsm {
         let unread = queue.len() + *held as usize + *unreported as usize;
         let buffer = self.options.receive_buffer.unwrap_or(u32::MAX).min(self.settings.receive_buffer);
         let is_closed = unread >= buffer as usize;
-        // What is not reported is missing from the window, of which a small buffer has little: a stack like Linux's shows none at all below half of its own.
+        // What is not reported is missing from the window, of which a small buffer has little: a
+        // stack like Linux's shows none at all below half of its own.
         let is_much = self.receiving.unreported >= self.settings.report_after.min(buffer / 4).max(1);
         if is_much || is_closed {
             self.tell(Call::Consumed, out);
@@ -261,7 +266,8 @@ impl Lsm {
         }
     }
 
-    /// Octets of datagrams that the server has, as far as this side knows; and those that it has received and not reported as read.
+    /// Octets of datagrams that the server has, as far as this side knows; and those that it has
+    /// received and not reported as read.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> (u32, u32) {
         let waiting: u32 = self.receiving.datagrams.iter().map(|(_, _, bytes)| datagram_cost(bytes)).sum();

@@ -1,8 +1,11 @@
-//! Calls that wait for the server's answer: one at a time for a socket, the others queue (6.1.3, I14, A10).
+//! Calls that wait for the server's answer: one at a time for a socket, the others queue (6.1.3,
+//! I14, A10).
 //!
-//! A request is never sent again: the Last Hop Protocol delivers it, or ends. If its timer expires while the link is well, the server is asked whether it
-//! is still busy with it ([`Lsm::ask_after_request`]).
+//! A request is never sent again: the Last Hop Protocol delivers it, or ends. If its timer expires
+//! while the link is well, the server is asked whether it is still busy with it
+//! ([`Lsm::ask_after_request`]).
 
+use super::options::{IPV6_ADDRFORM, SOL_IPV6};
 use super::{Lsm, State};
 use crate::calls::{Action, CallId, Value};
 use crate::lhp::Statistics;
@@ -146,7 +149,8 @@ impl Lsm {
         Asked::Waiting
     }
 
-    /// The server is still busy with a request, or knows nothing of it: then both halves are dropped (A4). Whether the socket failed.
+    /// The server is still busy with a request, or knows nothing of it: then both halves are
+    /// dropped (A4). Whether the socket failed.
     pub(crate) fn request_pending(
         &mut self,
         xid: Xid,
@@ -182,7 +186,8 @@ impl Lsm {
         else {
             return;
         };
-        // The server has nothing of a socket that it could not make; the next use tries again (6.5.2).
+        // The server has nothing of a socket that it could not make; the next use tries again
+        // (6.5.2).
         if outcome == Err(Errno::ENOBUFS) && self.local.is_none() && self.peer.is_none() {
             self.remote = false;
         } else {
@@ -213,9 +218,14 @@ impl Lsm {
                 Ok(Value::Done)
             }
             (Purpose::Disconnect(_), Reply::Done) => {
-                // What `bind` has asked for is kept, and nothing that the stack has chosen (`__udp_disconnect`).
+                // What `bind` has asked for is kept, and nothing that the stack has chosen
+                // (`__udp_disconnect`).
                 let is_any = |address: &SocketAddr| address.ip().is_unspecified() && address.port() == 0;
                 (self.local, self.peer) = (self.bound.filter(|address| !is_any(address)), None);
+                Ok(Value::Done)
+            }
+            (Purpose::SetOption { level: SOL_IPV6, name: IPV6_ADDRFORM, .. }, _) => {
+                self.become_version_4();
                 Ok(Value::Done)
             }
             (Purpose::SetOption { level, name, .. }, Reply::Value(value)) => {

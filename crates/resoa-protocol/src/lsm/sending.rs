@@ -1,12 +1,13 @@
-//! The sending calls: what is written is taken at once as far as SO_SNDBUF goes, and forwarded as far as the server has room (6.2.4).
+//! The sending calls: what is written is taken at once as far as SO_SNDBUF goes, and forwarded as
+//! far as the server has room (6.2.4).
 //!
-//! Both places together hold no more than SO_SNDBUF (A1): a program can write exactly as far ahead of the far host as with a local stack. Writes that wait here
-//! are merged; datagrams are not.
+//! Both places together hold no more than SO_SNDBUF (A1): a program can write exactly as far ahead
+//! of the far host as with a local stack. Writes that wait here are merged; datagrams are not.
 
 use super::waiting::Wait;
 use super::{Lsm, State};
 use crate::Errno;
-use crate::calls::{Action, CallId, Outgoing, SendFlags, Signal, Value};
+use crate::calls::{Action, CallId, DatagramPart, SendFlags, Signal, Value};
 use crate::message::{Ancillary, Call, Kind, PAYLOAD_OCTETS};
 use crate::octets::take_front;
 use crate::settings::mutant;
@@ -29,7 +30,7 @@ pub(super) struct Sending {
     urgent: VecDeque<usize>,
     datagrams: VecDeque<(Option<SocketAddr>, Ancillary, Vec<u8>)>,
     /// Parts of a datagram that is not whole yet.
-    pub(super) begun: Option<Outgoing>,
+    pub(super) begun: Option<DatagramPart>,
     /// UDP_CORK
     pub(super) is_corked: bool,
     /// Said when the queue is empty.
@@ -75,7 +76,7 @@ impl Sending {
         self.remote_used + self.waiting_here()
     }
 
-    fn waiting_here(&self) -> u32 {
+    pub(super) fn waiting_here(&self) -> u32 {
         self.queue.len() as u32 + self.datagrams.iter().map(|(_, _, bytes)| datagram_cost(bytes)).sum::<u32>()
     }
 
@@ -91,7 +92,8 @@ impl Sending {
         self.buffer_size.saturating_sub(used) >= used.div_ceil(2).max(1)
     }
 
-    /// Whether room may be scarce, so that the server has to tell of all that becomes free: an eighth of it is taken, as far as is known here, and a driver may need three quarters for
+    /// Whether room may be scarce, so that the server has to tell of all that becomes free: an
+    /// eighth of it is taken, as far as is known here, and a driver may need three quarters for
     /// what it has not taken yet.
     fn is_scarce(&self) -> bool {
         u64::from(self.unacknowledged()) * 8 > u64::from(self.buffer_size.min(self.remote_size))
@@ -115,8 +117,8 @@ impl Sending {
     }
 
     /// A datagram that waits here from now on.
-    pub(super) fn put_datagram(&mut self, to: Option<SocketAddr>, ancillary: Ancillary, bytes: Vec<u8>) {
-        self.datagrams.push_back((to, ancillary, bytes));
+    pub(super) fn put_datagram(&mut self, whole: DatagramPart) {
+        self.datagrams.push_back((whole.to, whole.ancillary, whole.bytes));
     }
 
     /// The next octets to forward, if the server has room; the last of them may be urgent.
@@ -223,19 +225,12 @@ impl Lsm {
         }
         let bytes = std::mem::take(&mut write.bytes);
         let count = bytes.len();
-        let part = Outgoing { to: write.to, ancillary: Ancillary::none(), bytes, more: false };
-        match self.whole(part) {
-            Ok(None) => {}
-            Ok(Some(Outgoing { to, ancillary, bytes, .. })) => {
-                self.sending.put_datagram(to, ancillary, bytes);
-                self.forward(out);
-            }
-            Err(error) => return Some(Err(error)),
-        }
-        Some(Ok(Value::Count(count)))
+        let part = DatagramPart { to: write.to, ancillary: Ancillary::none(), bytes, more: false };
+        Some(self.put_part(part, out).map(|()| Value::Count(count)))
     }
 
-    /// Sends the server what it has room for, and behind the last of it what was to be said afterwards.
+    /// Sends the server what it has room for, and behind the last of it what was to be said
+    /// afterwards.
     pub(super) fn forward(&mut self, out: &mut Vec<Action>) {
         while let Some((bytes, urgent)) = self.sending.next(self.settings.chunk.min(PAYLOAD_OCTETS as u32)) {
             let scarce = self.sending.is_scarce() && !mutant!(self.settings, RoomNotAskedFor);

@@ -1,10 +1,12 @@
-//! For a driver that moves the octets of a stream by itself, between this half and a descriptor that the program holds: reads and writes that never wait,
-//! and a consumption that is told later than the taking. What such a driver has taken counts as unread until it says [`consumed`](Lsm::consumed): the far
-//! host's window follows the program and not the driver (3.11, I5, I6), and a socket that closes before that ends by RST (C51).
+//! For a driver that moves the octets of a stream by itself, between this half and a descriptor
+//! that the program holds: reads and writes that never wait, and a consumption that is told later
+//! than the taking. What such a driver has taken counts as unread until it says
+//! [`consumed`](Lsm::consumed): the far host's window follows the program and not the driver (3.11,
+//! I5, I6), and a socket that closes before that ends by RST (C51).
 
 use super::{Lsm, State};
 use crate::Errno;
-use crate::calls::{Action, Outgoing, Stage, Stream};
+use crate::calls::{Action, DatagramPart, Stage, Stream};
 use crate::message::{Ancillary, Kind};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -37,7 +39,8 @@ impl Lsm {
         }
     }
 
-    /// Octets for the program, at most so many and up to an urgent one; nothing if there are none. The server is not told that they were read.
+    /// Octets for the program, at most so many and up to an urgent one; nothing if there are none.
+    /// The server is not told that they were read.
     pub(crate) fn take(&mut self, most: usize, now: Duration, out: &mut Vec<Action>) -> Vec<u8> {
         if self.receiving.is_at_mark() {
             return Vec::new();
@@ -69,14 +72,16 @@ impl Lsm {
         taken
     }
 
-    /// The last octets of a program that has closed: the descriptor has taken them, so they are delivered whether there is room or not.
+    /// The last octets of a program that has closed: the descriptor has taken them, so they are
+    /// delivered whether there is room or not.
     pub(crate) fn give_last(&mut self, bytes: &[u8], now: Duration, out: &mut Vec<Action>) {
         if self.may_write() {
             self.put(bytes, false, now, out);
         }
     }
 
-    /// A datagram for the program, where it came from and what is told beside it, if there is one; it counts as read. An error that waits is told by SO_ERROR alone.
+    /// A datagram for the program, where it came from and what is told beside it, if there is one;
+    /// it counts as read. An error that waits is told by SO_ERROR alone.
     pub(crate) fn take_datagram(
         &mut self,
         now: Duration,
@@ -88,14 +93,16 @@ impl Lsm {
         datagram
     }
 
-    /// A datagram of the program, or a part of one, which goes beyond the room if there was any. One of the last, of a program that has closed, needs none: the descriptor has taken it.
+    /// A datagram of the program, or a part of one, which goes beyond the room if there was any.
+    /// One of the last, of a program that has closed, needs none: the descriptor has taken it.
     ///
     /// # Errors
-    /// EAGAIN if there is no room: then the parts before it are lost, too. EPIPE if nothing may be sent any more, EDESTADDRREQ if it goes nowhere, EMSGSIZE if it is too long with the
-    /// parts before it.
+    /// EAGAIN if there is no room: then the parts before it are lost, too. EPIPE if nothing may be
+    /// sent any more, EDESTADDRREQ if it goes nowhere, EMSGSIZE if it is too long with the parts
+    /// before it.
     pub(crate) fn give_datagram(
         &mut self,
-        part: Outgoing,
+        part: DatagramPart,
         is_last: bool,
         now: Duration,
         out: &mut Vec<Action>,
@@ -110,11 +117,8 @@ impl Lsm {
         if part.to.or(self.peer).is_none() && self.sending.begun.is_none() {
             return Err(Errno::EDESTADDRREQ);
         }
-        if let Some(Outgoing { to, ancillary, bytes, .. }) = self.whole(part)? {
-            self.sending.put_datagram(to, ancillary, bytes);
-            self.forward(out);
-            self.progress(now, out);
-        }
+        self.put_part(part, out)?;
+        self.progress(now, out);
         Ok(())
     }
 

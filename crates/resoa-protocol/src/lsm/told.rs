@@ -1,9 +1,12 @@
-//! Options that the server's stack has and of which the client knows everything there is to know: which values are valid, and what is read back. They
-//! are told and not asked for: `setsockopt` returns at once, and a program that sets a few before `connect` waits for
-//! one round trip, that of `connect` (3.6: "bundle with CREATE/BIND when set before first use"). A listener's are asked for: connections inherit them. So
-//! are all while the link takes nothing: what is told then lies here, and a program could set options for ever.
+//! Options that the server's stack has and of which the client knows everything there is to know:
+//! which values are valid, and what is read back. They are told and not asked for: `setsockopt`
+//! returns at once, and a program that sets a few before `connect` waits for one round trip, that
+//! of `connect` (3.6: "bundle with CREATE/BIND when set before first use"). A listener's are asked
+//! for: connections inherit them. So are all while the link takes nothing: what is told then lies
+//! here, and a program could set options for ever.
 //!
-//! Ranges are those of Linux (`do_tcp_setsockopt`, `do_ip_setsockopt`, `do_ipv6_setsockopt`), as seen from outside.
+//! Ranges are those of Linux (`do_tcp_setsockopt`, `do_ip_setsockopt`, `do_ipv6_setsockopt`), as
+//! seen from outside.
 
 use super::Lsm;
 use crate::Errno;
@@ -35,8 +38,11 @@ pub(super) struct Told {
 fn known(level: i32, name: i32) -> Option<Known> {
     let number = Known::Number;
     Some(match (level, name) {
-        // SO_REUSEADDR, SO_DONTROUTE, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT; TCP_NODELAY, TCP_CORK; IPV6_V6ONLY
-        (SOL_SOCKET, 2 | 5 | 6 | 9 | 15) | (SOL_TCP, 1 | 3) | (SOL_IPV6, 26) => Known::Switch,
+        // SO_REUSEADDR, SO_DONTROUTE, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT; TCP_NODELAY,
+        // TCP_CORK; IP_RECVERR; IPV6_RECVERR, IPV6_V6ONLY
+        (SOL_SOCKET, 2 | 5 | 6 | 9 | 15) | (SOL_TCP, 1 | 3) | (SOL_IP, 11) | (SOL_IPV6, 25 | 26) => {
+            Known::Switch
+        }
         // SO_RCVBUF, doubled and cut to a limit of the server's; TCP_QUICKACK, which does not last
         (SOL_SOCKET, 8) | (SOL_TCP, 12) => Known::Any,
         // TCP_KEEPIDLE, TCP_KEEPINTVL
@@ -60,6 +66,8 @@ impl Lsm {
     pub(super) fn told(&self, level: i32, name: i32, value: &[u8]) -> Option<Result<Told, Errno>> {
         let is_ours = match level {
             SOL_TCP => self.create.kind == Kind::Stream,
+            SOL_IP if name == 11 => self.create.family == Family::V4 && self.create.kind != Kind::Stream,
+            SOL_IPV6 if name == 25 => self.create.family == Family::V6 && self.create.kind != Kind::Stream,
             SOL_IP => self.create.family == Family::V4,
             // What has an address has chosen.
             SOL_IPV6 => self.create.family == Family::V6 && (name != 26 || self.local.is_none()),

@@ -1,4 +1,5 @@
-//! Options of TCP and UDP that are this host's affair: what they change is between the program and here.
+//! Options of TCP and UDP that are this host's affair: what they change is between the program and
+//! here.
 //!
 //! Numbers are Linux's (`linux/udp.h`, `linux/tcp.h`).
 

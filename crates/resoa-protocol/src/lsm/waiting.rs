@@ -1,4 +1,5 @@
-//! Calls that wait: attempted again after each event, until they are over, their time is, or a signal comes.
+//! Calls that wait: attempted again after each event, until they are over, their time is, or a
+//! signal comes.
 
 use super::receiving::Read;
 use super::sending::Write;
@@ -117,8 +118,9 @@ impl Lsm {
         }
     }
 
-    /// A signal ends the wait of a call. A connection that is being made goes on, and so does what a lingering `close` waited for; a call that waits for the
-    /// server's answer is not interrupted, as it would not be with a local stack (3.14 of the specification).
+    /// A signal ends the wait of a call. A connection that is being made goes on, and so does what
+    /// a lingering `close` waited for; a call that waits for the server's answer is not
+    /// interrupted, as it would not be with a local stack (3.14 of the specification).
     pub(crate) fn interrupt(&mut self, call: CallId, now: Duration, out: &mut Vec<Action>) {
         if let Some(index) = self.waiting.iter().position(|waiting| waiting.call == call)
             && let Some(waiting) = self.waiting.remove(index)

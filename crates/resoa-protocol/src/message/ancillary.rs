@@ -1,8 +1,9 @@
-//! Control messages of a datagram (RFC 3542, `cmsg(3)`): what `sendmsg` says and `recvmsg` is told beside its octets, such as the address that it came to, its hop limit
-//! and its traffic class.
+//! Control messages of a datagram (RFC 3542, `cmsg(3)`): what `sendmsg` says and `recvmsg` is told
+//! beside its octets, such as the address that it came to, its hop limit and its traffic class.
 //!
-//! Each is a *record*: level and type, Linux's numbers, an octet each, the length of the value in one octet, and the value in Linux's layout, as options have it. All
-//! records of a datagram together are at most [`Ancillary::MOST`] octets, and so one octet tells their length.
+//! Each is a *record*: level and type, Linux's numbers, an octet each, the length of the value in
+//! one octet, and the value in Linux's layout, as options have it. All records of a datagram
+//! together are at most [`Ancillary::MOST`] octets, and so one octet tells their length.
 
 use super::DecodeError;
 use super::field::Reader;

@@ -16,7 +16,8 @@ pub enum Call {
         /// Connections that may wait.
         backlog: u32,
     },
-    /// `accept` gave the program a connection of this listener (6.2.3, version 4): it has a number now, and one place is free.
+    /// `accept` gave the program a connection of this listener (6.2.3, version 4): it has a number
+    /// now, and one place is free.
     Accepted {
         /// Which of the listener's.
         incarnation: Incarnation,
@@ -29,7 +30,8 @@ pub enum Call {
         bytes: Vec<u8>,
         /// The last of them is urgent (`MSG_OOB`, A20).
         urgent: bool,
-        /// Little room is left to the program: what becomes free is to be told at once, however little it is.
+        /// Little room is left to the program: what becomes free is to be told at once, however
+        /// little it is.
         scarce: bool,
     },
     /// A datagram; 0 octets are one, too.
@@ -68,11 +70,13 @@ pub enum Call {
         /// More is still to be written before it takes effect.
         state: CloseState,
     },
-    /// The linger time is over, and what was not delivered is to be thrown away (the thesis; Linux delivers on, A5).
+    /// The linger time is over, and what was not delivered is to be thrown away (the thesis; Linux
+    /// delivers on, A5).
     LingerExpired,
     /// The far host's FIN and all before it are at the client: it may be acknowledged (6.2.3).
     FinDelivered,
-    /// `getsockname` while it connects: [`LocalAddress`](super::Update::LocalAddress) says it, unless the answer to CONNECT does.
+    /// `getsockname` while it connects: [`LocalAddress`](super::Update::LocalAddress) says it,
+    /// unless the answer to CONNECT does.
     LocalAddress,
 }
 
@@ -88,7 +92,8 @@ pub enum CloseState {
 /// Which half of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Half {
-    /// `SHUT_RD`; the server is told of it of a listener, and of a connection whose writing half is shut.
+    /// `SHUT_RD`; the server is told of it of a listener, and of a connection whose writing half is
+    /// shut.
     Read,
     /// `SHUT_WR`
     Write,

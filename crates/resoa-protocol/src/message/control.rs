@@ -1,6 +1,7 @@
 //! CONTROL: client and server about themselves (Table 6.1).
 //!
-//! Requests and answers share a code; the answer has the REPLY flag, without which two watchdogs would answer each other for ever (A3).
+//! Requests and answers share a code; the answer has the REPLY flag, without which two watchdogs
+//! would answer each other for ever (A3).
 
 use super::DecodeError;
 use super::codec::REPLY;
@@ -71,12 +72,14 @@ pub enum Refusal {
     Version(u8),
     /// The server gives addresses in these ways (A33).
     Mode(Modes),
-    /// There is no room for one more, but there may be at another server, whose address the Last Hop Protocol understands (A25).
+    /// There is no room for one more, but there may be at another server, whose address the Last
+    /// Hop Protocol understands (A25).
     Resources {
         /// Opaque; empty for none.
         alternative: Vec<u8>,
     },
-    /// It was registered, and so has lost its sockets: they are being freed; it may try again after this time (E6, A24).
+    /// It was registered, and so has lost its sockets: they are being freed; it may try again after
+    /// this time (E6, A24).
     StillRegistered {
         /// In whole milliseconds.
         retry_after: Duration,

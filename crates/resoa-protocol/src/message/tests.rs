@@ -118,6 +118,11 @@ fn update() -> impl Strategy<Value = Update> {
         (address(), address()).prop_map(|(local, peer)| Update::NewConnection { local, peer }),
         any::<u32>().prop_map(Update::SendFreed),
         prop::collection::vec(any::<u8>(), 1..9).prop_map(Update::Data),
+        (address(), ancillary(), octets()).prop_map(|(to, ancillary, bytes)| Update::Undelivered {
+            to,
+            ancillary,
+            bytes
+        }),
         (address(), ancillary(), octets()).prop_map(|(from, ancillary, bytes)| Update::Datagram {
             from,
             ancillary,
@@ -204,7 +209,8 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
 }
 
 proptest! {
-    /// C20: every message is read as it was written; cut short, or with something behind it that it has no place for, it is not read.
+    /// C20: every message is read as it was written; cut short, or with something behind it that it
+    /// has no place for, it is not read.
     #[test]
     fn messages_are_read_as_written(message in message()) {
         let octets = message.encode();
@@ -259,7 +265,8 @@ fn control_codes_are_those_of_the_table() {
     assert_eq!(octets(Control::Error(Fault::NoBuffers)), with(header(8, 0), &[1]));
 }
 
-/// C107: data costs 7 octets, or 11 with a report of what was read; TCP/IP's least is 40, and 52 with time stamps.
+/// C107: data costs 7 octets, or 11 with a report of what was read; TCP/IP's least is 40, and 52
+/// with time stamps.
 #[test]
 fn headers_are_smaller_than_those_of_tcp() {
     let target = Target::Socket(RsockId(70_000));
@@ -283,7 +290,8 @@ fn headers_are_smaller_than_those_of_tcp() {
     assert_eq!((data, freed), (7, 11));
 }
 
-/// C86: the largest payload with everything else that a message can have fits what a Last Hop Protocol must carry.
+/// C86: the largest payload with everything else that a message can have fits what a Last Hop
+/// Protocol must carry.
 #[test]
 fn the_longest_message_fits() {
     let target = Target::Child { listener: RsockId(1), incarnation: Incarnation(2) };

@@ -10,7 +10,8 @@ use std::net::SocketAddr;
 /// News of a socket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Update {
-    /// A connection arrived at the listener that the message names, and this is its incarnation (6.2.3).
+    /// A connection arrived at the listener that the message names, and this is its incarnation
+    /// (6.2.3).
     NewConnection {
         /// The server's side of it.
         local: SocketAddr,
@@ -45,6 +46,15 @@ pub enum Update {
     SocketError(Errno),
     /// The address that the socket has been given, or that it connects from.
     LocalAddress(SocketAddr),
+    /// A datagram that was not delivered, as the error queue of a socket with IP_RECVERR has it.
+    Undelivered {
+        /// Where it was to go.
+        to: SocketAddr,
+        /// What `recvmsg` is told beside it: the error, and who says so.
+        ancillary: Ancillary,
+        /// As much of its payload as is known.
+        bytes: Vec<u8>,
+    },
 }
 
 impl Update {
@@ -60,12 +70,17 @@ impl Update {
             Self::StateClosed => 8,
             Self::SocketError(_) => 9,
             Self::LocalAddress(_) => 10,
+            Self::Undelivered { .. } => 11,
         }
     }
 
     pub(super) fn flags(&self) -> u8 {
         match self {
-            Self::Datagram { ancillary, .. } if !ancillary.is_empty() => ANCILLARY,
+            Self::Datagram { ancillary, .. } | Self::Undelivered { ancillary, .. }
+                if !ancillary.is_empty() =>
+            {
+                ANCILLARY
+            }
             _ => 0,
         }
     }
@@ -78,8 +93,9 @@ impl Update {
             }
             Self::SendFreed(count) | Self::Urgent { ahead: count } => out.extend(count.to_be_bytes()),
             Self::Data(bytes) => out.extend(bytes),
-            Self::Datagram { from, ancillary, bytes } => {
-                put_address(from, out);
+            Self::Datagram { from: address, ancillary, bytes }
+            | Self::Undelivered { to: address, ancillary, bytes } => {
+                put_address(address, out);
                 if !ancillary.is_empty() {
                     ancillary.write(out);
                 }
@@ -96,12 +112,16 @@ impl Update {
             1 => Self::NewConnection { local: reader.address("local")?, peer: reader.address("peer")? },
             2 => Self::SendFreed(reader.u32("freed")?),
             3 => Self::Data(reader.payload("data")?),
-            4 => {
-                let from = reader.address("source")?;
+            4 | 11 => {
+                let address = reader.address(if op == 4 { "source" } else { "destination" })?;
                 let has_ancillary = *flags & ANCILLARY != 0;
                 *flags &= !ANCILLARY;
                 let ancillary = if has_ancillary { Ancillary::take(reader)? } else { Ancillary::none() };
-                Self::Datagram { from, ancillary, bytes: reader.remainder() }
+                let bytes = reader.remainder();
+                match op {
+                    4 => Self::Datagram { from: address, ancillary, bytes },
+                    _ => Self::Undelivered { to: address, ancillary, bytes },
+                }
             }
             5 => Self::Urgent { ahead: reader.u32("ahead")? },
             6 => Self::PeerClosed,

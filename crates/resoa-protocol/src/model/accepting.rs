@@ -1,4 +1,5 @@
-//! A listener, two far hosts that connect, and a program that accepts, reads and closes in any order.
+//! A listener, two far hosts that connect, and a program that accepts, reads and closes in any
+//! order.
 
 use super::far::FarClose;
 use super::stream::SMALL;
@@ -139,7 +140,8 @@ impl Accepting {
             && state.children.iter().all(|child| child.read.len() <= 1)
     }
 
-    /// I11: no more connections wait for the program than half of the backlog, the other half being the stack's; one may, at least.
+    /// I11: no more connections wait for the program than half of the backlog, the other half being
+    /// the stack's; one may, at least.
     fn keeps_to_backlog(&self, state: &State) -> bool {
         let waiting = state.world.server.waiting(LINK);
         waiting <= self.backlog.cast_unsigned().div_ceil(2).max(1) as usize

@@ -1,4 +1,5 @@
-//! A connection that takes its time, is refused, is no longer wanted, or loses its link: each at any moment.
+//! A connection that takes its time, is refused, is no longer wanted, or loses its link: each at
+//! any moment.
 
 use super::far::FarClose;
 use super::program::Doing;
@@ -12,7 +13,8 @@ use stateright::{Checker, Model, Property};
 
 struct Connecting {
     nonblocking: bool,
-    /// The link may go away. That frees everything at the server, so that nothing forgotten there would be found.
+    /// The link may go away. That frees everything at the server, so that nothing forgotten there
+    /// would be found.
     outage: bool,
 }
 
@@ -124,7 +126,8 @@ impl Connecting {
         }
     }
 
-    /// C37, E13, I15: at the end nothing is left, and no far host has a connection that nobody wants.
+    /// C37, E13, I15: at the end nothing is left, and no far host has a connection that nobody
+    /// wants.
     fn ends(&self, state: &State) -> bool {
         if !self.steps(state).is_empty() {
             return true;

@@ -1,7 +1,9 @@
-//! A TCP connection between the server and a far host, the far host's socket, and the program there: a reference that knows nothing of the rest.
+//! A TCP connection between the server and a far host, the far host's socket, and the program
+//! there: a reference that knows nothing of the rest.
 //!
-//! As in the thesis's model (7.4.3) there is no loss: octets are acknowledged as they arrive, and windows are told in steps. The server's side
-//! is a TCP that does the two things more that are asked of it (`tcp.rs`).
+//! As in the thesis's model (7.4.3) there is no loss: octets are acknowledged as they arrive, and
+//! windows are told in steps. The server's side is a TCP that does the two things more that are
+//! asked of it (`tcp.rs`).
 
 use crate::Errno;
 use crate::tcp::{TcpAction, TcpEvent};
@@ -263,7 +265,8 @@ impl Connection {
         }
     }
 
-    /// `close` with SO_LINGER, or without: that makes no difference on the wire, and the thesis assumes the first.
+    /// `close` with SO_LINGER, or without: that makes no difference on the wire, and the thesis
+    /// assumes the first.
     pub(super) fn close(&mut self) {
         self.far.closed = true;
         if self.far.reset {

@@ -1,8 +1,9 @@
-//! Trace inclusion: whatever the programs at both ends of a remote socket can see, together and in this order, they could have seen with a local one
-//! (5.6 (a) of the specification; it replaces the comparison of charts in the thesis's 7.4.1, which sees orders that no program sees).
+//! Trace inclusion: whatever the programs at both ends of a remote socket can see, together and in
+//! this order, they could have seen with a local one (5.6 (a) of the specification; it replaces the
+//! comparison of charts in the thesis's 7.4.1, which sees orders that no program sees).
 //!
-//! A trace is what passes the two interfaces: calls, and what they return; how the rest gets on is hidden. All traces of both systems are computed,
-//! so what is not included is found, and printed.
+//! A trace is what passes the two interfaces: calls, and what they return; how the rest gets on is
+//! hidden. All traces of both systems are computed, so what is not included is found, and printed.
 
 use super::far::FarClose;
 use super::program::{Doing, Program};

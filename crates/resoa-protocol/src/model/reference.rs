@@ -1,7 +1,9 @@
-//! The local socket that a remote one must not be told from: the same programs at both ends and the same TCP, with nothing between the client's program and it.
+//! The local socket that a remote one must not be told from: the same programs at both ends and the
+//! same TCP, with nothing between the client's program and it.
 //!
-//! It is written from what a socket is (7.4.3, 7.4.5), not from the two halves, and is as small as possible. Its TCP acknowledges a FIN by itself, or only
-//! when the socket says so, which it does at once (TCP*): V4 of the thesis asks that this makes no difference (C98).
+//! It is written from what a socket is (7.4.3, 7.4.5), not from the two halves, and is as small as
+//! possible. Its TCP acknowledges a FIN by itself, or only when the socket says so, which it does
+//! at once (TCP*): V4 of the thesis asks that this makes no difference (C98).
 
 use super::far::Connection;
 use super::program::{Doing, Program, READ};
@@ -115,7 +117,8 @@ impl Local {
         self.over |= self.connection.near.reset;
     }
 
-    /// Whether the call that the program waits in may return now. It does so a while later: a process that is woken has still to be given a processor.
+    /// Whether the call that the program waits in may return now. It does so a while later: a
+    /// process that is woken has still to be given a processor.
     pub(super) fn can_return(&self) -> bool {
         let mut later = self.clone();
         later.attempt();

@@ -1,4 +1,5 @@
-//! One connection: data both ways, every order of `shutdown` and `close` at both ends, resets, and a link that goes away.
+//! One connection: data both ways, every order of `shutdown` and `close` at both ends, resets, and
+//! a link that goes away.
 
 use super::far::FarClose;
 use super::program::{Doing, READ};
@@ -160,8 +161,9 @@ impl Stream {
             && written <= far_read + self.buffers.send + self.buffers.far
     }
 
-    /// I7: a lingering `close` of the far host has returned; so all that it wrote, and that this is the end, was once in the host of the
-    /// client's program, or that has read everything and closed. (It may have closed without reading since: the far host hears of that later.)
+    /// I7: a lingering `close` of the far host has returned; so all that it wrote, and that this is
+    /// the end, was once in the host of the client's program, or that has read everything and
+    /// closed. (It may have closed without reading since: the far host hears of that later.)
     fn far_linger_is_true(world: &World) -> bool {
         let far = &world.connection().program;
         let all = usize::from(far.written);
@@ -171,8 +173,9 @@ impl Stream {
             || world.program.is_closing() && world.program.read.len() == all
     }
 
-    /// I7 at this side: a lingering `close` that has succeeded means that the far host has everything. (With Linux's policy it may mean that the
-    /// time was over, so that is not asked of it; nor is it of a `close` that did not wait, since not all was read or the link was gone.)
+    /// I7 at this side: a lingering `close` that has succeeded means that the far host has
+    /// everything. (With Linux's policy it may mean that the time was over, so that is not asked of
+    /// it; nor is it of a `close` that did not wait, since not all was read or the link was gone.)
     fn linger_is_true(&self, world: &World) -> bool {
         let is_bound = self.linger && self.policy == LingerPolicy::Bsd;
         let connection = world.connection();
@@ -185,7 +188,8 @@ impl Stream {
             || connection.near.reset
     }
 
-    /// I8, I15: when nothing can happen any more, all calls have returned, and neither half of the socket is left.
+    /// I8, I15: when nothing can happen any more, all calls have returned, and neither half of the
+    /// socket is left.
     fn ends(&self, world: &World) -> bool {
         if !self.steps(world).is_empty() {
             return true;
@@ -197,7 +201,8 @@ impl Stream {
             && connection.program.close != FarClose::Waits
     }
 
-    /// I13: at the end, a far host whose octets were not all read knows by RST; not if both had sent FIN before, as on Linux.
+    /// I13: at the end, a far host whose octets were not all read knows by RST; not if both had
+    /// sent FIN before, as on Linux.
     fn unread_is_reset(&self, world: &World) -> bool {
         if !self.steps(world).is_empty() {
             return true;
@@ -321,7 +326,8 @@ fn data_and_every_close() {
     check("two octets each way", Stream { buffers, writes: [2, 2], ..Stream::default() }).assert_properties();
 }
 
-/// I3, I15, C21, C107: room of which the client hears late, or with what comes from the far host, is used all the same.
+/// I3, I15, C21, C107: room of which the client hears late, or with what comes from the far host,
+/// is used all the same.
 #[test]
 fn room_that_is_told_late() {
     check("room told late, up", Stream { buffers: LATE, writes: [2, 0], ..Stream::default() })
@@ -352,7 +358,8 @@ fn lingering() {
     }
 }
 
-/// C75, C76, C77, C102: the link goes away at any moment, and either side learns it first (I15: nothing hangs).
+/// C75, C76, C77, C102: the link goes away at any moment, and either side learns it first (I15:
+/// nothing hangs).
 #[test]
 fn outages() {
     let outage = Stream { outage: true, ..Stream::default() };

@@ -1,4 +1,5 @@
-//! Client and server with a Last Hop Protocol between them that keeps order, and end points whose TCP is a [`Connection`].
+//! Client and server with a Last Hop Protocol between them that keeps order, and end points whose
+//! TCP is a [`Connection`].
 
 use super::far::Connection;
 use super::program::Program;
@@ -49,7 +50,8 @@ pub(super) struct World {
     buffers: [u32; 2],
     /// The link is down for the client, for the server.
     pub(super) lost: [bool; 2],
-    /// Octets of the far host that have ever been at the client, and whether it has known of the end.
+    /// Octets of the far host that have ever been at the client, and whether it has known of the
+    /// end.
     pub(super) delivered: (usize, bool),
 }
 

@@ -1,4 +1,5 @@
-//! The end of a socket (6.2.3): by FIN if the program has read everything, by RST otherwise; and how the client hears of it if it waits.
+//! The end of a socket (6.2.3): by FIN if the program has read everything, by RST otherwise; and
+//! how the client hears of it if it waits.
 
 use super::{Effects, Fin, Rsm, State};
 use crate::message::{CloseState, Kind, Update};
@@ -8,15 +9,16 @@ impl Rsm {
     pub(super) fn close(&mut self, state: CloseState, abort: bool, linger: bool, out: &mut Effects) {
         self.linger |= linger;
         match self.state {
-            State::Connecting => self.abort(out),
-            State::Created | State::Listening | State::Dead => self.finish(out),
+            State::Connecting if abort => self.abort(out),
+            State::Connecting | State::Created | State::Listening | State::Dead => self.finish(out),
             State::Open if self.kind != Kind::Stream => {
                 if state == CloseState::Close {
                     self.finish(out);
                 }
             }
             State::Open | State::Finishing if abort => self.abort(out),
-            // Some of it may be on the last hop, where the client could not see it when it closed (A7).
+            // Some of it may be on the last hop, where the client could not see it when it closed
+            // (A7).
             State::Open | State::Finishing if self.has_unread() => {
                 if self.linger || state == CloseState::DataPending {
                     self.reset_for_client(out);
@@ -28,6 +30,7 @@ impl Rsm {
                 self.state = State::Finishing;
             }
             State::Open | State::Finishing => self.drain(out),
+            State::Reset => self.state = State::Gone,
             State::Draining | State::Gone => {}
         }
     }

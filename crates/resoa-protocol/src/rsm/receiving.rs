@@ -1,4 +1,5 @@
-//! From the far host to the client: pushed at once as far as the client has room, and the window opens only when the program has read (6.2.4, 6.3).
+//! From the far host to the client: pushed at once as far as the client has room, and the window
+//! opens only when the program has read (6.2.4, 6.3).
 
 use super::{Effects, Hold, Rsm, State};
 use crate::Errno;
@@ -45,6 +46,7 @@ impl Rsm {
             State::Open if self.receiving.is_refused => {
                 self.failed(Errno::ECONNRESET, out);
                 out.tcp.push(TcpAction::Abort);
+                self.state = State::Reset;
             }
             State::Open => {
                 self.receiving.unread += bytes.len() as u32;
@@ -82,7 +84,8 @@ impl Rsm {
         }
     }
 
-    /// Sends the client what it has room for, and behind the last of it that the far host has closed.
+    /// Sends the client what it has room for, and behind the last of it that the far host has
+    /// closed.
     fn forward(&mut self, out: &mut Effects) {
         loop {
             let room = self.receiving.space.saturating_sub(self.receiving.forwarded());

@@ -25,7 +25,8 @@ impl Pending {
     }
 }
 
-/// What waits for the stack at a time: a client asks for one thing of a socket after the other. Everything behind a `connect` waits as long as that does, with its outcome.
+/// What waits for the stack at a time: a client asks for one thing of a socket after the other.
+/// Everything behind a `connect` waits as long as that does, with its outcome.
 const PENDING: usize = 256;
 
 const SOL_SOCKET: i32 = 1;
@@ -39,11 +40,14 @@ impl Rsm {
         let is_allowed = match operation {
             Operation::Bind(_) | Operation::Connect(_) => is_new || is_datagram,
             Operation::Disconnect => is_datagram,
-            Operation::Listen { .. } => is_new,
+            // Processes that share a socket may call `listen` at once. The second one changes the
+            // backlog.
+            Operation::Listen { .. } => is_new || self.state == State::Listening,
             Operation::SetOption { .. } | Operation::GetOption { .. } | Operation::Ioctl { .. } => true,
             Operation::Resolve(_) => false,
         };
-        if !is_allowed {
+        // TCP has nothing of it any more, and nobody else would answer.
+        if !is_allowed || self.state == State::Reset {
             self.respond(xid, Err(Errno::EINVAL), out);
             return;
         }
@@ -86,7 +90,8 @@ impl Rsm {
                 if xid.is_some() {
                     self.state = State::Listening;
                 }
-                // A backlog that is larger than before may have room for connections that wait, while nothing is accepted.
+                // A backlog that is larger than before may have room for connections that wait,
+                // while nothing is accepted.
                 self.admit_waiting(out);
             }
             // Nobody waits for this answer; the next call tells (A8).
@@ -106,7 +111,8 @@ impl Rsm {
         }
     }
 
-    /// The stack could not make the end point: what was asked of it fails, and nothing is left (6.5.2, A21).
+    /// The stack could not make the end point: what was asked of it fails, and nothing is left
+    /// (6.5.2, A21).
     pub(super) fn not_created(&mut self, out: &mut Effects) {
         self.state = State::Gone;
         let pending = std::mem::take(&mut self.pending);

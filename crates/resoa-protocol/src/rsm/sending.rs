@@ -19,8 +19,8 @@ pub(super) struct Sending {
     waited: bool,
 }
 
-/// Octets of datagrams after which the client is told that they have gone, or a quarter of the server's buffer: less than the least SO_SNDBUF, so that
-/// no client waits for room that it has.
+/// Octets of datagrams after which the client is told that they have gone, or a quarter of the
+/// server's buffer: less than the least SO_SNDBUF, so that no client waits for room that it has.
 const DATAGRAMS_FREED: u32 = 1024;
 
 impl Rsm {
@@ -35,7 +35,8 @@ impl Rsm {
         }
         self.sending.used += bytes.len() as u32;
         if self.sending.used > self.sizes.send_space {
-            // The client knows the limit: one of the two has lost count, and the stream cannot be right.
+            // The client knows the limit: one of the two has lost count, and the stream cannot be
+            // right.
             self.reset_for_client(out);
             return;
         }
@@ -64,8 +65,10 @@ impl Rsm {
         }
     }
 
-    /// Much that is free is told at once, and so is all if the program has little room. If it has enough, that it has all again waits for data that goes anyway, or for the next
-    /// [reminder](Self::remind) but one, as a TCP delays its acknowledgements. So an exchange of short messages is one message each way (C107).
+    /// Much that is free is told at once, and so is all if the program has little room. If it has
+    /// enough, that it has all again waits for data that goes anyway, or for the next
+    /// [reminder](Self::remind) but one, as a TCP delays its acknowledgements. So an exchange of
+    /// short messages is one message each way (C107).
     pub(super) fn acknowledged(&mut self, count: u32, out: &mut Effects) {
         self.sending.freed = (self.sending.freed + count).min(self.sending.used);
         let is_everything = self.sending.freed == self.sending.used;
@@ -79,7 +82,8 @@ impl Rsm {
         matches!(self.state, State::Open | State::Finishing)
     }
 
-    /// Whether the client has to be told of octets that are free, and is not yet. Datagrams have no reader of SIOCOUTQ that would wait for it.
+    /// Whether the client has to be told of octets that are free, and is not yet. Datagrams have no
+    /// reader of SIOCOUTQ that would wait for it.
     pub(crate) fn owes(&self) -> bool {
         self.kind == Kind::Stream && self.sending.freed > 0 && self.tells_freed()
     }
@@ -107,7 +111,8 @@ impl Rsm {
         }
     }
 
-    /// Octets that the client was not told to be free, those left out that have gone, and then with them; and octets that the program has not read.
+    /// Octets that the client was not told to be free, those left out that have gone, and then with
+    /// them; and octets that the program has not read.
     #[cfg(test)]
     pub(crate) fn counts(&self) -> [u32; 3] {
         let Sending { used, freed, .. } = self.sending;

@@ -1,4 +1,5 @@
-//! Where the connections of clients come from (5.3.4): an address that they share, one of a pool for each, or the one that a client brings.
+//! Where the connections of clients come from (5.3.4): an address that they share, one of a pool
+//! for each, or the one that a client brings.
 
 use crate::message::{AddressMode, Modes};
 use std::collections::BTreeSet;
@@ -26,7 +27,8 @@ impl Addresses {
         Modes { shared: self.shared.is_some(), own: !self.pool.is_empty(), brought: !self.brought.is_empty() }
     }
 
-    /// An address for a client, given those that others have for themselves; `None` if there is none left.
+    /// An address for a client, given those that others have for themselves; `None` if there is
+    /// none left.
     ///
     /// # Errors
     /// If the mode is not offered: those that are.

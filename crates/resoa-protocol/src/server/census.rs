@@ -64,7 +64,8 @@ pub struct Census {
 }
 
 impl Server {
-    /// All connections of the Last Hop Protocol, of clients that have registered and of those that have not.
+    /// All connections of the Last Hop Protocol, of clients that have registered and of those that
+    /// have not.
     #[must_use]
     pub fn connections(&self) -> Vec<Connection> {
         self.peers.keys().copied().collect()

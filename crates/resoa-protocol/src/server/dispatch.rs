@@ -68,7 +68,8 @@ impl Server {
         }
     }
 
-    /// A datagram of a client was given up on its way: what it said beside its payload counts, and its room is free as if it had been sent. Another message is none that may be.
+    /// A datagram of a client was given up on its way: what it said beside its payload counts, and
+    /// its room is free as if it had been sent. Another message is none that may be.
     pub fn lost_datagram(
         &mut self,
         connection: Connection,

@@ -6,7 +6,8 @@ use crate::lhp::Connection;
 /// What a client may have of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Grant {
-    /// Where its connections come from: what is not in here it cannot have, and one that another client has for itself neither.
+    /// Where its connections come from: what is not in here it cannot have, and one that another
+    /// client has for itself neither.
     pub addresses: Addresses,
     /// Sockets at a time, connections that its programs have not accepted included.
     pub sockets: u32,
@@ -27,7 +28,8 @@ impl Grant {
 }
 
 impl Server {
-    /// A client may have something else from now on. Sockets that it has stay, and addresses and buffers are those of its registration.
+    /// A client may have something else from now on. Sockets that it has stay, and addresses and
+    /// buffers are those of its registration.
     pub fn regrant(&mut self, connection: Connection, grant: Grant) {
         if let Some(peer) = self.peers.get_mut(&connection) {
             peer.grant = grant;

@@ -1,7 +1,7 @@
 //! Registration, and the watchdog (6.4, 6.5.5).
 //!
-//! A client is who its key says (A24). If it registers while it is still registered, it has lost its sockets: they are reset, and it has to come again
-//! when that is done.
+//! A client is who its key says (A24). If it registers while it is still registered, it has lost
+//! its sockets: they are reset, and it has to come again when that is done.
 
 use super::{Server, ServerAction};
 use crate::lhp::Connection;
@@ -121,7 +121,8 @@ impl Server {
         }
     }
 
-    /// Nothing was read from this connection until then: that it was silent before says nothing of it.
+    /// Nothing was read from this connection until then: that it was silent before says nothing of
+    /// it.
     pub fn excuse(&mut self, connection: Connection, until: Duration) {
         if let Some(peer) = self.peers.get_mut(&connection)
             && peer.heard < until
@@ -137,7 +138,8 @@ impl Server {
         self.peers.values().map(|peer| peer.probe.unwrap_or(peer.heard + watchdog)).min()
     }
 
-    /// Asks clients of which nothing was heard whether they are there, and gives up those that have not answered (E9).
+    /// Asks clients of which nothing was heard whether they are there, and gives up those that have
+    /// not answered (E9).
     pub fn expire(&mut self, now: Duration, out: &mut Vec<ServerAction>) {
         let timers = self.settings.timers;
         let connections: Vec<_> = self.peers.keys().copied().collect();

@@ -1,12 +1,14 @@
-//! Numbers that a client has used, so that a late message for a socket that is gone is told from one for a socket that never was (A17).
+//! Numbers that a client has used, so that a late message for a socket that is gone is told from
+//! one for a socket that never was (A17).
 
 use std::collections::BTreeMap;
 
 /// Runs that are told apart: more are made by nobody who counts up.
 const RUNS: usize = 1024;
 
-/// Numbers that were used, as runs: clients count up, so that there is seldom more than one. Of more than [`RUNS`], what is between the lowest two counts as used, too: a
-/// message for such a number is taken for a late one and not answered.
+/// Numbers that were used, as runs: clients count up, so that there is seldom more than one. Of
+/// more than [`RUNS`], what is between the lowest two counts as used, too: a message for such a
+/// number is taken for a late one and not answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Used {
     /// First to last of each run.

@@ -45,8 +45,9 @@ fn event() -> impl Strategy<Value = TcpEvent> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// C07, C18, C20, C72: no message at either side, and no event of the stack, is too strange; an ERROR is never answered by an ERROR; and when the
-    /// link has gone, nothing is left at the server, and nothing waits at the client.
+    /// C07, C18, C20, C72: no message at either side, and no event of the stack, is too strange; an
+    /// ERROR is never answered by an ERROR; and when the link has gone, nothing is left at the
+    /// server, and nothing waits at the client.
     #[test]
     fn any_messages_and_events(
         steps in prop::collection::vec((0..4_u8, message().prop_map(near), event(), 0..6_u64), 1..60),

@@ -12,7 +12,8 @@ fn connect(port: u16) -> SocketCall {
     SocketCall::Connect(address(port))
 }
 
-/// C17, C30, C35, C38: `socket` sends nothing; with `connect` it is 2 messages, and names need none.
+/// C17, C30, C35, C38: `socket` sends nothing; with `connect` it is 2 messages, and names need
+/// none.
 #[test]
 fn socket_and_connect_are_two_messages() {
     let mut pair = Pair::new();
@@ -87,7 +88,8 @@ fn connect_that_does_not_wait() {
     assert_eq!(pair.call(socket, connect(80)), Err(Errno::EISCONN));
 }
 
-/// C36, C66, by measurement on Linux 6.18: a refusal is told once, by whatever asks first; then the socket can connect again.
+/// C36, C66, by measurement on Linux 6.18: a refusal is told once, by whatever asks first; then the
+/// socket can connect again.
 #[test]
 fn connect_that_is_refused_while_nobody_waits() {
     let mut pair = Pair::new();
@@ -128,7 +130,8 @@ fn connect_that_is_refused() {
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
 }
 
-/// C38: where an attempt comes from the server is asked by who wants to know, once; and it is the socket's address only if it is connected.
+/// C38: where an attempt comes from the server is asked by who wants to know, once; and it is the
+/// socket's address only if it is connected.
 #[test]
 fn the_name_of_a_socket_that_connects() {
     for outcome in [Ok(Reply::Connected { local: address(4001), peer: address(80) }), Err(Errno::ETIMEDOUT)] {
@@ -173,7 +176,8 @@ fn connect_that_is_interrupted() {
     assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
 }
 
-/// C13, C73, I14: one request of a socket at a time; and if the server has no room for its half, it is tried again at the next use.
+/// C13, C73, I14: one request of a socket at a time; and if the server has no room for its half, it
+/// is tried again at the next use.
 #[test]
 fn requests_follow_each_other() {
     let mut pair = Pair::new();

@@ -36,6 +36,44 @@ fn empty_buffers_end_by_fin() {
     assert_eq!(pair.server.sockets(super::LINK), 0);
 }
 
+/// C37, C52: `close` of a socket that connects leaves its end to the stack, which alone knows
+/// whether there is a connection to end by FIN; SO_LINGER of 0 asks for RST.
+#[test]
+fn connecting_sockets_are_closed_by_the_stack() {
+    for (linger, end) in
+        [(None, TcpAction::Close), (Some([1, 0]), TcpAction::Abort), (Some([1, 7]), TcpAction::Close)]
+    {
+        let mut pair = Pair::new();
+        let socket = pair.socket(super::STREAM);
+        if let Some(linger) = linger {
+            assert_eq!(pair.set(socket, SO_LINGER, &linger), Ok(Value::Done));
+        }
+        pair.begin(socket, SocketCall::Connect(super::address(80)));
+        pair.stack.clear();
+        let call = close(&mut pair, socket);
+        assert_eq!(pair.ended(call), Some(Ok(Value::Done)), "{linger:?}");
+        assert_eq!((pair.asked(), pair.server.sockets(super::LINK)), (vec![end], 0), "{linger:?}");
+    }
+}
+
+/// The same if the server knows of the connection by then, and its client does not.
+#[test]
+fn connections_that_the_client_has_not_heard_of_end_by_fin() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(super::STREAM);
+    pair.begin(socket, SocketCall::Connect(super::address(80)));
+    pair.flows = false;
+    pair.done(1, Ok(Reply::Connected { local: super::address(40_000), peer: super::address(80) }));
+    pair.stack.clear();
+    let call = close(&mut pair, socket);
+    assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    pair.flows = true;
+    pair.exchange();
+    assert_eq!((pair.asked(), pair.client.sockets()), (vec![TcpAction::ShutdownWrite], 0));
+    pair.event(1, TcpEvent::FinAcknowledged);
+    assert_eq!((pair.asked(), pair.server.sockets(super::LINK)), (vec![TcpAction::Close], 0));
+}
+
 /// C51, A7: RST if something was not read, at the client or on its way there.
 #[test]
 fn unread_octets_end_by_rst() {
@@ -121,7 +159,8 @@ fn linger_waits_for_the_far_host() {
     assert_eq!((pair.ended(call), pair.client.sockets()), (Some(Ok(Value::Done)), 0));
 }
 
-/// C56, A5: on Linux it returns 0 when its time is over or a signal comes, and delivery goes on; in BSD it fails, and what is left is thrown away.
+/// C56, A5: on Linux it returns 0 when its time is over or a signal comes, and delivery goes on; in
+/// BSD it fails, and what is left is thrown away.
 #[test]
 fn linger_that_takes_too_long() {
     for (linger, by_signal) in
@@ -166,7 +205,8 @@ fn linger_of_no_time_and_at_exit() {
     assert_eq!(pair.call(socket, SocketCall::Close { may_wait: false }), Ok(Value::Done));
 }
 
-/// C58, C59: the far host's FIN is acknowledged when the client has everything before it, and not before.
+/// C58, C59: the far host's FIN is acknowledged when the client has everything before it, and not
+/// before.
 #[test]
 fn fin_is_acknowledged_when_delivered() {
     let mut pair = Pair::new();
@@ -184,7 +224,8 @@ fn fin_is_acknowledged_when_delivered() {
     assert_eq!(pair.ended(call), Some(Ok(Value::Count(1))));
 }
 
-/// C58, A18: what waits at the server comes before the end, and the FIN is held as long; an error comes behind it as well (A14).
+/// C58, A18: what waits at the server comes before the end, and the FIN is held as long; an error
+/// comes behind it as well (A14).
 #[test]
 fn the_end_is_behind_what_waits_at_the_server() {
     for fails in [false, true] {
@@ -223,7 +264,8 @@ fn our_fin_waits_for_theirs() {
     assert_eq!(pair.asked(), [TcpAction::ReleaseFin, TcpAction::ShutdownWrite]);
 }
 
-/// C62: after our own FIN theirs is held as well, until it is delivered; and if nobody reads any more, not at all.
+/// C62: after our own FIN theirs is held as well, until it is delivered; and if nobody reads any
+/// more, not at all.
 #[test]
 fn their_fin_after_ours() {
     let mut pair = Pair::new();
@@ -245,7 +287,8 @@ fn their_fin_after_ours() {
     assert_eq!(pair.asked(), [TcpAction::ReleaseFin]);
 }
 
-/// C64, A6: the reading half is shut at the client alone; what comes can still be read, and then it ends.
+/// C64, A6: the reading half is shut at the client alone; what comes can still be read, and then it
+/// ends.
 #[test]
 fn shutdown_of_the_reading_half() {
     let mut pair = Pair::new();
@@ -256,7 +299,8 @@ fn shutdown_of_the_reading_half() {
     assert_eq!((pair.read(socket, 9), pair.read(socket, 9)), (bytes(b"x"), bytes(&[])));
 }
 
-/// C54, C64: what comes when both halves are shut is answered by RST, as by Linux, in whichever order they were shut; the server is told by the message that it is told anyway.
+/// C54, C64: what comes when both halves are shut is answered by RST, as by Linux, in whichever
+/// order they were shut; the server is told by the message that it is told anyway.
 #[test]
 fn octets_after_both_halves_were_shut() {
     for (halves, messages) in
@@ -272,8 +316,12 @@ fn octets_after_both_halves_were_shut() {
         pair.event(1, TcpEvent::Received(b"x".to_vec()));
         assert_eq!(pair.asked(), [TcpAction::Abort], "{halves:?}");
         assert_eq!(pair.get(socket, 4), Errno::ECONNRESET.linux(), "SO_ERROR");
+        // TCP_INFO, which TCP alone could tell: it was asked, and the program waited for ever.
+        let info = SocketCall::GetOption { level: 6, name: 11, length: 8 };
+        assert_eq!(pair.call(socket, info), Err(Errno::EINVAL));
         close(&mut pair, socket);
         assert_eq!((pair.client.sockets(), pair.server.sockets(super::LINK)), (0, 0));
+        assert_eq!(pair.asked(), [], "TCP has nothing of it any more");
     }
     // Also while the rest is still to be sent, which is thrown away.
     let mut pair = policy(LingerPolicy::Linux);
@@ -283,6 +331,8 @@ fn octets_after_both_halves_were_shut() {
     pair.stack.clear();
     pair.event(1, TcpEvent::Received(b"x".to_vec()));
     assert_eq!(pair.asked(), [TcpAction::Abort]);
+    pair.at_server(|server, _, out| server.disconnected(super::LINK, out));
+    assert_eq!((pair.asked(), pair.server.sockets(super::LINK)), (vec![], 0));
 }
 
 /// C63: writing after `shutdown` is EPIPE; a second one succeeds.
@@ -302,7 +352,8 @@ fn shutdown_of_the_writing_half() {
     assert_eq!(pair.asked(), [rest, TcpAction::ShutdownWrite]);
 }
 
-/// `shutdown` of any half while it connects ends the attempt: who waits is told ECONNRESET, and nothing that the server has said meanwhile is taken for another's.
+/// `shutdown` of any half while it connects ends the attempt: who waits is told ECONNRESET, and
+/// nothing that the server has said meanwhile is taken for another's.
 #[test]
 fn shutdown_while_connecting() {
     for (half, is_waiting, has_connected) in
@@ -346,5 +397,5 @@ fn close_while_connecting() {
     pair.stack.clear();
     close(&mut pair, socket);
     assert_eq!(pair.ended(waits), Some(Err(Errno::EBADF)));
-    assert_eq!((pair.asked(), pair.server.sockets(super::LINK)), (vec![TcpAction::Abort], 0));
+    assert_eq!((pair.asked(), pair.server.sockets(super::LINK)), (vec![TcpAction::Close], 0));
 }

@@ -1,11 +1,11 @@
 //! UDP, and look-ups: both are the server's, and a datagram stays one.
 
 use super::{DATAGRAM, LINK, Pair, address};
-use crate::calls::{CallId, Outgoing, ReceiveFlags, SendFlags, SocketCall, Value};
+use crate::calls::{CallId, DatagramPart, ReceiveFlags, SendFlags, SocketCall, Value};
 use crate::client::Client;
 use crate::client::lookup::AT_A_TIME;
 use crate::lhp::{Indication, Lost};
-use crate::message::{Ancillary, Body, Call, Operation, Query, Reply, Unresolved, Update};
+use crate::message::{Ancillary, Body, Call, Control, Fault, Operation, Query, Reply, Unresolved, Update};
 use crate::server::{Addresses, ServerAction, ServerSettings};
 use crate::settings::Settings;
 use crate::tcp::{Endpoint, TcpAction, TcpEvent};
@@ -50,6 +50,27 @@ fn datagrams_keep_their_boundaries() {
     assert_eq!(pair.call(socket, send_to(b"go on", Some(53))), Ok(Value::Count(5)));
 }
 
+/// E1d: a socket of datagrams has no stream to write to. A client that does so anyway is told, the
+/// stack is asked nothing, and no room is used that nothing would free.
+#[test]
+fn a_stream_is_not_written_to_a_socket_of_datagrams() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(DATAGRAM);
+    assert_eq!(pair.call(socket, send_to(b"ab", Some(53))), Ok(Value::Count(2)));
+    let (target, before) = (Target::Socket(socket), pair.server.counts(LINK, Endpoint(1)));
+    pair.asked();
+    pair.flows = false;
+    for urgent in [false, true] {
+        let call = Call::Write { bytes: vec![7; 1 << 16], urgent, scarce: true };
+        let write = Message { target, body: Body::Call { create: None, consumed: 0, call } };
+        pair.at_server(|server, now, out| server.message(LINK, write, now, out));
+        let told = Message { target, body: Body::Control(Control::Error(Fault::NotAllowed)) };
+        assert_eq!(std::mem::take(&mut pair.down), [told]);
+    }
+    assert_eq!(pair.asked(), []);
+    assert_eq!(pair.server.counts(LINK, Endpoint(1)), before);
+}
+
 /// C91: `connect` gives a destination, and a datagram that nobody reads is lost, as anywhere.
 #[test]
 fn datagrams_with_a_destination() {
@@ -81,7 +102,8 @@ fn datagrams_with_a_destination() {
     assert!(pair.read(socket, 9).is_ok(), "there is room again");
 }
 
-/// C38, C91: disconnected, a socket has the address that it has asked for and none that the stack chose for it.
+/// C38, C91: disconnected, a socket has the address that it has asked for and none that the stack
+/// chose for it.
 #[test]
 fn addresses_of_the_disconnected() {
     let any = |port| SocketAddr::from(([0, 0, 0, 0], port));
@@ -142,7 +164,8 @@ fn datagrams_do_not_run_out_of_room() {
     assert_eq!(pair.asked().len(), 301);
 }
 
-/// C49: look-ups are the server's, some at a time: one that takes long keeps no other waiting, and what is beyond waits here.
+/// C49: look-ups are the server's, some at a time: one that takes long keeps no other waiting, and
+/// what is beyond waits here.
 #[test]
 fn names_are_looked_up_by_the_server() {
     let mut pair = Pair::new();
@@ -183,7 +206,8 @@ fn names_are_looked_up_by_the_server() {
     assert!(!matches!(pair.asked()[..], [TcpAction::Execute(Operation::Resolve(_)), ..]));
 }
 
-/// C91: a driver moves datagrams whole, with their addresses and what is said beside them, and what it has taken is read.
+/// C91: a driver moves datagrams whole, with their addresses and what is said beside them, and what
+/// it has taken is read.
 #[test]
 fn a_driver_moves_datagrams() {
     let mut pair = Pair::new();
@@ -191,7 +215,7 @@ fn a_driver_moves_datagrams() {
     let mut taken = [Ok(()); 2];
     pair.at_client(|client, now, out| {
         taken = [None, Some(address(9))].map(|to| {
-            let part = Outgoing { to, ancillary: beside(1, 1), bytes: b"up".to_vec(), more: false };
+            let part = DatagramPart { to, ancillary: beside(1, 1), bytes: b"up".to_vec(), more: false };
             client.give_datagram(socket, part, false, now, out)
         });
     });
@@ -246,7 +270,8 @@ fn cross(pair: &mut Pair, fate: Fate) {
     }
 }
 
-/// Datagrams both ways, of which each step's have one fate; what is counted in the end, when everything was read and told: at the client, and at the server.
+/// Datagrams both ways, of which each step's have one fate; what is counted in the end, when
+/// everything was read and told: at the client, and at the server.
 fn counted(steps: &[(Fate, usize, usize, bool)]) -> ((u32, u32), [u32; 3]) {
     let server =
         ServerSettings { send_space: 4000, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
@@ -261,7 +286,7 @@ fn counted(steps: &[(Fate, usize, usize, bool)]) -> ((u32, u32), [u32; 3]) {
             let ancillary = || if length % 2 == 0 { Ancillary::none() } else { beside(1, 252) };
             pair.at_client(|client, now, out| {
                 let (to, bytes) = (Some(address(53)), vec![1; length]);
-                let part = Outgoing { to, ancillary: ancillary(), bytes, more: false };
+                let part = DatagramPart { to, ancillary: ancillary(), bytes, more: false };
                 let _ = client.give_datagram(socket, part, false, now, out);
             });
             let from = address(53);
@@ -279,7 +304,8 @@ fn counted(steps: &[(Fate, usize, usize, bool)]) -> ((u32, u32), [u32; 3]) {
 }
 
 proptest! {
-    /// C91: whatever is lost, both sides count the same octets in the end, and none that is on its way: none is free twice, and none never.
+    /// C91: whatever is lost, both sides count the same octets in the end, and none that is on its
+    /// way: none is free twice, and none never.
     #[test]
     fn what_is_lost_is_free_once(
         steps in prop::collection::vec((prop_oneof![Just(Fate::Arrives), Just(Fate::Lost)], 0..900_usize, 0..900_usize, any::<bool>()), 1..60),
@@ -316,7 +342,8 @@ fn what_a_lost_datagram_reports_counts() {
     assert_eq!(pair.asked(), [], "it is not sent");
 }
 
-/// C91: which messages may be lost: not the one that makes a socket, none but datagrams, and none of a connection that has no number.
+/// C91: which messages may be lost: not the one that makes a socket, none but datagrams, and none
+/// of a connection that has no number.
 #[test]
 fn what_may_be_lost() {
     let call = |create, call| Message {
@@ -338,7 +365,8 @@ fn what_may_be_lost() {
     assert!(!Message::update(Target::Socket(RsockId(1)), Update::Data(vec![1])).may_be_lost());
 }
 
-/// The longest header of what may be lost is known in full, and its payload's length; another message than a datagram comes to nothing.
+/// The longest header of what may be lost is known in full, and its payload's length; another
+/// message than a datagram comes to nothing.
 #[test]
 fn what_is_known_of_a_lost_one() {
     let to = Some("[2001:db8::1]:53".parse().expect("an address"));
@@ -366,7 +394,8 @@ fn what_is_known_of_a_lost_one() {
     assert_eq!((pair.asked(), pair.messages), (vec![], [0, 0]));
 }
 
-/// C26, C91: while the carrier takes nothing datagrams go to where their time is known, but not past anything of their socket or of all.
+/// C26, C91: while the carrier takes nothing datagrams go to where their time is known, but not
+/// past anything of their socket or of all.
 #[test]
 fn datagrams_do_not_wait_here() {
     let mut pair = Pair::new();

@@ -15,7 +15,8 @@ fn lose(pair: &mut Pair) {
     pair.at_client(|client, now, out| client.indication(lost, now, out));
 }
 
-/// C76, C80, A14: what has arrived is read first, then ECONNRESET once; nothing waits for ever; the descriptor stays until it is closed.
+/// C76, C80, A14: what has arrived is read first, then ECONNRESET once; nothing waits for ever; the
+/// descriptor stays until it is closed.
 #[test]
 fn the_link_is_lost() {
     let mut pair = Pair::new();
@@ -52,7 +53,8 @@ fn the_server_loses_a_client() {
     assert_eq!(pair.asked(), [TcpAction::Abort, TcpAction::Abort]);
 }
 
-/// C07, C72: who is not registered is not answered; an unknown socket is an ERROR; a late message for a known one is nothing.
+/// C07, C72: who is not registered is not answered; an unknown socket is an ERROR; a late message
+/// for a known one is nothing.
 #[test]
 fn messages_for_nobody() {
     let mut pair = Pair::new();
@@ -94,7 +96,8 @@ fn messages_for_nobody() {
     assert_eq!((pair.up.len(), pair.down.len()), (0, 0));
 }
 
-/// A client that asks and asks while a `connect` is under way, behind which everything waits, is refused: at most so many questions wait with their outcomes.
+/// A client that asks and asks while a `connect` is under way, behind which everything waits, is
+/// refused: at most so many questions wait with their outcomes.
 #[test]
 fn questions_behind_a_connect_are_bounded() {
     let mut pair = Pair::new();
@@ -170,7 +173,8 @@ fn expire(pair: &mut Pair, healthy: bool) {
     pair.at_client(Client::expire);
 }
 
-/// C74: a request is asked after, never repeated; while the link is bad nothing is; the answers double the time, up to a minute.
+/// C74: a request is asked after, never repeated; while the link is bad nothing is; the answers
+/// double the time, up to a minute.
 #[test]
 fn requests_are_asked_after() {
     let mut pair = Pair::new();
@@ -229,7 +233,8 @@ fn more_than_there_is_room_for() {
     assert_eq!(pair.read(socket, 1), Err(Errno::ECONNRESET));
 }
 
-/// C73, A21: a half that could not be made for a call without an answer: the next call tells, and the one after it tries again.
+/// C73, A21: a half that could not be made for a call without an answer: the next call tells, and
+/// the one after it tries again.
 #[test]
 fn no_room_for_a_call_without_an_answer() {
     let mut pair = Pair::new();
@@ -242,7 +247,8 @@ fn no_room_for_a_call_without_an_answer() {
     assert!(matches!(pair.asked()[0], TcpAction::Create { .. }));
 }
 
-/// C39, C73: what was told to a half that could not be made is told to the one that is made then, before it is used.
+/// C39, C73: what was told to a half that could not be made is told to the one that is made then,
+/// before it is used.
 #[test]
 fn options_of_a_half_that_could_not_be_made() {
     let mut pair = Pair::new();
@@ -278,7 +284,8 @@ fn options_of_a_half_that_could_not_be_made() {
     assert_eq!((pair.get(socket, 2), pair.get(socket, 9)), (1, 0));
 }
 
-/// C73, A21: what a client says of a half before it hears that it could not be made is no mistake, and fails for want of room alone; the socket can be used when there is room again.
+/// C73, A21: what a client says of a half before it hears that it could not be made is no mistake,
+/// and fails for want of room alone; the socket can be used when there is room again.
 #[test]
 fn said_of_a_half_that_could_not_be_made() {
     use crate::server::{Addresses, ServerSettings};

@@ -28,7 +28,8 @@ impl Pair {
     }
 }
 
-/// C32, A8: `listen` on a bound socket is one message and returns at once; on another it waits for an address.
+/// C32, A8: `listen` on a bound socket is one message and returns at once; on another it waits for
+/// an address.
 #[test]
 fn listen_by_call_and_by_request() {
     let mut pair = Pair::new();
@@ -67,7 +68,8 @@ fn listen_by_call_and_by_request() {
     assert_eq!(pair.read(listener, 1), Err(Errno::ENOTCONN));
 }
 
-/// C32: connections are taken from the stack as long as fewer than half of the backlog wait for the program, and its own queue gets shorter by those; one may always.
+/// C32: connections are taken from the stack as long as fewer than half of the backlog wait for the
+/// program, and its own queue gets shorter by those; one may always.
 #[test]
 fn backlog_counts_what_is_not_accepted() {
     let admit = |accept, backlog| TcpAction::Admit { accept, backlog };
@@ -83,7 +85,54 @@ fn backlog_counts_what_is_not_accepted() {
     }
 }
 
-/// C34: a listener that was shut and listens again: a port that the stack chose is another one then, of which the client has to hear; one that the program named is not.
+/// C32: a program that accepts all the time finds the next connection there, as natively, though
+/// each is on the last hop for a while: all are taken for it. When it has left as many as its
+/// backlog is long, that counts again.
+#[test]
+fn a_program_that_accepts_all_the_time_loses_none() {
+    let takes = |pair: &mut Pair| match pair.asked().last() {
+        Some(TcpAction::Admit { accept, backlog }) => (*accept, *backlog),
+        other => panic!("{other:?}"),
+    };
+    let all = (true, u32::MAX);
+    let mut pair = Pair::new();
+    let listener = pair.listener(100);
+    let accept = |pair: &mut Pair| {
+        assert!(matches!(pair.call(listener, SocketCall::Accept), Ok(Value::Accepted { .. })));
+        takes(pair)
+    };
+    (1..=50).for_each(|port| assert!(pair.arrival(port).is_some()));
+    assert_eq!(takes(&mut pair), (false, 50));
+    // A few that are accepted leave the backlog what it is.
+    let first: Vec<_> = (0..8).map(|_| accept(&mut pair)).collect();
+    assert_eq!((first[6], first[7]), ((true, 57), all));
+    (51..=149).for_each(|port| assert!(pair.arrival(port).is_some()));
+    assert_eq!(takes(&mut pair), all, "99 have come, 141 wait");
+    assert_eq!(accept(&mut pair), all);
+    (150..=248).for_each(|port| assert!(pair.arrival(port).is_some()));
+    assert_eq!(takes(&mut pair), all, "99 more, 239 wait");
+    pair.arrival(249);
+    assert_eq!(takes(&mut pair), (false, 0), "it does not accept");
+    let rest: Vec<_> = (0..240).map(|_| accept(&mut pair)).collect();
+    assert_eq!((rest[6], rest[7], rest[239]), ((false, 0), all, all));
+}
+
+/// C32: processes that share a socket may call `listen` at once. Natively both succeed.
+#[test]
+fn two_processes_listen_at_once() {
+    let mut pair = Pair::new();
+    let socket = pair.socket(STREAM);
+    let calls = [5, 7].map(|backlog| pair.begin(socket, SocketCall::Listen { backlog }));
+    for (call, backlog) in calls.into_iter().zip([5, 7]) {
+        assert_eq!(pair.asked().pop(), Some(execute(Operation::Listen { backlog })));
+        pair.done(1, Ok(Reply::Local(address(7000))));
+        assert_eq!(pair.ended(call), Some(Ok(Value::Done)));
+    }
+    assert_eq!(pair.get(socket, 30), 1, "SO_ACCEPTCONN");
+}
+
+/// C34: a listener that was shut and listens again: a port that the stack chose is another one
+/// then, of which the client has to hear; one that the program named is not.
 #[test]
 fn a_listener_that_listens_again() {
     for named in [false, true] {
@@ -139,7 +188,8 @@ fn accept_returns_at_once() {
     assert_eq!(pair.read(RsockId(4), 9), bytes(b"y"));
 }
 
-/// C34: a listener that is closed or shut resets those that wait; a connection that was reset can still be accepted.
+/// C34: a listener that is closed or shut resets those that wait; a connection that was reset can
+/// still be accepted.
 #[test]
 fn listener_that_goes_away() {
     for close in [true, false] {
@@ -198,7 +248,8 @@ fn options_are_inherited() {
     assert_eq!(pair.ended(waits), None);
 }
 
-/// A quota holds for sockets that a client makes and for connections that arrive for it; what it is later holds for new ones.
+/// A quota holds for sockets that a client makes and for connections that arrive for it; what it is
+/// later holds for new ones.
 #[test]
 fn a_quota_of_sockets() {
     let server = ServerSettings { sockets: 2, ..ServerSettings::new(Addresses::shared(address(0).ip())) };
@@ -215,7 +266,8 @@ fn a_quota_of_sockets() {
     assert_eq!((pair.server.owner(Endpoint(3)), pair.server.owner(Endpoint(4))), (Some(LINK), None));
 }
 
-/// C32: a larger backlog has room at once, though nothing is accepted; a smaller one takes none back.
+/// C32: a larger backlog has room at once, though nothing is accepted; a smaller one takes none
+/// back.
 #[test]
 fn another_backlog() {
     let mut pair = Pair::new();
@@ -232,7 +284,8 @@ fn another_backlog() {
     }
 }
 
-/// C39: what a connection inherits is there when `setsockopt` of its listener returns; what the server would refuse is refused here.
+/// C39: what a connection inherits is there when `setsockopt` of its listener returns; what the
+/// server would refuse is refused here.
 #[test]
 fn options_of_a_listener_are_asked_for() {
     let mut pair = Pair::new();

@@ -3,20 +3,21 @@
 use super::datagrams::beside;
 use super::{DATAGRAM, Pair, STREAM, address};
 use crate::Errno;
-use crate::calls::{Outgoing, SocketCall, Value};
+use crate::calls::{DatagramPart, SocketCall, Value};
 use crate::message::Ancillary;
 use crate::server::{Addresses, ServerSettings};
 use crate::settings::Settings;
 use crate::tcp::{TcpAction, TcpEvent};
 
-/// C91: parts that are said to have more behind them leave as one datagram, where the first one goes to and with what is beside it; so do those behind UDP_CORK.
+/// C91: parts that are said to have more behind them leave as one datagram, where the first one
+/// goes to and with what is beside it; so do those behind UDP_CORK.
 #[test]
 fn datagrams_of_several_parts() {
     let mut pair = Pair::new();
     let socket = pair.client.socket(DATAGRAM).expect("registered");
     let give = |pair: &mut Pair, to: Option<u16>, kind: u8, bytes: &[u8], more: bool| {
         let (to, mut given) = (to.map(address), Ok(()));
-        let part = Outgoing { to, ancillary: beside(kind, 1), bytes: bytes.to_vec(), more };
+        let part = DatagramPart { to, ancillary: beside(kind, 1), bytes: bytes.to_vec(), more };
         pair.at_client(|client, now, out| given = client.give_datagram(socket, part, false, now, out));
         let begun = pair.client.stream(socket).expect("it is open").begun;
         (given, begun)
@@ -67,7 +68,7 @@ fn parts_without_room() {
     let mut give = |bytes: &[u8], more: bool, is_last: bool| {
         let mut given = Ok(());
         let part =
-            Outgoing { to: Some(address(9)), ancillary: Ancillary::none(), bytes: bytes.to_vec(), more };
+            DatagramPart { to: Some(address(9)), ancillary: Ancillary::none(), bytes: bytes.to_vec(), more };
         pair.at_client(|client, now, out| given = client.give_datagram(socket, part, is_last, now, out));
         (given, pair.client.stream(socket).expect("it is open").begun)
     };

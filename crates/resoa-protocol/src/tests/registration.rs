@@ -94,7 +94,8 @@ fn an_address_that_the_client_brings() {
     assert_eq!(pair.asked()[0], create);
 }
 
-/// C11 (n-m): what one client may have is its own affair, and what another has for itself it cannot have.
+/// C11 (n-m): what one client may have is its own affair, and what another has for itself it cannot
+/// have.
 #[test]
 fn clients_may_have_different_things() {
     let [shared, own] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
@@ -127,7 +128,8 @@ fn clients_may_have_different_things() {
     assert_eq!(server.census(Connection(2)).map(|census| census.address), Some(None));
 }
 
-/// C78, E6, A24: who registers while registered has lost its sockets; they are reset, and the next attempt succeeds.
+/// C78, E6, A24: who registers while registered has lost its sockets; they are reset, and the next
+/// attempt succeeds.
 #[test]
 fn a_client_that_comes_again() {
     let mut pair = Pair::new();

@@ -19,7 +19,8 @@ fn sent(octets: &[u8]) -> TcpAction {
     TcpAction::Send { bytes: octets.to_vec(), urgent: false }
 }
 
-/// C21, C22, C42, C43: taken at once and forwarded; kept here and merged; and when there is no room at all, waiting.
+/// C21, C22, C42, C43: taken at once and forwarded; kept here and merged; and when there is no room
+/// at all, waiting.
 #[test]
 fn writes_in_three_regimes() {
     let mut pair = small(6, 3);
@@ -48,7 +49,8 @@ fn writes_in_three_regimes() {
     assert_eq!(pair.poll(socket), "O");
 }
 
-/// C42: what was not taken when the time is over, or a signal comes, is not written; what was is said.
+/// C42: what was not taken when the time is over, or a signal comes, is not written; what was is
+/// said.
 #[test]
 fn part_of_a_write() {
     let mut pair = small(2, 2);
@@ -61,7 +63,8 @@ fn part_of_a_write() {
     assert_eq!(pair.ended(call), Some(Err(Errno::EINTR)));
 }
 
-/// C24, C25: the window opens by what was read, told in few messages; and what is to be said anyway takes it along.
+/// C24, C25: the window opens by what was read, told in few messages; and what is to be said anyway
+/// takes it along.
 #[test]
 fn windows_follow_the_reader() {
     let settings = Settings { report_after: 4, ..Settings::default() };
@@ -85,7 +88,8 @@ fn windows_follow_the_reader() {
     assert_eq!(pair.asked(), [TcpAction::Consume(1)]);
 }
 
-/// C24, C25: of a small SO_RCVBUF a quarter is reported at once, since its window has little to miss; a connection has that of its listener.
+/// C24, C25: of a small SO_RCVBUF a quarter is reported at once, since its window has little to
+/// miss; a connection has that of its listener.
 #[test]
 fn windows_of_small_buffers() {
     let rcvbuf = SocketCall::SetOption { level: 1, name: 8, value: 4096_i32.to_ne_bytes().to_vec() };
@@ -111,8 +115,9 @@ fn windows_of_small_buffers() {
     assert_eq!(pair.asked(), [TcpAction::Consume(288)]);
 }
 
-/// C21, C25, C107: to a program that has room enough, more of it is not worth a message: it is told with data that goes anyway when it has waited, and by itself when it has waited for
-/// long. One that has little is told at once.
+/// C21, C25, C107: to a program that has room enough, more of it is not worth a message: it is told
+/// with data that goes anyway when it has waited, and by itself when it has waited for long. One
+/// that has little is told at once.
 #[test]
 fn room_goes_along() {
     let mut pair = Pair::new();
@@ -213,7 +218,8 @@ fn urgent(pair: &mut Pair, socket: RsockId) -> Result<Value, Errno> {
     pair.call(socket, flags(ReceiveFlags { urgent: true, ..ReceiveFlags::default() }, 1))
 }
 
-/// C45, A20: an urgent octet is said ahead, read on its own, and left out of the stream, which stops before it.
+/// C45, A20: an urgent octet is said ahead, read on its own, and left out of the stream, which
+/// stops before it.
 #[test]
 fn urgent_octets() {
     let mut pair = Pair::new();
@@ -251,7 +257,8 @@ fn urgent_octets() {
     assert!(pair.asked().contains(&TcpAction::Send { bytes: b"xyZ".to_vec(), urgent: true }));
 }
 
-/// C45: an urgent octet keeps its place behind what waits for room, and what is written after it is not urgent.
+/// C45: an urgent octet keeps its place behind what waits for room, and what is written after it is
+/// not urgent.
 #[test]
 fn an_urgent_octet_behind_others() {
     let mut pair = small(9, 3);
@@ -319,7 +326,8 @@ fn asynchronous_sockets() {
     assert_eq!(pair.signals, causes.map(Signal::Io));
 }
 
-/// C24, C51: what a driver has taken for a program counts as unread: the window opens when the program has read it, and before that `close` ends by RST.
+/// C24, C51: what a driver has taken for a program counts as unread: the window opens when the
+/// program has read it, and before that `close` ends by RST.
 #[test]
 fn what_was_taken_is_not_read() {
     let settings = Settings { report_after: 4, ..Settings::default() };

@@ -1,4 +1,5 @@
-//! Control messages of datagrams (RFC 3542): what `sendmsg` says beside one, and what `recvmsg` is told.
+//! Control messages of datagrams (RFC 3542): what `sendmsg` says beside one, and what `recvmsg` is
+//! told.
 
 use super::cases;
 use super::datagrams::{bound, far};
@@ -19,7 +20,8 @@ cases! {
 const IP: i32 = libc::IPPROTO_IP;
 const IPV6: i32 = libc::IPPROTO_IPV6;
 
-/// The options that let a socket be told hop limit, traffic class and address, and by which types each is said and told.
+/// The options that let a socket be told hop limit, traffic class and address, and by which types
+/// each is said and told.
 struct Words {
     level: i32,
     /// Option, type.
@@ -46,7 +48,8 @@ fn words(family: i32) -> Words {
     }
 }
 
-/// Notes what `recvmsg` brings. Of a datagram's address it says whose that is, since interfaces have numbers of their own.
+/// Notes what `recvmsg` brings. Of a datagram's address it says whose that is, since interfaces
+/// have numbers of their own.
 fn receive(n: &mut Near, what: &str, fd: i32, room: usize, flags: i32) -> Vec<Control> {
     let received = control::receive(fd, room, flags);
     n.say(what, format!("{} {:?}", received.answer, received.text));
@@ -127,7 +130,8 @@ fn told_to_a_connected_one(n: &mut Near) {
     let heard = n.far.ask(&format!("recv_from {}", far.0));
     n.say("far", heard.replace(&own.to_string(), "near"));
     n.say("connect to nobody", sys::disconnect(fd));
-    // The port, which nobody had asked for by number, went with that; what is sent next gets another one.
+    // The port, which nobody had asked for by number, went with that; what is sent next gets
+    // another one.
     n.name("getsockname", sys::getsockname(fd), 0);
     n.say("sendto", sys::send_to(fd, b"anew", 0, to));
     let own = n.own(sys::getsockname(fd).ok().flatten().map_or(0, |name| name.port()));

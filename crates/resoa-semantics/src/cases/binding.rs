@@ -58,7 +58,8 @@ fn in_use(n: &mut Near) {
     n.name("getsockname", sys::getsockname(two), 0);
 }
 
-/// Not one that the kernel chooses: it may be a stream's of another case, or be kept for a connection that is over.
+/// Not one that the kernel chooses: it may be a stream's of another case, or be kept for a
+/// connection that is over.
 fn in_use_datagram(n: &mut Near) {
     let (one, two) = (n.datagram(), n.datagram());
     let taken = port_of_this_process();
@@ -137,7 +138,8 @@ fn then_connect(n: &mut Near) {
     n.say("the far host sees the port", peer.contains(&format!(":{bound}")));
 }
 
-/// Two sockets with an option that lets them have one port, and whether both may listen there; the port.
+/// Two sockets with an option that lets them have one port, and whether both may listen there; the
+/// port.
 fn two_at_a_port(n: &mut Near, what: &str, option: i32) -> u16 {
     let (one, two) = (n.stream(), n.stream());
     for fd in [one, two] {

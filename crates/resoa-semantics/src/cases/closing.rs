@@ -33,7 +33,8 @@ fn unread(n: &mut Near) {
     n.hear("recv", &format!("recv {} 10", far.0));
 }
 
-/// What was sent before the reset arrives before it: a server may answer a request that it has not read to its end.
+/// What was sent before the reset arrives before it: a server may answer a request that it has not
+/// read to its end.
 fn unread_and_answered(n: &mut Near) {
     for _ in 0..5 {
         let (fd, far) = n.connected();

@@ -1,4 +1,5 @@
-//! `connect`: how it fails, what it says meanwhile, and what `poll`, `select` and `epoll` say of it.
+//! `connect`: how it fails, what it says meanwhile, and what `poll`, `select` and `epoll` say of
+//! it.
 
 use super::{call, cases};
 use crate::near::{ALL, Near, PATIENCE, received};
@@ -39,7 +40,8 @@ fn refused_then_connected(n: &mut Near) {
     n.mask("poll", fd);
 }
 
-/// A stream whose attempt to connect to this address was refused while nobody waited, with what `poll` says of it.
+/// A stream whose attempt to connect to this address was refused while nobody waited, with what
+/// `poll` says of it.
 fn refused_later(n: &mut Near) -> (i32, SocketAddr) {
     let (to, fd) = (n.closed_port(), n.nonblocking());
     n.say("connect", sys::connect(fd, to));

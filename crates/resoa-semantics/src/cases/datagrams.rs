@@ -271,7 +271,8 @@ fn broadcast_to_all(n: &mut Near) {
     n.say("sendto", sys::send_to(fd, b"x", 0, ([10, 99, 0, 255], 9).into()));
 }
 
-/// UDP-Lite (RFC 3828): datagrams of another protocol, with ports of their own and a checksum that may cover a part.
+/// UDP-Lite (RFC 3828): datagrams of another protocol, with ports of their own and a checksum that
+/// may cover a part.
 fn lite(n: &mut Near) {
     const SEND_COVERAGE: i32 = 10;
     const RECEIVE_COVERAGE: i32 = 11;

@@ -1,4 +1,5 @@
-//! What a descriptor is to the kernel: its number, its flags, and what calls say of one that is no socket.
+//! What a descriptor is to the kernel: its number, its flags, and what calls say of one that is no
+//! socket.
 
 use super::messages::{message, part};
 use super::{call, cases};

@@ -1,4 +1,5 @@
-//! TCP Fast Open (RFC 7413) as a program sees it, towards a host that gives no cookie: what connects sends, in this order, and options read back.
+//! TCP Fast Open (RFC 7413) as a program sees it, towards a host that gives no cookie: what
+//! connects sends, in this order, and options read back.
 
 use super::{call, cases};
 use crate::far::Handle;

@@ -1,4 +1,5 @@
-//! What leaves together that was written apart, and apart that was written together: MSG_MORE, UDP_CORK, TCP_CORK, MSG_EOR, UDP_SEGMENT, UDP_GRO, MSG_ZEROCOPY.
+//! What leaves together that was written apart, and apart that was written together: MSG_MORE,
+//! UDP_CORK, TCP_CORK, MSG_EOR, UDP_SEGMENT, UDP_GRO, MSG_ZEROCOPY.
 
 use super::cases;
 use super::datagrams::{bound, far};
@@ -174,7 +175,8 @@ fn segment_option(n: &mut Near) {
     n.say("another", sys::set(fd, UDP, 99, 1));
 }
 
-/// Datagrams that come together are put together only if they come so; one that comes alone does not.
+/// Datagrams that come together are put together only if they come so; one that comes alone does
+/// not.
 fn received_together(n: &mut Near) {
     let ((far, _), (fd, own)) = (far(n), bound(n));
     n.say("is", sys::get(fd, UDP, GRO));
@@ -202,7 +204,8 @@ fn of_udp_lite(n: &mut Near) {
     n.say("of UDP", sys::set(fd, UDP, CORK, 1));
 }
 
-/// Whether octets leave together depends on when the far host looks, natively as well: here all of them arrive, and what is held back goes with the end.
+/// Whether octets leave together depends on when the far host looks, natively as well: here all of
+/// them arrive, and what is held back goes with the end.
 fn more_of_a_stream(n: &mut Near) {
     let (fd, far) = n.connected();
     n.say("send", sys::send(fd, b"one ", MORE));

@@ -6,7 +6,7 @@ use crate::sys;
 use std::time::Instant;
 
 cases! {
-    "C32" Both: without_bind, connected, twice, datagram, negative_backlog;
+    "C32" Both: without_bind, connected, twice, by_two_processes, datagram, negative_backlog;
     "C33 C34" Both: nothing_waits, not_listening, accepted, flags, data_waiting, data_and_end_waiting, reset_before, many, from_two_threads, in_a_child, order;
     "C34" Both: closed_with_waiting, shutdown_wakes, shutdown_writing_half, shutdown_then_listen, time_limit, reopened;
     "C32" Both: backlog, backlog_zero, backlog_frees;
@@ -32,6 +32,18 @@ fn twice(n: &mut Near) {
     n.say("listen again", sys::listen(fd, 5));
     n.called(address);
     n.say("accept", sys::accept(fd).0.is_ok());
+}
+
+/// A race, so that there is more than one round.
+fn by_two_processes(n: &mut Near) {
+    for _ in 0..8 {
+        let fd = n.stream();
+        let listen = move || i32::from(sys::listen(fd, 5).0.is_err());
+        let children = [super::processes::fork(listen), super::processes::fork(listen)];
+        for child in children {
+            n.say("listen failed", child.wait());
+        }
+    }
 }
 
 fn datagram(n: &mut Near) {

@@ -1,4 +1,5 @@
-//! Calls that take messages and vectors: how octets are put together and taken apart, and what is said of the sender.
+//! Calls that take messages and vectors: how octets are put together and taken apart, and what is
+//! said of the sender.
 
 use super::{call, cases};
 use crate::near::Near;

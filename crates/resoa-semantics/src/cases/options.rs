@@ -1,4 +1,5 @@
-//! Options: what they are at first, what setting them says, what they are then; and what the child of a listener has of them.
+//! Options: what they are at first, what setting them says, what they are then; and what the child
+//! of a listener has of them.
 
 use super::{call, cases};
 use crate::near::{Near, received};

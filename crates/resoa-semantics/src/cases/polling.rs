@@ -242,7 +242,8 @@ fn level_stays(n: &mut Near) {
     epoll_says(n, "epoll with none", epoll, 50);
 }
 
-/// A connected stream of which the peer reads nothing is writable for as long as there is room, whatever was read from it.
+/// A connected stream of which the peer reads nothing is writable for as long as there is room,
+/// whatever was read from it.
 fn room_after_each_read(n: &mut Near) {
     let (fd, far) = n.connected();
     n.hear("flood", &format!("flood {} 40000", far.0));

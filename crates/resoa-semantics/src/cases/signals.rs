@@ -14,13 +14,16 @@ cases! {
     "C50" Both: two_readers, reader_and_writer, closed_while_reading, shut_while_reading, shut_while_writing, two_writers, option_while_reading;
 }
 
-/// So long a call that was interrupted may take to return; shorter than the time limits of those that are not to start again.
+/// So long a call that was interrupted may take to return; shorter than the time limits of those
+/// that are not to start again.
 const RETURNS: Duration = Duration::from_secs(3);
 
-/// A time limit that no signal waits for, however long it takes until the call waits and the signal comes.
+/// A time limit that no signal waits for, however long it takes until the call waits and the signal
+/// comes.
 const LIMIT_MS: i32 = 20_000;
 
-/// Does `work` on a thread of its own and sends it a signal when it waits; what it returned, and whether it came back before `release`.
+/// Does `work` on a thread of its own and sends it a signal when it waits; what it returned, and
+/// whether it came back before `release`.
 fn interrupted(
     n: &mut Near,
     restart: bool,
@@ -46,7 +49,8 @@ fn interrupted(
     n.signals("signals", &[libc::SIGUSR1]);
 }
 
-/// Until a thread of this process is asleep, and was not awake once for as long as what is under way takes: a signal before that would meet it on its way to the call.
+/// Until a thread of this process is asleep, and was not awake once for as long as what is under
+/// way takes: a signal before that would meet it on its way to the call.
 fn until_it_waits(number: i32) {
     let seen = || std::fs::read_to_string(format!("/proc/self/task/{number}/status")).unwrap_or_default();
     let (begin, mut since, mut before) = (Instant::now(), Instant::now(), seen());

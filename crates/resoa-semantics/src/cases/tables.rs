@@ -1,4 +1,5 @@
-//! Sockets by numbers that came to be in other ways than by `socket` and `dup`, and what the kernel moves by itself: ways by which an interposer could lose sight of a socket.
+//! Sockets by numbers that came to be in other ways than by `socket` and `dup`, and what the kernel
+//! moves by itself: ways by which an interposer could lose sight of a socket.
 
 use super::processes::fork_holding;
 use super::{call, cases};
@@ -49,8 +50,13 @@ fn by_another_process(n: &mut Near) {
     let child = fork_holding(fd);
     let descriptor = call!(syscall(libc::SYS_pidfd_open, child.number(), 0)).descriptor();
     n.say("close", sys::close(fd));
-    let taken = call!(syscall(libc::SYS_pidfd_getfd, descriptor, fd, 0)).descriptor();
+    let taken = call!(syscall(libc::SYS_pidfd_getfd, descriptor, fd, 0));
     child.kill();
+    n.say("pidfd_getfd", taken.0.is_ok());
+    if taken.0.is_err() {
+        return;
+    }
+    let taken = taken.descriptor();
     n.say("getpeername", sys::getpeername(taken).is_ok());
     n.say("send", sys::send(taken, b"taken", 0));
     n.hear("recv", &format!("recv {} 5", far.0));
@@ -81,7 +87,8 @@ fn of_a_thread(n: &mut Near) {
     n.receive("recv", spare, 1, libc::MSG_DONTWAIT);
 }
 
-/// A child that shares its parent's memory until it executes another program, and has put the socket where that looks for it.
+/// A child that shares its parent's memory until it executes another program, and has put the
+/// socket where that looks for it.
 fn in_a_child_of_vfork(n: &mut Near) {
     let (fd, far) = n.connected();
     let copy = || {

@@ -1,4 +1,5 @@
-//! Octets both ways: flags of `recv`, time limits, low water, and what carries octets besides `send` and `recv`.
+//! Octets both ways: flags of `recv`, time limits, low water, and what carries octets besides
+//! `send` and `recv`.
 
 use super::{call, cases};
 use crate::near::{Near, received, stuff};
@@ -34,7 +35,8 @@ fn peek_grows(n: &mut Near) {
     n.receive("recv", fd, 10, 0);
 }
 
-/// Receives until there are 6 octets or more, of which the first 3 come at once and these ones when it is seen that the call waits.
+/// Receives until there are 6 octets or more, of which the first 3 come at once and these ones when
+/// it is seen that the call waits.
 fn receives_when_all_is_there(n: &mut Near, what: &str, flags: i32, later: &str) {
     let (fd, far) = n.connected();
     n.hear("send", &format!("send {} one", far.0));

@@ -1,5 +1,6 @@
-//! What a case can tell the far host. A line is a command and its arguments, with blanks between; the answer is a line. Handles are numbers of sockets; calls wait for 3 s at most
-//! (`EAGAIN` then).
+//! What a case can tell the far host. A line is a command and its arguments, with blanks between;
+//! the answer is a line. Handles are numbers of sockets; calls wait for 3 s at most (`EAGAIN`
+//! then).
 //!
 //! | command | does | answer |
 //! |---|---|---|

@@ -47,7 +47,8 @@ impl Machine {
             Frame::Oldest(packet) => self.received.settled(packet),
             Frame::Reset => self.ended(Ended::Reset),
             _ if self.stage == Stage::Over => {}
-            // A client has nothing to say before it was welcomed: what anybody may make us keep begins when our user has taken it.
+            // A client has nothing to say before it was welcomed: what anybody may make us keep
+            // begins when our user has taken it.
             Frame::Data(_) | Frame::Notice(_)
                 if self.side == Side::Server && self.stage == Stage::Opening =>
             {
@@ -56,15 +57,16 @@ impl Machine {
             Frame::Data(data) => self.incoming.part(data, self.moment(now))?,
             Frame::Notice(notice) => self.incoming.notice(notice, self.moment(now))?,
             Frame::Hello if self.side == Side::Client => return Err(Malformed),
-            Frame::Welcome if self.side == Side::Server => return Err(Malformed),
+            Frame::Welcome(_) if self.side == Side::Server => return Err(Malformed),
             Frame::Hello => {
                 if !std::mem::replace(&mut self.said_hello, true) {
                     self.events.push_back(Event::Connect);
                 }
             }
-            Frame::Welcome => {
+            Frame::Welcome(ticket) => {
                 if self.stage == Stage::Opening {
                     self.stage = Stage::Up;
+                    self.ticket = Some(*ticket);
                     self.events.push_back(Event::Connected);
                 }
             }

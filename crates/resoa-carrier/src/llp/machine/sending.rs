@@ -1,6 +1,7 @@
 //! What one end sends, as soon as it may.
 
 use super::{Machine, Stage};
+use crate::datagram::TICKET;
 use crate::llp::flight::{Sent, Word};
 use crate::llp::wire::{Frame, PADDING};
 use std::time::Duration;
@@ -42,7 +43,7 @@ impl Machine {
             for word in said {
                 let frame = match word {
                     Word::Hello => Frame::Hello,
-                    Word::Welcome => Frame::Welcome,
+                    Word::Welcome => Frame::Welcome(self.ticket.as_ref().unwrap_or(&[0; TICKET])),
                     Word::Close => Frame::Close { messages: self.outgoing.count() },
                 };
                 frame.write(out);

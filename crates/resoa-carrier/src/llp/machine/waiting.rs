@@ -33,7 +33,8 @@ impl Machine {
         }
     }
 
-    /// When a connection that was closed has been kept for long enough though nothing of what is left goes.
+    /// When a connection that was closed has been kept for long enough though nothing of what is
+    /// left goes.
     fn farewell_due(&self) -> Option<Duration> {
         (self.stage == Stage::Closing).then(|| self.moved + self.silence.end)
     }

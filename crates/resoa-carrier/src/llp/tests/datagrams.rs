@@ -1,4 +1,5 @@
-//! C91: what may be lost is, after an outage and for nothing else; each is told of once, as itself or as lost.
+//! C91: what may be lost is, after an outage and for nothing else; each is told of once, as itself
+//! or as lost.
 
 use super::link::{Link, PACKET, World, data, datagram, number_of};
 use crate::llp::{Event, Machine};
@@ -37,8 +38,9 @@ impl Told {
     }
 }
 
-/// A datagram each 20 ms over an outage of ten seconds, beside what else is sent: what arrives is younger than half a second and four round trips and the way there, and what is sent
-/// when the outage is over arrives.
+/// A datagram each 20 ms over an outage of ten seconds, beside what else is sent: what arrives is
+/// younger than half a second and four round trips and the way there, and what is sent when the
+/// outage is over arrives.
 #[test]
 fn nothing_that_is_old_arrives() {
     for (link, bulk) in [
@@ -79,7 +81,8 @@ fn nothing_that_is_old_arrives() {
             "{rate} octets/s, {delay:?}, {loss}, beside {bulk}: {} lost, the oldest {oldest:?}",
             lost.len()
         );
-        // Round trips are as they are measured, with what waits on the link; and then there is the way.
+        // Round trips are as they are measured, with what waits on the link; and then there is the
+        // way.
         assert!(oldest <= Some(500 * MS + trip * 5), "{oldest:?}, round trips of up to {trip:?}");
         assert!(lost.len() > 400, "{} are lost", lost.len());
         // That it is over is found out within a second, if that is not lost.
@@ -90,7 +93,8 @@ fn nothing_that_is_old_arrives() {
     }
 }
 
-/// A link that is full delays them and loses none: they wait for what was sent before them, and that is no outage.
+/// A link that is full delays them and loses none: they wait for what was sent before them, and
+/// that is no outage.
 #[test]
 fn a_queue_loses_nothing() {
     let mut world = World::up(Link { rate: 25e3, ..Link::default() }, 12);
@@ -114,7 +118,8 @@ fn a_queue_loses_nothing() {
     assert!(slowest > Some(Duration::from_secs(2)), "there was no queue: {slowest:?}");
 }
 
-/// In an outage those that are late make room, so that the user need not stop; and one that has waited elsewhere is given up at once when it is over.
+/// In an outage those that are late make room, so that the user need not stop; and one that has
+/// waited elsewhere is given up at once when it is over.
 #[test]
 fn those_that_are_late_make_room() {
     let mut world = World::up(Link::default(), 13);
@@ -142,7 +147,8 @@ fn those_that_are_late_make_room() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Datagrams and data both ways over any link with outages, a reader who pauses, and a close: each datagram is told of once, and everything else once and in order, before the end.
+    /// Datagrams and data both ways over any link with outages, a reader who pauses, and a close:
+    /// each datagram is told of once, and everything else once and in order, before the end.
     #[test]
     fn each_is_told_of_once(
         rate in prop_oneof![Just(0.0), Just(125e3), Just(1.25e6)],

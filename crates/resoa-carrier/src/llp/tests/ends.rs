@@ -25,7 +25,8 @@ fn reset() {
     }
 }
 
-/// C90: who hears nothing for half a minute is told, at both ends, and not before; who closes is not.
+/// C90: who hears nothing for half a minute is told, at both ends, and not before; who closes is
+/// not.
 #[test]
 fn an_outage_for_good() {
     let mut world = World::up(Link::default(), 4);
@@ -42,7 +43,8 @@ fn an_outage_for_good() {
     );
 }
 
-/// An outage that is shorter costs its time, hardly more than a second in addition, and nothing else.
+/// An outage that is shorter costs its time, hardly more than a second in addition, and nothing
+/// else.
 #[test]
 fn an_outage_that_ends() {
     let mut world = World::up(Link { rate: 1.25e6, ..Link::default() }, 5);
@@ -75,7 +77,8 @@ fn close_is_behind_everything() {
     assert_eq!(world.told[1], []);
 }
 
-/// C88: both close while more is under way than there is room for, and neither wants anything: each is through, since what comes is let go.
+/// C88: both close while more is under way than there is room for, and neither wants anything: each
+/// is through, since what comes is let go.
 #[test]
 fn both_close_and_want_nothing() {
     let mut world = World::up(Link { rate: 12.5e6, ..Link::default() }, 8);
@@ -94,7 +97,8 @@ fn both_close_and_want_nothing() {
     assert_eq!(world.told, [vec![], vec![]]);
 }
 
-/// C88: what our user has closed is not kept for ever for a side that is there and takes nothing; as long as it takes something, it is.
+/// C88: what our user has closed is not kept for ever for a side that is there and takes nothing;
+/// as long as it takes something, it is.
 #[test]
 fn a_side_that_never_ends() {
     for takes in [false, true] {
@@ -136,7 +140,8 @@ fn no_room_behind_the_end() {
     assert!(!world.ends[0].has_room());
 }
 
-/// What only the other side may say, or only later, is refused: HELLO and WELCOME have a side each, and a client that was not welcomed has no messages.
+/// What only the other side may say, or only later, is refused: HELLO and WELCOME have a side each,
+/// and a client that was not welcomed has no messages.
 #[test]
 fn what_an_end_does_not_say() {
     let says = |end: &mut Machine, number: u64, frame: &Frame| {
@@ -148,7 +153,7 @@ fn what_an_end_does_not_say() {
     let data = Frame::Data(Data { message: 0, offset: 0, length: 10, behind: Vec::new(), octets: &octets });
     let end = |side| Machine::new(side, (PACKET, LONG), SILENCE, Duration::ZERO);
     assert_eq!(says(&mut end(Side::Client), 0, &Frame::Hello), Err(Malformed));
-    assert_eq!(says(&mut end(Side::Server), 0, &Frame::Welcome), Err(Malformed));
+    assert_eq!(says(&mut end(Side::Server), 0, &Frame::Welcome(&[7; 32])), Err(Malformed));
     assert_eq!(says(&mut end(Side::Server), 0, &data), Err(Malformed));
     let mut server = end(Side::Server);
     assert_eq!(says(&mut server, 0, &Frame::Hello), Ok(()));
@@ -158,7 +163,7 @@ fn what_an_end_does_not_say() {
     // A server's first messages may come before its welcome, which was lost.
     let mut client = end(Side::Client);
     assert_eq!(says(&mut client, 0, &data), Ok(()));
-    assert_eq!(says(&mut client, 1, &Frame::Welcome), Ok(()));
+    assert_eq!(says(&mut client, 1, &Frame::Welcome(&[7; 32])), Ok(()));
     let told: Vec<_> = std::iter::from_fn(|| client.take(true, Duration::ZERO)).collect();
     assert_eq!(told, [Event::Connected, Event::Data(octets.to_vec())]);
 }

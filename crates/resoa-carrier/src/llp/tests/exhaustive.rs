@@ -1,9 +1,12 @@
-//! Every way in which a link can treat the first packets of a short connection, up to so many faults: the shipped functions, in each of them to the end (C87, C88). The machine reckons with
-//! times and rates, so that its states are without number; what a link does to packets is not, and that is what is gone through: each set of at most three faults among the first
-//! [`PACKETS`] packets of both sides, in all kinds; and of at most two, with an outage that begins at any of the packets. `cargo test -p resoa-carrier exhaustive -- --nocapture` prints how
-//! many that are.
+//! Every way in which a link can treat the first packets of a short connection, up to so many
+//! faults: the shipped functions, in each of them to the end (C87, C88). The machine reckons with
+//! times and rates, so that its states are without number; what a link does to packets is not, and
+//! that is what is gone through: each set of at most three faults among the first [`PACKETS`]
+//! packets of both sides, in all kinds; and of at most two, with an outage that begins at any of
+//! the packets. `cargo test -p resoa-carrier exhaustive -- --nocapture` prints how many that are.
 //!
-//! The connection: a client says that it is there and is taken; it sends five messages of two sockets, one of which takes two packets, and three datagrams, one of which does; the server
+//! The connection: a client says that it is there and is taken; it sends five messages of two
+//! sockets, one of which takes two packets, and three datagrams, one of which does; the server
 //! answers the last by a datagram and a message; the client closes.
 
 use super::link::{Fate, Link, PACKET, World, data, datagram, number_of, read};
@@ -187,7 +190,8 @@ fn search(faults: usize, cut: Option<usize>, wrong: Wrong, found: &mut Found) {
     }
 }
 
-/// C87, C88: each message once, in the order of its socket, none lost, and then the end, at both sides, whatever three faults there are.
+/// C87, C88: each message once, in the order of its socket, none lost, and then the end, at both
+/// sides, whatever three faults there are.
 #[test]
 fn three_faults_of_any_kind() {
     let (plain, lost) = run(&[], None, Wrong::Nothing).expect("nothing happens");
@@ -198,7 +202,8 @@ fn three_faults_of_any_kind() {
     assert_eq!(found.wrong, None);
 }
 
-/// C91: the same with an outage, and each datagram is told of once, as itself or as lost, whichever packets of that are lost.
+/// C91: the same with an outage, and each datagram is told of once, as itself or as lost, whichever
+/// packets of that are lost.
 #[test]
 fn two_faults_and_an_outage() {
     let mut found = Found::default();
@@ -220,7 +225,8 @@ fn notices_that_are_not_told_are_missed() {
     assert!(found.wrong.is_some_and(|wrong| wrong.contains("does not end")));
 }
 
-/// The search finds it if messages are not kept in order: here those of one socket are sent as of several.
+/// The search finds it if messages are not kept in order: here those of one socket are sent as of
+/// several.
 #[test]
 fn order_that_is_not_kept_is_found() {
     let mut found = Found::default();

@@ -3,7 +3,8 @@
 use super::link::{Link, World, data};
 use std::time::Duration;
 
-/// Octets a second that arrive in 20 s, behind 5 s; and the longest queue in ms on the way, of a link of 10 Mbit/s.
+/// Octets a second that arrive in 20 s, behind 5 s; and the longest queue in ms on the way, of a
+/// link of 10 Mbit/s.
 fn goodput(link: Link, seed: u64) -> (f64, f64) {
     let mut world = World::up(link, seed);
     let mut number = 0;
@@ -25,7 +26,8 @@ fn goodput(link: Link, seed: u64) -> (f64, f64) {
     ((world.told[1].len() - before) as f64 * 16_011.0 / 20.0, longest.as_secs_f64() * 1e3)
 }
 
-/// Of a link of 10 Mbit/s and 20 ms, by the share of packets that it loses: with each of them the link is used, and the queue stays short.
+/// Of a link of 10 Mbit/s and 20 ms, by the share of packets that it loses: with each of them the
+/// link is used, and the queue stays short.
 #[test]
 fn losses_are_no_reason_to_send_less() {
     const RATE: f64 = 1.25e6;
@@ -38,7 +40,8 @@ fn losses_are_no_reason_to_send_less() {
     }
 }
 
-/// Two milliseconds or two hundred, ten kilobytes or ten megabytes a second; queues of less than what is under way.
+/// Two milliseconds or two hundred, ten kilobytes or ten megabytes a second; queues of less than
+/// what is under way.
 #[test]
 fn links_of_all_kinds() {
     for (rate, delay, queue, loss) in [
@@ -57,8 +60,9 @@ fn links_of_all_kinds() {
     }
 }
 
-/// Programs that ask and are answered, one short message at a time, say nothing of what the link carries: what follows them is not slower than on a connection that has just begun, and what
-/// was known of the link before is not forgotten.
+/// Programs that ask and are answered, one short message at a time, say nothing of what the link
+/// carries: what follows them is not slower than on a connection that has just begun, and what was
+/// known of the link before is not forgotten.
 #[test]
 fn short_messages_say_nothing_of_the_link() {
     const COUNT: u32 = 20;

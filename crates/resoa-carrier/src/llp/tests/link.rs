@@ -1,4 +1,5 @@
-//! A link with a rate, a queue and a delay, which loses, repeats and delays packets; and the machines at its ends.
+//! A link with a rate, a queue and a delay, which loses, repeats and delays packets; and the
+//! machines at its ends.
 
 use super::super::{Event, Machine, Side, Silence};
 use rand::{RngExt, SeedableRng};

@@ -28,7 +28,8 @@ fn any_link() -> impl Strategy<Value = Link> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Both directions at once, any lengths, a reader who pauses, and then a close: nothing is missing, twice, or behind the end.
+    /// Both directions at once, any lengths, a reader who pauses, and then a close: nothing is
+    /// missing, twice, or behind the end.
     #[test]
     fn exactly_once_and_in_order(
         link in any_link(),
@@ -86,7 +87,8 @@ fn sockets_do_not_wait_for_each_other() {
     assert_eq!(order, [(2, 0), (2, 1), (1, 0), (1, 1)]);
 }
 
-/// C26: a user who takes nothing stops the other side, at what there is room for; and what is sent beyond is taken when there is room again, though every word of that was lost.
+/// C26: a user who takes nothing stops the other side, at what there is room for; and what is sent
+/// beyond is taken when there is room again, though every word of that was lost.
 #[test]
 fn room_is_asked_for() {
     let mut world = World::up(Link::default(), 2);
@@ -115,7 +117,8 @@ fn room_is_asked_for() {
     world.until(|world| world.told[1].len() == count as usize);
 }
 
-/// However fast the link is, what is kept here is no more than twice what any side has room for, beside what is under way.
+/// However fast the link is, what is kept here is no more than twice what any side has room for,
+/// beside what is under way.
 #[test]
 fn what_waits_is_bounded() {
     let mut world = World::up(Link::default(), 5);
