@@ -3,7 +3,8 @@
 use lite::Policy;
 use std::fmt;
 
-/// Whether the connections of a node's programs accept damage, all of them and without asking for it.
+/// Whether the connections of a node's programs accept damage, all of them and without asking for
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Acceptance {
     /// A segment with a wrong checksum is dropped, as by any TCP.

@@ -1,14 +1,18 @@
 //! All runs of a plan: which, in which order, how many at a time, and the run directory.
 //!
-//! Runs go repetition by repetition through all cells, so that whatever changes about the machine meanwhile meets all cells
-//! alike, and an interrupted campaign has as much of each. Repetition n of every cell has the same seed: cells that differ in
-//! something else than the link see the same errors at the same times.
+//! Runs go repetition by repetition through all cells, so that whatever changes about the machine
+//! meanwhile meets all cells alike, and an interrupted campaign has as much of each. Repetition n
+//! of every cell has the same seed: cells that differ in something else than the link see the same
+//! errors at the same times.
 //!
-//! Each run is a process of its own ([`netlab::isolation`]), or a kernel of its own by the virtual clock ([`virtual_time`]).
-//! Processes go side by side as long as all their links together carry fewer packets than the machine can move without one run
-//! making another late; kernels have a processor each, and nothing makes them late.
+//! Each run is a process of its own ([`netlab::isolation`]), or a kernel of its own by the virtual
+//! clock ([`virtual_time`]). Processes go side by side as long as all their links together carry
+//! fewer packets than the machine can move without one run making another late; kernels have a
+//! processor each, and nothing makes them late.
 
 mod capacity;
+mod error;
+mod ground;
 mod group;
 mod guest;
 mod machine;
@@ -16,6 +20,7 @@ mod process;
 mod repeat;
 
 pub use capacity::Capacity;
+pub use error::CampaignError;
 pub use guest::Guests;
 
 use crate::acceptance::Acceptance;
@@ -31,7 +36,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
+use virtual_time::Advance;
 
 /// Hidden subcommand that executes a job.
 pub const SUBCOMMAND: &str = "__run";
@@ -52,7 +58,6 @@ pub struct Campaign {
     manifest: Manifest,
     directory: PathBuf,
     journal: Journal,
-    measure: String,
     /// Runs that ended before.
     done: Vec<RunEnded>,
 }
@@ -73,8 +78,8 @@ pub enum Progress<'a> {
         cell: u32,
         /// Its repetition.
         repetition: u32,
-        /// By its own clock, boot included.
-        time: Duration,
+        /// By its own clock, boot included; and whether that is slow.
+        advance: Advance,
     },
     /// A run ended.
     Ended {
@@ -82,56 +87,6 @@ pub enum Progress<'a> {
         cell: &'a Cell,
         /// All of it.
         run: &'a RunEnded,
-    },
-}
-
-/// A campaign that cannot begin or go on.
-#[derive(Debug, thiserror::Error)]
-pub enum CampaignError {
-    /// Something is wrong with the plan.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    /// The selection of cells makes no sense.
-    #[error("--only {0}")]
-    Only(String),
-    /// There is a campaign in the directory already.
-    #[error("{} holds a campaign already: `lasthop run --resume {}` goes on with it", .0.display(), .0.display())]
-    Exists(PathBuf),
-    /// A run directory that cannot be read.
-    #[error(transparent)]
-    Directory(#[from] results::DirectoryError),
-    /// A file of the run directory.
-    #[error("{doing} {}: {source}", path.display())]
-    File {
-        /// What was tried.
-        doing: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
-    /// A process cannot be started.
-    #[error(transparent)]
-    Netlab(#[from] netlab::Error),
-    /// The clock of a campaign that goes on is another one.
-    #[error("{} was begun with the {began} clock: go on with --clock {began}", directory.display())]
-    OtherClock {
-        /// The run directory.
-        directory: PathBuf,
-        /// Its clock.
-        began: &'static str,
-    },
-    /// The kernel of a campaign that goes on is another one, or is run otherwise: its runs would not be comparable.
-    #[error("{} was begun with {what} {began}, and this is {now}: go on with the same, or begin anew", directory.display())]
-    OtherGuest {
-        /// The run directory.
-        directory: PathBuf,
-        /// What differs.
-        what: &'static str,
-        /// As it was.
-        began: String,
-        /// As it is.
-        now: String,
     },
 }
 
@@ -163,16 +118,15 @@ impl Campaign {
             let name = format!("{}-{seed}", machine::utc(started.as_secs()));
             Path::new("runs").join(&plan.text.name).join(name)
         });
-        if directory.join(directory::MANIFEST).exists() {
-            return Err(CampaignError::Exists(directory));
-        }
+        ground::check_new(&directory)?;
+        let (measure, workloads) = plan.workloads(&cells)?;
         let manifest = Manifest {
             schema: SCHEMA,
             lasthop: env!("CARGO_PKG_VERSION").to_owned(),
             plan: plan.text.clone(),
             started_unix_ns: started.as_nanos() as u64,
             ended_unix_ns: None,
-            clock: if asked.guest.is_some() { Clock::Virtual } else { Clock::Real },
+            clock: Some(if asked.guest.is_some() { Clock::Virtual } else { Clock::Real }),
             kernel: match &asked.guest {
                 Some((release, _)) => release.clone(),
                 None => machine::kernel(),
@@ -180,6 +134,8 @@ impl Campaign {
             guest: asked.guest.as_ref().map(|(_, guest)| guest.clone()),
             machine: machine::machine(),
             seed,
+            measure,
+            workloads,
             factors: factors_of(&plan.factors, &cells),
             cells,
             repetitions: asked.repetitions.unwrap_or(plan.repetitions),
@@ -190,8 +146,7 @@ impl Campaign {
         file("create", &directory, fs::create_dir_all(&directory))?;
         file("write the manifest in", &directory, directory::write_manifest(&directory, &manifest))?;
         let journal = file("write the journal in", &directory, Journal::open(&directory))?;
-        let measure = measured(&plan)?;
-        Ok(Self { plan, manifest, directory, journal, measure, done: Vec::new() })
+        Ok(Self { plan, manifest, directory, journal, done: Vec::new() })
     }
 
     /// Goes on with a campaign that was interrupted.
@@ -199,6 +154,7 @@ impl Campaign {
     /// # Errors
     /// If the directory holds none, or one by another clock; `guest` is as in [`Asked`].
     pub fn resume(path: &Path, guest: Option<&(String, results::Guest)>) -> Result<Self, CampaignError> {
+        ground::check_owner(path)?;
         let results::Directory { path: directory, mut manifest, connections } =
             results::Directory::open(path)?;
         if guest.is_some() != manifest.guest.is_some() {
@@ -214,20 +170,15 @@ impl Campaign {
         let runs = std::mem::take(&mut manifest.runs);
         let done = runs.into_iter().zip(connections).map(|(run, connections)| RunEnded { run, connections });
         let journal = file("write the journal in", &directory, Journal::open(&directory))?;
-        let measure = measured(&plan)?;
-        Ok(Self { plan, manifest, journal, measure, done: done.collect(), directory })
+        // An older lasthop, which began it, did not write them down.
+        (manifest.measure, manifest.workloads) = plan.workloads(&manifest.cells)?;
+        Ok(Self { plan, manifest, journal, done: done.collect(), directory })
     }
 
     /// The run directory.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
-    }
-
-    /// Name of the workload that figures are about.
-    #[must_use]
-    pub fn measure(&self) -> &str {
-        &self.measure
     }
 
     /// What is known of it.
@@ -247,8 +198,9 @@ impl Campaign {
             .collect()
     }
 
-    /// Runs what is left in `place`, at most `capacity` at a time, and tells `progress`. When `interrupted` becomes true, runs that
-    /// go on are ended and forgotten. Returns whether all were run.
+    /// Runs what is left in `place`, at most `capacity` at a time, and tells `progress`. When
+    /// `interrupted` becomes true, runs that go on are ended and forgotten. Returns whether all
+    /// were run.
     ///
     /// # Errors
     /// If a file of the run directory cannot be written, or a process not started.
@@ -292,8 +244,8 @@ impl Campaign {
                 // We hold a sender ourselves, so that there is always one to come.
                 let Ok(word) = words.recv() else { return Ok(false) };
                 let (cell, repetition, result) = match word {
-                    Word::Advanced(cell, repetition, time) => {
-                        progress(Progress::Advanced { cell, repetition, time });
+                    Word::Advanced(cell, repetition, advance) => {
+                        progress(Progress::Advanced { cell, repetition, advance });
                         continue;
                     }
                     Word::Ended(cell, repetition, result) => (cell, repetition, *result),
@@ -363,15 +315,16 @@ struct Waiting {
 /// What the thread of a run tells.
 enum Word {
     /// Its cell and repetition are so far by their own clock.
-    Advanced(u32, u32, Duration),
+    Advanced(u32, u32, Advance),
     /// It ended; without a run if it was interrupted.
     Ended(Cell, u32, Box<Result<Option<RunEnded>, CampaignError>>),
 }
 
-/// Has a job run, and tells how it ended. `grouped` says whether its processes have to be in a control group of their own.
+/// Has a job run, and tells how it ended. `grouped` says whether its processes have to be in a
+/// control group of their own.
 fn supervise(place: &Place, job: Job, grouped: bool, interrupted: &AtomicBool, tell: &Sender<Word>) {
     // Nobody listens any more if another run has failed to start.
-    let mut advanced = |time| drop(tell.send(Word::Advanced(job.cell.number, job.repetition, time)));
+    let mut advanced = |advance| drop(tell.send(Word::Advanced(job.cell.number, job.repetition, advance)));
     let result = match place {
         Place::Host => process::run(&job, grouped, interrupted),
         Place::Guests(guests) => guests.run(&job, interrupted, &mut advanced),
@@ -389,14 +342,6 @@ pub fn execute(order: &Path) -> Result<(), CampaignError> {
     file("write the result of", order, crate::run::execute(&job))
 }
 
-/// The workload that figures of a plan are about: that of its first cell.
-fn measured(plan: &Plan) -> Result<String, PlanError> {
-    match plan.cells().first() {
-        Some(cell) => plan.experiment(cell, 0, 0).map(|experiment| experiment.measure),
-        None => Ok(String::new()),
-    }
-}
-
 /// The factors with those levels only that cells have.
 fn factors_of(factors: &[Factor], cells: &[Cell]) -> Vec<Factor> {
     let used =
@@ -408,7 +353,8 @@ fn factors_of(factors: &[Factor], cells: &[Cell]) -> Vec<Factor> {
     factors.iter().map(with_levels_used).collect()
 }
 
-/// The first thing in which two kernels, or the ways in which they are run, differ: what it is, and as it is in each.
+/// The first thing in which two kernels, or the ways in which they are run, differ: what it is, and
+/// as it is in each.
 fn difference(began: &results::Guest, now: &results::Guest) -> Option<(&'static str, String, String)> {
     let parts = |guest: &results::Guest| {
         [

@@ -1,5 +1,6 @@
 //! Finding profiles and trace files by name or path.
 
+use link::nearest::nearest;
 use link::profile::{Content, LinkProfile, LossProfile, Profile, Resolve, builtin};
 use link::stage::errors::ErrorSpec;
 use std::fmt;
@@ -27,7 +28,8 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Relative paths start from `folder`; from the current one if it is empty, which is the default.
+    /// Relative paths start from `folder`; from the current one if it is empty, which is the
+    /// default.
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
         Self { folder: folder.to_owned() }
@@ -114,10 +116,9 @@ fn no_files(file: &str) -> io::Result<String> {
 
 fn unknown(name: &str) -> String {
     let names = || builtin().map(|(file, _)| file.trim_end_matches(".toml"));
-    let nearest = names().map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
-    let hint = match nearest {
-        Some((distance, known)) if distance <= 2 => format!("did you mean `{known}`?"),
-        _ => format!("built in are {}", names().collect::<Vec<_>>().join(", ")),
+    let hint = match nearest(name, names()) {
+        Some(known) => format!("did you mean `{known}`?"),
+        None => format!("built in are {}", names().collect::<Vec<_>>().join(", ")),
     };
     format!("there is no profile `{name}`: {hint} (a file needs a path, such as ./{name}.toml)")
 }

@@ -1,8 +1,9 @@
 //! From a plan to cells, runs and their results.
 //!
-//! A [`plan::Plan`] is an experiment as a file. It has *cells*, the combinations of levels of its factors; each cell is *run*
-//! as often as there are repetitions. A [`campaign::Campaign`] hands runs to processes of their own, [`run::execute`] is what
-//! happens in one of them, and the run directory (crate `results`) is what stays.
+//! A [`plan::Plan`] is an experiment as a file. It has *cells*, the combinations of levels of its
+//! factors; each cell is *run* as often as there are repetitions. A [`campaign::Campaign`] hands
+//! runs to processes of their own, [`run::execute`] is what happens in one of them, and the run
+//! directory (crate `results`) is what stays.
 //!
 //! | module | what |
 //! |---|---|
@@ -11,11 +12,12 @@
 //! | [`workload`] | traffic and what is measured of it |
 //! | [`run`] | one run, in namespaces of its own |
 //! | [`campaign`] | all runs: order, processes, resuming, the run directory |
-//! | [`catalogue`], [`recording`] | profiles by name; fates from the event loop to the recorder (`lasthop link` uses both as well) |
+//! | [`catalogue`], [`recording`], [`capacity`] | profiles by name; fates from the event loop to the recorder, and what limiters can send (`lasthop link` uses them as well) |
 #![forbid(unsafe_code)]
 
 pub mod acceptance;
 pub mod campaign;
+pub mod capacity;
 pub mod catalogue;
 pub mod parameters;
 pub mod plan;

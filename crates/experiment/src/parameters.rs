@@ -1,7 +1,8 @@
 //! Parameters of congestion controls, set for the kernel that a run has for itself.
 //!
-//! They are one for a whole kernel. So a run by the virtual clock may set them, which has a kernel of its own; on a host they are
-//! given when a congestion control is loaded (`lasthop cc load newzag gain=5`), and runs leave them alone.
+//! They are one for a whole kernel. So a run by the virtual clock may set them, which has a kernel
+//! of its own; on a host they are given when a congestion control is loaded
+//! (`lasthop cc load newzag gain=5`), and runs leave them alone.
 
 use std::fs;
 use std::path::PathBuf;

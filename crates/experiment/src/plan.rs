@@ -1,10 +1,12 @@
 //! Plans: an experiment as a file, read and checked before anything runs.
 //!
-//! [`Plan::parse`] reads the file; [`Plan::experiment`] fills in the levels of one cell and gives its scenario and its
-//! workloads, complete. [`Plan::check`] does that for all cells, so that what is wrong is said before the first run.
+//! [`Plan::parse`] reads the file; [`Plan::experiment`] fills in the levels of one cell and gives
+//! its scenario and its workloads, complete. [`Plan::check`] does that for all cells, so that what
+//! is wrong is said before the first run.
 
 mod build;
 mod error;
+mod expectations;
 pub mod file;
 mod text;
 
@@ -16,7 +18,7 @@ use crate::workload::{Kind, Workload};
 use error::{Source, unknown};
 use file::PlanFile;
 use link::units::Span;
-use results::{Cell, Expectation, Factor, Level, PlanText};
+use results::{Cell, Expectation, Factor, Level, PlanText, PlannedWorkload};
 use std::collections::BTreeMap;
 use std::path::Path;
 use text::Text;
@@ -112,8 +114,8 @@ impl Keep {
 }
 
 impl Experiment {
-    /// Packets a second that all workloads together send over all links at most: what a run costs the machine. A program may
-    /// use any link.
+    /// Packets a second that all workloads together send over all links at most: what a run costs
+    /// the machine. A program may use any link.
     #[must_use]
     pub fn packets_per_second(&self) -> f64 {
         let scenario = &self.scenario;
@@ -137,11 +139,6 @@ impl Plan {
         let source = Source { file, text };
         let read: PlanFile = toml::from_str(text).map_err(|error| source.toml_error(&error))?;
         let (factors, variables) = build::factors(source, &read)?;
-        for expected in &read.expect {
-            results::expectation::check(expected, &factors).map_err(|error| {
-                source.error_somewhere(format!("`expect` with the title `{}`: {error}", expected.title))
-            })?;
-        }
         let cells = factors.iter().try_fold(1, |cells: usize, factor| cells.checked_mul(factor.levels.len()));
         if cells.is_none_or(|cells| cells > MOST_CELLS) {
             let sizes: Vec<_> = factors.iter().map(|factor| factor.levels.len().to_string()).collect();
@@ -174,7 +171,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// All combinations of levels, the last factor varying fastest; one cell if there are no factors.
+    /// All combinations of levels, the last factor varying fastest; one cell if there are no
+    /// factors.
     #[must_use]
     pub fn cells(&self) -> Vec<Cell> {
         let mut combinations: Vec<Vec<Level>> = vec![Vec::new()];
@@ -240,7 +238,8 @@ impl Plan {
         Ok(selected)
     }
 
-    /// The experiment of one cell. `repetition` and `seed` are what `{repetition}` and `{seed}` stand for.
+    /// The experiment of one cell. `repetition` and `seed` are what `{repetition}` and `{seed}`
+    /// stand for.
     ///
     /// # Errors
     /// With the line, the field and what would be right.
@@ -249,12 +248,40 @@ impl Plan {
         build::experiment(self, source, cell, repetition, seed)
     }
 
-    /// Builds all cells.
+    /// Builds all cells, and checks what is expected of them.
     ///
     /// # Errors
     /// The first that is found.
     pub fn check(&self) -> Result<(), PlanError> {
-        self.cells().iter().try_for_each(|cell| self.experiment(cell, 0, 0).map(drop))
+        let named = |cell: Cell| {
+            let workloads = self.experiment(&cell, 0, 0)?.workloads;
+            Ok((cell, workloads.into_iter().map(|workload| workload.name).collect()))
+        };
+        let workloads = self.cells().into_iter().map(named).collect::<Result<Vec<_>, PlanError>>()?;
+        let source = Source { file: &self.text.file, text: &self.text.text };
+        expectations::check(source, &self.file, &self.factors, &workloads)
+    }
+
+    /// Name of the workload that figures of these cells are about, that of the first one, and all
+    /// their workloads in the order of the plan. One is in the background if it is in all cells
+    /// that have it.
+    ///
+    /// # Errors
+    /// As [`Plan::experiment`].
+    pub fn workloads(&self, cells: &[Cell]) -> Result<(String, Vec<PlannedWorkload>), PlanError> {
+        let mut measure = None;
+        let mut all: Vec<PlannedWorkload> = Vec::new();
+        for cell in cells {
+            let experiment = self.experiment(cell, 0, 0)?;
+            for Workload { name, background, .. } in experiment.workloads {
+                match all.iter_mut().find(|known| known.name == name) {
+                    Some(known) => known.background &= background,
+                    None => all.push(PlannedWorkload { name, background }),
+                }
+            }
+            measure.get_or_insert(experiment.measure);
+        }
+        Ok((measure.unwrap_or_default(), all))
     }
 }
 

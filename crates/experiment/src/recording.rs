@@ -1,35 +1,47 @@
-//! From what the event loop shows to what the recorder takes: the two crates do not know each other.
+//! From what the event loop shows to what the recorder takes: the two crates do not know each
+//! other.
 
+use crate::capacity;
 use capture::link_layer::blocks::Block;
 use capture::link_layer::{Event, Row, Way};
-use capture::{Channel, Direction, Ended, LinkId, LinkInfo, Outcome, Recorder, Span, Time};
+use capture::{Capacity, Channel, Direction, Ended, LinkId, LinkInfo, Outcome, Recorder, Span, Time};
+use emulator::pauses::Pauses;
 use emulator::punctuality::{Overload, Punctuality};
 use emulator::{Observer, WayId};
 use link::arq::hop::Watch;
 use link::{ChannelState, Effect, Loss, Packet, Pipeline};
-use packet::Frame;
+use packet::{Check, Frame};
 
-/// Records what happens on links whose ways were added up first, then down: way `2n` is up and `2n + 1` down of link `n`.
+/// Records what happens on links whose ways were added up first, then down: way `2n` is up and
+/// `2n + 1` down of link `n`.
 pub struct Recording {
     recorder: Recorder,
-    /// Memory for a packet that is a part of a larger segment, whose bytes come into being only here.
+    /// Memory for a packet that is a part of a larger segment, whose bytes come into being only
+    /// here.
     bytes: Vec<u8>,
     wants_bytes: bool,
-    /// The links as the recorder knows them: a change of their stages has to be told, since fates name stages by number.
+    /// The links as the recorder knows them: a change of their stages has to be told, since fates
+    /// name stages by number.
     links: Vec<LinkInfo>,
     /// When to look at link layers again, if they are watched.
     look: Option<link::units::Time>,
+    /// Bytes of traces that the log still takes.
+    room: usize,
 }
 
-/// How long what an idle link layer does may wait: nobody wakes up for it, and after an hour there would be more records at once than there is
-/// memory for.
+/// How long what an idle link layer does may wait: nobody wakes up for it, and after an hour there
+/// would be more records at once than there is memory for.
 const LOOK: link::units::Span = link::units::Span::from_secs(10);
 
 impl Recording {
-    /// `links` are those that the recorder was started with; `wants_bytes` says whether it keeps more than counters.
+    /// `links` are those that the recorder was started with; `wants_bytes` says whether it keeps
+    /// more than counters.
     #[must_use]
     pub fn new(recorder: Recorder, links: Vec<LinkInfo>, wants_bytes: bool) -> Self {
-        Self { recorder, bytes: Vec::new(), wants_bytes, links, look: None }
+        let ways = links.iter().flat_map(|link| [&link.up, &link.down]);
+        let sizes = ways.flat_map(|way| &way.capacity).map(|capacity| capacity.rate.size());
+        let room = capacity::ROOM.saturating_sub(sizes.sum());
+        Self { recorder, bytes: Vec::new(), wants_bytes, links, look: None, room }
     }
 
     /// The same for links of which something is watched ([`link::Built::watch`]).
@@ -121,6 +133,9 @@ fn ended(way: WayId, packet: &Packet) -> Ended {
             Effect::Overtaken(count) => ended.overtaken = count,
         }
     }
+    if ended.is_damaged() && ended.outcome == Outcome::Delivered {
+        ended.found_by = Some(Check::of(packet.frame.layer(), &packet.frame.to_bytes()));
+    }
     ended
 }
 
@@ -164,15 +179,23 @@ impl Observer for Recording {
         self.recorder.ended(&ended, bytes);
     }
 
-    fn visited(&mut self, way: WayId, pipeline: &Pipeline) {
+    fn visited(&mut self, way: WayId, pipeline: &Pipeline, now: link::units::Time) {
         let (LinkId(place), direction) = place(way);
         let Some(link) = self.links.get_mut(usize::from(place)) else { return };
         let known = match direction {
             Direction::Up => &mut link.up,
             Direction::Down => &mut link.down,
         };
-        if known.stages != pipeline.stage_names() {
+        let offered = capacity::of(pipeline, link.layer.into(), time(now), self.room);
+        let is_new = |offered: &Capacity| {
+            let last = known.capacity.last();
+            last.is_none_or(|last| Capacity { since: last.since, ..offered.clone() } != *last)
+        };
+        let offered = offered.filter(is_new);
+        if offered.is_some() || known.stages != pipeline.stage_names() {
+            self.room = self.room.saturating_sub(offered.as_ref().map_or(0, |offered| offered.rate.size()));
             known.stages = pipeline.stage_names().to_vec();
+            known.capacity.extend(offered);
             self.recorder.describe(link);
         }
     }
@@ -202,11 +225,18 @@ impl Observer for Recording {
     }
 }
 
-/// Why a run was overloaded: packets that left too late, packets that the kernel had to drop because nobody read them, waits
-/// for the disk. Empty if it was not.
+/// Why a run was overloaded: packets that left too late, packets that waited while the emulator did
+/// not run, packets that the kernel had to drop because nobody read them, waits for the disk. Empty
+/// if it was not.
 #[must_use]
-pub fn overload(punctuality: &Punctuality, dropped: u64, stalls: capture::Stalls) -> Vec<Overload> {
+pub fn overload(
+    punctuality: &Punctuality,
+    pauses: &Pauses,
+    dropped: u64,
+    stalls: capture::Stalls,
+) -> Vec<Overload> {
     let mut reasons: Vec<_> = punctuality.verdict().into_iter().collect();
+    reasons.extend(pauses.verdict(punctuality.total()));
     if dropped > 0 {
         reasons.push(Overload::DroppedByKernel { packets: dropped });
     }
@@ -227,7 +257,8 @@ mod tests {
         Recording::new(recorder, Vec::new(), false).watching(watch)
     }
 
-    /// An idle link layer notes something every 20 ms, and no more of it waits than ten seconds' worth.
+    /// An idle link layer notes something every 20 ms, and no more of it waits than ten seconds'
+    /// worth.
     #[test]
     fn idle_link_layers_are_looked_at() {
         let at = |seconds| Instant::ZERO + Length::from_secs(seconds);

@@ -1,4 +1,5 @@
-//! Shortest paths: which link each node takes towards each other node (LTCP's "as seen by node", ltcp-newzag 1.6).
+//! Shortest paths: which link each node takes towards each other node (LTCP's "as seen by node",
+//! ltcp-newzag 1.6).
 
 use std::collections::VecDeque;
 
@@ -13,8 +14,8 @@ pub struct Hop {
     pub by: usize,
 }
 
-/// Hops for all pairs of nodes that are connected, by the fewest links; of equally short ways the one whose first link comes
-/// first in `links`. A link joins two nodes, both ways.
+/// Hops for all pairs of nodes that are connected, by the fewest links; of equally short ways the
+/// one whose first link comes first in `links`. A link joins two nodes, both ways.
 #[must_use]
 pub fn shortest(nodes: usize, links: &[[usize; 2]]) -> Vec<Hop> {
     let mut hops = Vec::new();
@@ -68,7 +69,8 @@ mod tests {
         None
     }
 
-    /// E3-12 (ltcp-newzag 1.14): hosts 1, 2, 3 at routers 4, 5, 6, which are fully meshed; all pairs by shortest paths.
+    /// E3-12 (ltcp-newzag 1.14): hosts 1, 2, 3 at routers 4, 5, 6, which are fully meshed; all
+    /// pairs by shortest paths.
     #[test]
     fn the_mesh_of_ltcp() {
         let links = [[0, 3], [2, 5], [1, 4], [3, 5], [5, 4], [4, 3]];

@@ -1,8 +1,8 @@
 //! One run: one repetition of one cell, from an empty namespace to its result.
 //!
-//! [`execute`] is called by the first process of namespaces made for this run alone ([`netlab::isolation`]), on the host or in a
-//! kernel of its own ([`virtual_time`]): it knows nothing of the campaign but the [`Job`], and leaves nothing but files below the
-//! run directory.
+//! [`execute`] is called by the first process of namespaces made for this run alone
+//! ([`netlab::isolation`]), on the host or in a kernel of its own ([`virtual_time`]): it knows
+//! nothing of the campaign but the [`Job`], and leaves nothing but files below the run directory.
 
 mod accepting;
 mod files;
@@ -16,6 +16,7 @@ use crate::plan::{Experiment, Plan};
 use crate::recording::{Recording, overload};
 use crate::workload::Kind;
 use accepting::Accepting;
+use capture::output;
 use emulator::host::Host;
 use emulator::{Command, Ending, WayId, control};
 pub use files::Files;
@@ -51,7 +52,8 @@ pub struct Job {
     pub seed: u64,
     /// The run directory.
     pub directory: PathBuf,
-    /// Directory of the control group that was made for the run, where one is needed and others have to remove it.
+    /// Directory of the control group that was made for the run, where one is needed and others
+    /// have to remove it.
     #[serde(default)]
     pub control_group: Option<PathBuf>,
 }
@@ -103,9 +105,7 @@ pub fn execute(job: &Job) -> io::Result<()> {
     });
     ended.run.started_unix_ns = started_unix_ns;
     ended.run.wall_seconds = started.elapsed().as_secs_f64();
-    let unfinished = job.result().with_extension("new");
-    fs::write(&unfinished, serde_json::to_vec(&ended)?)?;
-    fs::rename(unfinished, job.result())
+    output::write(&job.result(), serde_json::to_vec(&ended)?)
 }
 
 fn run(job: &Job) -> Result<RunEnded, String> {
@@ -152,13 +152,14 @@ fn run(job: &Job) -> Result<RunEnded, String> {
     finish(job, &experiment, &mesh, ending, outcome, &files)
 }
 
-/// Descriptors that a run has open beside what its scenario asks for (logs, captures, the recorder, the kernel's interfaces), with room to
-/// spare.
+/// Descriptors that a run has open beside what its scenario asks for (logs, captures, the recorder,
+/// the kernel's interfaces), with room to spare.
 const DESCRIPTORS: u64 = 256;
 
-/// With 200 links or some hundred connections a run needs more than the 1024 descriptors that a process usually may have. A link has four
-/// of them, a node one or two, a connection two (one for each end); twice that is asked for. The limit is raised no further, since the run's
-/// programs inherit it; where that is more than may be asked for, what fails says so.
+/// With 200 links or some hundred connections a run needs more than the 1024 descriptors that a
+/// process usually may have. A link has four of them, a node one or two, a connection two (one for
+/// each end); twice that is asked for. The limit is raised no further, since the run's programs
+/// inherit it; where that is more than may be asked for, what fails says so.
 fn raise_descriptor_limit(experiment: &Experiment) {
     let count = |things: usize, each: u64| things as u64 * each;
     let scenario = &experiment.scenario;
@@ -197,7 +198,7 @@ fn finish(
     outcome: Outcome,
     files: &Files,
 ) -> Result<RunEnded, String> {
-    let Ending { driver, observer, punctuality, refused, counted, at } = ending;
+    let Ending { driver, observer, punctuality, pauses, refused, counted, at } = ending;
     let recorded = observer
         .into_recorder()
         .close(capture::Time::from_nanos(at.as_nanos()))
@@ -208,14 +209,15 @@ fn finish(
         observed::add(&mut connections, experiment, &capture, started)?;
     }
     if let (true, Some(senders), Some(events)) = (files.losses(), files.senders(), files.events()) {
-        // Without the states of senders (a kernel that does not show them) there is nothing to tell; `missing` says so.
+        // Without the states of senders (a kernel that does not show them) there is nothing to
+        // tell; `missing` says so.
         if senders.exists() {
             let scenario = &experiment.scenario;
             losses::add(&mut connections, &senders, &events, |address| scenario.node_at(address))?;
         }
     }
     let dropped = mesh.dropped_by_kernel().map_err(|error| error.to_string())? + driver.unusable();
-    let late = overload(&punctuality, dropped, recorded.stalls);
+    let late = overload(&punctuality, &pauses, dropped, recorded.stalls);
     let links = counters(experiment, &recorded.summary, &counted);
     let dropped_calls = dropped_calls(&links);
     let verdict = match (dropped_calls.is_empty(), reasons.is_empty(), late.is_empty()) {
@@ -239,11 +241,15 @@ fn finish(
             started_unix_ns: 0,
             seconds: at.as_secs_f64(),
             wall_seconds: 0.0,
+            verified: None,
             lateness: Some(Lateness {
                 packets: punctuality.total(),
                 median_ns: punctuality.quantile(0.5).as_nanos(),
                 p99_ns: punctuality.quantile(0.99).as_nanos(),
                 worst_ns: punctuality.worst().as_nanos(),
+                paused_ns: pauses.total.as_nanos(),
+                mean_ns: Some(punctuality.off().by.as_nanos()),
+                link_mean_ns: Some(punctuality.off().of.as_nanos()),
             }),
             links,
             lite,
@@ -311,7 +317,8 @@ const fn link_layer(counted: &Counters) -> LinkLayerCounters {
     LinkLayerCounters { frames: first, again, erased, rejects, resets, stalls }
 }
 
-/// The last segments of connections that were closed are still inside the links; captures shall have them.
+/// The last segments of connections that were closed are still inside the links; captures shall
+/// have them.
 fn let_connections_close(mesh: &Mesh, experiment: &Experiment) {
     let given_up = Instant::now() + CLOSING;
     let nodes = 0..experiment.scenario.nodes.len();

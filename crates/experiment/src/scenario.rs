@@ -140,8 +140,8 @@ impl Scenario {
         path
     }
 
-    /// Packets a second that cross these links if something flows over all of them: at the rate of the slowest, there and as
-    /// many back. Without a constant rate anywhere a million.
+    /// Packets a second that cross these links if something flows over all of them: at the rate of
+    /// the slowest, there and as many back. Without a constant rate anywhere a million.
     #[must_use]
     pub fn packets_per_second(&self, path: &[usize]) -> f64 {
         let fastest = |&link: &usize| {
@@ -149,7 +149,8 @@ impl Scenario {
             let rates = Direction::BOTH.map(|direction| profile.row(direction).rate());
             let packets =
                 |rate: link::units::BitRate| rate.as_bits_per_second() as f64 / 8.0 / f64::from(*mtu);
-            // The slow direction of an asymmetric link has the acknowledgements: one is limited by the other.
+            // The slow direction of an asymmetric link has the acknowledgements: one is limited by
+            // the other.
             rates.into_iter().flatten().map(packets).fold(f64::INFINITY, f64::min)
         };
         let slowest = path.iter().map(fastest).fold(f64::INFINITY, f64::min);

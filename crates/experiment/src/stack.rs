@@ -8,11 +8,13 @@ use netlab::route::Metrics;
 pub enum Generation {
     /// The kernel's defaults, with socket buffers that do not limit.
     Modern,
-    /// As in the TCP Lite experiments (tcp-lite 10.3 and 14.6): SACK and time stamps, window scale 0, a fixed receive window,
-    /// an initial window of one segment, no RACK, tail loss probe, F-RTO, ECN or fast open; segments are cut by TCP itself.
-    /// What is not had back: the minimum of the retransmission timer stays 200 ms (it was 1 s on many hosts; a plan can set
-    /// `net.ipv4.tcp_rto_min_us`, Linux 6.11), the first one 1 s (3 s), and during recovery the window shrinks by proportional rate
-    /// reduction (RFC 6937). With SACK there is RACK from Linux 6.17 on, whatever `tcp_recovery` says (docs/competing-recovery.md); without, there is none.
+    /// As in the TCP Lite experiments (tcp-lite 10.3 and 14.6): SACK and time stamps, window scale
+    /// 0, a fixed receive window, an initial window of one segment, no RACK, tail loss probe,
+    /// F-RTO, ECN or fast open; segments are cut by TCP itself. What is not had back: the minimum
+    /// of the retransmission timer stays 200 ms (it was 1 s on many hosts; a plan can set
+    /// `net.ipv4.tcp_rto_min_us`, Linux 6.11), the first one 1 s (3 s), and during recovery the
+    /// window shrinks by proportional rate reduction (RFC 6937). With SACK there is RACK from Linux
+    /// 6.17 on, whatever `tcp_recovery` says (docs/competing-recovery.md); without, there is none.
     Of2001,
 }
 
@@ -80,14 +82,16 @@ impl Stack {
             Generation::Of2001 => &[
                 ("net.ipv4.tcp_sack", "1"),
                 ("net.ipv4.tcp_timestamps", "1"),
-                // Loss by duplicate acknowledgements alone (RFC 6675), not by time (RACK, RFC 8985): up to Linux 6.16, which were the last to have both.
+                // Loss by duplicate acknowledgements alone (RFC 6675), not by time (RACK, RFC
+                // 8985): up to Linux 6.16, which were the last to have both.
                 ("net.ipv4.tcp_recovery", "0"),
                 // No tail loss probe.
                 ("net.ipv4.tcp_early_retrans", "0"),
                 ("net.ipv4.tcp_frto", "0"),
                 ("net.ipv4.tcp_ecn", "0"),
                 ("net.ipv4.tcp_fastopen", "0"),
-                // A buffer that stays what it is, so large that only the window limits, not the memory that small packets waste.
+                // A buffer that stays what it is, so large that only the window limits, not the
+                // memory that small packets waste.
                 ("net.ipv4.tcp_moderate_rcvbuf", "0"),
                 ("net.ipv4.tcp_rmem", "4096 1048576 1048576"),
             ],

@@ -47,7 +47,8 @@ pub enum Command {
     Fit(FitArguments),
     /// Analyse the TCP connections of captures, as tcptrace does
     Trace(crate::trace_command::arguments::TraceArguments),
-    /// Replay a trace of erased blocks: throughput by frame size, with recovery by the link and without
+    /// Replay a trace of erased blocks: throughput by frame size, with recovery by the link and
+    /// without
     Retrace(Box<crate::retrace_command::arguments::RetraceArguments>),
     /// Retransmission timers beside each other: in a model, or on the round-trip times of a capture
     Rto(crate::rto_command::arguments::RtoArguments),
@@ -57,7 +58,8 @@ pub enum Command {
     Doctor,
     /// Remove what killed runs left behind
     Clean,
-    /// Measure the emulator itself: rate, delay, sojourn times, loss and damage against what was asked for
+    /// Measure the emulator itself: rate, delay, sojourn times, loss and damage against what was
+    /// asked for
     SelfCheck(SelfCheckArguments),
     /// Convert an event log of a run that was killed to Parquet
     Recover(RecoverArguments),
@@ -79,9 +81,17 @@ With --clock virtual both ends are in a kernel of their own whose clock jumps ov
 seed gives the same packets. No network is out there but the program of --serve; files are the host's, and what is written stays
 in the guest, but for --capture, --events, --rlpdump, --json and the folder $LASTHOP_KEEP.
 
-DIRECTION is a list of parameters: rate=2mbit  delay=40ms  jitter=5ms  queue=50p|64kB|200ms|inf|codel
-  loss=1%|lite-4|FILE|none  burst=100ms  ber=1e-5  damage=lose|checksum|flip  duplicate=1%
-  outage=10s+2s  trace=FILE  counted=ip|ethernet|wire
+The exit status is the program's. It is 125 if lasthop itself fails, 126 if the program cannot be
+executed and 127 if it is not found, as with env(1) and timeout(1).
+
+DIRECTION is a list of parameters: rate=2mbit  delay=40ms  jitter=5ms  correlation=50ms|none
+  queue=50p|64kB|200ms|inf|codel  loss=1%|lite-4|FILE|none  burst=100ms  ber=1e-5
+  damage=lose|checksum|flip  duplicate=1%  outage=10s+2s  trace=FILE  counted=ip|ethernet|wire
+
+Jitter makes the delay vary in time and keeps packets in order: the mean is delay=..., the standard
+deviation jitter=.... Delays a correlation time apart have a correlation of one half (default: ten
+times the jitter). With correlation=none each packet draws its own delay and waits for the slowest
+before it, so mean and deviation shift: 30 and 5 ms become 32.1 and 3.9 ms at gaps of 3 ms.
 
 PROTOCOL of --arq: rlp[:n2=6,t1=480ms,t2=80ms,window=61,delay=100ms,reset|give-up|disconnect,go-back,throttle=960],
   the data call of GSM with 1200 octets a second; or llp[:window=32,retries=255,reset|give-up|disconnect,out-of-order], at
@@ -117,11 +127,13 @@ pub struct LinkArguments {
     /// Parameters of the way from the network to the program
     #[arg(long, value_name = "DIRECTION")]
     pub down: Vec<String>,
-    /// Link layer with retransmissions over both ways, errors beneath it: rlp, llp, each with parameters, or none
+    /// Link layer with retransmissions over both ways, errors beneath it: rlp, llp, each with
+    /// parameters, or none
     #[arg(long, value_name = "PROTOCOL[:PARAMETERS]")]
     #[serde(default)]
     pub arq: Option<String>,
-    /// Seed of everything random; the same seed gives the same errors at the same times [default: drawn, and printed]
+    /// Seed of everything random; the same seed gives the same errors at the same times [default:
+    /// drawn, and printed]
     #[arg(short, long)]
     pub seed: Option<u64>,
     /// Maximum transmission unit in bytes [default: the profile's, or 1500]
@@ -130,7 +142,8 @@ pub struct LinkArguments {
     /// Congestion control of both ends
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub cc: String,
-    /// Lead PORT of this host to a server behind the link, at PORT or at another one (repeatable)
+    /// Lead PORT of this host to a server behind the link, at PORT or at another one (repeatable).
+    /// No server of this host may have PORT
     #[arg(long, value_name = "PORT[:INSIDE]")]
     #[serde(skip)]
     pub publish: Vec<Publish>,
@@ -140,11 +153,12 @@ pub struct LinkArguments {
     /// Bytes of each packet to capture [default: all]
     #[arg(long, value_name = "BYTES", requires = "capture")]
     pub snaplen: Option<u32>,
-    /// Write the fate of each packet as Parquet; of a link layer (--arq) what its ends noted, beside it as NAME-link-layer.parquet
+    /// Write the fate of each packet as Parquet; of a link layer (--arq) what its ends noted,
+    /// beside it as NAME-link-layer.parquet
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
-    /// With RLP: write every block at both ends as pcapng (FILE.pcapng), or what each end noted as RLP traces (FILE.rlp becomes
-    /// FILE-mobile.rlp and FILE-network.rlp)
+    /// With RLP: write every block at both ends as pcapng (FILE.pcapng), or what each end noted as
+    /// RLP traces (FILE.rlp becomes FILE-mobile.rlp and FILE-network.rlp)
     #[arg(long, value_name = "FILE")]
     #[serde(default)]
     pub rlpdump: Option<PathBuf>,
@@ -163,7 +177,8 @@ pub struct LinkArguments {
     /// By the virtual clock: memory of the guest in MiB, at most
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(64..=65_536))]
     pub guest_memory: Option<u32>,
-    /// Spin for the last microseconds before a packet leaves: more exact, at the price of a processor
+    /// Spin for the last microseconds before a packet leaves: more exact, at the price of a
+    /// processor
     #[arg(long)]
     pub precise: bool,
     /// Take segments apart even where nothing needs it; for measuring

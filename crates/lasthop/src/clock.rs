@@ -36,7 +36,7 @@ pub fn guest_kernel(memory_mib: Option<u32>, verified: bool) -> Result<GuestKern
         Some(path) => {
             Kernel::from_file(Path::new(&path)).map_err(|error| format!("{OTHER_KERNEL}: {error}"))?
         }
-        None => kernel::find(&Cache::of_user()?).ok_or(
+        None => kernel::find(&Cache::of_user()?)?.ok_or(
             "the kernel of the virtual clock is not built: `lasthop kernel build` does it, in some minutes",
         )?,
     };

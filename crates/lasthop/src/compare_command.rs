@@ -1,11 +1,12 @@
 //! `lasthop compare RUN_A RUN_B`: two campaigns, cell by cell.
 
 use crate::link_command::Failure;
+use crate::outputs;
 use crate::report_command;
 use clap::Args;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use report::difference::{CellDifference, Difference};
+use report::difference::{CellDifference, Difference, Pair, Unmatched};
 use report::{Options, Page, side_by_side};
 use results::{Directory, Metric};
 use serde_json::json;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Cells of equal levels are compared by the test of Mann and Whitney; p is corrected by Holm's method for the number of
 cells. The effect is A12 of Vargha and Delaney: in how many of all pairs a run of RUN_B has the higher value.
+Exit status: 0 if at least one cell was compared, 1 if none was; FILE is not written then.
 
 Examples:
   lasthop compare runs/umts/20261121T130000-7 runs/umts/20261122T090000-8
@@ -29,7 +31,7 @@ pub struct CompareArguments {
     /// What to compare (repeatable): goodput, completion, retransmission-rate, timeouts, rtt, …
     #[arg(short, long, value_name = "METRIC", default_value = "goodput")]
     pub metric: Vec<Metric>,
-    /// Workload to compare [default: the first one]
+    /// Workload to compare [default: the one that figures of both are about]
     #[arg(short, long, value_name = "NAME")]
     pub workload: Option<String>,
     /// Count overloaded runs as well
@@ -45,21 +47,30 @@ pub struct CompareArguments {
 
 /// Prints the comparison, and writes the report of both if asked to.
 pub fn run(arguments: &CompareArguments) -> Result<i32, Failure> {
+    outputs::check([arguments.output.as_ref()])?;
     let (first, second) = (report::open(&arguments.first)?, report::open(&arguments.second)?);
     let names = side_by_side::names(&arguments.first, &arguments.second);
-    let differences: Vec<_> = arguments
-        .metric
-        .iter()
-        .map(|&metric| {
-            Difference::of(&first, &second, metric, arguments.workload.as_deref(), arguments.overloaded)
-        })
-        .collect();
+    let pair = Pair { first: &first, second: &second, names: &names };
+    let workload = pair.workload(arguments.workload.as_deref())?;
+    let metrics = arguments.metric.iter();
+    let differences: Vec<_> =
+        metrics.map(|&metric| Difference::of(pair, metric, &workload, arguments.overloaded)).collect();
     if arguments.json {
-        anstream::println!("{}", json!({ "first": names[0], "second": names[1], "metrics": differences }));
+        let object =
+            json!({ "first": names[0], "second": names[1], "workload": workload, "metrics": differences });
+        anstream::println!("{object}");
     } else {
         for difference in &differences {
             print(difference, &names);
         }
+    }
+    if differences.iter().all(|difference| difference.cells.is_empty()) {
+        let [first, second] = &names;
+        return Err(match pair.common_cells() {
+            0 => format!("nothing was compared: `{first}` and `{second}` have no cell in common"),
+            _ => format!("nothing was compared: in no cell `{first}` and `{second}` both have values"),
+        }
+        .into());
     }
     if let Some(output) = &arguments.output {
         let both: Directory = side_by_side::merge(&first, &second, &names);
@@ -71,17 +82,18 @@ pub fn run(arguments: &CompareArguments) -> Result<i32, Failure> {
 
 fn print(difference: &Difference, names: &[String; 2]) {
     anstream::println!(
-        "{} ({}), median; effect of {} against {}",
+        "{} ({}) of workload `{}`, median; effect of {} against {}",
         difference.metric.title(),
         difference.unit,
+        difference.workload,
         names[1],
         names[0]
     );
     if !difference.cells.is_empty() {
         anstream::println!("{}", table(&difference.cells, names));
     }
-    for label in &difference.unmatched {
-        anstream::println!("not compared, since one of the two has no values of it: {label}");
+    for Unmatched { label, why } in &difference.unmatched {
+        anstream::println!("not compared: {label}: {why}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Figures of the command line: lines over two axes, as one SVG file.
 //!
-//! The report draws its figures in the page; this is for the commands that have no report. Colours are those of Okabe and Ito, which readers who see
-//! colours differently can tell apart.
+//! The report draws its figures in the page; this is for the commands that have no report. Colours
+//! are those of Okabe and Ito, which readers who see colours differently can tell apart.
 
 use crate::link_command::Failure;
 use plotters::prelude::*;
@@ -50,7 +50,8 @@ impl Figure {
     /// Writes it to `path`.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let text = self.svg()?;
-        std::fs::write(path, text).map_err(|error| format!("write {}: {error}", path.display()).into())
+        capture::output::write(path, text)
+            .map_err(|error| format!("write {}: {error}", path.display()).into())
     }
 
     /// The file.

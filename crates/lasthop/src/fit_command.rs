@@ -57,8 +57,8 @@ pub fn run(arguments: &FitArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// Packets that came to the errors, at the instant at which they left the limiter; those that a queue or an outage lost
-/// say nothing about errors.
+/// Packets that came to the errors, at the instant at which they left the limiter; those that a
+/// queue or an outage lost say nothing about errors.
 fn from_events(arguments: &FitArguments) -> Result<ErasureTrace, Failure> {
     let mut packets = Vec::new();
     for fate in capture::table::Reader::open(&arguments.file)? {

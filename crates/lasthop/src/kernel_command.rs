@@ -14,7 +14,8 @@ use virtual_time::kernel::{self, Ask, Cache, KernelError, Recipe, Record};
 
 /// Exit status of `show` if there is no kernel.
 const NOT_BUILT: i32 = 1;
-/// Exit status of `build` if the archive cannot be reached: all that a build needs is here but the network.
+/// Exit status of `build` if the archive cannot be reached: all that a build needs is here but the
+/// network.
 const NO_NETWORK: i32 = 4;
 /// Exit status after Ctrl-C, as of a shell.
 const INTERRUPTED: i32 = 130;
@@ -67,7 +68,7 @@ fn build(arguments: &BuildArguments, cache: &Cache) -> Result<i32, Failure> {
 
 fn show(cache: &Cache, json: bool) -> Result<i32, Failure> {
     let recipe = Recipe::embedded()?;
-    let record = kernel::find(cache).and_then(|kernel| cache.record(&kernel.key));
+    let record = kernel::find(cache)?.and_then(|kernel| cache.record(&kernel.key));
     if json {
         anstream::println!("{}", serde_json::to_string(&object(&recipe, record.as_ref(), cache))?);
     } else if let Some(record) = &record {

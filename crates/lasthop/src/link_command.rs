@@ -13,16 +13,18 @@ pub use virtually::{SUBCOMMAND, read_arguments};
 use crate::arguments::LinkArguments;
 use crate::clock::Clock;
 use crate::notice::Notice;
+use crate::outputs;
 use crate::remote::{self, Listener};
 use assemble::{Assembled, assemble};
 use capture::{CaptureTo, Header, LinkId, LinkInfo, Recorder, WallTime, WayInfo};
 use emulator::host::Host;
 use emulator::kernel::{Kernel, Port, Segments};
 use emulator::{Command, Control, Emulator, Ending, WayId, control};
+use experiment::capacity;
 use experiment::recording::Recording;
 use link::profile::LinkProfile;
 use link::units::BitRate;
-use link::{Direction, Seed};
+use link::{Built, Direction, Seed};
 use link_layer::Wanted;
 use netlab::route::Metrics;
 use netlab::tun::Tun;
@@ -35,6 +37,7 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 use summary::Outcome;
+use virtual_time::guest;
 
 /// The error of a subcommand: said to the user as it is.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -48,6 +51,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     // Before anything else: what is wrong with the link is said here, not in a guest.
     let assembled = assemble(arguments)?;
     let wanted = Wanted::of(arguments, &assembled)?;
+    check_outputs(arguments, &wanted)?;
     if arguments.clock == Clock::Virtual {
         return virtually::run(arguments);
     }
@@ -59,17 +63,16 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     let mut built = assembled.link.build(&link_seed(seed))?;
     built.watch(wanted.watch());
     let whole_segments = !built.changes_bytes() && !arguments.split;
-    let stages = Direction::BOTH.map(|direction| built.pipeline(direction).stage_names().to_vec());
+    let info = link_info(arguments, &assembled, &built);
 
-    // Up to here nothing was made, and no thread was started: getting the rights of an ordinary user needs that.
+    // Up to here nothing was made, and no thread was started: getting the rights of an ordinary
+    // user needs that.
     let registry = Registry::open()?;
-    for swept in registry.sweep()? {
-        notice.say(format_args!("left behind by a run that was killed: {swept}"));
-    }
+    notice.swept(&registry.sweep()?);
     let mut run = registry.begin()?;
     let rights = rights::acquire(&mut run, &rights::Options::default())?;
     let mut link = HostLink::create(run, &rights, &host_link_options(arguments, &assembled, whole_segments))?;
-    let info = link_info(arguments, &assembled, stages);
+    guest::align();
     let recorder = start_recorder(arguments, &wanted, &info, seed)?;
 
     let (control, controls) = control()?;
@@ -101,6 +104,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
     for note in link.notes() {
         notice.say(format_args!("  note: {note}"));
     }
+    guest::align();
     let emulating = thread::Builder::new().name("emulator".into()).spawn(move || emulator.run())?;
     let command = command_line(&arguments.command);
     let remote = Remote::new(
@@ -134,6 +138,12 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         notice.warn(message);
     }
     Ok(ended.status().into())
+}
+
+/// Refuses files that could not be written when the program has ended.
+fn check_outputs(arguments: &LinkArguments, wanted: &Wanted) -> Result<(), Failure> {
+    outputs::check([&arguments.capture, &arguments.events, &arguments.json].map(Option::as_ref))?;
+    outputs::check(wanted.files().iter().map(|(path, _)| Some(path)))
 }
 
 /// Seed of the one link of a `lasthop link`.
@@ -184,8 +194,9 @@ fn host_link_options(
 /// Longest time for which a link stays up for connections that COMMAND has closed.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// The program has ended, but its last segments are still inside the link: a link that went now would leave its servers with
-/// connections that never close. So it stays until they are through, within reason.
+/// The program has ended, but its last segments are still inside the link: a link that went now
+/// would leave its servers with connections that never close. So it stays until they are through,
+/// within reason.
 fn let_connections_close(inside: &Namespace, link: &LinkProfile) {
     let given_up = Instant::now() + CLOSING;
     while tcp::closing(inside).is_ok_and(|count| count > 0) && Instant::now() < given_up {
@@ -203,19 +214,24 @@ fn stop(control: &Control, emulating: thread::JoinHandle<Emulated>) -> Emulated 
 }
 
 /// What the recorder is told of the link.
-fn link_info(arguments: &LinkArguments, assembled: &Assembled, [up, down]: [Vec<String>; 2]) -> LinkInfo {
-    let way = |direction, stages| WayInfo {
-        profile: assembled.link.described(direction),
-        bits_per_second: assembled.link.row(direction).rate().map(BitRate::as_bits_per_second),
-        stages,
+fn link_info(arguments: &LinkArguments, assembled: &Assembled, built: &Built) -> LinkInfo {
+    let way = |direction| {
+        let pipeline = built.pipeline(direction);
+        let capacity = capacity::of(pipeline, layer(arguments), capture::Time::ZERO, capacity::ROOM / 2);
+        WayInfo {
+            profile: assembled.link.described(direction),
+            bits_per_second: assembled.link.row(direction).rate().map(BitRate::as_bits_per_second),
+            stages: pipeline.stage_names().to_vec(),
+            capacity: capacity.into_iter().collect(),
+        }
     };
     LinkInfo {
         id: LinkId(0),
         name: assembled.name.clone(),
         layer: layer(arguments).into(),
         mtu: assembled.mtu.into(),
-        up: way(Direction::Up, up),
-        down: way(Direction::Down, down),
+        up: way(Direction::Up),
+        down: way(Direction::Down),
     }
 }
 

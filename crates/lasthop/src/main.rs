@@ -12,6 +12,7 @@ mod kernel_command;
 mod link_command;
 mod lite_command;
 mod notice;
+mod outputs;
 mod pipe;
 mod profiles_command;
 mod recover_command;
@@ -23,22 +24,26 @@ mod rto_command;
 mod run_command;
 mod self_check_command;
 mod signals;
+mod status;
 mod trace_command;
 
 use arguments::{Arguments, Command, RunningLinks};
 use clap::Parser;
 use link_command::Failure;
+use status::Asked;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // This binary is the first process of a guest of the virtual clock, and what becomes its kernel.
+    // This binary is the first process of a guest of the virtual clock, and what becomes its
+    // kernel.
     if let Some(code) = virtual_time::guest::entry() {
         return code;
     }
     if let Some(code) = virtual_time::boot::entry() {
         return code;
     }
-    // This binary is its own keeper and checker; see `netlab::keeper`. Before anything else, and before any thread.
+    // This binary is its own keeper and checker; see `netlab::keeper`. Before anything else, and
+    // before any thread.
     if let Some(code) = netlab::keeper::entry() {
         return code;
     }
@@ -48,15 +53,28 @@ fn main() -> ExitCode {
     if let Some(code) = run_entry() {
         return code;
     }
+    let asked = Asked::of(std::env::args_os().skip(1));
     let ended = match link_in_guest() {
-        Some(ended) => ended,
-        None => run(Arguments::parse()),
+        Some(ended) => Ok(ended),
+        None => Arguments::try_parse().map(run),
     };
+    match ended {
+        Err(usage) => {
+            // Nobody is left to be told that this cannot be printed.
+            let _ = usage.print();
+            ExitCode::from(asked.not_run(&usage))
+        }
+        Ok(ended) => left(ended, asked),
+    }
+}
+
+/// What to leave with.
+fn left(ended: Result<i32, Failure>, asked: Asked) -> ExitCode {
     match ended {
         Ok(status) => ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX)),
         Err(error) => {
             anstream::eprintln!("lasthop: {error}");
-            ExitCode::FAILURE
+            ExitCode::from(asked.failed(error.as_ref()))
         }
     }
 }
@@ -118,12 +136,15 @@ fn run(arguments: Arguments) -> Result<i32, Failure> {
 
 /// `lasthop clean`.
 fn clean() -> Result<i32, Failure> {
-    let swept = netlab::Registry::open()?.sweep()?;
-    if swept.is_empty() {
+    let netlab::Swept { undone, left } = netlab::Registry::open()?.sweep()?;
+    if undone.is_empty() {
         anstream::eprintln!("nothing was left behind");
     }
-    for what in swept {
+    for what in undone {
         anstream::println!("{what}");
+    }
+    for what in left {
+        anstream::eprintln!("lasthop: not ours, and not removed: {what}");
     }
     Ok(0)
 }

@@ -1,5 +1,7 @@
-//! What the command says to people. Standard output belongs to the program behind the link; this goes to standard error.
+//! What the command says to people. Standard output belongs to the program behind the link; this
+//! goes to standard error.
 
+use netlab::Swept;
 use std::fmt::Display;
 
 /// Says something, unless told to be quiet.
@@ -19,6 +21,16 @@ impl Notice {
     pub fn say(self, text: impl Display) {
         if !self.quiet {
             anstream::eprintln!("lasthop: {text}");
+        }
+    }
+
+    /// What killed runs left behind, and what was found there that is not ours.
+    pub fn swept(self, swept: &Swept) {
+        for undone in &swept.undone {
+            self.say(format_args!("left behind by a run that was killed: {undone}"));
+        }
+        for left in &swept.left {
+            self.say(format_args!("not ours, and not removed: {left}"));
         }
     }
 

@@ -1,5 +1,5 @@
-//! Talking to a link that runs: one request and one answer, each a line of JSON, over a Unix socket in the state directory
-//! of the run.
+//! Talking to a link that runs: one request and one answer, each a line of JSON, over a Unix socket
+//! in the state directory of the run.
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
@@ -11,7 +11,8 @@ use std::time::Duration;
 /// Name of the socket in the state directory of a run.
 pub const SOCKET: &str = "control.sock";
 
-/// Longest time to wait for the other side: the event loop answers within a packet, a machine may be busy.
+/// Longest time to wait for the other side: the event loop answers within a packet, a machine may
+/// be busy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a running link can be asked.

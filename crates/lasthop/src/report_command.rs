@@ -1,6 +1,8 @@
-//! `lasthop report RUN`: the report of a campaign, or of one run of `lasthop link`, as one HTML file.
+//! `lasthop report RUN`: the report of a campaign, or of one run of `lasthop link`, as one HTML
+//! file.
 
 use crate::link_command::Failure;
+use crate::outputs;
 use clap::Args;
 use report::{Options, Page, html};
 use std::path::{Path, PathBuf};
@@ -27,9 +29,10 @@ pub struct ReportArguments {
 
 /// Writes the report and prints its path.
 pub fn run(arguments: &ReportArguments) -> Result<i32, Failure> {
-    let directory = report::open(&arguments.run)?;
-    let options = Options { overloaded: arguments.overloaded, ..Options::default() };
     let output = arguments.output.clone().unwrap_or_else(|| beside(&arguments.run));
+    let directory = report::open(&arguments.run)?;
+    outputs::check([Some(&output)])?;
+    let options = Options { overloaded: arguments.overloaded, ..Options::default() };
     write(&Page::of(&directory, options), &output)?;
     Ok(0)
 }

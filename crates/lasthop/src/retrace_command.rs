@@ -1,4 +1,5 @@
-//! `lasthop retrace`: what throughput a recorded channel would have given frames of other sizes, and traces for it.
+//! `lasthop retrace`: what throughput a recorded channel would have given frames of other sizes,
+//! and traces for it.
 
 pub mod arguments;
 mod making;
@@ -9,6 +10,7 @@ mod text;
 
 use crate::figure::{Figure, Line};
 use crate::link_command::Failure;
+use crate::outputs;
 use crate::pipe;
 use arguments::{Making, ReplayArguments, RetraceArguments};
 use replaying::Replayed;
@@ -25,6 +27,7 @@ pub fn run(arguments: &RetraceArguments) -> Result<i32, Failure> {
 }
 
 fn replay(arguments: &ReplayArguments) -> Result<(), Failure> {
+    outputs::check([arguments.plot.as_ref()])?;
     let replayed = replaying::all(arguments)?;
     let mut output = io::stdout().lock();
     if arguments.csv {

@@ -91,7 +91,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let page = Page::of(&directory, Options { overloaded: arguments.overloaded, ..Options::default() });
     html::write(&page, &report).map_err(|error| format!("cannot write {}: {error}", report.display()))?;
     let besides = Besides { overloaded: arguments.overloaded, dropped_calls: arguments.dropped_calls };
-    summary::print(&directory, campaign.measure(), besides, arguments.json)?;
+    summary::print(&directory, directory.measured(), besides, arguments.json)?;
     if !arguments.quiet {
         anstream::eprintln!("lasthop: rows: {}", table.display());
         anstream::eprintln!("lasthop: report: {}", report.display());

@@ -1,9 +1,10 @@
 //! `lasthop self-check`: the emulator measured against what it was asked for.
 //!
-//! Each measurement is a link of its own between two private namespaces ([`bench_link`]), over which UDP is sent
-//! ([`flow`]). What comes out is measured from outside, at the sockets, wherever it can be seen there; only what was done
-//! to bytes and how late packets left is watched from inside ([`watch`]). Randomness comes from the seed alone; the times
-//! of packets are those of this machine.
+//! Each measurement is a link of its own between two private namespaces ([`bench_link`]), over
+//! which UDP is sent ([`flow`]). What comes out is measured from outside, at the sockets, wherever
+//! it can be seen there; only what was done to bytes and how late packets left is watched from
+//! inside ([`watch`]). Randomness comes from the seed alone; the times of packets are those of this
+//! machine.
 
 mod bench_link;
 mod flow;
@@ -16,6 +17,7 @@ mod watch;
 use crate::arguments::SelfCheckArguments;
 use crate::link_command::Failure;
 use crate::notice::Notice;
+use crate::outputs;
 use bench_link::{BenchLink, Remains};
 use comfy_table::presets::{NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{CellAlignment, Table};
@@ -29,8 +31,9 @@ use std::io::IsTerminal;
 use std::time::Duration;
 use watch::{Look, Watch};
 
-/// How often a measurement is made until the emulator keeps up with it. A machine that has something else to do at that
-/// moment says nothing about the emulator. The last attempt counts whatever it was, and lateness is judged over all measurements.
+/// How often a measurement is made until the emulator keeps up with it. A machine that has
+/// something else to do at that moment says nothing about the emulator. The last attempt counts
+/// whatever it was, and lateness is judged over all measurements.
 const ATTEMPTS: u32 = 3;
 
 /// Where one measurement is made.
@@ -121,6 +124,7 @@ impl Measured {
 
 /// Measures everything, prints the table, and returns the exit status: 0 if all is as configured.
 pub fn run(arguments: &SelfCheckArguments) -> Result<i32, Failure> {
+    outputs::check([arguments.json.as_ref()])?;
     let Measured { rows, .. } = Measured::make(arguments)?;
     anstream::println!("{}", table(&rows, std::io::stdout().is_terminal()));
     let off: Vec<_> = rows.iter().filter(|row| !row.is_ok()).collect();
@@ -133,7 +137,7 @@ pub fn run(arguments: &SelfCheckArguments) -> Result<i32, Failure> {
             "ok": off.is_empty(),
             "rows": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
         });
-        std::fs::write(file, format!("{object:#}\n"))
+        capture::output::write(file, format!("{object:#}\n"))
             .map_err(|error| format!("{} cannot be written: {error}", file.display()))?;
     }
     if off.is_empty() {
@@ -164,7 +168,8 @@ fn table(rows: &[Row], lines: bool) -> Table {
     table
 }
 
-/// One line on standard error: what is measured, and how long it will still take. Nothing where that is no terminal.
+/// One line on standard error: what is measured, and how long it will still take. Nothing where
+/// that is no terminal.
 fn progress(seconds: u64) -> ProgressBar {
     let count = measurements::ALL.len() as u64;
     let bar = ProgressBar::new(count);

@@ -1,5 +1,5 @@
-//! `lasthop trace`: the TCP connections of a capture, the states of TCP senders, their loss events, what they sent again needlessly; what an end of RLP
-//! noted; both layers of a link at once.
+//! `lasthop trace`: the TCP connections of a capture, the states of TCP senders, their loss events,
+//! what they sent again needlessly; what an end of RLP noted; both layers of a link at once.
 
 pub mod arguments;
 mod layers;
@@ -11,9 +11,11 @@ mod spurious;
 mod text;
 
 use crate::link_command::Failure;
+use crate::outputs;
 use arguments::TraceArguments;
 use capture::Tail;
 use progress::Progress;
+use std::fs;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
 use trace::analysis::{self, Options, Watch};
@@ -25,6 +27,10 @@ const GRAPH: usize = 1_000_000;
 
 /// Reads the captures and prints or writes what is asked for.
 pub fn run(arguments: &TraceArguments) -> Result<i32, Failure> {
+    outputs::check([&arguments.svg, &arguments.html, &arguments.parquet].map(Option::as_ref))?;
+    if let Some(folder) = &arguments.xpl {
+        fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    }
     let mut output = BufWriter::new(io::stdout().lock());
     let print = match arguments {
         TraceArguments { senders: true, .. } => senders::print,
@@ -114,7 +120,8 @@ fn chosen(
     }
 }
 
-/// Writes the time-sequence graphs of the chosen connections; of several interfaces each into a folder of its own.
+/// Writes the time-sequence graphs of the chosen connections; of several interfaces each into a
+/// folder of its own.
 fn graphs(arguments: &TraceArguments, path: &Path, trace: &Trace, folder: &Path) -> Result<(), Failure> {
     if path == Path::new("-") {
         return Err("graphs need the capture a second time: --xpl works with a file, not with `-`".into());

@@ -1,4 +1,5 @@
-//! `lasthop cc` in the running kernel: loaded with parameters, listed, made a namespace's default, unloaded.
+//! `lasthop cc` in the running kernel: loaded with parameters, listed, made a namespace's default,
+//! unloaded.
 
 use serde_json::Value;
 use std::process::{Command, Output};

@@ -1,8 +1,10 @@
-//! One conformance suite for both clocks: the same scenarios, on the host's kernel and in one whose clock jumps.
+//! One conformance suite for both clocks: the same scenarios, on the host's kernel and in one whose
+//! clock jumps.
 //!
-//! What is the model's is the same to the nanosecond: delays, times of transmission, schedules of errors and outages, and what
-//! a packet meets at a given time. What is the machine's differs: when a packet comes, which the real clock decides by how busy
-//! the host is. So times are compared from a packet's arrival on, schedules by their ticks, and throughput by its spread.
+//! What is the model's is the same to the nanosecond: delays, times of transmission, schedules of
+//! errors and outages, and what a packet meets at a given time. What is the machine's differs: when
+//! a packet comes, which the real clock decides by how busy the host is. So times are compared from
+//! a packet's arrival on, schedules by their ticks, and throughput by its spread.
 
 mod lab;
 
@@ -58,7 +60,8 @@ fn datagrams(link: &str) -> String {
     plan(link, FLOW)
 }
 
-/// Transmission and propagation: a packet that finds the link free is through after 228 bytes at 2 Mbit/s and 30 ms.
+/// Transmission and propagation: a packet that finds the link free is through after 228 bytes at 2
+/// Mbit/s and 30 ms.
 #[test]
 fn delays_are_exact_by_both_clocks() {
     let Some(both) = Both::run(&datagrams(r#"down = "rate=2mbit,delay=30ms""#)) else { return };
@@ -69,7 +72,8 @@ fn delays_are_exact_by_both_clocks() {
         assert!(delays.len() > 100, "{clock}: {} of {}", delays.len(), fates.len());
         assert!(delays.iter().all(|delay| *delay == alone), "{clock}: {alone} and {delays:?}");
     }
-    // By the virtual clock nothing makes the sender late: but for neighbour discovery there is one packet every 2 ms.
+    // By the virtual clock nothing makes the sender late: but for neighbour discovery there is one
+    // packet every 2 ms.
     let [_, fates] = both.fates();
     let free = fates.iter().filter(|fate| fate.sending.start == fate.arrived).count();
     assert!(free >= 1490, "{free} of {}", fates.len());
@@ -93,7 +97,8 @@ fn rates_are_exact_by_both_clocks() {
     }
 }
 
-/// TL-09: the two-state process goes by ticks of 10 ms; a packet meets the state of its tick, whoever's clock it came by.
+/// TL-09: the two-state process goes by ticks of 10 ms; a packet meets the state of its tick,
+/// whoever's clock it came by.
 #[test]
 fn schedules_of_errors_are_the_same_by_both_clocks() {
     let Some(both) = Both::run(&datagrams(r#"loss = "lite-4""#)) else { return };
@@ -155,8 +160,8 @@ fn throughput_is_alike_by_both_clocks() {
     assert!(low <= virtual_high && virtual_low <= high, "{real:?} {virtual_time:?}");
 }
 
-/// What an event log says of delays is the model's. This is what the two programs measured, at their ends, by their own readings of the
-/// clock (L15 of ltcp-newzag: tools report virtual time).
+/// What an event log says of delays is the model's. This is what the two programs measured, at
+/// their ends, by their own readings of the clock (L15 of ltcp-newzag: tools report virtual time).
 #[test]
 fn programs_measure_the_links_delay_by_the_virtual_clock() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -170,7 +175,8 @@ fn programs_measure_the_links_delay_by_the_virtual_clock() {
     }
 }
 
-/// L15 again, with the tool that its evidence names: an echo takes two propagations of 30 ms and two transmissions of 84 bytes.
+/// L15 again, with the tool that its evidence names: an echo takes two propagations of 30 ms and
+/// two transmissions of 84 bytes.
 #[test]
 fn ping_reports_virtual_time() {
     let Some(lab) = Lab::with_virtual_clock() else { return };

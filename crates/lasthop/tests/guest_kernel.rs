@@ -1,12 +1,13 @@
-//! The kernel that `lasthop kernel build` made keeps what `kernel/README.md` promises: it has what was asked for, its clock jumps, and
-//! the host stays outside.
+//! The kernel that `lasthop kernel build` made keeps what `kernel/README.md` promises: it has what
+//! was asked for, its clock jumps, and the host stays outside.
 
 mod lab;
 
 use lab::{Lab, text};
 use std::process::Command;
 
-/// What `line` prints in a guest with this seed; none, with the reason on the output, where there is no kernel.
+/// What `line` prints in a guest with this seed; none, with the reason on the output, where there
+/// is no kernel.
 fn said(seed: &str, line: &str) -> Option<String> {
     let lab = Lab::with_virtual_clock()?;
     let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
@@ -18,7 +19,8 @@ fn said(seed: &str, line: &str) -> Option<String> {
     Some(text(&output.stdout))
 }
 
-/// What programs draw from: the kernel's random bytes, those that it gives to each program, and where it puts things.
+/// What programs draw from: the kernel's random bytes, those that it gives to each program, and
+/// where it puts things.
 const RANDOM: &str = "od -An -tx1 -N64 /dev/urandom; od -An -tx1 -N16 /dev/random; cat /proc/sys/kernel/random/uuid; cat /proc/self/maps";
 
 #[test]

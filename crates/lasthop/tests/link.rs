@@ -1,7 +1,7 @@
 //! `lasthop link` as a user runs it: the built binary, real programs, the kernel's TCP.
 //!
-//! Each test has a network namespace of its own as "the caller's network", so that the machine's is never touched, and a
-//! state directory of its own.
+//! Each test has a network namespace of its own as "the caller's network", so that the machine's is
+//! never touched, and a state directory of its own.
 
 use std::fs;
 use std::path::Path;
@@ -23,8 +23,8 @@ impl World {
         Some(Self { folder: tempfile::tempdir().expect("a folder") })
     }
 
-    /// Runs a script of bash in a new network namespace, with `lasthop` on its path and a web server on port 8000 that
-    /// has a file `data` of 200 000 bytes.
+    /// Runs a script of bash in a new network namespace, with `lasthop` on its path and a web
+    /// server on port 8000 that has a file `data` of 200 000 bytes.
     fn run(&self, script: &str) -> Output {
         let folder = self.folder.path();
         fs::write(folder.join("data"), vec![b'x'; 200_000]).expect("a file");
@@ -75,7 +75,8 @@ fn a_download_behind_a_link_and_its_summary() {
     assert_eq!(lines.next(), None);
 
     let summary: serde_json::Value = serde_json::from_str(&world.read("x.json")).expect("one JSON object");
-    assert_eq!(summary["seed"], 7);
+    assert_eq!((&summary["seed"], &summary["clock"]), (&7.into(), &"real".into()));
+    assert!(summary["lateness_ns"]["mean"].is_u64() && summary["link_time_mean_ns"].as_u64() > Some(0));
     for direction in ["up", "down"] {
         for field in ["packets", "lost", "damaged", "duplicated", "reordered", "bytes"] {
             assert!(summary[direction][field].is_u64(), "{direction}.{field}: {summary}");
@@ -85,6 +86,113 @@ fn a_download_behind_a_link_and_its_summary() {
     assert!(summary["overloaded"].is_boolean());
     // 802.11b of the TCP Lite work: 576-byte packets.
     assert!(err.contains("MTU 576"), "{err}");
+}
+
+/// A server of the host, or another link, keeps its port: nothing is run, and the error names the
+/// port.
+#[test]
+fn a_port_that_is_taken_is_not_published() {
+    let Some(world) = World::new() else { return };
+    let output = world.run(
+        "lasthop link --publish 8000 -- touch ran; echo status $?
+         lasthop link -q --publish 8001:8000 -- touch other; echo status $?
+         lasthop link -q --publish 8002 -- sh -c 'touch up; exec sleep 600' & link=$!
+         until [ -e up ]; do sleep 0.05; done
+         lasthop link --publish 8002 -- touch ran; echo status $?
+         kill $link; wait $link",
+    );
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(out, "status 125\nstatus 0\nstatus 125\n", "{err}");
+    let expected = "port 8000 of this host cannot be published: a server has it (tcp 0.0.0.0:8000); stop that one, \
+                    or publish another port, as in --publish OTHER:8000";
+    assert!(err.contains(expected), "{err}");
+    assert!(err.contains("port 8002 is published by link 1 already; end that one"), "{err}");
+    assert!(!world.folder.path().join("ran").exists() && world.folder.path().join("other").exists());
+}
+
+/// A file that cannot be written is known before the program runs.
+#[test]
+fn files_are_checked_before_the_program_runs() {
+    let Some(world) = World::new() else { return };
+    for option in ["--json", "--capture", "--events", "--arq rlp --rlpdump"] {
+        let output = world.run(&format!("lasthop link {option} missing/x -- touch ran; echo status $?"));
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(out, "status 125\n", "{option}: {err}");
+        let expected = "there is no folder missing: make it first";
+        assert!(err.contains("cannot write missing/x") && err.contains(expected), "{option}: {err}");
+        assert!(!world.folder.path().join("ran").exists(), "{option}");
+    }
+    // What waits where the summary goes is not written through, and a pipe is one.
+    let output = world.run(
+        "touch precious; ln -s precious x.json.new; lasthop link -q --json x.json -- true
+         lasthop link -q --json /dev/stdout -- true | grep -o '\"seed\"'; wc -c < precious",
+    );
+    assert_eq!(text(&output.stdout), "\"seed\"\n0\n", "{}", text(&output.stderr));
+    assert!(world.read("x.json").contains("\"seed\""));
+}
+
+/// What RLP traces are made of lies apart: a table that is there already stays.
+#[test]
+fn a_table_beside_rlp_traces_stays() {
+    let Some(world) = World::new() else { return };
+    let output = world.run(
+        "echo precious > call-link-layer.parquet
+         lasthop link -q --arq rlp --rlpdump call.rlp -- ping -c 1 host.lasthop >/dev/null
+         cat call-link-layer.parquet; ls call-mobile.rlp call-network.rlp",
+    );
+    let expected = "precious\ncall-mobile.rlp\ncall-network.rlp\n";
+    assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
+}
+
+/// As env(1), timeout(1) and mahimahi have it: 125 is ours, 126 and 127 are of starting the
+/// program.
+#[test]
+fn exit_statuses_tell_the_programs_failure_from_ours() {
+    let Some(world) = World::new() else { return };
+    let output = world.run(
+        "try() { \"$@\" >/dev/null 2>&1; echo \"$? $*\"; }
+         try lasthop link -- false
+         try lasthop link --profile umtss -- true
+         try lasthop link --qiet -- true
+         try lasthop link -- no-such-program
+         try lasthop link -- /etc/hosts
+         try lasthop link list --qiet
+         try lasthop link --help
+         try lasthop link -- lasthop lite run -- sh -c 'exit 7'
+         try lasthop link -- lasthop lite run -- no-such-program
+         try lasthop link -- lasthop lite run -- /etc/hosts
+         try lasthop link -- lasthop lite run --interface lo -- true
+         try lasthop lite run --qiet -- true
+         try lasthop lite status --qiet
+         try lasthop resoa run --agent nowhere -- true",
+    );
+    let out = text(&output.stdout);
+    let statuses: Vec<_> = out.lines().map(|line| line.split(' ').next().expect("a status")).collect();
+    let expected = ["1", "125", "125", "127", "126", "2", "0", "7", "127", "126", "125", "125", "2", "125"];
+    assert_eq!(statuses, expected, "{out}{}", text(&output.stderr));
+}
+
+/// A process that is stopped while the link is empty reads no packet, so no packet is late by its
+/// logical time.
+#[test]
+fn a_stopped_emulator_says_how_long_it_did_not_run() {
+    let Some(world) = World::new() else { return };
+    let output = world.run(
+        "lasthop link --json x.json --up delay=1ms --down delay=1ms -- ping -c 20 -i 0.3 host.lasthop >pings 2>said &
+         link=$!
+         until grep -q 'bytes from' pings; do sleep 0.1; kill -0 $link || exit 1; done
+         kill -STOP $link; sleep 3; kill -CONT $link
+         wait $link; cat said",
+    );
+    let said = text(&output.stdout);
+    let summary: serde_json::Value = serde_json::from_str(&world.read("x.json")).expect("one JSON object");
+    let pauses = &summary["pauses"];
+    let total = pauses["total_ns"].as_u64().expect("a number");
+    assert!(total > 2_000_000_000, "stopped for 3 s: {summary}");
+    assert!(pauses["packets_waited"].as_u64() > Some(2), "ten pings a 3 s: {summary}");
+    assert_eq!(summary["overloaded"], true, "{summary}");
+    assert!(summary["overload_reasons"].to_string().contains("did not run for"), "{summary}");
+    assert!(said.contains("the emulator did not run for"), "{said}");
 }
 
 #[test]
@@ -190,7 +298,8 @@ fn a_running_link_is_listed_and_changed() {
     assert!(time.is_some_and(|time| time >= 60.0), "{out}");
 }
 
-/// A stage that comes while the link runs has a name in the event log, and the change stands there as a note.
+/// A stage that comes while the link runs has a name in the event log, and the change stands there
+/// as a note.
 #[test]
 fn the_event_log_knows_of_changes() {
     let Some(world) = World::new() else { return };
@@ -219,3 +328,79 @@ fn a_program_that_cannot_run_says_so_as_in_a_shell() {
     );
     assert_eq!(text(&output.stdout), "127\n126\n143\n", "{}", text(&output.stderr));
 }
+
+/// D5 of issue 20: the link says by what the receiver finds each damaged packet, and the receiver's
+/// counters agree. What is in no counter is TCP headers that claim to be longer than their segment.
+#[test]
+fn each_damaged_packet_is_in_the_counter_that_the_summary_names() {
+    let Some(world) = World::new() else { return };
+    fs::write(world.folder.path().join("sink.py"), SINK).expect("a file");
+    fs::write(world.folder.path().join("upload.py"), UPLOAD).expect("a file");
+    // Down are acknowledgements alone. A third of them are damaged, most of them by one bit.
+    let output = world.run(
+        "python3 sink.py & trap 'kill $server $!' EXIT; \
+         until (exec 3<>/dev/tcp/127.0.0.1/9000) 2>/dev/null; do sleep 0.05; done; \
+         lasthop link --up rate=100mbit,delay=2ms --down delay=2ms,ber=1e-3,damage=flip --seed 3 --json x.json -- python3 upload.py",
+    );
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let counters: serde_json::Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    let summary: serde_json::Value = serde_json::from_str(&world.read("x.json")).expect("one JSON object");
+    let found = |check: &str| summary["down"]["damaged_found_by"][check].as_u64().unwrap_or(0);
+    let counter = |name: &str| counters[name].as_u64().unwrap_or_else(|| panic!("{name}: {counters}"));
+    let said = format!("{summary}\n{counters}\n{err}");
+    assert_eq!(counter("TcpInCsumErrors"), found("tcp-checksum"), "{said}");
+    assert_eq!(counter("IpExtInCsumErrors"), found("ipv4-checksum"), "{said}");
+    assert_eq!(counter("IpInHdrErrors"), found("ipv4-checksum") + found("ipv4-header"), "{said}");
+    assert_eq!(counter("rx_dropped"), found("ip-version"), "{said}");
+    assert_eq!(counter("Ip6InTruncatedPkts"), found("ipv6-length"), "{said}");
+    // TCP also refuses segments whose checksum came out right.
+    let errors = found("tcp-checksum") + found("tcp-header");
+    assert!((errors..=errors + found("nothing")).contains(&counter("TcpInErrs")), "{said}");
+    let all = summary["down"]["damaged_found_by"].as_object().expect("checks");
+    let sum: u64 = all.values().filter_map(serde_json::Value::as_u64).sum();
+    assert_eq!(sum, summary["down"]["damaged"].as_u64().expect("a number"), "{said}");
+    assert!(sum > 200 && found("tcp-end") > 0, "{said}");
+    assert!(err.contains("by a TCP header longer than its segment (in no counter)"), "{err}");
+}
+
+/// Takes what comes, and says when it has all.
+const SINK: &str = r#"
+import socket, threading
+def take(connection):
+    while connection.recv(65536):
+        pass
+    connection.sendall(b"x")
+    connection.recv(1)
+listener = socket.create_server(("", 9000))
+while True:
+    threading.Thread(target=take, args=(listener.accept()[0],), daemon=True).start()
+"#;
+
+/// Sends 32 MB, ends by a reset, after which nothing comes back, and prints the counters when they
+/// stand still.
+const UPLOAD: &str = r#"
+import json, socket, struct, time
+def counters():
+    found = {}
+    for file in ("/proc/net/snmp", "/proc/net/netstat"):
+        lines = open(file).read().splitlines()
+        for names, values in zip(lines[::2], lines[1::2]):
+            kind = names.split(":")[0]
+            found.update(zip((kind + name for name in names.split()[1:]), map(int, values.split()[1:])))
+    found.update((name, int(value)) for name, value in (line.split() for line in open("/proc/net/snmp6")))
+    device = next(line for line in open("/proc/net/dev") if "lasthop0" in line)
+    found["rx_dropped"] = int(device.split(":")[1].split()[3])
+    return found
+connection = socket.create_connection(("host.lasthop", 9000))
+for _ in range(512):
+    connection.sendall(bytes(65536))
+connection.shutdown(socket.SHUT_WR)
+connection.recv(1)
+connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+connection.close()
+before = None
+while before != (now := counters()):
+    before = now
+    time.sleep(3)
+print(json.dumps(now))
+"#;

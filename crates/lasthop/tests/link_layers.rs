@@ -1,6 +1,7 @@
 //! Links with a link layer that sends again, as a user meets them: by the virtual clock.
 //!
-//! These need the kernel (`lasthop kernel build`, which `make test` does once) and are skipped without it.
+//! These need the kernel (`lasthop kernel build`, which `make test` does once) and are skipped
+//! without it.
 
 mod lab;
 
@@ -9,8 +10,9 @@ use lab::{Lab, VIRTUAL, text};
 use serde_json::Value;
 use std::fs;
 
-/// RLP under the real TCP: 20 kB take as long as 1200 octets a second make them, less headers; blocks that are lost on the air cost time,
-/// and TCP sees none of it. The same seed gives the same packets.
+/// RLP under the real TCP: 20 kB take as long as 1200 octets a second make them, less headers;
+/// blocks that are lost on the air cost time, and TCP sees none of it. The same seed gives the same
+/// packets.
 #[test]
 fn a_download_over_the_radio_link_protocol() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -50,8 +52,9 @@ fn a_download_over_the_radio_link_protocol() {
     assert!(capture == again, "the same packets");
 }
 
-/// LL-07: what both ends noted, as a table beside the event log, as RLP traces, which blocks are made of (LL-36), and the blocks themselves. All of
-/// them agree with the counters, and with each other.
+/// LL-07: what both ends noted, as a table beside the event log, as RLP traces, which blocks are
+/// made of (LL-36), and the blocks themselves. All of them agree with the counters, and with each
+/// other.
 #[test]
 fn what_the_ends_of_a_link_layer_noted() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -134,7 +137,8 @@ fn what_the_ends_of_a_link_layer_noted() {
     assert!(!lab.path("call-link-layer.parquet").exists(), "nobody asked for the table");
 }
 
-/// A plan says it of a link; what the link layer gave up is in the event log and the captures with its fate.
+/// A plan says it of a link; what the link layer gave up is in the event log and the captures with
+/// its fate.
 #[test]
 fn a_plan_with_a_link_layer() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -167,7 +171,8 @@ fn a_plan_with_a_link_layer() {
     assert!(lab.path("dump/captures/c000-r00-blocks.pcapng").exists());
     assert!(!lab.path("dump/captures/c000-r00.pcapng").exists());
 }
-/// LL-35: a run whose call was dropped is marked, is no failure, and counts only if that is asked for.
+/// LL-35: a run whose call was dropped is marked, is no failure, and counts only if that is asked
+/// for.
 #[test]
 fn ll_35_a_dropped_call() {
     let link = "profile = \"gsm\"\nloss = \"lite-4\"\narq = \"rlp:n2=1,disconnect\"";

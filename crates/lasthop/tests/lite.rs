@@ -1,4 +1,5 @@
-//! TCP Lite in runs: what a plan's `lite` does to connections, by both clocks, and what is left of a run that had it.
+//! TCP Lite in runs: what a plan's `lite` does to connections, by both clocks, and what is left of
+//! a run that had it.
 
 mod lab;
 
@@ -64,7 +65,8 @@ fn groups() -> Option<PathBuf> {
     Some(PathBuf::from(mount))
 }
 
-/// TL-02, TL-03, TL-13: spoiled checksums cost retransmissions without Lite, and none of the data with it.
+/// TL-02, TL-03, TL-13: spoiled checksums cost retransmissions without Lite, and none of the data
+/// with it.
 fn spoiled_checksums(virtual_clock: bool, arguments: &[&str]) {
     let Some(lab) = lab(virtual_clock) else { return };
     let [off, on] = run(&lab, &plan("thesis", "loss=2%,damage=checksum"), arguments);
@@ -126,7 +128,8 @@ fn wrong_bits_are_delivered_in_place_by_the_virtual_clock() {
     wrong_bits(true, VIRTUAL);
 }
 
-/// Lite judges segments with complete checksums, each by itself, also on a link that damages nothing: there is nothing that it could not judge.
+/// Lite judges segments with complete checksums, each by itself, also on a link that damages
+/// nothing: there is nothing that it could not judge.
 #[test]
 fn segments_of_a_link_without_errors_can_be_judged() {
     let Some(lab) = lab(false) else { return };
@@ -165,7 +168,8 @@ fn groups_of(campaign: u32) -> Vec<PathBuf> {
     found
 }
 
-/// Killed with its campaign, a run leaves its control group, empty, and a note of it; interrupted, nothing.
+/// Killed with its campaign, a run leaves its control group, empty, and a note of it; interrupted,
+/// nothing.
 #[test]
 fn no_control_group_is_left() {
     let Some(lab) = lab(false) else { return };

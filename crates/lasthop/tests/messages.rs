@@ -36,13 +36,78 @@ fn help() {
     insta::assert_snapshot!("help_kernel_build", lasthop(&["kernel", "build", "--help"]));
 }
 
+/// What is in a folder that is no state directory stays, whoever looks for left-overs there.
+#[test]
+fn a_folder_of_documents_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let letters = folder.path().join("letters");
+    std::fs::create_dir(&letters).expect("made");
+    std::fs::write(letters.join("letter"), "dear").expect("written");
+    for arguments in [&["clean"][..], &["link", "--", "true"], &["link", "list"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_lasthop"))
+            .args(arguments)
+            .env("LASTHOP_STATE_DIR", folder.path())
+            .output()
+            .expect("the binary runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(said.contains("has other files, \"letters\" for one; set LASTHOP_STATE_DIR to"), "{said}");
+    }
+    assert!(letters.join("letter").exists());
+}
+
+/// An ordinary user is told which rights a command takes, and not which call failed.
+#[test]
+fn an_ordinary_user_is_told_what_is_needed() {
+    use std::os::unix::fs::chown;
+    const USER: u32 = 65_534;
+    let folder = tempfile::tempdir().expect("a folder");
+    if chown(folder.path(), Some(USER), Some(USER)).is_err() {
+        println!("skipped: only root becomes another user");
+        return;
+    }
+    let interface = std::fs::read_dir("/sys/class/net").expect("interfaces").flatten();
+    let interface = interface.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let Some(interface) = interface.into_iter().find(|name| name != "lo") else {
+        println!("skipped: there is no interface but the loopback");
+        return;
+    };
+    let group = format!("--cgroup={}", folder.path().display());
+    let cases: [&[&str]; 5] = [
+        &["lite", "status"],
+        &["lite", "run", "-i", &interface, "--", "true"],
+        &["lite", "attach", "-i", &interface, &group],
+        &["cc", "watch"],
+        &["cc", "load", "newzag"],
+    ];
+    for case in cases {
+        let output = Command::new("setpriv")
+            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all", "--"])
+            .arg(env!("CARGO_BIN_EXE_lasthop"))
+            .args(case)
+            .env("LASTHOP_STATE_DIR", folder.path().join("state"))
+            .output()
+            .expect("setpriv runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if said.starts_with("setpriv:") {
+            println!("skipped: {said}");
+            return;
+        }
+        assert!(!said.contains("network namespace") && !output.status.success(), "{case:?}: {said}");
+        // Where no BPF file system is mounted everybody sees that nothing is attached.
+        let is_told = said.contains("run as root, or with CAP_") || said.contains("TCP Lite is not attached");
+        assert!(is_told, "{case:?}: {said}");
+    }
+}
+
 #[test]
 fn profiles() {
     insta::assert_snapshot!("profiles", lasthop(&["profiles"]));
     insta::assert_snapshot!("profile_lite_4", lasthop(&["profiles", "lite-4"]));
 }
 
-/// What is wrong with what was asked of `lasthop cc` is said before the kernel is asked for anything.
+/// What is wrong with what was asked of `lasthop cc` is said before the kernel is asked for
+/// anything.
 #[test]
 fn wrong_congestion_controls() {
     let cases: [&[&str]; 10] = [
@@ -63,14 +128,15 @@ fn wrong_congestion_controls() {
     insta::assert_snapshot!("cc_info", lasthop(&["cc", "info", "spike"]));
 }
 
-/// What is wrong with what was asked of `lasthop resoa` says what would be right, before anything is opened or written.
+/// What is wrong with what was asked of `lasthop resoa` says what would be right, before anything
+/// is opened or written.
 #[test]
 fn wrong_remote_sockets() {
     let folder = tempfile::tempdir().expect("a folder");
     let policy = folder.path().join("policy.toml");
     std::fs::write(&policy, "[clients.laptop]\nkey = \"abc\"\n").expect("written");
     let policy = policy.to_str().expect("a path");
-    let cases: [&[&str]; 14] = [
+    let cases: [&[&str]; 16] = [
         &["resoa", "serve"],
         &["resoa", "serve", "--listen", "plian:127.0.0.1:4000"],
         &["resoa", "serve", "--listen", "plain:192.0.2.1:4000"],
@@ -80,6 +146,8 @@ fn wrong_remote_sockets() {
         &["resoa", "serve", "--listen", "tcp:127.0.0.1:0", "--policy", policy],
         &["resoa", "serve", "--policy", policy, "--check"],
         &["resoa", "serve", "--listen", "plain:127.0.0.1:0", "--key", "/nowhere/key"],
+        &["resoa", "serve", "--listen", "plain:127.0.0.1:0", "--user", "root"],
+        &["resoa", "serve", "--listen", "plain:127.0.0.1:0", "--user", "nobody-of-that-name"],
         &["resoa", "pair"],
         &["resoa", "pair", "--policy", "/nowhere/policy.toml", "--key", "/nowhere/key"],
         &["resoa", "pair", "resoa-client laptop aFCDD0ZZpPza9tbt1930scw1eXDGXQU3CC-Bt0JnzQQ"],
@@ -132,7 +200,8 @@ fn a_profile_is_fitted_to_a_trace_and_can_be_used() {
     assert!(lasthop(&["profiles", &path("mine.toml")]).ends_with("status 0"));
 }
 
-/// LL-09, LL-12, LL-14: a synthetic trace that says so, its replay beside its even trace, the fit, and what `fit` makes of a heavy tail.
+/// LL-09, LL-12, LL-14: a synthetic trace that says so, its replay beside its even trace, the fit,
+/// and what `fit` makes of a heavy tail.
 #[test]
 fn traces_are_made_and_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -247,7 +316,8 @@ fn blocks_are_made_of_other_traces() {
     insta::assert_snapshot!("wrong_retrace", said.join("\n\n").replace(&path(""), ""));
 }
 
-/// LL-30 to LL-32: the model with the specification's figures, and timers on the round-trip times of a capture.
+/// LL-30 to LL-32: the model with the specification's figures, and timers on the round-trip times
+/// of a capture.
 #[test]
 fn retransmission_timers() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,12 +1,15 @@
-//! Packet scripts of the emulator, a second time: real packets through real TUN devices by the virtual clock.
+//! Packet scripts of the emulator, a second time: real packets through real TUN devices by the
+//! virtual clock.
 //!
-//! In a guest a program sends the packets of a script at its times, and another one writes down when they came, by the time
-//! stamps of the receiving kernel (`SO_TIMESTAMPNS`). That is held to the script's times: "packets leave at their logical time
-//! to 1 us", without asking the emulator how late it thinks it was.
+//! In a guest a program sends the packets of a script at its times, and another one writes down
+//! when they came, by the time stamps of the receiving kernel (`SO_TIMESTAMPNS`). That is held to
+//! the script's times: "packets leave at their logical time to 1 us", without asking the emulator
+//! how late it thinks it was.
 //!
-//! Not every script can be repeated so. In some, times count from the start of the link (outages, states, traces, holds), which
-//! no program in a guest knows. A program is late by some nanoseconds, so those in which one nanosecond decides about a
-//! packet stay with the simulated driver. A plan changes no link while it runs. And a kernel keeps damaged datagrams to itself.
+//! Not every script can be repeated so. In some, times count from the start of the link (outages,
+//! states, traces, holds), which no program in a guest knows. A program is late by some
+//! nanoseconds, so those in which one nanosecond decides about a packet stay with the simulated
+//! driver. A plan changes no link while it runs. And a kernel keeps damaged datagrams to itself.
 
 mod lab;
 #[path = "../../emulator/tests/scripts/script.rs"]
@@ -27,7 +30,8 @@ const PROGRAM: &str = "datagrams.py";
 
 /// When the virtual clock starts: 2026-01-01 00:00 UTC (`docs/virtual-time.md`).
 const BOOT: u64 = 1_767_225_600_000_000_000;
-/// Time 0 of a script: a minute later, when everything stands and nothing but the script's packets is on the link.
+/// Time 0 of a script: a minute later, when everything stands and nothing but the script's packets
+/// is on the link.
 const START: u64 = BOOT + 60_000_000_000;
 /// How long after the last line of a script others are waited for that should not come.
 const AFTERWARDS: u64 = 2_000_000_000;
@@ -42,7 +46,8 @@ fn script(name: &str) -> Script {
     Script::parse(&file, &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The program at the end that packets of `direction` come from: it sends them, and receives those of the other.
+/// The program at the end that packets of `direction` come from: it sends them, and receives those
+/// of the other.
 fn workload(script: &Script, lab: &Lab, direction: Direction) -> String {
     let (node, peer) = match direction {
         Direction::Up => ("mobile", "server"),
@@ -87,7 +92,8 @@ fn plan(script: &Script, lab: &Lab) -> String {
     }
     fs::write(lab.path(PROGRAM), include_str!("packet_times/datagrams.py")).expect("a file");
     let workloads = workload(script, lab, Direction::Up) + &workload(script, lab, Direction::Down);
-    // Below 1280 there is no IPv6, so that the script's packets are all there are, and have its numbers.
+    // Below 1280 there is no IPv6, so that the script's packets are all there are, and have its
+    // numbers.
     let longest = script.arrivals.iter().map(|(_, arrival)| arrival.length).max();
     let mtu = if longest < Some(1280) { 1279 } else { 1500 };
     format!(

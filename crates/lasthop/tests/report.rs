@@ -1,4 +1,5 @@
-//! `lasthop report` and `lasthop compare` as a user runs them, on small run directories that were never run.
+//! `lasthop report` and `lasthop compare` as a user runs them, on small run directories that were
+//! never run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A campaign of two loss profiles with six repetitions each; `off` is what each run's goodput is off its place, in bit/s.
+/// A campaign of two loss profiles with six repetitions each; `off` is what each run's goodput is
+/// off its place, in bit/s.
 fn campaign(folder: &Path, name: &str, off: f64) -> PathBuf {
     let path = folder.join(name);
     fs::create_dir_all(&path).expect("a folder");
@@ -72,8 +74,96 @@ fn a_path_that_is_no_run_is_an_error_with_a_way_out() {
     let output = lasthop(&["report", "."], folder.path());
     assert!(!output.status.success());
     assert!(text(&output.stderr).contains("manifest.json"), "{}", text(&output.stderr));
+    fs::write(folder.path().join("x.pcapng"), b"\x0a\x0d\x0d\x0a\x1c\0\0\0\xff").expect("a capture");
+    for arguments in [&["report", "x.pcapng"][..], &["compare", "x.pcapng", "x.pcapng"]] {
+        let output = lasthop(arguments, folder.path());
+        assert!(!output.status.success());
+        let said = text(&output.stderr);
+        assert!(
+            said.contains("x.pcapng is a capture (pcapng), no run: `lasthop trace x.pcapng` reads it"),
+            "{said}"
+        );
+    }
     let output = lasthop(&["compare", ".", ".", "--metric", "godput"], folder.path());
     assert!(text(&output.stderr).contains("did you mean `goodput`?"), "{}", text(&output.stderr));
+}
+
+/// The same with a server that stands first in the plan, and so has the first row of each run: it
+/// was there for 100 s.
+fn serve(path: &Path) {
+    let manifest = path.join("manifest.json");
+    let mut object: serde_json::Value =
+        serde_json::from_slice(&fs::read(&manifest).expect("a manifest")).expect("JSON");
+    object["measure"] = "download".into();
+    object["workloads"] = serde_json::json!([
+        { "name": "nginx", "background": true }, { "name": "download", "background": false },
+    ]);
+    fs::write(&manifest, object.to_string()).expect("a manifest");
+    let server = results::Connection {
+        workload: "nginx".into(),
+        protocol: results::Protocol::Program,
+        complete: true,
+        end_ns: 100_000_000_000,
+        ..results::Connection::default()
+    };
+    let journal = fs::read_to_string(path.join("runs.jsonl")).expect("runs");
+    let mut with_both = String::new();
+    for line in journal.lines() {
+        let mut ended: serde_json::Value = serde_json::from_str(line).expect("a run");
+        let mut first = serde_json::to_value(&server).expect("JSON");
+        let rows = ended["connections"].as_array_mut().expect("rows");
+        rows[0]["complete"] = true.into();
+        std::mem::swap(&mut first, &mut rows[0]);
+        rows.push(first);
+        with_both += &ended.to_string();
+        with_both.push('\n');
+    }
+    fs::write(path.join("runs.jsonl"), with_both).expect("runs");
+}
+
+#[test]
+fn a_server_that_stands_first_is_not_what_is_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["one", "two"] {
+        serve(&campaign(folder.path(), name, 0.0));
+    }
+    let completion = |more: &[&str]| {
+        let arguments = [&["compare", "one", "two", "--json", "--metric", "completion"][..], more].concat();
+        let output = lasthop(&arguments, folder.path());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let read: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        (read["workload"].clone(), read["metrics"][0]["cells"][0]["first"]["median"].clone())
+    };
+    assert_eq!(completion(&[]), ("download".into(), 8.0.into()));
+    assert_eq!(completion(&["--workload", "nginx"]), ("nginx".into(), 100.0.into()), "if it is named");
+    let output = lasthop(&["compare", "one", "two", "--workload", "ngin"], folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("`one` has no workload `ngin`: its workloads are download, nginx"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn campaigns_that_share_nothing_are_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    campaign(folder.path(), "one", 0.0);
+    let two = campaign(folder.path(), "two", 0.0).join("manifest.json");
+    let other = fs::read_to_string(&two).expect("a manifest").replace("none", "9").replace("some", "10");
+    fs::write(&two, other).expect("a manifest");
+    let output = lasthop(&["compare", "one", "two", "-o", "both.html"], folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    let (said, why) = (text(&output.stdout), text(&output.stderr));
+    assert!(why.contains("nothing was compared: `one` and `two` have no cell in common"), "{why}");
+    assert!(said.contains("not compared: loss=none: only `one` has this cell"), "{said}");
+    assert!(said.contains("not compared: loss=10: only `two` has this cell"), "{said}");
+    assert!(!folder.path().join("both.html").exists(), "no report of nothing");
+    let output = lasthop(&["compare", "one", "one", "--metric", "rtt"], folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    let (said, why) = (text(&output.stdout), text(&output.stderr));
+    assert!(why.contains("in no cell `A` and `B` both have values"), "{why}");
+    assert!(said.contains("none of the 6 runs of `A` that count has a value of rtt"), "{said}");
 }
 
 #[test]

@@ -1,16 +1,18 @@
-//! `lasthop resoa` from pairing to the end: a server as a command, with a verified client, a policy that changes while it runs, and those who ask how it does.
+//! `lasthop resoa` from pairing to the end: a server as a command, with a verified client, a policy
+//! that changes while it runs, and those who ask how it does.
 
 use resoa_carrier::Carrier;
 use resoa_carrier::keys::{PublicKey, SecretKey};
 use resoa_carrier::{AnyCarrier, Place};
-use resoa_protocol::lhp::{Connection, Indication, LastHop, Provider, Service};
+use resoa_protocol::lhp::{Connection, Ended, Indication, LastHop, Provider, Service};
 use resoa_protocol::message::{AddressMode, Body, Control, Create, Family, Kind, Operation, Reply};
 use resoa_protocol::{Errno, Message, RsockId, Target, Xid};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -56,11 +58,16 @@ impl Server {
 
     /// The rest of the first line that has this in it.
     fn says(&self, what: &str) -> String {
+        let mut others = Vec::new();
         loop {
-            let line = self.said.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("never says `{what}`"));
+            let line = self
+                .said
+                .recv_timeout(PATIENCE)
+                .unwrap_or_else(|end| panic!("never says `{what}`, but {others:#?} ({end})"));
             if let Some((_, rest)) = line.split_once(what) {
                 return rest.to_owned();
             }
+            others.push(line);
         }
     }
 
@@ -135,11 +142,26 @@ impl Guest {
     }
 }
 
-/// Two people with a terminal each make a server and a client known to each other; the server does what its policy says, reads it again, says how it does, and
-/// tells its clients when it ends. It is confined all the while.
+/// What a server says of its confinement.
+fn is_confined(said: &str) {
+    let user = if geteuid().is_root() { "nobody" } else { "uid " };
+    assert!(said.starts_with(user) && said.contains(", Landlock of files"), "{said}");
+    if said.contains("(an empty one: ") {
+        println!("skipped: {said}");
+    } else {
+        let root = if geteuid().is_root() { "an empty" } else { "the host's" };
+        assert!(said.contains(&format!(", {root} root directory, ")), "{said}");
+    }
+}
+
+/// Two people with a terminal each make a server and a client known to each other; the server does
+/// what its policy says, reads it again, says how it does, and tells its clients when it ends. It
+/// is confined all the while.
 fn from_pairing_to_the_end(carrier: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
+    // Root's server is another user, who is to read the policy again.
+    fs::set_permissions(at, fs::Permissions::from_mode(0o755)).expect("it is ours");
     let offer = output(
         at,
         &[
@@ -157,6 +179,7 @@ fn from_pairing_to_the_end(carrier: &str) {
     );
     let answer = output(at, &["resoa", "pair", &offer, "--out", "laptop.toml"]);
     output(at, &["resoa", "pair", "--policy", "p.toml", &answer]);
+    fs::set_permissions(at.join("p.toml"), fs::Permissions::from_mode(0o644)).expect("it is ours");
     assert!(output(at, &["resoa", "serve", "--policy", "p.toml", "--check"]).contains("laptop"));
 
     let server = Server::start(
@@ -176,7 +199,7 @@ fn from_pairing_to_the_end(carrier: &str) {
     );
     let metrics = server.says("figures at http://");
     let said = server.says("confined to ");
-    assert!(said.contains("files of the resolver alone") && said.contains("system calls"), "{said}");
+    is_confined(&said);
     let (place, key) = server
         .says("listening at ")
         .split_once(", key ")
@@ -232,7 +255,126 @@ fn from_pairing_to_the_end(carrier: &str) {
     assert_eq!(connection.read(&mut [0]).expect_err("RST").kind(), std::io::ErrorKind::ConnectionReset);
     let mut server = server;
     assert!(server.child.wait().expect("ends").success());
-    assert!(!at.join("status").exists(), "nothing is left behind");
+    // It could remove its socket only if it could remove what is beside it.
+    assert!(at.join("status").exists());
+    let next = Server::start(at, &["--listen", "plain:127.0.0.1:0", "--status", "status"]);
+    next.says("listening at ");
+    assert!(output(at, &["resoa", "status", "--server", "status"]).contains("nobody is connected"));
+}
+
+/// A server that is killed, and another one of the same key at the same port: the client's
+/// connection ends as by a reset, over datagrams by what only a server with this key can say and
+/// over TCP by the kernel, and not by half a minute of silence. Then it comes again.
+fn killed_and_back(carrier: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::set_permissions(at, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let [server_key, client_key] = [(), ()].map(|()| SecretKey::generate().expect("random octets"));
+    server_key.write(&at.join("s.key")).expect("a new file");
+    let policy = format!("[clients.a]\nkey = \"{}\"\n", client_key.public());
+    fs::write(at.join("p.toml"), policy).expect("room");
+    let serve = |listen: &str| {
+        let server = Server::start(
+            at,
+            &["--listen", listen, "--key", "s.key", "--policy", "p.toml", "--status", "status"],
+        );
+        let said = server.says("listening at ");
+        (server, said.split_once(", key ").expect("both").0.to_owned())
+    };
+    let (mut server, place) = serve(&format!("{carrier}127.0.0.1:0"));
+    let (at_place, key): (Place, _) = (place.parse().expect("a place"), server_key.public());
+    let mut guest = Guest::reach(&at_place, &client_key, key);
+    guest.register();
+    server.child.kill().expect("it runs");
+    server.child.wait().expect("has ended");
+    let (_next, again) = serve(&place);
+    assert_eq!(again, place);
+    let _ = guest.carrier.send(guest.link, &Message::control(Control::StillAlive { reply: false }).encode());
+    // Plain TCP does not tell a FIN from the end that a program meant.
+    let end = guest.next();
+    assert!(matches!(end, Indication::Disconnected(Ended::Reset | Ended::Closed)), "{end:?}");
+    let mut guest = Guest::reach(&at_place, &client_key, key);
+    guest.register();
+}
+
+#[test]
+fn killed_over_tcp() {
+    killed_and_back("tcp:");
+}
+
+#[test]
+fn killed_over_plain_tcp() {
+    killed_and_back("plain:");
+}
+
+#[test]
+fn killed_over_udp() {
+    killed_and_back("udp:");
+}
+
+#[test]
+fn killed_over_quic() {
+    killed_and_back("quic:");
+}
+
+/// What SIGHUP would not come to is said at once, and what it comes to says as whom the policy is
+/// read.
+#[test]
+fn a_policy_that_the_user_may_not_read() {
+    if !geteuid().is_root() {
+        println!("skipped: only root becomes another user");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("p.toml"), "").expect("room");
+    fs::set_permissions(at.join("p.toml"), fs::Permissions::from_mode(0o600)).expect("it is ours");
+    let arguments = ["--listen", "plain:127.0.0.1:0", "--policy", "p.toml", "--status", "status"];
+    let server = Server::start(at, &arguments);
+    assert!(server.says("SIGHUP cannot change the policy: p.toml: ").contains("user nobody"));
+    server.says("listening at ");
+    server.signal(Signal::HUP);
+    assert!(server.says("p.toml: ").contains("(it is read as nobody)"));
+    server.says("the policy stays as it was");
+}
+
+/// A server that is started at a terminal does not have it: it is not its controlling terminal,
+/// nothing is read of it, and Ctrl-C ends the server all the same.
+#[test]
+fn a_server_at_a_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let serve = format!(
+        "sh -c 'echo pid $$; exec {} resoa serve --listen plain:127.0.0.1:0 --status status'; true",
+        env!("CARGO_BIN_EXE_lasthop")
+    );
+    // It has the shell lead a session with a terminal, and types what it reads.
+    let started = Command::new("script")
+        .args(["-q", "-f", "-c", &serve, "/dev/null"])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut terminal) = started else {
+        println!("skipped: script(1) of util-linux is not installed");
+        return;
+    };
+    let mut lines = BufReader::new(terminal.stdout.take().expect("is piped")).lines().map_while(Result::ok);
+    let pid = lines.find_map(|line| Some(line.strip_prefix("pid ")?.trim().to_owned())).expect("it is said");
+    assert!(lines.any(|line| line.contains("listening at ")), "it serves");
+    let process = Path::new("/proc").join(&pid);
+    let stat = fs::read_to_string(process.join("stat")).expect("it runs");
+    let (_, fields) = stat.rsplit_once(") ").expect("a name in brackets");
+    // Behind the name: state, parent, group, session, terminal.
+    assert_eq!(fields.split(' ').nth(4), Some("0"), "{stat}");
+    assert_eq!(fs::read_link(process.join("fd/0")).expect("it runs"), Path::new("/dev/null"));
+    for descriptor in ["1", "2"] {
+        let info = fs::read_to_string(process.join("fdinfo").join(descriptor)).expect("it runs");
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).expect("it has some");
+        assert!(flags.ends_with('1'), "for writing alone: {flags}");
+    }
+    terminal.stdin.as_ref().expect("is piped").write_all(b"\x03").expect("it is read");
+    assert!(lines.any(|line| line.contains("every socket is reset")), "it ends");
+    terminal.wait().expect("it ends with the shell");
 }
 
 /// Over the carrier of an address that names none.

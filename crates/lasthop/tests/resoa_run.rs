@@ -124,7 +124,47 @@ fn what_stands_in_the_way() {
     assert!(!at.join("started").exists());
 }
 
-/// The command has both variables, by absolute paths, and ends as it ends; what was to be loaded is still loaded, behind ours.
+/// A program that the library cannot be loaded into runs by seccomp, without being told to.
+#[test]
+fn a_static_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    agent(&at.join("agent"), registered());
+    fs::write(at.join("seven.c"), "int main(void) { return 7; }\n").expect("room");
+    let compiled = Command::new("cc").args(["-static", "-o", "seven", "seven.c"]).current_dir(at).status();
+    assert!(compiled.expect("a C compiler").success());
+    let run = ["run", "--agent", "agent", "--", "./seven"];
+    let expected = "lasthop: ./seven is statically linked: intercepting its calls by seccomp\nstatus 7";
+    assert_eq!(said(&lasthop(at, &run)), expected);
+}
+
+/// C30: what the library does not reach gets no socket of IP past the agent. Local sockets are the
+/// kernel's.
+#[test]
+fn calls_past_the_library() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    agent(&at.join("agent"), registered());
+    let script = format!(
+        "import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+for family in (2, 10, 1):
+    made = libc.syscall({}, family, 1, 0) >= 0
+    print(family, 'made' if made else errno.errorcode[ctypes.get_errno()])",
+        libc::SYS_socket
+    );
+    for count in [&["--count"][..], &[]] {
+        let library = library();
+        let run = ["run", "--agent", "agent", "--library", &library];
+        let run: Vec<_> = run.iter().chain(count).chain(&["--", "python3", "-c", &script]).copied().collect();
+        let said = said(&lasthop(at, &run));
+        assert!(said.starts_with("2 ENETDOWN\n10 ENETDOWN\n1 made\n"), "{said}");
+        assert!(said.ends_with("status 0"), "{said}");
+    }
+}
+
+/// The command has both variables, by absolute paths, and ends as it ends; what was to be loaded is
+/// still loaded, behind ours.
 #[test]
 fn a_command() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -150,7 +190,8 @@ fn a_command() {
     assert_eq!(said(&behind), format!("{library}:{library}\nstatus 0"));
 }
 
-/// By the kernel: no library is loaded nor looked for, static programs are started, and the command ends as the program did.
+/// By the kernel: no library is loaded nor looked for, static programs are started, and the command
+/// ends as the program did.
 #[test]
 fn a_command_by_the_kernel() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -112,8 +112,8 @@ fn of_sender(states: &[SenderState]) -> Vec<&SenderState> {
     states.iter().filter(|state| state.remote.port() == 5001).collect()
 }
 
-/// Each state is that between two acknowledgements of the capture. Some may reach TCP together, while its program holds
-/// the socket.
+/// Each state is that between two acknowledgements of the capture. Some may reach TCP together,
+/// while its program holds the socket.
 fn agrees_with_capture(out: &Path, states: &[SenderState]) {
     let sender = of_sender(states);
     assert!(sender.iter().all(|state| state.node == 1 && state.local.ip().to_string() == "10.0.0.2"));
@@ -144,8 +144,9 @@ fn agrees_with_capture(out: &Path, states: &[SenderState]) {
     }
 }
 
-/// RFC 5681 section 3.2: half of the window that was in use when the loss was noticed. RFC 6298: the timeout is the smoothed
-/// round-trip time and four times its variation, and at least 200 ms beyond it in Linux.
+/// RFC 5681 section 3.2: half of the window that was in use when the loss was noticed. RFC 6298:
+/// the timeout is the smoothed round-trip time and four times its variation, and at least 200 ms
+/// beyond it in Linux.
 fn halves_at_the_loss(out: &Path, states: &[SenderState]) {
     let sender = of_sender(states);
     let recovery = sender.iter().position(|state| state.state == Some(CongestionState::Recovery));
@@ -156,7 +157,8 @@ fn halves_at_the_loss(out: &Path, states: &[SenderState]) {
     assert_eq!((before.retransmitted, after.retransmitted), (Some(0), Some(1)));
     let reopened = sender[recovery..].iter().find(|state| state.state == Some(CongestionState::Open));
     let window = reopened.expect("the end of recovery").cwnd;
-    // The acknowledgement that ends the recovery may be the one that makes the window a segment larger.
+    // The acknowledgement that ends the recovery may be the one that makes the window a segment
+    // larger.
     assert!((before.cwnd / 2..=before.cwnd / 2 + 1).contains(&window), "{window} after {}", before.cwnd);
     let fates = capture::table::Reader::open(&out.join("events/c000-r00.parquet")).expect("fates");
     let lost: Vec<_> = fates.map(|fate| fate.expect("a fate")).filter(|fate| fate.lost.is_some()).collect();
@@ -193,8 +195,9 @@ fn shown_as_table(lab: &Lab, states: &[SenderState]) {
     assert_eq!(field("cwnd_segments"), states[0].cwnd.to_string());
 }
 
-/// ltcp-newzag E5-3: a window of 69 segments is the largest all the time, also when the first segments have shown how much memory they take and
-/// the buffer has grown (kernel/patches/09), and the sender fills it.
+/// ltcp-newzag E5-3: a window of 69 segments is the largest all the time, also when the first
+/// segments have shown how much memory they take and the buffer has grown (kernel/patches/09), and
+/// the sender fills it.
 #[test]
 fn the_window_of_a_scenario_limits_for_the_whole_connection() {
     const WINDOW: u32 = 69 * SEGMENT;

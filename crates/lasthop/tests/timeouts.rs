@@ -1,7 +1,8 @@
-//! Timeouts of `lasthop trace`, which sees packets alone, held against the sender's own count (TCP_INFO) of the same runs.
+//! Timeouts of `lasthop trace`, which sees packets alone, held against the sender's own count
+//! (TCP_INFO) of the same runs.
 //!
-//! By the virtual clock: nothing is late there, so a difference is one of judgment. On 108 runs of this plan (errors of 0 to 30 %, queues of
-//! 5 to 1000 packets, reno and cubic) there was none.
+//! By the virtual clock: nothing is late there, so a difference is one of judgment. On 108 runs of
+//! this plan (errors of 0 to 30 %, queues of 5 to 1000 packets, reno and cubic) there was none.
 
 mod lab;
 

@@ -96,7 +96,8 @@ fn errors_name_the_file_and_the_way_out() {
     }
 }
 
-/// The stem of a run: two packets are lost, one by an error and one by a full queue, and a sender that takes both for wireless.
+/// The stem of a run: two packets are lost, one by an error and one by a full queue, and a sender
+/// that takes both for wireless.
 fn run_with_losses(folder: &Path) -> PathBuf {
     use capture::senders::{CongestionState, Header, Reason, SenderState, Verdict, Writer, log::Record};
     use capture::{Direction, Ended, Fate, Flow, LinkId, Loss, Reason as Why, Tail, Time, WallTime};
@@ -216,7 +217,8 @@ fn loss_events_are_printed_with_what_they_were_taken_for() {
     assert!(!run(&["--receiver", "c000-r00"]).status.success(), "without --losses there are no verdicts");
 }
 
-/// A whole window is lost in an outage; both ends are in the capture, and the event log says what became of each packet.
+/// A whole window is lost in an outage; both ends are in the capture, and the event log says what
+/// became of each packet.
 #[test]
 fn retransmissions_are_told_with_their_evidence() {
     let output = run(&["--spurious", "--truth", "outage.parquet", "outage.pcapng"]);
@@ -287,7 +289,8 @@ fn parquet_and_graphs_are_written() {
     }
 }
 
-/// LL-16, LL-17: a capture of both ends with its event log beside it; xplot and SVG have L's labels, and runs are a table.
+/// LL-16, LL-17: a capture of both ends with its event log beside it; xplot and SVG have L's
+/// labels, and runs are a table.
 #[test]
 fn layers_of_a_link_are_laid_beside_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -298,10 +301,14 @@ fn layers_of_a_link_are_laid_beside_each_other() {
     let output = run(&["--layers", "outage.pcapng"].into_iter().chain(asked).collect::<Vec<_>>());
     assert!(output.status.success(), "{}", text(&output.stderr));
     insta::assert_snapshot!("trace_layers", text(&output.stdout));
+    let said = text(&output.stderr);
+    for written in [&svg, &page, &graphs.join("layers.xpl")] {
+        assert!(said.contains(written.to_str().expect("text")), "{written:?} is named: {said}");
+    }
     let svg = std::fs::read_to_string(svg).expect("a figure");
     let xpl = std::fs::read_to_string(graphs.join("layers.xpl")).expect("graphs");
     let page = std::fs::read_to_string(page).expect("a page");
-    for label in ["TcpSnd_Data", "TcpSnd_Ack", "TcpRcv_Data", "TcpRcv_Ack"] {
+    for label in ["TcpSnd_Data", "TcpSnd_Ack", "TcpSnd_Lost", "TcpRcv_Data", "TcpRcv_Ack"] {
         assert!([&svg, &xpl, &page].iter().all(|file| file.contains(label)), "{label}");
     }
 
@@ -310,7 +317,12 @@ fn layers_of_a_link_are_laid_beside_each_other() {
     let row: serde_json::Value = serde_json::from_slice(&output.stdout).expect("an object");
     assert_eq!(row["link"]["flagged"], "idle, timeout");
     assert!(row["clocks"]["drift"].as_f64().is_some_and(|drift| drift.abs() < 1e-3), "{}", row["clocks"]);
-    assert_eq!(row["view"]["graphs"][2]["offset"], 10_000.0);
+    let graphs = row["view"]["graphs"].as_array().expect("graphs");
+    let graph = |label: &str| graphs.iter().find(|graph| graph["label"] == label).expect("the graph");
+    assert_eq!(graph("TcpRcv_Data")["offset"], 10_000.0);
+    // What the event log says of data on the way down.
+    let lost = graph("TcpSnd_Lost")["points"].as_array().expect("points").len();
+    assert_eq!(lost as u64, lost_data("outage.parquet"));
     assert!(row["view"]["regressions"][0]["from_ns"].as_i64().is_some_and(|from| from >= 3_000_000_000));
 
     std::fs::create_dir(path("captures")).expect("a folder");
@@ -324,6 +336,17 @@ fn layers_of_a_link_are_laid_beside_each_other() {
     }
     let output = run(&["--layers", folder.path().to_str().expect("text")]);
     insta::assert_snapshot!("trace_layers_runs", text(&output.stdout));
+}
+
+/// Segments with data that a link lost on the way down, by its event log.
+fn lost_data(events: &str) -> u64 {
+    let fates = capture::table::Reader::open(&capture(events)).expect("an event log");
+    let is_lost = |fate: &capture::Fate| {
+        let tcp = fate.flow.as_ref().filter(|flow| flow.tcp_sequence.is_some());
+        let payload = tcp.and_then(|flow| flow.payload).unwrap_or(0);
+        fate.direction == capture::Direction::Down && fate.lost.is_some() && payload > 0
+    };
+    fates.map(|fate| fate.expect("a fate")).filter(is_lost).count() as u64
 }
 
 /// LL-07: an RLP trace as text is what is below TCP, from the SYN on.

@@ -1,11 +1,13 @@
-//! The virtual clock as a user meets it: the same bytes again, a host that stays as it was, guests that end badly.
+//! The virtual clock as a user meets it: the same bytes again, a host that stays as it was, guests
+//! that end badly.
 //!
-//! These need the kernel (`lasthop kernel build`, which `make test` does once) and are skipped without it.
+//! These need the kernel (`lasthop kernel build`, which `make test` does once) and are skipped
+//! without it.
 
 mod lab;
 
 use lab::plan::{KEEP_ALL, air, download, program, web_server};
-use lab::{Lab, VIRTUAL, command_lines, shown_kernel, text};
+use lab::{Lab, VIRTUAL, command_lines, json, shown_kernel, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,9 +27,10 @@ fn bulk() -> String {
     plan(&download("20kB"))
 }
 
-/// Programs that draw random numbers, look at the time, and choose ports.
+/// Programs that draw random numbers, look at the time, choose ports, and look at what other users
+/// of the guest may see.
 fn programs() -> String {
-    let fetch = "curl -sv -o got http://{address.server}/file && sha256sum got && date +%s.%N && env | sort && cat /proc/self/maps | tail -n 3";
+    let fetch = "umask; ls -ld / /lasthop; curl -sv -o got http://{address.server}/file && sha256sum got && date +%s.%N && env | sort && cat /proc/self/maps | tail -n 3";
     web_server("server", 20_000) + &program("fetch", "mobile", fetch)
 }
 
@@ -55,10 +58,16 @@ fn the_same_seed_gives_the_same_bytes_wherever_and_whoever() {
     fs::write(folder.join("plan.toml"), &plan).expect("a plan");
     let first = lab.run(&plan, VIRTUAL);
     assert!(first.status.success(), "{}", text(&first.stderr));
-    // Another directory, another environment, another working directory, other limits, beside other work.
-    let mut beside = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("a shell");
-    let second = elsewhere
-        .command(&plan, &[VIRTUAL, &["--out", "there", "--jobs", "1"]].concat())
+    // Another directory, another environment, another working directory, other limits, beside other
+    // work.
+    let mut beside =
+        Command::new("sh").args(["-c", "while [ -d /proc/$PPID ]; do :; done"]).spawn().expect("a shell");
+    let second = elsewhere.command(&plan, &[VIRTUAL, &["--out", "there", "--jobs", "1"]].concat());
+    // The hard limits, too: a smaller stack than the guest's own was an error.
+    let second = Command::new("sh")
+        .args(["-c", "umask 077; ulimit -s 4096; ulimit -n 512; exec \"$0\" \"$@\""])
+        .arg(second.get_program())
+        .args(second.get_args())
         .current_dir(&folder)
         .env_clear()
         .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
@@ -92,7 +101,9 @@ fn another_seed_gives_another_run() {
 #[test]
 fn runs_are_verified() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
-    lab.succeed(&bulk(), &[VIRTUAL, &["--verify", "-n", "2"]].concat());
+    let output = lab.succeed(&bulk(), &[VIRTUAL, &["--verify", "-n", "2"]].concat());
+    let said = text(&output.stdout);
+    assert!(said.ends_with("verified: each of the 2 runs was done twice, and no byte differs\n"), "{said}");
     let manifest: Value =
         serde_json::from_slice(&fs::read(lab.path("out/manifest.json")).expect("a manifest")).expect("JSON");
     assert_eq!((&manifest["clock"], &manifest["guest"]["verified"]), (&"virtual".into(), &true.into()));
@@ -103,6 +114,9 @@ fn runs_are_verified() {
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     assert!(said.contains("not repeatable: logs/c000-r00-leak.log: byte "), "{said}");
+    let said = text(&output.stdout);
+    let told = "not verified: 0 runs were the same twice, 1 differed, 0 were not done twice\n";
+    assert!(said.ends_with(told), "{said}");
 }
 
 /// E: "the guest must not be able to change the host's files".
@@ -136,6 +150,37 @@ fn time_that_stands_still_is_noticed() {
     let said = text(&output.stderr);
     assert!(said.contains("virtual time stands still at "), "{said}");
     assert!(lab.processes().is_empty(), "{:?}", lab.processes());
+}
+
+/// D2: a Java program differed when another one had begun or ended on the host, since each looks
+/// through the files of all.
+#[test]
+fn java_programs_of_the_host_are_not_seen() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let folder = Path::new("/tmp/hsperfdata_root");
+    fs::create_dir_all(folder).expect("a folder");
+    let file = tempfile::NamedTempFile::new_in(folder).expect("a file of another program");
+    let look = ["link", "--quiet", "--clock", "virtual", "--", "ls", "-a", "/tmp/hsperfdata_root"];
+    let output = lab.lasthop(&look).output().expect("lasthop runs");
+    assert_eq!(text(&output.stdout), ".\n..\n", "{}: {}", file.path().display(), text(&output.stderr));
+}
+
+/// D2: programs in the guest failed one by one, with messages that did not say whose limit it was.
+#[test]
+fn too_few_open_files_are_named() {
+    let Some(lab) = Lab::with_virtual_clock() else { return };
+    let command = lab.lasthop(&["link", "--clock", "virtual", "--", "true"]);
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -n 64; exec \"$0\" \"$@\""])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .output()
+        .expect("a shell");
+    let said = text(&output.stderr);
+    assert!(
+        !output.status.success() && said.contains("the limit of open files is 64 (ulimit -Hn)"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -219,7 +264,8 @@ fn nothing_is_left_of_a_guest_whose_caller_was_killed() {
     lab.wait_until("its end", |_| kernels().iter().all(|kernel| !ours.contains(kernel)));
 }
 
-/// Seeds in the command lines of kernels that were booted with the seed 987654321 of the test above.
+/// Seeds in the command lines of kernels that were booted with the seed 987654321 of the test
+/// above.
 fn kernels() -> Vec<String> {
     let own = format!("um_seed={}", link::Seed::campaign(987_654_321).run(0).guest());
     command_lines().filter(|line| line.contains(&own)).collect()
@@ -238,12 +284,15 @@ fn one_program_in_a_guest() {
     };
     let serve = ["--serve", "python3 -m http.server 80 2>/dev/null"];
     let fetch = "curl -s http://host.lasthop/page; sleep 7200; echo kept > $LASTHOP_KEEP/file; exit 5";
-    let with = |capture: &'static str| [&serve[..], &["--capture", capture, "--keep", "kept"]].concat();
+    let with = |capture: &'static str| {
+        [&serve[..], &["--capture", capture, "--keep", "kept", "--json", "one.json"]].concat()
+    };
     let output = link(&with("one.pcapng"), fetch);
     assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout), "hello from the far end\n");
     assert!(text(&output.stderr).contains("lasthop: 7200."), "{}", text(&output.stderr));
     assert_eq!(fs::read_to_string(lab.path("kept/file")).expect("kept"), "kept\n");
+    assert_eq!(json(&lab.path("one.json"))["clock"], "virtual", "and so says its report");
     let again = link(&with("other.pcapng"), fetch);
     assert_eq!(text(&again.stdout), text(&output.stdout));
     let capture = |name| fs::read(lab.path(name)).expect("a capture");

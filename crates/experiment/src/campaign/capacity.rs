@@ -9,8 +9,9 @@ pub struct Capacity {
     packets_per_second: f64,
 }
 
-/// What each processor moves without making packets late. A link takes 11 us of the emulator for each packet (docs/performance.md),
-/// and TCP and the programs at both ends some more: half of a processor at this rate, so that bursts find the other half.
+/// What each processor moves without making packets late. A link takes 11 us of the emulator for
+/// each packet (docs/performance.md), and TCP and the programs at both ends some more: half of a
+/// processor at this rate, so that bursts find the other half.
 const PACKETS_PER_SECOND: f64 = 10_000.0;
 
 /// Runs side by side when nothing else limits them: each has threads and devices of its own.

@@ -1,7 +1,7 @@
 //! The control group of a run on the host, by which eBPF programs know the run's sockets.
 //!
-//! The kernel takes back everything else of a run by itself, but not this: so it is written down first, and who comes next removes it if the
-//! campaign is killed ([`netlab::state`]).
+//! The kernel takes back everything else of a run by itself, but not this: so it is written down
+//! first, and who comes next removes it if the campaign is killed ([`netlab::state`]).
 
 use netlab::cgroup::Cgroup;
 use netlab::{Registry, Run};

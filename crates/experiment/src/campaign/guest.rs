@@ -1,6 +1,7 @@
 //! A run in a kernel of its own, by the virtual clock.
 //!
-//! The guest writes into a folder that it has for itself. What it leaves there goes into the run directory when it has ended.
+//! The guest writes into a folder that it has for itself. What it leaves there goes into the run
+//! directory when it has ended.
 
 use super::process::{last_words, result};
 use super::repeat;
@@ -15,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 use virtual_time::order::{self, Order};
-use virtual_time::{Boot, instance};
+use virtual_time::{Advance, Boot, instance};
 
 /// Guests for runs.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ impl Guests {
         &self,
         job: &Job,
         interrupted: &AtomicBool,
-        advanced: &mut dyn FnMut(Duration),
+        advanced: &mut dyn FnMut(Advance),
     ) -> Result<Option<RunEnded>, CampaignError> {
         let started_unix_ns = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
         let started = Instant::now();
@@ -73,7 +74,7 @@ impl Guests {
         job: &Job,
         processor: Option<u32>,
         interrupted: &AtomicBool,
-        advanced: &mut dyn FnMut(Duration),
+        advanced: &mut dyn FnMut(Advance),
     ) -> Result<Outcome, CampaignError> {
         let scratch = job.directory.join(SCRATCH);
         let folder = scratch.join(format!("{}-guest", job.stem()));
@@ -83,10 +84,13 @@ impl Guests {
             match self.once(job, &again, processor, interrupted, advanced)? {
                 Outcome::Interrupted => outcome = Outcome::Interrupted,
                 Outcome::Nothing(reason) => {
+                    ended.run.verified = Some(false);
                     ended.run.fail(format!("not repeatable: the second time {reason}"));
                 }
                 Outcome::Ended(_) => {
-                    if let Some(difference) = repeat::difference(&folder, &again, &job.stem()) {
+                    let difference = repeat::difference(&folder, &again, &job.stem());
+                    ended.run.verified = Some(difference.is_none());
+                    if let Some(difference) = difference {
                         ended.run.fail(format!("not repeatable: {difference}"));
                     }
                 }
@@ -107,7 +111,7 @@ impl Guests {
         folder: &Path,
         processor: Option<u32>,
         interrupted: &AtomicBool,
-        advanced: &mut dyn FnMut(Duration),
+        advanced: &mut dyn FnMut(Advance),
     ) -> Result<Outcome, CampaignError> {
         remove(folder)?;
         file("create", folder, fs::create_dir_all(folder.join(SCRATCH)))?;

@@ -28,7 +28,8 @@ pub fn machine() -> Machine {
 /// Seconds since 1970 as `20260729T161500`, in UTC.
 pub fn utc(seconds: u64) -> String {
     let (days, time) = (seconds / 86_400, seconds % 86_400);
-    // Days from 1 March of year 0, in eras of 400 years (Hinnant, "chrono-compatible low-level date algorithms").
+    // Days from 1 March of year 0, in eras of 400 years (Hinnant, "chrono-compatible low-level date
+    // algorithms").
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

@@ -1,5 +1,6 @@
 //! What is wrong with a plan, and where.
 
+use link::nearest::nearest;
 use std::fmt;
 use std::ops::Range;
 
@@ -86,13 +87,6 @@ fn with_nearest(message: &str) -> String {
         (Some(hint), Some((unknown, expected))) => format!("{unknown}{hint} ({expected})"),
         _ => message.to_owned(),
     }
-}
-
-/// The word that `given` was probably meant to be.
-pub fn nearest<'a>(given: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |word: &&str| strsim::damerau_levenshtein(&given.to_lowercase(), &word.to_lowercase());
-    let word = words.into_iter().min_by_key(distance)?;
-    (distance(&word) <= 2.max(given.len() / 4)).then_some(word)
 }
 
 /// "there is no KIND `given`: did you mean `x`?", or the list of all.

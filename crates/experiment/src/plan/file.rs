@@ -1,7 +1,8 @@
-//! A plan as it is written: the fields of the TOML and what they mean. The schema for editors is made from these types.
+//! A plan as it is written: the fields of the TOML and what they mean. The schema for editors is
+//! made from these types.
 //!
-//! Everything that may differ between cells is [`Text`]: `{name}` in it stands for the level of a factor or a variable of
-//! that level.
+//! Everything that may differ between cells is [`Text`]: `{name}` in it stands for the level of a
+//! factor or a variable of that level.
 
 use super::text::Text;
 use results::Expectation;
@@ -24,7 +25,8 @@ pub struct PlanFile {
     pub seed: Option<u64>,
     /// Repetitions of each cell (default 1); another number with `--repetitions`.
     pub repetitions: Option<u32>,
-    /// Name of the workload that figures are about; the first one that is not in the background if absent.
+    /// Name of the workload that figures are about; the first one that is not in the background if
+    /// absent.
     pub measure: Option<Text>,
     /// What is varied: the cells are all combinations of levels.
     #[serde(default)]
@@ -54,7 +56,8 @@ pub struct FactorFile {
     /// What it is, for figures.
     #[serde(default)]
     pub title: String,
-    /// Its levels: texts, or tables with a `name` and variables that go with the level: `{ name = "umts", size = "3MB" }`.
+    /// Its levels: texts, or tables with a `name` and variables that go with the level:
+    /// `{ name = "umts", size = "3MB" }`.
     #[schemars(with = "Vec<LevelFile>")]
     pub levels: Vec<Spanned<toml::Value>>,
 }
@@ -72,23 +75,28 @@ enum LevelFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ScenarioFile {
-    /// `modern` (the kernel's defaults, the default) or `2001` (as on hosts of that time: tcp-lite 14.6).
+    /// `modern` (the kernel's defaults, the default) or `2001` (as on hosts of that time: tcp-lite
+    /// 14.6).
     pub stack: Option<Text>,
-    /// By the kernel's name, such as `cubic` (default with `modern`) or `reno` (default with `2001`).
+    /// By the kernel's name, such as `cubic` (default with `modern`) or `reno` (default with
+    /// `2001`).
     pub congestion_control: Option<Text>,
-    /// Window that a receiver advertises at most, such as `32kB`; with `2001` it is 32 kB unless this says otherwise. With `modern` the kernel makes
-    /// of it what the window's scale can say, at least 64 kB (docs/limitations.md).
+    /// Window that a receiver advertises at most, such as `32kB`; with `2001` it is 32 kB unless
+    /// this says otherwise. With `modern` the kernel makes of it what the window's scale can say,
+    /// at least 64 kB (docs/limitations.md).
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,
-    /// Whether connections of programs on any node accept damaged segments (TCP Lite): `off` (default), `thesis` (headers are believed), or with
-    /// headers repaired `strict`, `normal` or `bold`, by how much is risked.
+    /// Whether connections of programs on any node accept damaged segments (TCP Lite): `off`
+    /// (default), `thesis` (headers are believed), or with headers repaired `strict`, `normal` or
+    /// `bold`, by how much is risked.
     pub lite: Option<Text>,
     /// Sysctls of the node: `{ "net.ipv4.tcp_ecn" = 1 }`.
     #[serde(default)]
     pub sysctls: BTreeMap<String, Text>,
-    /// Parameters of congestion controls, by module: `{ "newzag.gain" = 5 }`. They are one for all nodes, and only runs by the virtual clock set
-    /// them; on a host they are given when a congestion control is loaded.
+    /// Parameters of congestion controls, by module: `{ "newzag.gain" = 5 }`. They are one for all
+    /// nodes, and only runs by the virtual clock set them; on a host they are given when a
+    /// congestion control is loaded.
     #[serde(default)]
     pub congestion_parameters: BTreeMap<String, Text>,
     /// Maximum transmission unit of all links in bytes; the profile's, or 1500, if absent.
@@ -99,8 +107,9 @@ pub struct ScenarioFile {
     /// Links, each between two nodes.
     #[serde(default)]
     pub links: Vec<LinkFile>,
-    /// Links as a scenario table of LTCP (ltcp-newzag 1.3): one row per direction, with link number, source node, destination
-    /// node, bandwidth in Mbit/s, delay in ms, packet loss rate in percent.
+    /// Links as a scenario table of LTCP (ltcp-newzag 1.3): one row per direction, with link
+    /// number, source node, destination node, bandwidth in Mbit/s, delay in ms, packet loss rate in
+    /// percent.
     #[serde(default)]
     pub table: Vec<[f64; 6]>,
 }
@@ -113,15 +122,18 @@ pub struct NodeFile {
     pub name: Text,
     /// `modern` (the kernel's defaults) or `2001` (as on hosts of that time: tcp-lite 14.6).
     pub stack: Option<Text>,
-    /// By the kernel's name, such as `cubic` (default with `modern`) or `reno` (default with `2001`).
+    /// By the kernel's name, such as `cubic` (default with `modern`) or `reno` (default with
+    /// `2001`).
     pub congestion_control: Option<Text>,
-    /// Window that a receiver advertises at most, such as `32kB`; with `2001` it is 32 kB unless this says otherwise. With `modern` the kernel makes
-    /// of it what the window's scale can say, at least 64 kB (docs/limitations.md).
+    /// Window that a receiver advertises at most, such as `32kB`; with `2001` it is 32 kB unless
+    /// this says otherwise. With `modern` the kernel makes of it what the window's scale can say,
+    /// at least 64 kB (docs/limitations.md).
     pub receive_window: Option<Text>,
     /// Initial congestion window in segments.
     pub initial_window: Option<Text>,
-    /// Whether connections of this node's programs accept damaged segments (TCP Lite): `off` (default), `thesis` (headers are believed), or with
-    /// headers repaired `strict`, `normal` or `bold`, by how much is risked.
+    /// Whether connections of this node's programs accept damaged segments (TCP Lite): `off`
+    /// (default), `thesis` (headers are believed), or with headers repaired `strict`, `normal` or
+    /// `bold`, by how much is risked.
     pub lite: Option<Text>,
     /// Sysctls of the node: `{ "net.ipv4.tcp_ecn" = 1 }`.
     #[serde(default)]
@@ -144,7 +156,8 @@ pub struct LinkFile {
     pub up: Option<Text>,
     /// Parameters of the direction from the second node to the first.
     pub down: Option<Text>,
-    /// Link layer with retransmissions over both directions, as of `lasthop link --arq`: `rlp`, `llp`, with parameters behind a colon, or `none`.
+    /// Link layer with retransmissions over both directions, as of `lasthop link --arq`: `rlp`,
+    /// `llp`, with parameters behind a colon, or `none`.
     pub arq: Option<Text>,
     /// Maximum transmission unit in bytes.
     pub mtu: Option<Text>,
@@ -164,7 +177,8 @@ pub struct WorkloadFile {
     pub to: Option<Text>,
     /// When it starts, after the run's start (default 0s).
     pub start: Option<Text>,
-    /// Whether the run ends without waiting for it (default: no; servers and cross traffic want yes).
+    /// Whether the run ends without waiting for it (default: no; servers and cross traffic want
+    /// yes).
     pub background: Option<Text>,
     /// bulk: bytes of each connection.
     pub bytes: Option<Text>,
@@ -184,9 +198,11 @@ pub struct WorkloadFile {
     pub pause: Option<Text>,
     /// datagrams: rate while on, of application data.
     pub rate: Option<Text>,
-    /// datagrams: bytes of application data in each (default 1000B); ping: bytes behind the headers of IP and ICMP (default 56B).
+    /// datagrams: bytes of application data in each (default 1000B); ping: bytes behind the headers
+    /// of IP and ICMP (default 56B).
     pub size: Option<Text>,
-    /// datagrams: mean time on; with `off`, both drawn from exponential distributions. Always on if absent.
+    /// datagrams: mean time on; with `off`, both drawn from exponential distributions. Always on if
+    /// absent.
     pub on: Option<Text>,
     /// datagrams: mean time off.
     pub off: Option<Text>,
@@ -194,9 +210,11 @@ pub struct WorkloadFile {
     pub interval: Option<Text>,
     /// command: the node it runs on.
     pub node: Option<Text>,
-    /// command: a line for the shell. `{address.NODE}` and `{address6.NODE}` are addresses; nodes' names work as well.
+    /// command: a line for the shell. `{address.NODE}` and `{address6.NODE}` are addresses; nodes'
+    /// names work as well.
     pub command: Option<Text>,
-    /// command in the background: the TCP port on which it listens when it is ready; others start then.
+    /// command in the background: the TCP port on which it listens when it is ready; others start
+    /// then.
     pub listens: Option<Text>,
 }
 
@@ -204,21 +222,23 @@ pub struct WorkloadFile {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CaptureFile {
-    /// Which runs' captures are kept: `first` (the first repetition of each cell, the default), `all`, `failed` or `none`.
+    /// Which runs' captures are kept: `first` (the first repetition of each cell, the default),
+    /// `all`, `failed` or `none`.
     pub keep: Option<Text>,
     /// Which runs' event logs are kept (default: as `keep`).
     pub events: Option<Text>,
-    /// Of which runs the state of every TCP sender at every acknowledgement is recorded: `first`, `all`, `failed` or `none`
-    /// (default: `none`, since it costs time at each segment).
+    /// Of which runs the state of every TCP sender at every acknowledgement is recorded: `first`,
+    /// `all`, `failed` or `none` (default: `none`, since it costs time at each segment).
     pub senders: Option<Text>,
-    /// In which runs the loss events of TCP senders are found, with what each was taken for and what it was, into `losses.parquet`: `first`,
-    /// `all`, `failed` or `none` (default: `none`, since it takes the states of senders and the event log, kept or not).
+    /// In which runs the loss events of TCP senders are found, with what each was taken for and
+    /// what it was, into `losses.parquet`: `first`, `all`, `failed` or `none` (default: `none`,
+    /// since it takes the states of senders and the event log, kept or not).
     pub losses: Option<Text>,
-    /// Of which runs is recorded what the ends of link layers with retransmissions (`arq`) sent, received and asked for again: `first`, `all`,
-    /// `failed` or `none` (default: `none`).
+    /// Of which runs is recorded what the ends of link layers with retransmissions (`arq`) sent,
+    /// received and asked for again: `first`, `all`, `failed` or `none` (default: `none`).
     pub link_layer: Option<Text>,
-    /// Of which runs the blocks of RLP are captured with all their octets, sent and received: `first`, `all`, `failed` or `none` (default:
-    /// `none`; 24 kB a second of each link).
+    /// Of which runs the blocks of RLP are captured with all their octets, sent and received:
+    /// `first`, `all`, `failed` or `none` (default: `none`; 24 kB a second of each link).
     pub blocks: Option<Text>,
     /// Names of the links that are captured (default: all).
     pub links: Option<Vec<Text>>,

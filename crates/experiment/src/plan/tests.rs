@@ -239,6 +239,8 @@ fn what_is_wrong_is_said_with_its_place_and_the_nearest_right_word() {
         ("bytes = \"{size}\"", "bites = \"{size}\""),
         ("bytes = \"{size}\"", "bytes = \"{sice}\""),
         ("bytes = \"{size}\"", "bytes = \"4XB\""),
+        ("bytes = \"{size}\"", "bytes = \"300K\""),
+        ("bytes = \"{size}\"", "run = \"iperf3 -c server\""),
         ("bytes = \"{size}\"", "bytes = \"1MB\"\nduration = \"3s\""),
         ("bytes = \"{size}\"", "response = \"1MB\""),
         ("kind = \"bulk\"", "kind = \"bulc\""),
@@ -247,6 +249,17 @@ fn what_is_wrong_is_said_with_its_place_and_the_nearest_right_word() {
         ("profile = \"{link}\"", "profile = \"{link}x\""),
         ("loss = \"{loss}\"", "loss = \"umts\""),
         ("loss = \"{loss}\"", "down = \"rat=2mbit\""),
+        ("loss = \"{loss}\"", "down = \"rate=2mbps\""),
+        ("loss = \"{loss}\"", "down = \"rate=2mbit,delay=1ms,rate=1mbit\""),
+        ("loss = \"{loss}\"", "down = \"trace=cell.trace,rate=1mbit\""),
+        (
+            "[scenario]",
+            "[[expect]]\ntitle = \"t\"\nmetric = \"goodput\"\nworkload = \"downlod\"\nlow = 1\nhigh = 2\nunit = \"bit/s\"\nsource = \"s\"\n[scenario]",
+        ),
+        (
+            "[scenario]",
+            "[[expect]]\ntitle = \"t\"\nmetric = \"goodput\"\nwhere = { loss = \"lite-2\" }\nlow = 1\nhigh = 2\nunit = \"bit/s\"\nsource = \"s\"\n[scenario]",
+        ),
         ("stack = \"2001\"", "stack = \"2002\""),
         ("stack = \"2001\"", "mtu = 20"),
         ("stack = \"2001\"", "lite = \"on\""),
@@ -262,6 +275,21 @@ fn what_is_wrong_is_said_with_its_place_and_the_nearest_right_word() {
     let said: Vec<_> =
         cases.iter().map(|(from, to)| format!("{from} -> {to}\n{}", error(from, to))).collect();
     insta::assert_snapshot!("wrong", said.join("\n\n"));
+}
+
+/// A server stands first, as it has to start first: figures are about what runs wait for.
+#[test]
+fn figures_are_about_the_first_workload_in_the_foreground() {
+    let first = "[[workloads]]\nname = \"download\"";
+    let server = "[[workloads]]\nname = \"nginx\"\nkind = \"command\"\nbackground = true\nnode = \"server\"\ncommand = \"nginx\"\n\n";
+    let text = PLAN.replace(first, &format!("{server}{first}"));
+    let plan_of = plan(&text);
+    let (measure, workloads) = plan_of.workloads(&plan_of.cells()).unwrap();
+    assert_eq!(measure, "download");
+    let named: Vec<_> = workloads.iter().map(|known| (known.name.as_str(), known.background)).collect();
+    assert_eq!(named, [("nginx", true), ("download", false), ("ping", false)]);
+    let other = plan(&format!("measure = \"ping\"\n{text}"));
+    assert_eq!(other.workloads(&other.cells()).unwrap().0, "ping");
 }
 
 #[test]

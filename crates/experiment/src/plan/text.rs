@@ -1,4 +1,5 @@
-//! A value in a plan as it was written, and where: variables in it are filled in later, for each cell.
+//! A value in a plan as it was written, and where: variables in it are filled in later, for each
+//! cell.
 
 use serde::{Deserialize, Deserializer};
 use serde_spanned::Spanned;
@@ -51,8 +52,8 @@ impl schemars::JsonSchema for Text {
     }
 }
 
-/// Fills `{name}` in: `value` gives what stands for a name. `{{` and `}}` are braces, and so is any brace around something
-/// that cannot be a name. The error is the name that nothing stands for.
+/// Fills `{name}` in: `value` gives what stands for a name. `{{` and `}}` are braces, and so is any
+/// brace around something that cannot be a name. The error is the name that nothing stands for.
 pub fn fill(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,7 +1,7 @@
 //! TCP Lite in a run: its control group, what judges damaged segments, and what that counted.
 //!
-//! Programs and our own workloads are all in one control group, which is how their sockets are known; segments are judged where they come
-//! into the nodes that accept damage, and there alone.
+//! Programs and our own workloads are all in one control group, which is how their sockets are
+//! known; segments are judged where they come into the nodes that accept damage, and there alone.
 
 use super::Job;
 use crate::acceptance::Acceptance;
@@ -20,8 +20,9 @@ pub struct Accepting {
 }
 
 impl Accepting {
-    /// Moves this process into the run's control group and attaches to that, if a node of `scenario` accepts damage. What it did
-    /// before has no part in it: call this before a socket is made.
+    /// Moves this process into the run's control group and attaches to that, if a node of
+    /// `scenario` accepts damage. What it did before has no part in it: call this before a socket
+    /// is made.
     ///
     /// # Errors
     /// If there is no control group, or the kernel refuses.

@@ -127,7 +127,8 @@ impl Files {
         let kept = |keep: Keep, name: String| {
             let path = self.directory.join(&name);
             if keep.keeps(self.repetition, failed) {
-                // States of senders are not there where the kernel does not show them, nor records where no link has a link layer.
+                // States of senders are not there where the kernel does not show them, nor records
+                // where no link has a link layer.
                 return if path.exists() { vec![name] } else { Vec::new() };
             }
             // Not there if it was not written.

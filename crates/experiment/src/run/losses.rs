@@ -1,4 +1,5 @@
-//! Loss events of a run's connections: what each sender took a loss for, beside what links had lost.
+//! Loss events of a run's connections: what each sender took a loss for, beside what links had
+//! lost.
 
 use capture::senders::INFINITE_SSTHRESH;
 use results::{Connection, LossEvent, LossKind, Protocol};
@@ -6,8 +7,9 @@ use std::net::IpAddr;
 use std::path::Path;
 use trace::loss_events::{self, Kind};
 
-/// Puts the loss events into the rows of their connections. `senders` and `events` are the tables of the run; `node` says which node has
-/// an address. A connection whose sender shows no loss gets an empty list.
+/// Puts the loss events into the rows of their connections. `senders` and `events` are the tables
+/// of the run; `node` says which node has an address. A connection whose sender shows no loss gets
+/// an empty list.
 ///
 /// # Errors
 /// If a table cannot be read.

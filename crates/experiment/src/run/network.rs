@@ -1,6 +1,7 @@
 //! The network of a run: pipelines, nodes, recorder, and the event loop between them.
 
 use super::Files;
+use crate::capacity;
 use crate::plan::Experiment;
 use crate::recording::Recording;
 use crate::scenario::{Link, Scenario};
@@ -26,7 +27,8 @@ pub struct Pipelines {
     whole_segments: bool,
 }
 
-/// Pipelines of all links, each direction with its own seed; `watch` says what is recorded of link layers.
+/// Pipelines of all links, each direction with its own seed; `watch` says what is recorded of link
+/// layers.
 pub fn pipelines(scenario: &Scenario, seed: &Seed, watch: Watch) -> Result<Vec<Pipelines>, String> {
     let cut = scenario.nodes.iter().any(|node| node.stack.cuts_segments());
     let build = |link: &Link| {
@@ -106,11 +108,15 @@ pub fn recording(
     started: u64,
 ) -> Result<Recording, String> {
     let links = experiment.scenario.links.iter().zip(pipelines).enumerate();
+    let room = capacity::ROOM / (2 * pipelines.len().max(1));
     let links = links.map(|(place, (link, pipelines))| {
         let way = |direction| WayInfo {
             profile: link.profile.described(direction),
             bits_per_second: link.profile.row(direction).rate().map(BitRate::as_bits_per_second),
             stages: pipelines.built.pipeline(direction).stage_names().to_vec(),
+            capacity: capacity::of(pipelines.built.pipeline(direction), Layer::Ip, capture::Time::ZERO, room)
+                .into_iter()
+                .collect(),
         };
         LinkInfo {
             id: LinkId(place as u16),
@@ -138,7 +144,8 @@ pub fn recording(
     Ok(Recording::new(recorder, links, files.wants_bytes()).watching(files.watch()))
 }
 
-/// The event loop with the links between their ends: ways 2n and 2n + 1 are up and down of link n, as [`Recording`] wants it.
+/// The event loop with the links between their ends: ways 2n and 2n + 1 are up and down of link n,
+/// as [`Recording`] wants it.
 pub fn connect(
     mut host: Host,
     recording: Recording,

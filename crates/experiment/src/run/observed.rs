@@ -1,9 +1,10 @@
 //! Connections of programs, found in the capture of the run.
 //!
-//! What a program's sockets did is not ours to ask; the capture tells. A connection belongs to the command that ran on the
-//! node which opened it, at the time when it was opened. Where several did, the plan decides and not which of their processes
-//! was quicker: the one with the latest `start`, and of equal ones the last in the plan. Of the places where it was captured the one counts that is nearest
-//! to the sender: nothing is lost yet there, and the round-trip times are whole.
+//! What a program's sockets did is not ours to ask; the capture tells. A connection belongs to the
+//! command that ran on the node which opened it, at the time when it was opened. Where several did,
+//! the plan decides and not which of their processes was quicker: the one with the latest `start`,
+//! and of equal ones the last in the plan. Of the places where it was captured the one counts that
+//! is nearest to the sender: nothing is lost yet there, and the round-trip times are whole.
 
 use crate::plan::Experiment;
 use crate::workload::Kind;
@@ -14,8 +15,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use trace::analysis::{self, Options, Unwatched};
 
-/// Adds a row for each TCP connection that programs had, to the rows of the programs themselves. `started` is the start of
-/// the run in nanoseconds since 1970.
+/// Adds a row for each TCP connection that programs had, to the rows of the programs themselves.
+/// `started` is the start of the run in nanoseconds since 1970.
 ///
 /// # Errors
 /// If the capture cannot be read.
@@ -50,14 +51,16 @@ pub fn add(
     Ok(())
 }
 
-/// Whether two places saw one connection: between the same ends, at the same time. (Later ones may use the ports again.)
+/// Whether two places saw one connection: between the same ends, at the same time. (Later ones may
+/// use the ports again.)
 fn is_same(one: &trace::Connection, other: &trace::Connection) -> bool {
     (one.end(0), one.end(1)) == (other.end(0), other.end(1))
         && one.first_time <= other.last_time
         && other.first_time <= one.last_time
 }
 
-/// How near to the sender it was captured: segments with data, and where they are as many, their round-trip times.
+/// How near to the sender it was captured: segments with data, and where they are as many, their
+/// round-trip times.
 fn nearness(connection: &trace::Connection) -> (u64, u64) {
     let sender = sender(connection);
     (sender.counts.data_packets, sender.round_trips().mean_ns)

@@ -1,4 +1,5 @@
-//! The states of TCP senders in a run: the per-ACK recorder of crate `congestion`, if the plan asks for it.
+//! The states of TCP senders in a run: the per-ACK recorder of crate `congestion`, if the plan asks
+//! for it.
 
 use super::Files;
 use crate::plan::Experiment;
@@ -15,8 +16,9 @@ pub struct Senders {
 }
 
 impl Senders {
-    /// Starts the recorder if its file is wanted. `started` is the start of the run in nanoseconds since 1970, `origin` the
-    /// same on the run's clock. A kernel that does not show the states, or not to this user, is no error.
+    /// Starts the recorder if its file is wanted. `started` is the start of the run in nanoseconds
+    /// since 1970, `origin` the same on the run's clock. A kernel that does not show the states, or
+    /// not to this user, is no error.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -1,4 +1,5 @@
-//! The workloads of a run: servers first, then each at its time, until those in the foreground are through.
+//! The workloads of a run: servers first, then each at its time, until those in the foreground are
+//! through.
 
 use super::Files;
 use crate::plan::Experiment;

@@ -1,8 +1,8 @@
-//! Bulk TCP: a blocking sender that writes as fast as it can, a blocking receiver that compares what it reads with what was sent, and
-//! throws it away.
+//! Bulk TCP: a blocking sender that writes as fast as it can, a blocking receiver that compares
+//! what it reads with what was sent, and throws it away.
 //!
-//! Goodput is what the receiver read, over the time from `connect` to the last byte. tcptrace's throughput counts to the
-//! last FIN instead (tcp-lite 10.7), which is a round trip later.
+//! Goodput is what the receiver read, over the time from `connect` to the last byte. tcptrace's
+//! throughput counts to the last FIN instead (tcp-lite 10.7), which is a round trip later.
 
 use super::Amount;
 use super::ground::Ground;

@@ -18,8 +18,8 @@ const LISTENING: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(2);
 /// How often it is looked whether something has happened.
 const LOOK: Duration = Duration::from_millis(10);
-/// How often it is looked whether the run is over while a program runs; its own end is seen at once. By the virtual clock hours are
-/// short, and each look has its price.
+/// How often it is looked whether the run is over while a program runs; its own end is seen at
+/// once. By the virtual clock hours are short, and each look has its price.
 const LOOK_FOR_THE_END: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// A program that runs.

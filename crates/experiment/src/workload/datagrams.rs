@@ -1,7 +1,9 @@
-//! Datagrams at a constant rate, always or in bursts: the flow that measures a link, and background traffic.
+//! Datagrams at a constant rate, always or in bursts: the flow that measures a link, and background
+//! traffic.
 //!
-//! Each carries its number and the time at which it was sent; both nodes have one clock, so that the receiver knows its
-//! one-way delay. Times on and off are drawn from exponential distributions, from the seed of the workload.
+//! Each carries its number and the time at which it was sent; both nodes have one clock, so that
+//! the receiver knows its one-way delay. Times on and off are drawn from exponential distributions,
+//! from the seed of the workload.
 
 use super::ground::Ground;
 use link::units::{BitRate, ByteCount, Span};
@@ -37,7 +39,8 @@ pub struct Datagrams<'a> {
 
 /// Number and time.
 const HEADER: usize = 16;
-/// How long the receiver waits for stragglers after the last datagram was sent, from each arrival anew.
+/// How long the receiver waits for stragglers after the last datagram was sent, from each arrival
+/// anew.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How often the receiver looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);

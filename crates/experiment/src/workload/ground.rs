@@ -77,10 +77,12 @@ impl Ground<'_> {
         TcpListener::bind(at)
     }
 
-    /// Connects from the calling thread's namespace, with a congestion control of its own if one is given.
+    /// Connects from the calling thread's namespace, with a congestion control of its own if one is
+    /// given.
     ///
-    /// It is set before and again after: connecting puts that of the route in its place (`tcp_ca_dst_init` of Linux), and the first is there so that a
-    /// name which this kernel does not have is an error before anything is sent.
+    /// It is set before and again after: connecting puts that of the route in its place
+    /// (`tcp_ca_dst_init` of Linux), and the first is there so that a name which this kernel does
+    /// not have is an error before anything is sent.
     ///
     /// # Errors
     /// If the other side cannot be reached, or the run is over.
@@ -114,7 +116,8 @@ impl Ground<'_> {
 #[derive(Debug, Default)]
 pub struct Stop {
     over: AtomicBool,
-    /// Those that their owners still have: a copy here would keep a socket open that its owner has closed.
+    /// Those that their owners still have: a copy here would keep a socket open that its owner has
+    /// closed.
     connections: Mutex<Vec<Weak<TcpStream>>>,
 }
 

@@ -1,17 +1,19 @@
 //! What bulk connections carry, and whether it is what arrives.
 //!
-//! Each connection has a stream of its own: all are one long row of bytes that do not compress, read in a circle from different
-//! places. The row's length is a prime, so that a segment delivered in another place of its stream, however many segments away, or to
-//! another connection differs in nearly all of its bytes, while bit errors spoil few: that tells the two apart.
+//! Each connection has a stream of its own: all are one long row of bytes that do not compress,
+//! read in a circle from different places. The row's length is a prime, so that a segment delivered
+//! in another place of its stream, however many segments away, or to another connection differs in
+//! nearly all of its bytes, while bit errors spoil few: that tells the two apart.
 
 /// Bytes that are read and written at a time.
 pub const PIECE: usize = 64 * 1024;
-/// Length of the row, the first prime above 2^20. No multiple of a segment's size is one of it within any TCP window.
+/// Length of the row, the first prime above 2^20. No multiple of a segment's size is one of it
+/// within any TCP window.
 const PERIOD: usize = 1_048_583;
 /// From the start of one connection's stream to that of the next.
 const STRIDE: usize = 104_729;
-/// Bytes of a block: few enough that a segment has several, so many that bit errors do not spoil half of them (at a bit error
-/// ratio of 1e-2 they would with a probability of 1e-17).
+/// Bytes of a block: few enough that a segment has several, so many that bit errors do not spoil
+/// half of them (at a bit error ratio of 1e-2 they would with a probability of 1e-17).
 const BLOCK: u64 = 64;
 /// Wrong bytes by which a block counts as misplaced.
 const MOST: u64 = BLOCK / 2;
@@ -90,7 +92,8 @@ impl<'a> Comparison<'a> {
         Self { stream, offset: 0, wrong_in_block: 0, wrong: Wrong::default() }
     }
 
-    /// What has arrived next, at most [`PIECE`] bytes. Costs a comparison of the two, and more only where they differ.
+    /// What has arrived next, at most [`PIECE`] bytes. Costs a comparison of the two, and more only
+    /// where they differ.
     pub fn add(&mut self, arrived: &[u8]) {
         let sent = self.stream.at(self.offset, arrived.len());
         if arrived == sent && self.wrong_in_block == 0 {

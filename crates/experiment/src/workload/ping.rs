@@ -1,8 +1,11 @@
-//! A ping that never stops: an ICMP echo request every second, whatever became of those before (Ludwig 3.1.3; LL-08).
+//! A ping that never stops: an ICMP echo request every second, whatever became of those before
+//! (Ludwig 3.1.3; LL-08).
 //!
-//! A request that takes longer on the link than a second makes it an endless source: the queue of the interface overflows all the time, harmlessly, and the
-//! link is never idle, which is what traces of block erasures want. The other node's kernel answers, so that the way back carries as much as comes through.
-//! Unlike `datagrams` it needs no receiver, and what is measured is a round trip.
+//! A request that takes longer on the link than a second makes it an endless source: the queue of
+//! the interface overflows all the time, harmlessly, and the link is never idle, which is what
+//! traces of block erasures want. The other node's kernel answers, so that the way back carries as
+//! much as comes through. Unlike `datagrams` it needs no receiver, and what is measured is a round
+//! trip.
 
 use super::ground::Ground;
 use link::units::{ByteCount, Span};
@@ -55,7 +58,8 @@ pub const LEAST: u64 = NUMBER as u64;
 /// Most that fits into an IPv4 packet.
 pub const MOST: u64 = 65_535 - 20 - HEADER as u64;
 
-/// What the sender did: when each request was sent, in nanoseconds since the start of the run, by its number.
+/// What the sender did: when each request was sent, in nanoseconds since the start of the run, by
+/// its number.
 struct Sent {
     start: u64,
     times: Vec<u64>,
@@ -192,7 +196,8 @@ fn request(identifier: u16, number: u64, size: ByteCount) -> Vec<u8> {
     message
 }
 
-/// The number of the request that this IPv4 packet answers, if it is a whole echo reply with this identifier.
+/// The number of the request that this IPv4 packet answers, if it is a whole echo reply with this
+/// identifier.
 fn reply(packet: &[u8], identifier: u16) -> Option<u64> {
     let header = usize::from(packet.first()? & 0xf) * 4;
     let message = packet.get(header..)?;
@@ -207,7 +212,8 @@ fn reply(packet: &[u8], identifier: u16) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What a kernel makes of a request, behind an IPv4 header of 20 octets: the type, and so the checksum, are others.
+    /// What a kernel makes of a request, behind an IPv4 header of 20 octets: the type, and so the
+    /// checksum, are others.
     fn answered(mut message: Vec<u8>) -> Vec<u8> {
         message[0] = REPLY;
         message[2..4].fill(0);

@@ -1,8 +1,9 @@
-//! Requests and responses, as in the ReSoA evaluation (resoa-evaluation 2.2 and 2.3): the client connects, sends a request of
-//! fixed size, and reads a response of fixed size; then the connection is closed.
+//! Requests and responses, as in the ReSoA evaluation (resoa-evaluation 2.2 and 2.3): the client
+//! connects, sends a request of fixed size, and reads a response of fixed size; then the connection
+//! is closed.
 //!
-//! `throughput = (request bytes + response bytes) / (t_end - t_start)` (Eq. 8.1), from `connect` to the last byte of the
-//! response at the client; closing does not count (M1, M2).
+//! `throughput = (request bytes + response bytes) / (t_end - t_start)` (Eq. 8.1), from `connect` to
+//! the last byte of the response at the client; closing does not count (M1, M2).
 
 use super::ground::Ground;
 use super::server::{join, serve};
@@ -165,7 +166,8 @@ impl Requests<'_> {
         }
         if written.is_ok() {
             connection.shutdown(Shutdown::Write)?;
-            // A reset at the end is the client's way of closing early; what the kernel counted is still there.
+            // A reset at the end is the client's way of closing early; what the kernel counted is
+            // still there.
             let _ = io::copy(&mut connection, &mut io::sink());
         }
         Ok(Served {

@@ -30,8 +30,8 @@ impl Done {
     }
 }
 
-/// Samples at equal distances in time, however long it takes: when there are [`MOST`], every second one goes, and from then on
-/// they are taken half as often.
+/// Samples at equal distances in time, however long it takes: when there are [`MOST`], every second
+/// one goes, and from then on they are taken half as often.
 #[derive(Debug)]
 struct Samples {
     taken: Vec<u64>,
@@ -59,8 +59,9 @@ impl Samples {
     }
 }
 
-/// Smoothed round-trip times of `connection` in nanoseconds, every 20 ms until `done`, more seldom if it lasts longer than 80 s:
-/// equally spaced in time, so that their quantiles are those that a packet at any time would have met.
+/// Smoothed round-trip times of `connection` in nanoseconds, every 20 ms until `done`, more seldom
+/// if it lasts longer than 80 s: equally spaced in time, so that their quantiles are those that a
+/// packet at any time would have met.
 pub fn round_trips(connection: &TcpStream, done: &Done) -> Vec<u64> {
     let mut samples = Samples::new();
     while !done.wait(samples.interval) {

@@ -1,12 +1,14 @@
-//! The accepting side of a workload: each connection on a thread of its own, until the clients are through.
+//! The accepting side of a workload: each connection on a thread of its own, until the clients are
+//! through.
 
 use rustix::net::{Shutdown, shutdown};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-/// Runs `clients` while connections to `listener` are accepted and handed to `handle`. Returns what the clients returned, and
-/// what `handle` returned for each connection, by the client's port. A client has to wait until its handler has closed: a
-/// connection that nobody has accepted when the clients are through is forgotten.
+/// Runs `clients` while connections to `listener` are accepted and handed to `handle`. Returns what
+/// the clients returned, and what `handle` returned for each connection, by the client's port. A
+/// client has to wait until its handler has closed: a connection that nobody has accepted when the
+/// clients are through is forgotten.
 pub fn serve<C, T: Send>(
     listener: &TcpListener,
     handle: impl Fn(TcpStream) -> T + Sync,
@@ -15,7 +17,8 @@ pub fn serve<C, T: Send>(
     thread::scope(|scope| {
         let accepting = scope.spawn(|| {
             let mut handlers = Vec::new();
-            // Ends when the listener is shut down; a connection that was reset while it waited is the client's to report.
+            // Ends when the listener is shut down; a connection that was reset while it waited is
+            // the client's to report.
             loop {
                 match listener.accept() {
                     Ok((connection, client)) => {

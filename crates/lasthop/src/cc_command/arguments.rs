@@ -80,7 +80,8 @@ pub struct LoadArguments {
     /// New connections have it unless they choose another (net.ipv4.tcp_congestion_control)
     #[arg(long)]
     pub default: bool,
-    /// With --default: those of this network namespace, by path, by name of `ip netns`, or by a process in it
+    /// With --default: those of this network namespace, by path, by name of `ip netns`, or by a
+    /// process in it
     #[arg(long, value_name = "PATH|NAME|PID", requires = "default")]
     pub namespace: Option<String>,
 }
@@ -103,7 +104,8 @@ pub struct WatchArguments {
     /// Connections with other congestion controls as well
     #[arg(long)]
     pub all: bool,
-    /// Those of this network namespace, by path, by name of `ip netns`, or by a process in it [default: this one]
+    /// Those of this network namespace, by path, by name of `ip netns`, or by a process in it
+    /// [default: this one]
     #[arg(long, value_name = "PATH|NAME|PID")]
     pub namespace: Option<String>,
     /// Time between two tables, in seconds

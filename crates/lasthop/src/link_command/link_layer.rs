@@ -1,7 +1,9 @@
-//! What is written of a link layer with retransmissions: its records beside the event log, and `--rlpdump`.
+//! What is written of a link layer with retransmissions: its records beside the event log, and
+//! `--rlpdump`.
 //!
-//! An RLP trace is of one entity, and both ends of an emulated link can be asked: `--rlpdump call.rlp` writes `call-mobile.rlp` and
-//! `call-network.rlp`. They are made of the records when the run has ended.
+//! An RLP trace is of one entity, and both ends of an emulated link can be asked:
+//! `--rlpdump call.rlp` writes `call-mobile.rlp` and `call-network.rlp`. They are made of the
+//! records when the run has ended.
 
 use super::Failure;
 use super::assemble::Assembled;
@@ -9,19 +11,20 @@ use crate::arguments::LinkArguments;
 use crate::notice::Notice;
 use capture::Direction;
 use capture::link_layer::{self, Row};
+use capture::output;
 use experiment::rlp_trace::{end_name, link_of, rlp_trace};
 use link::arq::ArqSpec;
 use link::arq::hop::Watch;
-use std::fs;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// The files.
 #[derive(Debug, Default)]
 pub struct Wanted {
     /// The table of the records.
     pub records: Option<PathBuf>,
-    /// Whether the table stays: it was asked for, and not only what is made of it.
-    stays: bool,
+    /// Where the table lies if it was not asked for, but only what is made of it.
+    folder: Option<TempDir>,
     /// The capture of blocks.
     pub blocks: Option<PathBuf>,
     /// The RLP traces as they were asked for.
@@ -45,7 +48,14 @@ impl Wanted {
                 "--rlpdump is of RLP, and the frames of LLP have no octets: --events FILE writes what its ends noted".into()
             );
         }
-        Ok(Self::named(arguments))
+        let mut wanted = Self::named(arguments);
+        if wanted.traces.is_some() && wanted.records.is_none() {
+            // Not beside the traces: a file of that name may be there.
+            let folder = tempfile::Builder::new().prefix("lasthop-records-").tempdir()?;
+            wanted.records = Some(folder.path().join("records.parquet"));
+            wanted.folder = Some(folder);
+        }
+        Ok(wanted)
     }
 
     /// The files by their names, of a link with a link layer.
@@ -53,8 +63,8 @@ impl Wanted {
         let is_capture = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "pcapng");
         let blocks = arguments.rlpdump.as_ref().filter(is_capture).cloned();
         let traces = arguments.rlpdump.as_ref().filter(|path| !is_capture(path)).cloned();
-        let records = arguments.events.as_ref().or(traces.as_ref()).map(|path| link_layer::beside(path));
-        Self { records, stays: arguments.events.is_some(), blocks, traces }
+        let records = arguments.events.as_ref().map(|path| link_layer::beside(path));
+        Self { records, folder: None, blocks, traces }
     }
 
     /// What the link has to show for it.
@@ -64,7 +74,8 @@ impl Wanted {
 
     /// The files that there are when the run has ended, with a word for each.
     pub fn files(&self) -> Vec<(PathBuf, &'static str)> {
-        let records = self.records.clone().filter(|_| self.stays).map(|path| (path, "link-layer"));
+        let asked_for = |_: &PathBuf| self.folder.is_none();
+        let records = self.records.clone().filter(asked_for).map(|path| (path, "link-layer"));
         let blocks = self.blocks.clone().map(|path| (path, "blocks"));
         let traces =
             self.traces.iter().flat_map(|path| Direction::BOTH.map(|end| (of_end(path, end), end_name(end))));
@@ -81,11 +92,8 @@ impl Wanted {
             for end in Direction::BOTH {
                 let path = of_end(traces, end);
                 let trace = rlp_trace(&rows, &header, link, end)?;
-                fs::write(&path, trace.to_string())
+                output::write(&path, trace.to_string())
                     .map_err(|error| format!("write {}: {error}", path.display()))?;
-            }
-            if !self.stays {
-                fs::remove_file(records).map_err(|error| format!("remove {}: {error}", records.display()))?;
             }
         }
         for (path, _) in self.files() {

@@ -1,4 +1,5 @@
-//! `--serve`: a program at the other end of the link, there when COMMAND starts and gone when the link is.
+//! `--serve`: a program at the other end of the link, there when COMMAND starts and gone when the
+//! link is.
 
 use crate::link_command::Failure;
 use netlab::listening::{self, Listener};
@@ -23,7 +24,8 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Starts `line` with the shell and waits until something listens that did not before. `host` is the address of this end.
+    /// Starts `line` with the shell and waits until something listens that did not before. `host`
+    /// is the address of this end.
     ///
     /// # Errors
     /// If it cannot be started, or ends at once.

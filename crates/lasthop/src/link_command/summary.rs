@@ -3,15 +3,18 @@
 use super::Failure;
 use crate::arguments::LinkArguments;
 use crate::notice::Notice;
+use capture::output;
 use capture::{Direction, LinkId, Recorded, Summary};
 use emulator::Ending;
 use emulator::host::Host;
+use emulator::pauses::Pauses;
 use emulator::punctuality::{Overload, Punctuality};
 use experiment::recording::{Recording, overload};
 use link::arq::hop::Counters;
 use link::units::{BitRate, Span};
+use packet::Check;
 use serde_json::{Value, json};
-use std::fs;
+use virtual_time::guest;
 
 /// A run that has ended.
 pub struct Outcome {
@@ -19,22 +22,32 @@ pub struct Outcome {
     seconds: f64,
     recorded: Recorded,
     punctuality: Punctuality,
+    pauses: Pauses,
     overload: Vec<Overload>,
     refused: Option<String>,
     /// Of link layers, up and down.
     counted: Vec<Counters>,
 }
 
+/// A check in words, and whether the receiver counts it.
+fn words(check: Check) -> String {
+    match check {
+        Check::TcpEnd => format!("{check} (in no counter)"),
+        _ => check.to_string(),
+    }
+}
+
 impl Outcome {
     /// Closes the recorder and judges the run.
     pub fn new(ended: Ending<Host, Recording>, dropped: u64, seed: u64) -> Result<Self, Failure> {
-        let Ending { driver, observer, punctuality, refused, counted, at } = ended;
+        let Ending { driver, observer, punctuality, pauses, refused, counted, at } = ended;
         let recorded = observer.into_recorder().close(capture::Time::from_nanos(at.as_nanos()))?;
-        let overload = overload(&punctuality, dropped + driver.unusable(), recorded.stalls);
+        let overload = overload(&punctuality, &pauses, dropped + driver.unusable(), recorded.stalls);
         let refused =
             refused.map(|(count, error)| format!("{count} packets could not be delivered: {error}"));
         let counted = counted.into_iter().map(|(_, counted)| counted).collect();
-        Ok(Self { seed, seconds: at.as_secs_f64(), recorded, punctuality, overload, refused, counted })
+        let seconds = at.as_secs_f64();
+        Ok(Self { seed, seconds, recorded, punctuality, pauses, overload, refused, counted })
     }
 
     /// Says and writes what is to be said and written.
@@ -54,15 +67,21 @@ impl Outcome {
         if let Some(events) = &self.recorded.events {
             notice.say(format_args!("events:  {} ({} fates)", events.path.display(), events.fates));
         }
+        let Pauses { count, total, longest, waited, .. } = self.pauses;
+        if count > 0 {
+            notice.say(format_args!(
+                "the emulator did not run for {total} ({count} times, at most {longest}); {waited} packets waited to be read"
+            ));
+        }
         for reason in &self.overload {
-            notice.warn(format_args!("overloaded: {reason}; this was not the link that you asked for"));
+            notice.warn(format_args!("overloaded: {reason}"));
         }
         if let Some(refused) = &self.refused {
             notice.warn(refused);
         }
         if let Some(path) = &arguments.json {
             let text = serde_json::to_string(&self.json(id))?;
-            fs::write(path, text + "\n").map_err(|error| format!("write {}: {error}", path.display()))?;
+            output::write(path, text + "\n").map_err(|error| format!("write {}: {error}", path.display()))?;
         }
         Ok(())
     }
@@ -81,8 +100,12 @@ impl Outcome {
         } else {
             parts.push("none lost".to_owned());
         }
+        if counters.damaged > 0 {
+            let found = counters.damaged_found_by.iter();
+            let found: Vec<_> = found.map(|(check, count)| format!("{count} by {}", words(check))).collect();
+            parts.push(format!("{} damaged (found: {})", counters.damaged, found.join(", ")));
+        }
         for (count, what) in [
-            (counters.damaged, "damaged"),
             (counters.duplicated, "duplicated"),
             (counters.reordered, "re-ordered"),
             (counters.congestion_marked, "marked"),
@@ -126,6 +149,7 @@ impl Outcome {
                 "packets": counters.packets,
                 "lost": counters.lost,
                 "damaged": counters.damaged,
+                "damaged_found_by": counters.damaged_found_by,
                 "duplicated": counters.duplicated,
                 "reordered": counters.reordered,
                 "bytes": counters.bytes,
@@ -150,6 +174,7 @@ impl Outcome {
             "link": id,
             "seed": self.seed,
             "seconds": self.seconds,
+            "clock": if guest::is_here() { "virtual" } else { "real" },
             "up": way(Direction::Up),
             "down": way(Direction::Down),
             "overloaded": !self.overload.is_empty(),
@@ -158,7 +183,15 @@ impl Outcome {
                 "median": self.punctuality.quantile(0.5).as_nanos(),
                 "p99": self.punctuality.quantile(0.99).as_nanos(),
                 "worst": self.punctuality.worst().as_nanos(),
+                "mean": self.punctuality.off().by.as_nanos(),
             },
+            "pauses": {
+                "count": self.pauses.count,
+                "total_ns": self.pauses.total.as_nanos(),
+                "longest_ns": self.pauses.longest.as_nanos(),
+                "packets_waited": self.pauses.waited,
+            },
+            "link_time_mean_ns": self.punctuality.off().of.as_nanos(),
         });
         // Links without a link layer have what they always had.
         for (place, direction) in ["up", "down"].into_iter().enumerate() {

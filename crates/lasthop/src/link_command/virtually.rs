@@ -1,12 +1,14 @@
 //! `lasthop link --clock virtual`: the same command in a guest whose clock jumps over idle time.
 //!
-//! The guest gets what was asked for in a file of the folder that it shares with the host. Its standard output and error come out here
-//! while it runs, and the files that were asked for are brought out when it has ended.
+//! The guest gets what was asked for in a file of the folder that it shares with the host. Its
+//! standard output and error come out here while it runs, and the files that were asked for are
+//! brought out when it has ended.
 
 use crate::arguments::LinkArguments;
 use crate::clock::{Clock, guest_kernel, processors};
 use crate::link_command::{Failure, link_layer};
 use crate::notice::Notice;
+use capture::output::Pending;
 use link::Seed;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::fs::{self, File};
@@ -17,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use virtual_time::order::{self, Order};
-use virtual_time::{Boot, instance};
+use virtual_time::{Advance, Boot, instance};
 
 /// Exit status after Ctrl-C, as of a shell.
 const INTERRUPTED: i32 = 130;
@@ -41,6 +43,9 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         return Err("--publish is for the real clock: nothing outside can reach into a guest; --serve starts a server there".into());
     }
     let kernel = guest_kernel(arguments.guest_memory, false)?;
+    if let Some(folder) = &arguments.keep {
+        fs::create_dir_all(folder).map_err(|error| format!("create {}: {error}", folder.display()))?;
+    }
     let seed = arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
     let notice = Notice::new(arguments.quiet);
     let work = tempfile::Builder::new().prefix("lasthop-guest-").tempdir()?;
@@ -79,9 +84,12 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         Said::new(order::output(work.path()), Box::new(io::stdout())),
         Said::new(order::errors(work.path()), Box::new(io::stderr())),
     ];
-    let ended = boot.start()?.wait(&interrupted, &mut |_| {
+    let ended = boot.start()?.wait(&interrupted, &mut |advance| {
         for said in &mut said {
             said.pass_on();
+        }
+        if let Advance::Slowly(slow) = advance {
+            notice.warn(slow);
         }
     })?;
     for said in &mut said {
@@ -95,7 +103,7 @@ pub fn run(arguments: &LinkArguments) -> Result<i32, Failure> {
         let from = work.path().join(file.name);
         // What was not written was explained by the command itself.
         if from.exists() {
-            fs::copy(&from, &file.outside)
+            bring(&from, &file.outside)
                 .map_err(|error| format!("write {}: {error}", file.outside.display()))?;
         }
     }
@@ -137,10 +145,34 @@ fn wanted(arguments: &LinkArguments, directory: &Path) -> Vec<Wanted> {
     named.map(wanted).collect()
 }
 
+/// The guest's, with the folders of the caller's `PATH` behind its own: programs that are not
+/// installed are found as on the host.
 fn environment() -> Vec<(String, String)> {
     let mut environment = Order::environment();
+    let callers = std::env::var("PATH").unwrap_or_default();
+    for (_, value) in environment.iter_mut().filter(|(name, _)| name == "PATH") {
+        *value = search_path(value, &callers);
+    }
     environment.push((KEEP_VARIABLE.into(), format!("{}/{KEEP}", order::WORK)));
     environment
+}
+
+/// The folders of `first`, then those absolute ones of `more` that are not among them.
+fn search_path(first: &str, more: &str) -> String {
+    let mut folders: Vec<_> = first.split(':').collect();
+    for folder in more.split(':').filter(|folder| folder.starts_with('/')) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders.join(":")
+}
+
+/// Copies a file of the guest to where it was asked for.
+fn bring(from: &Path, to: &Path) -> io::Result<()> {
+    let pending = Pending::begin(to)?;
+    io::copy(&mut File::open(from)?, &mut pending.file()?)?;
+    pending.finish()
 }
 
 /// A file of the guest that grows, passed on.
@@ -181,7 +213,6 @@ fn keep(from: &Path, to: Option<&Path>, notice: Notice) -> Result<(), Failure> {
         }
         return Ok(());
     };
-    fs::create_dir_all(to).map_err(|error| format!("create {}: {error}", to.display()))?;
     for file in files {
         let to = to.join(file.file_name());
         let copied = Command::new("cp").arg("-r").arg(file.path()).arg(&to).status();
@@ -192,4 +223,17 @@ fn keep(from: &Path, to: Option<&Path>, notice: Notice) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// E: the command of `examples/media` was not found.
+    #[test]
+    fn programs_of_the_callers_path() {
+        let path = search_path("/usr/bin:/bin", "/home/a/bin:/bin::.:relative:/home/a/bin:/usr/games");
+        assert_eq!(path, "/usr/bin:/bin:/home/a/bin:/usr/games");
+        assert_eq!(search_path("/usr/bin", ""), "/usr/bin");
+    }
 }

@@ -29,7 +29,8 @@ pub struct LiteArguments {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum LiteVerb {
-    /// Run a program whose connections all accept damage, or, with --on-request, one that asks for it by itself
+    /// Run a program whose connections all accept damage, or, with --on-request, one that asks for
+    /// it by itself
     Run(RunArguments),
     /// Let programs of a control group ask for it, until detached
     Attach(AttachArguments),
@@ -53,7 +54,8 @@ pub const DEFAULT_NAME: &str = "lite";
 /// `lasthop lite run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The exit status is the program's. What became of damaged segments is said at the end.
+The exit status is the program's. It is 125 if lasthop itself fails, 126 if the program cannot be
+executed and 127 if it is not found. What became of damaged segments is said at the end.
 
 Examples:
   lasthop lite run -- curl -O http://198.51.100.1/picture.jpg
@@ -61,10 +63,12 @@ Examples:
   lasthop lite run --thesis -- iperf3 -s
   lasthop lite run --on-request -- lite-receive http://198.51.100.1/picture.jpg --out picture.jpg")]
 pub struct RunArguments {
-    /// Interface whose packets are judged; can be repeated [default: all that are up, but the loopback]
+    /// Interface whose packets are judged; can be repeated [default: all that are up, but the
+    /// loopback]
     #[arg(long, short, value_name = "NAME")]
     pub interface: Vec<String>,
-    /// The program asks for damage by itself, by the socket option TCP_LITE; until then no connection accepts any
+    /// The program asks for damage by itself, by the socket option TCP_LITE; until then no
+    /// connection accepts any
     // The policy too is then the program's to choose (TCP_LITE_POLICY).
     #[arg(long, conflicts_with = "policy")]
     pub on_request: bool,
@@ -113,11 +117,12 @@ pub struct RuleArguments {
     /// How much is risked to use a damaged segment
     #[arg(long, value_enum, default_value = "normal")]
     pub policy: PolicyName,
-    /// How the connection of a segment with damaged ports is found: exact (not at all), source-port (that port is left out), or the number of
-    /// bits that may be wrong
+    /// How the connection of a segment with damaged ports is found: exact (not at all), source-port
+    /// (that port is left out), or the number of bits that may be wrong
     #[arg(long, value_name = "HOW", default_value = "4", value_parser = localization)]
     pub ports: Localization,
-    /// Guesses (repairs that no checksum confirms) that a connection may make in a second; 0 is no limit
+    /// Guesses (repairs that no checksum confirms) that a connection may make in a second; 0 is no
+    /// limit
     #[arg(long, value_name = "NUMBER", default_value_t = 1000)]
     pub guesses: u32,
 }

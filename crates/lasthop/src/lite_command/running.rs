@@ -4,6 +4,7 @@ use super::arguments::RunArguments;
 use super::summary::lines;
 use crate::link_command::Failure;
 use crate::notice::Notice;
+use crate::status::NotStarted;
 use lite::{Lite, Settings};
 use netlab::cgroup::Enclosure;
 use netlab::{Namespace, Registry, interface};
@@ -21,15 +22,17 @@ const BY_SIGNAL: i32 = 128;
 pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let notice = Notice::new(arguments.quiet);
     let registry = Registry::open()?;
-    for swept in registry.sweep()? {
-        notice.say(format_args!("left behind by a run that was killed: {swept}"));
-    }
+    notice.swept(&registry.sweep()?);
     let interfaces = interfaces(&arguments.interface)?;
     // Signals are ours from here on, so that nothing stays behind.
     let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     let enclosure = Enclosure::enter(&registry).map_err(|error| {
-        let hint = if rustix::process::geteuid().is_root() { "" } else { " (lasthop lite run needs root)" };
-        format!("{error}{hint}")
+        let way_out = if rustix::process::geteuid().is_root() {
+            ""
+        } else {
+            ": run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_SYS_ADMIN"
+        };
+        format!("{error}{way_out}")
     })?;
     let settings = Settings {
         every_connection: (!arguments.on_request).then(|| arguments.rule.policy()),
@@ -44,7 +47,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let mut child = Command::new(program)
         .args(rest)
         .spawn()
-        .map_err(|error| format!("start {}: {error}", program.to_string_lossy()))?;
+        .map_err(|error| NotStarted::new(&program.to_string_lossy(), &error))?;
     let pid = Pid::from_child(&child);
     let ending = signals.handle();
     let passing_on = thread::spawn(move || {

@@ -10,6 +10,7 @@ use resoa_carrier::Place;
 use resoa_carrier::keys::{PublicKey, SecretKey};
 use resoa_protocol::message::AddressMode;
 use resoa_protocol::{Settings, Timers};
+use resoa_server::confinement::{Confinement, Needs};
 use resoa_server::policy::Destination;
 use resoa_server::raise_descriptor_limit;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -35,16 +36,18 @@ here if the loopback is local.
 
 Examples:
   lasthop resoa agent --config laptop.toml
-  lasthop resoa agent --server plain:127.0.0.1:4000 --listen /run/lasthop/agent
+  lasthop resoa agent --server plain:127.0.0.1:4000 --listen /run/resoa-agent
   lasthop resoa agent --config laptop.toml --local 127.0.0.0/8 --local ::1 --local '192.168.1.0/24 22,80'")]
 pub struct AgentArguments {
     /// Server and keys, as `lasthop resoa pair` has written them
     #[arg(long, value_name = "FILE", conflicts_with_all = ["server", "key", "server_key"])]
     pub config: Option<PathBuf>,
-    /// Where the server takes clients: an address with a port, of the carrier udp: unless another stands before it
+    /// Where the server takes clients: an address with a port, of the carrier udp: unless another
+    /// stands before it
     #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "config")]
     pub server: Option<Place>,
-    /// This agent's secret key (`lasthop resoa key`) [default: one that lasts as long as the command]
+    /// This agent's secret key (`lasthop resoa key`) [default: one that lasts as long as the
+    /// command]
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// The server's public key, which it prints when it starts
@@ -53,7 +56,8 @@ pub struct AgentArguments {
     /// Where programs find the agent [default: lasthop-resoa in $XDG_RUNTIME_DIR, or in /run]
     #[arg(long, value_name = "PATH")]
     pub listen: Option<PathBuf>,
-    /// Which address its sockets are to have: shared, own, any, or one that this host has brought along
+    /// Which address its sockets are to have: shared, own, any, or one that this host has brought
+    /// along
     #[arg(long, value_name = "MODE", default_value = "any", value_parser = mode)]
     pub address: AddressMode,
     /// What this host reaches by itself and not by the server; more than once for more
@@ -62,7 +66,16 @@ pub struct AgentArguments {
     /// A host, or a domain with all hosts in it, that this host looks up itself
     #[arg(long, value_name = "NAME")]
     pub local_name: Vec<String>,
-    /// Print a line on standard output when it is registered for the first time: for scripts that wait
+    /// User to become once everything is open, without capabilities; never root [default: nobody,
+    /// if root starts it]
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Keep the host's files and all system calls within reach; user, capabilities and terminal are
+    /// given up all the same
+    #[arg(long)]
+    pub no_sandbox: bool,
+    /// Print a line on standard output when it is registered for the first time: for scripts that
+    /// wait
     #[arg(long)]
     pub ready: bool,
 }
@@ -116,8 +129,10 @@ fn whom(arguments: &AgentArguments) -> Result<(Place, Option<PublicKey>, SecretK
 
 /// Attends to programs until Ctrl-C or SIGTERM.
 pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
+    Confinement::check(arguments.user.as_deref())?;
     let stop = SignalPipe::of(&[SIGINT, SIGTERM])?;
-    // A socket of a program is a descriptor here, a call another one. What asks for more than there may be waits.
+    // A socket of a program is a descriptor here, a call another one. What asks for more than there
+    // may be waits.
     raise_descriptor_limit()?;
     let (server, server_key, key, local) = whom(arguments)?;
     let (carrier, address) =
@@ -128,10 +143,13 @@ pub fn run(arguments: &AgentArguments) -> Result<i32, Failure> {
         mode: arguments.address,
         settings: Settings::default(),
         timers: Timers::default(),
-        local,
     };
     let mut agent = Agent::new(settings, carrier, address)?;
     agent.wait_for(stop.descriptor())?;
+    let needs = Needs { low_ports: !local.is_empty(), sockets: agent.connects_to(), ..Needs::default() };
+    let confinement = Confinement::enter(arguments.user.as_deref(), !arguments.no_sandbox, &needs)?;
+    anstream::eprintln!("lasthop: {confinement}");
+    agent.serve_locally(local)?;
     anstream::eprintln!("lasthop: {}={}, key {}", resoa_calls::AGENT, agent.path().display(), key.public());
     let mut said = agent.connected();
     let mut is_ready = !arguments.ready;

@@ -69,10 +69,12 @@ Examples:
   lasthop resoa serve --listen 192.0.2.1:4000 --key server.key --policy policy.toml --user resoa
   lasthop resoa serve --policy policy.toml --check")]
 pub struct ServeArguments {
-    /// Where clients are taken: an address with a port (0 is one that is free), of the carrier udp: unless another stands before it (ether:, quic:, tcp:, plain:)
+    /// Where clients are taken: an address with a port (0 is one that is free), of the carrier udp:
+    /// unless another stands before it (ether:, quic:, tcp:, plain:)
     #[arg(long, value_name = "[CARRIER:]ADDRESS", required_unless_present = "check")]
     pub listen: Option<Place>,
-    /// The server's secret key (`lasthop resoa key`) [default: one that lasts as long as the command]
+    /// The server's secret key (`lasthop resoa key`) [default: one that lasts as long as the
+    /// command]
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// Who may come, and what each may do
@@ -84,22 +86,27 @@ pub struct ServeArguments {
     /// Address that connections come from [default: the policy's, or any that this host has]
     #[arg(long, value_name = "IP")]
     pub address: Option<IpAddr>,
-    /// Take clients beyond the loopback though the carrier verifies nothing: whoever reaches it is a client
+    /// Take clients beyond the loopback though the carrier verifies nothing: whoever reaches it is
+    /// a client
     #[arg(long)]
     pub insecure: bool,
-    /// Interfaces where the far host's FIN is held (repeatable) [default: all but the loopback, if root]
+    /// Interfaces where the far host's FIN is held (repeatable) [default: all but the loopback, if
+    /// root]
     #[arg(long, value_name = "NAME")]
     pub interface: Vec<String>,
-    /// Go on as this user once everything is open, with no more capabilities than the policy needs
+    /// User to become once everything is open, with the capabilities that the policy needs; never
+    /// root [default: nobody, if root starts it]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Do without the filters of system calls and files
+    /// Keep the host's files and all system calls within reach; user, capabilities and terminal are
+    /// given up all the same
     #[arg(long)]
     pub no_sandbox: bool,
     /// Figures for Prometheus, at /metrics of this address
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub metrics: Option<SocketAddr>,
-    /// Where `lasthop resoa status` asks [default: /run/lasthop/resoa.sock, or below XDG_RUNTIME_DIR]
+    /// Where `lasthop resoa status` asks [default: /run/lasthop-server/resoa.sock, or below
+    /// XDG_RUNTIME_DIR]
     #[arg(long, value_name = "PATH")]
     pub status: Option<PathBuf>,
 }
@@ -110,10 +117,11 @@ pub struct ServeArguments {
 Without --agent and --server it asks both where they are by default, and says what those do that answer.
 The exit status is 1 if an agent has no server.")]
 pub struct StatusArguments {
-    /// The agent's socket [default: LASTHOP_RESOA, or where `lasthop resoa agent` listens by itself]
+    /// The agent's socket [default: LASTHOP_RESOA, or where `lasthop resoa agent` listens by
+    /// itself]
     #[arg(long, value_name = "PATH")]
     pub agent: Option<PathBuf>,
-    /// Where the server answers [default: /run/lasthop/resoa.sock, or below XDG_RUNTIME_DIR]
+    /// Where the server answers [default: /run/lasthop-server/resoa.sock, or below XDG_RUNTIME_DIR]
     #[arg(long, value_name = "PATH")]
     pub server: Option<PathBuf>,
     /// As one JSON object, with `agent` and `server`

@@ -1,4 +1,5 @@
-//! What a client knows of its server: the file that `lasthop resoa pair` writes and `lasthop resoa agent --config` reads.
+//! What a client knows of its server: the file that `lasthop resoa pair` writes and
+//! `lasthop resoa agent --config` reads.
 //!
 //! ```toml
 //! server = "udp:192.0.2.1:4000"      # or without the carrier, which is then udp:

@@ -1,11 +1,13 @@
-//! `lasthop resoa pair`: a client and a server get to know each other by two lines that people carry over.
+//! `lasthop resoa pair`: a client and a server get to know each other by two lines that people
+//! carry over.
 //!
 //! ```text
 //! resoa-server laptop udp:192.0.2.1:4000 KEY CHECK      from the server: where it is and what it is known by
 //! resoa-client laptop KEY CHECK                         from the client: what it is known by
 //! ```
 //!
-//! The check finds what was lost in between, not who has changed it: that the lines come from whom they should is the people's affair.
+//! The check finds what was lost in between, not who has changed it: that the lines come from whom
+//! they should is the people's affair.
 
 use super::arguments::PairArguments;
 use super::config::{ClientConfig, Local};
@@ -140,7 +142,8 @@ fn enter(policy: &Path, name: &str, key: PublicKey) -> Result<i32, Failure> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut new = tempfile::NamedTempFile::new_in(folder).map_err(|error| format!("{file}: {error}"))?;
     new.write_all(after.as_bytes())?;
-    // Who could read it before has to go on doing so: the server may be another user. A new one is anybody's to read, since nothing in it is secret.
+    // Who could read it before has to go on doing so: the server may be another user. A new one is
+    // anybody's to read, since nothing in it is secret.
     let there = fs::metadata(&target).ok();
     if let Some(there) = &there {
         let made = new.as_file().metadata()?;
@@ -222,7 +225,8 @@ fn check(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A policy that gets an entry stays whose it was, who could read it can, and a link to it stays one. A new one is anybody's to read.
+    /// A policy that gets an entry stays whose it was, who could read it can, and a link to it
+    /// stays one. A new one is anybody's to read.
     #[test]
     fn a_policy_stays_whose_it_was() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -244,7 +248,8 @@ mod tests {
         assert_eq!(Policy::read(&file).expect("a policy").clients().len(), 2);
     }
 
-    /// Lines are read as written, however they were broken into words; one that has changed is none.
+    /// Lines are read as written, however they were broken into words; one that has changed is
+    /// none.
     #[test]
     fn lines_are_read_as_written() {
         let (name, key) = ("laptop".to_owned(), PublicKey([9; 32]));

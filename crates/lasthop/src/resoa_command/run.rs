@@ -1,13 +1,16 @@
-//! `lasthop resoa run`: a command whose sockets are the agent's. What could not be so is found before anything is started.
+//! `lasthop resoa run`: a command whose sockets are the agent's. If nothing can intercept its
+//! calls, it is not started.
 
 mod library;
 mod program;
 
 use super::{agent, agent_status};
 use crate::link_command::Failure;
+use crate::status::NotStarted;
 use clap::Args;
-use program::Program;
+use program::{Interposer, Program};
 use resoa_calls::{Agent, Connected, Status};
+use resoa_notify::{LaunchError, RunError};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -22,29 +25,42 @@ const PRELOAD: &str = "LD_PRELOAD";
 #[command(after_help = "\
 The command and what it starts make their sockets of TCP and UDP at the server that the agent is
 registered at. They need no network of their own, and none is used: where the agent does not answer,
-their calls fail. Programs that are statically linked, or that gain rights when they start, are not
-reached by the library that does it. With --seccomp the kernel stops the calls of any program, which
-costs 2 us to 20 us for each; no program gains rights then, and the command ends when the last of
-its processes has.
+their calls fail.
+
+A library that is loaded before the C library intercepts their calls. It does not reach programs
+that are statically linked or compiled by Go: if COMMAND is one, it runs as with --seccomp. If
+COMMAND starts one later, that program gets no sockets (ENETDOWN).
+
+With --seccomp the kernel stops the calls of any program, which costs 2 us to 20 us for each. The
+command then ends when the last of its processes has. No program gains rights (sudo) with --seccomp,
+nor for an ordinary user without it.
+
+The exit status is the command's. It is 125 if lasthop itself fails, 126 if the command cannot be
+executed and 127 if it is not found.
 
 Examples:
   lasthop resoa run -- curl http://192.0.2.1/
-  lasthop resoa run --agent /run/lasthop/agent --count -- git clone http://192.0.2.1/project.git
-  lasthop resoa run --seccomp -- ./program-in-go")]
+  lasthop resoa run --agent /run/resoa-agent --count -- git clone http://192.0.2.1/project.git
+  lasthop resoa run --seccomp -- sh -c './program-in-go | grep ready'")]
 pub struct RunArguments {
-    /// The agent's socket [default: LASTHOP_RESOA, or where `lasthop resoa agent` listens by itself]
+    /// The agent's socket [default: LASTHOP_RESOA, or where `lasthop resoa agent` listens by
+    /// itself]
     #[arg(long, value_name = "PATH")]
     pub agent: Option<PathBuf>,
-    /// The library that is loaded before the C library [default: LASTHOP_PRELOAD, or libresoa_preload.so beside this command or in lib/lasthop]
+    /// The library that is loaded before the C library [default: LASTHOP_PRELOAD, or
+    /// libresoa_preload.so beside this command or in lib/lasthop]
     #[arg(long, value_name = "FILE")]
     pub library: Option<PathBuf>,
-    /// Let the kernel stop the calls, and not a library: for programs that are statically linked or call the kernel by themselves, as those of Go
+    /// Let the kernel stop the calls, and not a library, which does not reach programs that call
+    /// the kernel by themselves
     #[arg(long, conflicts_with = "library")]
     pub seccomp: bool,
-    /// With --seccomp, let `close` wait as SO_LINGER says. The kernel then stops every `close`, of files as well
+    /// With --seccomp, let `close` wait as SO_LINGER says. The kernel then stops every `close`, of
+    /// files as well
     #[arg(long, requires = "seccomp")]
     pub linger: bool,
-    /// Say afterwards how many sockets were made and carried, those of others at the same agent included
+    /// Say afterwards how many sockets were made and carried, those of others at the same agent
+    /// included
     #[arg(long)]
     pub count: bool,
     /// The command and its arguments
@@ -71,14 +87,27 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     if arguments.seccomp {
         return notified(&agent, &before, &mut command, arguments);
     }
+    let interposer = program::interposer(&Program::read(&path)?, &path)?;
+    if let Interposer::Seccomp(why) = interposer {
+        if arguments.library.is_some() {
+            return Err(format!(
+                "{why}, so that --library intercepts nothing\nwithout --library it runs by seccomp"
+            )
+            .into());
+        }
+        anstream::eprintln!("lasthop: {why}: intercepting its calls by seccomp");
+        return notified(&agent, &before, &mut command, arguments);
+    }
     let library = library::find(arguments.library.as_deref())?;
-    program::check(&Program::read(&path)?, &path)?;
     command.env(PRELOAD, preload(&library));
+    resoa_notify::guard().map_err(|error| {
+        format!("cannot keep programs that the library does not reach from the network: {error}; the kernel needs CONFIG_SECCOMP_FILTER")
+    })?;
     if arguments.count {
         counted(&agent, &before, &mut command)
     } else {
         let error = command.exec();
-        Err(format!("cannot start {}: {error}", path.display()).into())
+        Err(NotStarted::new(&path.to_string_lossy(), &error).into())
     }
 }
 
@@ -91,11 +120,19 @@ fn notified(
 ) -> Result<i32, Failure> {
     let closing =
         if arguments.linger { resoa_notify::Closing::Lingers } else { resoa_notify::Closing::Passes };
-    let status = resoa_notify::run(agent.clone(), command, closing)?;
+    let status = resoa_notify::run(agent.clone(), command, closing).map_err(not_started)?;
     if arguments.count {
         say_counts(agent, before)?;
     }
     resoa_notify::end_as(status)
+}
+
+/// An error of starting the command has a status of its own.
+fn not_started(error: RunError) -> Failure {
+    match error {
+        RunError::Launch(LaunchError::Program { program, error }) => NotStarted::new(&program, &error).into(),
+        other => other.into(),
+    }
 }
 
 /// Where the agent is.
@@ -122,7 +159,7 @@ fn counted(agent: &Agent, before: &Status, command: &mut Command) -> Result<i32,
         signal_hook::flag::register(signal, std::sync::Arc::default())?;
     }
     let program = command.get_program().to_owned();
-    let status = command.status().map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+    let status = command.status().map_err(|error| NotStarted::new(&program.to_string_lossy(), &error))?;
     say_counts(agent, before)?;
     Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1))
 }

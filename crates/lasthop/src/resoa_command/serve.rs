@@ -23,6 +23,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
         return check(arguments);
     }
     let Some(listen) = &arguments.listen else { return Err("--listen: where clients are taken".into()) };
+    Confinement::check(arguments.user.as_deref())?;
     raise_descriptor_limit()?;
     let (stop, reload) = (SignalPipe::of(&[SIGINT, SIGTERM])?, SignalPipe::of(&[SIGHUP])?);
     let key = match &arguments.key {
@@ -37,6 +38,11 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     if let Some(hold) = hold(arguments)? {
         host = host.with_fin_hold(hold);
     }
+    if !host.capabilities().host_ports {
+        anstream::eprintln!(
+            "lasthop: this kernel does not tell which ports the host's processes have (CONFIG_INET_TCP_DIAG, CONFIG_INET_UDP_DIAG): sockets of clients share no port, whatever SO_REUSEADDR and SO_REUSEPORT say"
+        );
+    }
     let mut questions = Questions::open(arguments)?;
     for descriptor in [stop.descriptor(), reload.descriptor(), questions.descriptor()] {
         host.wait_for(descriptor)?;
@@ -47,6 +53,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     let needs = needs(arguments, &policy, &questions, host.capabilities().fin_hold);
     let confinement = Confinement::enter(arguments.user.as_deref(), !arguments.no_sandbox, &needs)?;
     anstream::eprintln!("lasthop: {confinement}");
+    say_if_unreadable(arguments, &confinement);
     questions.answer()?;
     anstream::eprintln!("lasthop: listening at {place}, key {}", key.public());
     loop {
@@ -58,7 +65,7 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
             break;
         }
         if reload.has_come()? {
-            reload_policy(arguments, listen, &mut host, &current);
+            reload_policy(arguments, listen, &confinement, &mut host, &current);
         }
         questions.hear(|| host.report());
     }
@@ -67,7 +74,8 @@ pub fn run(arguments: &ServeArguments) -> Result<i32, Failure> {
     Ok(0)
 }
 
-/// What holds the FIN of a far host until the client has all before it. If nobody has asked for it, it need not be.
+/// What holds the FIN of a far host until the client has all before it. If nobody has asked for it,
+/// it need not be.
 fn hold(arguments: &ServeArguments) -> Result<Option<FinHold>, Failure> {
     if !arguments.interface.is_empty() {
         let hold = FinHold::attach(&arguments.interface);
@@ -85,6 +93,19 @@ fn hold(arguments: &ServeArguments) -> Result<Option<FinHold>, Failure> {
         .ok())
 }
 
+/// Says when the server starts what SIGHUP would come to.
+fn say_if_unreadable(arguments: &ServeArguments, confinement: &Confinement) {
+    if let Some(file) = &arguments.policy
+        && let Err(error) = std::fs::File::open(file)
+    {
+        anstream::eprintln!(
+            "lasthop: SIGHUP cannot change the policy: {}: {error}; let user {} read it, or restart to change it",
+            file.display(),
+            confinement.user()
+        );
+    }
+}
+
 /// What is not to be given up.
 fn needs(arguments: &ServeArguments, policy: &Policy, questions: &Questions, fin_hold: bool) -> Needs {
     // A policy that an editor writes anew is another file in the same folder.
@@ -94,7 +115,10 @@ fn needs(arguments: &ServeArguments, policy: &Policy, questions: &Questions, fin
         foreign_addresses: policy.needs_foreign_addresses(),
         fin_hold,
         readable: arguments.policy.as_deref().and_then(folder).into_iter().collect(),
-        removable_from: questions.path().and_then(folder).into_iter().collect(),
+        // A folder that was named has other files, perhaps: there the socket stays, and the next
+        // start takes its place.
+        removable_from: questions.own_path().and_then(folder).into_iter().collect(),
+        sockets: Vec::new(),
     }
 }
 
@@ -125,7 +149,8 @@ fn policy(arguments: &ServeArguments, listen: &Place) -> Result<Policy, Failure>
     }
     let policy = match &arguments.policy {
         Some(file) if listen.is_secure() => Policy::read(file)?,
-        // Keys are claimed there and not proven: an entry is as good as the claim, and without one the defaults hold.
+        // Keys are claimed there and not proven: an entry is as good as the claim, and without one
+        // the defaults hold.
         Some(file) => Policy::read(file)?.open(),
         None if listen.is_secure() => {
             return Err(format!(
@@ -161,6 +186,7 @@ fn open(
 fn reload_policy(
     arguments: &ServeArguments,
     listen: &Place,
+    confinement: &Confinement,
     host: &mut Host<AnyCarrier>,
     current: &Mutex<Arc<Policy>>,
 ) {
@@ -172,9 +198,10 @@ fn reload_policy(
             anstream::eprintln!("lasthop: the policy was read again");
         }
         Err(error) => {
-            let reader =
-                arguments.user.as_ref().map_or(String::new(), |user| format!(" (it is read as {user})"));
-            anstream::eprintln!("lasthop: {error}{reader}\nlasthop: the policy stays as it was");
+            let reader = confinement.user();
+            anstream::eprintln!(
+                "lasthop: {error} (it is read as {reader})\nlasthop: the policy stays as it was"
+            );
         }
     }
 }

@@ -5,31 +5,45 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use resoa_server::{ClientReport, Report};
 use std::fmt::Write as _;
-use std::io::Read;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Whether the folder of the default path is to be made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum DefaultPath {
-    /// It is, by the server.
-    Made,
-    /// Who asks makes nothing.
-    Asked,
-}
-
 /// Where a server answers if nobody says otherwise.
-pub fn default_path(folder: DefaultPath) -> Option<PathBuf> {
+pub fn default_path() -> Option<PathBuf> {
     let base = match std::env::var_os("XDG_RUNTIME_DIR") {
         _ if rustix::process::geteuid().is_root() => PathBuf::from("/run"),
         runtime => PathBuf::from(runtime?),
     };
-    let base = base.join("lasthop");
-    if folder == DefaultPath::Made {
-        std::fs::create_dir_all(&base).ok()?;
+    // Not `lasthop`, which is the state of links: systemd removes the folder of its unit when that
+    // ends.
+    Some(base.join("lasthop-server/resoa.sock"))
+}
+
+/// Makes the folder of a server's socket, for this user alone. One that another user made is
+/// refused: its owner could put other files where the server binds and removes the socket.
+///
+/// # Errors
+/// If it cannot be made, or is not this user's alone.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
     }
-    Some(base.join("resoa.sock"))
+    let found = fs::symlink_metadata(folder)?;
+    let why = if !found.is_dir() {
+        "it is no folder".to_owned()
+    } else if found.uid() != rustix::process::geteuid().as_raw() {
+        format!("it belongs to user {}", found.uid())
+    } else if found.mode() & 0o022 != 0 {
+        format!("others can write it (mode {:o})", found.mode() & 0o7777)
+    } else {
+        return Ok(());
+    };
+    Err(io::Error::other(format!("{}: {why}", folder.display())))
 }
 
 /// Asks the one that answers there.
@@ -165,6 +179,31 @@ mod tests {
         assert!(said("{\"uptime_s\": 1.0, ").contains("in the middle"));
         assert!(said("{\"uptime_s\": 1.0}").contains("another version"));
         assert!(said("220 ready").contains("another version"));
+    }
+
+    /// A folder that somebody else made is not used.
+    #[test]
+    fn the_folder_is_the_servers_alone() {
+        use std::os::unix::fs::{PermissionsExt, chown, symlink};
+        let room = tempfile::tempdir().expect("a folder");
+        let folder = room.path().join("lasthop-server");
+        make_folder(&folder).expect("made");
+        assert_eq!(fs::metadata(&folder).expect("there").mode() & 0o7777, 0o700);
+        make_folder(&folder).expect("its own");
+        let said = || make_folder(&folder).expect_err("refused").to_string();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("ours");
+        assert!(said().contains("others can write it (mode 777)"), "{}", said());
+        fs::remove_dir(&folder).expect("removed");
+        symlink(room.path(), &folder).expect("a link");
+        assert!(said().contains("no folder"), "{}", said());
+        fs::remove_file(&folder).expect("removed");
+        make_folder(&folder).expect("made");
+        if rustix::process::geteuid().is_root() {
+            chown(&folder, Some(65_534), None).expect("given away");
+            assert!(said().contains("belongs to user 65534"), "{}", said());
+        } else {
+            println!("skipped: only root gives files to another user");
+        }
     }
 
     /// Numbers as people read them.

@@ -2,7 +2,6 @@
 
 use super::arguments::StatusArguments;
 use super::run::place;
-use super::server_status::DefaultPath;
 use super::{agent_status, server_status};
 use crate::link_command::Failure;
 use crate::pipe;
@@ -15,10 +14,7 @@ pub fn run(arguments: &StatusArguments) -> Result<i32, Failure> {
     let is_any = arguments.agent.is_none() && arguments.server.is_none();
     let agent = (is_any || arguments.agent.is_some())
         .then(|| agent_status::of(&Agent::at(place(arguments.agent.as_deref()))));
-    let path = arguments
-        .server
-        .clone()
-        .or_else(|| server_status::default_path(DefaultPath::Asked).filter(|_| is_any));
+    let path = arguments.server.clone().or_else(|| server_status::default_path().filter(|_| is_any));
     let server = path.map(|path| server_status::of(&path));
     let (agent, server) = found(is_any, agent, server)?;
     let mut output = io::BufWriter::new(io::stdout().lock());
@@ -35,7 +31,8 @@ pub fn run(arguments: &StatusArguments) -> Result<i32, Failure> {
     Ok(if is_lost { 1 } else { status })
 }
 
-/// What those say that were asked. Who asks for nobody by name is content with one, but not with none.
+/// What those say that were asked. Who asks for nobody by name is content with one, but not with
+/// none.
 fn found<A, S>(
     is_any: bool,
     agent: Option<Result<A, Failure>>,

@@ -50,10 +50,12 @@ pub struct ReplayArguments {
     /// Octets of each frame that carry no data: header, check sum, status
     #[arg(long, value_name = "OCTETS", default_value_t = 6)]
     pub overhead: u64,
-    /// What is transferred: user data of the link, or of TCP where recovery is TCP's [default: as many octets as fit into all blocks]
+    /// What is transferred: user data of the link, or of TCP where recovery is TCP's [default: as
+    /// many octets as fit into all blocks]
     #[arg(long, value_name = "BYTES")]
     pub size: Option<ByteCount>,
-    /// Block that the transfer starts at, from 0; or `all` for the mean over every block as the start
+    /// Block that the transfer starts at, from 0; or `all` for the mean over every block as the
+    /// start
     #[arg(long, value_name = "BLOCK|all", default_value = "0", value_parser = start)]
     pub start: Start,
     /// Sizes of packets where TCP recovers alone
@@ -72,7 +74,8 @@ pub struct ReplayArguments {
     /// All traces are one, in this order
     #[arg(long)]
     pub concatenate: bool,
-    /// Beside each trace: as many erasures at even distances, which is what shows the worth of bursts
+    /// Beside each trace: as many erasures at even distances, which is what shows the worth of
+    /// bursts
     #[arg(long)]
     pub even: bool,
     /// One JSON object a trace and line
@@ -132,7 +135,8 @@ pub struct MakeArguments {
     /// Erased blocks in a row, on average [default: the set's]
     #[arg(long, value_name = "BLOCKS")]
     pub burst: Option<f64>,
-    /// How the lengths of good and bad runs are distributed: heavy-tailed, or geometric (a two-state Markov chain)
+    /// How the lengths of good and bad runs are distributed: heavy-tailed, or geometric (a
+    /// two-state Markov chain)
     #[arg(long, value_name = "heavy-tailed|markov", default_value = "heavy-tailed", value_parser = law)]
     pub law: Law,
     /// Seed: the same one makes the same trace

@@ -3,6 +3,7 @@
 use super::arguments::{BlocksArguments, EvenArguments, MakeArguments};
 use super::reading;
 use crate::link_command::Failure;
+use crate::outputs;
 use link::blocks::{BitTrace, BlockTrace, Format, RlpTrace};
 use link::units::{Probability, Span};
 use retrace::synthetic::{Recipe, sets};
@@ -35,12 +36,14 @@ pub fn make(arguments: &MakeArguments) -> Result<(), Failure> {
 pub fn even(arguments: &EvenArguments) -> Result<(), Failure> {
     let trace = reading::blocks(&arguments.trace, arguments.block)?;
     let name = arguments.trace.file_name().unwrap_or(arguments.trace.as_os_str()).to_string_lossy();
+    outputs::check([arguments.output.as_ref()])?;
     write(&retrace::even::of_trace(&trace, &name), arguments.output.as_deref())
 }
 
 /// Makes blocks of bits, or of what a radio link protocol received.
 pub fn blocks(arguments: &BlocksArguments) -> Result<(), Failure> {
     let BlocksArguments { trace, bits, correct, block, output } = arguments;
+    outputs::check([output.as_ref()])?;
     let (name, text) = (trace.display().to_string(), reading::text(trace)?);
     let made = match (Format::of(&text), bits) {
         (Some(Format::Rlp), _) => RlpTrace::parse(&name, &text)?.blocks(),
@@ -78,7 +81,8 @@ fn write(trace: &BlockTrace, output: Option<&Path>) -> Result<(), Failure> {
     let text = trace.to_string();
     match output {
         Some(path) => {
-            std::fs::write(path, text).map_err(|error| format!("write {}: {error}", path.display()))?;
+            capture::output::write(path, text)
+                .map_err(|error| format!("write {}: {error}", path.display()))?;
         }
         None => io::stdout().lock().write_all(text.as_bytes())?,
     }

@@ -27,7 +27,8 @@ pub struct RtoArguments {
 /// `lasthop rto model|capture`.
 #[derive(Debug, Subcommand)]
 pub enum RtoCommand {
-    /// A network-limited bulk transfer in steady state: the load grows by a segment each flight, and is halved
+    /// A network-limited bulk transfer in steady state: the load grows by a segment each flight,
+    /// and is halved
     Model(ModelArguments),
     /// The round-trip times of TCP connections in a capture
     Capture(CaptureArguments),

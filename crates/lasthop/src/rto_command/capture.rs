@@ -6,6 +6,7 @@ use super::overlay::Overlay;
 use super::{line, table};
 use crate::figure::Figure;
 use crate::link_command::Failure;
+use crate::outputs;
 use crate::trace_command::progress::Progress;
 use packet::Segment;
 use serde_json::json;
@@ -59,6 +60,7 @@ impl Watch for Gathering<'_> {
 
 /// Reads the capture and prints what is asked for.
 pub fn run(arguments: &CaptureArguments, output: &mut impl Write) -> Result<(), Failure> {
+    outputs::check([arguments.plot.as_ref()])?;
     let directions = read(arguments)?;
     if directions.is_empty() {
         let name = arguments.file.display();

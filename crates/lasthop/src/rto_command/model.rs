@@ -4,6 +4,7 @@ use super::arguments::{ModelArguments, settings};
 use super::{line, table};
 use crate::figure::Figure;
 use crate::link_command::Failure;
+use crate::outputs;
 use link::units::{ByteCount, Span};
 use serde_json::json;
 use std::io::Write;
@@ -15,6 +16,7 @@ type Said = (&'static str, Vec<Estimate>);
 
 /// Runs the model and prints what is asked for.
 pub fn run(arguments: &ModelArguments, output: &mut impl Write) -> Result<(), Failure> {
+    outputs::check([arguments.plot.as_ref()])?;
     let service = match (arguments.service_time, arguments.rate, arguments.segment) {
         (_, Some(rate), Some(segment)) => rate.time_for(ByteCount::new(segment.into())),
         (service, ..) => service.unwrap_or(Span::from_secs(1)),

@@ -10,7 +10,8 @@ use std::ops::Range;
 use timers::bulk::{Bulk, Summary};
 use timers::{Estimate, Followed, Sample, Settings, cycles};
 
-/// Cycles that the model goes through: the first ones are still under the impression of the first sample.
+/// Cycles that the model goes through: the first ones are still under the impression of the first
+/// sample.
 const CYCLES: u32 = 12;
 
 /// A measured cycle and the model of it.
@@ -117,7 +118,8 @@ impl<'a> Overlay<'a> {
         json!({ "cycle": self.number, "load": load, "service_s": service_s, "timers": timers })
     }
 
-    /// The last cycle, its end laid over the end of the model's last one; the model's lines begin where its cycle does.
+    /// The last cycle, its end laid over the end of the model's last one; the model's lines begin
+    /// where its cycle does.
     pub fn figure(&self, title: String) -> Figure {
         let samples = &self.samples[self.cycle.clone()];
         let rows = &self.bulk.rows[self.bulk.last()];

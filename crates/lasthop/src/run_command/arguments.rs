@@ -50,7 +50,8 @@ pub struct RunArguments {
     /// By the virtual clock: memory of a guest in MiB, at most
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(64..=65_536))]
     pub guest_memory: Option<u32>,
-    /// By the virtual clock: how many seconds of the host's clock it may stand still before a run is given up [default: 60]
+    /// By the virtual clock: how many seconds of the host's clock it may stand still before a run
+    /// is given up [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub patience: Option<u64>,
     /// Runs at a time [default: as many as do not disturb each other]

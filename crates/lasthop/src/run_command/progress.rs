@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::time::Duration;
+use virtual_time::Advance;
 
 /// A line at the bottom of a terminal; elsewhere a line for each run that ended badly.
 pub struct Bar {
@@ -42,8 +43,15 @@ impl Bar {
     pub fn tell(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::Began { .. } => self.running += 1,
-            Progress::Advanced { cell, repetition, time } => {
-                self.advanced.insert((*cell, *repetition), *time);
+            Progress::Advanced { cell, repetition, advance } => {
+                let time = match advance {
+                    Advance::To(time) => *time,
+                    Advance::Slowly(slow) => {
+                        self.say(&format!("cell {cell}, repetition {repetition}: {slow}"));
+                        slow.at
+                    }
+                };
+                self.advanced.insert((*cell, *repetition), time);
             }
             Progress::Ended { cell, run } => {
                 self.running -= 1;

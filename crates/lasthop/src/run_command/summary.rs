@@ -9,6 +9,9 @@ use results::statistics::{self, Bootstrap, Distribution, Estimator, Interval};
 use results::{Besides, Cell, Directory, Protocol, Verdict};
 use serde_json::{Map, Value, json};
 
+/// Instead of a figure that so few runs do not give.
+const TOO_FEW: &str = "n too small";
+
 /// One cell in figures.
 struct Figures<'a> {
     directory: &'a Directory,
@@ -20,7 +23,18 @@ struct Figures<'a> {
 
 impl Figures<'_> {
     fn values(&self, metric: Metric) -> Vec<f64> {
-        cell_values(self.directory, self.cell.number, metric, Some(self.measure), self.besides)
+        cell_values(self.directory, self.cell.number, metric, self.measure, self.besides)
+    }
+
+    /// Of how many runs `figure` is, if that is not all that count. A run of a command has a
+    /// goodput only with a capture.
+    fn with_runs(&self, figure: String, values: usize) -> String {
+        let counting = self.directory.counting(self.cell.number, self.besides).count();
+        if values == 0 || values == counting {
+            figure
+        } else {
+            format!("{figure} ({values} of {counting} runs)")
+        }
     }
 
     fn count(&self, verdict: Verdict) -> usize {
@@ -69,7 +83,11 @@ fn distribution(values: &[f64]) -> Value {
 pub fn json(directory: &Directory, measure: &str, besides: Besides) -> Value {
     let cells = directory.manifest.cells.iter();
     let cells: Vec<_> = cells.map(|cell| Figures { directory, cell, measure, besides }.json()).collect();
-    json!({ "run_directory": directory.path, "cells": cells })
+    let mut object = json!({ "run_directory": directory.path, "workload": measure, "cells": cells });
+    if let Some(guest) = &directory.manifest.guest {
+        object["verified"] = verified(directory, guest).into();
+    }
+    object
 }
 
 /// The table, one line a cell.
@@ -77,7 +95,8 @@ pub fn table(directory: &Directory, measure: &str, besides: Besides) -> Table {
     let factors = &directory.manifest.factors;
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    // How long a program took is known of each run; what its connections carried, only of those with a capture.
+    // How long a program took is known of each run; what its connections carried, only of those
+    // with a capture.
     let program = directory
         .connections
         .iter()
@@ -90,24 +109,27 @@ pub fn table(directory: &Directory, measure: &str, besides: Besides) -> Table {
     for cell in &directory.manifest.cells {
         let figures = Figures { directory, cell, measure, besides };
         let goodput = figures.values(Metric::Goodput);
-        let median = |metric| Distribution::of(&figures.values(metric)).map(|all| all.median);
-        let number = |value: Option<f64>, unit: &str, digits: usize| {
-            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}{unit}"))
+        let median = |metric: Metric, unit: &str, digits: usize| {
+            Distribution::of(&figures.values(metric)).map_or_else(
+                || "-".to_owned(),
+                |all| figures.with_runs(format!("{:.digits$}{unit}", all.median), all.count),
+            )
         };
         let all = Distribution::of(&goodput);
         let mut row: Vec<String> = cell.levels.iter().map(|level| level.level.clone()).collect();
         row.push(figures.ended().to_string());
-        row.extend(program.then(|| number(median(Metric::Completion), " s", 3)));
+        row.extend(program.then(|| median(Metric::Completion, " s", 3)));
         row.extend([
-            rate(all.map(|all| all.median)),
+            figures.with_runs(rate(all.map(|all| all.median)), goodput.len()),
             rate(all.map(|all| all.mean)),
-            interval(&goodput).map_or_else(
-                || "-".to_owned(),
-                |interval| format!("{} … {}", rate(Some(interval.low)), rate(Some(interval.high))),
-            ),
-            number(median(Metric::RetransmissionRate), " %", 2),
-            number(median(Metric::Timeouts), "", 0),
-            number(median(Metric::Rtt), " ms", 1),
+            match interval(&goodput) {
+                Some(interval) => format!("{} … {}", rate(Some(interval.low)), rate(Some(interval.high))),
+                None if goodput.is_empty() => "-".to_owned(),
+                None => TOO_FEW.to_owned(),
+            },
+            median(Metric::RetransmissionRate, " %", 2),
+            median(Metric::Timeouts, "", 0),
+            median(Metric::Rtt, " ms", 1),
             bad(&figures),
         ]);
         table.add_row(row);
@@ -135,7 +157,8 @@ fn rate(bits: Option<f64>) -> String {
     BitRate::from_bits_per_second(bits / digits * digits).map_or("0bit".to_owned(), |rate| rate.to_string())
 }
 
-/// What the plan expects from the literature of the cells that were run, and ours beside it; and how much of it is about others.
+/// What the plan expects from the literature of the cells that were run, and ours beside it; and
+/// how much of it is about others.
 fn comparison(directory: &Directory) -> Option<(Table, usize)> {
     let (expectations, others): (Vec<_>, Vec<_>) = directory
         .manifest
@@ -154,7 +177,11 @@ fn comparison(directory: &Directory) -> Option<(Table, usize)> {
             std::cmp::Ordering::Equal => format!("{} {}", digits(low), compared.unit),
             _ => format!("{} … {} {}", digits(low), digits(high), compared.unit),
         };
-        let ours = compared.ours.map_or_else(|| "-".to_owned(), |ours| range(ours.low, ours.high));
+        let ours = match compared.ours {
+            Some(ours) => range(ours.low, ours.high),
+            None if compared.note.contains(TOO_FEW) => TOO_FEW.to_owned(),
+            None => "-".to_owned(),
+        };
         let within = compared.ours.map_or("-", |_| if compared.within { "yes" } else { "no" });
         table.add_row([
             expectation.id.clone(),
@@ -185,6 +212,7 @@ pub fn print(directory: &Directory, measure: &str, besides: Besides, as_json: bo
         anstream::println!("{}", serde_json::to_string(&json(directory, measure, besides))?);
         return Ok(());
     }
+    anstream::println!("{}", title(directory, measure));
     anstream::println!("{}", trimmed(&table(directory, measure, besides)));
     if let Some((table, others)) = comparison(directory) {
         anstream::println!("\nBeside the literature:\n{}", trimmed(&table));
@@ -192,7 +220,37 @@ pub fn print(directory: &Directory, measure: &str, besides: Besides, as_json: bo
             anstream::println!(" {others} more are about cells that were not run");
         }
     }
+    if let Some(guest) = directory.manifest.guest.as_ref().filter(|guest| guest.verified) {
+        anstream::println!("{}", verification(directory, guest));
+    }
     Ok(())
+}
+
+/// Whose figures the table has, and which other workloads there are.
+fn title(directory: &Directory, measure: &str) -> String {
+    let others = directory.workloads().into_iter().filter(|name| *name != measure);
+    let others: Vec<_> = others
+        .map(|name| format!("{name}{}", if directory.in_background(name) { " (background)" } else { "" }))
+        .collect();
+    let others = if others.is_empty() { String::new() } else { format!("; others: {}", others.join(", ")) };
+    format!("figures of workload {measure}{others}")
+}
+
+/// Whether all runs were done twice and were the same.
+fn verified(directory: &Directory, guest: &results::Guest) -> bool {
+    let runs = &directory.manifest.runs;
+    guest.verified && !runs.is_empty() && runs.iter().all(|run| run.verified == Some(true))
+}
+
+/// What `--verify` found.
+fn verification(directory: &Directory, guest: &results::Guest) -> String {
+    let runs = &directory.manifest.runs;
+    if verified(directory, guest) {
+        return format!("verified: each of the {} runs was done twice, and no byte differs", runs.len());
+    }
+    let count = |found: Option<bool>| runs.iter().filter(|run| run.verified == found).count();
+    let (same, differ, unknown) = (count(Some(true)), count(Some(false)), count(None));
+    format!("not verified: {same} runs were the same twice, {differ} differed, {unknown} were not done twice")
 }
 
 /// Without the blanks that a table has at the ends of its lines.

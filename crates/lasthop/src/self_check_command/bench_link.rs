@@ -1,7 +1,7 @@
 //! A link to measure: two namespaces of its own, a TUN end in each, and the emulator between them.
 //!
-//! Nothing here touches the machine's own network, and all of it is gone when the process is: the namespaces have no name
-//! and the devices hang on descriptors.
+//! Nothing here touches the machine's own network, and all of it is gone when the process is: the
+//! namespaces have no name and the devices hang on descriptors.
 
 use crate::link_command::Failure;
 use emulator::kernel::{Kernel, Port, Segments};
@@ -24,7 +24,8 @@ pub const MTU: u16 = 1500;
 /// Packets that wait in a device for the emulator: more than any burst that is sent here.
 const DEVICE_QUEUE: u32 = 2000;
 
-/// Bytes of receive buffer of a socket: a measurement must not lose a packet because a thread was not run for a moment.
+/// Bytes of receive buffer of a socket: a measurement must not lose a packet because a thread was
+/// not run for a moment.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
 /// Documentation addresses (RFC 5737): nothing else can mean them.
@@ -58,8 +59,8 @@ pub struct UdpCounters {
 /// What a link leaves behind.
 pub struct Remains<O> {
     pub observer: O,
-    /// Why this machine did not keep up, if so: packets left too late, or were lost beside the link, for want of room in
-    /// a device or a socket, or refused by a device.
+    /// Why this machine did not keep up, if so: packets left too late, or were lost beside the
+    /// link, for want of room in a device or a socket, or refused by a device.
     pub overload: Option<Overload>,
 }
 

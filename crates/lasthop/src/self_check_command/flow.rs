@@ -1,8 +1,9 @@
-//! Numbered UDP packets from one end of the link to the other, with the times at which they were sent and came.
+//! Numbered UDP packets from one end of the link to the other, with the times at which they were
+//! sent and came.
 //!
-//! Both times are of the real-time clock, which is the one that the kernel stamps packets with: that of sending is taken
-//! right before the system call, that of receiving by the kernel when the packet comes out of the device. So what lies
-//! between them is never less than what the link took.
+//! Both times are of the real-time clock, which is the one that the kernel stamps packets with:
+//! that of sending is taken right before the system call, that of receiving by the kernel when the
+//! packet comes out of the device. So what lies between them is never less than what the link took.
 
 use nix::sys::socket::sockopt::ReceiveTimestampns;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, setsockopt};
@@ -27,7 +28,8 @@ pub struct Flow {
     pub gap: Duration,
     /// How long bursts are sent; at least one is.
     pub length: Duration,
-    /// How long the receiver waits for another packet after the last one was sent or came: longer than the link takes.
+    /// How long the receiver waits for another packet after the last one was sent or came: longer
+    /// than the link takes.
     pub patience: Duration,
 }
 
@@ -68,7 +70,8 @@ impl Flow {
     }
 
     fn send(&self, socket: &UdpSocket) -> io::Result<Vec<u64>> {
-        // Zeros but for the number: a flipped bit can only add to the sum, so that no two of them hide each other.
+        // Zeros but for the number: a flipped bit can only add to the sum, so that no two of them
+        // hide each other.
         let mut payload = vec![0; self.size - HEADERS];
         let bursts = (self.length.as_nanos() / self.gap.as_nanos()).max(1) as u64;
         let mut sent = Vec::with_capacity((bursts * self.burst) as usize);

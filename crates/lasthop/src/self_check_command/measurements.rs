@@ -27,15 +27,16 @@ pub const ALL: [(&str, Measurement); 8] = [
     ("queue", queue::measure),
 ];
 
-/// How much later than it should a packet may be in the median: it is woken for twice, once when it comes and once when
-/// it leaves, and each takes 30 to 50 us on a virtual machine that has something else to do.
+/// How much later than it should a packet may be in the median: it is woken for twice, once when it
+/// comes and once when it leaves, and each takes 30 to 50 us on a virtual machine that has
+/// something else to do.
 const USUAL_LATENESS: f64 = 200e-6;
 
 /// How much later one packet in a hundred may be, which is where a run becomes overloaded.
 const RARE_LATENESS: f64 = LATE.as_nanos() as f64 / 1e9;
 
-/// Rows about all links together: lateness of packets that waited, in seconds, judged as that of a run is, and
-/// measurements in which this machine lost packets.
+/// Rows about all links together: lateness of packets that waited, in seconds, judged as that of a
+/// run is, and measurements in which this machine lost packets.
 pub fn punctuality(lateness: &mut [f64], lossy: u64) -> Vec<Row> {
     lateness.sort_by(f64::total_cmp);
     let mut rows = Vec::new();

@@ -25,8 +25,8 @@ pub enum Accepted {
     Within { below: f64, above: f64 },
     /// What was asked for lies in the interval of [`super::statistics::JUDGED`] confidence.
     ByInterval,
-    /// Either: it lies in that interval, or no further from the measured value than this share of it. For quantities
-    /// whose interval can be narrower than the clocks of this machine are exact.
+    /// Either: it lies in that interval, or no further from the measured value than this share of
+    /// it. For quantities whose interval can be narrower than the clocks of this machine are exact.
     ByIntervalOrShare(f64),
 }
 

@@ -1,9 +1,10 @@
 //! Sojourn times of a two-state channel, from looks at it.
 //!
-//! A probe sees the channel at instants, and a state that comes and goes between two of them is missed: lengths of runs
-//! times the gap are too long. A two-state chain with exponential sojourns, looked at every `gap`, is again a chain, with
-//! `p + q = 1 − e^(−gap / τ)` and `p / q = bad / good`, where `1 / τ = 1 / good + 1 / bad`. Here p and q are estimated and
-//! the means computed from them, which is exact however wide the gap.
+//! A probe sees the channel at instants, and a state that comes and goes between two of them is
+//! missed: lengths of runs times the gap are too long. A two-state chain with exponential sojourns,
+//! looked at every `gap`, is again a chain, with `p + q = 1 − e^(−gap / τ)` and
+//! `p / q = bad / good`, where `1 / τ = 1 / good + 1 / bad`. Here p and q are estimated and the
+//! means computed from them, which is exact however wide the gap.
 
 use super::statistics::{Estimate, exponential_mean};
 
@@ -60,7 +61,8 @@ mod tests {
     fn wide_gaps_do_not_stretch_the_times() {
         for gap in [0.001, 0.01, 0.02] {
             let estimate = sojourns(&channel(0.2, 0.03, gap, 2_000_000), gap);
-            // 8 700 sojourns at the least: a standard deviation is 1.1 %, or a little more where looks are few.
+            // 8 700 sojourns at the least: a standard deviation is 1.1 %, or a little more where
+            // looks are few.
             assert!((estimate.good.value / 0.2 - 1.0).abs() < 0.05, "{gap}: {estimate:?}");
             assert!((estimate.bad.value / 0.03 - 1.0).abs() < 0.05, "{gap}: {estimate:?}");
         }
@@ -70,7 +72,8 @@ mod tests {
     fn counts_ends_and_the_time_before_them() {
         let states = [false, false, false, true, true, false, false, false, false, false];
         let estimate = sojourns(&states, 1.0);
-        // Seven looks in the good state that were followed by another, one end; two in the bad, one end.
+        // Seven looks in the good state that were followed by another, one end; two in the bad, one
+        // end.
         let both: f64 = 1.0 / 7.0 + 1.0 / 2.0;
         let stretch = -(1.0 - both).ln() / both;
         assert!((estimate.good.value - 7.0 / stretch).abs() < 1e-9, "{estimate:?}");

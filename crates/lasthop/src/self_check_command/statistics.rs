@@ -1,16 +1,18 @@
 //! Estimates with intervals, as pure functions of what was counted.
 //!
-//! Each interval is two-sided. Two confidences are used: [`SHOWN`] in the table, and [`JUDGED`] for verdicts, since in a
-//! table of twenty rows at 95 % one would be off by chance alone.
+//! Each interval is two-sided. Two confidences are used: [`SHOWN`] in the table, and [`JUDGED`] for
+//! verdicts, since in a table of twenty rows at 95 % one would be off by chance alone.
 
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
 
 /// Confidence of the intervals that are shown.
 pub const SHOWN: f64 = 0.95;
-/// Confidence of the intervals that verdicts are made by: of a thousand rows that are right, one is called off.
+/// Confidence of the intervals that verdicts are made by: of a thousand rows that are right, one is
+/// called off.
 pub const JUDGED: f64 = 0.999;
 
-/// A range that holds the true value with some confidence. An end that nothing is known about is infinite.
+/// A range that holds the true value with some confidence. An end that nothing is known about is
+/// infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     pub low: f64,
@@ -47,14 +49,15 @@ impl Estimate {
     }
 }
 
-/// Share of `hits` in independent `trials`: Wilson's score interval (1927), which is sound near 0 and 1 too.
+/// Share of `hits` in independent `trials`: Wilson's score interval (1927), which is sound near 0
+/// and 1 too.
 pub fn share(hits: u64, trials: u64) -> Estimate {
     let value = hits as f64 / trials as f64;
     Estimate::new(value, |confidence| wilson(value, trials as f64, confidence))
 }
 
-/// Wilson's interval for a share seen in `trials`. Trials that depend on each other count as fewer: see
-/// [`independent_looks`].
+/// Wilson's interval for a share seen in `trials`. Trials that depend on each other count as fewer:
+/// see [`independent_looks`].
 pub fn wilson(share: f64, trials: f64, confidence: f64) -> Interval {
     if trials <= 0.0 {
         return Interval { low: 0.0, high: 1.0 };
@@ -66,8 +69,9 @@ pub fn wilson(share: f64, trials: f64, confidence: f64) -> Interval {
     Interval { low: (centre - half).max(0.0), high: (centre + half).min(1.0) }
 }
 
-/// How many independent looks a look of `seconds` at a two-state process is worth: the variance of its share of bad is
-/// `π_g π_b · 2 τ / T` with `1 / τ = 1 / good + 1 / bad`, where that of n independent looks is `π_g π_b / n`.
+/// How many independent looks a look of `seconds` at a two-state process is worth: the variance of
+/// its share of bad is `π_g π_b · 2 τ / T` with `1 / τ = 1 / good + 1 / bad`, where that of n
+/// independent looks is `π_g π_b / n`.
 pub fn independent_looks(seconds: f64, good: f64, bad: f64) -> f64 {
     seconds / 2.0 * (1.0 / good + 1.0 / bad)
 }
@@ -87,7 +91,8 @@ pub fn mean(values: &[f64]) -> Estimate {
     })
 }
 
-/// Expected number of rare events of which `count` were seen: the exact interval of a Poisson mean (Garwood 1936).
+/// Expected number of rare events of which `count` were seen: the exact interval of a Poisson mean
+/// (Garwood 1936).
 pub fn poisson(count: u64, confidence: f64) -> Interval {
     let tail = (1.0 - confidence) / 2.0;
     let half_chi_square = |freedom: u64, at: f64| {
@@ -97,15 +102,16 @@ pub fn poisson(count: u64, confidence: f64) -> Interval {
     Interval { low, high: half_chi_square(2 * count + 2, 1.0 - tail) }
 }
 
-/// Mean of an exponential time, of which `ended` ends were seen in `total` seconds spent in it. The time that was still
-/// running when the look ended counts: leaving it out would favour short ones (Epstein and Sobel 1953).
+/// Mean of an exponential time, of which `ended` ends were seen in `total` seconds spent in it. The
+/// time that was still running when the look ended counts: leaving it out would favour short ones
+/// (Epstein and Sobel 1953).
 pub fn exponential_mean(total: f64, ended: u64) -> Estimate {
     let value = if ended == 0 { f64::INFINITY } else { total / ended as f64 };
     Estimate::new(value, |confidence| poisson(ended, confidence).map(|count| total / count))
 }
 
-/// The quantile of `sorted` values below which `share` of them lie, with the interval that the ranks give: it supposes
-/// nothing about the distribution.
+/// The quantile of `sorted` values below which `share` of them lie, with the interval that the
+/// ranks give: it supposes nothing about the distribution.
 ///
 /// # Panics
 /// If there are no values.

@@ -1,4 +1,5 @@
-//! What is watched from inside the emulator: how late packets leave, when they come, and what was done to their bytes.
+//! What is watched from inside the emulator: how late packets leave, when they come, and what was
+//! done to their bytes.
 
 use emulator::{Observer, WayId};
 use link::Packet;
@@ -39,8 +40,8 @@ pub struct Damage {
 #[derive(Debug)]
 pub struct Watch {
     look: Look,
-    /// By how many seconds packets that waited in the link left later than they should. The others leave as they come,
-    /// and are never late.
+    /// By how many seconds packets that waited in the link left later than they should. The others
+    /// leave as they come, and are never late.
     pub lateness: Vec<f64>,
     /// When each packet came to the way up.
     pub arrivals: Vec<Time>,
@@ -131,7 +132,8 @@ mod tests {
         bytes.extend([0x10, 0, 0x20, 0, 0, 16, 0, 0]);
         bytes.extend([0; 8]);
         checksum::recompute_ipv4(&mut bytes[..20]);
-        // Pseudo-header and header: c000 + 0201 + c000 + 0202 + 0011 + 0010 + 1000 + 2000 + 0010, complemented.
+        // Pseudo-header and header: c000 + 0201 + c000 + 0202 + 0011 + 0010 + 1000 + 2000 + 0010,
+        // complemented.
         let sum = [0xc000, 0x0201, 0xc000, 0x0202, 0x0011, 0x0010, 0x1000, 0x2000, 0x0010]
             .iter()
             .fold(0_u16, |sum, &word| checksum::add(sum, word));

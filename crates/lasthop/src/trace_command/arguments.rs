@@ -11,6 +11,11 @@ Reads pcap and pcapng of Ethernet, raw IP, Linux cooked and loopback interfaces.
 a capture is analysed on its own: a capture of `lasthop link` has both ends of the link. Figures
 that tcptrace has are defined as in tcptrace. Times of day are in UTC.
 
+Duplicate acks stand in the column of the data that they acknowledge, as in `tcptrace -r`. They are
+those of tshark's tcp.analysis.duplicate_ack: same number and window, no data, SYN or FIN, and no
+answer to a keep-alive. RFC 5681 also asks for data on its way, which tshark and tcptrace do not.
+An ACK with SACK and another window is none, but tells of a loss (RFC 6675) as it did to the sender.
+
 Examples:
   lasthop trace x.pcapng
   lasthop trace --long --interface 1 x.pcapng
@@ -36,35 +41,40 @@ pub struct TraceArguments {
     /// Captures; `-` is the standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The files are states of TCP senders (events/*-senders.parquet of a campaign): print them as CSV, a row for each
-    /// segment that reached a sender
+    /// The files are states of TCP senders (events/*-senders.parquet of a campaign): print them as
+    /// CSV, a row for each segment that reached a sender
     #[arg(long, conflicts_with_all = ["long", "json", "parquet", "xpl", "connection", "interface"])]
     pub senders: bool,
-    /// The files are runs (the stem of events/*-senders.parquet and events/*.parquet of a campaign, or the two tables): print
-    /// the loss events of each TCP sender, and what it took them for beside what they were
+    /// The files are runs (the stem of events/*-senders.parquet and events/*.parquet of a campaign,
+    /// or the two tables): print the loss events of each TCP sender, and what it took them for
+    /// beside what they were
     #[arg(long, group = "rows", conflicts_with_all = ["senders", "long", "parquet", "xpl", "connection", "interface"])]
     pub losses: bool,
-    /// With --losses: the detectors of the literature at the receiver as well, replayed over the event log
+    /// With --losses: the detectors of the literature at the receiver as well, replayed over the
+    /// event log
     #[arg(long, requires = "losses", conflicts_with = "csv")]
     pub receiver: bool,
-    /// Retransmissions that were not necessary: each one with its cause, whether the receiver had it already, and how that is known.
-    /// Two interfaces of a capture, or two captures, show both ends of a connection, whatever their clocks
+    /// Retransmissions that were not necessary: each one with its cause, whether the receiver had
+    /// it already, and how that is known. Two interfaces of a capture, or two captures, show both
+    /// ends of a connection, whatever their clocks
     #[arg(long, groups = ["rows", "sides"], conflicts_with_all = ["senders", "long", "parquet", "xpl"])]
     pub spurious: bool,
-    /// TCP's ends and those of the link layer below on one time axis (MultiTracer): rates, what share of the time useful data was on the link,
-    /// and what TCP waited for in the rest. Files are captures of one connection's ends; or directories of runs, for a line each. States,
+    /// TCP's ends and those of the link layer below on one time axis (MultiTracer): rates, what
+    /// share of the time useful data was on the link, and what TCP waited for in the rest. Files
+    /// are captures of one connection's ends; or directories of runs, for a line each. States,
     /// records and event log are found beside a capture of ours
     #[arg(long, group = "sides", conflicts_with_all = ["rows", "rlpdump", "senders", "long", "parquet"])]
     pub layers: bool,
-    /// With --spurious or --layers: the event log of the emulated link, to compare every evidence with what became of each packet, or to see
-    /// when the link was idle
+    /// With --spurious or --layers: the event log of the emulated link, to compare every evidence
+    /// with what became of each packet, or to see when the link was idle
     #[arg(long, value_name = "EVENTS", requires = "sides")]
     pub truth: Option<PathBuf>,
-    /// With --spurious or --layers: the states of the senders (events/*-senders.parquet of a campaign), for causes and windows
+    /// With --spurious or --layers: the states of the senders (events/*-senders.parquet of a
+    /// campaign), for causes and windows
     #[arg(long, value_name = "SENDERS", requires = "sides")]
     pub states: Option<PathBuf>,
-    /// With --layers: an RLP trace as text, of one end; may be given for each. Its first frame is taken for the connection's SYN unless its
-    /// header says when it began
+    /// With --layers: an RLP trace as text, of one end; may be given for each. Its first frame is
+    /// taken for the connection's SYN unless its header says when it began
     #[arg(long, value_name = "RLP", requires = "layers")]
     pub rlp: Vec<PathBuf>,
     /// With --layers: the records of a link layer (events/*-link-layer.parquet of a campaign)
@@ -85,8 +95,9 @@ pub struct TraceArguments {
     /// With --layers: write a page that shows it in a browser, to zoom down to single packets
     #[arg(long, value_name = "FILE", requires = "layers")]
     pub html: Option<PathBuf>,
-    /// The file is what link layers noted (events/*-link-layer.parquet of a campaign, NAME-link-layer.parquet beside the events of
-    /// `lasthop link`): print one end of an RLP link as an RLP trace
+    /// The file is what link layers noted (events/*-link-layer.parquet of a campaign,
+    /// NAME-link-layer.parquet beside the events of `lasthop link`): print one end of an RLP link
+    /// as an RLP trace
     #[arg(long, conflicts_with_all = ["rows", "senders", "long", "json", "parquet", "xpl", "connection", "interface"])]
     pub rlpdump: bool,
     /// With --rlpdump: which end's
@@ -98,7 +109,8 @@ pub struct TraceArguments {
     /// With --losses or --spurious: a row for each loss event or retransmission as CSV
     #[arg(long, requires = "rows", conflicts_with = "json")]
     pub csv: bool,
-    /// Everything known of each connection, as `tcptrace -l` prints it, and round-trip times and retransmissions besides
+    /// Everything known of each connection, as `tcptrace -l` prints it, and round-trip times and
+    /// retransmissions besides
     #[arg(short, long, conflicts_with = "json")]
     pub long: bool,
     /// One JSON object a connection and line
@@ -107,7 +119,8 @@ pub struct TraceArguments {
     /// Write a row for each direction of each connection as Parquet, and print nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["long", "json"])]
     pub parquet: Option<PathBuf>,
-    /// Write time-sequence graphs for xplot (a2b_tsg.xpl, b2a_tsg.xpl, ...; with --layers layers.xpl) into a folder
+    /// Write time-sequence graphs for xplot (a2b_tsg.xpl, b2a_tsg.xpl, ...; with --layers
+    /// layers.xpl) into a folder
     #[arg(long, value_name = "DIR")]
     pub xpl: Option<PathBuf>,
     /// Only the connection with this number, counted from 1

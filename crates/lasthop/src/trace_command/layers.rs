@@ -1,5 +1,5 @@
-//! Both layers at once (MultiTracer): a connection at TCP's ends and at the link's, as text, JSON, figure or graphs; or a directory of runs as
-//! a table of what their links were used for.
+//! Both layers at once (MultiTracer): a connection at TCP's ends and at the link's, as text, JSON,
+//! figure or graphs; or a directory of runs as a table of what their links were used for.
 
 mod drawing;
 mod inputs;
@@ -10,6 +10,7 @@ mod text;
 
 use super::arguments::{Clocks, TraceArguments};
 use crate::link_command::Failure;
+use crate::notice::Notice;
 use inputs::Inputs;
 use std::fs;
 use std::io::{BufWriter, StdoutLock};
@@ -26,15 +27,20 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
     }
     let inputs = Inputs::read(arguments, &arguments.files)?;
     let (tracing, others) = trace(arguments, &inputs)?;
+    let notice = Notice::new(false);
     if let Some(path) = &arguments.svg {
         drawing::write(path, &tracing, span(arguments))?;
+        notice.say(format_args!("figure: {}", path.display()));
     }
     if let Some(path) = &arguments.html {
         report::layers::write(path, &tracing.view)?;
+        notice.say(format_args!("page: {}", path.display()));
     }
     if let Some(folder) = &arguments.xpl {
         fs::create_dir_all(folder).map_err(|error| format!("make {}: {error}", folder.display()))?;
-        xpl::write(&folder.join("layers.xpl"), &tracing.view)?;
+        let path = folder.join("layers.xpl");
+        xpl::write(&path, &tracing.view)?;
+        notice.say(format_args!("graphs: {}", path.display()));
     }
     if arguments.json {
         json::print(output, &tracing)?;
@@ -44,7 +50,8 @@ pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'stat
     Ok(())
 }
 
-/// The direction of a connection that is asked for, or else the one with the most bytes; and how many others there are.
+/// The direction of a connection that is asked for, or else the one with the most bytes; and how
+/// many others there are.
 fn trace(arguments: &TraceArguments, inputs: &Inputs) -> Result<(Tracing, usize), Failure> {
     let all = pair(&inputs.interfaces);
     let wanted = |number: usize| arguments.connection.is_none_or(|wanted| wanted as usize == number);

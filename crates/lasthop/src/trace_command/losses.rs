@@ -1,6 +1,8 @@
-//! The loss events of TCP senders, what they took them for, and what detectors at the receiver would have: as text, JSON or CSV.
+//! The loss events of TCP senders, what they took them for, and what detectors at the receiver
+//! would have: as text, JSON or CSV.
 //!
-//! A run is two tables: the states of its senders and its event log. `lasthop run` names them by one stem.
+//! A run is two tables: the states of its senders and its event log. `lasthop run` names them by
+//! one stem.
 
 mod csv;
 mod files;

@@ -6,7 +6,8 @@ use capture::senders::Reader;
 use capture::senders::columns::COLUMNS;
 use std::io::{BufWriter, StdoutLock};
 
-/// Prints the tables, one behind the other; of several files each row begins with the name of its file.
+/// Prints the tables, one behind the other; of several files each row begins with the name of its
+/// file.
 pub fn print(arguments: &TraceArguments, output: &mut BufWriter<StdoutLock<'static>>) -> Result<(), Failure> {
     let several = arguments.files.len() > 1;
     let mut output = csv::Writer::from_writer(output);

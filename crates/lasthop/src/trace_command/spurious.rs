@@ -1,4 +1,5 @@
-//! Retransmissions that were not necessary: as text, JSON or CSV, and how often each evidence is right.
+//! Retransmissions that were not necessary: as text, JSON or CSV, and how often each evidence is
+//! right.
 
 mod csv;
 mod json;

@@ -1,6 +1,7 @@
 //! Parts of plans that several tests need.
 
-/// A link called "air" between a mobile and a server, with these properties, and what else is in the plan.
+/// A link called "air" between a mobile and a server, with these properties, and what else is in
+/// the plan.
 pub fn air(link: &str, rest: &str) -> String {
     format!(
         "seed = 7\n[scenario]\n[[scenario.links]]\nname = \"air\"\nbetween = [\"mobile\", \"server\"]\n{link}\n{rest}\n"
@@ -17,7 +18,8 @@ pub fn download(bytes: &str) -> String {
     )
 }
 
-/// Datagrams of 200 bytes (228 with headers) from server to mobile, one every 2 ms for three seconds.
+/// Datagrams of 200 bytes (228 with headers) from server to mobile, one every 2 ms for three
+/// seconds.
 pub const FLOW: &str = r#"
 [[workloads]]
 name = "flow"

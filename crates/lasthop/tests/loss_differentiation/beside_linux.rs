@@ -6,7 +6,8 @@ use crate::scenes::MARKING;
 use serde_json::Value;
 use std::fs;
 
-/// A web-like workload that is seldom limited by its window: it begins late, and each connection of it is one of 20 in a row.
+/// A web-like workload that is seldom limited by its window: it begins late, and each connection of
+/// it is one of 20 in a row.
 const REQUESTS: &str = r#"
 [[workloads]]
 name = "web"
@@ -19,7 +20,8 @@ times = 20
 pause = "170ms"
 "#;
 
-/// Runs the plan with this congestion control at both nodes: the bytes of the capture, and the connections.
+/// Runs the plan with this congestion control at both nodes: the bytes of the capture, and the
+/// connections.
 fn captured(lab: &Lab, plan: &str, congestion_control: &str) -> (Vec<u8>, Value) {
     let chosen = format!("[scenario]\ncongestion-control = \"{congestion_control}\"\n");
     lab.succeed(&plan.replacen("[scenario]\n", &chosen, 1), VIRTUAL);
@@ -45,8 +47,9 @@ fn sum(connections: &Value, field: &str) -> u64 {
     rows.map(|row| row[field].as_u64().expect("a number")).sum()
 }
 
-/// The window rules of newreno are those of Linux's reno (RFC 5681, RFC 6582), and recovery is the kernel's in both: the same packets at the
-/// same times. newzag has other thresholds, so that the comparison would show a difference.
+/// The window rules of newreno are those of Linux's reno (RFC 5681, RFC 6582), and recovery is the
+/// kernel's in both: the same packets at the same times. newzag has other thresholds, so that the
+/// comparison would show a difference.
 #[test]
 fn newreno_is_reno() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -81,8 +84,9 @@ fn newreno_is_reno() {
     assert!(reno != newzag, "newzag keeps more of its window");
 }
 
-/// Vegas, Veno and Westwood are written anew from their papers, with fewer shortcuts than Linux's; still they are the same ideas. Bands are wide:
-/// they tell a wrong unit or a wrong sign, not a rounding.
+/// Vegas, Veno and Westwood are written anew from their papers, with fewer shortcuts than Linux's;
+/// still they are the same ideas. Bands are wide: they tell a wrong unit or a wrong sign, not a
+/// rounding.
 #[test]
 fn others_come_near_to_linuxs_own() {
     let Some(lab) = Lab::with_virtual_clock() else { return };

@@ -1,7 +1,8 @@
 //! Follows one sender from row to row, beside the oracle.
 //!
-//! A row is the state before its segment was taken in, so what a segment did is the difference to the next row: at most one round-trip time,
-//! and what the loss event was judged by is in the row that shows the event. A timer may have run out behind the segment.
+//! A row is the state before its segment was taken in, so what a segment did is the difference to
+//! the next row: at most one round-trip time, and what the loss event was judged by is in the row
+//! that shows the event. A timer may have run out behind the segment.
 
 use crate::rules::{Oracle, Settings, algorithm};
 use crate::states::Row;
@@ -90,14 +91,16 @@ fn halved(base: u32) -> u32 {
     reduced(base, Verdict::Congestion, Reduction::default())
 }
 
-/// AMB-N5: congestion without asking a detector, and half of the window unless it is being repaired already.
+/// AMB-N5: congestion without asking a detector, and half of the window unless it is being repaired
+/// already.
 fn timed_out(before: &Row, after: &Row, events: u32, tally: &mut Tally) {
     let is = &after.loss;
     assert_eq!((is.verdict, is.reason), (Some(Verdict::Congestion), Some(Reason::Timeout)), "{after:?}");
     assert!(is.n >= 1);
     let quiet = matches!(before.state.state, Some(CongestionState::Open | CongestionState::Disorder));
     if after.state.ssthresh != Some(halved(is.base)) {
-        // Recovery had reduced it, or the timer before this one; or a row further back says what it is now.
+        // Recovery had reduced it, or the timer before this one; or a row further back says what it
+        // is now.
         assert!(!quiet || events == 1, "{before:?} {after:?}");
         tally.unreduced += 1;
     }

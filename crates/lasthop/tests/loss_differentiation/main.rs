@@ -1,5 +1,5 @@
-//! Loss differentiation in a kernel: what our congestion controls did in whole runs, held against the formulas, against Linux's own, and against
-//! what links really lost.
+//! Loss differentiation in a kernel: what our congestion controls did in whole runs, held against
+//! the formulas, against Linux's own, and against what links really lost.
 //!
 //! | file | what it holds |
 //! |---|---|

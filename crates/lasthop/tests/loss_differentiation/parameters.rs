@@ -23,8 +23,9 @@ fn means(lab: &Lab, parameters: &str) -> Vec<u64> {
     rows.iter().map(|row| row.loss.mean_ns).collect()
 }
 
-/// Without losses the same packets are sent whatever the detector measures, and round-trip times rise while the window grows: a mean with a
-/// smaller weight of the latest lags behind. The usual gain is 2^-4.
+/// Without losses the same packets are sent whatever the detector measures, and round-trip times
+/// rise while the window grows: a mean with a smaller weight of the latest lags behind. The usual
+/// gain is 2^-4.
 #[test]
 fn a_gain_changes_the_mean() {
     let Some(lab) = Lab::with_virtual_clock() else { return };

@@ -55,8 +55,8 @@ const SCENES: [Scene; 8] = [
         name: "long round trip with jitter",
         links: Links::Each,
         link: "",
-        down: "rate=6mbit,delay=100ms,jitter=10ms,queue=100p,loss=0.5%",
-        up: "rate=6mbit,delay=100ms,jitter=10ms",
+        down: "rate=6mbit,delay=100ms,jitter=10ms,correlation=none,queue=100p,loss=0.5%",
+        up: "rate=6mbit,delay=100ms,jitter=10ms,correlation=none",
         sysctls: "",
         seconds: 40,
     },
@@ -89,8 +89,8 @@ const SCENES: [Scene; 8] = [
     },
 ];
 
-/// N1 to N11: what the congestion controls in the kernel measured and judged is what the formulas say, at every acknowledgement and at every
-/// loss event.
+/// N1 to N11: what the congestion controls in the kernel measured and judged is what the formulas
+/// say, at every acknowledgement and at every loss event.
 #[test]
 fn every_verdict_is_the_oracles() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -122,7 +122,8 @@ fn every_verdict_is_the_oracles() {
     assert!(all.marked_later * 100 <= all.events && all.moved * 50 <= all.events, "{all}");
 }
 
-/// The parameters of each do in the kernel what they do in the formulas. What a wireless loss costs is one as well.
+/// The parameters of each do in the kernel what they do in the formulas. What a wireless loss costs
+/// is one as well.
 #[test]
 fn parameters_are_the_oracles() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -149,7 +150,8 @@ fn parameters_are_the_oracles() {
     }
 }
 
-/// Runs the scene with more fields of the scenario, and follows its senders beside oracles with these settings.
+/// Runs the scene with more fields of the scenario, and follows its senders beside oracles with
+/// these settings.
 fn followed(
     lab: &Lab,
     scene: &Scene,

@@ -35,8 +35,9 @@ pub struct Oracle {
     round_end: Option<u32>,
     /// Veno: whether one has ended.
     had_round: bool,
-    /// Whether the rows show the acknowledgements as Biaz and mBiaz see them: the kernel counts selective acknowledgements before it shows them what
-    /// came, but duplicate ones, where there is no SACK, behind it.
+    /// Whether the rows show the acknowledgements as Biaz and mBiaz see them: the kernel counts
+    /// selective acknowledgements before it shows them what came, but duplicate ones, where there
+    /// is no SACK, behind it.
     follows_gaps: bool,
 }
 
@@ -66,7 +67,8 @@ impl Oracle {
         self.detector.statistics().copied().or(self.statistics)
     }
 
-    /// A segment came, which took the sender from one row to the next; `sampled`: it brought a round-trip time.
+    /// A segment came, which took the sender from one row to the next; `sampled`: it brought a
+    /// round-trip time.
     pub fn segment(&mut self, before: &Row, after: &Row, sampled: bool, tally: &mut Tally) {
         if sampled {
             self.round(before, after, tally);
@@ -94,7 +96,8 @@ impl Oracle {
         }
     }
 
-    /// Veno: a round trip ends when more is acknowledged than was sent when it began, before its sample is taken.
+    /// Veno: a round trip ends when more is acknowledged than was sent when it began, before its
+    /// sample is taken.
     fn round(&mut self, before: &Row, after: &Row, tally: &mut Tally) {
         if self.algorithm != Algorithm::Veno {
             return;
@@ -158,7 +161,8 @@ impl Oracle {
         self.detector.judge(Loss { n: row.loss.n.into(), cwnd: row.loss.base })
     }
 
-    /// Whether what it measured lies so near to what decides that the rounding of the kernel's side may turn the verdict.
+    /// Whether what it measured lies so near to what decides that the rounding of the kernel's side
+    /// may turn the verdict.
     pub fn is_near(&self, judged: &Judgement, row: &Row) -> bool {
         let (Some(measured), Some(limit)) = (judged.measured, judged.limit) else { return false };
         let slack = match self.algorithm {
@@ -174,8 +178,8 @@ impl Oracle {
         [Some(limit), judged.floor].into_iter().flatten().any(|border| (measured - border).abs() <= slack)
     }
 
-    /// Biaz and mBiaz: the same from the words that the row shows, which leave nothing to rounding: the oracle sees two arrivals with the
-    /// least spacing, and then the gap.
+    /// Biaz and mBiaz: the same from the words that the row shows, which leave nothing to rounding:
+    /// the oracle sees two arrivals with the least spacing, and then the gap.
     pub fn by_words(&self, row: &Row) -> Option<Judgement> {
         if !matches!(self.algorithm, Algorithm::Biaz | Algorithm::MBiaz) || row.loss.least == 0 {
             return None;

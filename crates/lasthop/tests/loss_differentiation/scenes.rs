@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 /// All that judge, by the names that the kernel knows them by.
 pub const DETECTORS: [&str; 7] = ["newzag", "newzag_v1", "zigzag", "spike", "biaz", "mbiaz", "lh-veno"];
 
-/// A link profile whose queue marks what it would lose, of connections that take part (RFC 3168), and the name it goes by.
+/// A link profile whose queue marks what it would lose, of connections that take part (RFC 3168),
+/// and the name it goes by.
 pub const MARKING: (&str, &str) = (
     "marking.toml",
     r#"
@@ -27,7 +28,8 @@ delay = "10ms"
 pub enum Links {
     /// Each has a link between itself and the server.
     Each,
-    /// All share the link between a router and the server, behind which each has one of 1 ms, with datagrams that come and go.
+    /// All share the link between a router and the server, behind which each has one of 1 ms, with
+    /// datagrams that come and go.
     Shared,
 }
 

@@ -13,7 +13,8 @@ pub struct Row {
     pub loss: LossState,
 }
 
-/// The senders with one of our congestion controls in the table of a run, by the port that they send to; nothing may be missing in it.
+/// The senders with one of our congestion controls in the table of a run, by the port that they
+/// send to; nothing may be missing in it.
 pub fn senders(table: &Path) -> BTreeMap<u16, Vec<Row>> {
     let reader = Reader::open(table).expect("a table of senders");
     assert_eq!((reader.lost(), reader.tail()), (0, "complete"));

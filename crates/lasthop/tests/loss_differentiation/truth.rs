@@ -75,8 +75,9 @@ fn without_room(lab: &Lab, end_ns: u64) -> u32 {
     lost.filter(|fate| fate.left.as_nanos() <= end_ns).count() as u32
 }
 
-/// The window of the receiver is too small to fill the queue, so that nothing is lost but packets 300, at 0.4 s, and 900 to 902, at 1.1 s, and what finds the queue full of
-/// datagrams, from 2.0 s on.
+/// The window of the receiver is too small to fill the queue, so that nothing is lost but packets
+/// 300, at 0.4 s, and 900 to 902, at 1.1 s, and what finds the queue full of datagrams, from 2.0 s
+/// on.
 #[test]
 fn one_packet_is_wireless_and_a_full_queue_is_congestion() {
     let Some(lab) = Lab::with_virtual_clock() else { return };
@@ -112,7 +113,8 @@ fn one_packet_is_wireless_and_a_full_queue_is_congestion() {
     }
 }
 
-/// Before the crowd the queue is steady and shorter than 5 ms, in it 72 ms: Spike tells the two apart. NewZag does as its figures say.
+/// Before the crowd the queue is steady and shorter than 5 ms, in it 72 ms: Spike tells the two
+/// apart. NewZag does as its figures say.
 fn judged_as(name: &str, first: &LossEvent, crowded: &LossEvent) {
     match name {
         "newreno" => assert_eq!((first.verdict, crowded.verdict), (None, None)),
@@ -135,7 +137,8 @@ fn judged_as(name: &str, first: &LossEvent, crowded: &LossEvent) {
     }
 }
 
-/// All that was on the way is lost by an outage, and so are some that are sent again while it lasts.
+/// All that was on the way is lost by an outage, and so are some that are sent again while it
+/// lasts.
 #[test]
 fn an_outage_is_neither() {
     let Some(lab) = Lab::with_virtual_clock() else { return };

@@ -46,8 +46,9 @@ def sleep_until(instant):
 
 
 def send(file, peer, start):
-    # Between two datagrams of one instant nothing looks at the clock: in virtual time each look takes 16 ns. A sleep
-    # may end 50 us late unless the process asks for more precision (time(7), "Timer slack"), in virtual time too.
+    # Between two datagrams of one instant nothing looks at the clock: in virtual time each look
+    # takes 16 ns. A sleep may end 50 us late unless the process asks for more precision (time(7),
+    # "Timer slack"), in virtual time too.
     with open("/proc/self/timerslack_ns", "w") as slack:
         slack.write("1")
     outlet = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

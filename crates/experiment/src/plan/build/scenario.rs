@@ -125,7 +125,8 @@ fn check_one_way(fields: &Fields<'_>, file: &ScenarioFile, nodes: &[Node]) -> Re
     })
 }
 
-/// Nodes that are called by numbers have these in their addresses; others are numbered in their order.
+/// Nodes that are called by numbers have these in their addresses; others are numbered in their
+/// order.
 fn number(names: &[String]) -> Vec<u8> {
     let own: Option<Vec<u8>> =
         names.iter().map(|name| name.parse().ok().filter(|&number| (1..=253).contains(&number))).collect();
@@ -204,7 +205,8 @@ struct Row {
     profile: LinkProfile,
 }
 
-/// Links from the rows of a scenario table; a row and the next one the other way round are the directions of one link.
+/// Links from the rows of a scenario table; a row and the next one the other way round are the
+/// directions of one link.
 fn table(fields: &Fields<'_>, rows: &[[f64; 6]]) -> Result<Vec<Row>, PlanError> {
     let mut links: Vec<Row> = Vec::new();
     let mut open: Vec<(u8, u8, usize)> = Vec::new();

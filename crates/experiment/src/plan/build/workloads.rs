@@ -1,11 +1,12 @@
 //! Workloads of a cell.
 
 use super::{Fields, PlanError};
-use crate::plan::error::{nearest, unknown};
+use crate::plan::error::unknown;
 use crate::plan::file::WorkloadFile;
 use crate::plan::text::Text;
 use crate::scenario::Scenario;
 use crate::workload::{Amount, Kind, Workload, ping};
+use link::nearest::nearest;
 use link::units::{ByteCount, Span};
 
 /// Size of a request (resoa-evaluation 2.6).

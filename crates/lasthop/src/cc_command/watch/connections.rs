@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::SocketAddr;
 
-/// A connection of which nothing was heard for so long is left out, in nanoseconds by the clock of the states.
+/// A connection of which nothing was heard for so long is left out, in nanoseconds by the clock of
+/// the states.
 const SILENCE: u64 = 10_000_000_000;
 
 /// The last state of each.

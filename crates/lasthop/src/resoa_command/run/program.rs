@@ -1,32 +1,52 @@
-//! Whether the loader will load a library before a program: not if the program has no loader, is of another kind of machine, or gains rights when it starts (ld.so(8), "Secure-execution mode").
+//! How a program's calls can be intercepted: by the preload library, or only by seccomp.
+//!
+//! The loader loads no library before a program that has no loader or that gains rights when it
+//! starts (ld.so(8), "Secure-execution mode"). A program of Go calls the kernel by itself, even if
+//! it is linked dynamically, so that the library is loaded and intercepts nothing.
 
 use crate::link_command::Failure;
+use crate::status::NotStarted;
+use object::LittleEndian;
+use object::elf::{EM_AARCH64, EM_RISCV, EM_X86_64, FileHeader64, Machine, PT_INTERP};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::read::{ReadCache, ReadRef};
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Interpreters of interpreters that the kernel follows (`BINPRM_MAX_RECURSION`).
 const DEEPEST: usize = 5;
-/// Program header of an interpreter (`elf.h`).
-const PT_INTERP: u32 = 3;
+/// The section in which Go's linker writes the build's identity, in programs of any link mode.
+const GO_BUILD_ID: &[u8] = b".note.go.buildid";
 
-/// What a file is, as far as that matters to the loader.
+/// What a file is, as far as that matters to interception.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Program {
     /// It names a loader.
     Dynamic,
     /// It names none.
     Static,
+    /// Made by Go's compiler, with a loader or without.
+    Go,
     /// For another machine or with pointers of another size: this one's library does not fit.
     Foreign,
     /// Another program runs it.
     Script(PathBuf),
     /// Neither: the kernel will say so.
     Unknown,
+}
+
+/// What intercepts a program's calls.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Interposer {
+    /// The preload library.
+    Preload,
+    /// Seccomp, and why the library would not.
+    Seccomp(String),
 }
 
 /// The file that a name means, as a shell finds it.
@@ -37,24 +57,23 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
         return Ok(PathBuf::from(name));
     }
     let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-    env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|place| is_program(place))
-        .ok_or_else(|| format!("there is no command `{}` in PATH", name.display()).into())
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|place| is_program(place)).ok_or_else(|| {
+        NotStarted::not_found(format!("there is no command `{}` in PATH", name.display())).into()
+    })
 }
 
 impl Program {
     /// Looks at a file.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let at = |error| format!("{}: {error}", path.display());
-        let mut head = Vec::new();
-        let mut file = File::open(path).map_err(at)?;
-        file.by_ref().take(256).read_to_end(&mut head).map_err(at)?;
-        Ok(Self::of(&head, |offset, octets| file.read_exact_at(octets, offset).is_ok()))
+        let file = File::open(path).map_err(|error| NotStarted::new(&path.to_string_lossy(), &error))?;
+        Ok(Self::of(file))
     }
 
-    /// By its first octets, and others where they are needed.
-    fn of(head: &[u8], read: impl Fn(u64, &mut [u8]) -> bool) -> Self {
+    fn of(file: impl Read + Seek) -> Self {
+        let cache = ReadCache::new(file);
+        let octets = &cache;
+        let length = octets.len().unwrap_or(0);
+        let head = octets.read_bytes_at(0, length.min(256)).unwrap_or_default();
         if let Some(line) = head.strip_prefix(b"#!") {
             let line = line.split(|octet| *octet == b'\n').next().unwrap_or_default();
             let mut words = line.split(|octet| b" \t".contains(octet)).filter(|word| !word.is_empty());
@@ -63,63 +82,60 @@ impl Program {
         if !head.starts_with(b"\x7fELF") {
             return Self::Unknown;
         }
-        let number = |octets: &[u8], at: usize| {
-            octets.get(at..).and_then(<[u8]>::first_chunk).map(|octets| u16::from_le_bytes(*octets))
-        };
         // 64 bits, little-endian, and this machine.
-        let (Some(&[2, 1]), Some(machine)) = (head.get(4..6), number(head, 18)) else { return Self::Foreign };
-        if machine != MACHINE {
+        let Ok(header) = FileHeader64::<LittleEndian>::parse(octets) else { return Self::Foreign };
+        if header.e_machine(LittleEndian) != MACHINE {
             return Self::Foreign;
         }
-        let offset = head.get(32..).and_then(<[u8]>::first_chunk).map(|octets| u64::from_le_bytes(*octets));
-        let (Some(offset), Some(size), Some(count)) = (offset, number(head, 54), number(head, 56)) else {
-            return Self::Unknown;
-        };
-        for header in 0..u64::from(count) {
-            let mut kind = [0; 4];
-            if !read(offset + header * u64::from(size), &mut kind) {
-                return Self::Unknown;
-            }
-            if u32::from_le_bytes(kind) == PT_INTERP {
-                return Self::Dynamic;
-            }
+        let Ok(headers) = header.program_headers(LittleEndian, octets) else { return Self::Unknown };
+        let sections = header.sections(LittleEndian, octets);
+        if sections.is_ok_and(|sections| sections.section_by_name(LittleEndian, GO_BUILD_ID).is_some()) {
+            Self::Go
+        } else if headers.iter().any(|header| header.p_type(LittleEndian) == PT_INTERP) {
+            Self::Dynamic
+        } else {
+            Self::Static
         }
-        Self::Static
     }
 }
 
 /// This machine's number in ELF.
-const MACHINE: u16 = if cfg!(target_arch = "aarch64") {
-    183
+const MACHINE: Machine = if cfg!(target_arch = "aarch64") {
+    EM_AARCH64
 } else if cfg!(target_arch = "riscv64") {
-    243
+    EM_RISCV
 } else {
-    62
+    EM_X86_64
 };
 
-/// Says what stands in the way, if anything does.
-pub fn check(program: &Program, path: &Path) -> Result<(), Failure> {
-    checked(program, path, DEEPEST)
+/// What can intercept this program's calls.
+///
+/// # Errors
+/// If nothing can, with what to do.
+pub fn interposer(program: &Program, path: &Path) -> Result<Interposer, Failure> {
+    interposer_of(program, path, DEEPEST)
 }
 
-fn checked(program: &Program, path: &Path, deepest: usize) -> Result<(), Failure> {
+fn interposer_of(program: &Program, path: &Path, deepest: usize) -> Result<Interposer, Failure> {
     let shown = path.display();
     match program {
-        Program::Static => Err(format!(
-            "{shown} is statically linked: no library can be loaded before it\n`lasthop resoa run --seccomp` asks the kernel for its calls instead"
-        )
-        .into()),
         Program::Foreign => {
             Err(format!("{shown} is for another kind of machine than this command, and so is its loader").into())
         }
         Program::Script(interpreter) if deepest > 0 => {
-            checked(&Program::read(interpreter)?, interpreter, deepest - 1)
+            interposer_of(&Program::read(interpreter)?, interpreter, deepest - 1)
         }
-        Program::Dynamic if path.metadata().is_ok_and(|data| gains_rights(path, &data)) => Err(format!(
-            "{shown} gains rights when it starts (a set-user-ID bit or capabilities), and the loader then loads no other libraries\nrun it as the user that it becomes"
-        )
-        .into()),
-        Program::Dynamic | Program::Script(_) | Program::Unknown => Ok(()),
+        Program::Dynamic | Program::Static | Program::Go
+            if path.metadata().is_ok_and(|data| gains_rights(path, &data)) =>
+        {
+            Err(format!(
+                "{shown} gains rights when it starts (a set-user-ID bit or capabilities), so that nothing can intercept its calls\nrun it as the user that it becomes"
+            )
+            .into())
+        }
+        Program::Static => Ok(Interposer::Seccomp(format!("{shown} is statically linked"))),
+        Program::Go => Ok(Interposer::Seccomp(format!("{shown} was compiled by Go"))),
+        Program::Dynamic | Program::Script(_) | Program::Unknown => Ok(Interposer::Preload),
     }
 }
 
@@ -137,39 +153,72 @@ fn gains_rights(path: &Path, data: &Metadata) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Cursor;
 
-    /// The octets of a file of ELF with these program headers.
-    fn elf(headers: &[u32]) -> Vec<u8> {
+    const LOADER: u32 = PT_INTERP.0;
+
+    /// The octets of a file of ELF with these program headers, and with sections of these names.
+    fn elf(headers: &[u32], sections: &[&[u8]]) -> Vec<u8> {
         let mut octets = vec![0; 64];
         octets[..6].copy_from_slice(b"\x7fELF\x02\x01");
-        octets[18..20].copy_from_slice(&MACHINE.to_le_bytes());
+        octets[6] = 1;
+        octets[18..20].copy_from_slice(&MACHINE.0.to_le_bytes());
+        octets[20] = 1;
         octets[32..40].copy_from_slice(&64u64.to_le_bytes());
+        octets[52..54].copy_from_slice(&64u16.to_le_bytes());
         octets[54..56].copy_from_slice(&56u16.to_le_bytes());
         octets[56..58].copy_from_slice(&(headers.len() as u16).to_le_bytes());
         for header in headers {
             octets.extend(header.to_le_bytes());
             octets.extend([0; 52]);
         }
+        if sections.is_empty() {
+            return octets;
+        }
+        // The first section is none, and the last one has the names of all.
+        let names: Vec<u8> = [b"\0".to_vec()]
+            .into_iter()
+            .chain(sections.iter().map(|name| [name, &b"\0"[..]].concat()))
+            .flatten()
+            .collect();
+        let at_names = octets.len() as u64;
+        octets.extend(&names);
+        octets.resize(octets.len().next_multiple_of(8), 0);
+        let (at, count) = (octets.len() as u64, sections.len() as u16 + 2);
+        octets[40..48].copy_from_slice(&at.to_le_bytes());
+        octets[58..60].copy_from_slice(&64u16.to_le_bytes());
+        octets[60..62].copy_from_slice(&count.to_le_bytes());
+        octets[62..64].copy_from_slice(&(count - 1).to_le_bytes());
+        octets.extend([0; 64]);
+        let mut name = 1u32;
+        for section in sections {
+            octets.extend(name.to_le_bytes());
+            octets.extend(1u32.to_le_bytes());
+            octets.extend([0; 56]);
+            name += section.len() as u32 + 1;
+        }
+        // SHT_STRTAB
+        octets.extend([0u32.to_le_bytes(), 3u32.to_le_bytes()].concat());
+        octets.extend([0; 16]);
+        octets.extend([at_names.to_le_bytes(), (names.len() as u64).to_le_bytes()].concat());
+        octets.extend([0; 24]);
         octets
     }
 
     fn of(octets: &[u8]) -> Program {
-        Program::of(&octets[..octets.len().min(256)], |offset, place| {
-            let from = octets.get(offset as usize..).and_then(|rest| rest.get(..place.len()));
-            from.is_some_and(|from| {
-                place.copy_from_slice(from);
-                true
-            })
-        })
+        Program::of(Cursor::new(octets))
     }
 
-    /// A program with a loader, one without, one of 32 bits, a file that is cut off, and scripts.
+    /// Programs with a loader, without one, of Go, of 32 bits, cut off, and scripts.
     #[test]
     fn programs_by_their_octets() {
-        assert_eq!(of(&elf(&[6, PT_INTERP, 1])), Program::Dynamic);
-        assert_eq!(of(&elf(&[6, 1])), Program::Static);
-        assert_eq!(of(&elf(&[6, 1])[..100]), Program::Unknown);
-        let mut other = elf(&[PT_INTERP]);
+        assert_eq!(of(&elf(&[6, LOADER, 1], &[])), Program::Dynamic);
+        assert_eq!(of(&elf(&[6, LOADER], &[b".text", b".data"])), Program::Dynamic);
+        assert_eq!(of(&elf(&[6, LOADER], &[b".text", GO_BUILD_ID])), Program::Go);
+        assert_eq!(of(&elf(&[6], &[GO_BUILD_ID])), Program::Go);
+        assert_eq!(of(&elf(&[6, 1], &[])), Program::Static);
+        assert_eq!(of(&elf(&[6, 1], &[])[..100]), Program::Unknown);
+        let mut other = elf(&[LOADER], &[]);
         other[4] = 1;
         assert_eq!(of(&other), Program::Foreign);
         assert_eq!(of(b"#! /usr/bin/env python3\nprint()"), Program::Script("/usr/bin/env".into()));
@@ -183,9 +232,12 @@ mod tests {
         let path = env::current_exe().expect("a path");
         let program = Program::read(&path).expect("a program");
         assert_eq!(program, Program::Dynamic);
-        check(&program, &path).expect("it could be run");
-        let said = check(&Program::Static, &path).expect_err("there is no loader").to_string();
-        assert!(said.contains("--seccomp"), "{said}");
+        assert_eq!(interposer(&program, &path).expect("it could be run"), Interposer::Preload);
+        for other in [Program::Static, Program::Go] {
+            let chosen = interposer(&other, &path).expect("it could be run");
+            assert!(matches!(chosen, Interposer::Seccomp(_)), "{chosen:?}");
+        }
+        assert!(interposer(&Program::Foreign, &path).is_err());
         assert!(find(OsStr::new("no such command")).is_err());
     }
 }

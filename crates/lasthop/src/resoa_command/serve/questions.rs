@@ -1,16 +1,18 @@
-//! Those who ask how the server does: Prometheus by HTTP, `lasthop resoa status` by a Unix socket. A thread for each of both, one question at a time; the loop
-//! answers between two turns.
+//! Those who ask how the server does: Prometheus by HTTP, `lasthop resoa status` by a Unix socket.
+//! A thread for each of both, one question at a time; the loop answers between two turns.
 
 use super::super::arguments::ServeArguments;
-use super::super::server_status::{self, DefaultPath};
+use super::super::server_status;
 use crate::link_command::Failure;
 use resoa_server::Report;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::Mode;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +27,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Octets of a request of HTTP.
 const REQUEST: usize = 8 << 10;
 
+/// Connections that wait to be taken, as the standard library has it.
+const BACKLOG: i32 = 128;
+
 /// Where the answer to a question goes.
 type Answer = SyncSender<Box<Report>>;
 
@@ -35,8 +40,10 @@ pub struct Questions {
     desk: Desk,
     metrics: Option<TcpListener>,
     status: Option<UnixListener>,
-    /// To be removed at the end.
+    /// To be removed at the end, as far as this process may.
     path: Option<PathBuf>,
+    /// It is in a folder that only this server uses.
+    is_in_own_folder: bool,
 }
 
 /// Where questions are put.
@@ -62,13 +69,20 @@ impl Questions {
                 path.clone(),
             )),
             // Not asked for: it need not be.
-            None => server_status::default_path(DefaultPath::Made)
-                .and_then(|path| Some((listen(&path).ok()?, path))),
+            None => server_status::default_path().and_then(|path| {
+                let listening = path.parent().map_or(Ok(()), server_status::make_folder);
+                let listening = listening.and_then(|()| listen(&path)).inspect_err(|error| {
+                    anstream::eprintln!("lasthop: `lasthop resoa status` is not answered: {error}");
+                });
+                Some((listening.ok()?, path))
+            }),
         };
         let (status, path) = status.unzip();
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let (ask, asked) = sync_channel(2);
-        Ok(Self { desk: Desk { bell: Arc::clone(&bell), ask }, bell, asked, metrics, status, path })
+        let is_in_own_folder = arguments.status.is_none();
+        let desk = Desk { bell: Arc::clone(&bell), ask };
+        Ok(Self { bell, asked, desk, metrics, status, path, is_in_own_folder })
     }
 
     /// Readable when [`hear`](Self::hear) has something to do.
@@ -76,9 +90,9 @@ impl Questions {
         self.bell.as_fd()
     }
 
-    /// Where `lasthop resoa status` asks.
-    pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
+    /// Where `lasthop resoa status` asks, if nothing else is in that folder.
+    pub fn own_path(&self) -> Option<&Path> {
+        self.path.as_deref().filter(|_| self.is_in_own_folder)
     }
 
     /// Starts the threads: they may do what the calling one may.
@@ -126,8 +140,8 @@ impl Desk {
     }
 }
 
-/// Listens at a path, for the owner alone. What a server that was killed has left there is taken away, and nothing else: every file that is no socket
-/// refuses connections as well.
+/// Listens at a path, for the owner alone. What a server that was killed has left there is taken
+/// away, and nothing else: every file that is no socket refuses connections as well.
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let there = fs::symlink_metadata(path);
     if there.is_ok_and(|there| !there.file_type().is_socket()) {
@@ -137,9 +151,13 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
     if UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
         fs::remove_file(path)?;
     }
-    let listener = UnixListener::bind(path)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-    Ok(listener)
+    let flags = SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // Before there is a file: it is never anybody else's, and no other file gets the mode.
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket.into())
 }
 
 /// Answers one after the other. Without a descriptor for the next one, it waits where it is.
@@ -266,7 +284,8 @@ mod tests {
         assert!(begin.elapsed() >= 2 * PAUSE);
     }
 
-    /// Who asks letter by letter is given up: patience is with the question and not with each of them.
+    /// Who asks letter by letter is given up: patience is with the question and not with each of
+    /// them.
     #[test]
     fn a_slow_question_is_given_up() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

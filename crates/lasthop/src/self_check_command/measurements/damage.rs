@@ -1,4 +1,5 @@
-//! Damage: flipped bits up, spoiled checksums down, as the emulator did it and as the kernel finds it.
+//! Damage: flipped bits up, spoiled checksums down, as the emulator did it and as the kernel finds
+//! it.
 
 use super::super::Bench;
 use super::super::bench_link::UdpCounters;

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 const BURST: u64 = 200;
 const ROOM: usize = 50;
-/// At 1 Mbit/s a packet is sent in 8 ms, and a burst that fills the queue in 408 ms: nothing waits when the next comes.
+/// At 1 Mbit/s a packet is sent in 8 ms, and a burst that fills the queue in 408 ms: nothing waits
+/// when the next comes.
 const SIZE: usize = 1000;
 const GAP: Duration = Duration::from_millis(500);
 
@@ -42,8 +43,8 @@ pub fn measure(bench: &mut Bench) -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// Which of the packets that come at these times a drop-tail queue keeps, if sending one takes `service` and so many may
-/// wait beside the one that is sent.
+/// Which of the packets that come at these times a drop-tail queue keeps, if sending one takes
+/// `service` and so many may wait beside the one that is sent.
 fn drop_tail(arrivals: &[Time], service: Span, room: usize) -> Vec<bool> {
     // When each packet inside has been sent; the first is the one being sent.
     let mut inside: VecDeque<Time> = VecDeque::new();

@@ -15,13 +15,15 @@ use std::time::Duration;
 /// Batches that the received packets are cut into; the interval is that of the mean of their rates.
 const BATCHES: usize = 10;
 
-/// A rate that is measured over less than a second may be off by this share for the lateness of two packets alone.
+/// A rate that is measured over less than a second may be off by this share for the lateness of two
+/// packets alone.
 const TOLERANCE: f64 = 0.001;
 
 /// What lies before is left out: the queue fills, threads are woken for the first time.
 const WARM_UP: Duration = Duration::from_secs(1);
 
-/// So much waits in the queue that a sender which is not run for a moment does not leave the limiter idle.
+/// So much waits in the queue that a sender which is not run for a moment does not leave the
+/// limiter idle.
 const QUEUE: Span = Span::from_millis(500);
 
 /// 10 Mbit/s, packets of 1500 bytes.
@@ -52,8 +54,8 @@ fn measure(bench: &mut Bench, bits_per_second: u64, size: usize) -> Result<Vec<R
     Ok(vec![Row::estimated(name, Unit::BitsPerSecond, bits_per_second as f64, mean(&rates), accepted)])
 }
 
-/// Bits per second of each batch of what came after the warm-up. A batch begins with the last packet of the one before,
-/// whose own bits do not count.
+/// Bits per second of each batch of what came after the warm-up. A batch begins with the last
+/// packet of the one before, whose own bits do not count.
 fn rates(came: &[Arrival], size: usize, warm_up: Duration) -> Vec<f64> {
     let Some(first) = came.first() else { return Vec::new() };
     let start = came.partition_point(|arrival| u128::from(arrival.at - first.at) < warm_up.as_nanos());

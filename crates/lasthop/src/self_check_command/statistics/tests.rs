@@ -6,8 +6,8 @@ fn close(one: f64, other: f64, tolerance: f64) {
 
 #[test]
 fn wilson_of_one_in_ten() {
-    // Newcombe 1998, Statistics in Medicine 17: 81 of 263 is 0.2553 to 0.3662, 15 of 148 is 0.0624 to 0.1605, 0 of 20
-    // is 0.0000 to 0.1611 (table I, method 3).
+    // Newcombe 1998, Statistics in Medicine 17: 81 of 263 is 0.2553 to 0.3662, 15 of 148 is 0.0624
+    // to 0.1605, 0 of 20 is 0.0000 to 0.1611 (table I, method 3).
     for (hits, trials, low, high) in
         [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)]
     {
@@ -19,7 +19,8 @@ fn wilson_of_one_in_ten() {
 
 #[test]
 fn poisson_intervals_are_those_of_the_tables() {
-    // Garwood 1936: 0 → 0 to 3.689; 1 → 0.0253 to 5.572; 10 → 4.795 to 18.390; 100 → 81.36 to 121.63.
+    // Garwood 1936: 0 → 0 to 3.689; 1 → 0.0253 to 5.572; 10 → 4.795 to 18.390; 100 → 81.36 to
+    // 121.63.
     for (count, low, high) in
         [(0, 0.0, 3.689), (1, 0.0253, 5.572), (10, 4.795, 18.390), (100, 81.364, 121.627)]
     {
@@ -57,7 +58,8 @@ fn students_interval_of_a_mean() {
 #[test]
 fn quantiles_by_rank() {
     let values: Vec<f64> = (1..=100).map(f64::from).collect();
-    // Ranks 40 and 61 of 100 are the usual 95 % interval of a median (Conover, Practical Nonparametric Statistics).
+    // Ranks 40 and 61 of 100 are the usual 95 % interval of a median (Conover, Practical
+    // Nonparametric Statistics).
     let median = quantile(&values, 0.5);
     assert_eq!((median.value, median.shown), (50.0, Interval { low: 40.0, high: 61.0 }));
     close(quantile(&values, 0.99).value, 99.0, 0.0);

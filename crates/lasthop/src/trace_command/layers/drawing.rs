@@ -1,6 +1,8 @@
-//! A view as an SVG: every graph by its label, the window that is asked for, slopes, and the sender's times below.
+//! A view as an SVG: every graph by its label, the window that is asked for, slopes, and the
+//! sender's times below.
 //!
-//! Of points that cover each other one is drawn, so that a file stays small however long the connection is.
+//! Of points that cover each other one is drawn, so that a file stays small however long the
+//! connection is.
 
 use crate::figure::{COLOURS, label};
 use crate::link_command::Failure;
@@ -33,7 +35,7 @@ const CROSS: i32 = 3;
 /// Writes the figure; `span` is what it shows, in nanoseconds since time zero.
 pub fn write(path: &Path, tracing: &Tracing, span: Option<(i64, i64)>) -> Result<(), Failure> {
     let text = svg(tracing, span).map_err(|error| format!("the figure cannot be drawn: {error}"))?;
-    std::fs::write(path, text).map_err(|error| format!("write {}: {error}", path.display()).into())
+    capture::output::write(path, text).map_err(|error| format!("write {}: {error}", path.display()).into())
 }
 
 fn svg(tracing: &Tracing, span: Option<(i64, i64)>) -> Result<String, Box<dyn Error>> {
@@ -207,7 +209,8 @@ fn axes<'a>(
     Ok(chart)
 }
 
-/// What the horizontal axis shows: what is asked for, as far as there is something, or all there is.
+/// What the horizontal axis shows: what is asked for, as far as there is something, or all there
+/// is.
 fn horizontal(tracing: &Tracing, span: Option<(i64, i64)>) -> Range<f64> {
     let values = tracing.view.graphs.iter().filter(|graph| graph.shape != Shape::Steps);
     let times = || values.clone().flat_map(|graph| &graph.points).map(|point| point.time_ns);
@@ -217,7 +220,8 @@ fn horizontal(tracing: &Tracing, span: Option<(i64, i64)>) -> Range<f64> {
     if to > from { from..to + (to - from) * 0.01 } else { from..from + 1.0 }
 }
 
-/// Those that are shown. A value that holds is there from the beginning, if it was set before, and to the end, if it changes behind that.
+/// Those that are shown. A value that holds is there from the beginning, if it was set before, and
+/// to the end, if it changes behind that.
 fn within(points: impl Iterator<Item = (f64, f64)>, across: &Range<f64>, holds: bool) -> Vec<(f64, f64)> {
     let mut shown: Vec<(f64, f64)> = Vec::new();
     let mut before = None;

@@ -1,4 +1,5 @@
-//! What there is of a run: its captures, and beside them or by name the states of senders, the records of link layers, the event log.
+//! What there is of a run: its captures, and beside them or by name the states of senders, the
+//! records of link layers, the event log.
 
 use super::records::Monitors;
 use crate::link_command::Failure;
@@ -84,7 +85,8 @@ impl Inputs {
         window.copied().filter(|&bytes| bytes > 0)
     }
 
-    /// The ends of link layers, on the clock of the captures; `began` is when the connection's first packet was sent.
+    /// The ends of link layers, on the clock of the captures; `began` is when the connection's
+    /// first packet was sent.
     pub fn ends(&self, began: u64) -> Vec<End> {
         let first = self.monitors.iter().filter(|monitors| !monitors.is_placed()).filter_map(Monitors::first);
         let first = first.min().unwrap_or(0);
@@ -92,7 +94,8 @@ impl Inputs {
     }
 }
 
-/// The table of the same run: in the folder of the capture, or of a campaign's run directory in `events`.
+/// The table of the same run: in the folder of the capture, or of a campaign's run directory in
+/// `events`.
 fn beside(capture: &Path, suffix: &str) -> Option<PathBuf> {
     let name = format!("{}{suffix}", capture.file_stem()?.to_str()?);
     let folder = capture.parent()?;

@@ -54,6 +54,8 @@ pub struct Utilization {
 struct Phase {
     from_ns: u64,
     to_ns: u64,
+    /// How much of the period it is.
+    length_ns: u64,
     waiting: Waiting,
 }
 
@@ -103,6 +105,7 @@ impl From<&Use> for Utilization {
                 .map(|phase| Phase {
                     from_ns: since(phase.from),
                     to_ns: since(phase.to),
+                    length_ns: phase.length_ns,
                     waiting: phase.waiting,
                 })
                 .collect(),

@@ -1,4 +1,5 @@
-//! From what a protocol monitor left, a log of a run or an RLP trace as text, to records of a view. The only place that knows both forms.
+//! From what a protocol monitor left, a log of a run or an RLP trace as text, to records of a view.
+//! The only place that knows both forms.
 
 use crate::link_command::Failure;
 use capture::link_layer::{self, Way};
@@ -8,7 +9,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use trace::layers::monitor::{End, Event, RLP_OCTETS, RLP_PERIOD_NS, Record};
 
-/// Octets of RLP's blocks at full rate; frames of other link layers have other lengths, and take other times.
+/// Octets of RLP's blocks at full rate; frames of other link layers have other lengths, and take
+/// other times.
 const RLP_BLOCK: u32 = 30;
 
 /// Ends whose times count from somewhere.
@@ -85,7 +87,8 @@ impl Monitors {
         self.zero.is_some()
     }
 
-    /// The ends with times since 1970. Where nobody says what zero is, `first` of these times is the instant `began`.
+    /// The ends with times since 1970. Where nobody says what zero is, `first` of these times is
+    /// the instant `began`.
     pub fn placed(&self, first: u64, began: u64) -> impl Iterator<Item = End> {
         let zero = self.zero;
         let shift = move |time: u64| match zero {
@@ -162,8 +165,8 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// The file has its rows by end and kind; what arrives at an instant comes before what is sent. Frames that are no blocks of RLP have no
-    /// time of their own.
+    /// The file has its rows by end and kind; what arrives at an instant comes before what is sent.
+    /// Frames that are no blocks of RLP have no time of their own.
     #[test]
     fn a_log_is_put_in_the_order_of_time() {
         use capture::link_layer::{Event as Noted, Row, Writer};

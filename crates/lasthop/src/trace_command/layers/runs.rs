@@ -1,4 +1,5 @@
-//! Directories of runs: a line for each, with what its link was used for, and those marked that are inefficient (LL-16).
+//! Directories of runs: a line for each, with what its link was used for, and those marked that are
+//! inefficient (LL-16).
 
 use super::inputs::Inputs;
 use super::json::Utilization;

@@ -17,8 +17,8 @@ pub struct Files {
     pub events: PathBuf,
 }
 
-/// The runs that are meant by stems or tables, each once; two tables whose names have no stem in common are the senders' states and the
-/// event log of one run.
+/// The runs that are meant by stems or tables, each once; two tables whose names have no stem in
+/// common are the senders' states and the event log of one run.
 pub fn runs(given: &[PathBuf]) -> Result<Vec<Files>, Failure> {
     let mut runs: Vec<Files> = Vec::new();
     for path in given {

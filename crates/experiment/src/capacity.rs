@@ -1,0 +1,61 @@
+//! What the limiter of a pipeline can send, in the words of the log.
+//!
+//! The event log says when packets were sent, and not what else could have been sent. Over a
+//! limiter with a trace that is what utilization compares with (`trace::layers::limiter`), and
+//! nobody has the trace any more when the log is read.
+
+use capture::event::{After, Rate};
+use capture::{Capacity, Time};
+use link::Pipeline;
+use link::stage::bottleneck::mahimahi::{OPPORTUNITY, TUN_HEADER};
+use link::stage::bottleneck::theaterq::{AtEnd, EntryRate};
+use link::stage::bottleneck::{BottleneckSpec, RateSpec};
+use packet::Layer;
+
+/// Bytes of traces that a log takes, all links together: a record may have 16 MB.
+pub const ROOM: usize = 14_000_000;
+
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// What the limiter of `pipeline` can send from `since` on; `None` without a limiter of its own. A
+/// trace that takes more than `room` bytes is left out.
+#[must_use]
+pub fn of(pipeline: &Pipeline, layer: Layer, since: Time, room: usize) -> Option<Capacity> {
+    let BottleneckSpec { rate, counted, .. } = pipeline.limiter()?;
+    let (overhead, least) = counted.overhead(layer);
+    let beyond = if let RateSpec::Mahimahi(..) = rate { TUN_HEADER } else { 0 };
+    let rate = described(rate)?;
+    let rate = if rate.size() > room { Rate::NotLogged } else { rate };
+    Some(Capacity { since, rate, overhead: overhead.saturating_add_unsigned(beyond), least: least + beyond })
+}
+
+/// The rate; `None` if a link layer below asks for each packet.
+fn described(rate: &RateSpec) -> Option<Rate> {
+    Some(match rate {
+        RateSpec::Unlimited => Rate::Unlimited,
+        RateSpec::Constant(rate) => Rate::Constant { bits_per_second: rate.as_bits_per_second() },
+        RateSpec::Mahimahi(file, once) => {
+            let trace = file.content().ok()?;
+            Rate::opportunities(OPPORTUNITY, NANOS_PER_MILLI, trace.millis(), !once.0)
+        }
+        RateSpec::Theaterq(file, at_end) => {
+            let bits = |rate| match rate {
+                EntryRate::Unlimited => None,
+                EntryRate::Stopped => Some(0),
+                EntryRate::Limited(rate) => Some(rate.as_bits_per_second()),
+            };
+            let lines = file.content().ok()?.rates().map(|(keep, rate)| (keep.as_nanos(), bits(rate)));
+            let after = match at_end {
+                AtEnd::Loop => After::First,
+                AtEnd::Hold => After::Last,
+                AtEnd::Clear => After::Unlimited,
+            };
+            Rate::Lines { lines: lines.collect(), after }
+        }
+        RateSpec::LinkLayer(_) => return None,
+    })
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "all, or a half")]
+mod tests;

@@ -1,0 +1,51 @@
+//! Checks `[[expect]]` against the plan's factors and workloads. Errors name the field and the
+//! line.
+
+use super::error::{PlanError, Source};
+use super::file::PlanFile;
+use results::manifest::selects;
+use results::{Cell, Factor, expectation};
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Where each field of each `[[expect]]` stands. [`results::Expectation`] does not say: manifests,
+/// which have no lines, hold the same type.
+#[derive(Deserialize)]
+struct Places {
+    #[serde(default)]
+    expect: Vec<BTreeMap<String, Spanned<toml::Value>>>,
+}
+
+/// Checks every expectation. `workloads` has the names of each cell's.
+pub fn check(
+    source: Source<'_>,
+    plan: &PlanFile,
+    factors: &[Factor],
+    workloads: &[(Cell, Vec<String>)],
+) -> Result<(), PlanError> {
+    for (place, expected) in plan.expect.iter().enumerate() {
+        let selected = workloads.iter().filter(|(cell, _)| selects(&expected.of, cell));
+        let mut names: Vec<String> = Vec::new();
+        for name in selected.flat_map(|(_, names)| names) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        expectation::check(expected, factors, &names).map_err(|error| {
+            let message = format!("`expect` with the title `{}`: {error}", expected.title);
+            match field(source.text, place, error.field()) {
+                Some(at) => source.error(&at, message),
+                None => source.error_somewhere(message),
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Bytes of a field of the expectation with this number. The text was read as a plan before.
+fn field(text: &str, number: usize, name: &str) -> Option<Range<usize>> {
+    let places: Places = toml::from_str(text).ok()?;
+    Some(places.expect.get(number)?.get(name)?.span())
+}
